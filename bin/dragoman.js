@@ -1,0 +1,10 @@
+#!/usr/bin/env node
+import { existsSync } from 'node:fs'
+
+const main = new URL('../dist/cli/main.js', import.meta.url)
+if (!existsSync(main)) {
+  console.error('dragoman: not built yet; run `npm run build` first')
+  process.exit(1)
+}
+const { run } = await import(main.href)
+await run(process.argv)

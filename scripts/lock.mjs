@@ -1,0 +1,40 @@
+// Writes package-lock.json so that `npm ci` works on every platform. npm leaves an optional,
+// platform-bound package (`@scope/name-linux-x64`) out of the lockfile when the registry at hand
+// does not carry it, and then refuses its own lockfile. Name, version and platform of such a
+// package are known from its parent, so the entry is added here. Run: npm run lock [folder]
+import { execFileSync } from 'node:child_process'
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+const folder = process.argv[2] ?? '.'
+const file = join(folder, 'package-lock.json')
+execFileSync('npm', ['install', '--package-lock-only', '--omit-lockfile-registry-resolved'], {
+  cwd: folder,
+  stdio: 'inherit',
+})
+
+const lock = JSON.parse(readFileSync(file, 'utf8'))
+const platforms = ['aix', 'android', 'darwin', 'freebsd', 'linux', 'netbsd', 'openbsd', 'openharmony', 'sunos', 'win32']
+const cpus = ['arm64', 'arm', 'ia32', 'loong64', 'mips64el', 'ppc64', 'riscv64', 's390x', 'x64', 'wasm32']
+
+const added = []
+for (const [path, entry] of Object.entries(lock.packages)) {
+  for (const [name, version] of Object.entries(entry.optionalDependencies ?? {})) {
+    const known = [`${path}/node_modules/${name}`, `node_modules/${name}`].some((key) => lock.packages[key])
+    if (known || !/^\d/.test(version)) continue
+    const words = name.split(/[/\-_.]/)
+    const os = platforms.filter((word) => words.includes(word))
+    const cpu = cpus.filter((word) => words.includes(word) || (word === 'arm' && /-arm-/.test(name)))
+    lock.packages[`node_modules/${name}`] = {
+      version,
+      ...(cpu.length > 0 && { cpu: cpu.slice(0, 1) }),
+      ...(entry.dev && { dev: true }),
+      optional: true,
+      ...(os.length > 0 && { os: os.slice(0, 1) }),
+    }
+    added.push(name)
+  }
+}
+lock.packages = Object.fromEntries(Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : 1)))
+writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`)
+console.log(`${file}: ${added.length} platform packages added`)

@@ -1,0 +1,83 @@
+// Makes a clean clone ready for `npm start` and `npm test`: installs from the lockfile what is
+// missing, once, and with --build compiles `dist/`. Two commands started at the same moment do not
+// trip over each other: the first takes a lock, the second waits for it.
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const at = (path) => `${root}${path}`
+const [major, minor] = process.versions.node.split('.').map(Number)
+if (major < 20 || (major === 20 && minor < 19)) {
+  console.error(`Dragoman needs Node 20.19 or newer; this is ${process.versions.node}`)
+  process.exit(1)
+}
+
+const wanted = createHash('sha256').update(readFileSync(at('package-lock.json'))).digest('hex')
+const stampFile = at('node_modules/.dragoman-installed')
+const isInstalled = () => existsSync(stampFile) && readFileSync(stampFile, 'utf8') === wanted
+
+await locked(() => {
+  if (!isInstalled()) {
+    console.error('Installing dependencies from the lockfile…')
+    npm(['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'])
+    writeFileSync(stampFile, wanted)
+  }
+  if (process.argv.includes('--build')) npm(['run', '--silent', 'build'])
+})
+
+function npm(args) {
+  const result = spawnSync('npm', args, { cwd: root, stdio: ['ignore', 2, 2], shell: process.platform === 'win32' })
+  if (result.status !== 0) {
+    console.error(`npm ${args.join(' ')} failed`)
+    process.exit(result.status ?? 1)
+  }
+}
+
+/** A folder as a lock: making it either succeeds or fails, on every file system. */
+async function locked(work) {
+  const lock = at('.dragoman-lock')
+  const staleAfterMs = 10 * 60_000
+  for (;;) {
+    try {
+      mkdirSync(lock)
+      break
+    } catch (error) {
+      if (error.code !== 'EEXIST') throw error
+      const holder = Number(readIfThere(`${lock}/pid`))
+      const abandoned = holder ? !isAlive(holder) : age(lock) > staleAfterMs
+      if (abandoned) rmSync(lock, { recursive: true, force: true })
+      else await new Promise((resolve) => setTimeout(resolve, 200))
+    }
+  }
+  const release = () => rmSync(lock, { recursive: true, force: true })
+  process.once('exit', release)
+  writeFileSync(`${lock}/pid`, String(process.pid))
+  work()
+}
+
+function readIfThere(file) {
+  try {
+    return readFileSync(file, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+function age(path) {
+  try {
+    return Date.now() - statSync(path).mtimeMs
+  } catch {
+    return 0
+  }
+}
+
+function isAlive(pid) {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return error.code === 'EPERM'
+  }
+}

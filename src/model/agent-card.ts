@@ -1,0 +1,127 @@
+import type { Struct } from './part.js'
+
+/** One way to reach the agent: address, binding and protocol version. */
+export interface AgentInterface {
+  readonly url: string
+  /** `JSONRPC`, `HTTP+JSON`, `GRPC` or a URI. */
+  readonly protocolBinding: string
+  readonly tenant?: string
+  /** `Major.Minor`, such as `1.0`. */
+  readonly protocolVersion: string
+}
+
+export interface AgentProvider {
+  readonly url: string
+  readonly organization: string
+}
+
+export interface AgentExtension {
+  readonly uri?: string
+  readonly description?: string
+  readonly required?: boolean
+  readonly params?: Struct
+}
+
+export interface AgentCapabilities {
+  readonly streaming?: boolean
+  readonly pushNotifications?: boolean
+  readonly extensions?: readonly AgentExtension[]
+  readonly extendedAgentCard?: boolean
+}
+
+export interface AgentSkill {
+  readonly id: string
+  readonly name: string
+  readonly description: string
+  readonly tags: readonly string[]
+  readonly examples?: readonly string[]
+  readonly inputModes?: readonly string[]
+  readonly outputModes?: readonly string[]
+  readonly securityRequirements?: readonly SecurityRequirement[]
+}
+
+export interface AgentCardSignature {
+  readonly protected: string
+  readonly signature: string
+  readonly header?: Struct
+}
+
+/** All entries of one requirement together; a list of requirements is an OR. */
+export interface SecurityRequirement {
+  readonly schemes?: { readonly [name: string]: { readonly list?: readonly string[] } }
+}
+
+interface Described {
+  readonly description?: string
+}
+
+export interface APIKeySecurityScheme extends Described {
+  readonly location: string
+  readonly name: string
+}
+
+export interface HTTPAuthSecurityScheme extends Described {
+  readonly scheme: string
+  readonly bearerFormat?: string
+}
+
+export interface OpenIdConnectSecurityScheme extends Described {
+  readonly openIdConnectUrl: string
+}
+
+export interface OAuth2SecurityScheme extends Described {
+  readonly flows: OAuthFlows
+  readonly oauth2MetadataUrl?: string
+}
+
+type Scopes = { readonly [scope: string]: string }
+
+export type OAuthFlows =
+  | {
+      readonly authorizationCode: {
+        readonly authorizationUrl: string
+        readonly tokenUrl: string
+        readonly refreshUrl?: string
+        readonly scopes: Scopes
+        readonly pkceRequired?: boolean
+      }
+    }
+  | { readonly clientCredentials: { readonly tokenUrl: string; readonly refreshUrl?: string; readonly scopes: Scopes } }
+  | {
+      readonly deviceCode: {
+        readonly deviceAuthorizationUrl: string
+        readonly tokenUrl: string
+        readonly refreshUrl?: string
+        readonly scopes: Scopes
+      }
+    }
+  | {
+      readonly implicit: { readonly authorizationUrl?: string; readonly refreshUrl?: string; readonly scopes?: Scopes }
+    }
+  | { readonly password: { readonly tokenUrl?: string; readonly refreshUrl?: string; readonly scopes?: Scopes } }
+
+/** Exactly one member is present. */
+export type SecurityScheme =
+  | { readonly apiKeySecurityScheme: APIKeySecurityScheme }
+  | { readonly httpAuthSecurityScheme: HTTPAuthSecurityScheme }
+  | { readonly oauth2SecurityScheme: OAuth2SecurityScheme }
+  | { readonly openIdConnectSecurityScheme: OpenIdConnectSecurityScheme }
+  | { readonly mtlsSecurityScheme: Described }
+
+/** What an agent says about itself. */
+export interface AgentCard {
+  readonly name: string
+  readonly description: string
+  readonly supportedInterfaces: readonly AgentInterface[]
+  readonly provider?: AgentProvider
+  readonly version: string
+  readonly documentationUrl?: string
+  readonly capabilities: AgentCapabilities
+  readonly securitySchemes?: { readonly [name: string]: SecurityScheme }
+  readonly securityRequirements?: readonly SecurityRequirement[]
+  readonly defaultInputModes: readonly string[]
+  readonly defaultOutputModes: readonly string[]
+  readonly skills: readonly AgentSkill[]
+  readonly signatures?: readonly AgentCardSignature[]
+  readonly iconUrl?: string
+}

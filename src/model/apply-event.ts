@@ -1,0 +1,219 @@
+/**
+ * A task is the fold of its events. `TaskFold` is the only code that changes a task; `applyEvent`
+ * is the same thing as a pure function.
+ *
+ * States (R-TASK-6): SUBMITTED → anything; WORKING ↔ INPUT_REQUIRED, AUTH_REQUIRED → any terminal
+ * state; a terminal state → nothing.
+ *
+ * Cost: applying an event does not depend on how many came before (E-3). A snapshot hands out the
+ * arrays it has and the next append to one of them copies it first, so a snapshot costs nothing
+ * either until the task moves on.
+ */
+import type { Artifact } from './artifact.js'
+import type { EventBody, TaskArtifactUpdateEvent, TaskEvent, TaskStatusUpdateEvent, TurnRequest } from './event.js'
+import type { Message } from './message.js'
+import type { Part } from './part.js'
+import { isInterrupted, isTerminal, type Task, type TaskState, type TaskStatus } from './task.js'
+
+/** A message that waits for its turn. */
+export interface AcceptedMessage {
+  readonly turn: number
+  readonly message: Message
+  readonly request?: TurnRequest
+}
+
+interface OpenArtifact {
+  readonly head: Omit<Artifact, 'parts'>
+  parts: Part[]
+  /** A snapshot holds `parts`; copy before the next push. */
+  isShared: boolean
+  /** The artifact as last handed out. */
+  snapshot?: Artifact
+}
+
+/** May a task go from one state to another? */
+export function canMove(from: TaskState, to: TaskState): boolean {
+  if (isTerminal(from)) return false
+  return to !== 'TASK_STATE_SUBMITTED' || from === 'TASK_STATE_SUBMITTED'
+}
+
+export class TaskFold {
+  /** The last event applied. */
+  seq = 0
+  /** Accepted messages that no turn has taken yet, oldest first. */
+  waiting: readonly AcceptedMessage[] = []
+  /** The message of the turn that runs or ran last. */
+  current: AcceptedMessage | undefined
+  attempt = 0
+  isCancelAsked = false
+  /** Set when the agent refused the send before a task existed (E-8). */
+  refusal: Extract<EventBody, { refused: unknown }>['refused'] | undefined
+  /** Set when the exchange ended as a Message and no task exists (E-6). */
+  answer: Message | undefined
+
+  #task: Pick<Task, 'id' | 'contextId' | 'status' | 'metadata'> | undefined
+  #history: Message[] = []
+  #artifacts = new Map<string, OpenArtifact>()
+  #snapshot: Task | undefined
+
+  /** A fold that continues from a task as it stood after event `seq`. */
+  static from(task: Task, seq: number): TaskFold {
+    const fold = new TaskFold()
+    const { history, artifacts, ...rest } = task
+    fold.seq = seq
+    fold.#task = rest
+    fold.#history = [...(history ?? [])]
+    for (const { parts, ...head } of artifacts ?? []) {
+      fold.#artifacts.set(head.artifactId, { head, parts: [...parts], isShared: false })
+    }
+    return fold
+  }
+
+  /** A fold that can run ahead: what it applies is not seen here. */
+  clone(): TaskFold {
+    const copy = new TaskFold()
+    copy.seq = this.seq
+    copy.waiting = this.waiting
+    copy.current = this.current
+    copy.attempt = this.attempt
+    copy.isCancelAsked = this.isCancelAsked
+    copy.refusal = this.refusal
+    copy.answer = this.answer
+    copy.#task = this.#task
+    copy.#history = this.#history.slice()
+    for (const [id, open] of this.#artifacts) {
+      open.isShared = true
+      copy.#artifacts.set(id, { ...open })
+    }
+    return copy
+  }
+
+  get state(): TaskState | undefined {
+    return this.#task?.status.state
+  }
+
+  get status(): TaskStatus | undefined {
+    return this.#task?.status
+  }
+
+  get isTerminal(): boolean {
+    return this.#task !== undefined && isTerminal(this.#task.status.state)
+  }
+
+  /** The number of the newest turn, accepted or run. */
+  get lastTurn(): number {
+    return this.waiting.at(-1)?.turn ?? this.current?.turn ?? 0
+  }
+
+  hasArtifact(artifactId: string): boolean {
+    return this.#artifacts.has(artifactId)
+  }
+
+  apply(event: TaskEvent): this {
+    if (event.seq !== this.seq + 1) throw new Error(`Event ${event.seq} does not follow event ${this.seq}`)
+    this.#apply(event.body)
+    this.seq = event.seq
+    return this
+  }
+
+  /** The task as it is now. Absent while nothing public has happened, or when the answer was a Message. */
+  snapshot(): Task | undefined {
+    if (!this.#task) return undefined
+    this.#snapshot ??= {
+      ...this.#task,
+      ...(this.#artifacts.size > 0 && { artifacts: Array.from(this.#artifacts.values(), shareArtifact) }),
+      ...(this.#history.length > 0 && { history: this.#history.slice() }),
+    }
+    return this.#snapshot
+  }
+
+  #apply(body: EventBody): void {
+    if (this.isTerminal) {
+      // Requests may still arrive at a finished task; they change nothing (R-TASK-2).
+      if ('cancelAsked' in body) return
+      throw new Error('A terminal task does not change')
+    }
+    this.#snapshot = undefined
+    if ('artifactUpdate' in body) this.#updateArtifact(body.artifactUpdate)
+    else if ('statusUpdate' in body) this.#updateStatus(body.statusUpdate)
+    else if ('accepted' in body) {
+      this.waiting = [...this.waiting, body.accepted]
+      this.#history.push(body.accepted.message)
+    } else if ('started' in body) this.#start(body.started.turn, body.started.attempt)
+    else if ('task' in body) this.#create(body.task)
+    else if ('message' in body) this.answer = body.message
+    else if ('cancelAsked' in body) this.isCancelAsked = true
+    else if ('refused' in body) this.refusal = body.refused
+    else throw new Error(`Unknown event ${Object.keys(body satisfies never).join()}`)
+  }
+
+  #create(task: Task): void {
+    if (this.#task) throw new Error('A task is created once')
+    const { history: _history, artifacts: _artifacts, ...rest } = task
+    this.#task = rest
+  }
+
+  #start(turn: number, attempt: number): void {
+    const next = this.waiting[0]
+    if (next?.turn === turn) {
+      this.current = next
+      this.waiting = this.waiting.slice(1)
+    } else if (this.current?.turn !== turn) throw new Error(`Turn ${turn} was never accepted`)
+    this.attempt = attempt
+  }
+
+  #updateStatus({ status }: TaskStatusUpdateEvent): void {
+    if (!this.#task) throw new Error('A status needs a task')
+    if (!canMove(this.#task.status.state, status.state)) {
+      throw new Error(`A task does not go from ${this.#task.status.state} to ${status.state}`)
+    }
+    this.#task = { ...this.#task, status }
+    // Questions and last words are part of the conversation; progress is not.
+    if (status.message && (isTerminal(status.state) || isInterrupted(status.state))) this.#history.push(status.message)
+  }
+
+  #updateArtifact({ artifact, append, lastChunk }: TaskArtifactUpdateEvent): void {
+    if (!this.#task) throw new Error('An artifact needs a task')
+    const { parts, ...head } = artifact
+    const open = this.#artifacts.get(artifact.artifactId)
+    // An append to an unknown artifact creates it (R-STRM-8).
+    if (!open || !append) {
+      this.#artifacts.set(artifact.artifactId, { head, parts: [...parts], isShared: false })
+      return
+    }
+    delete open.snapshot
+    if (open.isShared) {
+      open.parts = open.parts.slice()
+      open.isShared = false
+    }
+    for (const part of parts) if (!(lastChunk && isEmptyText(part))) open.parts.push(part)
+  }
+}
+
+/** The task after one more event. Pure: the given task is not touched. */
+export function applyEvent(task: Task, event: TaskEvent): Task {
+  return TaskFold.from(task, event.seq - 1)
+    .apply(event)
+    .snapshot() as Task // `from` was given a task, so there is one
+}
+
+/** All events of a log, from its beginning. `withoutArtifacts`: the artifact events were left out. */
+export function foldEvents(events: Iterable<TaskEvent>, options: { readonly withoutArtifacts?: boolean } = {}): TaskFold {
+  const fold = new TaskFold()
+  for (const event of events) {
+    if (options.withoutArtifacts) fold.seq = event.seq - 1
+    fold.apply(event)
+  }
+  return fold
+}
+
+function shareArtifact(open: OpenArtifact): Artifact {
+  open.isShared = true
+  open.snapshot ??= { ...open.head, parts: open.parts }
+  return open.snapshot
+}
+
+/** The mark that ends a streamed text when its last chunk had already been sent. */
+function isEmptyText(part: Part): boolean {
+  return 'text' in part && part.text === '' && part.metadata === undefined
+}

@@ -1,0 +1,70 @@
+/**
+ * The closed set of errors that may cross the wire, in any dialect. The first nine are the
+ * protocol's own reasons, the next five JSON-RPC's, the last five ours (v1.0 section 5).
+ */
+export const errorCodes = [
+  'TASK_NOT_FOUND',
+  'TASK_NOT_CANCELABLE',
+  'PUSH_NOTIFICATION_NOT_SUPPORTED',
+  'UNSUPPORTED_OPERATION',
+  'CONTENT_TYPE_NOT_SUPPORTED',
+  'INVALID_AGENT_RESPONSE',
+  'EXTENDED_AGENT_CARD_NOT_CONFIGURED',
+  'EXTENSION_SUPPORT_REQUIRED',
+  'VERSION_NOT_SUPPORTED',
+  'PARSE_ERROR',
+  'INVALID_REQUEST',
+  'METHOD_NOT_FOUND',
+  'INVALID_PARAMS',
+  'INTERNAL_ERROR',
+  'UNAUTHENTICATED',
+  'PERMISSION_DENIED',
+  'RATE_LIMITED',
+  'PAYLOAD_TOO_LARGE',
+  'UNAVAILABLE',
+] as const
+
+export type ErrorCode = (typeof errorCodes)[number]
+
+/** One thing wrong with one field, by its JSON path: `message.parts[0].text`. */
+export interface FieldViolation {
+  readonly field: string
+  readonly description: string
+}
+
+export interface ErrorDetails {
+  /** What is wrong with which fields (R-ERR-3). */
+  readonly violations?: readonly FieldViolation[]
+  /** Facts for the caller's program, as strings (R-ERR-2). */
+  readonly metadata?: { readonly [key: string]: string }
+  /** When to try again, for `RATE_LIMITED` and `UNAVAILABLE`. */
+  readonly retryAfterSeconds?: number
+}
+
+/**
+ * The one error class that may cross the wire: thrown by agent authors, carried by any transport
+ * in any dialect, caught by the client. `message` is for the caller; `cause` is for logs only.
+ */
+export class A2AError extends Error {
+  readonly code: ErrorCode
+  readonly details: ErrorDetails
+
+  constructor(code: ErrorCode, message: string, options: ErrorDetails & { readonly cause?: unknown } = {}) {
+    const { cause, ...details } = options
+    super(message, cause === undefined ? undefined : { cause })
+    this.name = 'A2AError'
+    this.code = code
+    this.details = details
+  }
+
+  /** Any caught value as an `A2AError`. The text of an unknown error never reaches the peer: it becomes the cause. */
+  static from(caught: unknown): A2AError {
+    if (caught instanceof A2AError) return caught
+    return new A2AError('INTERNAL_ERROR', 'Internal error', { cause: caught })
+  }
+}
+
+/** An `INVALID_PARAMS` error about one field. */
+export function invalidField(field: string, description: string): A2AError {
+  return new A2AError('INVALID_PARAMS', `${field}: ${description}`, { violations: [{ field, description }] })
+}

@@ -1,0 +1,80 @@
+/**
+ * What happens to a task, in order. Each task has one log and one sequence (E-4); the public kinds
+ * are v1.0's four stream responses, the private ones are the engine's memory and are never sent.
+ */
+import type { Artifact } from './artifact.js'
+import type { ErrorCode, ErrorDetails } from './errors.js'
+import type { Message } from './message.js'
+import type { Struct } from './part.js'
+import type { Task, TaskStatus } from './task.js'
+
+export interface TaskStatusUpdateEvent {
+  readonly taskId: string
+  readonly contextId: string
+  readonly status: TaskStatus
+  readonly metadata?: Struct
+}
+
+export interface TaskArtifactUpdateEvent {
+  readonly taskId: string
+  readonly contextId: string
+  readonly artifact: Artifact
+  /** True: add the parts to the artifact of the same id. False or absent: create or replace it. */
+  readonly append?: boolean
+  readonly lastChunk?: boolean
+  readonly metadata?: Struct
+}
+
+/** One element of a stream, as v1.0 spells it: exactly one member is present. */
+export type StreamResponse =
+  | { readonly task: Task }
+  | { readonly message: Message }
+  | { readonly statusUpdate: TaskStatusUpdateEvent }
+  | { readonly artifactUpdate: TaskArtifactUpdateEvent }
+
+/** What a later turn needs to know of the request that brought its message. */
+export interface TurnRequest {
+  readonly metadata?: Struct
+  readonly acceptedOutputModes?: readonly string[]
+  readonly extensions?: readonly string[]
+}
+
+/** Kinds that stay inside. */
+export type PrivateEvent =
+  /** A message entered the task's queue; turns are numbered from 1 in that order. */
+  | { readonly accepted: { readonly turn: number; readonly message: Message; readonly request?: TurnRequest } }
+  /** A turn began to run, for the first time or again after a crash. */
+  | { readonly started: { readonly turn: number; readonly attempt: number } }
+  /** The agent refused the send before a task existed; kept for the idempotency key. */
+  | { readonly refused: { readonly code: ErrorCode; readonly message: string; readonly details?: ErrorDetails } }
+  /** Somebody asked for the task to be cancelled. */
+  | { readonly cancelAsked: { readonly metadata?: Struct } }
+
+export type EventBody = StreamResponse | PrivateEvent
+
+/** An event with its place in the log. `task` bodies are stored without history: the log holds the messages. */
+export interface TaskEvent {
+  readonly seq: number
+  /** When it was committed, in milliseconds since 1970. */
+  readonly time: number
+  readonly body: EventBody
+}
+
+export function isPublic(body: EventBody): body is StreamResponse {
+  return 'statusUpdate' in body || 'artifactUpdate' in body || 'task' in body || 'message' in body
+}
+
+const serialised = new WeakMap<EventBody, string>()
+
+/**
+ * The JSON of an event, made once: the store writes and every v1.0 reader sends the same string.
+ * A cache, not state: bodies are immutable, so the same object always gives the same text.
+ */
+export function eventJson(body: EventBody): string {
+  let json = serialised.get(body)
+  if (json === undefined) {
+    json = JSON.stringify(body)
+    serialised.set(body, json)
+  }
+  return json
+}

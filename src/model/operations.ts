@@ -1,0 +1,26 @@
+/** The eleven operations of the protocol, as v1.0 names them and as `AgentService` spells them. */
+export const operations = {
+  sendMessage: { name: 'SendMessage', isStreaming: false },
+  sendStreamingMessage: { name: 'SendStreamingMessage', isStreaming: true },
+  getTask: { name: 'GetTask', isStreaming: false },
+  listTasks: { name: 'ListTasks', isStreaming: false },
+  cancelTask: { name: 'CancelTask', isStreaming: false },
+  subscribeToTask: { name: 'SubscribeToTask', isStreaming: true },
+  createTaskPushNotificationConfig: { name: 'CreateTaskPushNotificationConfig', isStreaming: false },
+  getTaskPushNotificationConfig: { name: 'GetTaskPushNotificationConfig', isStreaming: false },
+  listTaskPushNotificationConfigs: { name: 'ListTaskPushNotificationConfigs', isStreaming: false },
+  deleteTaskPushNotificationConfig: { name: 'DeleteTaskPushNotificationConfig', isStreaming: false },
+  getExtendedAgentCard: { name: 'GetExtendedAgentCard', isStreaming: false },
+} as const
+
+export type Operation = keyof typeof operations
+
+export type StreamingOperation = {
+  [O in Operation]: (typeof operations)[O]['isStreaming'] extends true ? O : never
+}[Operation]
+
+export type UnaryOperation = Exclude<Operation, StreamingOperation>
+
+export function isStreaming(operation: Operation): operation is StreamingOperation {
+  return operations[operation].isStreaming
+}

@@ -1,0 +1,141 @@
+/**
+ * One service, two faces: the engine implements it, a client is one, and everything else (access
+ * checks, limits, gateways, overrides of single operations) wraps one.
+ */
+import type { AgentCard } from './agent-card.js'
+import type { StreamResponse } from './event.js'
+import type { Message } from './message.js'
+import type { Struct } from './part.js'
+import type { TaskPushNotificationConfig } from './push-config.js'
+import type { Task, TaskState } from './task.js'
+
+interface Tenanted {
+  readonly tenant?: string
+}
+
+export interface SendMessageConfiguration {
+  readonly acceptedOutputModes?: readonly string[]
+  readonly taskPushNotificationConfig?: TaskPushNotificationConfig
+  readonly historyLength?: number
+  readonly returnImmediately?: boolean
+}
+
+export interface SendMessageRequest extends Tenanted {
+  readonly message: Message
+  readonly configuration?: SendMessageConfiguration
+  readonly metadata?: Struct
+}
+
+/** Exactly one member is present. */
+export type SendMessageResponse = { readonly task: Task } | { readonly message: Message }
+
+export interface GetTaskRequest extends Tenanted {
+  readonly id: string
+  readonly historyLength?: number
+}
+
+export interface ListTasksRequest extends Tenanted {
+  readonly contextId?: string
+  readonly status?: TaskState
+  readonly pageSize?: number
+  readonly pageToken?: string
+  readonly historyLength?: number
+  readonly statusTimestampAfter?: string
+  readonly includeArtifacts?: boolean
+}
+
+export interface ListTasksResponse {
+  readonly tasks: readonly Task[]
+  readonly nextPageToken: string
+  readonly pageSize: number
+  readonly totalSize: number
+}
+
+export interface CancelTaskRequest extends Tenanted {
+  readonly id: string
+  readonly metadata?: Struct
+}
+
+export interface SubscribeToTaskRequest extends Tenanted {
+  readonly id: string
+}
+
+export interface GetTaskPushNotificationConfigRequest extends Tenanted {
+  readonly taskId: string
+  readonly id: string
+}
+
+export interface ListTaskPushNotificationConfigsRequest extends Tenanted {
+  readonly taskId: string
+  readonly pageSize?: number
+  readonly pageToken?: string
+}
+
+export interface ListTaskPushNotificationConfigsResponse {
+  readonly configs: readonly TaskPushNotificationConfig[]
+  readonly nextPageToken: string
+}
+
+export interface DeleteTaskPushNotificationConfigRequest extends Tenanted {
+  readonly taskId: string
+  readonly id: string
+}
+
+export type GetExtendedAgentCardRequest = Tenanted
+
+/** Who calls. Without authentication there is one caller, `anonymous`. */
+export interface Caller {
+  readonly id: string
+}
+
+export const anonymous: Caller = { id: 'anonymous' }
+
+/** What a call carries beside its request. Fixed once per call and never changed (RM-DET-7). */
+export interface CallContext {
+  readonly caller: Caller
+  /** The tenant the call was addressed to; absent when the agent has none. */
+  readonly tenant?: string
+  /** The dialect the call was spoken in, such as `1.0`. */
+  readonly dialect: string
+  /** Fires when the caller is gone or has given up. Ends the waiting, never the task (R-SEND-11). */
+  readonly signal?: AbortSignal
+  /** Extensions the caller asked for. */
+  readonly extensions?: readonly string[]
+  /** Makes a send happen once (E-10). */
+  readonly idempotencyKey?: string
+  /** Resume a stream behind this event (E-4). */
+  readonly resumeAfter?: number
+  /** A task id chosen by the caller, in dialects that let it (RM-ID-1). */
+  readonly wantedTaskId?: string
+  /** The dialect has no Message answers: make the task visible at once (E-6). */
+  readonly mustBeTask?: boolean
+  /** W3C trace context of the caller. */
+  readonly traceparent?: string
+}
+
+/** An element of a stream and, where the server knows it, its place in the task's log. */
+export interface StreamItem {
+  readonly event: StreamResponse
+  readonly seq?: number
+}
+
+type Unary<Request, Response> = (request: Request, context: CallContext) => Promise<Response>
+type Streaming<Request> = (request: Request, context: CallContext) => AsyncIterable<StreamItem>
+
+/** The eleven operations. Failures are thrown as `A2AError`. */
+export interface AgentService {
+  readonly sendMessage: Unary<SendMessageRequest, SendMessageResponse>
+  readonly sendStreamingMessage: Streaming<SendMessageRequest>
+  readonly getTask: Unary<GetTaskRequest, Task>
+  readonly listTasks: Unary<ListTasksRequest, ListTasksResponse>
+  readonly cancelTask: Unary<CancelTaskRequest, Task>
+  readonly subscribeToTask: Streaming<SubscribeToTaskRequest>
+  readonly createTaskPushNotificationConfig: Unary<TaskPushNotificationConfig, TaskPushNotificationConfig>
+  readonly getTaskPushNotificationConfig: Unary<GetTaskPushNotificationConfigRequest, TaskPushNotificationConfig>
+  readonly listTaskPushNotificationConfigs: Unary<
+    ListTaskPushNotificationConfigsRequest,
+    ListTaskPushNotificationConfigsResponse
+  >
+  readonly deleteTaskPushNotificationConfig: Unary<DeleteTaskPushNotificationConfigRequest, void>
+  readonly getExtendedAgentCard: Unary<GetExtendedAgentCardRequest, AgentCard>
+}

@@ -1,0 +1,5 @@
+import { describe, it } from 'vitest'
+import { MemoryStore } from './memory.js'
+import { storeContract } from './store.contract.js'
+
+describe('memory store', () => storeContract({ describe, it }, async ({ now }) => new MemoryStore({ now })))

@@ -1,0 +1,451 @@
+/**
+ * Tasks in this process's memory: for tests, demonstrations and agents whose tasks may be forgotten.
+ * The same contract as every store; nothing survives the process. Ended tasks beyond
+ * `maxEndedTasks` are forgotten, oldest first, so that memory stays bounded.
+ */
+import type { TaskEvent } from '../model/event.js'
+import { isTerminal, type Task, type TaskState } from '../model/task.js'
+import { ListIndex } from './memory-index.js'
+import type {
+  Append,
+  AppendOutcome,
+  ClaimedDelivery,
+  ClaimedTask,
+  ClaimRequest,
+  DeliveryOutcome,
+  Expiry,
+  IdempotencyKey,
+  KeyedSend,
+  LeaseClaim,
+  ListPage,
+  ListQuery,
+  LoadedTask,
+  Scope,
+  Store,
+  StoredPushConfig,
+  TaskCreation,
+  TaskKey,
+  TaskRecord,
+  Visibility,
+} from './store.js'
+import { Watchers } from './watchers.js'
+
+export interface MemoryStoreOptions {
+  /** Milliseconds since 1970. */
+  readonly now?: () => number
+  /** How many ended tasks are remembered. Default 10,000. */
+  readonly maxEndedTasks?: number
+}
+
+interface Lease {
+  readonly owner: string
+  readonly untilMs: number
+}
+
+interface Delivery {
+  readonly deliveryId: string
+  readonly row: Row
+  readonly configId: string
+  readonly seq: number
+  attempts: number
+  dueMs: number
+  state: 'due' | 'dead'
+  lease: Lease | undefined
+}
+
+/** One task. `serial` orders tasks of equal status time. */
+interface Row {
+  readonly key: TaskKey
+  readonly tenant: string
+  readonly owner: string
+  readonly contextId: string
+  readonly dialect: string
+  readonly serial: number
+  idempotencyKeys: string[] | undefined
+  visibility: Visibility
+  events: TaskEvent[]
+  seq: number
+  fence: number
+  lease: Lease | undefined
+  isRunnable: boolean
+  state: TaskState | undefined
+  statusTimeMs: number
+  endedMs: number | undefined
+  snapshot: Task | undefined
+  pushConfigs: Map<string, StoredPushConfig> | undefined
+}
+
+interface KeyEntry extends KeyedSend {
+  readonly untilMs: number
+}
+
+const readBatch = 1000
+
+export class MemoryStore implements Store {
+  readonly #now: () => number
+  readonly #maxEndedTasks: number
+  readonly #rows = new Map<string, Row>()
+  readonly #runnable = new Set<Row>()
+  /** In the order in which they ended. */
+  readonly #ended = new Set<Row>()
+  readonly #lists = new Map<string, ListIndex<Row>>()
+  readonly #keys = new Map<string, KeyEntry>()
+  readonly #deliveries = new Map<string, Delivery>()
+  readonly #watchers = new Watchers()
+  #serial = 0
+  #isClosed = false
+
+  constructor(options: MemoryStoreOptions = {}) {
+    this.#now = options.now ?? Date.now
+    this.#maxEndedTasks = options.maxEndedTasks ?? 10_000
+  }
+
+  async append(step: Append): Promise<AppendOutcome> {
+    this.#assertOpen()
+    const id = rowId(step.key)
+    let row = this.#rows.get(id)
+    if (step.create) {
+      if (row || step.expect !== 0) return { result: 'conflict' }
+      row = this.#newRow(step.key, step.create)
+    } else {
+      if (!row || row.seq !== step.expect) return { result: step.fence !== undefined && !row ? 'fenced' : 'conflict' }
+      if (step.fence !== undefined && step.fence !== row.fence) return { result: 'fenced' }
+      const claims = step.lease !== undefined && step.lease !== 'release'
+      if (claims && this.#heldBy(row) !== undefined) return { result: 'conflict' }
+    }
+    if (step.idempotency && !this.#takeKey(row, step, step.idempotency)) return { result: 'key-taken' }
+    this.#rows.set(id, row)
+    this.#write(row, step)
+    return { result: 'ok', fence: row.fence }
+  }
+
+  async load(key: TaskKey, options: { readonly includeArtifacts?: boolean } = {}): Promise<LoadedTask | undefined> {
+    this.#assertOpen()
+    const row = this.#rows.get(rowId(key))
+    return row && this.#loaded(row, options.includeArtifacts ?? true)
+  }
+
+  async read(key: TaskKey, afterSeq: number, limit: number): Promise<readonly TaskEvent[] | undefined> {
+    this.#assertOpen()
+    const row = this.#rows.get(rowId(key))
+    if (!row) return []
+    const first = row.events[0]?.seq ?? row.seq + 1
+    if (afterSeq + 1 < first) return undefined
+    const from = afterSeq + 1 - first
+    return row.events.slice(from, from + Math.min(limit, readBatch))
+  }
+
+  async list(query: ListQuery): Promise<ListPage> {
+    this.#assertOpen()
+    const index = this.#lists.get(scopeId(query))
+    if (!index) return { tasks: [], total: 0 }
+    const matches = (row: Row) =>
+      (query.contextId === undefined || row.contextId === query.contextId) &&
+      (query.state === undefined || row.state === query.state)
+    const page = index.page({
+      matches: query.contextId === undefined && query.state === undefined ? undefined : matches,
+      fromMs: query.statusTimeFromMs,
+      after: query.after,
+      limit: query.limit,
+    })
+    const { rows, ...rest } = page
+    return { ...rest, tasks: rows.map((row) => this.#loaded(row, query.includeArtifacts)) }
+  }
+
+  async findKey(scope: Scope, key: string): Promise<KeyedSend | undefined> {
+    this.#assertOpen()
+    const entry = this.#keys.get(keyId(scope, key))
+    if (!entry || entry.untilMs <= this.#now()) return undefined
+    return { taskId: entry.taskId, digest: entry.digest, seq: entry.seq }
+  }
+
+  async claim({ agents, lease, limit }: ClaimRequest): Promise<readonly ClaimedTask[]> {
+    this.#assertOpen()
+    const claimed: ClaimedTask[] = []
+    for (const row of this.#runnable) {
+      if (claimed.length >= limit) break
+      if (!agents.includes(row.key.agent) || this.#heldBy(row) !== undefined) continue
+      this.#lease(row, lease)
+      claimed.push({ key: row.key, fence: row.fence })
+    }
+    return claimed
+  }
+
+  async renew(held: readonly ClaimedTask[], lease: LeaseClaim): Promise<readonly ClaimedTask[]> {
+    this.#assertOpen()
+    return held.filter(({ key, fence }) => {
+      const row = this.#rows.get(rowId(key))
+      if (!row || row.fence !== fence || row.lease?.owner !== lease.owner) return true
+      row.lease = { owner: lease.owner, untilMs: this.#now() + lease.ttlMs }
+      return false
+    })
+  }
+
+  async leaseOwners(): Promise<readonly string[]> {
+    const owners = new Set<string>()
+    for (const row of this.#rows.values()) {
+      const owner = this.#heldBy(row)
+      if (owner !== undefined) owners.add(owner)
+    }
+    return [...owners]
+  }
+
+  async disown(owner: string): Promise<void> {
+    for (const row of this.#rows.values()) {
+      if (row.lease?.owner !== owner) continue
+      row.lease = undefined
+      if (row.isRunnable) this.#watchers.runnable(row.key.agent)
+    }
+  }
+
+  async putPushConfig(key: TaskKey, config: StoredPushConfig): Promise<void> {
+    const row = this.#rows.get(rowId(key))
+    if (!row) return
+    row.pushConfigs ??= new Map()
+    row.pushConfigs.set(config.config.id, config)
+  }
+
+  async listPushConfigs(
+    key: TaskKey,
+    options: { readonly limit?: number; readonly afterId?: string } = {},
+  ): Promise<readonly StoredPushConfig[]> {
+    const all = [...(this.#rows.get(rowId(key))?.pushConfigs?.values() ?? [])]
+    const { afterId } = options
+    return all
+      .sort((a, b) => (a.config.id < b.config.id ? -1 : 1))
+      .filter(({ config }) => afterId === undefined || config.id > afterId)
+      .slice(0, options.limit)
+  }
+
+  async getPushConfig(key: TaskKey, id: string): Promise<StoredPushConfig | undefined> {
+    return this.#rows.get(rowId(key))?.pushConfigs?.get(id)
+  }
+
+  async deletePushConfig(key: TaskKey, id: string): Promise<void> {
+    const row = this.#rows.get(rowId(key))
+    row?.pushConfigs?.delete(id)
+    for (const delivery of this.#deliveries.values()) {
+      if (delivery.row === row && delivery.configId === id) this.#deliveries.delete(delivery.deliveryId)
+    }
+  }
+
+  async claimDeliveries({ agents, lease, limit }: ClaimRequest): Promise<readonly ClaimedDelivery[]> {
+    const claimed: ClaimedDelivery[] = []
+    const blocked = new Set<string>()
+    for (const delivery of this.#deliveries.values()) {
+      if (claimed.length >= limit) break
+      if (delivery.state === 'dead' || !agents.includes(delivery.row.key.agent)) continue
+      const lane = `${rowId(delivery.row.key)}\n${delivery.configId}`
+      if (blocked.has(lane)) continue
+      blocked.add(lane)
+      const isHeld = delivery.lease !== undefined && delivery.lease.untilMs > this.#now()
+      if (isHeld || delivery.dueMs > this.#now()) continue
+      delivery.lease = { owner: lease.owner, untilMs: this.#now() + lease.ttlMs }
+      const { deliveryId, configId, seq, attempts, row } = delivery
+      claimed.push({ deliveryId, configId, seq, attempts, key: row.key })
+    }
+    return claimed
+  }
+
+  async settleDelivery(deliveryId: string, outcome: DeliveryOutcome): Promise<void> {
+    const delivery = this.#deliveries.get(deliveryId)
+    if (!delivery) return
+    if (outcome === 'delivered') this.#deliveries.delete(deliveryId)
+    else {
+      delivery.attempts += 1
+      delivery.lease = undefined
+      if (outcome === 'dead') delivery.state = 'dead'
+      else delivery.dueMs = this.#now() + outcome.retryInMs
+    }
+  }
+
+  async expire(agent: string, expiry: Expiry): Promise<number> {
+    const now = this.#now()
+    let touched = 0
+    for (const [id, entry] of this.#keys) {
+      if (entry.untilMs > now || !id.startsWith(`${agent}\n`)) continue
+      this.#keys.delete(id)
+      const row = this.#rows.get(rowId({ agent, id: entry.taskId }))
+      if (row?.visibility === 'message') this.#remove(row)
+    }
+    const ended = [...this.#ended].filter((row) => row.key.agent === agent)
+    const surplus = expiry.maxEndedTasks === undefined ? 0 : ended.length - expiry.maxEndedTasks
+    for (const [place, row] of ended.entries()) {
+      if (touched >= expiry.limit) break
+      const age = now - (row.endedMs ?? now)
+      if (place < surplus || (expiry.endedTasksMs !== undefined && age > expiry.endedTasksMs)) {
+        this.#remove(row)
+        touched += 1
+      } else if (expiry.endedEventsMs !== undefined && age > expiry.endedEventsMs && row.events.length > 0) {
+        row.events = []
+        touched += 1
+      }
+    }
+    return touched
+  }
+
+  watch(key: TaskKey, onChange: (seq: number) => void): () => void {
+    return this.#watchers.watchTask(rowId(key), onChange)
+  }
+
+  watchRunnable(agent: string, onChange: () => void): () => void {
+    return this.#watchers.watchRunnable(agent, onChange)
+  }
+
+  async ping(): Promise<void> {
+    this.#assertOpen()
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+  }
+
+  #assertOpen(): void {
+    if (this.#isClosed) throw new Error('The store is closed')
+  }
+
+  #takeKey(row: Row, step: Append, { key, digest, ttlMs }: IdempotencyKey): boolean {
+    const id = keyId({ agent: row.key.agent, tenant: row.tenant, owner: row.owner }, key)
+    const taken = this.#keys.get(id)
+    if (taken && taken.untilMs > this.#now()) return false
+    this.#keys.set(id, { taskId: row.key.id, digest, seq: step.expect + 1, untilMs: this.#now() + ttlMs })
+    row.idempotencyKeys ??= []
+    row.idempotencyKeys.push(id)
+    return true
+  }
+
+  #newRow(key: TaskKey, creation: TaskCreation): Row {
+    this.#serial += 1
+    return {
+      key,
+      tenant: creation.tenant,
+      owner: creation.owner,
+      contextId: creation.contextId,
+      dialect: creation.dialect,
+      serial: this.#serial,
+      idempotencyKeys: undefined,
+      visibility: 'provisional',
+      events: [],
+      seq: 0,
+      fence: 0,
+      lease: undefined,
+      isRunnable: false,
+      state: undefined,
+      statusTimeMs: 0,
+      endedMs: undefined,
+      snapshot: undefined,
+      pushConfigs: undefined,
+    }
+  }
+
+  #write(row: Row, step: Append): void {
+    const wasListed = row.visibility === 'task'
+    if (step.visibility) row.visibility = step.visibility
+    for (const event of step.events) row.events.push(event)
+    row.seq += step.events.length
+    if (step.lease === 'release') row.lease = undefined
+    else if (step.lease) this.#lease(row, step.lease)
+    if (step.status) {
+      const list = this.#listOf(row)
+      if (wasListed) list.remove(row)
+      row.state = step.status.state
+      row.statusTimeMs = step.status.timeMs
+      if (row.visibility === 'task') list.add(row)
+    }
+    if (step.isRunnable !== undefined) {
+      row.isRunnable = step.isRunnable
+      if (row.isRunnable) this.#runnable.add(row)
+      else this.#runnable.delete(row)
+    }
+    if (step.pushConfig) {
+      row.pushConfigs ??= new Map()
+      row.pushConfigs.set(step.pushConfig.config.id, step.pushConfig)
+    }
+    for (const entry of step.outbox ?? []) {
+      const deliveryId = `${row.serial}-${entry.configId}-${entry.seq}`
+      this.#deliveries.set(deliveryId, { deliveryId, row, ...entry, attempts: 0, dueMs: 0, state: 'due', lease: undefined })
+    }
+    if (row.state && isTerminal(row.state) && row.visibility === 'task') this.#end(row, step)
+    this.#watchers.task(rowId(row.key), row.seq)
+    if (row.isRunnable && this.#heldBy(row) === undefined) this.#watchers.runnable(row.key.agent)
+  }
+
+  #end(row: Row, step: Append): void {
+    row.snapshot = step.snapshot
+    row.endedMs = this.#now()
+    this.#ended.add(row)
+    if (this.#ended.size <= this.#maxEndedTasks) return
+    for (const oldest of this.#ended) {
+      this.#remove(oldest)
+      break
+    }
+  }
+
+  #remove(row: Row): void {
+    this.#rows.delete(rowId(row.key))
+    this.#runnable.delete(row)
+    this.#ended.delete(row)
+    this.#listOf(row).remove(row)
+    for (const id of row.idempotencyKeys ?? []) this.#keys.delete(id)
+    for (const delivery of this.#deliveries.values()) {
+      if (delivery.row === row) this.#deliveries.delete(delivery.deliveryId)
+    }
+  }
+
+  #lease(row: Row, lease: LeaseClaim): void {
+    row.fence += 1
+    row.lease = { owner: lease.owner, untilMs: this.#now() + lease.ttlMs }
+  }
+
+  #heldBy(row: Row): string | undefined {
+    return row.lease && row.lease.untilMs > this.#now() ? row.lease.owner : undefined
+  }
+
+  #listOf(row: Row): ListIndex<Row> {
+    const id = scopeId({ agent: row.key.agent, tenant: row.tenant, owner: row.owner })
+    let index = this.#lists.get(id)
+    if (!index) {
+      index = new ListIndex()
+      this.#lists.set(id, index)
+    }
+    return index
+  }
+
+  #loaded(row: Row, includeArtifacts: boolean): LoadedTask {
+    const { key, tenant, owner, contextId, dialect, visibility, seq, fence, snapshot } = row
+    const leaseOwner = this.#heldBy(row)
+    const record: TaskRecord = {
+      key,
+      tenant,
+      owner,
+      contextId,
+      dialect,
+      visibility,
+      seq,
+      fence,
+      ...(leaseOwner !== undefined && { leaseOwner }),
+    }
+    if (!snapshot) {
+      return { record, events: includeArtifacts ? row.events.slice() : row.events.filter(isNotArtifact) }
+    }
+    if (includeArtifacts) return { record, snapshot, events: [] }
+    const { artifacts: _artifacts, ...rest } = snapshot
+    return { record, snapshot: rest, events: [] }
+  }
+}
+
+function isNotArtifact({ body }: TaskEvent): boolean {
+  return !('artifactUpdate' in body)
+}
+
+function rowId({ agent, id }: TaskKey): string {
+  return `${agent}\n${id}`
+}
+
+function scopeId({ agent, tenant, owner }: Scope): string {
+  return `${agent}\n${tenant}\n${owner}`
+}
+
+function keyId(scope: Scope, key: string): string {
+  return `${scopeId(scope)}\n${key}`
+}

@@ -1,0 +1,124 @@
+import type { Append, AppendOutcome, TaskCreation } from '../store.js'
+import { batchBody, hasHead, noState, stateNumber, visibilityNumber } from './rows.js'
+import { type Session, watchId } from './session.js'
+
+type TaskRow = [
+  id: number,
+  scope: number,
+  visibility: number,
+  seq: number,
+  state: number,
+  fence: number,
+  leaseUntil: number,
+  runnable: number,
+]
+
+/** One step of one task, inside a transaction that the caller opened. Refusals write nothing. */
+export function appendStep(session: Session, step: Append): AppendOutcome {
+  const outcome = step.create ? create(session, step, step.create) : advance(session, step)
+  if (outcome.result === 'ok') session.touched.tasks.set(watchId(step.key), step.expect + step.events.length)
+  return outcome
+}
+
+function create(session: Session, step: Append, creation: TaskCreation): AppendOutcome {
+  const { sql, names } = session
+  if (step.expect !== 0) return { result: 'conflict' }
+  const scope = names.makeScope({ agent: step.key.agent, tenant: creation.tenant, owner: creation.owner })
+  if (isKeyTaken(session, scope, step)) return { result: 'key-taken' }
+  const claim = step.lease === 'release' ? undefined : step.lease
+  const visibility = visibilityNumber(step.visibility ?? 'provisional')
+  const state = step.status ? stateNumber(step.status.state) : noState
+  const fence = claim ? 1 : 0
+  const inserted = sql.insertTask.run(
+    names.makeAgent(step.key.agent),
+    scope,
+    step.key.id,
+    creation.contextId,
+    creation.dialect,
+    visibility,
+    step.events.length,
+    state,
+    step.status?.timeMs ?? 0,
+    step.isRunnable ? 1 : 0,
+    fence,
+    claim?.owner ?? null,
+    claim ? session.now() + claim.ttlMs : 0,
+  )
+  if (inserted.changes === 0) return { result: 'conflict' }
+  const task = Number(inserted.lastInsertRowid)
+  if (visibility === 1 && state !== noState) session.counts.add(scope, state, 1)
+  if (step.isRunnable && !claim) session.touched.agents.add(step.key.agent)
+  writeDetails(session, task, scope, step)
+  return { result: 'ok', fence }
+}
+
+function advance(session: Session, step: Append): AppendOutcome {
+  const { sql } = session
+  const agent = session.names.agent(step.key.agent)
+  const row = agent === undefined ? undefined : (sql.taskRow.get(agent, step.key.id) as TaskRow | undefined)
+  if (!row) return { result: step.fence === undefined ? 'conflict' : 'fenced' }
+  const [task, scope, visibilityBefore, seq, stateBefore, fenceBefore, leaseUntil, runnableBefore] = row
+  if (step.fence !== undefined && step.fence !== fenceBefore) return { result: 'fenced' }
+  if (seq !== step.expect) return { result: 'conflict' }
+  const claim = step.lease === 'release' ? undefined : step.lease
+  if (claim && leaseUntil > session.now()) return { result: 'conflict' }
+  if (isKeyTaken(session, scope, step)) return { result: 'key-taken' }
+
+  const last = seq + step.events.length
+  const fence = claim ? fenceBefore + 1 : fenceBefore
+  if (!step.status && !step.visibility && !step.lease && step.isRunnable === undefined) sql.advanceTask.run(last, task)
+  else {
+    const visibility = step.visibility ? visibilityNumber(step.visibility) : visibilityBefore
+    const state = step.status ? stateNumber(step.status.state) : stateBefore
+    const runnable = step.isRunnable === undefined ? runnableBefore : Number(step.isRunnable)
+    const isKept = !step.lease
+    sql.updateTask.run(
+      last,
+      visibility,
+      state,
+      step.status?.timeMs ?? null,
+      runnable,
+      fence,
+      isKept ? leaseOwnerOf(session, task) : (claim?.owner ?? null),
+      isKept ? leaseUntil : claim ? session.now() + claim.ttlMs : 0,
+      task,
+    )
+    if (visibilityBefore === 1 && stateBefore !== noState) session.counts.add(scope, stateBefore, -1)
+    if (visibility === 1 && state !== noState) session.counts.add(scope, state, 1)
+    if (runnable === 1 && (step.lease === 'release' || leaseUntil <= session.now())) {
+      session.touched.agents.add(step.key.agent)
+    }
+  }
+  writeDetails(session, task, scope, step)
+  return { result: 'ok', fence }
+}
+
+function isKeyTaken({ sql, now }: Session, scope: number, { idempotency }: Append): boolean {
+  return idempotency !== undefined && sql.findKey.get(scope, idempotency.key, now()) !== undefined
+}
+
+function leaseOwnerOf(session: Session, task: number): string | null {
+  return (session.sql.leaseOwner.get(task) as [string | null])[0]
+}
+
+function writeDetails({ sql, now }: Session, task: number, scope: number, step: Append): void {
+  const { events, snapshot, idempotency, pushConfig } = step
+  const first = events[0]
+  const last = events.at(-1)
+  if (first && last) {
+    sql.insertEvents.run(task, hasHead(events) ? 1 : 0, first.seq, last.seq, first.time, batchBody(events))
+  }
+  if (snapshot) {
+    const { artifacts, ...head } = snapshot
+    sql.insertSnapshot.run(task, JSON.stringify(head), artifacts ? JSON.stringify(artifacts) : null)
+  }
+  if (idempotency) {
+    const { key, digest, ttlMs } = idempotency
+    sql.insertKey.run(scope, key, task, digest, step.expect + 1, now() + ttlMs)
+  }
+  if (pushConfig) {
+    const { config, dialect } = pushConfig
+    sql.putPushConfig.run(task, config.id, dialect, JSON.stringify(config))
+  }
+  for (const { configId, seq } of step.outbox ?? []) sql.insertDelivery.run(task, configId, seq)
+}

@@ -1,0 +1,103 @@
+/**
+ * Many writes, one transaction. Everything queued in one turn of the event loop is committed
+ * together; each write's promise resolves only after the commit.
+ *
+ * SQLite has one writer at a time. Waiting for another process inside SQLite would block the event
+ * loop, so a busy database is tried again from here, asynchronously, until the deadline.
+ */
+import type Database from 'libsql'
+
+interface Queued {
+  run(): unknown
+  resolve(value: unknown): void
+  reject(error: unknown): void
+}
+
+const largestGroup = 1000
+const busyDeadlineMs = 10_000
+
+export class GroupCommit {
+  readonly #db: Database.Database
+  readonly #begin: Database.Statement<unknown[]>
+  readonly #commit: Database.Statement<unknown[]>
+  readonly #afterCommit: () => void
+  readonly #afterRollback: () => void
+  readonly #beforeCommit: () => void
+  #queue: Queued[] = []
+  #isScheduled = false
+
+  constructor(
+    db: Database.Database,
+    hooks: { beforeCommit: () => void; afterCommit: () => void; afterRollback: () => void },
+  ) {
+    this.#db = db
+    this.#begin = db.prepare('BEGIN IMMEDIATE')
+    this.#commit = db.prepare('COMMIT')
+    this.#beforeCommit = hooks.beforeCommit
+    this.#afterCommit = hooks.afterCommit
+    this.#afterRollback = hooks.afterRollback
+  }
+
+  /** Runs `write` inside the next transaction. It must do nothing but talk to the database: it may run twice. */
+  write<T>(write: () => T): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      this.#queue.push({ run: write, resolve: resolve as (value: unknown) => void, reject })
+      if (this.#isScheduled) return
+      this.#isScheduled = true
+      setImmediate(() => this.#flush(0))
+    })
+  }
+
+  /** Resolves when everything queued so far is settled. */
+  async settled(): Promise<void> {
+    while (this.#isScheduled) await new Promise((resolve) => setImmediate(resolve))
+  }
+
+  #flush(waitedMs: number): void {
+    const group = this.#queue.slice(0, largestGroup)
+    try {
+      this.#transact(group)
+      this.#queue = this.#queue.slice(group.length)
+    } catch (error) {
+      if (isBusy(error) && waitedMs < busyDeadlineMs) {
+        const delayMs = Math.min(1 + waitedMs / 4, 50) * (0.5 + Math.random())
+        setTimeout(() => this.#flush(waitedMs + delayMs), delayMs)
+        return
+      }
+      this.#queue = this.#queue.slice(group.length)
+      if (isBusy(error) || group.length === 1) for (const each of group) each.reject(error)
+      // One bad write must not take the others of its group with it.
+      else for (const each of group) this.#alone(each)
+    }
+    if (this.#queue.length > 0) setImmediate(() => this.#flush(0))
+    else this.#isScheduled = false
+  }
+
+  #alone(each: Queued): void {
+    try {
+      this.#transact([each])
+    } catch (error) {
+      each.reject(error)
+    }
+  }
+
+  #transact(group: readonly Queued[]): void {
+    this.#begin.run()
+    const results: unknown[] = []
+    try {
+      for (const each of group) results.push(each.run())
+      this.#beforeCommit()
+      this.#commit.run()
+    } catch (error) {
+      if (this.#db.inTransaction) this.#db.exec('ROLLBACK')
+      this.#afterRollback()
+      throw error
+    }
+    for (const [place, each] of group.entries()) each.resolve(results[place])
+    this.#afterCommit()
+  }
+}
+
+export function isBusy(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && String(error.code).startsWith('SQLITE_BUSY')
+}

@@ -1,0 +1,68 @@
+/**
+ * The schema, as plain numbered steps; `PRAGMA user_version` says how many were done. A step that
+ * has been released is never edited.
+ *
+ * Shape decides speed here: integer keys, one row per committed batch of a task's events, few
+ * indexes, all of them growing at their right edge because ids and times do.
+ */
+export const migrations: readonly string[] = [
+  /* 1 */ `
+  CREATE TABLE agents (id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE);
+
+  CREATE TABLE scopes (
+    id INTEGER PRIMARY KEY, agent INTEGER NOT NULL, tenant TEXT NOT NULL, owner TEXT NOT NULL,
+    UNIQUE (agent, tenant, owner));
+
+  CREATE TABLE tasks (
+    id INTEGER PRIMARY KEY,
+    agent INTEGER NOT NULL,
+    scope INTEGER NOT NULL,
+    task_id TEXT NOT NULL,
+    context TEXT NOT NULL,
+    dialect TEXT NOT NULL,
+    visibility INTEGER NOT NULL,
+    seq INTEGER NOT NULL,
+    state INTEGER NOT NULL,
+    status_ms INTEGER NOT NULL,
+    runnable INTEGER NOT NULL,
+    fence INTEGER NOT NULL,
+    lease_owner TEXT,
+    lease_until INTEGER NOT NULL);
+  CREATE UNIQUE INDEX tasks_by_id ON tasks (agent, task_id);
+  CREATE INDEX tasks_by_state ON tasks (scope, state, status_ms) WHERE visibility = 1;
+  CREATE INDEX tasks_by_context ON tasks (scope, context, status_ms, state) WHERE visibility = 1;
+  CREATE INDEX tasks_runnable ON tasks (agent, lease_until) WHERE runnable = 1;
+
+  -- How many visible tasks a scope has in each state, so that an exact total needs no scan.
+  CREATE TABLE counts (
+    scope INTEGER NOT NULL, state INTEGER NOT NULL, n INTEGER NOT NULL,
+    PRIMARY KEY (scope, state)) WITHOUT ROWID;
+
+  -- One row per committed batch. Batches with nothing but artifact chunks have head = 0 and lie
+  -- apart in the index, so that a list without artifacts never touches them.
+  CREATE TABLE events (
+    id INTEGER PRIMARY KEY,
+    task INTEGER NOT NULL, head INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
+    time_ms INTEGER NOT NULL, body TEXT NOT NULL);
+  CREATE INDEX events_by_task ON events (task, head, last);
+
+  CREATE TABLE snapshots (task INTEGER PRIMARY KEY, head TEXT NOT NULL, artifacts TEXT);
+
+  CREATE TABLE keys (
+    scope INTEGER NOT NULL, key TEXT NOT NULL, task INTEGER NOT NULL, digest TEXT NOT NULL, seq INTEGER NOT NULL,
+    until_ms INTEGER NOT NULL,
+    PRIMARY KEY (scope, key)) WITHOUT ROWID;
+  CREATE INDEX keys_by_time ON keys (until_ms);
+
+  CREATE TABLE push_configs (
+    task INTEGER NOT NULL, id TEXT NOT NULL, dialect TEXT NOT NULL, body TEXT NOT NULL,
+    PRIMARY KEY (task, id)) WITHOUT ROWID;
+
+  CREATE TABLE outbox (
+    id INTEGER PRIMARY KEY,
+    task INTEGER NOT NULL, config TEXT NOT NULL, seq INTEGER NOT NULL,
+    attempts INTEGER NOT NULL, due_ms INTEGER NOT NULL, is_dead INTEGER NOT NULL, lease_until INTEGER NOT NULL);
+  CREATE INDEX outbox_by_lane ON outbox (task, config, id);
+  CREATE INDEX outbox_by_due ON outbox (due_ms) WHERE is_dead = 0;
+  `,
+]

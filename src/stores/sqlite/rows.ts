@@ -1,0 +1,74 @@
+/** Between SQLite's rows and the model. States are stored as their place in `taskStates`. */
+import type { Artifact } from '../../model/artifact.js'
+import { type EventBody, eventJson, type TaskEvent } from '../../model/event.js'
+import { type Task, type TaskState, taskStates } from '../../model/task.js'
+import type { TaskRecord, Visibility } from '../store.js'
+
+export const noState = -1
+
+const visibilities: readonly Visibility[] = ['provisional', 'task', 'message']
+
+export function stateNumber(state: TaskState): number {
+  return taskStates.indexOf(state)
+}
+
+export function visibilityNumber(visibility: Visibility): number {
+  return visibilities.indexOf(visibility)
+}
+
+export function isTerminalNumber(state: number): boolean {
+  return state === 2 || state === 3 || state === 4 || state === 6
+}
+
+export type RecordRow = [
+  rowId: number,
+  agent: string,
+  taskId: string,
+  tenant: string,
+  owner: string,
+  contextId: string,
+  dialect: string,
+  visibility: number,
+  seq: number,
+  fence: number,
+  leaseOwner: string | null,
+  leaseUntil: number,
+]
+
+export function readRecord(row: RecordRow, now: number): TaskRecord {
+  const [, agent, id, tenant, owner, contextId, dialect, visibility, seq, fence, leaseOwner, leaseUntil] = row
+  return {
+    key: { agent, id },
+    tenant,
+    owner,
+    contextId,
+    dialect,
+    visibility: visibilities[visibility] ?? 'provisional',
+    seq,
+    fence,
+    ...(leaseOwner !== null && leaseUntil > now && { leaseOwner }),
+  }
+}
+
+export type EventRow = [first: number, last: number, timeMs: number, body: string]
+
+/** One batch: an array of bodies, each already serialised for the wire. */
+export function batchBody(events: readonly TaskEvent[]): string {
+  let body = '['
+  for (const [place, event] of events.entries()) body += place === 0 ? eventJson(event.body) : `,${eventJson(event.body)}`
+  return `${body}]`
+}
+
+export function hasHead(events: readonly TaskEvent[]): boolean {
+  return events.some(({ body }) => !('artifactUpdate' in body))
+}
+
+export function readBatch([first, , timeMs, body]: EventRow): TaskEvent[] {
+  const bodies = JSON.parse(body) as EventBody[] // written by `batchBody`
+  return bodies.map((each, place) => ({ seq: first + place, time: timeMs, body: each }))
+}
+
+export function readSnapshot(head: string, artifacts: string | null): Task {
+  const task = JSON.parse(head) as Task // written from a Task
+  return artifacts === null ? task : { ...task, artifacts: JSON.parse(artifacts) as Artifact[] }
+}

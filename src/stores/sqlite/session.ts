@@ -1,0 +1,93 @@
+/** What the parts of the SQLite store share: the statements, the clock, and numbers for names. */
+import type { Scope, TaskKey } from '../store.js'
+import type { Statements } from './statements.js'
+
+export interface Session {
+  readonly sql: Statements
+  now(): number
+  /** Changes of `counts`, gathered over a transaction and written once at its end. */
+  readonly counts: CountChanges
+  /** Tasks (with their last sequence) and agents to wake when the transaction is committed. */
+  readonly touched: { readonly tasks: Map<string, number>; readonly agents: Set<string> }
+  readonly names: Names
+}
+
+export function watchId({ agent, id }: TaskKey): string {
+  return `${agent}\n${id}`
+}
+
+const largestCache = 10_000
+
+/** Agents and scopes by number. Reading never makes one; writing does. */
+export class Names {
+  readonly #sql: Statements
+  readonly #agents = new Map<string, number>()
+  readonly #scopes = new Map<string, number>()
+
+  constructor(sql: Statements) {
+    this.#sql = sql
+  }
+
+  agent(name: string): number | undefined {
+    const known = this.#agents.get(name)
+    if (known !== undefined) return known
+    const row = this.#sql.agentId.get(name) as [number] | undefined
+    if (row) this.#agents.set(name, row[0])
+    return row?.[0]
+  }
+
+  scope(scope: Scope): number | undefined {
+    const id = `${scope.agent}\n${scope.tenant}\n${scope.owner}`
+    const known = this.#scopes.get(id)
+    if (known !== undefined) return known
+    const agent = this.agent(scope.agent)
+    if (agent === undefined) return undefined
+    const row = this.#sql.scopeId.get(agent, scope.tenant, scope.owner) as [number] | undefined
+    if (row) {
+      if (this.#scopes.size >= largestCache) this.#scopes.clear()
+      this.#scopes.set(id, row[0])
+    }
+    return row?.[0]
+  }
+
+  makeAgent(name: string): number {
+    return this.agent(name) ?? Number(this.#sql.insertAgent.run(name).lastInsertRowid)
+  }
+
+  makeScope(scope: Scope): number {
+    const known = this.scope(scope)
+    if (known !== undefined) return known
+    const agent = this.makeAgent(scope.agent)
+    return Number(this.#sql.insertScope.run(agent, scope.tenant, scope.owner).lastInsertRowid)
+  }
+
+  /** Numbers made in a transaction that was rolled back do not exist. */
+  forget(): void {
+    this.#agents.clear()
+    this.#scopes.clear()
+  }
+}
+
+export class CountChanges {
+  readonly #changes = new Map<number, number[]>()
+
+  add(scope: number, state: number, change: 1 | -1): void {
+    let states = this.#changes.get(scope)
+    if (!states) {
+      states = []
+      this.#changes.set(scope, states)
+    }
+    states[state] = (states[state] ?? 0) + change
+  }
+
+  write(sql: Statements): void {
+    for (const [scope, states] of this.#changes) {
+      for (const [state, change] of states.entries()) if (change) sql.addCount.run(scope, state, change)
+    }
+    this.#changes.clear()
+  }
+
+  clear(): void {
+    this.#changes.clear()
+  }
+}

@@ -1,0 +1,320 @@
+/**
+ * Tasks in a SQLite file, by libsql. Safe when several processes open the same file: writers take
+ * turns, and a process notices the others' commits by polling SQLite's `data_version`.
+ */
+import type Database from 'libsql'
+import type { TaskEvent } from '../../model/event.js'
+import type {
+  Append,
+  AppendOutcome,
+  ClaimedDelivery,
+  ClaimedTask,
+  ClaimRequest,
+  DeliveryOutcome,
+  Expiry,
+  KeyedSend,
+  LeaseClaim,
+  ListPage,
+  ListQuery,
+  LoadedTask,
+  Scope,
+  Store,
+  StoredPushConfig,
+  TaskKey,
+} from '../store.js'
+import { Watchers } from '../watchers.js'
+import { appendStep } from './append.js'
+import { Sweeper } from './expire.js'
+import { GroupCommit } from './group-commit.js'
+import { findPage } from './list.js'
+import { openDatabase } from './open.js'
+import { type EventRow, type RecordRow, readBatch, readRecord, readSnapshot } from './rows.js'
+import { CountChanges, Names, type Session, watchId } from './session.js'
+import { prepareStatements, type Statements } from './statements.js'
+
+export interface SqliteStoreOptions {
+  /**
+   * `process`: a committed event survives the death of the process (default).
+   * `full`: it survives a power cut too, at the price of one disk flush per group of commits.
+   */
+  readonly durability?: 'process' | 'full'
+  /** Milliseconds since 1970. */
+  readonly now?: () => number
+  /** How often other processes' commits are looked for while somebody waits. Default 20 ms. */
+  readonly pollMs?: number
+}
+
+/** Opens a file (made when missing), or `:memory:`. */
+export async function openSqliteStore(path: string, options: SqliteStoreOptions = {}): Promise<Store> {
+  const db = await openDatabase(path, options.durability ?? 'process')
+  return new SqliteStore(db, options)
+}
+
+/** Batches fetched at once when a reader catches up. */
+const batchesPerRead = 32
+
+class SqliteStore implements Store {
+  readonly #db: Database.Database
+  readonly #sql: Statements
+  readonly #session: Session
+  readonly #commits: GroupCommit
+  readonly #sweeper: Sweeper
+  readonly #watchers = new Watchers()
+  readonly #pollMs: number
+  #poll: NodeJS.Timeout | undefined
+  #dataVersion = -1
+  #lastEventRow = 0
+
+  constructor(db: Database.Database, options: SqliteStoreOptions) {
+    this.#db = db
+    this.#sql = prepareStatements(db)
+    this.#session = {
+      sql: this.#sql,
+      now: options.now ?? Date.now,
+      counts: new CountChanges(),
+      touched: { tasks: new Map(), agents: new Set() },
+      names: new Names(this.#sql),
+    }
+    this.#sweeper = new Sweeper(this.#session)
+    this.#pollMs = options.pollMs ?? 20
+    this.#commits = new GroupCommit(db, {
+      beforeCommit: () => this.#session.counts.write(this.#sql),
+      afterCommit: () => this.#wake(),
+      afterRollback: () => this.#forget(),
+    })
+  }
+
+  append(step: Append): Promise<AppendOutcome> {
+    return this.#commits.write(() => appendStep(this.#session, step))
+  }
+
+  async load(key: TaskKey, options: { readonly includeArtifacts?: boolean } = {}): Promise<LoadedTask | undefined> {
+    const agent = this.#session.names.agent(key.agent)
+    if (agent === undefined) return undefined
+    return this.#loadRow(this.#sql.record.get(agent, key.id), options.includeArtifacts ?? true)
+  }
+
+  async read(key: TaskKey, afterSeq: number, limit: number): Promise<readonly TaskEvent[] | undefined> {
+    const row = this.#taskRow(key)
+    if (!row) return []
+    const batches = this.#sql.eventsAfter.all(row.id, afterSeq, Math.min(limit, batchesPerRead)) as EventRow[]
+    if (batches.length === 0) return row.seq > afterSeq ? undefined : []
+    const events: TaskEvent[] = []
+    for (const batch of batches) {
+      for (const event of readBatch(batch)) if (event.seq > afterSeq) events.push(event)
+      if (events.length >= limit) break
+    }
+    return events
+  }
+
+  async list(query: ListQuery): Promise<ListPage> {
+    const { rowIds, ...page } = findPage(this.#session, query)
+    const tasks: LoadedTask[] = []
+    for (const id of rowIds) {
+      const loaded = this.#loadRow(this.#sql.recordById.get(id), query.includeArtifacts)
+      if (loaded) tasks.push(loaded)
+    }
+    return { ...page, tasks }
+  }
+
+  async findKey(scope: Scope, key: string): Promise<KeyedSend | undefined> {
+    const number = this.#session.names.scope(scope)
+    if (number === undefined) return undefined
+    const row = this.#sql.findKey.get(number, key, this.#session.now()) as [string, string, number] | undefined
+    return row && { taskId: row[0], digest: row[1], seq: row[2] }
+  }
+
+  claim({ agents, lease, limit }: ClaimRequest): Promise<readonly ClaimedTask[]> {
+    return this.#commits.write(() => {
+      const claimed: ClaimedTask[] = []
+      const now = this.#session.now()
+      for (const agent of agents) {
+        const number = this.#session.names.agent(agent)
+        if (number === undefined || claimed.length >= limit) continue
+        const rows = this.#sql.claimable.all(number, now, limit - claimed.length) as [number, string, number][]
+        for (const [id, taskId, fence] of rows) {
+          this.#sql.takeLease.run(fence + 1, lease.owner, now + lease.ttlMs, id)
+          claimed.push({ key: { agent, id: taskId }, fence: fence + 1 })
+        }
+      }
+      return claimed
+    })
+  }
+
+  renew(held: readonly ClaimedTask[], lease: LeaseClaim): Promise<readonly ClaimedTask[]> {
+    return this.#commits.write(() => {
+      const until = this.#session.now() + lease.ttlMs
+      return held.filter(({ key, fence }) => {
+        const agent = this.#session.names.agent(key.agent)
+        return agent === undefined || this.#sql.renewLease.run(until, agent, key.id, fence, lease.owner).changes === 0
+      })
+    })
+  }
+
+  async leaseOwners(): Promise<readonly string[]> {
+    const owners = new Set<string>()
+    for (const [agent] of this.#sql.agentIds.all() as [number][]) {
+      for (const [owner] of this.#sql.leaseOwners.all(agent, this.#session.now()) as [string][]) owners.add(owner)
+    }
+    return [...owners]
+  }
+
+  disown(owner: string): Promise<void> {
+    return this.#commits.write(() => {
+      for (const [agent] of this.#sql.agentIds.all() as [number][]) this.#sql.disown.run(agent, owner)
+    })
+  }
+
+  putPushConfig(key: TaskKey, { config, dialect }: StoredPushConfig): Promise<void> {
+    return this.#commits.write(() => {
+      const row = this.#taskRow(key)
+      if (row) this.#sql.putPushConfig.run(row.id, config.id, dialect, JSON.stringify(config))
+    })
+  }
+
+  async listPushConfigs(
+    key: TaskKey,
+    options: { readonly limit?: number; readonly afterId?: string } = {},
+  ): Promise<readonly StoredPushConfig[]> {
+    const row = this.#taskRow(key)
+    if (!row) return []
+    return this.#sql.listPushConfigs.all(row.id, options.afterId ?? '', options.limit ?? -1).map(readPushConfig)
+  }
+
+  async getPushConfig(key: TaskKey, id: string): Promise<StoredPushConfig | undefined> {
+    const row = this.#taskRow(key)
+    const found = row && this.#sql.getPushConfig.get(row.id, id)
+    return found ? readPushConfig(found) : undefined
+  }
+
+  deletePushConfig(key: TaskKey, id: string): Promise<void> {
+    return this.#commits.write(() => {
+      const row = this.#taskRow(key)
+      if (!row) return
+      this.#sql.deletePushConfig.run(row.id, id)
+      this.#sql.deleteDeliveries.run(row.id, id)
+    })
+  }
+
+  claimDeliveries({ agents, lease, limit }: ClaimRequest): Promise<readonly ClaimedDelivery[]> {
+    return this.#commits.write(() => {
+      const claimed: ClaimedDelivery[] = []
+      const now = this.#session.now()
+      for (const agent of agents) {
+        const number = this.#session.names.agent(agent)
+        if (number === undefined || claimed.length >= limit) continue
+        const due = this.#sql.dueDeliveries.all(now, number, limit - claimed.length)
+        for (const [id, configId, seq, attempts, taskId] of due as [number, string, number, number, string][]) {
+          this.#sql.leaseDelivery.run(now + lease.ttlMs, id)
+          claimed.push({ deliveryId: String(id), configId, seq, attempts, key: { agent, id: taskId } })
+        }
+      }
+      return claimed
+    })
+  }
+
+  settleDelivery(deliveryId: string, outcome: DeliveryOutcome): Promise<void> {
+    return this.#commits.write(() => {
+      const id = Number(deliveryId)
+      if (outcome === 'delivered') this.#sql.deleteDelivery.run(id)
+      else if (outcome === 'dead') this.#sql.buryDelivery.run(id)
+      else this.#sql.retryDelivery.run(this.#session.now() + outcome.retryInMs, id)
+    })
+  }
+
+  expire(agent: string, expiry: Expiry): Promise<number> {
+    return this.#commits.write(() => this.#sweeper.sweep(agent, expiry))
+  }
+
+  watch(key: TaskKey, onChange: (seq: number) => void): () => void {
+    return this.#watching(this.#watchers.watchTask(watchId(key), onChange))
+  }
+
+  watchRunnable(agent: string, onChange: () => void): () => void {
+    return this.#watching(this.#watchers.watchRunnable(agent, onChange))
+  }
+
+  async ping(): Promise<void> {
+    this.#sql.dataVersion.get()
+  }
+
+  async close(): Promise<void> {
+    clearInterval(this.#poll)
+    await this.#commits.settled()
+    this.#db.close()
+  }
+
+  #taskRow(key: TaskKey): { readonly id: number; readonly seq: number } | undefined {
+    const agent = this.#session.names.agent(key.agent)
+    const row = agent === undefined ? undefined : (this.#sql.taskRow.get(agent, key.id) as number[] | undefined)
+    return row && { id: Number(row[0]), seq: Number(row[3]) }
+  }
+
+  #loadRow(found: unknown, includeArtifacts: boolean): LoadedTask | undefined {
+    if (!found) return undefined
+    const row = found as RecordRow // the columns of `record`
+    const record = readRecord(row, this.#session.now())
+    const [id] = row
+    const snapshot = (includeArtifacts ? this.#sql.snapshot : this.#sql.snapshotHead).get(id)
+    if (snapshot) {
+      const [head, artifacts] = snapshot as [string, string | null]
+      return { record, snapshot: readSnapshot(head, artifacts), events: [] }
+    }
+    const batches = (includeArtifacts ? this.#sql.allEvents : this.#sql.headEvents).all(id) as EventRow[]
+    const events = batches.flatMap(readBatch)
+    return { record, events: includeArtifacts ? events : events.filter(({ body }) => !('artifactUpdate' in body)) }
+  }
+
+  #wake(): void {
+    const { tasks, agents } = this.#session.touched
+    for (const [id, seq] of tasks) this.#watchers.task(id, seq)
+    for (const agent of agents) this.#watchers.runnable(agent)
+    tasks.clear()
+    agents.clear()
+  }
+
+  #forget(): void {
+    this.#session.touched.tasks.clear()
+    this.#session.touched.agents.clear()
+    this.#session.counts.clear()
+    this.#session.names.forget()
+  }
+
+  #watching(unwatch: () => void): () => void {
+    if (!this.#poll) {
+      this.#noteVersion()
+      this.#lastEventRow = (this.#sql.newestEvent.get() as [number, number] | undefined)?.[0] ?? 0
+      this.#poll = setInterval(() => this.#lookForOthers(), this.#pollMs)
+      this.#poll.unref()
+    }
+    return () => {
+      unwatch()
+      if (!this.#watchers.isIdle) return
+      clearInterval(this.#poll)
+      this.#poll = undefined
+    }
+  }
+
+  #noteVersion(): boolean {
+    const [version] = this.#sql.dataVersion.get() as [number]
+    if (version === this.#dataVersion) return false
+    this.#dataVersion = version
+    return true
+  }
+
+  /** `data_version` changes only when another connection has committed. */
+  #lookForOthers(): void {
+    if (!this.#noteVersion()) return
+    for (const changed of this.#sql.changedTasks.all(this.#lastEventRow)) {
+      const [agent, id, eventRow, seq] = changed as [string, string, number, number]
+      this.#lastEventRow = Math.max(this.#lastEventRow, eventRow)
+      this.#watchers.task(watchId({ agent, id }), seq)
+    }
+    this.#watchers.everyAgent()
+  }
+}
+
+function readPushConfig(row: unknown): StoredPushConfig {
+  const [dialect, body] = row as [string, string]
+  return { dialect, config: JSON.parse(body) as StoredPushConfig['config'] }
+}

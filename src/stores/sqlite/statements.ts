@@ -1,0 +1,119 @@
+/** Every statement of the SQLite store, prepared once. Columns in the order in which `rows.ts` reads them. */
+import type Database from 'libsql'
+
+const record = `t.id, a.name, t.task_id, s.tenant, s.owner, t.context, t.dialect, t.visibility, t.seq, t.fence,
+  t.lease_owner, t.lease_until`
+const recordFrom = 'tasks t JOIN agents a ON a.id = t.agent JOIN scopes s ON s.id = t.scope'
+const events = 'first, last, time_ms, body'
+
+/** The part of a prepared statement that is used here. */
+export interface Statement {
+  run(...values: unknown[]): { readonly changes: number; readonly lastInsertRowid: number | bigint }
+  get(...values: unknown[]): unknown
+  all(...values: unknown[]): unknown[]
+}
+
+export function prepareStatements(db: Database.Database) {
+  /** For reading: rows come as arrays. */
+  const prepare = (sql: string): Statement => db.prepare(sql).raw()
+  /** For writing. */
+  const command = (sql: string): Statement => db.prepare(sql)
+  return {
+    agentId: prepare('SELECT id FROM agents WHERE name = ?'),
+    insertAgent: command('INSERT INTO agents (name) VALUES (?)'),
+    scopeId: prepare('SELECT id FROM scopes WHERE agent = ? AND tenant = ? AND owner = ?'),
+    insertScope: command('INSERT INTO scopes (agent, tenant, owner) VALUES (?, ?, ?)'),
+
+    taskRow: prepare(`SELECT id, scope, visibility, seq, state, fence, lease_until, runnable
+      FROM tasks WHERE agent = ? AND task_id = ?`),
+    insertTask: command(`INSERT INTO tasks
+      (agent, scope, task_id, context, dialect, visibility, seq, state, status_ms, runnable, fence, lease_owner, lease_until)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`),
+    // Chunks of a running task: nothing but the sequence changes.
+    advanceTask: command('UPDATE tasks SET seq = ? WHERE id = ?'),
+    updateTask: command(`UPDATE tasks SET seq = ?, visibility = ?, state = ?,
+      status_ms = coalesce(?, status_ms), runnable = ?, fence = ?, lease_owner = ?, lease_until = ? WHERE id = ?`),
+    leaseOwner: prepare('SELECT lease_owner FROM tasks WHERE id = ?'),
+    addCount: command(`INSERT INTO counts (scope, state, n) VALUES (?, ?, ?)
+      ON CONFLICT (scope, state) DO UPDATE SET n = n + excluded.n`),
+
+    insertEvents: command('INSERT INTO events (task, head, first, last, time_ms, body) VALUES (?, ?, ?, ?, ?, ?)'),
+    insertSnapshot: command('INSERT OR REPLACE INTO snapshots (task, head, artifacts) VALUES (?, ?, ?)'),
+
+    record: prepare(`SELECT ${record} FROM ${recordFrom} WHERE t.agent = ? AND t.task_id = ?`),
+    recordById: prepare(`SELECT ${record} FROM ${recordFrom} WHERE t.id = ?`),
+    snapshot: prepare('SELECT head, artifacts FROM snapshots WHERE task = ?'),
+    snapshotHead: prepare('SELECT head, NULL FROM snapshots WHERE task = ?'),
+    allEvents: prepare(`SELECT ${events} FROM events WHERE task = ? ORDER BY last`),
+    headEvents: prepare(`SELECT ${events} FROM events WHERE task = ? AND head = 1 ORDER BY last`),
+    // Two ordered ranges of the index, merged: no sort, however long the log is.
+    eventsAfter: prepare(`SELECT ${events} FROM events WHERE task = ?1 AND head = 0 AND last > ?2
+      UNION ALL SELECT ${events} FROM events WHERE task = ?1 AND head = 1 AND last > ?2 ORDER BY last LIMIT ?3`),
+
+    pageByState: prepare(`SELECT id, status_ms FROM tasks
+      WHERE scope = ? AND state = ? AND visibility = 1 AND status_ms >= ? AND (status_ms, id) < (?, ?)
+      ORDER BY status_ms DESC, id DESC LIMIT ?`),
+    pageByContext: prepare(`SELECT id, status_ms FROM tasks
+      WHERE scope = ?1 AND context = ?2 AND visibility = 1 AND status_ms >= ?3 AND (status_ms, id) < (?4, ?5)
+        AND (?6 IS NULL OR state = ?6)
+      ORDER BY status_ms DESC, id DESC LIMIT ?7`),
+    counts: prepare('SELECT state, n FROM counts WHERE scope = ?'),
+    countByState: prepare(`SELECT count(*) FROM tasks
+      WHERE scope = ? AND state = ? AND visibility = 1 AND status_ms >= ?`),
+    countByContext: prepare(`SELECT count(*) FROM tasks
+      WHERE scope = ?1 AND context = ?2 AND visibility = 1 AND status_ms >= ?3 AND (?4 IS NULL OR state = ?4)`),
+
+    findKey: prepare(`SELECT t.task_id, k.digest, k.seq FROM keys k JOIN tasks t ON t.id = k.task
+      WHERE k.scope = ? AND k.key = ? AND k.until_ms > ?`),
+    insertKey: command('INSERT OR REPLACE INTO keys (scope, key, task, digest, seq, until_ms) VALUES (?, ?, ?, ?, ?, ?)'),
+
+    claimable: prepare(`SELECT id, task_id, fence FROM tasks
+      WHERE agent = ? AND runnable = 1 AND lease_until <= ? ORDER BY id LIMIT ?`),
+    takeLease: command('UPDATE tasks SET fence = ?, lease_owner = ?, lease_until = ? WHERE id = ?'),
+    renewLease: command(`UPDATE tasks SET lease_until = ?
+      WHERE agent = ? AND task_id = ? AND fence = ? AND lease_owner = ?`),
+    leaseOwners: prepare(`SELECT DISTINCT lease_owner FROM tasks
+      WHERE agent = ? AND runnable = 1 AND lease_until > ? AND lease_owner IS NOT NULL`),
+    agentIds: prepare('SELECT id FROM agents'),
+    disown: command('UPDATE tasks SET lease_until = 0 WHERE agent = ? AND runnable = 1 AND lease_owner = ?'),
+
+    putPushConfig: command('INSERT OR REPLACE INTO push_configs (task, id, dialect, body) VALUES (?, ?, ?, ?)'),
+    getPushConfig: prepare('SELECT dialect, body FROM push_configs WHERE task = ? AND id = ?'),
+    listPushConfigs: prepare('SELECT dialect, body FROM push_configs WHERE task = ? AND id > ? ORDER BY id LIMIT ?'),
+    deletePushConfig: command('DELETE FROM push_configs WHERE task = ? AND id = ?'),
+
+    insertDelivery: command(`INSERT INTO outbox (task, config, seq, attempts, due_ms, is_dead, lease_until)
+      VALUES (?, ?, ?, 0, 0, 0, 0)`),
+    // Only the oldest unsettled delivery of a task and config may go: order is kept per lane.
+    dueDeliveries: prepare(`SELECT o.id, o.config, o.seq, o.attempts, t.task_id FROM outbox o JOIN tasks t ON t.id = o.task
+      WHERE o.is_dead = 0 AND o.due_ms <= ?1 AND o.lease_until <= ?1 AND t.agent = ?2
+        AND o.id = (SELECT min(p.id) FROM outbox p WHERE p.task = o.task AND p.config = o.config AND p.is_dead = 0)
+      ORDER BY o.due_ms, o.id LIMIT ?3`),
+    leaseDelivery: command('UPDATE outbox SET lease_until = ? WHERE id = ?'),
+    deleteDelivery: command('DELETE FROM outbox WHERE id = ?'),
+    retryDelivery: command('UPDATE outbox SET attempts = attempts + 1, due_ms = ?, lease_until = 0 WHERE id = ?'),
+    buryDelivery: command('UPDATE outbox SET attempts = attempts + 1, is_dead = 1, lease_until = 0 WHERE id = ?'),
+    deleteDeliveries: command('DELETE FROM outbox WHERE task = ? AND config = ?'),
+
+    expiredKeys: prepare(`SELECT k.scope, k.key, t.id, t.visibility FROM keys k LEFT JOIN tasks t ON t.id = k.task
+      WHERE k.until_ms <= ? LIMIT ?`),
+    deleteKey: command('DELETE FROM keys WHERE scope = ? AND key = ?'),
+    oldTasks: prepare(`SELECT id, scope, state, status_ms, visibility FROM tasks
+      WHERE agent = ? AND id > ? ORDER BY id LIMIT ?`),
+    endedCount: prepare(`SELECT coalesce(sum(c.n), 0) FROM counts c JOIN scopes s ON s.id = c.scope
+      WHERE s.agent = ? AND c.state IN (2, 3, 4, 6)`),
+    newestEvent: prepare('SELECT id, task FROM events ORDER BY id DESC LIMIT 1'),
+    hasEvents: prepare('SELECT 1 FROM events WHERE task = ? LIMIT 1'),
+    deleteTask: command('DELETE FROM tasks WHERE id = ?'),
+    deleteEvents: command('DELETE FROM events WHERE task = ?'),
+    deleteSnapshot: command('DELETE FROM snapshots WHERE task = ?'),
+    deleteConfigsOf: command('DELETE FROM push_configs WHERE task = ?'),
+    deleteOutboxOf: command('DELETE FROM outbox WHERE task = ?'),
+
+    changedTasks: prepare(`SELECT a.name, t.task_id, max(e.id), max(e.last) FROM events e
+      JOIN tasks t ON t.id = e.task JOIN agents a ON a.id = t.agent WHERE e.id > ? GROUP BY e.task`),
+    dataVersion: prepare('PRAGMA data_version'),
+  }
+}
+
+export type Statements = ReturnType<typeof prepareStatements>

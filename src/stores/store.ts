@@ -1,0 +1,233 @@
+/**
+ * Where events live. The contract every store keeps; `store.contract.ts` is the suite that checks it.
+ *
+ * Promises:
+ * - A resolved `append` is committed: it survives the death of the process (E-2). Concurrent appends
+ *   of different tasks may share one transaction; each succeeds or fails on its own.
+ * - One log per task, sequences without gaps. A writer says the last sequence it has seen; when
+ *   somebody was faster the answer is `conflict` and nothing is written.
+ * - A lease gives the right to run a task. Every claim raises the task's fence; a writer that names
+ *   an older fence is answered `fenced` and nothing is written (E-9).
+ * - The agent's name is part of every key: agents that share a store never meet.
+ * - Time is the store's own: leases and expiries are given as durations. Members shared by several
+ *   machines use the database's clock.
+ * - Expected failures are values. What is thrown means that the store itself is in trouble.
+ */
+import type { TaskEvent } from '../model/event.js'
+import type { TaskPushNotificationConfig } from '../model/push-config.js'
+import type { Task, TaskState } from '../model/task.js'
+
+export interface TaskKey {
+  readonly agent: string
+  readonly id: string
+}
+
+/** Whose tasks: every look-up by a caller is confined to one scope. */
+export interface Scope {
+  readonly agent: string
+  readonly tenant: string
+  readonly owner: string
+}
+
+/**
+ * `provisional`: a send is under way and may still end as a Message. `task`: visible to its owner.
+ * `message`: it ended as a Message, kept while its idempotency key lives and never listed (E-6).
+ */
+export type Visibility = 'provisional' | 'task' | 'message'
+
+/** What is known of a task beside its events. */
+export interface TaskRecord {
+  readonly key: TaskKey
+  readonly tenant: string
+  readonly owner: string
+  readonly contextId: string
+  /** The dialect that created it. */
+  readonly dialect: string
+  readonly visibility: Visibility
+  /** The last sequence committed. */
+  readonly seq: number
+  /** The newest fence; 0 when it was never claimed. */
+  readonly fence: number
+  /** Who holds the lease, unless it was released or has expired. */
+  readonly leaseOwner?: string
+}
+
+/** A record with enough to fold it: a snapshot, or the events from the beginning. */
+export interface LoadedTask {
+  readonly record: TaskRecord
+  /** The merged task, written when it ended. Then `events` is empty. */
+  readonly snapshot?: Task
+  readonly events: readonly TaskEvent[]
+}
+
+/** What is remembered of a keyed send: the task, and where in its log the message was accepted. */
+export interface KeyedSend {
+  readonly taskId: string
+  readonly digest: string
+  readonly seq: number
+}
+
+export interface IdempotencyKey {
+  readonly key: string
+  /** Fingerprint of the request: the same key with another body is an error. */
+  readonly digest: string
+  readonly ttlMs: number
+}
+
+export interface TaskCreation {
+  readonly tenant: string
+  readonly owner: string
+  readonly contextId: string
+  readonly dialect: string
+}
+
+export interface LeaseClaim {
+  readonly owner: string
+  readonly ttlMs: number
+}
+
+/** One atomic step of one task. */
+export interface Append {
+  readonly key: TaskKey
+  /** The last sequence the writer has seen. 0 together with `create` makes the task. */
+  readonly expect: number
+  readonly create?: TaskCreation
+  readonly events: readonly TaskEvent[]
+  /** Remembers the first of `events` under this key, in the task's scope. */
+  readonly idempotency?: IdempotencyKey
+  /** The lease under which the writer runs. Without it: a request from outside, allowed at any time. */
+  readonly fence?: number
+  readonly visibility?: Visibility
+  /** The newest status among `events`; what lists are sorted and filtered by. */
+  readonly status?: { readonly state: TaskState; readonly timeMs: number }
+  /** Claim takes a free or expired lease (`conflict` when another holds it); release gives it back. */
+  readonly lease?: LeaseClaim | 'release'
+  /** Whether a turn runs or waits to run: what `claim` finds. Unchanged when absent. */
+  readonly isRunnable?: boolean
+  /** The merged task, when these events end it (E-3). */
+  readonly snapshot?: Task
+  /** A webhook registered together with the message. */
+  readonly pushConfig?: StoredPushConfig
+  /** Webhook deliveries that these events cause, committed with them. */
+  readonly outbox?: readonly OutboxEntry[]
+}
+
+export type AppendOutcome =
+  | { readonly result: 'ok'; readonly fence: number }
+  /** Somebody else wrote first, holds the lease, or made a task of that id: load and look again. */
+  | { readonly result: 'conflict' }
+  /** The lease was lost to a newer one. */
+  | { readonly result: 'fenced' }
+  /** The idempotency key is in use; see `findKey`. */
+  | { readonly result: 'key-taken' }
+
+export interface ListQuery extends Scope {
+  readonly contextId?: string
+  readonly state?: TaskState
+  /** Inclusive lower bound of the status time. */
+  readonly statusTimeFromMs?: number
+  readonly limit: number
+  /** Continue behind this position, taken from an earlier page. */
+  readonly after?: string
+  readonly includeArtifacts: boolean
+}
+
+export interface ListPage {
+  /** Newest status first. Without artifacts, events that only carry artifacts are left out. */
+  readonly tasks: readonly LoadedTask[]
+  /** Where the next page begins; absent on the last one. */
+  readonly next?: string
+  /** Matches before paging. */
+  readonly total: number
+}
+
+export interface ClaimRequest {
+  readonly agents: readonly string[]
+  readonly lease: LeaseClaim
+  readonly limit: number
+}
+
+export interface ClaimedTask {
+  readonly key: TaskKey
+  readonly fence: number
+}
+
+export interface StoredPushConfig {
+  readonly config: TaskPushNotificationConfig & { readonly id: string; readonly taskId: string }
+  /** The dialect it was registered in: deliveries are spelled in it (RM-PUSH-1). */
+  readonly dialect: string
+}
+
+export interface OutboxEntry {
+  readonly configId: string
+  readonly seq: number
+}
+
+export interface ClaimedDelivery extends OutboxEntry {
+  readonly deliveryId: string
+  readonly key: TaskKey
+  readonly attempts: number
+}
+
+export type DeliveryOutcome = 'delivered' | { readonly retryInMs: number } | 'dead'
+
+export interface Expiry {
+  /** Remove tasks that ended longer ago than this, with all that belongs to them. */
+  readonly endedTasksMs?: number
+  /** Keep at most this many ended tasks of one agent. */
+  readonly maxEndedTasks?: number
+  /** Remove only the events of tasks that ended longer ago than this; their snapshots stay. */
+  readonly endedEventsMs?: number
+  /** At most this many tasks in one sweep, so that a sweep never blocks for long. */
+  readonly limit: number
+}
+
+export interface Store {
+  append(step: Append): Promise<AppendOutcome>
+
+  /** A task with what is needed to fold it; absent when there is none. */
+  load(key: TaskKey, options?: { readonly includeArtifacts?: boolean }): Promise<LoadedTask | undefined>
+
+  /** Events after a sequence, oldest first, at least one unless there are none; absent when they were removed. */
+  read(key: TaskKey, afterSeq: number, limit: number): Promise<readonly TaskEvent[] | undefined>
+
+  list(query: ListQuery): Promise<ListPage>
+
+  /** The earlier send with this key, while the key lives. */
+  findKey(scope: Scope, key: string): Promise<KeyedSend | undefined>
+
+  /** Take over runnable tasks whose lease is free or has expired. */
+  claim(request: ClaimRequest): Promise<readonly ClaimedTask[]>
+  /** Prolong leases. Answers those that were lost. */
+  renew(held: readonly ClaimedTask[], lease: LeaseClaim): Promise<readonly ClaimedTask[]>
+  /** Everybody who holds a lease now. */
+  leaseOwners(): Promise<readonly string[]>
+  /** Expire every lease of an owner that is known to be dead. */
+  disown(owner: string): Promise<void>
+
+  putPushConfig(key: TaskKey, config: StoredPushConfig): Promise<void>
+  /** Configs of one task, by id, in a stable order, behind the given id. */
+  listPushConfigs(key: TaskKey, options?: { readonly limit?: number; readonly afterId?: string }): Promise<readonly StoredPushConfig[]>
+  getPushConfig(key: TaskKey, id: string): Promise<StoredPushConfig | undefined>
+  deletePushConfig(key: TaskKey, id: string): Promise<void>
+
+  /** Take due deliveries, for each task and config only the oldest one that is not settled. */
+  claimDeliveries(request: ClaimRequest): Promise<readonly ClaimedDelivery[]>
+  settleDelivery(deliveryId: string, outcome: DeliveryOutcome): Promise<void>
+
+  /** Remove what is past its time (E-11), idempotency keys included. Answers how many tasks were touched. */
+  expire(agent: string, expiry: Expiry): Promise<number>
+
+  /**
+   * Call back with the last committed sequence when the task has new events, whoever wrote them.
+   * A hint: it may come once too often, never too rarely.
+   */
+  watch(key: TaskKey, onChange: (seq: number) => void): () => void
+  /** Call back when `claim` may find something for this agent. A hint likewise. */
+  watchRunnable(agent: string, onChange: () => void): () => void
+
+  /** Resolves when the store can be used, rejects when it cannot. */
+  ping(): Promise<void>
+  close(): Promise<void>
+}
+

@@ -1,0 +1,25 @@
+import { defineConfig } from 'vitest/config'
+
+// Projects: `unit` is the inner loop (no processes, no ports beyond loopback); `process` starts and
+// kills real processes, so it runs one file at a time.
+export default defineConfig({
+  resolve: { conditions: ['dragoman-source'] },
+  ssr: { resolve: { conditions: ['dragoman-source', 'node'] } },
+  test: {
+    projects: [
+      {
+        extends: true,
+        test: {
+          name: 'unit',
+          include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'conformance/**/*.test.ts'],
+          exclude: ['test/process/**'],
+          typecheck: { enabled: false },
+        },
+      },
+      {
+        extends: true,
+        test: { name: 'process', include: ['test/process/**/*.test.ts'], fileParallelism: false, testTimeout: 240_000, hookTimeout: 60_000 },
+      },
+    ],
+  },
+})
