@@ -49,3 +49,20 @@ export function textOf(content: { readonly parts: readonly Part[] } | readonly P
   for (const part of parts) if ('text' in part) joined += part.text
   return joined
 }
+
+export interface FileOptions {
+  readonly filename?: string
+  readonly mediaType?: string
+}
+
+/** A file: its bytes, or a link to them. */
+export function file(content: Uint8Array | URL, options: FileOptions = {}): RawPart | UrlPart {
+  return content instanceof URL ? { url: content.href, ...options } : { raw: base64(content), ...options }
+}
+
+function base64(bytes: Uint8Array): string {
+  let binary = ''
+  // In slices: a call takes only so many arguments.
+  for (let from = 0; from < bytes.length; from += 0x8000) binary += String.fromCharCode(...bytes.subarray(from, from + 0x8000))
+  return btoa(binary)
+}

@@ -9,7 +9,8 @@ import type { Struct } from './part.js'
 import type { TaskPushNotificationConfig } from './push-config.js'
 import type { Task, TaskState } from './task.js'
 
-interface Tenanted {
+/** Requests may name the tenant they are for (R-TEN-2). */
+export interface Tenanted {
   readonly tenant?: string
 }
 

@@ -1,0 +1,26 @@
+// The load generator: a process of its own, so that it never shares an event loop with a server or
+// with the bookkeeping. It takes jobs over IPC, answers each with one result and stays until it
+// is ended, because some jobs leave connections open on purpose.
+import { callList } from './call-list.mjs'
+import { countSubscribers, createTasks, openSubscribers } from './open-subscribers.mjs'
+import { sendMessages } from './send-messages.mjs'
+import { streamChunks } from './stream-chunks.mjs'
+
+const jobs = {
+  callList,
+  countSubscribers,
+  createTasks,
+  openSubscribers,
+  sendMessages,
+  streamChunks,
+}
+
+process.on('message', ({ job, options }) => {
+  jobs[job](options).then(
+    (result) => process.send({ result }),
+    (error) => process.send({ error: error.message, code: error.code }),
+  )
+})
+
+// Without the run that started it there is nobody to measure for.
+process.on('disconnect', () => process.exit())

@@ -1,0 +1,90 @@
+/**
+ * The test-bed agent: acts on the text it is sent, so that clients, benchmarks, tests and people
+ * share one peer. See `dragoman serve --echo`.
+ */
+import { type Agent, agent, artifact, ask, askAuth, data, failed, file, rejected, reply, type Turn, text, textOf, working, type Yield } from '../index.js'
+
+type Behaviour = (turn: Turn, rest: string) => AsyncIterable<Yield>
+
+const behaviours: { readonly [word: string]: Behaviour } = {
+  async *msg(_turn, rest) {
+    yield reply(rest)
+  },
+  async *chunks(turn, rest) {
+    const [count = 1, delayMs = 0] = rest.split(/\s+/).map(Number)
+    yield working()
+    for (let i = 1; i <= count; i++) {
+      if (delayMs > 0) await pause(delayMs, turn.signal)
+      yield artifact('chunks', text(`chunk ${i} `), { append: i > 1, lastChunk: i === count })
+    }
+  },
+  async *sleep(turn, rest) {
+    yield working()
+    await pause(Number(rest) || 0, turn.signal)
+    yield `slept ${rest}`
+  },
+  async *ask() {
+    yield ask('What is the second text?')
+  },
+  async *auth() {
+    yield askAuth('A credential is needed')
+  },
+  async *fail() {
+    yield failed('Failed as asked')
+  },
+  async *reject() {
+    yield rejected('Rejected as asked')
+  },
+  async *crash() {
+    throw new Error('Crashed as asked')
+  },
+  async *file() {
+    yield artifact('file', file(new TextEncoder().encode('The quick brown fox\n'), { filename: 'fox.txt', mediaType: 'text/plain' }))
+  },
+  async *data() {
+    yield artifact('data', data({ answer: 42, list: [1, 2, 3], nested: { yes: true, nothing: null } }))
+  },
+}
+
+export const echoAgent: Agent = agent(
+  {
+    name: 'Echo',
+    description: 'Repeats what it is told, and acts on a few words',
+    version: '1.0.0',
+    capabilities: { pushNotifications: true },
+    skills: [
+      {
+        id: 'echo',
+        name: 'Echo',
+        description: 'Repeats the text; understands msg, chunks, sleep, ask, auth, fail, reject, crash, file and data',
+        tags: ['test', 'echo'],
+        examples: ['hello', 'chunks 10 100', 'ask', 'sleep 5000'],
+      },
+    ],
+  },
+  async function* (turn) {
+    const [first, ...later] = turn.history
+    // An answer to `ask` or `auth`: both texts together.
+    if (first && later.length > 0) {
+      yield `${textOf(first)}\n${turn.text}`
+      return
+    }
+    const [word = '', rest = ''] = /^(\S+)\s*([\s\S]*)$/.exec(turn.text)?.slice(1) ?? []
+    const behave = Object.hasOwn(behaviours, word) ? behaviours[word] : undefined
+    if (behave) yield* behave(turn, rest)
+    else yield turn.text || ' '
+  },
+)
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(done, ms)
+    signal.addEventListener('abort', done)
+    function done() {
+      clearTimeout(timer)
+      signal.removeEventListener('abort', done)
+      if (signal.aborted) reject(signal.reason)
+      else resolve()
+    }
+  })
+}

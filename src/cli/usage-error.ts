@@ -1,0 +1,2 @@
+/** What was typed cannot be meant: one sentence on stderr, exit code 2. */
+export class UsageError extends Error {}

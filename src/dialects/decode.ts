@@ -1,0 +1,226 @@
+/**
+ * A small kit for reading JSON into model values by the rules of ProtoJSON (R-JSON): known members
+ * only, camelCase or snake_case, `null` is absence, and every fault named by its path.
+ *
+ * Decoders collect violations instead of throwing, so that a caller learns of all of them at once.
+ * Paths are put together only when something is wrong: reading a good request costs no strings.
+ */
+import { A2AError, type FieldViolation } from '../model/errors.js'
+import type { JsonValue, Struct } from '../model/part.js'
+
+interface Fault {
+  field: string
+  readonly description: string
+}
+
+/** Reads a value, or adds a fault and answers `undefined`. */
+export interface Decoder<T> {
+  (value: unknown, faults: Fault[]): T | undefined
+  /** `null` is a value here, not an absence (R-JSON-8). */
+  readonly takesNull?: boolean
+  /** Whether a value means the same as none: proto3's implicit presence. */
+  readonly isUnset?: (value: unknown) => boolean
+}
+
+interface Field<T> {
+  readonly decode: Decoder<T>
+  readonly isRequired: boolean
+}
+
+/** A member that must be there, and not empty. */
+export function required<T>(decode: Decoder<T>): Field<T> {
+  return { decode, isRequired: true }
+}
+
+/** A member that may be left out. */
+export function optional<T>(decode: Decoder<T>): Field<T> {
+  return { decode, isRequired: false }
+}
+
+const mostFaults = 20
+const deepestValue = 64
+
+/** Decodes or throws `INVALID_PARAMS` with every fault found. */
+export function decodeOrThrow<T>(decode: Decoder<T>, value: unknown): T {
+  const faults: Fault[] = []
+  const decoded = decode(value, faults)
+  if (faults.length === 0 && decoded !== undefined) return decoded
+  const violations: readonly FieldViolation[] = faults.length > 0 ? faults.slice(0, mostFaults) : [fault('', 'is missing')]
+  const summary = violations.slice(0, 3).map(({ field, description }) => `${field || 'params'}: ${description}`)
+  throw new A2AError('INVALID_PARAMS', summary.join('; '), { violations })
+}
+
+/** An object with these members; others are dropped (R-JSON-6). At most one member of each `oneof` group, and exactly one of `needed` groups. */
+export function object<T extends object>(
+  fields: { readonly [K in keyof T]-?: Field<NonNullable<T[K]>> },
+  options: { readonly oneof?: readonly string[] } = {},
+): Decoder<T> {
+  const members = Object.entries<Field<unknown>>(fields).map(([name, { decode, isRequired }]) => ({
+    name,
+    snakeName: snakeCase(name),
+    decode,
+    isRequired,
+  }))
+  const { oneof } = options
+  return (value, faults) => {
+    if (!isObject(value)) return refuse(faults, 'must be an object')
+    const decoded: Record<string, unknown> = {}
+    const faultsBefore = faults.length
+    for (const { name, snakeName, decode, isRequired } of members) {
+      let raw = value[name]
+      if (raw === undefined && snakeName !== name) raw = value[snakeName]
+      const isAbsent = raw === undefined || (raw === null && !decode.takesNull)
+      if (isAbsent || decode.isUnset?.(raw)) {
+        if (isRequired) faults.push(fault(name, isAbsent ? 'is required' : 'must not be empty'))
+        continue
+      }
+      const before = faults.length
+      const member = decode(raw, faults)
+      if (faults.length > before) prefix(faults, before, name)
+      else if (member !== undefined) decoded[name] = member
+      if (faults.length >= mostFaults) return undefined
+    }
+    if (oneof) {
+      const present = oneof.filter((name) => name in decoded)
+      if (present.length > 1) return refuse(faults, `must have only one of ${present.join(', ')}`)
+      if (present.length === 0 && faults.length === faultsBefore) return refuse(faults, `must have one of ${oneof.join(', ')}`)
+    }
+    return decoded as T // every member was read by the decoder of its type
+  }
+}
+
+export function array<T>(decode: Decoder<T>): Decoder<readonly T[]> {
+  const read: Decoder<readonly T[]> = (value, faults) => {
+    if (!Array.isArray(value)) return refuse(faults, 'must be an array')
+    const decoded: T[] = []
+    for (const [place, element] of (value as unknown[]).entries()) {
+      const before = faults.length
+      const member = decode(element, faults)
+      if (faults.length > before) prefix(faults, before, `[${place}]`)
+      else if (member !== undefined) decoded.push(member)
+      if (faults.length >= mostFaults) return undefined
+    }
+    return decoded
+  }
+  return Object.assign(read, { isUnset: (value: unknown) => Array.isArray(value) && value.length === 0 })
+}
+
+/** Implicit presence: an empty string is the same as none. */
+export const string: Decoder<string> = Object.assign(readString, { isUnset: (value: unknown) => value === '' })
+
+/** Explicit presence: an empty string is a value. */
+export const presentString: Decoder<string> = readString
+
+export const boolean: Decoder<boolean> = (value, faults) =>
+  typeof value === 'boolean' ? value : refuse(faults, 'must be true or false')
+
+/** Numbers, integral floats and decimal strings (R-JSON-10). */
+export const int32: Decoder<number> = (value, faults) => {
+  const number = typeof value === 'string' && /^-?\d{1,10}$/.test(value) ? Number(value) : value
+  if (typeof number !== 'number' || !Number.isInteger(number)) return refuse(faults, 'must be a whole number')
+  return number === (number | 0) ? number : refuse(faults, 'is too large')
+}
+
+/** Names or numbers in, names out (R-JSON-3). `names` in the order of their numbers, which begin at 1; 0 is "unspecified". */
+export function enumeration<T extends string>(names: readonly T[], unspecified: string): Decoder<T> {
+  const read: Decoder<T> = (value, faults) => {
+    const name = typeof value === 'number' ? names[value - 1] : names.find((each) => each === value)
+    return name ?? refuse(faults, `must be one of ${names.join(', ')}`)
+  }
+  return Object.assign(read, { isUnset: (value: unknown) => value === 0 || value === unspecified })
+}
+
+/** Base64 in either alphabet, padded or not; standard and padded out (R-JSON-9). */
+export const bytes: Decoder<string> = (value, faults) => {
+  if (typeof value !== 'string') return refuse(faults, 'must be a base64 string')
+  if (!/^[A-Za-z0-9+/_-]*={0,2}$/.test(value)) return refuse(faults, 'is not base64')
+  const bare = value.replace(/=+$/, '')
+  if (bare.length % 4 === 1) return refuse(faults, 'is not base64')
+  const standard = /[-_]/.test(bare) ? bare.replaceAll('-', '+').replaceAll('_', '/') : bare
+  return standard.padEnd(Math.ceil(standard.length / 4) * 4, '=')
+}
+
+/** RFC 3339 with any offset in; UTC with milliseconds out (R-JSON-11). */
+export const timestamp: Decoder<string> = (value, faults) => {
+  const isForm = typeof value === 'string' && /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$/.test(value)
+  const time = isForm ? Date.parse(value.toUpperCase()) : Number.NaN
+  return Number.isNaN(time) ? refuse(faults, 'must be a timestamp such as 2026-01-05T08:00:00.000Z') : new Date(time).toISOString()
+}
+
+/** Any JSON value; `null` too. */
+export const json: Decoder<JsonValue> = Object.assign(
+  (value: unknown, faults: Fault[]): JsonValue | undefined => (checkJson(value, faults, 0) ? (value as JsonValue) : undefined),
+  { takesNull: true },
+)
+
+/** A JSON object (R-JSON-12). */
+export const struct: Decoder<Struct> = (value, faults) => {
+  if (!isObject(value)) return refuse(faults, 'must be an object')
+  return checkJson(value, faults, 0) ? (value as Struct) : undefined
+}
+
+/** Strings by name. */
+export function map<T>(decode: Decoder<T>): Decoder<{ readonly [key: string]: T }> {
+  return (value, faults) => {
+    if (!isObject(value)) return refuse(faults, 'must be an object')
+    const decoded: [string, T][] = []
+    for (const [key, element] of Object.entries(value)) {
+      const before = faults.length
+      const member = decode(element, faults)
+      if (faults.length > before) prefix(faults, before, key)
+      else if (member !== undefined) decoded.push([key, member])
+    }
+    // `fromEntries` defines members, so a key named __proto__ is only a key.
+    return Object.fromEntries(decoded)
+  }
+}
+
+/** Values that come from JSON text are data already; what has to be refused is depth, infinities and `__proto__`. */
+function checkJson(value: unknown, faults: Fault[], depth: number): boolean {
+  if (typeof value === 'number') return Number.isFinite(value) || refused(faults, 'must be a finite number')
+  if (typeof value !== 'object' || value === null) return true
+  if (depth >= deepestValue) return refused(faults, `is nested deeper than ${deepestValue} levels`)
+  for (const key of Object.keys(value)) {
+    const before = faults.length
+    if (key === '__proto__') refused(faults, 'is not an allowed name')
+    else checkJson((value as Record<string, unknown>)[key], faults, depth + 1)
+    if (faults.length > before) {
+      prefix(faults, before, Array.isArray(value) ? `[${key}]` : key)
+      return false
+    }
+  }
+  return true
+}
+
+function readString(value: unknown, faults: Fault[]): string | undefined {
+  return typeof value === 'string' ? value : refuse(faults, 'must be a string')
+}
+
+export function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function fault(field: string, description: string): Fault {
+  return { field, description }
+}
+
+function refuse(faults: Fault[], description: string): undefined {
+  faults.push(fault('', description))
+  return undefined
+}
+
+function refused(faults: Fault[], description: string): false {
+  faults.push(fault('', description))
+  return false
+}
+
+function prefix(faults: Fault[], from: number, name: string): void {
+  for (let place = from; place < faults.length; place++) {
+    const each = faults[place] as Fault // place is within the array
+    each.field = each.field === '' || each.field.startsWith('[') ? name + each.field : `${name}.${each.field}`
+  }
+}
+
+function snakeCase(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}

@@ -1,0 +1,68 @@
+import type { Message } from '../../model/message.js'
+import type { Part } from '../../model/part.js'
+import type { TaskPushNotificationConfig } from '../../model/push-config.js'
+import type { SendMessageConfiguration, SendMessageRequest } from '../../model/service.js'
+import { array, boolean, bytes, type Decoder, enumeration, int32, json, object, optional, presentString, required, string, struct } from '../decode.js'
+
+/** All members of all kinds of parts; the `oneof` below sees to it that one kind is present. */
+interface AnyPart {
+  readonly text?: string
+  readonly raw?: string
+  readonly url?: string
+  readonly data?: unknown
+  readonly metadata?: Part['metadata']
+  readonly filename?: string
+  readonly mediaType?: string
+}
+
+export const part = object<AnyPart>(
+  {
+    text: optional(presentString),
+    raw: optional(bytes),
+    url: optional(presentString),
+    data: optional(json as Decoder<NonNullable<unknown>>),
+    metadata: optional(struct),
+    filename: optional(string),
+    mediaType: optional(string),
+  },
+  { oneof: ['text', 'raw', 'url', 'data'] },
+) as Decoder<Part>
+
+export const message = object<Message>({
+  messageId: required(string),
+  contextId: optional(string),
+  taskId: optional(string),
+  role: required(enumeration(['ROLE_USER', 'ROLE_AGENT'], 'ROLE_UNSPECIFIED')),
+  parts: required(array(part)),
+  metadata: optional(struct),
+  extensions: optional(array(string)),
+  referenceTaskIds: optional(array(string)),
+})
+
+export const pushConfig = object<TaskPushNotificationConfig>({
+  tenant: optional(string),
+  id: optional(string),
+  taskId: optional(string),
+  url: required(string),
+  token: optional(string),
+  authentication: optional(
+    object<NonNullable<TaskPushNotificationConfig['authentication']>>({
+      scheme: required(string),
+      credentials: optional(string),
+    }),
+  ),
+})
+
+const configuration = object<SendMessageConfiguration>({
+  acceptedOutputModes: optional(array(string)),
+  taskPushNotificationConfig: optional(pushConfig),
+  historyLength: optional(int32),
+  returnImmediately: optional(boolean),
+})
+
+export const sendMessageRequest = object<SendMessageRequest>({
+  tenant: optional(string),
+  message: required(message),
+  configuration: optional(configuration),
+  metadata: optional(struct),
+})

@@ -1,0 +1,71 @@
+/** v1.0's methods and routes (v1.0 section 1). Encoding is the identity: the model is v1.0's JSON. */
+import { type Operation, operations as table } from '../../model/operations.js'
+import { type Decoder, decodeOrThrow, object, required, string } from '../decode.js'
+import type { OperationCodec, Route } from '../dialect.js'
+import { pushConfig, sendMessageRequest } from './messages.js'
+import {
+  cancelTaskRequest,
+  deletePushConfigRequest,
+  getExtendedCardRequest,
+  getPushConfigRequest,
+  getTaskRequest,
+  listPushConfigsRequest,
+  listTasksRequest,
+  subscribeToTaskRequest,
+} from './tasks.js'
+
+/** A config that is created on its own must name its task. */
+const ofTask = object<{ readonly taskId: string }>({ taskId: required(string) })
+const createPushConfigRequest: typeof pushConfig = (value, faults) => {
+  ofTask(value, faults)
+  return pushConfig(value, faults)
+}
+
+const decoders: Record<Operation, Decoder<object>> = {
+  sendMessage: sendMessageRequest,
+  sendStreamingMessage: sendMessageRequest,
+  getTask: getTaskRequest,
+  listTasks: listTasksRequest,
+  cancelTask: cancelTaskRequest,
+  subscribeToTask: subscribeToTaskRequest,
+  createTaskPushNotificationConfig: createPushConfigRequest,
+  getTaskPushNotificationConfig: getPushConfigRequest,
+  listTaskPushNotificationConfigs: listPushConfigsRequest,
+  deleteTaskPushNotificationConfig: deletePushConfigRequest,
+  getExtendedAgentCard: getExtendedCardRequest,
+}
+
+/** Methods whose `params` may be missing altogether (R-RPC-6). */
+const withoutParams: ReadonlySet<Operation> = new Set(['listTasks', 'getExtendedAgentCard'])
+
+function codec(operation: Operation): OperationCodec {
+  const decode = decoders[operation]
+  return {
+    decode: (params) => decodeOrThrow(decode, params === undefined && withoutParams.has(operation) ? {} : params),
+    ...(operation === 'listTasks' && { booleanParameters: ['includeArtifacts', 'include_artifacts'] }),
+    // A delete answers nothing; its JSON is an empty object (R-PUSH-6).
+    encode: (result) => (result === undefined ? '{}' : JSON.stringify(result)),
+  }
+}
+
+const names = Object.keys(table) as Operation[]
+
+export const operations = Object.fromEntries(names.map((name) => [name, codec(name)])) as Record<Operation, OperationCodec>
+
+export const methods: ReadonlyMap<string, Operation> = new Map(names.map((name) => [table[name].name, name]))
+
+export const routes: readonly Route[] = [
+  { method: 'POST', path: '/message:send', operation: 'sendMessage' },
+  { method: 'POST', path: '/message:stream', operation: 'sendStreamingMessage' },
+  { method: 'POST', path: '/tasks/{id}:cancel', operation: 'cancelTask' },
+  // GET in the protocol file, POST in the prose: both are served.
+  { method: 'GET', path: '/tasks/{id}:subscribe', operation: 'subscribeToTask' },
+  { method: 'POST', path: '/tasks/{id}:subscribe', operation: 'subscribeToTask' },
+  { method: 'GET', path: '/tasks', operation: 'listTasks' },
+  { method: 'GET', path: '/tasks/{id}', operation: 'getTask' },
+  { method: 'POST', path: '/tasks/{taskId}/pushNotificationConfigs', operation: 'createTaskPushNotificationConfig' },
+  { method: 'GET', path: '/tasks/{taskId}/pushNotificationConfigs', operation: 'listTaskPushNotificationConfigs' },
+  { method: 'GET', path: '/tasks/{taskId}/pushNotificationConfigs/{id}', operation: 'getTaskPushNotificationConfig' },
+  { method: 'DELETE', path: '/tasks/{taskId}/pushNotificationConfigs/{id}', operation: 'deleteTaskPushNotificationConfig' },
+  { method: 'GET', path: '/extendedAgentCard', operation: 'getExtendedAgentCard' },
+]

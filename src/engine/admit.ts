@@ -1,0 +1,201 @@
+/**
+ * Lets a message in: as the first of a new task, into the queue of a busy one, or as the next turn of
+ * one that waits. The same code for unary and streaming sends; they differ in how they watch.
+ */
+import { TaskFold } from '../model/apply-event.js'
+import { A2AError, invalidField } from '../model/errors.js'
+import type { TurnRequest } from '../model/event.js'
+import type { Message } from '../model/message.js'
+import type { CallContext, SendMessageRequest } from '../model/service.js'
+import { isInterrupted } from '../model/task.js'
+import type { IdempotencyKey, LoadedTask, StoredPushConfig } from '../stores/store.js'
+import type { Internals } from './internals.js'
+import { findKeyedSend, idempotencyOf } from './idempotency.js'
+import { isOwn, taskNotFound } from './ownership.js'
+import { Run } from './run.js'
+import { foldOf } from './snapshot.js'
+import type { WithMessage } from './task-writer.js'
+import { assertAcceptable } from './acceptable.js'
+import { assertHistoryLength } from './history.js'
+
+/** Where a sender looks for its answer. */
+export interface Admission {
+  readonly taskId: string
+  /** The sequence just before the sender's message. */
+  readonly after: number
+  /** The run, when it is in this process. */
+  readonly run?: Run
+}
+
+interface Sending {
+  readonly request: SendMessageRequest
+  readonly context: CallContext
+  readonly turnRequest: TurnRequest | undefined
+  readonly idempotency: IdempotencyKey | undefined
+  /** The task has to be visible before the agent speaks (E-6). */
+  readonly isVisibleAtOnce: boolean
+}
+
+/** Attempts to get in while others write to the same task; each one means that somebody made progress. */
+const mostAttempts = 100
+
+export async function admit(internals: Internals, request: SendMessageRequest, context: CallContext, isUnary: boolean): Promise<Admission> {
+  if (internals.isDraining) throw new A2AError('UNAVAILABLE', 'The server is shutting down, try again', { retryAfterSeconds: 1 })
+  assertAcceptable(internals.agent, request)
+  assertHistoryLength(request.configuration?.historyLength, 'configuration.historyLength')
+  await internals.schemas?.input(request.message)
+  const sending: Sending = {
+    request,
+    context,
+    turnRequest: turnRequestOf(request, context),
+    idempotency: await idempotencyOf(internals, request, context),
+    isVisibleAtOnce: context.mustBeTask === true || (isUnary && request.configuration?.returnImmediately === true),
+  }
+  for (let attempt = 0; attempt < mostAttempts; attempt++) {
+    const earlier = await findKeyedSend(internals, context, sending.idempotency)
+    if (earlier) return { taskId: earlier.taskId, after: earlier.seq - 1, ...liveRun(internals, earlier.taskId) }
+    const { taskId } = request.message
+    const admission = taskId ? await continueTask(internals, sending, taskId) : await startTask(internals, sending)
+    if (admission !== 'again') return admission
+  }
+  throw new A2AError('UNAVAILABLE', 'Too many messages to this task at once, try again', { retryAfterSeconds: 1 })
+}
+
+async function startTask(internals: Internals, sending: Sending): Promise<Admission | 'again'> {
+  const { request, context } = sending
+  const taskId = context.wantedTaskId ?? internals.clock.newId()
+  if (context.wantedTaskId !== undefined) {
+    const loaded = await internals.store.load(internals.key(taskId))
+    if (loaded) return await continueTask(internals, sending, taskId)
+  }
+  assertRoom(internals)
+  const contextId = request.message.contextId ?? internals.clock.newId()
+  const run = new Run(internals, {
+    key: internals.key(taskId),
+    contextId,
+    tenant: context.tenant ?? '',
+    owner: context.caller.id,
+    dialect: context.dialect,
+    fold: new TaskFold(),
+    isNew: true,
+    ...withMessage(internals, sending, taskId),
+  })
+  const message = { ...request.message, taskId, contextId }
+  run.hold(message, sending.turnRequest)
+  if (sending.isVisibleAtOnce) run.holdVisible()
+  // With a key the record is there before the agent's first line runs: a retry will find it (E-6).
+  if (sending.isVisibleAtOnce || sending.idempotency) {
+    const outcome = await commitFirst(run)
+    if (outcome !== 'ok') return 'again'
+  }
+  run.begin({ turn: 1, message, ...(sending.turnRequest && { request: sending.turnRequest }) })
+  return { taskId, after: 0, run }
+}
+
+async function continueTask(internals: Internals, sending: Sending, taskId: string): Promise<Admission | 'again'> {
+  const { context } = sending
+  const run = internals.runs.get(taskId)
+  if (run) {
+    if (!run.task || !isOwn(run.scope, context)) throw taskNotFound(taskId)
+    const message = addressed(sending.request.message, taskId, run.contextId)
+    const seq = await run.accept(message, sending.turnRequest, withMessage(internals, sending, taskId).withMessage ?? {})
+    if (seq === 'ending') await run.done
+    return typeof seq === 'number' ? { taskId, after: seq - 1, run } : 'again'
+  }
+  const loaded = await internals.store.load(internals.key(taskId))
+  if (loaded?.record.visibility !== 'task' || !isOwn(loaded.record, context)) throw taskNotFound(taskId)
+  const fold = foldOf(loaded)
+  if (fold.isTerminal) {
+    throw new A2AError('UNSUPPORTED_OPERATION', `Task ${taskId} has ended and takes no more messages`, {
+      metadata: { taskId, state: fold.state ?? '' },
+    })
+  }
+  const message = addressed(sending.request.message, taskId, loaded.record.contextId)
+  const isIdle = fold.state !== undefined && isInterrupted(fold.state) && fold.waiting.length === 0
+  if (loaded.record.leaseOwner === undefined && isIdle) return await resumeTask(internals, sending, { loaded, fold, message })
+  return await queueMessage(internals, sending, { loaded, fold, message })
+}
+
+interface Continuation {
+  readonly loaded: LoadedTask
+  readonly fold: TaskFold
+  readonly message: Message
+}
+
+/** Nobody works on it: this process takes the lease together with the message. */
+async function resumeTask(internals: Internals, sending: Sending, { loaded, fold, message }: Continuation): Promise<Admission | 'again'> {
+  assertRoom(internals)
+  const { key, contextId, tenant, owner, dialect, seq } = loaded.record
+  if (internals.runs.has(key.id)) return 'again'
+  const run = new Run(internals, { key, contextId, tenant, owner, dialect, fold, isNew: false, ...withMessage(internals, sending, key.id) })
+  const turn = fold.lastTurn + 1
+  run.hold(message, sending.turnRequest)
+  if ((await commitFirst(run)) !== 'ok') return 'again'
+  run.begin({ turn, message, ...(sending.turnRequest && { request: sending.turnRequest }) })
+  return { taskId: key.id, after: seq, run }
+}
+
+/** Another process works on it, or nobody does at the moment: the message waits in the log for whoever runs next. */
+async function queueMessage(internals: Internals, sending: Sending, { loaded, fold, message }: Continuation): Promise<Admission | 'again'> {
+  const { key, seq } = loaded.record
+  const accepted = { turn: fold.lastTurn + 1, message, ...(sending.turnRequest && { request: sending.turnRequest }) }
+  const outcome = await internals.store.append({
+    key,
+    expect: seq,
+    events: [{ seq: seq + 1, time: internals.clock.now(), body: { accepted } }],
+    isRunnable: true,
+    ...withMessage(internals, sending, key.id).withMessage,
+  })
+  return outcome.result === 'ok' ? { taskId: key.id, after: seq } : 'again'
+}
+
+async function commitFirst(run: Run): Promise<string> {
+  try {
+    const outcome = await run.writer.commit({ lease: 'keep' })
+    if (outcome !== 'ok') run.close()
+    return outcome
+  } catch (error) {
+    run.close()
+    throw error
+  }
+}
+
+function addressed(message: Message, taskId: string, contextId: string): Message {
+  if (message.contextId !== undefined && message.contextId !== contextId) {
+    throw invalidField('message.contextId', `task ${taskId} belongs to another context`)
+  }
+  return { ...message, taskId, contextId }
+}
+
+function assertRoom({ runs, settings }: Internals): void {
+  if (runs.size < settings.maxRuns) return
+  throw new A2AError('UNAVAILABLE', 'Too many tasks are running, try again later', { retryAfterSeconds: 1 })
+}
+
+function turnRequestOf(request: SendMessageRequest, context: CallContext): TurnRequest | undefined {
+  const { metadata, configuration } = request
+  const { acceptedOutputModes } = configuration ?? {}
+  const { extensions } = context
+  if (!metadata && !acceptedOutputModes && !extensions?.length) return undefined
+  return {
+    ...(metadata && { metadata }),
+    ...(acceptedOutputModes && { acceptedOutputModes }),
+    ...(extensions?.length && { extensions }),
+  }
+}
+
+function withMessage(internals: Internals, sending: Sending, taskId: string): { readonly withMessage?: WithMessage } {
+  const { idempotency, request, context } = sending
+  const given = request.configuration?.taskPushNotificationConfig
+  if (!idempotency && !given) return {}
+  const pushConfig: StoredPushConfig | undefined = given && {
+    dialect: context.dialect,
+    config: { ...given, id: given.id || internals.clock.newId(), taskId },
+  }
+  return { withMessage: { ...(idempotency && { idempotency }), ...(pushConfig && { pushConfig }) } }
+}
+
+function liveRun(internals: Internals, taskId: string): { readonly run?: Run } {
+  const run = internals.runs.get(taskId)
+  return run ? { run } : {}
+}

@@ -1,0 +1,112 @@
+/** An agent: a card, and a function from a turn to what it yields. */
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { AgentCapabilities, AgentCard, AgentSkill } from '../model/agent-card.js'
+import type { Message } from '../model/message.js'
+import type { JsonValue, Struct } from '../model/part.js'
+import type { Caller } from '../model/service.js'
+import type { Task } from '../model/task.js'
+import type { Content, Yield } from './yields.js'
+
+/** A skill; what is left out gets an honest default. Schemas are checked and published as JSON Schema. */
+export interface SkillInit extends Partial<Omit<AgentSkill, 'id'>> {
+  readonly id: string
+  /** What the first data part of a message must look like. */
+  readonly input?: StandardSchemaV1
+  /** What data parts of artifacts must look like. */
+  readonly output?: StandardSchemaV1
+}
+
+/** What an author says about an agent. Only the name is needed; the rest is completed from what is really served. */
+export interface AgentInit<Skills extends readonly SkillInit[] = readonly SkillInit[]>
+  extends Partial<
+    Pick<
+      AgentCard,
+      'description' | 'version' | 'provider' | 'documentationUrl' | 'iconUrl' | 'defaultInputModes' | 'defaultOutputModes'
+    >
+  > {
+  readonly name: string
+  readonly skills?: Skills
+  readonly capabilities?: Pick<AgentCapabilities, 'streaming' | 'pushNotifications' | 'extensions' | 'extendedAgentCard'>
+  /** The card for callers that have proved who they are; declare `extendedAgentCard` with it. */
+  readonly extendedCard?: (card: AgentCard, caller: Caller) => AgentCard | Promise<AgentCard>
+  /**
+   * What to do with a turn whose process died: `fail` the task (default), or run the turn again, up
+   * to `attempts` times in all. Say `retry` only if running it twice does no harm.
+   */
+  readonly onCrash?: 'fail' | { readonly attempts: number }
+}
+
+/** What the data parts of messages to these skills hold: the union of their schemas' outputs. */
+export type InputOf<Skills extends readonly SkillInit[]> = Skills extends readonly []
+  ? JsonValue | undefined
+  : { [K in keyof Skills]: Skills[K] extends { input: infer S extends StandardSchemaV1 } ? StandardSchemaV1.InferOutput<S> : JsonValue | undefined }[number]
+
+/** The answer of an agent that was called. */
+export interface CallResult {
+  /** The text of the answer: of the artifacts, else of the message. */
+  readonly text: string
+  readonly task?: Task
+  readonly message?: Message
+}
+
+/** One message, and what is needed to work on it. */
+export interface Turn<Input = JsonValue | undefined> {
+  /** The text of the message. */
+  readonly text: string
+  readonly message: Message
+  /** The first data part of the message, checked against the skills' schemas; absent when there is none. */
+  data(): Input
+  /** The task as it stood when the turn began. */
+  readonly task: Task
+  /** The conversation so far, this message included, oldest first. */
+  readonly history: readonly Message[]
+  readonly contextId: string
+  readonly caller: Caller
+  /** Fires when the task is cancelled or the process shuts down. */
+  readonly signal: AbortSignal
+  /** 1, or more when the process died during an earlier attempt. */
+  readonly attempt: number
+  /** Metadata of the request. */
+  readonly metadata: Struct
+  /** Media types the caller would like. */
+  readonly acceptedOutputModes: readonly string[]
+  /** Extensions the caller asked for. */
+  readonly extensions: readonly string[]
+  /** Asks another agent, in the same context; cancelling this task cancels that one. */
+  call(agent: AgentRef, content: Content): Promise<CallResult>
+}
+
+/** An agent served beside this one, or the name of one. */
+export type AgentRef = string | Agent
+
+export type Handler<Input = JsonValue | undefined> = (turn: Turn<Input>) => AsyncIterable<Yield>
+
+export interface Agent {
+  readonly card: AgentInit
+  readonly handler: Handler<never>
+}
+
+/**
+ * Makes an agent.
+ *
+ * ```ts
+ * const shout = agent('Shout', async function* ({ text }) {
+ *   yield text.toUpperCase()
+ * })
+ * ```
+ */
+export function agent<const Skills extends readonly SkillInit[] = readonly []>(
+  card: string | AgentInit<Skills>,
+  handler: Handler<InputOf<Skills>>,
+): Agent {
+  const init: AgentInit = typeof card === 'string' ? { name: card } : card
+  if (typeof init.name !== 'string' || init.name.trim() === '') {
+    throw new TypeError('An agent needs a name: agent("Shout", async function* (turn) { … })')
+  }
+  if (typeof handler !== 'function') throw new TypeError(`The handler of ${init.name} must be an async generator function`)
+  return { card: init, handler }
+}
+
+export function isAgent(value: unknown): value is Agent {
+  return typeof value === 'object' && value !== null && 'card' in value && 'handler' in value
+}

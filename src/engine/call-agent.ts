@@ -1,0 +1,50 @@
+/** One agent asks another: same context, and a cancel that reaches the child too. */
+import { A2AError } from '../model/errors.js'
+import type { Message } from '../model/message.js'
+import { textOf } from '../model/part.js'
+import type { AgentService, CallContext } from '../model/service.js'
+import type { Task } from '../model/task.js'
+import type { CallResult, Turn } from './agent.js'
+import { type Content, partsOf } from './yields.js'
+
+interface Delegation {
+  readonly content: Content
+  readonly turn: Turn<unknown>
+  readonly tenant: string
+  readonly newId: () => string
+}
+
+export async function callAgent(service: AgentService, { content, turn, tenant, newId }: Delegation): Promise<CallResult> {
+  const message: Message = {
+    messageId: newId(),
+    contextId: turn.contextId,
+    role: 'ROLE_USER',
+    parts: partsOf(content),
+    referenceTaskIds: [turn.task.id],
+  }
+  const context: CallContext = { caller: turn.caller, dialect: '1.0', ...(tenant && { tenant }) }
+  let child: string | undefined
+  const cancelChild = () => {
+    if (child !== undefined) service.cancelTask({ id: child }, context).catch(() => undefined) // it may have ended meanwhile
+  }
+  turn.signal.addEventListener('abort', cancelChild)
+  try {
+    for await (const { event } of service.sendStreamingMessage({ message }, context)) {
+      if ('message' in event) return { text: textOf(event.message), message: event.message }
+      if ('task' in event) {
+        child = event.task.id
+        if (turn.signal.aborted) cancelChild()
+      }
+    }
+    if (child === undefined) throw new A2AError('INVALID_AGENT_RESPONSE', 'The agent answered nothing')
+    const task = await service.getTask({ id: child }, context)
+    return { text: answerText(task), task }
+  } finally {
+    turn.signal.removeEventListener('abort', cancelChild)
+  }
+}
+
+function answerText(task: Task): string {
+  if (task.artifacts) return task.artifacts.map(textOf).join('\n')
+  return task.status.message ? textOf(task.status.message) : ''
+}

@@ -1,0 +1,154 @@
+/**
+ * Runs one agent durably: the eleven operations on a store. Everything a task goes through is an
+ * event in its log before anybody sees it.
+ */
+import type { AgentCard } from '../model/agent-card.js'
+import type { Clock } from '../model/clock.js'
+import { A2AError } from '../model/errors.js'
+import type { AgentService, CallContext } from '../model/service.js'
+import type { Store } from '../stores/store.js'
+import type { Agent, AgentRef } from './agent.js'
+import { cancelTask } from './cancel.js'
+import { type EngineSettings, Internals, type Log } from './internals.js'
+import { LeaseKeeper } from './lease.js'
+import { createPushConfig, deletePushConfig, getPushConfig, listPushConfigs } from './push-configs.js'
+import { getTask, listTasks } from './read-tasks.js'
+import { type Retention, startRetention } from './retention.js'
+import { schemaCheckOf } from './schemas.js'
+import { sendMessage, sendStreamingMessage } from './send.js'
+import { subscribeToTask } from './subscribe.js'
+import { systemClock } from './system-clock.js'
+
+export interface EngineOptions extends Partial<EngineSettings> {
+  readonly store: Store
+  readonly clock?: Clock
+  /** Where things go that no caller may see. Default: nowhere. */
+  readonly log?: Log
+  /** Who this process is, in leases. Default: a name of its own. */
+  readonly owner?: string
+  /** Whether the holder of a lease is known to be dead. Default: nobody is. */
+  readonly isOwnerDead?: (owner: string) => boolean
+  readonly retention?: Retention
+  /** Finds the agents that `turn.call` names. */
+  readonly resolve?: (ref: AgentRef) => AgentService | undefined
+  /** The card for callers that have proved who they are. */
+  readonly extendedCard?: (context: CallContext) => Promise<AgentCard>
+}
+
+export interface Engine extends AgentService {
+  /** Takes over what a dead process left behind, and begins to look for more. */
+  start(): Promise<void>
+  /** Stops admitting, lets turns finish up to the deadline, hands the rest over, ends all streams (E-12). */
+  drain(deadlineMs: number): Promise<void>
+  /** True from the first moment of a drain. */
+  readonly isDraining: boolean
+}
+
+const defaults: EngineSettings = {
+  leaseMs: 15_000,
+  cancelGraceMs: 5_000,
+  idempotencyMs: 24 * 60 * 60_000,
+  maxRuns: 10_000,
+  dedupeByMessageId: false,
+  cancelTwice: 'task',
+}
+
+export function createEngine(agent: Agent, options: EngineOptions): Engine {
+  const clock = options.clock ?? systemClock()
+  const internals = new Internals({
+    agent,
+    store: options.store,
+    clock,
+    log: options.log ?? (() => undefined),
+    settings: settingsOf(options),
+    schemas: schemaCheckOf(agent),
+    owner: options.owner ?? `engine-${clock.newId()}`,
+    resolve: options.resolve,
+    extendedCard: options.extendedCard,
+  })
+  const keeper = new LeaseKeeper(internals, options.isOwnerDead ?? (() => false))
+  let stopRetention: (() => void) | undefined
+
+  return {
+    ...operationsOf(internals),
+    get isDraining() {
+      return internals.isDraining
+    },
+    async start() {
+      await keeper.start()
+      if (options.retention) stopRetention = startRetention(internals, options.retention)
+    },
+    async drain(deadlineMs) {
+      internals.isDraining = true
+      stopRetention?.()
+      await settleWithin([...internals.runs.values()].map(({ done }) => done), deadlineMs)
+      await keeper.stop()
+      const rest = [...internals.runs.values()]
+      for (const run of rest) run.stop('hand-over')
+      await Promise.all(rest.map(({ done }) => done))
+      for (const topic of internals.topics) topic.close()
+    },
+  }
+}
+
+function settingsOf(options: EngineOptions): EngineSettings {
+  const settings = { ...defaults }
+  for (const name of Object.keys(defaults) as (keyof EngineSettings)[]) {
+    if (options[name] !== undefined) Object.assign(settings, { [name]: options[name] })
+  }
+  return settings
+}
+
+/** Every failure leaves as an `A2AError`. */
+function operationsOf(internals: Internals): AgentService {
+  type Work<Request, Response> = (internals: Internals, request: Request, context: CallContext) => Promise<Response>
+  type Follow<Request, Item> = (internals: Internals, request: Request, context: CallContext) => AsyncIterable<Item>
+  const unary =
+    <Request, Response>(work: Work<Request, Response>) =>
+    async (request: Request, context: CallContext): Promise<Response> => {
+      try {
+        return await work(internals, request, context)
+      } catch (error) {
+        throw internals.failure(error)
+      }
+    }
+  const streaming = <Request, Item>(follow: Follow<Request, Item>) =>
+    async function* (request: Request, context: CallContext): AsyncGenerator<Item, void, void> {
+      try {
+        yield* follow(internals, request, context)
+      } catch (error) {
+        throw internals.failure(error)
+      }
+    }
+  return {
+    sendMessage: unary(sendMessage),
+    sendStreamingMessage: streaming(sendStreamingMessage),
+    getTask: unary(getTask),
+    listTasks: unary(listTasks),
+    cancelTask: unary(cancelTask),
+    subscribeToTask: streaming(subscribeToTask),
+    createTaskPushNotificationConfig: unary(createPushConfig),
+    getTaskPushNotificationConfig: unary(getPushConfig),
+    listTaskPushNotificationConfigs: unary(listPushConfigs),
+    deleteTaskPushNotificationConfig: unary(deletePushConfig),
+    getExtendedAgentCard: unary(getExtendedAgentCard),
+  }
+}
+
+async function getExtendedAgentCard({ agent, extendedCard }: Internals, _request: unknown, context: CallContext): Promise<AgentCard> {
+  if (agent.card.capabilities?.extendedAgentCard !== true) {
+    throw new A2AError('UNSUPPORTED_OPERATION', 'This agent has no extended card', { metadata: { capability: 'extendedAgentCard' } })
+  }
+  if (!extendedCard) throw new A2AError('EXTENDED_AGENT_CARD_NOT_CONFIGURED', 'This agent declares an extended card but has none')
+  return await extendedCard(context)
+}
+
+async function settleWithin(work: readonly Promise<unknown>[], deadlineMs: number): Promise<void> {
+  if (work.length === 0) return
+  let timer: NodeJS.Timeout | undefined
+  const deadline = new Promise((resolve) => {
+    timer = setTimeout(resolve, deadlineMs)
+  })
+  await Promise.race([Promise.allSettled(work), deadline])
+  clearTimeout(timer)
+}

@@ -1,0 +1,41 @@
+/** A store whose failures are already what a caller may see: `UNAVAILABLE`, with the cause in the log. */
+import { A2AError } from '../model/errors.js'
+import type { Store } from '../stores/store.js'
+
+export function guardedStore(store: Store, onFailure: (error: unknown) => void): Store {
+  const failure = (error: unknown): A2AError => {
+    onFailure(error)
+    return new A2AError('UNAVAILABLE', 'The task store is not available, try again', { cause: error, retryAfterSeconds: 1 })
+  }
+  const guard =
+    <Args extends unknown[], Result>(work: (...args: Args) => Promise<Result>) =>
+    async (...args: Args): Promise<Result> => {
+      try {
+        return await work.apply(store, args)
+      } catch (error) {
+        throw failure(error)
+      }
+    }
+  return {
+    append: guard(store.append),
+    load: guard(store.load),
+    read: guard(store.read),
+    list: guard(store.list),
+    findKey: guard(store.findKey),
+    claim: guard(store.claim),
+    renew: guard(store.renew),
+    leaseOwners: guard(store.leaseOwners),
+    disown: guard(store.disown),
+    putPushConfig: guard(store.putPushConfig),
+    listPushConfigs: guard(store.listPushConfigs),
+    getPushConfig: guard(store.getPushConfig),
+    deletePushConfig: guard(store.deletePushConfig),
+    claimDeliveries: guard(store.claimDeliveries),
+    settleDelivery: guard(store.settleDelivery),
+    expire: guard(store.expire),
+    ping: guard(store.ping),
+    close: guard(store.close),
+    watch: (key, onChange) => store.watch(key, onChange),
+    watchRunnable: (agent, onChange) => store.watchRunnable(agent, onChange),
+  }
+}

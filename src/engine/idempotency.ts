@@ -1,0 +1,37 @@
+/** `Idempotency-Key`: a send happens once, even across a crash (E-10). */
+import { A2AError } from '../model/errors.js'
+import type { CallContext, SendMessageRequest } from '../model/service.js'
+import type { IdempotencyKey, KeyedSend } from '../stores/store.js'
+import type { Internals } from './internals.js'
+
+const longestKey = 255
+
+export async function idempotencyOf(internals: Internals, request: SendMessageRequest, context: CallContext): Promise<IdempotencyKey | undefined> {
+  const key = keyOf(internals, request, context)
+  if (key === undefined) return undefined
+  if (key.length > longestKey) {
+    throw new A2AError('INVALID_REQUEST', `Idempotency-Key is longer than ${longestKey} characters`)
+  }
+  return { key, digest: await digestOf(request), ttlMs: internals.settings.idempotencyMs }
+}
+
+/** The earlier send with the same key; throws when it had another body. */
+export async function findKeyedSend(internals: Internals, context: CallContext, idempotency: IdempotencyKey | undefined): Promise<KeyedSend | undefined> {
+  if (!idempotency) return undefined
+  const earlier = await internals.store.findKey(internals.scope(context), idempotency.key)
+  if (earlier && earlier.digest !== idempotency.digest) {
+    throw new A2AError('INVALID_REQUEST', 'Idempotency-Key was used before with another request')
+  }
+  return earlier
+}
+
+function keyOf({ settings }: Internals, { message }: SendMessageRequest, context: CallContext): string | undefined {
+  if (context.idempotencyKey) return `key:${context.idempotencyKey}`
+  return settings.dedupeByMessageId ? `message:${message.messageId}` : undefined
+}
+
+/** Requests were decoded into a fixed order of members, so equal requests have equal JSON. */
+async function digestOf({ message, configuration, metadata }: SendMessageRequest): Promise<string> {
+  const bytes = new TextEncoder().encode(JSON.stringify([message, configuration, metadata]))
+  return Buffer.from(await crypto.subtle.digest('SHA-256', bytes)).toString('base64url')
+}

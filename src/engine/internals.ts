@@ -1,0 +1,112 @@
+/** What the parts of one engine share. No part keeps state of its own beside this. */
+import type { AgentCard } from '../model/agent-card.js'
+import type { Clock } from '../model/clock.js'
+import { A2AError } from '../model/errors.js'
+import type { AgentService, CallContext } from '../model/service.js'
+import type { Scope, Store, TaskKey } from '../stores/store.js'
+import type { Agent, AgentRef } from './agent.js'
+import { guardedStore } from './guarded-store.js'
+import type { Run } from './run.js'
+import type { SchemaCheck } from './schemas.js'
+import { Topic } from './topic.js'
+
+export interface LogEntry {
+  readonly level: 'info' | 'warn' | 'error'
+  readonly message: string
+  readonly agent: string
+  readonly taskId?: string
+  readonly error?: unknown
+}
+
+export type Log = (entry: LogEntry) => void
+
+export interface EngineSettings {
+  readonly leaseMs: number
+  readonly cancelGraceMs: number
+  readonly idempotencyMs: number
+  readonly maxRuns: number
+  readonly dedupeByMessageId: boolean
+  /** Whether cancelling a cancelled task answers with the task or with an error (R-CANCEL-4). */
+  readonly cancelTwice: 'task' | 'error'
+}
+
+export class Internals {
+  readonly agent: Agent
+  readonly name: string
+  readonly store: Store
+  readonly clock: Clock
+  readonly log: Log
+  readonly settings: EngineSettings
+  readonly schemas: SchemaCheck | undefined
+  /** Who this process is, in leases. */
+  readonly owner: string
+  /** Finds the agents that `turn.call` names. */
+  readonly resolve: ((ref: AgentRef) => AgentService | undefined) | undefined
+  readonly extendedCard: ((context: CallContext) => Promise<AgentCard>) | undefined
+  /** Runs of this process, by task id. */
+  readonly runs = new Map<string, Run>()
+  isDraining = false
+
+  readonly #topics = new Map<string, Topic>()
+  #lastTime = 0
+  #lastTimestamp = ''
+
+  constructor(parts: Pick<Internals, 'agent' | 'store' | 'clock' | 'log' | 'settings' | 'schemas' | 'owner' | 'resolve' | 'extendedCard'>) {
+    this.agent = parts.agent
+    this.name = parts.agent.card.name
+    this.store = guardedStore(parts.store, (error) =>
+      parts.log({ level: 'error', message: 'The store failed', agent: parts.agent.card.name, error }),
+    )
+    this.clock = parts.clock
+    this.log = parts.log
+    this.settings = parts.settings
+    this.schemas = parts.schemas
+    this.owner = parts.owner
+    this.resolve = parts.resolve
+    this.extendedCard = parts.extendedCard
+  }
+
+  key(id: string): TaskKey {
+    return { agent: this.name, id }
+  }
+
+  scope(context: CallContext): Scope {
+    return { agent: this.name, tenant: context.tenant ?? '', owner: context.caller.id }
+  }
+
+  /** The topic of a task, made on demand and dropped when nobody needs it. */
+  topic(id: string): Topic {
+    let topic = this.#topics.get(id)
+    if (!topic) {
+      const made = new Topic(this.key(id), this.store, () => {
+        if (this.#topics.get(id) === made) this.#topics.delete(id)
+      })
+      topic = made
+      this.#topics.set(id, topic)
+    }
+    return topic
+  }
+
+  get topics(): Iterable<Topic> {
+    return this.#topics.values()
+  }
+
+  /** Now, as v1.0 spells it. Several events of one millisecond share the string. */
+  timestamp(): string {
+    const now = this.clock.now()
+    // Never backwards, even when the machine's clock is set back (R-TASK-6).
+    if (now > this.#lastTime) {
+      this.#lastTime = now
+      this.#lastTimestamp = new Date(now).toISOString()
+    }
+    return this.#lastTimestamp
+  }
+
+  /** Any failure as an error for the caller. Unknown ones are logged: nobody else will see them. */
+  failure(error: unknown, taskId?: string): A2AError {
+    if (!(error instanceof A2AError)) {
+      this.log({ level: 'error', message: 'The engine failed', agent: this.name, ...(taskId && { taskId }), error })
+    }
+    return A2AError.from(error)
+  }
+}

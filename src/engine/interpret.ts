@@ -1,0 +1,132 @@
+/**
+ * From what a handler yields to events. One interpreter per attempt of a turn.
+ *
+ * Artifact ids count within the turn, so that another attempt of it makes the same ones and replaces
+ * what the first attempt left behind (E-9).
+ */
+import type { EventBody } from '../model/event.js'
+import type { Message } from '../model/message.js'
+import type { Part } from '../model/part.js'
+import type { TaskState, TaskStatus } from '../model/task.js'
+import type { ArtifactDraft, Draft, StatusDraft } from './yields.js'
+
+export interface InterpreterStart {
+  readonly taskId: string
+  readonly contextId: string
+  readonly turn: number
+  readonly attempt: number
+  readonly newId: () => string
+  readonly timestamp: () => string
+  readonly hasArtifact: (artifactId: string) => boolean
+}
+
+export class Interpreter {
+  readonly #start: InterpreterStart
+  readonly #idsByName = new Map<string, string>()
+  /** Artifacts this attempt has begun. */
+  readonly #begun = new Set<string>()
+  #artifacts = 0
+  #textId: string | undefined
+
+  constructor(start: InterpreterStart) {
+    this.#start = start
+  }
+
+  /** A chunk of the answer. */
+  chunk(text: string): EventBody {
+    const { taskId, contextId } = this.#start
+    const parts = [{ text }]
+    if (this.#textId !== undefined) {
+      return { artifactUpdate: { taskId, contextId, artifact: { artifactId: this.#textId, parts }, append: true } }
+    }
+    this.#textId = this.#nextId()
+    return { artifactUpdate: { taskId, contextId, artifact: { artifactId: this.#textId, parts } } }
+  }
+
+  artifact({ name, parts, options }: ArtifactDraft): EventBody {
+    assertParts(parts)
+    const { taskId, contextId, attempt, hasArtifact } = this.#start
+    const { id, append, lastChunk, ...more } = options
+    const artifactId = id ?? (append ? this.#idsByName.get(name) : undefined) ?? this.#nextId()
+    this.#idsByName.set(name, artifactId)
+    const isFirst = !this.#begun.has(artifactId)
+    this.#begun.add(artifactId)
+    // The first piece of an attempt replaces; only an artifact of an earlier turn is added to.
+    const isAdded = append === true && (!isFirst || (attempt === 1 && hasArtifact(artifactId)))
+    return {
+      artifactUpdate: {
+        taskId,
+        contextId,
+        artifact: { artifactId, name, ...more, parts },
+        ...(isAdded && { append: true }),
+        ...(lastChunk && { lastChunk: true }),
+      },
+    }
+  }
+
+  /** Marks an uncommitted chunk as the last of the answer; absent when this is no chunk of it. */
+  asLastChunk(body: EventBody): EventBody | undefined {
+    if (!('artifactUpdate' in body) || body.artifactUpdate.artifact.artifactId !== this.#textId) return undefined
+    return { artifactUpdate: { ...body.artifactUpdate, lastChunk: true } }
+  }
+
+  /** Ends the answer when its last chunk is committed already: an empty piece that merging drops. */
+  emptyLastChunk(): EventBody | undefined {
+    if (this.#textId === undefined) return undefined
+    const { taskId, contextId } = this.#start
+    const artifact = { artifactId: this.#textId, parts: [{ text: '' }] }
+    return { artifactUpdate: { taskId, contextId, artifact, append: true, lastChunk: true } }
+  }
+
+  status(state: TaskState, parts?: readonly Part[]): TaskStatus {
+    const timestamp = this.#start.timestamp()
+    return parts ? { state, message: this.message(parts), timestamp } : { state, timestamp }
+  }
+
+  statusUpdate(state: TaskState, parts?: readonly Part[]): EventBody {
+    const { taskId, contextId } = this.#start
+    return { statusUpdate: { taskId, contextId, status: this.status(state, parts) } }
+  }
+
+  /** A message of the agent about the task. */
+  message(parts: readonly Part[]): Message {
+    const { taskId, contextId, newId } = this.#start
+    return { messageId: newId(), contextId, taskId, role: 'ROLE_AGENT', parts }
+  }
+
+  /** A message instead of a task. */
+  answer(parts: readonly Part[]): Message {
+    return { messageId: this.#start.newId(), contextId: this.#start.contextId, role: 'ROLE_AGENT', parts }
+  }
+
+  #nextId(): string {
+    this.#artifacts += 1
+    const id = `artifact-${this.#start.turn}-${this.#artifacts}`
+    this.#begun.add(id)
+    return id
+  }
+}
+
+/** Throws when a handler yielded something that no event can carry (R-TASK-7). */
+export function assertDraft(value: unknown): asserts value is Draft {
+  const draft = value as Partial<Draft> | null
+  if (typeof draft !== 'object' || draft === null) throw new TypeError(`A handler cannot yield ${String(value)}`)
+  switch (draft.kind) {
+    case 'artifact':
+    case 'reply':
+      return assertParts(draft.parts)
+    case 'status':
+      if ((draft as StatusDraft).parts !== undefined) assertParts(draft.parts)
+      return
+    default:
+      throw new TypeError('A handler yields strings, artifact(), working(), reply(), completed(), failed(), rejected(), ask() or askAuth()')
+  }
+}
+
+function assertParts(parts: unknown): asserts parts is readonly Part[] {
+  if (!Array.isArray(parts) || parts.length === 0) throw new TypeError('An artifact or message needs at least one part')
+  for (const part of parts as unknown[]) {
+    const kinds = ['text', 'raw', 'url', 'data'].filter((kind) => typeof part === 'object' && part !== null && kind in part)
+    if (kinds.length !== 1) throw new TypeError('A part has exactly one of text, raw, url and data')
+  }
+}

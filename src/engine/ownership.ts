@@ -1,0 +1,12 @@
+import { A2AError } from '../model/errors.js'
+import type { CallContext } from '../model/service.js'
+
+/** Callers see their own tasks, in the tenant they address. */
+export function isOwn(task: { readonly tenant: string; readonly owner: string }, context: CallContext): boolean {
+  return task.owner === context.caller.id && task.tenant === (context.tenant ?? '')
+}
+
+/** The same words whether a task is missing or somebody else's (R-ERR-7). */
+export function taskNotFound(taskId: string): A2AError {
+  return new A2AError('TASK_NOT_FOUND', `No task ${taskId}`, { metadata: { taskId } })
+}

@@ -1,0 +1,63 @@
+/** Push notification configs: kept with the task, visible to its owner (R-PUSH). */
+import { invalidField } from '../model/errors.js'
+import type { TaskPushNotificationConfig } from '../model/push-config.js'
+import type {
+  CallContext,
+  DeleteTaskPushNotificationConfigRequest,
+  GetTaskPushNotificationConfigRequest,
+  ListTaskPushNotificationConfigsRequest,
+  ListTaskPushNotificationConfigsResponse,
+} from '../model/service.js'
+import type { TaskKey } from '../stores/store.js'
+import { assertPush, assertWebhook } from './acceptable.js'
+import type { Internals } from './internals.js'
+import { taskNotFound } from './ownership.js'
+import { snapshotOf } from './snapshot.js'
+
+const largestPageSize = 100
+
+export async function createPushConfig(internals: Internals, request: TaskPushNotificationConfig, context: CallContext): Promise<TaskPushNotificationConfig> {
+  assertPush(internals.agent)
+  assertWebhook(request.url, 'url')
+  const { tenant: _tenant, ...given } = request
+  const key = await ownTask(internals, given.taskId ?? '', context)
+  const config = { ...given, taskId: key.id, id: given.id || internals.clock.newId() }
+  await internals.store.putPushConfig(key, { config, dialect: context.dialect })
+  return config
+}
+
+export async function getPushConfig(internals: Internals, request: GetTaskPushNotificationConfigRequest, context: CallContext): Promise<TaskPushNotificationConfig> {
+  assertPush(internals.agent)
+  const key = await ownTask(internals, request.taskId, context)
+  const found = await internals.store.getPushConfig(key, request.id)
+  if (!found) throw taskNotFound(request.taskId) // an unknown config is a "task not found" too (R-PUSH-5)
+  return found.config
+}
+
+export async function listPushConfigs(
+  internals: Internals,
+  request: ListTaskPushNotificationConfigsRequest,
+  context: CallContext,
+): Promise<ListTaskPushNotificationConfigsResponse> {
+  assertPush(internals.agent)
+  // 0 is what an unset number looks like in some bindings.
+  const pageSize = request.pageSize || largestPageSize
+  if (pageSize < 0 || pageSize > largestPageSize) throw invalidField('pageSize', `must be from 1 to ${largestPageSize}`)
+  const key = await ownTask(internals, request.taskId, context)
+  const afterId = request.pageToken ? Buffer.from(request.pageToken, 'base64url').toString('utf8') : undefined
+  const found = await internals.store.listPushConfigs(key, { limit: pageSize + 1, ...(afterId !== undefined && { afterId }) })
+  const configs = found.slice(0, pageSize).map(({ config }) => config)
+  const last = found.length > pageSize ? configs.at(-1) : undefined
+  return { configs, nextPageToken: last ? Buffer.from(last.id).toString('base64url') : '' }
+}
+
+export async function deletePushConfig(internals: Internals, request: DeleteTaskPushNotificationConfigRequest, context: CallContext): Promise<void> {
+  assertPush(internals.agent)
+  const key = await ownTask(internals, request.taskId, context)
+  await internals.store.deletePushConfig(key, request.id)
+}
+
+async function ownTask(internals: Internals, taskId: string, context: CallContext): Promise<TaskKey> {
+  if (!(await snapshotOf(internals, taskId, context))) throw taskNotFound(taskId)
+  return internals.key(taskId)
+}

@@ -1,0 +1,73 @@
+import { foldEvents } from '../model/apply-event.js'
+import { invalidField } from '../model/errors.js'
+import type { CallContext, GetTaskRequest, ListTasksRequest, ListTasksResponse } from '../model/service.js'
+import type { Task } from '../model/task.js'
+import type { ListQuery, LoadedTask } from '../stores/store.js'
+import { assertHistoryLength, trimHistory } from './history.js'
+import type { Internals } from './internals.js'
+import { taskNotFound } from './ownership.js'
+import { snapshotOf } from './snapshot.js'
+
+const defaultPageSize = 50
+const largestPageSize = 100
+
+export async function getTask(internals: Internals, { id, historyLength }: GetTaskRequest, context: CallContext): Promise<Task> {
+  assertHistoryLength(historyLength)
+  const snapshot = await snapshotOf(internals, id, context)
+  if (!snapshot) throw taskNotFound(id)
+  return trimHistory(snapshot.task, historyLength)
+}
+
+export async function listTasks(internals: Internals, request: ListTasksRequest, context: CallContext): Promise<ListTasksResponse> {
+  const { contextId, status, statusTimestampAfter, historyLength } = request
+  assertHistoryLength(historyLength)
+  const pageSize = request.pageSize ?? defaultPageSize
+  if (pageSize < 1 || pageSize > largestPageSize) throw invalidField('pageSize', `must be from 1 to ${largestPageSize}`)
+  const includeArtifacts = request.includeArtifacts === true
+  const after = request.pageToken ? readToken(request) : undefined
+  const query: ListQuery = {
+    ...internals.scope(context),
+    limit: pageSize,
+    includeArtifacts,
+    ...(contextId !== undefined && { contextId }),
+    ...(status !== undefined && { state: status }),
+    ...(statusTimestampAfter !== undefined && { statusTimeFromMs: Date.parse(statusTimestampAfter) }),
+    ...(after !== undefined && { after }),
+  }
+  const page = await internals.store.list(query)
+  const tasks = page.tasks.flatMap((loaded) => {
+    const task = listedTask(loaded, includeArtifacts)
+    return task ? [trimHistory(task, historyLength)] : []
+  })
+  return { tasks, nextPageToken: page.next === undefined ? '' : makeToken(page.next, request), pageSize, totalSize: page.total }
+}
+
+function listedTask({ snapshot, events }: LoadedTask, includeArtifacts: boolean): Task | undefined {
+  const task = snapshot ?? foldEvents(events, { withoutArtifacts: !includeArtifacts }).snapshot()
+  // Asked for, the member is there even when it is empty (R-LIST-7).
+  return task && includeArtifacts && !task.artifacts ? { ...task, artifacts: [] } : task
+}
+
+/** A token names a position and the filter it was made for (R-LIST-6). */
+function makeToken(position: string, request: ListTasksRequest): string {
+  return Buffer.from(JSON.stringify([position, ...filterOf(request)])).toString('base64url')
+}
+
+function readToken(request: ListTasksRequest): string {
+  const refused = invalidField('pageToken', 'is not a token of this list')
+  let token: unknown
+  try {
+    token = JSON.parse(Buffer.from(request.pageToken ?? '', 'base64url').toString('utf8'))
+  } catch {
+    throw refused
+  }
+  if (!Array.isArray(token)) throw refused
+  const [position, ...filter] = token as unknown[]
+  const isSame = JSON.stringify(filter) === JSON.stringify(filterOf(request))
+  if (!isSame || typeof position !== 'string' || !/^\d{1,16}\.\d{1,16}$/.test(position)) throw refused
+  return position
+}
+
+function filterOf({ contextId, status, statusTimestampAfter }: ListTasksRequest): readonly string[] {
+  return [contextId ?? '', status ?? '', statusTimestampAfter ?? '']
+}

@@ -1,0 +1,28 @@
+/** Removes what is past its time (E-11), a little at a time. */
+import type { Expiry } from '../stores/store.js'
+import type { Internals } from './internals.js'
+
+export type Retention = Omit<Expiry, 'limit'> & {
+  /** How often to look. Default one minute. */
+  readonly sweepMs?: number
+}
+
+const sweepLimit = 500
+
+export function startRetention(internals: Internals, { sweepMs = 60_000, ...expiry }: Retention): () => void {
+  let isSweeping = false
+  const sweep = async () => {
+    if (isSweeping) return
+    isSweeping = true
+    try {
+      while ((await internals.store.expire(internals.name, { ...expiry, limit: sweepLimit })) >= sweepLimit);
+    } catch (error) {
+      internals.failure(error)
+    } finally {
+      isSweeping = false
+    }
+  }
+  const timer = setInterval(() => void sweep(), sweepMs)
+  timer.unref()
+  return () => clearInterval(timer)
+}

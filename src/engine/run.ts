@@ -1,0 +1,438 @@
+/**
+ * Runs the turns of one task, one after the other, under one lease (E-1).
+ *
+ *   accepted ─▶ turn ─┬─ returns ──────────▶ messages wait? next turn : COMPLETED
+ *                     ├─ ask, askAuth ─────▶ INPUT_REQUIRED / AUTH_REQUIRED; messages wait? next turn : over
+ *                     ├─ failed, rejected, throws ─▶ FAILED / REJECTED
+ *                     └─ stopped: cancel ──▶ CANCELED   (E-7)
+ *                                 drain ───▶ lease handed over   (E-12)
+ *                                 fenced ──▶ nothing: another process owns the task   (E-9)
+ *
+ * A stopped handler gets its `AbortSignal` and a grace period; what it yields afterwards is dropped.
+ */
+import type { AcceptedMessage, TaskFold } from '../model/apply-event.js'
+import { A2AError } from '../model/errors.js'
+import type { EventBody, TurnRequest } from '../model/event.js'
+import type { Message } from '../model/message.js'
+import type { Part, Struct } from '../model/part.js'
+import { isInterrupted, isTerminal, type Task, type TaskState } from '../model/task.js'
+import type { Scope, TaskKey } from '../stores/store.js'
+import type { Internals } from './internals.js'
+import { assertDraft, Interpreter } from './interpret.js'
+import { TaskWriter, type WithMessage } from './task-writer.js'
+import { createTurn, firstData } from './turn.js'
+import type { Draft, Yield } from './yields.js'
+
+export interface RunStart {
+  readonly key: TaskKey
+  readonly contextId: string
+  readonly tenant: string
+  readonly owner: string
+  readonly dialect: string
+  readonly fold: TaskFold
+  readonly isNew: boolean
+  readonly fence?: number
+  readonly withMessage?: WithMessage
+}
+
+/** How a turn ended. */
+type TurnEnd =
+  | { readonly kind: 'state'; readonly state: TaskState; readonly parts?: readonly Part[] }
+  /** Closed as a Message, or refused with an error: no task was made. */
+  | { readonly kind: 'no-task' }
+  | { readonly kind: 'stopped' }
+
+type Stop = 'cancel' | 'hand-over' | 'fenced'
+
+const neutralFailure: readonly Part[] = [{ text: 'The agent failed' }]
+
+export class Run {
+  readonly id: string
+  readonly writer: TaskWriter
+  /** Settles when the run is over, whatever happened. */
+  done: Promise<void> = Promise.resolve()
+
+  readonly #internals: Internals
+  readonly #start: RunStart
+  readonly #controller = new AbortController()
+  #turn = 0
+  #attempt = 1
+  #state: TaskState | undefined
+  #interpreter: Interpreter
+  #isEnding = false
+  #stop: Stop | undefined
+  #giveUp: () => void = () => undefined
+  #graceTimer: NodeJS.Timeout | undefined
+
+  constructor(internals: Internals, start: RunStart) {
+    this.#internals = internals
+    this.#start = start
+    this.id = start.key.id
+    this.#state = start.fold.state
+    this.writer = new TaskWriter(internals, {
+      key: start.key,
+      fold: start.fold,
+      ...(start.isNew && { create: { tenant: start.tenant, owner: start.owner, contextId: start.contextId, dialect: start.dialect } }),
+      ...(start.fence !== undefined && { fence: start.fence }),
+      ...(start.withMessage && { withMessage: start.withMessage }),
+      onForeignEvents: () => this.#onForeignEvents(),
+      onFenced: () => this.stop('fenced'),
+    })
+    this.#interpreter = this.#newInterpreter()
+    internals.runs.set(this.id, this)
+  }
+
+  /** Whose task this is. */
+  get scope(): Scope {
+    const { key, tenant, owner } = this.#start
+    return { agent: key.agent, tenant, owner }
+  }
+
+  get contextId(): string {
+    return this.#start.contextId
+  }
+
+  /** The task as committed; absent while there is none. */
+  get task(): Task | undefined {
+    return this.writer.fold.snapshot()
+  }
+
+  /** The first message of a new task, or the next one of a task that nobody runs. */
+  hold(message: Message, request?: TurnRequest): void {
+    this.writer.hold(accepted(this.writer.fold.lastTurn + 1, message, request))
+    this.#holdStart({ turn: this.writer.fold.lastTurn + 1, message, ...(request && { request }) }, 1)
+  }
+
+  /** Makes the task visible before the agent says anything (E-6). */
+  holdVisible(): void {
+    this.#makeVisible('TASK_STATE_SUBMITTED')
+  }
+
+  /**
+   * A message to this busy task: resolves with the sequence under which it was accepted, or with
+   * `ending` when the run is about to end and the message has to look again.
+   */
+  async accept(
+    message: Message,
+    request: TurnRequest | undefined,
+    withMessage: WithMessage,
+  ): Promise<number | 'ending' | 'key-taken'> {
+    const isOpen = () => !this.#isEnding && !this.#stop
+    return await this.writer.accept((turn) => accepted(turn, message, request), { withMessage, isOpen })
+  }
+
+  /** Starts running; the promise in `done` owns it. */
+  begin(current: AcceptedMessage): void {
+    this.done = this.#runAll(current)
+  }
+
+  /** Runs the current turn once more after a crash. */
+  async beginAgain(current: AcceptedMessage, attempt: number): Promise<void> {
+    this.#holdStart(current, attempt)
+    await this.writer.flush()
+    this.begin(current)
+  }
+
+  /** Ends the task without running anything; `false` when somebody else wrote first. */
+  async end(state: TaskState, parts?: readonly Part[]): Promise<boolean> {
+    try {
+      this.#isEnding = true
+      this.#makeVisible('TASK_STATE_SUBMITTED')
+      this.writer.hold(this.#interpreter.statusUpdate(state, parts))
+      return (await this.writer.commit({ lease: 'release' })) === 'ok'
+    } finally {
+      this.close()
+    }
+  }
+
+  /** Asks the handler to stop; the request itself is in the log before anything happens. */
+  async cancel(metadata?: Struct): Promise<void> {
+    this.writer.hold({ cancelAsked: metadata ? { metadata } : {} })
+    await this.writer.flush()
+    this.stop('cancel')
+    await this.done
+  }
+
+  stop(stop: Stop): void {
+    if (this.#stop && stop !== 'fenced') return
+    const isFirst = this.#stop === undefined
+    this.#stop = stop
+    if (isFirst) this.#controller.abort(new DOMException(`The task was stopped: ${stop}`, 'AbortError'))
+    clearTimeout(this.#graceTimer)
+    if (stop === 'fenced') this.#giveUp()
+    else this.#graceTimer = setTimeout(() => this.#giveUp(), this.#internals.settings.cancelGraceMs)
+  }
+
+  close(): void {
+    clearTimeout(this.#graceTimer)
+    if (this.#internals.runs.get(this.id) === this) this.#internals.runs.delete(this.id)
+    this.writer.close()
+  }
+
+  async #runAll(first: AcceptedMessage): Promise<void> {
+    try {
+      let current: AcceptedMessage | undefined = first
+      while (current) current = await this.#runTurn(current)
+    } catch (error) {
+      this.#controller.abort()
+      this.writer.topic.close(this.#internals.failure(error, this.id))
+    } finally {
+      this.close()
+    }
+  }
+
+  /** Runs one turn; answers the message of the next one, if there is one. */
+  async #runTurn(current: AcceptedMessage): Promise<AcceptedMessage | undefined> {
+    const gaveUp = new Promise<TurnEnd>((resolve) => {
+      this.#giveUp = () => resolve({ kind: 'stopped' })
+    })
+    // A cancel may have been asked for before this process took the task over.
+    if (this.writer.fold.isCancelAsked) this.stop('cancel')
+    const end = this.#stop ? { kind: 'stopped' as const } : await Promise.race([this.#iterate(current), gaveUp])
+    if (end.kind === 'no-task') return undefined
+    if (end.kind === 'state' && !this.#stop) return await this.#finish(end.state, end.parts)
+    switch (this.#stop) {
+      case 'cancel':
+        return await this.#finish('TASK_STATE_CANCELED')
+      case 'hand-over':
+        return await this.#handOver()
+      case 'fenced':
+      case undefined:
+        this.#internals.log({ level: 'warn', message: 'Lost the lease of a running task', agent: this.#internals.name, taskId: this.id })
+        return undefined
+    }
+  }
+
+  async #iterate(current: AcceptedMessage): Promise<TurnEnd> {
+    let iterator: AsyncIterator<Yield> | undefined
+    let isFirst = true
+    try {
+      const { agent, schemas } = this.#internals
+      const input = schemas ? await schemas.input(current.message) : firstData(current.message)
+      iterator = agent.handler(this.#newTurn(current, input))[Symbol.asyncIterator]()
+      for (;;) {
+        const step = await iterator.next()
+        if (this.#stop) {
+          this.#abandon(iterator)
+          return { kind: 'stopped' }
+        }
+        if (step.done) return { kind: 'state', state: 'TASK_STATE_COMPLETED' }
+        const taken = this.#take(step.value, isFirst)
+        // A burst of chunks goes into the buffer without waiting for anything.
+        const end = taken instanceof Promise ? await taken : taken
+        isFirst = false
+        if (!end) continue
+        await this.#close(iterator)
+        return end
+      }
+    } catch (error) {
+      if (iterator) this.#abandon(iterator)
+      return await this.#onThrow(error)
+    }
+  }
+
+  /** Turns one yield into events. Answers when it ends the turn. Waits only when the store is behind. */
+  #take(value: Yield, isFirst: boolean): TurnEnd | Promise<TurnEnd | undefined> | undefined {
+    if (typeof value === 'string') {
+      if (value === '') return undefined
+      this.#mustBeWorking()
+      return afterRoom(this.writer.push(this.#interpreter.chunk(value)))
+    }
+    assertDraft(value)
+    switch (value.kind) {
+      case 'artifact':
+        return this.#takeArtifact(value)
+      case 'reply':
+        if (isFirst && this.#state === undefined) return this.#answer(value.parts)
+        return { kind: 'state', state: 'TASK_STATE_COMPLETED', parts: value.parts }
+      case 'status':
+        if (value.state !== 'TASK_STATE_WORKING') return { kind: 'state', state: value.state, ...(value.parts && { parts: value.parts }) }
+        this.#makeVisible('TASK_STATE_SUBMITTED')
+        this.#state = value.state
+        return afterRoom(this.writer.push(this.#interpreter.statusUpdate(value.state, value.parts)))
+    }
+  }
+
+  async #takeArtifact(draft: Extract<Draft, { kind: 'artifact' }>): Promise<undefined> {
+    await this.#internals.schemas?.output(draft.parts)
+    this.#mustBeWorking()
+    await this.writer.push(this.#interpreter.artifact(draft))
+    return undefined
+  }
+
+  /** The exchange is a Message: stored while its key lives, without a key not at all (E-6). */
+  async #answer(parts: readonly Part[]): Promise<TurnEnd> {
+    await this.#closeWithoutTask({ message: this.#interpreter.answer(parts) })
+    return { kind: 'no-task' }
+  }
+
+  async #onThrow(error: unknown): Promise<TurnEnd> {
+    if (this.#stop) return { kind: 'stopped' }
+    if (error instanceof A2AError) {
+      if (this.#state === undefined) {
+        const { code, message, details } = error
+        await this.#closeWithoutTask({ refused: { code, message, details } })
+        return { kind: 'no-task' }
+      }
+      return { kind: 'state', state: 'TASK_STATE_FAILED', parts: [{ text: error.message }] }
+    }
+    // The text of an unknown error is for the log, not for the peer (E-8).
+    this.#internals.log({ level: 'error', message: 'The agent threw', agent: this.#internals.name, taskId: this.id, error })
+    return { kind: 'state', state: 'TASK_STATE_FAILED', parts: neutralFailure }
+  }
+
+  async #closeWithoutTask(body: EventBody): Promise<void> {
+    this.#isEnding = true
+    if (!this.writer.isStored) return this.writer.show(body)
+    this.writer.hold(body)
+    for (;;) {
+      const outcome = await this.writer.commit({ lease: 'release' })
+      if (outcome !== 'conflict') return
+      await this.writer.catchUp()
+    }
+  }
+
+  /**
+   * Commits the end of a turn. What waits is decided anew whenever somebody else wrote first: a
+   * message accepted before the end was committed is never left behind.
+   */
+  async #finish(state: TaskState, parts?: readonly Part[]): Promise<AcceptedMessage | undefined> {
+    this.#makeVisible('TASK_STATE_SUBMITTED')
+    if (state === 'TASK_STATE_COMPLETED' || isInterrupted(state)) this.#endText()
+    for (;;) {
+      await this.writer.settled()
+      const next = this.#nextWaiting()
+      if (next && !isTerminal(state)) {
+        this.writer.hold(this.#interpreter.statusUpdate(state, parts))
+        return await this.#startNext(next)
+      }
+      if (next && state === 'TASK_STATE_COMPLETED') {
+        if (parts) this.writer.hold(this.#interpreter.statusUpdate('TASK_STATE_WORKING', parts))
+        return await this.#startNext(next)
+      }
+      this.#isEnding = true
+      this.writer.hold(this.#interpreter.statusUpdate(state, parts))
+      const outcome = await this.writer.commit({ lease: 'release' })
+      if (outcome === 'ok' || outcome === 'fenced') return undefined
+      this.writer.unhold()
+      this.#isEnding = false
+      await this.writer.catchUp()
+    }
+  }
+
+  async #startNext(next: AcceptedMessage): Promise<AcceptedMessage> {
+    this.#holdStart(next, 1)
+    await this.writer.flush()
+    return next
+  }
+
+  async #handOver(): Promise<undefined> {
+    this.#isEnding = true
+    if (!this.writer.isStored) {
+      this.writer.topic.close(new A2AError('UNAVAILABLE', 'The server is shutting down, try again', { retryAfterSeconds: 1 }))
+      return undefined
+    }
+    for (;;) {
+      const outcome = await this.writer.commit({ lease: 'hand-over' })
+      if (outcome !== 'conflict') return undefined
+      await this.writer.catchUp()
+    }
+  }
+
+  #holdStart(current: AcceptedMessage, attempt: number): void {
+    this.#turn = current.turn
+    this.#attempt = attempt
+    this.#interpreter = this.#newInterpreter()
+    this.writer.hold({ started: { turn: current.turn, attempt } })
+    if (this.#state === undefined || this.#state === 'TASK_STATE_WORKING') return
+    this.#state = 'TASK_STATE_WORKING'
+    this.writer.hold(this.#interpreter.statusUpdate('TASK_STATE_WORKING'))
+  }
+
+  #makeVisible(state: TaskState): void {
+    if (this.#state !== undefined) return
+    this.#state = state
+    const { contextId } = this.#start
+    this.writer.hold({ task: { id: this.id, contextId, status: this.#interpreter.status(state) } })
+  }
+
+  /** A task with results is at work: born so, or told so. */
+  #mustBeWorking(): void {
+    if (this.#state === 'TASK_STATE_WORKING') return
+    if (this.#state === undefined) return this.#makeVisible('TASK_STATE_WORKING')
+    this.#state = 'TASK_STATE_WORKING'
+    this.writer.hold(this.#interpreter.statusUpdate('TASK_STATE_WORKING'))
+  }
+
+  #endText(): void {
+    if (this.writer.amend((body) => this.#interpreter.asLastChunk(body))) return
+    const last = this.#interpreter.emptyLastChunk()
+    if (last) this.writer.hold(last)
+  }
+
+  #nextWaiting(): AcceptedMessage | undefined {
+    return this.writer.fold.waiting.find(({ turn }) => turn > this.#turn)
+  }
+
+  /** Others wrote to this task; what waits is looked at when the turn ends, a cancel takes effect now. */
+  #onForeignEvents(): void {
+    if (this.writer.fold.isCancelAsked) this.stop('cancel')
+  }
+
+  #newTurn(current: AcceptedMessage, input: unknown) {
+    return createTurn(this.#internals, {
+      accepted: current,
+      attempt: this.#attempt,
+      caller: { id: this.#start.owner },
+      tenant: this.#start.tenant,
+      signal: this.#controller.signal,
+      input,
+      task: () => this.task ?? this.#provisionalTask(current),
+    })
+  }
+
+  #provisionalTask({ message }: AcceptedMessage): Task {
+    const status = this.#interpreter.status('TASK_STATE_SUBMITTED')
+    return { id: this.id, contextId: this.#start.contextId, status, history: [message] }
+  }
+
+  #newInterpreter(): Interpreter {
+    const { clock } = this.#internals
+    return new Interpreter({
+      taskId: this.id,
+      contextId: this.#start.contextId,
+      turn: this.#turn,
+      attempt: this.#attempt,
+      newId: () => clock.newId(),
+      timestamp: () => this.#internals.timestamp(),
+      hasArtifact: (id) => this.writer.fold.hasArtifact(id),
+    })
+  }
+
+  /** Lets `finally` blocks run before the turn counts as over, but not for ever. */
+  async #close(iterator: AsyncIterator<Yield>): Promise<void> {
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<void>((resolve) => {
+      timer = setTimeout(resolve, this.#internals.settings.cancelGraceMs)
+    })
+    try {
+      await Promise.race([iterator.return?.(), late])
+    } catch (error) {
+      this.#internals.log({ level: 'warn', message: 'The agent threw while it was closed', agent: this.#internals.name, taskId: this.id, error })
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+
+  #abandon(iterator: AsyncIterator<Yield>): void {
+    Promise.resolve(iterator.return?.()).catch(() => undefined) // nobody is left to tell
+  }
+}
+
+function accepted(turn: number, message: Message, request: TurnRequest | undefined): EventBody {
+  return { accepted: { turn, message, ...(request && { request }) } }
+}
+
+function afterRoom(room: Promise<void> | undefined): Promise<undefined> | undefined {
+  return room?.then(() => undefined)
+}

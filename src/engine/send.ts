@@ -1,0 +1,91 @@
+import { A2AError } from '../model/errors.js'
+import type { TaskEvent } from '../model/event.js'
+import type { CallContext, SendMessageRequest, SendMessageResponse, StreamItem } from '../model/service.js'
+import { isInterrupted, isTerminal, type Task } from '../model/task.js'
+import { assertStreaming } from './acceptable.js'
+import { type Admission, admit } from './admit.js'
+import { trimHistory } from './history.js'
+import type { Internals } from './internals.js'
+import { taskNotFound } from './ownership.js'
+import { foldOf, snapshotOf } from './snapshot.js'
+import { followTask } from './subscribe.js'
+import { TurnWatch } from './watch-turn.js'
+
+export async function sendMessage(internals: Internals, request: SendMessageRequest, context: CallContext): Promise<SendMessageResponse> {
+  const { historyLength, returnImmediately } = request.configuration ?? {}
+  const admission = await admit(internals, request, context, true)
+  if (returnImmediately) {
+    const answer = await currentAnswer(internals, admission)
+    if (answer) return 'task' in answer ? { task: trimHistory(answer.task, historyLength) } : answer
+  }
+  const last = await lastEvent(internals, admission, context)
+  if (last && 'message' in last.body) return { message: last.body.message }
+  return { task: trimHistory(await taskAfter(internals, admission, last), historyLength) }
+}
+
+export async function* sendStreamingMessage(internals: Internals, request: SendMessageRequest, context: CallContext): AsyncGenerator<StreamItem, void, void> {
+  assertStreaming(internals.agent)
+  const admission = await admit(internals, request, context, false)
+  const { taskId, after } = admission
+  const { historyLength } = request.configuration ?? {}
+  if (context.resumeAfter !== undefined) {
+    yield* followTask(internals, taskId, { after: context.resumeAfter, watch: new TurnWatch('stream', 1, 1), context, historyLength })
+    return
+  }
+  if (after === 0) {
+    const topic = admission.run?.writer.topic
+    yield* followTask(internals, taskId, { after: 0, watch: new TurnWatch('stream'), context, historyLength, ...(topic && { topic }) })
+    return
+  }
+  // A task that existed before: its snapshot first (R-STRM-3), taken together with the place in the log.
+  const own = await acceptedTurn(internals, admission)
+  const snapshot = await snapshotOf(internals, taskId)
+  if (!snapshot) throw taskNotFound(taskId)
+  yield { event: { task: trimHistory(snapshot.task, historyLength) }, seq: snapshot.seq }
+  const watch = new TurnWatch('stream', own, snapshot.currentTurn)
+  if (watch.endsAt(snapshot.task.status.state)) return
+  yield* followTask(internals, taskId, { after: snapshot.seq, watch, context, historyLength })
+}
+
+/** Waits for the event that ends the sender's turn. Absent when retention removed it meanwhile. */
+async function lastEvent(internals: Internals, { taskId, after, run }: Admission, context: CallContext): Promise<TaskEvent | undefined> {
+  const watch = new TurnWatch('unary')
+  const topic = run?.writer.topic ?? internals.topic(taskId)
+  for await (const batch of topic.follow(after, context.signal)) {
+    if (!batch) return undefined
+    for (const event of batch) if (watch.see(event)) return event
+  }
+  throw new A2AError('UNAVAILABLE', 'The task goes on, but this call ends here; ask for the task', {
+    metadata: { taskId },
+    retryAfterSeconds: 1,
+  })
+}
+
+/** The task at the end of a turn; when it has moved on since, as it stood then. */
+async function taskAfter(internals: Internals, { taskId, run }: Admission, last: TaskEvent | undefined): Promise<Task> {
+  const here = run?.task
+  if (here && isSettled(here)) return here
+  const loaded = await internals.store.load(internals.key(taskId))
+  if (!loaded) throw taskNotFound(taskId)
+  const task = foldOf(loaded).snapshot()
+  if (task && (isSettled(task) || !last || loaded.snapshot)) return task
+  const then = foldOf({ ...loaded, events: loaded.events.filter(({ seq }) => last === undefined || seq <= last.seq) }).snapshot()
+  if (!then) throw taskNotFound(taskId)
+  return then
+}
+
+function isSettled({ status }: Task): boolean {
+  return isTerminal(status.state) || isInterrupted(status.state)
+}
+
+/** What there is to show right now; absent while an earlier send with the same key has shown nothing yet. */
+async function currentAnswer(internals: Internals, { taskId, run }: Admission): Promise<SendMessageResponse | undefined> {
+  if (run?.task) return { task: run.task }
+  const snapshot = await snapshotOf(internals, taskId)
+  return snapshot && { task: snapshot.task }
+}
+
+async function acceptedTurn(internals: Internals, { taskId, after }: Admission): Promise<number> {
+  const [event] = (await internals.store.read(internals.key(taskId), after, 1)) ?? []
+  return event && 'accepted' in event.body ? event.body.accepted.turn : 1
+}

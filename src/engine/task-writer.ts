@@ -1,0 +1,305 @@
+/**
+ * The one writer of a task in this process (E-1). Events are buffered, committed in groups, and only
+ * then applied to the fold and shown (E-2). Commits of one task never overlap.
+ *
+ * When another process wrote in between (a message, a cancel) the store answers `conflict`: the
+ * foreign events are read and applied, and the buffer is numbered anew behind them.
+ */
+import type { TaskFold } from '../model/apply-event.js'
+import type { EventBody, TaskEvent } from '../model/event.js'
+import { isTerminal, type TaskState, type TaskStatus } from '../model/task.js'
+import type { Append, IdempotencyKey, StoredPushConfig, TaskCreation, TaskKey } from '../stores/store.js'
+import type { Internals } from './internals.js'
+import type { Topic } from './topic.js'
+
+/** Uncommitted events before the agent has to wait for the store. */
+const largestBuffer = 256
+
+export interface WriterStart {
+  readonly key: TaskKey
+  readonly fold: TaskFold
+  /** Given when the task is not in the store yet. */
+  readonly create?: TaskCreation
+  /** Given when the lease is already held. */
+  readonly fence?: number
+  /** Goes with the first commit. */
+  readonly withMessage?: WithMessage
+  readonly onForeignEvents: () => void
+  readonly onFenced: () => void
+}
+
+/** What is committed together with an accepted message. */
+export interface WithMessage {
+  readonly idempotency?: IdempotencyKey
+  readonly pushConfig?: StoredPushConfig
+}
+
+interface CommitOptions {
+  /** `keep`: the run goes on, under a lease. `release`: it is over. `hand-over`: it is over here and may go on elsewhere. */
+  readonly lease: 'keep' | 'release' | 'hand-over'
+}
+
+type CommitOutcome = 'ok' | 'conflict' | 'fenced' | 'key-taken'
+
+export class TaskWriter {
+  readonly key: TaskKey
+  readonly topic: Topic
+  /** The committed state. */
+  fold: TaskFold
+  readonly #internals: Internals
+  readonly #onForeignEvents: () => void
+  readonly #onFenced: () => void
+  #create: TaskCreation | undefined
+  #withMessage: WithMessage | undefined
+  #fence: number | undefined
+  #buffer: EventBody[] = []
+  #committing: Promise<CommitOutcome> | undefined
+  #committingTo = 0
+  #isFlushScheduled = false
+  #unwatch: (() => void) | undefined
+  #failure: unknown
+
+  constructor(internals: Internals, start: WriterStart) {
+    this.#internals = internals
+    this.key = start.key
+    this.fold = start.fold
+    this.#create = start.create
+    this.#withMessage = start.withMessage
+    this.#fence = start.fence
+    this.#onForeignEvents = start.onForeignEvents
+    this.#onFenced = start.onFenced
+    this.topic = internals.topic(start.key.id)
+    this.topic.feed()
+    if (start.fence !== undefined) this.#watch()
+  }
+
+  get fence(): number | undefined {
+    return this.#fence
+  }
+
+  get isStored(): boolean {
+    return this.#create === undefined
+  }
+
+  /** Changes the newest event that `amend` answers for, among those no commit has taken yet. */
+  amend(amend: (body: EventBody) => EventBody | undefined): boolean {
+    for (let place = this.#buffer.length - 1; place >= 0; place--) {
+      const before = this.#buffer[place] as EventBody // place is within the buffer
+      const after = amend(before)
+      if (!after) continue
+      this.#buffer[place] = after
+      return true
+    }
+    return false
+  }
+
+  /** Adds an event to the next commit without asking for one. */
+  hold(body: EventBody): void {
+    this.#buffer.push(body)
+  }
+
+  /** Takes back the event held last. */
+  unhold(): void {
+    this.#buffer.pop()
+  }
+
+  /**
+   * Adds an event and commits it soon: with everything else of this turn of the event loop, so that
+   * a burst of chunks is one row. Resolves at once unless the buffer is full.
+   */
+  push(body: EventBody): Promise<void> | undefined {
+    this.#buffer.push(body)
+    if (this.#buffer.length >= largestBuffer) return this.flush()
+    if (!this.#isFlushScheduled) {
+      this.#isFlushScheduled = true
+      setImmediate(() => {
+        this.#isFlushScheduled = false
+        if (this.#buffer.length > 0) this.flush().catch(() => undefined) // kept in #failure, thrown at the next flush
+      })
+    }
+    return undefined
+  }
+
+  /** Commits what is buffered, whatever other processes write meanwhile. */
+  async flush(): Promise<void> {
+    if (this.#failure !== undefined) throw this.#failure
+    while (this.#buffer.length > 0) {
+      const outcome = await this.commit({ lease: 'keep' })
+      if (outcome === 'fenced') return
+      if (outcome === 'key-taken') throw new Error('An idempotency key was taken behind our back')
+      if (outcome === 'conflict') await this.catchUp()
+    }
+  }
+
+  /** One attempt to commit the buffer. After `conflict` nothing is lost: catch up, decide, try again. */
+  async commit(options: CommitOptions): Promise<CommitOutcome> {
+    await this.settled()
+    return await this.#alone(() => this.#commit(options))
+  }
+
+  /** Resolves when no commit is under way. */
+  async settled(): Promise<void> {
+    while (this.#committing) await this.#committing.catch(() => undefined)
+  }
+
+  /**
+   * Queues a message for a turn of its own, in a commit of its own. Resolves with its sequence, or
+   * with `ending` when `isOpen` says no more.
+   */
+  async accept(
+    bodyOf: (turn: number) => EventBody,
+    options: { readonly withMessage: WithMessage; readonly isOpen: () => boolean },
+  ): Promise<number | 'ending' | 'key-taken'> {
+    for (;;) {
+      await this.settled()
+      if (!options.isOpen()) return 'ending'
+      const body = bodyOf(this.fold.lastTurn + 1)
+      const outcome = await this.#alone(() => this.#append([body], 'keep', options.withMessage))
+      if (outcome === 'ok') return this.fold.seq
+      if (outcome !== 'conflict') return outcome === 'fenced' ? 'ending' : outcome
+      await this.catchUp()
+    }
+  }
+
+  /** Reads and applies what other processes have written. */
+  async catchUp(): Promise<void> {
+    await this.settled()
+    for (;;) {
+      const events = await this.#internals.store.read(this.key, this.fold.seq, largestBuffer)
+      // A commit of our own may have come in while reading: its events are applied already.
+      const foreign = events?.filter(({ seq }) => seq > this.fold.seq) ?? []
+      if (foreign.length === 0) return
+      for (const event of foreign) this.fold.apply(event)
+      this.topic.publish(foreign)
+      this.#onForeignEvents()
+    }
+  }
+
+  /** Shows an answer that is not stored: a Message without an idempotency key leaves no trace. */
+  show(body: EventBody): void {
+    const events = this.#number([...this.#buffer, body])
+    this.#buffer = []
+    for (const event of events) this.fold.apply(event)
+    this.topic.publish(events)
+  }
+
+  close(): void {
+    this.#unwatch?.()
+    this.#unwatch = undefined
+    this.topic.unfeed()
+  }
+
+  async #commit({ lease }: CommitOptions): Promise<CommitOutcome> {
+    // What is pushed while the store works stays for the next commit.
+    const bodies = this.#buffer
+    this.#buffer = []
+    try {
+      const outcome = await this.#append(bodies, lease, this.#withMessage)
+      if (outcome !== 'ok') this.#buffer = [...bodies, ...this.#buffer]
+      return outcome
+    } catch (error) {
+      this.#buffer = [...bodies, ...this.#buffer]
+      throw error
+    }
+  }
+
+  async #alone(work: () => Promise<CommitOutcome>): Promise<CommitOutcome> {
+    this.#committing = work()
+    try {
+      return await this.#committing
+    } catch (error) {
+      this.#failure = error
+      throw error
+    } finally {
+      this.#committing = undefined
+    }
+  }
+
+  async #append(
+    bodies: readonly EventBody[],
+    lease: CommitOptions['lease'],
+    withMessage: WithMessage | undefined,
+  ): Promise<CommitOutcome> {
+    const events = this.#number(bodies)
+    const last = events.at(-1)
+    if (!last && lease === 'keep') return 'ok'
+    const summary = summarise(bodies)
+    const next = summary.isEnd ? this.#ahead(events) : undefined
+    const snapshot = next?.snapshot()
+    this.#committingTo = last?.seq ?? this.fold.seq
+    const { settings, owner } = this.#internals
+    const claim = lease === 'keep' && this.#fence === undefined ? { owner, ttlMs: settings.leaseMs } : undefined
+    const step: Append = {
+      key: this.key,
+      expect: this.fold.seq,
+      events,
+      ...(this.#create && { create: this.#create }),
+      ...withMessage,
+      ...(this.#fence !== undefined && { fence: this.#fence }),
+      ...(summary.visibility && { visibility: summary.visibility }),
+      ...(summary.status && { status: summary.status }),
+      ...(claim && { lease: claim, isRunnable: true }),
+      ...(lease !== 'keep' && { lease: 'release', isRunnable: lease === 'hand-over' }),
+      ...(snapshot && { snapshot }),
+    }
+    const outcome = await this.#internals.store.append(step)
+    if (outcome.result !== 'ok') {
+      if (outcome.result === 'fenced') this.#onFenced()
+      return outcome.result
+    }
+    this.#create = undefined
+    if (withMessage === this.#withMessage) this.#withMessage = undefined
+    this.#fence = lease === 'keep' ? outcome.fence : undefined
+    if (next) this.fold = next
+    else for (const event of events) this.fold.apply(event)
+    if (claim) this.#watch()
+    this.topic.publish(events)
+    return 'ok'
+  }
+
+  #number(bodies: readonly EventBody[]): TaskEvent[] {
+    const time = this.#internals.clock.now()
+    const first = this.fold.seq + 1
+    return bodies.map((body, place) => ({ seq: first + place, time, body }))
+  }
+
+  #ahead(events: readonly TaskEvent[]): TaskFold {
+    const fold = this.fold.clone()
+    for (const event of events) fold.apply(event)
+    return fold
+  }
+
+  /** From the first commit of a run that goes on, others may write to this task too. */
+  #watch(): void {
+    this.#unwatch ??= this.#internals.store.watch(this.key, (seq) => {
+      const isOurs = this.#committing !== undefined && seq <= this.#committingTo
+      if (seq <= this.fold.seq || isOurs) return
+      this.catchUp().catch((error) => this.#internals.failure(error, this.key.id))
+    })
+  }
+}
+
+interface Summary {
+  readonly status?: { readonly state: TaskState; readonly timeMs: number }
+  readonly visibility?: 'task' | 'message'
+  readonly isEnd: boolean
+}
+
+/** What a batch does to the columns beside the log. */
+function summarise(bodies: readonly EventBody[]): Summary {
+  let newest: TaskStatus | undefined
+  let visibility: 'task' | 'message' | undefined
+  for (const body of bodies) {
+    if ('statusUpdate' in body) newest = body.statusUpdate.status
+    else if ('task' in body) {
+      newest = body.task.status
+      visibility = 'task'
+    } else if ('message' in body || 'refused' in body) visibility = 'message'
+  }
+  return {
+    // The engine stamps every status, so there is a timestamp.
+    ...(newest && { status: { state: newest.state, timeMs: Date.parse(newest.timestamp ?? '') } }),
+    ...(visibility && { visibility }),
+    isEnd: newest !== undefined && isTerminal(newest.state),
+  }
+}

@@ -1,0 +1,51 @@
+// Writing agents
+export {
+  type Agent,
+  type AgentInit,
+  type AgentRef,
+  agent,
+  type CallResult,
+  type Handler,
+  type SkillInit,
+  type Turn,
+} from './engine/agent.js'
+export {
+  type ArtifactOptions,
+  artifact,
+  ask,
+  askAuth,
+  type Content,
+  completed,
+  failed,
+  rejected,
+  reply,
+  working,
+  type Yield,
+} from './engine/yields.js'
+export { data, file, text, textOf } from './model/part.js'
+export { A2AError, type ErrorCode, type ErrorDetails, errorCodes, type FieldViolation } from './model/errors.js'
+// Serving them
+export { type Served, type ServedAgent, type ServeOptions, serve } from './server/serve.js'
+export { apiKey } from './auth/api-key.js'
+// The vocabulary
+export type {
+  AgentCapabilities,
+  AgentCard,
+  AgentExtension,
+  AgentInterface,
+  AgentProvider,
+  AgentSkill,
+  SecurityRequirement,
+  SecurityScheme,
+} from './model/agent-card.js'
+export type { Artifact } from './model/artifact.js'
+export type { StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from './model/event.js'
+export type { Message, Role } from './model/message.js'
+export type { DataPart, JsonValue, Part, RawPart, Struct, TextPart, UrlPart } from './model/part.js'
+export type { AuthenticationInfo, TaskPushNotificationConfig } from './model/push-config.js'
+export type { AgentService, CallContext, Caller, StreamItem } from './model/service.js'
+export { isInterrupted, isTerminal, type Task, type TaskState, type TaskStatus } from './model/task.js'
+// For authors of stores and wrappers
+export { type Operation, operations } from './model/operations.js'
+export { MemoryStore } from './stores/memory.js'
+export type { Store } from './stores/store.js'

@@ -1,0 +1,96 @@
+/** Everything one agent answers below its mount: card, JSON-RPC, HTTP+JSON, tenants. */
+import { type AuthScheme, authenticate } from '../auth/scheme.js'
+import type { Dialect } from '../dialects/dialect.js'
+import type { Agent } from '../engine/agent.js'
+import type { Log } from '../engine/internals.js'
+import type { AgentCard } from '../model/agent-card.js'
+import { A2AError } from '../model/errors.js'
+import { type AgentService, anonymous, type Caller } from '../model/service.js'
+import { createJsonRpcServer, jsonRpcError } from '../transports/jsonrpc/server.js'
+import { createRestServer, restError } from '../transports/rest/server.js'
+import type { Heartbeats } from '../transports/sse.js'
+import type { Arrival, Endpoint } from '../transports/transport.js'
+import { createCardServer } from './well-known.js'
+
+export interface EndpointParts {
+  readonly agent: Agent
+  readonly service: AgentService
+  readonly card: AgentCard
+  readonly dialects: readonly Dialect[]
+  readonly auth: readonly AuthScheme[]
+  readonly tenants: ReadonlySet<string>
+  readonly assumeV1: boolean
+  readonly maxBodyBytes: number
+  readonly heartbeats: Heartbeats
+  readonly log: Log
+  readonly startedMs: number
+}
+
+/** Answers a request by its path below the mount, which begins with a slash or is empty. */
+export type AgentEndpoint = (request: Request, path: string) => Promise<Response>
+
+export function createAgentEndpoint(parts: EndpointParts): AgentEndpoint {
+  const { agent, card, dialects, auth, tenants } = parts
+  const endpoint: Endpoint = {
+    service: parts.service,
+    dialects,
+    assumeV1: parts.assumeV1,
+    tenants,
+    maxBodyBytes: parts.maxBodyBytes,
+    heartbeats: parts.heartbeats,
+    extensions: (card.capabilities.extensions ?? []).flatMap(({ uri, required }) => (uri ? [{ uri, isRequired: required === true }] : [])),
+    onError: (error) => {
+      if (error.code !== 'INTERNAL_ERROR') return
+      parts.log({ level: 'error', message: 'A call failed', agent: agent.card.name, error: error.cause ?? error })
+    },
+  }
+  const newest = dialects[0] as Dialect // a server offers at least one
+  const answerCard = createCardServer(card, dialects, parts.startedMs)
+  const answerRpc = createJsonRpcServer(endpoint)
+  const answerRest = createRestServer(endpoint)
+
+  return async (request, path) => {
+    if (path === '/.well-known/agent-card.json' && (request.method === 'GET' || request.method === 'HEAD')) return await answerCard(request)
+    const { tenant, rest } = splitTenant(path, tenants)
+    const isRpc = request.method === 'POST' && (rest === '' || rest === '/')
+    const refuse = (error: A2AError) => (isRpc ? jsonRpcError(error, newest) : restError(error, newest))
+    const caller = auth.length === 0 ? anonymous : await identify(auth, request)
+    if (!caller) return challenge(refuse(unauthenticated()), auth)
+    const arrival: Arrival = tenant === undefined ? { caller } : { caller, tenant }
+    if (isRpc) return await answerRpc(request, arrival)
+    return (await answerRest(request, rest, arrival)) ?? refuse(notFound(request, rest))
+  }
+}
+
+function identify(auth: readonly AuthScheme[], request: Request): Promise<Caller | undefined> {
+  return authenticate(auth, { headers: request.headers, url: request.url })
+}
+
+function unauthenticated(): A2AError {
+  return new A2AError('UNAUTHENTICATED', 'Missing or invalid credentials')
+}
+
+function notFound(request: Request, path: string): A2AError {
+  return new A2AError('METHOD_NOT_FOUND', `Nothing answers ${request.method} ${path.slice(0, 200)}`)
+}
+
+function challenge(response: Response, auth: readonly AuthScheme[]): Response {
+  response.headers.set('www-authenticate', auth.map((scheme) => scheme.challenge).join(', '))
+  return response
+}
+
+/** A tenant prefix exists only where one is configured. */
+function splitTenant(path: string, tenants: ReadonlySet<string>): { readonly tenant?: string; readonly rest: string } {
+  if (tenants.size === 0) return { rest: path }
+  const [, first = '', rest = ''] = /^\/([^/]+)(\/.*)?$/.exec(path) ?? []
+  const tenant = decodeOr(first)
+  return tenants.has(tenant) ? { tenant, rest } : { rest: path }
+}
+
+function decodeOr(segment: string): string {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return segment
+  }
+}

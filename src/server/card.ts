@@ -1,0 +1,93 @@
+/** Completes what the author said about an agent to the card that is really true of this server. */
+import type { StandardSchemaV1 } from '@standard-schema/spec'
+import type { AuthScheme } from '../auth/scheme.js'
+import type { Agent, SkillInit } from '../engine/agent.js'
+import type { AgentCard, AgentExtension, AgentInterface, AgentSkill } from '../model/agent-card.js'
+import type { JsonValue, Struct } from '../model/part.js'
+
+/** Declared when skills carry schemas: `params.skills[id]` holds `input` and `output` as JSON Schema. */
+export const skillSchemasUri = 'urn:dragoman:skill-schemas:v1'
+
+export interface CardFacts {
+  /** The agent's address, without a slash at its end. */
+  readonly url: string
+  readonly versions: readonly string[]
+  readonly tenants: readonly string[]
+  readonly auth: readonly AuthScheme[]
+}
+
+export function completeCard(agent: Agent, facts: CardFacts): AgentCard {
+  const { name, description, version, provider, documentationUrl, iconUrl, skills, capabilities } = agent.card
+  const extensions = [...(capabilities?.extensions ?? []), ...schemaExtension(skills ?? [])]
+  return {
+    name,
+    description: description ?? name,
+    version: version ?? '0.0.0',
+    supportedInterfaces: interfacesOf(facts),
+    ...(provider && { provider }),
+    ...(documentationUrl !== undefined && { documentationUrl }),
+    ...(iconUrl !== undefined && { iconUrl }),
+    capabilities: {
+      streaming: capabilities?.streaming ?? true,
+      pushNotifications: capabilities?.pushNotifications ?? false,
+      ...(extensions.length > 0 && { extensions }),
+      ...(capabilities?.extendedAgentCard !== undefined && { extendedAgentCard: capabilities.extendedAgentCard }),
+    },
+    ...(facts.auth.length > 0 && {
+      securitySchemes: Object.fromEntries(facts.auth.map((scheme) => [scheme.name, scheme.card])),
+      securityRequirements: facts.auth.map((scheme) => ({ schemes: { [scheme.name]: {} } })),
+    }),
+    // Without a word from the author everything is accepted, and that is what the card says.
+    defaultInputModes: agent.card.defaultInputModes ?? ['text/plain', '*/*'],
+    defaultOutputModes: agent.card.defaultOutputModes ?? ['text/plain'],
+    skills: skills && skills.length > 0 ? skills.map(completeSkill) : [defaultSkill(agent)],
+  }
+}
+
+function interfacesOf({ url, versions, tenants }: CardFacts): AgentInterface[] {
+  return versions.flatMap((protocolVersion) => [
+    { url: `${url}/`, protocolBinding: 'JSONRPC', protocolVersion },
+    { url, protocolBinding: 'HTTP+JSON', protocolVersion },
+    ...tenants.flatMap((tenant) => [
+      { url: `${url}/`, protocolBinding: 'JSONRPC', tenant, protocolVersion },
+      { url, protocolBinding: 'HTTP+JSON', tenant, protocolVersion },
+    ]),
+  ])
+}
+
+function completeSkill({ input: _input, output: _output, ...skill }: SkillInit): AgentSkill {
+  const name = skill.name ?? skill.id
+  return { ...skill, name, description: skill.description ?? name, tags: skill.tags ?? [skill.id] }
+}
+
+/** A card must list a skill (R-CARD-2); an agent that names none does what its name says. */
+function defaultSkill({ card: { name, description } }: Agent): AgentSkill {
+  const id = name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-').replace(/^-|-$/g, '') || 'main'
+  return { id, name, description: description ?? name, tags: [id] }
+}
+
+function schemaExtension(skills: readonly SkillInit[]): AgentExtension[] {
+  const described: [string, Struct][] = []
+  for (const { id, input, output } of skills) {
+    const schemas = [
+      ['input', jsonSchemaOf(input, 'input')],
+      ['output', jsonSchemaOf(output, 'output')],
+    ].filter(([, schema]) => schema !== undefined)
+    if (schemas.length > 0) described.push([id, Object.fromEntries(schemas) as Struct])
+  }
+  if (described.length === 0) return []
+  const description = 'JSON Schemas of the data parts that skills take and give'
+  return [{ uri: skillSchemasUri, description, params: { skills: Object.fromEntries(described) } }]
+}
+
+/** Schema libraries that speak Standard JSON Schema can tell theirs; of others only the check is used. */
+function jsonSchemaOf(schema: StandardSchemaV1 | undefined, side: 'input' | 'output'): JsonValue | undefined {
+  const standard = schema?.['~standard'] as
+    | { readonly jsonSchema?: Record<'input' | 'output', (options: { readonly target: string }) => JsonValue> }
+    | undefined
+  try {
+    return standard?.jsonSchema?.[side]({ target: 'draft-2020-12' })
+  } catch {
+    return undefined // a schema that JSON Schema cannot express
+  }
+}

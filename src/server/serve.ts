@@ -1,0 +1,144 @@
+/** Agents behind a port. */
+import { createServer as createHttpServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Agent } from '../engine/agent.js'
+import { isAgent } from '../engine/agent.js'
+import type { AgentService } from '../model/service.js'
+import { type Agents, createHandler, type Handler, type HandlerOptions, type MountedAgent } from './handler.js'
+import { createListener, type Deadlines, type Listener } from './listener.js'
+import { toNodeListener } from './node.js'
+import { openStore } from './open-store.js'
+
+export interface ServedAgent extends MountedAgent {
+  /** A port of its own; then the agent is at the root of it. */
+  readonly port?: number
+}
+
+export interface ServeOptions extends HandlerOptions {
+  /** Default 0: any free port. */
+  readonly port?: number
+  /** Default 127.0.0.1. Another address needs `auth`, or `auth: 'none'` said aloud. */
+  readonly host?: string
+  readonly deadlines?: Deadlines
+  /** Called once with the ready line's content. Default: nothing is printed. */
+  readonly onReady?: (served: Served) => void
+}
+
+export interface Served {
+  /** Where the (first) agent is. */
+  readonly url: string
+  /** Every agent and its address. */
+  readonly agents: readonly { readonly name: string; readonly url: string }[]
+  /** The operations of each agent, for calls inside this process. */
+  readonly services: ReadonlyMap<string, AgentService>
+  /** Drains: stops admitting, lets turns finish up to the deadline, hands the rest over, then closes the port. */
+  close(options?: { readonly deadlineMs?: number }): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/**
+ * Serves one agent at `/`, or several: each under its own path, or on its own port.
+ *
+ * ```ts
+ * await serve(shout, { port: 8001 })
+ * await serve([writer, { agent: editor, path: '/edit' }], { port: 8001, store: 'sqlite:tasks.sqlite' })
+ * ```
+ */
+export async function serve(agents: Agents | readonly (Agent | ServedAgent)[], options: ServeOptions = {}): Promise<Served> {
+  assertClosedByDefault(options)
+  const given = options.store ?? 'memory'
+  const store = typeof given === 'string' ? await openStore(given) : given
+  const services = new Map<string, AgentService>()
+  const doors: Door[] = []
+  const closeAll = async (deadlineMs: number | undefined) => {
+    await Promise.all(doors.map((door) => door.close(deadlineMs)))
+    if (typeof given === 'string') await store.close()
+  }
+  try {
+    for (const { port, mounted } of byPort(agents, options.port ?? 0)) {
+      doors.push(await openDoor(mounted, { ...options, store }, port, services))
+    }
+  } catch (error) {
+    await closeAll(0)
+    throw error
+  }
+  const served: Served = {
+    url: doors[0]?.agents[0]?.url ?? '',
+    agents: doors.flatMap((door) => door.agents),
+    services,
+    close: ({ deadlineMs } = {}) => closeAll(deadlineMs),
+    [Symbol.asyncDispose]: () => closeAll(0),
+  }
+  options.onReady?.(served)
+  return served
+}
+
+interface Door {
+  readonly agents: Served['agents']
+  close(deadlineMs: number | undefined): Promise<void>
+}
+
+async function openDoor(agents: Agents, options: ServeOptions, port: number, services: Map<string, AgentService>): Promise<Door> {
+  const host = options.host ?? '127.0.0.1'
+  // The card names the port, so the port is taken before there is anything to serve on it.
+  let handler: Handler | undefined
+  const early = new Response(null, { status: 503, headers: { 'retry-after': '1' } })
+  const http = createHttpServer({ keepAliveTimeout: 65_000 }, toNodeListener({ fetch: async (request) => (handler ? await handler.fetch(request) : early.clone()) }))
+  const listener = createListener(http, options.deadlines)
+  await listen(listener, port, host)
+  const { port: bound } = listener.server.address() as AddressInfo // a TCP server that listens has one
+  const base = `http://${spellHost(host)}:${bound}`
+  const url = (options.publicUrl ?? base).replace(/\/+$/, '')
+  try {
+    const made = await createHandler(agents, { ...options, resolve: (ref) => services.get(typeof ref === 'string' ? ref : ref.card.name) }, base)
+    handler = made
+    for (const [name, service] of made.services) services.set(name, service)
+    return {
+      agents: made.mounts.map(({ agent, path }) => ({ name: agent.card.name, url: `${url}${path}/` })),
+      async close(deadlineMs) {
+        const closed = new Promise<void>((resolve) => listener.server.close(() => resolve()))
+        listener.closeIdle()
+        await made.close(deadlineMs === undefined ? {} : { deadlineMs })
+        // Streams have ended; give their last bytes a moment to leave, then close what is left.
+        const lastCall = setTimeout(() => listener.closeAll(), 1000)
+        listener.closeIdle()
+        await closed
+        clearTimeout(lastCall)
+      },
+    }
+  } catch (error) {
+    listener.server.close()
+    listener.closeAll()
+    throw error
+  }
+}
+
+function listen({ server }: Listener, port: number, host: string): Promise<void> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen(port, host, () => {
+      server.off('error', reject)
+      resolve()
+    })
+  })
+}
+
+/** Agents with a port of their own stand alone at its root; the others share the common one. */
+function byPort(agents: Agents | readonly (Agent | ServedAgent)[], commonPort: number): readonly { port: number; mounted: Agents }[] {
+  if (isAgent(agents)) return [{ port: commonPort, mounted: agents }]
+  const list = agents as readonly (Agent | ServedAgent)[]
+  const alone = list.flatMap((each) => (isAgent(each) || each.port === undefined ? [] : [{ port: each.port, mounted: each.agent }]))
+  const together = list.filter((each) => isAgent(each) || each.port === undefined)
+  return together.length > 0 ? [{ port: commonPort, mounted: together }, ...alone] : alone
+}
+
+function assertClosedByDefault({ host = '127.0.0.1', auth }: ServeOptions): void {
+  const isLoopback = host === 'localhost' || host === '::1' || host.startsWith('127.')
+  if (isLoopback || auth !== undefined) return
+  throw new TypeError(`Serving on ${host} without auth lets anybody call this agent: give \`auth\`, or say \`auth: 'none'\``)
+}
+
+function spellHost(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return 'localhost'
+  return host.includes(':') ? `[${host}]` : host
+}

@@ -1,0 +1,81 @@
+/** Calls an operation of a service for a transport: the part that is the same on every HTTP binding. */
+import type { Dialect } from '../dialects/dialect.js'
+import { A2AError } from '../model/errors.js'
+import { isStreaming, type Operation } from '../model/operations.js'
+import type { AgentService, CallContext, StreamItem } from '../model/service.js'
+import { sseBody, sseHeaders } from './sse.js'
+import { type Arrival, activatedExtensions, contextOf, type Endpoint, type Parameters, parameterHeaders, tenantOf } from './transport.js'
+
+export interface Call {
+  readonly operation: Operation
+  readonly dialect: Dialect
+  readonly parameters: Parameters
+  /** Reads the request; throws when it is not valid. */
+  readonly params: unknown
+}
+
+/** How a binding wraps what a dialect has spelled. */
+export interface Envelope {
+  readonly contentType: string
+  result(json: string): string
+  error(error: A2AError, dialect: Dialect): string
+}
+
+export async function answerCall(endpoint: Endpoint, request: Request, arrival: Arrival, call: Call, envelope: Envelope): Promise<Response> {
+  const { operation, dialect, parameters } = call
+  const codec = dialect.operations[operation]
+  if (!codec) throw new A2AError('METHOD_NOT_FOUND', `Version ${dialect.version} has no such operation`)
+  const decoded = codec.decode(call.params)
+  const tenant = tenantOf(endpoint, arrival, decoded)
+  const extensions = activatedExtensions(endpoint, parameters)
+  const headers: Record<string, string> = extensions === undefined ? {} : { [parameterHeaders.extensions]: extensions }
+  if (isStreaming(operation)) {
+    // Leaving the stream ends the reading, not the task: the signal is this stream's own.
+    const gone = new AbortController()
+    const context = contextOf(request, arrival, { dialect, parameters, tenant, signal: gone.signal })
+    const items = callStreaming(endpoint.service, operation, decoded, context)
+    return await streamAnswer(endpoint, { items, gone, dialect, envelope, headers })
+  }
+  const context = contextOf(request, arrival, { dialect, parameters, tenant, signal: request.signal })
+  const result = await callUnary(endpoint.service, operation, decoded, context)
+  return new Response(envelope.result(codec.encode(result)), { headers: { 'content-type': envelope.contentType, ...headers } })
+}
+
+interface StreamAnswer {
+  readonly items: AsyncIterable<StreamItem>
+  readonly gone: AbortController
+  readonly dialect: Dialect
+  readonly envelope: Envelope
+  readonly headers: Record<string, string>
+}
+
+async function streamAnswer(endpoint: Endpoint, { items, gone, dialect, envelope, headers }: StreamAnswer): Promise<Response> {
+  const rest = items[Symbol.asyncIterator]()
+  const first = await rest.next()
+  const encodeEvent = dialect.createStreamEncoder()
+  const body = sseBody({
+    first,
+    rest,
+    encode: ({ event }) => envelope.result(encodeEvent(event)),
+    encodeError: (error) => {
+      endpoint.onError(error)
+      return envelope.error(error, dialect)
+    },
+    onGone: () => gone.abort(),
+    heartbeats: endpoint.heartbeats,
+  })
+  return new Response(body, { headers: { ...sseHeaders, ...headers } })
+}
+
+// The decoder of an operation makes the request of that operation: the tables guarantee it, the
+// compiler cannot see it through the operation's name.
+function callUnary(service: AgentService, operation: Operation, request: unknown, context: CallContext): Promise<unknown> {
+  const call = service[operation] as (request: unknown, context: CallContext) => Promise<unknown>
+  return call(request, context)
+}
+
+function callStreaming(service: AgentService, operation: Operation, request: unknown, context: CallContext): AsyncIterable<StreamItem> {
+  const call = service[operation] as (request: unknown, context: CallContext) => AsyncIterable<StreamItem>
+  return call(request, context)
+}
+

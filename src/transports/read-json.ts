@@ -1,0 +1,87 @@
+/** From the bytes of a request to JSON, within bounds: size, encoding, depth. */
+import { A2AError } from '../model/errors.js'
+
+const decoder = new TextDecoder('utf-8', { fatal: true })
+const deepestNesting = 128
+/** Text this short cannot nest deeply enough to do harm. */
+const harmlessLength = 2048
+
+/** The body, or `PAYLOAD_TOO_LARGE` as soon as it is known to be. */
+export async function readBody(request: Request, maxBytes: number): Promise<Uint8Array> {
+  const announced = request.headers.get('content-length')
+  if (announced !== null) {
+    if (Number(announced) > maxBytes) throw tooLarge(maxBytes)
+    return new Uint8Array(await request.arrayBuffer())
+  }
+  if (!request.body) return new Uint8Array()
+  const chunks: Uint8Array[] = []
+  let length = 0
+  const reader = (request.body as ReadableStream<Uint8Array>).getReader()
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) break
+    length += value.byteLength
+    if (length > maxBytes) {
+      await reader.cancel()
+      throw tooLarge(maxBytes)
+    }
+    chunks.push(value)
+  }
+  return concatenate(chunks, length)
+}
+
+export function parseJson(bytes: Uint8Array): unknown {
+  let text: string
+  try {
+    text = decoder.decode(bytes)
+  } catch {
+    throw new A2AError('PARSE_ERROR', 'Invalid JSON payload: not UTF-8')
+  }
+  if (text.length > harmlessLength && isNestedTooDeeply(text)) {
+    throw new A2AError('PARSE_ERROR', `Invalid JSON payload: nested deeper than ${deepestNesting} levels`)
+  }
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new A2AError('PARSE_ERROR', 'Invalid JSON payload')
+  }
+}
+
+/** `application/json; charset=utf-8` → `application/json`. */
+export function mediaTypeOf(header: string | null): string | undefined {
+  return header?.split(';', 1)[0]?.trim().toLowerCase() || undefined
+}
+
+/** Checked on the text, before a parser builds millions of nested values. */
+function isNestedTooDeeply(text: string): boolean {
+  let depth = 0
+  let isString = false
+  for (let place = 0; place < text.length; place++) {
+    const code = text.charCodeAt(place)
+    if (isString) {
+      if (code === 0x5c) place++
+      else if (code === 0x22) isString = false
+    } else if (code === 0x22) isString = true
+    else if (code === 0x5b || code === 0x7b) {
+      depth += 1
+      if (depth > deepestNesting) return true
+    } else if (code === 0x5d || code === 0x7d) depth -= 1
+  }
+  return false
+}
+
+function tooLarge(maxBytes: number): A2AError {
+  return new A2AError('PAYLOAD_TOO_LARGE', `The request is larger than ${maxBytes} bytes`, { metadata: { maxBytes: String(maxBytes) } })
+}
+
+function concatenate(chunks: readonly Uint8Array[], length: number): Uint8Array {
+  const [only] = chunks
+  if (only && chunks.length === 1) return only
+  const whole = new Uint8Array(length)
+  let offset = 0
+  for (const chunk of chunks) {
+    whole.set(chunk, offset)
+    offset += chunk.byteLength
+  }
+  return whole
+}

@@ -1,0 +1,52 @@
+/** Finds a dialect's route for a verb and path. `:` actions are matched before plain ids (R-REST-1). */
+import type { Route } from '../../dialects/dialect.js'
+import type { Operation } from '../../model/operations.js'
+
+export interface Match {
+  readonly operation: Operation
+  readonly pathParams: { readonly [name: string]: string }
+}
+
+interface CompiledRoute {
+  readonly route: Route
+  readonly pattern: RegExp
+  readonly names: readonly string[]
+}
+
+export type Router = (method: string, path: string) => Match | undefined
+
+export function createRouter(routes: readonly Route[]): Router {
+  const compiled = routes.map(compile).sort((a, b) => Number(isAction(b)) - Number(isAction(a)))
+  return (method, path) => {
+    for (const { route, pattern, names } of compiled) {
+      if (route.method !== method) continue
+      const match = pattern.exec(path)
+      if (!match) continue
+      const values = match.slice(1).map(decodeSegment)
+      if (values.includes(undefined)) return undefined
+      return { operation: route.operation, pathParams: Object.fromEntries(names.map((name, place) => [name, values[place] ?? ''])) }
+    }
+    return undefined
+  }
+}
+
+function compile(route: Route): CompiledRoute {
+  const names: string[] = []
+  const source = route.path.replace(/\{(\w+)\}/g, (_, name: string) => {
+    names.push(name)
+    return '([^/]+)'
+  })
+  return { route, names, pattern: new RegExp(`^${source}/?$`) }
+}
+
+function isAction({ route }: CompiledRoute): boolean {
+  return /\}:/.test(route.path)
+}
+
+function decodeSegment(segment: string): string | undefined {
+  try {
+    return decodeURIComponent(segment)
+  } catch {
+    return undefined
+  }
+}
