@@ -2,7 +2,7 @@
  * Lets a message in: as the first of a new task, into the queue of a busy one, or as the next turn of
  * one that waits. The same code for unary and streaming sends; they differ in how they watch.
  */
-import { TaskFold } from '../model/apply-event.js'
+import { type AcceptedMessage, TaskFold } from '../model/apply-event.js'
 import { A2AError, invalidField } from '../model/errors.js'
 import type { TurnRequest } from '../model/event.js'
 import type { Message } from '../model/message.js'
@@ -25,6 +25,8 @@ export interface Admission {
   readonly after: number
   /** The run, when it is in this process. */
   readonly run?: Run
+  /** The run was begun for this very message. */
+  readonly isNew?: boolean
 }
 
 interface Sending {
@@ -39,18 +41,28 @@ interface Sending {
 /** Attempts to get in while others write to the same task; each one means that somebody made progress. */
 const mostAttempts = 100
 
-export async function admit(internals: Internals, request: SendMessageRequest, context: CallContext, isUnary: boolean): Promise<Admission> {
+/** Most sends need nothing from the store before they start; they are let in without waiting for a promise. */
+export function admit(internals: Internals, request: SendMessageRequest, context: CallContext, isUnary: boolean): Admission | Promise<Admission> {
   if (internals.isDraining) throw new A2AError('UNAVAILABLE', 'The server is shutting down, try again', { retryAfterSeconds: 1 })
   assertAcceptable(internals.agent, request)
   assertHistoryLength(request.configuration?.historyLength, 'configuration.historyLength')
-  await internals.schemas?.input(request.message)
   const sending: Sending = {
     request,
     context,
     turnRequest: turnRequestOf(request, context),
-    idempotency: await idempotencyOf(internals, request, context),
+    idempotency: undefined,
     isVisibleAtOnce: context.mustBeTask === true || (isUnary && request.configuration?.returnImmediately === true),
   }
+  const isKeyed = context.idempotencyKey !== undefined || internals.settings.dedupeByMessageId
+  const isPlain = !isKeyed && !sending.isVisibleAtOnce && !internals.schemas
+  if (isPlain && request.message.taskId === undefined && context.wantedTaskId === undefined) return startAtOnce(internals, sending)
+  return admitWithStore(internals, sending)
+}
+
+async function admitWithStore(internals: Internals, given: Sending): Promise<Admission> {
+  const { request, context } = given
+  await internals.schemas?.input(request.message)
+  const sending = { ...given, idempotency: await idempotencyOf(internals, request, context) }
   for (let attempt = 0; attempt < mostAttempts; attempt++) {
     const earlier = await findKeyedSend(internals, context, sending.idempotency)
     if (earlier) return { taskId: earlier.taskId, after: earlier.seq - 1, ...liveRun(internals, earlier.taskId) }
@@ -62,13 +74,30 @@ export async function admit(internals: Internals, request: SendMessageRequest, c
 }
 
 async function startTask(internals: Internals, sending: Sending): Promise<Admission | 'again'> {
-  const { request, context } = sending
-  const taskId = context.wantedTaskId ?? internals.clock.newId()
-  if (context.wantedTaskId !== undefined) {
-    const loaded = await internals.store.load(internals.key(taskId))
-    if (loaded) return await continueTask(internals, sending, taskId)
+  const { wantedTaskId } = sending.context
+  if (wantedTaskId !== undefined) {
+    const loaded = await internals.store.load(internals.key(wantedTaskId))
+    if (loaded) return await continueTask(internals, sending, wantedTaskId)
   }
+  // With a key the record is there before the agent's first line runs: a retry will find it (E-6).
+  if (!sending.isVisibleAtOnce && !sending.idempotency) return startAtOnce(internals, sending)
+  const { run, current } = newRun(internals, sending)
+  if (sending.isVisibleAtOnce) run.holdVisible()
+  if ((await commitFirst(run)) !== 'ok') return 'again'
+  run.begin(current)
+  return { taskId: run.id, after: 0, run, isNew: true }
+}
+
+function startAtOnce(internals: Internals, sending: Sending): Admission {
+  const { run, current } = newRun(internals, sending)
+  run.begin(current)
+  return { taskId: run.id, after: 0, run, isNew: true }
+}
+
+function newRun(internals: Internals, sending: Sending): { readonly run: Run; readonly current: AcceptedMessage } {
   assertRoom(internals)
+  const { request, context, turnRequest } = sending
+  const taskId = context.wantedTaskId ?? internals.clock.newId()
   const contextId = request.message.contextId ?? internals.clock.newId()
   const run = new Run(internals, {
     key: internals.key(taskId),
@@ -81,15 +110,8 @@ async function startTask(internals: Internals, sending: Sending): Promise<Admiss
     ...withMessage(internals, sending, taskId),
   })
   const message = { ...request.message, taskId, contextId }
-  run.hold(message, sending.turnRequest)
-  if (sending.isVisibleAtOnce) run.holdVisible()
-  // With a key the record is there before the agent's first line runs: a retry will find it (E-6).
-  if (sending.isVisibleAtOnce || sending.idempotency) {
-    const outcome = await commitFirst(run)
-    if (outcome !== 'ok') return 'again'
-  }
-  run.begin({ turn: 1, message, ...(sending.turnRequest && { request: sending.turnRequest }) })
-  return { taskId, after: 0, run }
+  run.hold(message, turnRequest)
+  return { run, current: turnRequest ? { turn: 1, message, request: turnRequest } : { turn: 1, message } }
 }
 
 async function continueTask(internals: Internals, sending: Sending, taskId: string): Promise<Admission | 'again'> {

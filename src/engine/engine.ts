@@ -103,15 +103,13 @@ function settingsOf(options: EngineOptions): EngineSettings {
 function operationsOf(internals: Internals): AgentService {
   type Work<Request, Response> = (internals: Internals, request: Request, context: CallContext) => Promise<Response>
   type Follow<Request, Item> = (internals: Internals, request: Request, context: CallContext) => AsyncIterable<Item>
+  const rethrow = (error: unknown): never => {
+    throw internals.failure(error)
+  }
   const unary =
     <Request, Response>(work: Work<Request, Response>) =>
-    async (request: Request, context: CallContext): Promise<Response> => {
-      try {
-        return await work(internals, request, context)
-      } catch (error) {
-        throw internals.failure(error)
-      }
-    }
+    (request: Request, context: CallContext): Promise<Response> =>
+      work(internals, request, context).catch(rethrow)
   const streaming = <Request, Item>(follow: Follow<Request, Item>) =>
     async function* (request: Request, context: CallContext): AsyncGenerator<Item, void, void> {
       try {

@@ -7,15 +7,13 @@ export function guardedStore(store: Store, onFailure: (error: unknown) => void):
     onFailure(error)
     return new A2AError('UNAVAILABLE', 'The task store is not available, try again', { cause: error, retryAfterSeconds: 1 })
   }
+  const rethrow = (error: unknown): never => {
+    throw failure(error)
+  }
   const guard =
     <Args extends unknown[], Result>(work: (...args: Args) => Promise<Result>) =>
-    async (...args: Args): Promise<Result> => {
-      try {
-        return await work.apply(store, args)
-      } catch (error) {
-        throw failure(error)
-      }
-    }
+    (...args: Args): Promise<Result> =>
+      work.apply(store, args).catch(rethrow)
   return {
     append: guard(store.append),
     load: guard(store.load),

@@ -48,6 +48,7 @@ export class Internals {
   isDraining = false
 
   readonly #topics = new Map<string, Topic>()
+  #endOfTick: (() => void)[] = []
   #lastTime = 0
   #lastTimestamp = ''
 
@@ -89,6 +90,17 @@ export class Internals {
 
   get topics(): Iterable<Topic> {
     return this.#topics.values()
+  }
+
+  /** Runs at the end of this turn of the event loop; one timer for everything that waits for it. */
+  atEndOfTick(work: () => void): void {
+    this.#endOfTick.push(work)
+    if (this.#endOfTick.length > 1) return
+    setImmediate(() => {
+      const due = this.#endOfTick
+      this.#endOfTick = []
+      for (const each of due) each()
+    })
   }
 
   /** Now, as v1.0 spells it. Several events of one millisecond share the string. */

@@ -8,6 +8,7 @@ import type { EventBody } from '../model/event.js'
 import type { Message } from '../model/message.js'
 import type { Part } from '../model/part.js'
 import type { TaskState, TaskStatus } from '../model/task.js'
+import type { Internals } from './internals.js'
 import type { ArtifactDraft, Draft, StatusDraft } from './yields.js'
 
 export interface InterpreterStart {
@@ -15,16 +16,14 @@ export interface InterpreterStart {
   readonly contextId: string
   readonly turn: number
   readonly attempt: number
-  readonly newId: () => string
-  readonly timestamp: () => string
+  readonly internals: Pick<Internals, 'clock' | 'timestamp'>
   readonly hasArtifact: (artifactId: string) => boolean
 }
 
 export class Interpreter {
   readonly #start: InterpreterStart
-  readonly #idsByName = new Map<string, string>()
-  /** Artifacts this attempt has begun. */
-  readonly #begun = new Set<string>()
+  /** Artifacts this attempt has begun, and the newest of each name; made when there is one. */
+  #begun: { readonly ids: Set<string>; readonly byName: Map<string, string> } | undefined
   #artifacts = 0
   #textId: string | undefined
 
@@ -47,10 +46,12 @@ export class Interpreter {
     assertParts(parts)
     const { taskId, contextId, attempt, hasArtifact } = this.#start
     const { id, append, lastChunk, ...more } = options
-    const artifactId = id ?? (append ? this.#idsByName.get(name) : undefined) ?? this.#nextId()
-    this.#idsByName.set(name, artifactId)
-    const isFirst = !this.#begun.has(artifactId)
-    this.#begun.add(artifactId)
+    this.#begun ??= { ids: new Set(), byName: new Map() }
+    const { ids, byName } = this.#begun
+    const artifactId = id ?? (append ? byName.get(name) : undefined) ?? this.#nextId()
+    const isFirst = !ids.has(artifactId)
+    ids.add(artifactId)
+    byName.set(name, artifactId)
     // The first piece of an attempt replaces; only an artifact of an earlier turn is added to.
     const isAdded = append === true && (!isFirst || (attempt === 1 && hasArtifact(artifactId)))
     return {
@@ -79,7 +80,7 @@ export class Interpreter {
   }
 
   status(state: TaskState, parts?: readonly Part[]): TaskStatus {
-    const timestamp = this.#start.timestamp()
+    const timestamp = this.#start.internals.timestamp()
     return parts ? { state, message: this.message(parts), timestamp } : { state, timestamp }
   }
 
@@ -90,20 +91,19 @@ export class Interpreter {
 
   /** A message of the agent about the task. */
   message(parts: readonly Part[]): Message {
-    const { taskId, contextId, newId } = this.#start
-    return { messageId: newId(), contextId, taskId, role: 'ROLE_AGENT', parts }
+    const { taskId, contextId, internals } = this.#start
+    return { messageId: internals.clock.newId(), contextId, taskId, role: 'ROLE_AGENT', parts }
   }
 
   /** A message instead of a task. */
   answer(parts: readonly Part[]): Message {
-    return { messageId: this.#start.newId(), contextId: this.#start.contextId, role: 'ROLE_AGENT', parts }
+    const { contextId, internals } = this.#start
+    return { messageId: internals.clock.newId(), contextId, role: 'ROLE_AGENT', parts }
   }
 
   #nextId(): string {
     this.#artifacts += 1
-    const id = `artifact-${this.#start.turn}-${this.#artifacts}`
-    this.#begun.add(id)
-    return id
+    return `artifact-${this.#start.turn}-${this.#artifacts}`
   }
 }
 

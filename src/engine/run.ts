@@ -15,12 +15,14 @@ import { A2AError } from '../model/errors.js'
 import type { EventBody, TurnRequest } from '../model/event.js'
 import type { Message } from '../model/message.js'
 import type { Part, Struct } from '../model/part.js'
+import type { Caller, SendMessageResponse } from '../model/service.js'
 import { isInterrupted, isTerminal, type Task, type TaskState } from '../model/task.js'
 import type { Scope, TaskKey } from '../stores/store.js'
+import type { Turn } from './agent.js'
 import type { Internals } from './internals.js'
 import { assertDraft, Interpreter } from './interpret.js'
 import { TaskWriter, type WithMessage } from './task-writer.js'
-import { createTurn, firstData } from './turn.js'
+import { firstData, RunningTurn, type TurnSource } from './turn.js'
 import type { Draft, Yield } from './yields.js'
 
 export interface RunStart {
@@ -46,7 +48,7 @@ type Stop = 'cancel' | 'hand-over' | 'fenced'
 
 const neutralFailure: readonly Part[] = [{ text: 'The agent failed' }]
 
-export class Run {
+export class Run implements TurnSource {
   readonly id: string
   readonly writer: TaskWriter
   /** Settles when the run is over, whatever happened. */
@@ -54,7 +56,8 @@ export class Run {
 
   readonly #internals: Internals
   readonly #start: RunStart
-  readonly #controller = new AbortController()
+  /** Made when the handler looks at its signal: most never do, and a controller is not cheap. */
+  #controller: AbortController | undefined
   #turn = 0
   #attempt = 1
   #state: TaskState | undefined
@@ -63,6 +66,7 @@ export class Run {
   #stop: Stop | undefined
   #giveUp: () => void = () => undefined
   #graceTimer: NodeJS.Timeout | undefined
+  #sender: { resolve(answer: SendMessageResponse | undefined): void; reject(error: A2AError): void } | undefined
 
   constructor(internals: Internals, start: RunStart) {
     this.#internals = internals
@@ -99,8 +103,10 @@ export class Run {
 
   /** The first message of a new task, or the next one of a task that nobody runs. */
   hold(message: Message, request?: TurnRequest): void {
-    this.writer.hold(accepted(this.writer.fold.lastTurn + 1, message, request))
-    this.#holdStart({ turn: this.writer.fold.lastTurn + 1, message, ...(request && { request }) }, 1)
+    const turn = this.writer.fold.lastTurn + 1
+    const body = accepted(turn, message, request)
+    this.writer.hold(body)
+    this.#holdStart(body.accepted, 1)
   }
 
   /** Makes the task visible before the agent says anything (E-6). */
@@ -124,6 +130,17 @@ export class Run {
   /** Starts running; the promise in `done` owns it. */
   begin(current: AcceptedMessage): void {
     this.done = this.#runAll(current)
+  }
+
+  /**
+   * The answer for the sender of a new task: what `lastEvent` would read from the log, without the
+   * reading, which is a quarter of the cost of a small call. Absent when the run ended without one
+   * and the log has to be asked. To be called right after `begin`.
+   */
+  firstEnd(): Promise<SendMessageResponse | undefined> {
+    return new Promise((resolve, reject) => {
+      this.#sender = { resolve, reject }
+    })
   }
 
   /** Runs the current turn once more after a crash. */
@@ -157,7 +174,7 @@ export class Run {
     if (this.#stop && stop !== 'fenced') return
     const isFirst = this.#stop === undefined
     this.#stop = stop
-    if (isFirst) this.#controller.abort(new DOMException(`The task was stopped: ${stop}`, 'AbortError'))
+    if (isFirst) this.#controller?.abort(stopReason(stop))
     clearTimeout(this.#graceTimer)
     if (stop === 'fenced') this.#giveUp()
     else this.#graceTimer = setTimeout(() => this.#giveUp(), this.#internals.settings.cancelGraceMs)
@@ -173,22 +190,29 @@ export class Run {
     try {
       let current: AcceptedMessage | undefined = first
       while (current) current = await this.#runTurn(current)
-    } catch (error) {
-      this.#controller.abort()
-      this.writer.topic.close(this.#internals.failure(error, this.id))
+    } catch (caught) {
+      this.#controller?.abort()
+      const error = this.#internals.failure(caught, this.id)
+      this.writer.topic.close(error)
+      this.#sender?.reject(error)
     } finally {
       this.close()
+      this.#sender?.resolve(undefined)
     }
+  }
+
+  #tellSender(): void {
+    const { task } = this
+    if (!this.#sender || !task) return
+    this.#sender.resolve({ task })
+    this.#sender = undefined
   }
 
   /** Runs one turn; answers the message of the next one, if there is one. */
   async #runTurn(current: AcceptedMessage): Promise<AcceptedMessage | undefined> {
-    const gaveUp = new Promise<TurnEnd>((resolve) => {
-      this.#giveUp = () => resolve({ kind: 'stopped' })
-    })
     // A cancel may have been asked for before this process took the task over.
     if (this.writer.fold.isCancelAsked) this.stop('cancel')
-    const end = this.#stop ? { kind: 'stopped' as const } : await Promise.race([this.#iterate(current), gaveUp])
+    const end = await this.#iterateUntilStopped(current)
     if (end.kind === 'no-task') return undefined
     if (end.kind === 'state' && !this.#stop) return await this.#finish(end.state, end.parts)
     switch (this.#stop) {
@@ -203,13 +227,24 @@ export class Run {
     }
   }
 
+  /** Ends with the handler, or without it when its grace period is over. */
+  #iterateUntilStopped(current: AcceptedMessage): Promise<TurnEnd> {
+    if (this.#stop) return Promise.resolve({ kind: 'stopped' })
+    return new Promise((resolve, reject) => {
+      this.#giveUp = () => resolve({ kind: 'stopped' })
+      this.#iterate(current).then(resolve, reject)
+    })
+  }
+
   async #iterate(current: AcceptedMessage): Promise<TurnEnd> {
     let iterator: AsyncIterator<Yield> | undefined
     let isFirst = true
     try {
       const { agent, schemas } = this.#internals
       const input = schemas ? await schemas.input(current.message) : firstData(current.message)
-      iterator = agent.handler(this.#newTurn(current, input))[Symbol.asyncIterator]()
+      // `Handler<never>` hides the type of `data()`: the schema check made the input what the author declared.
+      const turn = new RunningTurn(current, this, input) as Turn<unknown> as Turn<never>
+      iterator = agent.handler(turn)[Symbol.asyncIterator]()
       for (;;) {
         const step = await iterator.next()
         if (this.#stop) {
@@ -282,6 +317,12 @@ export class Run {
   }
 
   async #closeWithoutTask(body: EventBody): Promise<void> {
+    await this.#commitWithoutTask(body)
+    if ('message' in body) this.#sender?.resolve({ message: body.message })
+    if ('refused' in body) this.#sender?.reject(new A2AError(body.refused.code, body.refused.message, body.refused.details))
+  }
+
+  async #commitWithoutTask(body: EventBody): Promise<void> {
     this.#isEnding = true
     if (!this.writer.isStored) return this.writer.show(body)
     this.writer.hold(body)
@@ -300,10 +341,12 @@ export class Run {
     this.#makeVisible('TASK_STATE_SUBMITTED')
     if (state === 'TASK_STATE_COMPLETED' || isInterrupted(state)) this.#endText()
     for (;;) {
-      await this.writer.settled()
+      if (this.writer.isCommitting) await this.writer.settled()
       const next = this.#nextWaiting()
       if (next && !isTerminal(state)) {
         this.writer.hold(this.#interpreter.statusUpdate(state, parts))
+        await this.writer.flush()
+        this.#tellSender()
         return await this.#startNext(next)
       }
       if (next && state === 'TASK_STATE_COMPLETED') {
@@ -313,6 +356,7 @@ export class Run {
       this.#isEnding = true
       this.writer.hold(this.#interpreter.statusUpdate(state, parts))
       const outcome = await this.writer.commit({ lease: 'release' })
+      if (outcome === 'ok') this.#tellSender()
       if (outcome === 'ok' || outcome === 'fenced') return undefined
       this.writer.unhold()
       this.#isEnding = false
@@ -329,7 +373,9 @@ export class Run {
   async #handOver(): Promise<undefined> {
     this.#isEnding = true
     if (!this.writer.isStored) {
-      this.writer.topic.close(new A2AError('UNAVAILABLE', 'The server is shutting down, try again', { retryAfterSeconds: 1 }))
+      const error = new A2AError('UNAVAILABLE', 'The server is shutting down, try again', { retryAfterSeconds: 1 })
+      this.writer.topic.close(error)
+      this.#sender?.reject(error)
       return undefined
     }
     for (;;) {
@@ -379,32 +425,43 @@ export class Run {
     if (this.writer.fold.isCancelAsked) this.stop('cancel')
   }
 
-  #newTurn(current: AcceptedMessage, input: unknown) {
-    return createTurn(this.#internals, {
-      accepted: current,
-      attempt: this.#attempt,
-      caller: { id: this.#start.owner },
-      tenant: this.#start.tenant,
-      signal: this.#controller.signal,
-      input,
-      task: () => this.task ?? this.#provisionalTask(current),
-    })
+  get internals(): Internals {
+    return this.#internals
   }
 
-  #provisionalTask({ message }: AcceptedMessage): Task {
+  get caller(): Caller {
+    return { id: this.#start.owner }
+  }
+
+  get tenant(): string {
+    return this.#start.tenant
+  }
+
+  get attempt(): number {
+    return this.#attempt
+  }
+
+  signal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController()
+      if (this.#stop) this.#controller.abort(stopReason(this.#stop))
+    }
+    return this.#controller.signal
+  }
+
+  currentTask({ message }: AcceptedMessage): Task {
+    if (this.task) return this.task
     const status = this.#interpreter.status('TASK_STATE_SUBMITTED')
     return { id: this.id, contextId: this.#start.contextId, status, history: [message] }
   }
 
   #newInterpreter(): Interpreter {
-    const { clock } = this.#internals
     return new Interpreter({
       taskId: this.id,
       contextId: this.#start.contextId,
       turn: this.#turn,
       attempt: this.#attempt,
-      newId: () => clock.newId(),
-      timestamp: () => this.#internals.timestamp(),
+      internals: this.#internals,
       hasArtifact: (id) => this.writer.fold.hasArtifact(id),
     })
   }
@@ -429,8 +486,12 @@ export class Run {
   }
 }
 
-function accepted(turn: number, message: Message, request: TurnRequest | undefined): EventBody {
-  return { accepted: { turn, message, ...(request && { request }) } }
+function stopReason(stop: Stop): DOMException {
+  return new DOMException(`The task was stopped: ${stop}`, 'AbortError')
+}
+
+function accepted(turn: number, message: Message, request: TurnRequest | undefined): { readonly accepted: AcceptedMessage } {
+  return { accepted: request ? { turn, message, request } : { turn, message } }
 }
 
 function afterRoom(room: Promise<void> | undefined): Promise<undefined> | undefined {

@@ -13,9 +13,14 @@ import { TurnWatch } from './watch-turn.js'
 
 export async function sendMessage(internals: Internals, request: SendMessageRequest, context: CallContext): Promise<SendMessageResponse> {
   const { historyLength, returnImmediately } = request.configuration ?? {}
-  const admission = await admit(internals, request, context, true)
+  const admitted = admit(internals, request, context, true)
+  const admission = admitted instanceof Promise ? await admitted : admitted
   if (returnImmediately) {
     const answer = await currentAnswer(internals, admission)
+    if (answer) return 'task' in answer ? { task: trimHistory(answer.task, historyLength) } : answer
+  }
+  if (admission.isNew && admission.run) {
+    const answer = await admission.run.firstEnd()
     if (answer) return 'task' in answer ? { task: trimHistory(answer.task, historyLength) } : answer
   }
   const last = await lastEvent(internals, admission, context)

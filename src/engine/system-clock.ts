@@ -1,20 +1,22 @@
 import { type Clock, uuidV7 } from '../model/clock.js'
 
-const idsPerRefill = 256
+const digitsPerId = 20
 
-/** The machine's time and randomness. Random bytes are fetched for many ids at once: one call each costs more than the id. */
+/** The machine's time and randomness. Randomness is fetched for many ids at once: a call for each costs more than the id. */
 export function systemClock(): Clock {
-  const pool = new Uint32Array(idsPerRefill * 4)
-  let used = pool.length
+  const pool = new Uint8Array((digitsPerId / 2) * 400)
+  let digits = ''
+  let used = 0
   return {
     now: Date.now,
     newId() {
-      if (used === pool.length) {
+      if (used >= digits.length) {
         crypto.getRandomValues(pool)
+        digits = Buffer.from(pool).toString('hex')
         used = 0
       }
-      used += 4
-      return uuidV7(Date.now(), pool.subarray(used - 4, used))
+      used += digitsPerId
+      return uuidV7(Date.now(), digits.slice(used - digitsPerId, used))
     },
   }
 }

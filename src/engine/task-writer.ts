@@ -112,7 +112,7 @@ export class TaskWriter {
     if (this.#buffer.length >= largestBuffer) return this.flush()
     if (!this.#isFlushScheduled) {
       this.#isFlushScheduled = true
-      setImmediate(() => {
+      this.#internals.atEndOfTick(() => {
         this.#isFlushScheduled = false
         if (this.#buffer.length > 0) this.flush().catch(() => undefined) // kept in #failure, thrown at the next flush
       })
@@ -132,9 +132,19 @@ export class TaskWriter {
   }
 
   /** One attempt to commit the buffer. After `conflict` nothing is lost: catch up, decide, try again. */
-  async commit(options: CommitOptions): Promise<CommitOutcome> {
-    await this.settled()
-    return await this.#alone(() => this.#commit(options))
+  commit(options: CommitOptions): Promise<CommitOutcome> {
+    if (this.#committing) return this.settled().then(() => this.commit(options))
+    // What is pushed while the store works stays for the next commit.
+    const bodies = this.#buffer
+    this.#buffer = []
+    const putBack = () => {
+      this.#buffer = [...bodies, ...this.#buffer]
+    }
+    return this.#alone(this.#append(bodies, options.lease, this.#withMessage), putBack)
+  }
+
+  get isCommitting(): boolean {
+    return this.#committing !== undefined
   }
 
   /** Resolves when no commit is under way. */
@@ -154,7 +164,7 @@ export class TaskWriter {
       await this.settled()
       if (!options.isOpen()) return 'ending'
       const body = bodyOf(this.fold.lastTurn + 1)
-      const outcome = await this.#alone(() => this.#append([body], 'keep', options.withMessage))
+      const outcome = await this.#alone(this.#append([body], 'keep', options.withMessage))
       if (outcome === 'ok') return this.fold.seq
       if (outcome !== 'conflict') return outcome === 'fenced' ? 'ending' : outcome
       await this.catchUp()
@@ -189,30 +199,22 @@ export class TaskWriter {
     this.topic.unfeed()
   }
 
-  async #commit({ lease }: CommitOptions): Promise<CommitOutcome> {
-    // What is pushed while the store works stays for the next commit.
-    const bodies = this.#buffer
-    this.#buffer = []
-    try {
-      const outcome = await this.#append(bodies, lease, this.#withMessage)
-      if (outcome !== 'ok') this.#buffer = [...bodies, ...this.#buffer]
-      return outcome
-    } catch (error) {
-      this.#buffer = [...bodies, ...this.#buffer]
-      throw error
-    }
-  }
-
-  async #alone(work: () => Promise<CommitOutcome>): Promise<CommitOutcome> {
-    this.#committing = work()
-    try {
-      return await this.#committing
-    } catch (error) {
-      this.#failure = error
-      throw error
-    } finally {
-      this.#committing = undefined
-    }
+  /** Commits of one task never overlap; one that fails ends the run at its next flush. */
+  #alone(work: Promise<CommitOutcome>, onRefused?: () => void): Promise<CommitOutcome> {
+    this.#committing = work
+    return work.then(
+      (outcome) => {
+        this.#committing = undefined
+        if (outcome !== 'ok') onRefused?.()
+        return outcome
+      },
+      (error: unknown) => {
+        this.#committing = undefined
+        this.#failure = error
+        onRefused?.()
+        throw error
+      },
+    )
   }
 
   async #append(
@@ -233,14 +235,15 @@ export class TaskWriter {
       key: this.key,
       expect: this.fold.seq,
       events,
-      ...(this.#create && { create: this.#create }),
-      ...withMessage,
-      ...(this.#fence !== undefined && { fence: this.#fence }),
-      ...(summary.visibility && { visibility: summary.visibility }),
-      ...(summary.status && { status: summary.status }),
-      ...(claim && { lease: claim, isRunnable: true }),
-      ...(lease !== 'keep' && { lease: 'release', isRunnable: lease === 'hand-over' }),
-      ...(snapshot && { snapshot }),
+      create: this.#create,
+      idempotency: withMessage?.idempotency,
+      pushConfig: withMessage?.pushConfig,
+      fence: this.#fence,
+      visibility: summary.visibility,
+      status: summary.status,
+      lease: lease === 'keep' ? claim : 'release',
+      isRunnable: lease === 'keep' ? (claim ? true : undefined) : lease === 'hand-over',
+      snapshot,
     }
     const outcome = await this.#internals.store.append(step)
     if (outcome.result !== 'ok') {
@@ -280,8 +283,8 @@ export class TaskWriter {
 }
 
 interface Summary {
-  readonly status?: { readonly state: TaskState; readonly timeMs: number }
-  readonly visibility?: 'task' | 'message'
+  readonly status: { readonly state: TaskState; readonly timeMs: number } | undefined
+  readonly visibility: 'task' | 'message' | undefined
   readonly isEnd: boolean
 }
 
@@ -298,8 +301,8 @@ function summarise(bodies: readonly EventBody[]): Summary {
   }
   return {
     // The engine stamps every status, so there is a timestamp.
-    ...(newest && { status: { state: newest.state, timeMs: Date.parse(newest.timestamp ?? '') } }),
-    ...(visibility && { visibility }),
+    status: newest && { state: newest.state, timeMs: Date.parse(newest.timestamp ?? '') },
+    visibility,
     isEnd: newest !== undefined && isTerminal(newest.state),
   }
 }

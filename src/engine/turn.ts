@@ -1,60 +1,91 @@
 import type { AcceptedMessage } from '../model/apply-event.js'
 import { A2AError } from '../model/errors.js'
 import type { Message } from '../model/message.js'
-import type { JsonValue } from '../model/part.js'
-import { textOf } from '../model/part.js'
+import { type JsonValue, type Struct, textOf } from '../model/part.js'
 import type { Caller } from '../model/service.js'
 import type { Task } from '../model/task.js'
-import type { Turn } from './agent.js'
+import type { AgentRef, CallResult, Turn } from './agent.js'
 import { callAgent } from './call-agent.js'
 import type { Internals } from './internals.js'
+import type { Content } from './yields.js'
 
-export interface TurnStart {
-  readonly accepted: AcceptedMessage
-  readonly attempt: number
+/** What a turn gets from its run. */
+export interface TurnSource {
+  readonly internals: Internals
   readonly caller: Caller
   readonly tenant: string
-  readonly signal: AbortSignal
-  /** The data a schema made of the message, when the agent declares one. */
-  readonly input: unknown
-  /** The task and its history; looked at only if the handler does. */
-  readonly task: () => Task
+  readonly attempt: number
+  signal(): AbortSignal
+  currentTask(current: AcceptedMessage): Task
 }
 
-/** What a handler is given. Members that cost something are made when they are asked for. */
-export function createTurn(internals: Internals, start: TurnStart): Turn<never> {
-  const { accepted, attempt, caller, signal } = start
-  const { message, request } = accepted
-  let task: Task | undefined
-  const turn: Turn<unknown> = {
-    message,
-    attempt,
-    caller,
-    signal,
-    contextId: message.contextId ?? '',
-    metadata: request?.metadata ?? {},
-    acceptedOutputModes: request?.acceptedOutputModes ?? [],
-    extensions: request?.extensions ?? [],
-    get text() {
-      return textOf(message)
-    },
-    get task() {
-      task ??= start.task()
-      return task
-    },
-    get history() {
-      return turn.task.history ?? []
-    },
-    data: () => start.input,
-    call(ref, content) {
-      const service = internals.resolve?.(ref)
-      const name = typeof ref === 'string' ? ref : ref.card.name
-      if (!service) throw new A2AError('UNSUPPORTED_OPERATION', `No agent called ${name} can be reached from here`)
-      return callAgent(service, { content, turn, tenant: start.tenant, newId: () => internals.clock.newId() })
-    },
+/** What a handler is given. A class, so that members that cost something are made only when they are asked for. */
+export class RunningTurn implements Turn<unknown> {
+  readonly message: Message
+  readonly #accepted: AcceptedMessage
+  readonly #source: TurnSource
+  readonly #input: unknown
+  #task: Task | undefined
+
+  constructor(accepted: AcceptedMessage, source: TurnSource, input: unknown) {
+    this.message = accepted.message
+    this.#accepted = accepted
+    this.#source = source
+    this.#input = input
   }
-  // `Handler<never>` hides the type of `data()`: the schema check has made it what the author declared.
-  return turn as Turn<never>
+
+  get text(): string {
+    return textOf(this.message)
+  }
+
+  data(): unknown {
+    return this.#input
+  }
+
+  get task(): Task {
+    this.#task ??= this.#source.currentTask(this.#accepted)
+    return this.#task
+  }
+
+  get history(): readonly Message[] {
+    return this.task.history ?? []
+  }
+
+  get contextId(): string {
+    return this.message.contextId ?? ''
+  }
+
+  get caller(): Caller {
+    return this.#source.caller
+  }
+
+  get signal(): AbortSignal {
+    return this.#source.signal()
+  }
+
+  get attempt(): number {
+    return this.#source.attempt
+  }
+
+  get metadata(): Struct {
+    return this.#accepted.request?.metadata ?? {}
+  }
+
+  get acceptedOutputModes(): readonly string[] {
+    return this.#accepted.request?.acceptedOutputModes ?? []
+  }
+
+  get extensions(): readonly string[] {
+    return this.#accepted.request?.extensions ?? []
+  }
+
+  async call(ref: AgentRef, content: Content): Promise<CallResult> {
+    const { internals, tenant } = this.#source
+    const service = internals.resolve?.(ref)
+    const name = typeof ref === 'string' ? ref : ref.card.name
+    if (!service) throw new A2AError('UNSUPPORTED_OPERATION', `No agent called ${name} can be reached from here`)
+    return await callAgent(service, { content, turn: this, tenant, newId: () => internals.clock.newId() })
+  }
 }
 
 export function firstData(message: Message): JsonValue | undefined {

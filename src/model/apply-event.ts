@@ -53,7 +53,8 @@ export class TaskFold {
 
   #task: Pick<Task, 'id' | 'contextId' | 'status' | 'metadata'> | undefined
   #history: Message[] = []
-  #artifacts = new Map<string, OpenArtifact>()
+  /** Made with the first artifact. */
+  #artifacts: Map<string, OpenArtifact> | undefined
   #snapshot: Task | undefined
 
   /** A fold that continues from a task as it stood after event `seq`. */
@@ -64,7 +65,7 @@ export class TaskFold {
     fold.#task = rest
     fold.#history = [...(history ?? [])]
     for (const { parts, ...head } of artifacts ?? []) {
-      fold.#artifacts.set(head.artifactId, { head, parts: [...parts], isShared: false })
+      fold.#put(head, parts)
     }
     return fold
   }
@@ -81,9 +82,12 @@ export class TaskFold {
     copy.answer = this.answer
     copy.#task = this.#task
     copy.#history = this.#history.slice()
-    for (const [id, open] of this.#artifacts) {
-      open.isShared = true
-      copy.#artifacts.set(id, { ...open })
+    if (this.#artifacts) {
+      copy.#artifacts = new Map()
+      for (const [id, open] of this.#artifacts) {
+        open.isShared = true
+        copy.#artifacts.set(id, { ...open })
+      }
     }
     return copy
   }
@@ -106,7 +110,7 @@ export class TaskFold {
   }
 
   hasArtifact(artifactId: string): boolean {
-    return this.#artifacts.has(artifactId)
+    return this.#artifacts?.has(artifactId) ?? false
   }
 
   apply(event: TaskEvent): this {
@@ -119,12 +123,16 @@ export class TaskFold {
   /** The task as it is now. Absent while nothing public has happened, or when the answer was a Message. */
   snapshot(): Task | undefined {
     if (!this.#task) return undefined
-    this.#snapshot ??= {
-      ...this.#task,
-      ...(this.#artifacts.size > 0 && { artifacts: Array.from(this.#artifacts.values(), shareArtifact) }),
-      ...(this.#history.length > 0 && { history: this.#history.slice() }),
-    }
+    this.#snapshot ??= this.#makeSnapshot(this.#task)
     return this.#snapshot
+  }
+
+  #makeSnapshot({ id, contextId, status, metadata }: Omit<Task, 'artifacts' | 'history'>): Task {
+    const snapshot: { -readonly [Member in keyof Task]: Task[Member] } = { id, contextId, status }
+    if (this.#artifacts) snapshot.artifacts = Array.from(this.#artifacts.values(), shareArtifact)
+    if (this.#history.length > 0) snapshot.history = this.#history.slice()
+    if (metadata) snapshot.metadata = metadata
+    return snapshot
   }
 
   #apply(body: EventBody): void {
@@ -175,10 +183,10 @@ export class TaskFold {
   #updateArtifact({ artifact, append, lastChunk }: TaskArtifactUpdateEvent): void {
     if (!this.#task) throw new Error('An artifact needs a task')
     const { parts, ...head } = artifact
-    const open = this.#artifacts.get(artifact.artifactId)
+    const open = this.#artifacts?.get(artifact.artifactId)
     // An append to an unknown artifact creates it (R-STRM-8).
     if (!open || !append) {
-      this.#artifacts.set(artifact.artifactId, { head, parts: [...parts], isShared: false })
+      this.#put(head, parts)
       return
     }
     delete open.snapshot
@@ -187,6 +195,11 @@ export class TaskFold {
       open.isShared = false
     }
     for (const part of parts) if (!(lastChunk && isEmptyText(part))) open.parts.push(part)
+  }
+
+  #put(head: Omit<Artifact, 'parts'>, parts: readonly Part[]): void {
+    this.#artifacts ??= new Map()
+    this.#artifacts.set(head.artifactId, { head, parts: [...parts], isShared: false })
   }
 }
 

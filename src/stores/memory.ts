@@ -3,9 +3,9 @@
  * The same contract as every store; nothing survives the process. Ended tasks beyond
  * `maxEndedTasks` are forgotten, oldest first, so that memory stays bounded.
  */
-import type { TaskEvent } from '../model/event.js'
-import { isTerminal, type Task, type TaskState } from '../model/task.js'
-import { ListIndex } from './memory-index.js'
+import type { EventBody, TaskEvent } from '../model/event.js'
+import { isTerminal, type Task, type TaskState, taskJson } from '../model/task.js'
+import { EndedRows, ListIndex } from './memory-index.js'
 import type {
   Append,
   AppendOutcome,
@@ -20,6 +20,7 @@ import type {
   ListPage,
   ListQuery,
   LoadedTask,
+  OutboxEntry,
   Scope,
   Store,
   StoredPushConfig,
@@ -71,8 +72,16 @@ interface Row {
   state: TaskState | undefined
   statusTimeMs: number
   endedMs: number | undefined
-  snapshot: Task | undefined
+  sealed: Sealed | undefined
   pushConfigs: Map<string, StoredPushConfig> | undefined
+}
+
+/** An ended task: the text of its snapshot, which its sender was answered with too, and its events. */
+interface Sealed {
+  readonly snapshot: string
+  readonly bodies: readonly EventBody[]
+  readonly firstSeq: number
+  readonly timeMs: number
 }
 
 interface KeyEntry extends KeyedSend {
@@ -86,8 +95,7 @@ export class MemoryStore implements Store {
   readonly #maxEndedTasks: number
   readonly #rows = new Map<string, Row>()
   readonly #runnable = new Set<Row>()
-  /** In the order in which they ended. */
-  readonly #ended = new Set<Row>()
+  readonly #ended = new EndedRows<Row>()
   readonly #lists = new Map<string, ListIndex<Row>>()
   readonly #keys = new Map<string, KeyEntry>()
   readonly #deliveries = new Map<string, Delivery>()
@@ -129,10 +137,11 @@ export class MemoryStore implements Store {
     this.#assertOpen()
     const row = this.#rows.get(rowId(key))
     if (!row) return []
-    const first = row.events[0]?.seq ?? row.seq + 1
+    const events = eventsOf(row)
+    const first = events[0]?.seq ?? row.seq + 1
     if (afterSeq + 1 < first) return undefined
     const from = afterSeq + 1 - first
-    return row.events.slice(from, from + Math.min(limit, readBatch))
+    return events.slice(from, from + Math.min(limit, readBatch))
   }
 
   async list(query: ListQuery): Promise<ListPage> {
@@ -268,7 +277,7 @@ export class MemoryStore implements Store {
       const row = this.#rows.get(rowId({ agent, id: entry.taskId }))
       if (row?.visibility === 'message') this.#remove(row)
     }
-    const ended = [...this.#ended].filter((row) => row.key.agent === agent)
+    const ended = this.#ended.all().filter((row) => row.key.agent === agent)
     const surplus = expiry.maxEndedTasks === undefined ? 0 : ended.length - expiry.maxEndedTasks
     for (const [place, row] of ended.entries()) {
       if (touched >= expiry.limit) break
@@ -276,8 +285,8 @@ export class MemoryStore implements Store {
       if (place < surplus || (expiry.endedTasksMs !== undefined && age > expiry.endedTasksMs)) {
         this.#remove(row)
         touched += 1
-      } else if (expiry.endedEventsMs !== undefined && age > expiry.endedEventsMs && row.events.length > 0) {
-        row.events = []
+      } else if (expiry.endedEventsMs !== undefined && age > expiry.endedEventsMs && row.sealed && row.sealed.bodies.length > 0) {
+        row.sealed = { ...row.sealed, bodies: [] }
         touched += 1
       }
     }
@@ -333,7 +342,7 @@ export class MemoryStore implements Store {
       state: undefined,
       statusTimeMs: 0,
       endedMs: undefined,
-      snapshot: undefined,
+      sealed: undefined,
       pushConfigs: undefined,
     }
   }
@@ -361,32 +370,42 @@ export class MemoryStore implements Store {
       row.pushConfigs ??= new Map()
       row.pushConfigs.set(step.pushConfig.config.id, step.pushConfig)
     }
-    for (const entry of step.outbox ?? []) {
-      const deliveryId = `${row.serial}-${entry.configId}-${entry.seq}`
-      this.#deliveries.set(deliveryId, { deliveryId, row, ...entry, attempts: 0, dueMs: 0, state: 'due', lease: undefined })
-    }
+    if (step.outbox) this.#enqueue(row, step.outbox)
     if (row.state && isTerminal(row.state) && row.visibility === 'task') this.#end(row, step)
     this.#watchers.task(rowId(row.key), row.seq)
     if (row.isRunnable && this.#heldBy(row) === undefined) this.#watchers.runnable(row.key.agent)
   }
 
+  #enqueue(row: Row, outbox: readonly OutboxEntry[]): void {
+    for (const entry of outbox) {
+      const deliveryId = `${row.serial}-${entry.configId}-${entry.seq}`
+      this.#deliveries.set(deliveryId, { deliveryId, row, ...entry, attempts: 0, dueMs: 0, state: 'due', lease: undefined })
+    }
+  }
+
   #end(row: Row, step: Append): void {
-    row.snapshot = step.snapshot
+    if (step.snapshot) {
+      row.sealed = {
+        snapshot: taskJson(step.snapshot),
+        bodies: row.events.map(({ body }) => body),
+        firstSeq: row.events[0]?.seq ?? 1,
+        timeMs: row.events.at(-1)?.time ?? 0,
+      }
+      row.events = []
+    }
     row.endedMs = this.#now()
     this.#ended.add(row)
-    if (this.#ended.size <= this.#maxEndedTasks) return
-    for (const oldest of this.#ended) {
-      this.#remove(oldest)
-      break
-    }
+    const oldest = this.#ended.size > this.#maxEndedTasks ? this.#ended.oldest() : undefined
+    if (oldest) this.#remove(oldest)
   }
 
   #remove(row: Row): void {
     this.#rows.delete(rowId(row.key))
     this.#runnable.delete(row)
-    this.#ended.delete(row)
+    this.#ended.remove(row)
     this.#listOf(row).remove(row)
-    for (const id of row.idempotencyKeys ?? []) this.#keys.delete(id)
+    if (row.idempotencyKeys) for (const id of row.idempotencyKeys) this.#keys.delete(id)
+    if (this.#deliveries.size === 0) return
     for (const delivery of this.#deliveries.values()) {
       if (delivery.row === row) this.#deliveries.delete(delivery.deliveryId)
     }
@@ -412,7 +431,7 @@ export class MemoryStore implements Store {
   }
 
   #loaded(row: Row, includeArtifacts: boolean): LoadedTask {
-    const { key, tenant, owner, contextId, dialect, visibility, seq, fence, snapshot } = row
+    const { key, tenant, owner, contextId, dialect, visibility, seq, fence, sealed } = row
     const leaseOwner = this.#heldBy(row)
     const record: TaskRecord = {
       key,
@@ -425,13 +444,19 @@ export class MemoryStore implements Store {
       fence,
       ...(leaseOwner !== undefined && { leaseOwner }),
     }
-    if (!snapshot) {
+    if (!sealed) {
       return { record, events: includeArtifacts ? row.events.slice() : row.events.filter(isNotArtifact) }
     }
+    const snapshot = JSON.parse(sealed.snapshot) as Task // written from a Task
     if (includeArtifacts) return { record, snapshot, events: [] }
     const { artifacts: _artifacts, ...rest } = snapshot
     return { record, snapshot: rest, events: [] }
   }
+}
+
+function eventsOf({ events, sealed }: Row): readonly TaskEvent[] {
+  if (!sealed) return events
+  return sealed.bodies.map((body, place) => ({ seq: sealed.firstSeq + place, time: sealed.timeMs, body }))
 }
 
 function isNotArtifact({ body }: TaskEvent): boolean {

@@ -86,30 +86,30 @@ export interface LeaseClaim {
   readonly ttlMs: number
 }
 
-/** One atomic step of one task. */
+/** One atomic step of one task. Members may be spelled out as `undefined`: steps of one shape are handled faster. */
 export interface Append {
   readonly key: TaskKey
   /** The last sequence the writer has seen. 0 together with `create` makes the task. */
   readonly expect: number
-  readonly create?: TaskCreation
+  readonly create?: TaskCreation | undefined
   readonly events: readonly TaskEvent[]
   /** Remembers the first of `events` under this key, in the task's scope. */
-  readonly idempotency?: IdempotencyKey
+  readonly idempotency?: IdempotencyKey | undefined
   /** The lease under which the writer runs. Without it: a request from outside, allowed at any time. */
-  readonly fence?: number
-  readonly visibility?: Visibility
+  readonly fence?: number | undefined
+  readonly visibility?: Visibility | undefined
   /** The newest status among `events`; what lists are sorted and filtered by. */
-  readonly status?: { readonly state: TaskState; readonly timeMs: number }
+  readonly status?: { readonly state: TaskState; readonly timeMs: number } | undefined
   /** Claim takes a free or expired lease (`conflict` when another holds it); release gives it back. */
-  readonly lease?: LeaseClaim | 'release'
+  readonly lease?: LeaseClaim | 'release' | undefined
   /** Whether a turn runs or waits to run: what `claim` finds. Unchanged when absent. */
-  readonly isRunnable?: boolean
+  readonly isRunnable?: boolean | undefined
   /** The merged task, when these events end it (E-3). */
-  readonly snapshot?: Task
+  readonly snapshot?: Task | undefined
   /** A webhook registered together with the message. */
-  readonly pushConfig?: StoredPushConfig
+  readonly pushConfig?: StoredPushConfig | undefined
   /** Webhook deliveries that these events cause, committed with them. */
-  readonly outbox?: readonly OutboxEntry[]
+  readonly outbox?: readonly OutboxEntry[] | undefined
 }
 
 export type AppendOutcome =

@@ -36,7 +36,8 @@ export async function answerCall(endpoint: Endpoint, request: Request, arrival: 
     const items = callStreaming(endpoint.service, operation, decoded, context)
     return await streamAnswer(endpoint, { items, gone, dialect, envelope, headers })
   }
-  const context = contextOf(request, arrival, { dialect, parameters, tenant, signal: request.signal })
+  // A caller that leaves during a unary call changes nothing (R-SEND-11), so nobody listens for it.
+  const context = contextOf(request, arrival, { dialect, parameters, tenant })
   const result = await callUnary(endpoint.service, operation, decoded, context)
   return new Response(envelope.result(codec.encode(result)), { headers: { 'content-type': envelope.contentType, ...headers } })
 }

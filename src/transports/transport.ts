@@ -82,7 +82,7 @@ export function activatedExtensions(endpoint: Endpoint, parameters: Parameters):
 export function contextOf(
   request: Request,
   arrival: Arrival,
-  call: { readonly dialect: Dialect; readonly parameters: Parameters; readonly tenant: string | undefined; readonly signal: AbortSignal },
+  call: { readonly dialect: Dialect; readonly parameters: Parameters; readonly tenant: string | undefined; readonly signal?: AbortSignal },
 ): CallContext {
   const { headers } = request
   const idempotencyKey = headers.get(parameterHeaders.idempotencyKey)
@@ -91,7 +91,7 @@ export function contextOf(
   return {
     caller: arrival.caller,
     dialect: call.dialect.version,
-    signal: call.signal,
+    ...(call.signal && { signal: call.signal }),
     ...(call.tenant && { tenant: call.tenant }),
     ...(call.parameters.extensions.length > 0 && { extensions: call.parameters.extensions }),
     ...(idempotencyKey && { idempotencyKey }),

@@ -1,5 +1,7 @@
 /** v1.0's methods and routes (v1.0 section 1). Encoding is the identity: the model is v1.0's JSON. */
 import { type Operation, operations as table } from '../../model/operations.js'
+import type { SendMessageResponse } from '../../model/service.js'
+import { taskJson } from '../../model/task.js'
 import { type Decoder, decodeOrThrow, object, required, string } from '../decode.js'
 import type { OperationCodec, Route } from '../dialect.js'
 import { pushConfig, sendMessageRequest } from './messages.js'
@@ -43,9 +45,19 @@ function codec(operation: Operation): OperationCodec {
   return {
     decode: (params) => decodeOrThrow(decode, params === undefined && withoutParams.has(operation) ? {} : params),
     ...(operation === 'listTasks' && { booleanParameters: ['includeArtifacts', 'include_artifacts'] }),
-    // A delete answers nothing; its JSON is an empty object (R-PUSH-6).
-    encode: (result) => (result === undefined ? '{}' : JSON.stringify(result)),
+    encode: operation === 'sendMessage' ? encodeAnswer : encodeResult,
   }
+}
+
+/** The text of a task that has just ended may be there already: the store wrote it. */
+function encodeAnswer(result: unknown): string {
+  const answer = result as SendMessageResponse // what the operation answers
+  return 'task' in answer ? `{"task":${taskJson(answer.task)}}` : JSON.stringify(answer)
+}
+
+/** A delete answers nothing; its JSON is an empty object (R-PUSH-6). */
+function encodeResult(result: unknown): string {
+  return result === undefined ? '{}' : JSON.stringify(result)
 }
 
 const names = Object.keys(table) as Operation[]
