@@ -15,6 +15,7 @@ import { isOwn, taskNotFound } from './ownership.js'
 import { Run } from './run.js'
 import { foldOf } from './snapshot.js'
 import type { WithMessage } from './task-writer.js'
+import type { Topic } from './topic.js'
 import { assertAcceptable } from './acceptable.js'
 import { assertHistoryLength } from './history.js'
 
@@ -27,6 +28,11 @@ export interface Admission {
   readonly run?: Run
   /** The run was begun for this very message. */
   readonly isNew?: boolean
+  /**
+   * Made before a new run begins, for a sender that streams: an answer that is not stored can be read
+   * there and nowhere else.
+   */
+  readonly topic?: Topic
 }
 
 interface Sending {
@@ -36,6 +42,7 @@ interface Sending {
   readonly idempotency: IdempotencyKey | undefined
   /** The task has to be visible before the agent speaks (E-6). */
   readonly isVisibleAtOnce: boolean
+  readonly isUnary: boolean
 }
 
 /** Attempts to get in while others write to the same task; each one means that somebody made progress. */
@@ -51,6 +58,7 @@ export function admit(internals: Internals, request: SendMessageRequest, context
     context,
     turnRequest: turnRequestOf(request, context),
     idempotency: undefined,
+    isUnary,
     isVisibleAtOnce: context.mustBeTask === true || (isUnary && request.configuration?.returnImmediately === true),
   }
   const isKeyed = context.idempotencyKey !== undefined || internals.settings.dedupeByMessageId
@@ -84,14 +92,23 @@ async function startTask(internals: Internals, sending: Sending): Promise<Admiss
   const { run, current } = newRun(internals, sending)
   if (sending.isVisibleAtOnce) run.holdVisible()
   if ((await commitFirst(run)) !== 'ok') return 'again'
-  run.begin(current)
-  return { taskId: run.id, after: 0, run, isNew: true }
+  return begin(internals, sending, run, current)
 }
 
 function startAtOnce(internals: Internals, sending: Sending): Admission {
   const { run, current } = newRun(internals, sending)
+  return begin(internals, sending, run, current)
+}
+
+function begin(internals: Internals, { isUnary }: Sending, run: Run, current: AcceptedMessage): Admission {
+  const admission = { taskId: run.id, after: 0, run, isNew: true }
+  if (isUnary) {
+    run.begin(current)
+    return admission
+  }
+  const topic = internals.topic(run.id)
   run.begin(current)
-  return { taskId: run.id, after: 0, run, isNew: true }
+  return { ...admission, topic }
 }
 
 function newRun(internals: Internals, sending: Sending): { readonly run: Run; readonly current: AcceptedMessage } {

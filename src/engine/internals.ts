@@ -84,8 +84,15 @@ export class Internals {
       })
       topic = made
       this.#topics.set(id, topic)
+      const run = this.runs.get(id)
+      if (run) topic.feed(run.writer.fold.seq)
     }
     return topic
+  }
+
+  /** The topic, if anybody follows the task: a run nobody watches needs none. */
+  existingTopic(id: string): Topic | undefined {
+    return this.#topics.get(id)
   }
 
   get topics(): Iterable<Topic> {

@@ -61,7 +61,8 @@ export class Run implements TurnSource {
   #turn = 0
   #attempt = 1
   #state: TaskState | undefined
-  #interpreter: Interpreter
+  /** Of the current attempt; made when it first says something. */
+  #interpreterMade: Interpreter | undefined
   #isEnding = false
   #stop: Stop | undefined
   #giveUp: () => void = () => undefined
@@ -82,7 +83,6 @@ export class Run implements TurnSource {
       onForeignEvents: () => this.#onForeignEvents(),
       onFenced: () => this.stop('fenced'),
     })
-    this.#interpreter = this.#newInterpreter()
     internals.runs.set(this.id, this)
   }
 
@@ -193,7 +193,7 @@ export class Run implements TurnSource {
     } catch (caught) {
       this.#controller?.abort()
       const error = this.#internals.failure(caught, this.id)
-      this.writer.topic.close(error)
+      this.#internals.existingTopic(this.id)?.close(error)
       this.#sender?.reject(error)
     } finally {
       this.close()
@@ -374,7 +374,7 @@ export class Run implements TurnSource {
     this.#isEnding = true
     if (!this.writer.isStored) {
       const error = new A2AError('UNAVAILABLE', 'The server is shutting down, try again', { retryAfterSeconds: 1 })
-      this.writer.topic.close(error)
+      this.#internals.existingTopic(this.id)?.close(error)
       this.#sender?.reject(error)
       return undefined
     }
@@ -388,7 +388,7 @@ export class Run implements TurnSource {
   #holdStart(current: AcceptedMessage, attempt: number): void {
     this.#turn = current.turn
     this.#attempt = attempt
-    this.#interpreter = this.#newInterpreter()
+    this.#interpreterMade = undefined
     this.writer.hold({ started: { turn: current.turn, attempt } })
     if (this.#state === undefined || this.#state === 'TASK_STATE_WORKING') return
     this.#state = 'TASK_STATE_WORKING'
@@ -422,7 +422,9 @@ export class Run implements TurnSource {
 
   /** Others wrote to this task; what waits is looked at when the turn ends, a cancel takes effect now. */
   #onForeignEvents(): void {
-    if (this.writer.fold.isCancelAsked) this.stop('cancel')
+    // Only the holder of a lease ends a task: ours is lost.
+    if (this.writer.fold.isTerminal) this.stop('fenced')
+    else if (this.writer.fold.isCancelAsked) this.stop('cancel')
   }
 
   get internals(): Internals {
@@ -455,8 +457,8 @@ export class Run implements TurnSource {
     return { id: this.id, contextId: this.#start.contextId, status, history: [message] }
   }
 
-  #newInterpreter(): Interpreter {
-    return new Interpreter({
+  get #interpreter(): Interpreter {
+    this.#interpreterMade ??= new Interpreter({
       taskId: this.id,
       contextId: this.#start.contextId,
       turn: this.#turn,
@@ -464,6 +466,7 @@ export class Run implements TurnSource {
       internals: this.#internals,
       hasArtifact: (id) => this.writer.fold.hasArtifact(id),
     })
+    return this.#interpreterMade
   }
 
   /** Lets `finally` blocks run before the turn counts as over, but not for ever. */

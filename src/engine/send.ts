@@ -31,14 +31,13 @@ export async function sendMessage(internals: Internals, request: SendMessageRequ
 export async function* sendStreamingMessage(internals: Internals, request: SendMessageRequest, context: CallContext): AsyncGenerator<StreamItem, void, void> {
   assertStreaming(internals.agent)
   const admission = await admit(internals, request, context, false)
-  const { taskId, after } = admission
+  const { taskId, after, topic } = admission
   const { historyLength } = request.configuration ?? {}
   if (context.resumeAfter !== undefined) {
     yield* followTask(internals, taskId, { after: context.resumeAfter, watch: new TurnWatch('stream', 1, 1), context, historyLength })
     return
   }
   if (after === 0) {
-    const topic = admission.run?.writer.topic
     yield* followTask(internals, taskId, { after: 0, watch: new TurnWatch('stream'), context, historyLength, ...(topic && { topic }) })
     return
   }
@@ -53,10 +52,9 @@ export async function* sendStreamingMessage(internals: Internals, request: SendM
 }
 
 /** Waits for the event that ends the sender's turn. Absent when retention removed it meanwhile. */
-async function lastEvent(internals: Internals, { taskId, after, run }: Admission, context: CallContext): Promise<TaskEvent | undefined> {
+async function lastEvent(internals: Internals, { taskId, after }: Admission, context: CallContext): Promise<TaskEvent | undefined> {
   const watch = new TurnWatch('unary')
-  const topic = run?.writer.topic ?? internals.topic(taskId)
-  for await (const batch of topic.follow(after, context.signal)) {
+  for await (const batch of internals.topic(taskId).follow(after, context.signal)) {
     if (!batch) return undefined
     for (const event of batch) if (watch.see(event)) return event
   }

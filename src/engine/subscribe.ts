@@ -68,5 +68,7 @@ function asItem({ seq, body }: TaskEvent, watch: TurnWatch, historyLength: numbe
   if ('task' in body && watch.messages.length > 0) {
     return { event: { task: trimHistory({ ...body.task, history: watch.messages.slice() }, historyLength) }, seq }
   }
-  return { event: body as StreamItem['event'], seq } // only public bodies come here
+  const event = body as StreamItem['event'] // only public bodies come here
+  // A Message ends its stream; there is nothing to resume behind it.
+  return 'message' in event ? { event } : { event, seq }
 }

@@ -10,7 +10,6 @@ import type { EventBody, TaskEvent } from '../model/event.js'
 import { isTerminal, type TaskState, type TaskStatus } from '../model/task.js'
 import type { Append, IdempotencyKey, StoredPushConfig, TaskCreation, TaskKey } from '../stores/store.js'
 import type { Internals } from './internals.js'
-import type { Topic } from './topic.js'
 
 /** Uncommitted events before the agent has to wait for the store. */
 const largestBuffer = 256
@@ -43,7 +42,6 @@ type CommitOutcome = 'ok' | 'conflict' | 'fenced' | 'key-taken'
 
 export class TaskWriter {
   readonly key: TaskKey
-  readonly topic: Topic
   /** The committed state. */
   fold: TaskFold
   readonly #internals: Internals
@@ -68,8 +66,7 @@ export class TaskWriter {
     this.#fence = start.fence
     this.#onForeignEvents = start.onForeignEvents
     this.#onFenced = start.onFenced
-    this.topic = internals.topic(start.key.id)
-    this.topic.feed()
+    internals.existingTopic(start.key.id)?.feed(start.fold.seq)
     if (start.fence !== undefined) this.#watch()
   }
 
@@ -180,7 +177,7 @@ export class TaskWriter {
       const foreign = events?.filter(({ seq }) => seq > this.fold.seq) ?? []
       if (foreign.length === 0) return
       for (const event of foreign) this.fold.apply(event)
-      this.topic.publish(foreign)
+      this.#publish(foreign)
       this.#onForeignEvents()
     }
   }
@@ -190,13 +187,13 @@ export class TaskWriter {
     const events = this.#number([...this.#buffer, body])
     this.#buffer = []
     for (const event of events) this.fold.apply(event)
-    this.topic.publish(events)
+    this.#publish(events)
   }
 
   close(): void {
     this.#unwatch?.()
     this.#unwatch = undefined
-    this.topic.unfeed()
+    this.#internals.existingTopic(this.key.id)?.unfeed()
   }
 
   /** Commits of one task never overlap; one that fails ends the run at its next flush. */
@@ -256,8 +253,12 @@ export class TaskWriter {
     if (next) this.fold = next
     else for (const event of events) this.fold.apply(event)
     if (claim) this.#watch()
-    this.topic.publish(events)
+    this.#publish(events)
     return 'ok'
+  }
+
+  #publish(events: readonly TaskEvent[]): void {
+    this.#internals.existingTopic(this.key.id)?.publish(events)
   }
 
   #number(bodies: readonly EventBody[]): TaskEvent[] {

@@ -19,6 +19,8 @@ export class Topic {
   readonly #onIdle: () => void
   #tail: TaskEvent[] = []
   #lastSeq = 0
+  /** How often the store had to be looked into whatever the hints said. */
+  #looks = 0
   #waiters: (() => void)[] = []
   #followers = 0
   #isFed = false
@@ -32,15 +34,21 @@ export class Topic {
     this.#onIdle = onIdle
   }
 
-  /** A run in this process publishes everything from now on. */
-  feed(): void {
+  /** A run in this process publishes everything behind `seq`. */
+  feed(seq: number): void {
     this.#isFed = true
+    if (seq > this.#lastSeq) this.#lastSeq = seq
   }
 
   /** The run is over; followers, if any are left, depend on the store's hints again. */
   unfeed(): void {
     this.#isFed = false
-    if (this.#followers > 0) this.#watch()
+    if (this.#followers > 0) {
+      this.#watch()
+      // Whatever was committed elsewhere before the watch began is found by looking once.
+      this.#looks += 1
+      this.#wake()
+    }
     this.#releaseIfIdle()
   }
 
@@ -72,11 +80,12 @@ export class Topic {
     signal?.addEventListener('abort', onAbort)
     try {
       let cursor = after
-      // A look into the store first: this process may know nothing of the task yet.
-      let isStoreDue = !this.#isFed
+      // Without a run here, a look into the store first: this process may know nothing of the task yet.
+      let looked = this.#isFed ? this.#looks : -1
       while (!signal?.aborted) {
-        const batch = this.#tailAfter(cursor) ?? (isStoreDue || this.#lastSeq > cursor ? await this.#read(cursor) : [])
-        isStoreDue = false
+        const isStoreDue = looked !== this.#looks || this.#lastSeq > cursor
+        looked = this.#looks
+        const batch = this.#tailAfter(cursor) ?? (isStoreDue ? await this.#read(cursor) : [])
         if (batch === undefined) {
           yield undefined
           return

@@ -1,0 +1,204 @@
+import { describe, expect, it } from 'vitest'
+import { callBy, gate, send, until } from '../testing/index.js'
+import { agent, type Handler } from './agent.js'
+import { collect, openTestStore, outline, sharedFile, storeKinds, taskIn, testEngine, textIn } from './engine.fixture.js'
+import { artifact, ask, working } from './yields.js'
+
+const immediately = { returnImmediately: true } as const
+const forever: Handler = async function* () {
+  yield working()
+  await new Promise(() => undefined)
+}
+
+describe.each(storeKinds)('durability on %s', (kind) => {
+  it('E-9: a task left behind by a dead process is failed at the next start', async () => {
+    const store = await openTestStore(kind)
+    const dead = await testEngine(forever, store, { owner: 'dead' })
+    const { id } = taskIn(await dead.sendMessage(send('go', {}, immediately), callBy()))
+    await until(async () => (await store.load({ agent: 'Test', id }))?.record.seq === 4)
+    await using engine = await testEngine(forever, store, { isOwnerDead: (owner) => owner === 'dead' })
+    const { status } = await engine.getTask({ id }, callBy())
+    expect(status.state).toBe('TASK_STATE_FAILED')
+    expect(textIn(status.message?.parts ?? [])).toContain('interrupted')
+    await store.close()
+  })
+
+  it('E-9: an agent that declares so is run again, up to its attempts, and replaces what it had begun', async () => {
+    const store = await openTestStore(kind)
+    const attempts: number[] = []
+    const retrying = agent({ name: 'Test', onCrash: { attempts: 3 } }, async function* ({ attempt, text }) {
+      attempts.push(attempt)
+      yield artifact('out', `${text} ${attempt}.1 `)
+      if (attempt < 3) await new Promise(() => undefined)
+      yield artifact('out', `${attempt}.2`, { append: true })
+    })
+    const first = await testEngine(retrying, store, { owner: 'p1' })
+    const { id } = taskIn(await first.sendMessage(send('go', {}, immediately), callBy()))
+    await until(async () => (await first.getTask({ id }, callBy())).artifacts?.length === 1)
+    const second = await testEngine(retrying, store, { owner: 'p2', isOwnerDead: (owner) => owner === 'p1' })
+    await until(() => attempts.length === 2)
+    await until(async () => textIn((await second.getTask({ id }, callBy())).artifacts?.[0]?.parts ?? []) === 'go 2.1 ')
+    await using third = await testEngine(retrying, store, { owner: 'p3', isOwnerDead: (owner) => owner !== 'p3' })
+    const task = await until(async () => {
+      const now = await third.getTask({ id }, callBy())
+      return now.status.state === 'TASK_STATE_COMPLETED' && now
+    })
+    expect(attempts).toEqual([1, 2, 3])
+    expect(task.artifacts?.map(({ parts }) => textIn(parts))).toEqual(['go 3.1 3.2'])
+    await store.close()
+  })
+
+  it('E-9: an attempt too many is the last', async () => {
+    const store = await openTestStore(kind)
+    const retrying = agent({ name: 'Test', onCrash: { attempts: 2 } }, forever)
+    let id = ''
+    for (const n of [1, 2, 3]) {
+      const engine = await testEngine(retrying, store, { owner: `p${n}`, isOwnerDead: (owner) => owner !== `p${n}` })
+      if (n === 1) id = taskIn(await engine.sendMessage(send('go', {}, immediately), callBy())).id
+      await until(async () => (await engine.getTask({ id }, callBy())).status.state !== 'TASK_STATE_SUBMITTED')
+      if (n === 3) expect((await engine.getTask({ id }, callBy())).status.state).toBe('TASK_STATE_FAILED')
+    }
+    await store.close()
+  })
+
+  it('E-9: a lease that expires is taken over, and the writer that slept is refused', async () => {
+    const store = await openTestStore(kind)
+    const release = gate()
+    const sleeper = await testEngine(
+      async function* () {
+        yield working()
+        await release.opened
+        yield 'late'
+      },
+      store,
+      { owner: 'sleeper', leaseMs: 60_000 },
+    )
+    const { id } = taskIn(await sleeper.sendMessage(send('go', {}, immediately), callBy()))
+    await until(async () => (await store.load({ agent: 'Test', id }))?.record.seq === 4)
+    await store.disown('sleeper') // what time would do
+    await using engine = await testEngine(forever, store, { leaseMs: 300 })
+    await until(async () => (await engine.getTask({ id }, callBy())).status.state === 'TASK_STATE_FAILED')
+    release.open()
+    await until(() => sleeper.logged.some((line) => line.includes('Lost the lease')))
+    expect((await engine.getTask({ id }, callBy())).artifacts).toBeUndefined()
+    await store.close()
+  })
+
+  it('E-9: leases of running turns are renewed', async () => {
+    const store = await openTestStore(kind)
+    await using engine = await testEngine(forever, store, { leaseMs: 60 })
+    const { id } = taskIn(await engine.sendMessage(send('go', {}, immediately), callBy()))
+    await new Promise((resolve) => setTimeout(resolve, 200))
+    expect((await store.load({ agent: 'Test', id }))?.record.leaseOwner).toBeDefined()
+    await engine.cancelTask({ id }, callBy())
+    await store.close()
+  })
+
+  it('E-9: a keyed send whose process died before it said anything becomes a visible, failed task', async () => {
+    const store = await openTestStore(kind)
+    const silent: Handler = async function* () {
+      await new Promise(() => undefined)
+      yield 'never'
+    }
+    const dead = await testEngine(silent, store, { owner: 'dead' })
+    const request = send('go')
+    const context = callBy('ann', { idempotencyKey: 'k' })
+    void dead.sendMessage(request, context).catch(() => undefined)
+    await until(async () => await store.findKey({ agent: 'Test', tenant: '', owner: 'ann' }, 'key:k'))
+    await using engine = await testEngine(silent, store, { isOwnerDead: (owner) => owner === 'dead' })
+    expect(taskIn(await engine.sendMessage(request, context)).status.state).toBe('TASK_STATE_FAILED')
+    await store.close()
+  })
+
+  it('E-11: ended tasks are immutable, and retention removes them with all that belongs to them', async () => {
+    await using engine = await testEngine(
+      async function* ({ text }) {
+        if (text === 'wait') yield ask('?')
+        yield 'x'
+      },
+      kind,
+      { retention: { endedTasksMs: 0, sweepMs: 10 } },
+    )
+    const open = taskIn(await engine.sendMessage(send('wait'), callBy()))
+    const { id } = taskIn(await engine.sendMessage(send('go'), callBy('ann', { idempotencyKey: 'k' })))
+    await engine.sendMessage(send('newer'), callBy())
+    await until(async () => (await engine.store.load({ agent: 'Test', id })) === undefined)
+    await expect(engine.getTask({ id }, callBy())).rejects.toMatchObject({ code: 'TASK_NOT_FOUND' })
+    expect((await engine.getTask({ id: open.id }, callBy())).status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+  })
+
+  it('E-12: a drain admits nothing more, lets turns finish, and ends streams', async () => {
+    const release = gate()
+    const engine = await testEngine(async function* ({ text }) {
+      yield working()
+      await release.opened
+      yield text
+    }, kind)
+    const stream = collect(engine.sendStreamingMessage(send('go'), callBy()))
+    const id = await until(async () => (await engine.listTasks({}, callBy())).tasks[0]?.id)
+    const drained = engine.drain(5000)
+    await expect(engine.sendMessage(send('more'), callBy())).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    release.open()
+    await drained
+    expect(outline(await stream).at(-1)).toBe('status:COMPLETED')
+    expect((await engine.getTask({ id }, callBy())).status.state).toBe('TASK_STATE_COMPLETED')
+    await engine.store.close()
+  })
+
+  it('E-12: what does not finish is handed over, and its readers resume elsewhere', async () => {
+    const store = await openTestStore(kind)
+    const patient = agent({ name: 'Test', onCrash: { attempts: 2 } }, async function* ({ attempt }) {
+      yield working()
+      if (attempt === 1) await new Promise(() => undefined)
+      yield 'done elsewhere'
+    })
+    const leaving = await testEngine(patient, store, { owner: 'leaving', cancelGraceMs: 10 })
+    const before = collect(leaving.sendStreamingMessage(send('go'), callBy()))
+    const id = await until(async () => (await leaving.listTasks({ status: 'TASK_STATE_WORKING' }, callBy())).tasks[0]?.id)
+    await leaving.drain(0)
+    const seen = await before
+    expect(outline(seen)).toEqual(['task:SUBMITTED', 'status:WORKING'])
+    await using staying = await testEngine(patient, store, { owner: 'staying' })
+    const after = await collect(staying.subscribeToTask({ id }, callBy('ann', { resumeAfter: seen.at(-1)?.seq ?? 0 })))
+    expect(outline(after).slice(-2)).toEqual(['artifact:done elsewhere', 'status:COMPLETED'])
+    await store.close()
+  })
+})
+
+describe('two engines on one file', () => {
+  it('share tasks: read, follow, continue and cancel from either side', async () => {
+    using file = sharedFile()
+    const [storeA, storeB] = [await file.open(), await file.open()]
+    const release = gate()
+    const handler: Handler = async function* ({ text, signal }) {
+      if (text === 'hang') {
+        yield working()
+        await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+      }
+      if (text === 'ask') yield ask('?')
+      yield working()
+      await release.opened
+      yield `${text} `
+    }
+    {
+      await using a = await testEngine(handler, storeA, { owner: 'a' })
+      await using b = await testEngine(handler, storeB, { owner: 'b' })
+      const { id } = taskIn(await a.sendMessage(send('one', {}, immediately), callBy()))
+      const followed = collect(b.subscribeToTask({ id }, callBy()))
+      const queued = b.sendMessage(send('two', { taskId: id }), callBy())
+      await until(async () => (await b.getTask({ id }, callBy())).history?.length === 2)
+      release.open()
+      const { artifacts } = taskIn(await queued)
+      expect(artifacts?.map(({ parts }) => textIn(parts))).toEqual(['one ', 'two '])
+      expect(outline(await followed).at(-1)).toBe('status:COMPLETED')
+
+      const hanging = taskIn(await a.sendMessage(send('hang', {}, immediately), callBy()))
+      expect((await b.cancelTask({ id: hanging.id }, callBy())).status.state).toBe('TASK_STATE_CANCELED')
+
+      const asked = taskIn(await a.sendMessage(send('ask'), callBy()))
+      expect(taskIn(await b.sendMessage(send('answer', { taskId: asked.id }), callBy())).status.state).toBe('TASK_STATE_COMPLETED')
+    }
+    await storeA.close()
+    await storeB.close()
+  })
+})

@@ -1,0 +1,88 @@
+/** Engines for tests: on every store, closed whatever happens. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { SendMessageResponse, StreamItem } from '../model/service.js'
+import type { Task } from '../model/task.js'
+import { MemoryStore } from '../stores/memory.js'
+import { openSqliteStore } from '../stores/sqlite/index.js'
+import type { Store } from '../stores/store.js'
+import { type Agent, agent, type Handler } from './agent.js'
+import { createEngine, type Engine, type EngineOptions } from './engine.js'
+
+export const storeKinds = ['memory', 'sqlite'] as const
+export type StoreKind = (typeof storeKinds)[number]
+
+export function openTestStore(kind: StoreKind): Promise<Store> {
+  return kind === 'memory' ? Promise.resolve(new MemoryStore()) : openSqliteStore(':memory:')
+}
+
+export interface TestEngine extends Engine {
+  readonly store: Store
+  readonly logged: string[]
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** An engine on a store of its own, or on the given one, which then stays open. */
+export async function testEngine(
+  handler: Handler | Agent,
+  kind: StoreKind | Store,
+  options: Partial<EngineOptions> = {},
+): Promise<TestEngine> {
+  const store = typeof kind === 'string' ? await openTestStore(kind) : kind
+  const logged: string[] = []
+  const engine = createEngine(typeof handler === 'function' ? agent('Test', handler) : handler, {
+    cancelGraceMs: 50,
+    log: ({ message, error }) => logged.push(`${message} ${error instanceof Error ? error.message : ''}`),
+    ...options,
+    store,
+  })
+  await engine.start()
+  return {
+    ...engine,
+    store,
+    logged,
+    async [Symbol.asyncDispose]() {
+      await engine.drain(0)
+      if (typeof kind === 'string') await store.close()
+    },
+  }
+}
+
+/** A database file for engines that meet on it; removed at the end. */
+export function sharedFile(): { readonly open: () => Promise<Store>; [Symbol.dispose](): void } {
+  const folder = mkdtempSync(join(tmpdir(), 'dragoman-test-'))
+  return {
+    open: () => openSqliteStore(join(folder, 'tasks.sqlite'), { pollMs: 5 }),
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true, force: true }),
+  }
+}
+
+export function taskIn(answer: SendMessageResponse): Task {
+  if ('task' in answer) return answer.task
+  throw new Error('The answer is a Message, not a Task')
+}
+
+export async function collect(items: AsyncIterable<StreamItem>): Promise<StreamItem[]> {
+  const all: StreamItem[] = []
+  for await (const item of items) all.push(item)
+  return all
+}
+
+/** A stream in short: `task:SUBMITTED`, `artifact:text`, `status:COMPLETED`, `message:text`. */
+export function outline(items: readonly StreamItem[]): string[] {
+  return items.map(({ event }) => {
+    if ('task' in event) return `task:${short(event.task.status.state)}`
+    if ('statusUpdate' in event) return `status:${short(event.statusUpdate.status.state)}`
+    if ('artifactUpdate' in event) return `artifact:${textIn(event.artifactUpdate.artifact.parts)}`
+    return `message:${textIn(event.message.parts)}`
+  })
+}
+
+export function textIn(parts: readonly object[]): string {
+  return parts.map((part) => ('text' in part ? String(part.text) : '?')).join('')
+}
+
+function short(state: string): string {
+  return state.replace('TASK_STATE_', '')
+}

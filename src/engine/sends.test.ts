@@ -1,0 +1,193 @@
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { A2AError } from '../model/errors.js'
+import { callBy, gate, send, until } from '../testing/index.js'
+import { agent } from './agent.js'
+import { collect, openTestStore, outline, storeKinds, taskIn, testEngine, textIn } from './engine.fixture.js'
+import { artifact, reply, working } from './yields.js'
+
+describe.each(storeKinds)('sends on %s', (kind) => {
+  it('E-6: reply() as the first yield is a Message, and no task is ever listed', async () => {
+    await using engine = await testEngine(async function* ({ text }) {
+      yield reply(`re: ${text}`)
+    }, kind)
+    const answer = await engine.sendMessage(send('hi', { contextId: 'c1' }), callBy())
+    expect(answer).toMatchObject({ message: { role: 'ROLE_AGENT', contextId: 'c1', parts: [{ text: 're: hi' }] } })
+    expect(outline(await collect(engine.sendStreamingMessage(send('ho'), callBy())))).toEqual(['message:re: ho'])
+    expect((await engine.listTasks({}, callBy())).totalSize).toBe(0)
+  })
+
+  it('E-6: with a key the record is committed before the first line of the agent runs, and the Message is kept for it', async () => {
+    const store = await openTestStore(kind)
+    const seen: (string | undefined)[] = []
+    await using engine = await testEngine(async function* ({ task }) {
+      seen.push((await store.load({ agent: 'Test', id: task.id }))?.record.visibility)
+      yield reply('once')
+    }, store)
+    const context = callBy('ann', { idempotencyKey: 'k1' })
+    const request = send('hi')
+    const first = await engine.sendMessage(request, context)
+    expect(await engine.sendMessage(request, context)).toEqual(first)
+    expect(outline(await collect(engine.sendStreamingMessage(request, context)))).toEqual(['message:once'])
+    expect(seen).toEqual(['provisional'])
+    expect((await engine.listTasks({}, callBy())).totalSize).toBe(0)
+    await store.close()
+  })
+
+  it('E-6: returnImmediately makes the task visible at once, and a later reply() is its last word', async () => {
+    const release = gate()
+    await using engine = await testEngine(async function* () {
+      await release.opened
+      yield reply('late')
+    }, kind)
+    const task = taskIn(await engine.sendMessage(send('hi', {}, { returnImmediately: true }), callBy()))
+    expect(task.status.state).toBe('TASK_STATE_SUBMITTED')
+    release.open()
+    const ended = await until(async () => {
+      const now = await engine.getTask({ id: task.id }, callBy())
+      return now.status.state === 'TASK_STATE_COMPLETED' && now
+    })
+    expect(textIn(ended.status.message?.parts ?? [])).toBe('late')
+  })
+
+  it('E-6: a dialect without Messages gets a task', async () => {
+    await using engine = await testEngine(async function* () {
+      yield reply('word')
+    }, kind)
+    const { status } = taskIn(await engine.sendMessage(send('hi'), callBy('ann', { mustBeTask: true })))
+    expect(status).toMatchObject({ state: 'TASK_STATE_COMPLETED', message: { parts: [{ text: 'word' }] } })
+  })
+
+  it('E-8: a throw fails the task with a neutral message; its text goes to the log', async () => {
+    await using engine = await testEngine(async function* () {
+      yield working()
+      throw new Error('password is hunter2')
+    }, kind)
+    const task = taskIn(await engine.sendMessage(send('hi'), callBy()))
+    expect(task.status.state).toBe('TASK_STATE_FAILED')
+    expect(JSON.stringify(task)).not.toContain('hunter2')
+    expect(engine.logged.join()).toContain('hunter2')
+  })
+
+  it('E-8: an A2AError before the first yield is the error of the call, and there is no task', async () => {
+    await using engine = await testEngine(async function* () {
+      throw new A2AError('CONTENT_TYPE_NOT_SUPPORTED', 'Only poems')
+    }, kind)
+    const refused = { code: 'CONTENT_TYPE_NOT_SUPPORTED', message: 'Only poems' }
+    await expect(engine.sendMessage(send('hi'), callBy())).rejects.toMatchObject(refused)
+    await expect(collect(engine.sendStreamingMessage(send('hi'), callBy()))).rejects.toMatchObject(refused)
+    const keyed = callBy('ann', { idempotencyKey: 'k' })
+    const request = send('again')
+    await expect(engine.sendMessage(request, keyed)).rejects.toMatchObject(refused)
+    await expect(engine.sendMessage(request, keyed)).rejects.toMatchObject(refused)
+    expect((await engine.listTasks({}, callBy())).totalSize).toBe(0)
+  })
+
+  it('E-8: an A2AError after the first yield fails the task with its message', async () => {
+    await using engine = await testEngine(async function* () {
+      yield working()
+      throw new A2AError('INVALID_PARAMS', 'That poem is too long')
+    }, kind)
+    const { status } = taskIn(await engine.sendMessage(send('hi'), callBy()))
+    expect(status).toMatchObject({ state: 'TASK_STATE_FAILED', message: { parts: [{ text: 'That poem is too long' }] } })
+  })
+
+  it('fails the task when a handler yields what no event can carry', async () => {
+    await using engine = await testEngine(async function* () {
+      yield working()
+      yield { kind: 'nonsense' } as never
+    }, kind)
+    expect(taskIn(await engine.sendMessage(send('hi'), callBy())).status.state).toBe('TASK_STATE_FAILED')
+    expect(engine.logged).toHaveLength(1)
+  })
+
+  it('E-10: a send with a key happens once, however often and at once it is sent', async () => {
+    let runs = 0
+    await using engine = await testEngine(async function* ({ text }) {
+      runs += 1
+      yield `${text} ${runs}`
+    }, kind)
+    const request = send('go')
+    const context = callBy('ann', { idempotencyKey: 'k1' })
+    const answers = await Promise.all(Array.from({ length: 8 }, () => engine.sendMessage(request, context)))
+    expect(runs).toBe(1)
+    expect(new Set(answers.map((answer) => taskIn(answer).id)).size).toBe(1)
+    const replay = await collect(engine.sendStreamingMessage(request, context))
+    expect(outline(replay)).toEqual(['task:WORKING', 'artifact:go 1', 'status:COMPLETED'])
+    await engine.sendMessage(request, callBy('bob', { idempotencyKey: 'k1' }))
+    expect(runs).toBe(2)
+  })
+
+  it('E-10: the same key with another body is an error', async () => {
+    await using engine = await testEngine(async function* () {
+      yield 'x'
+    }, kind)
+    const context = callBy('ann', { idempotencyKey: 'k1' })
+    await engine.sendMessage(send('one'), context)
+    await expect(engine.sendMessage(send('two'), context)).rejects.toMatchObject({ code: 'INVALID_REQUEST' })
+  })
+
+  it('E-10: a key attaches to a send in flight, and covers follow-ups too', async () => {
+    const release = gate()
+    let runs = 0
+    await using engine = await testEngine(async function* ({ text }) {
+      runs += 1
+      yield working()
+      await release.opened
+      yield text
+    }, kind)
+    const first = collect(engine.sendStreamingMessage(send('first'), callBy()))
+    const id = await until(async () => (await engine.listTasks({}, callBy())).tasks[0]?.id)
+    const request = send('second', { taskId: id })
+    const context = callBy('ann', { idempotencyKey: 'k2' })
+    const pending = [engine.sendMessage(request, context), engine.sendMessage(request, context)]
+    await until(async () => (await engine.getTask({ id }, callBy())).history?.length === 2)
+    release.open()
+    const answers = await Promise.all(pending)
+    await first
+    expect(runs).toBe(2)
+    expect(answers.map((answer) => taskIn(answer).status.state)).toEqual(['TASK_STATE_COMPLETED', 'TASK_STATE_COMPLETED'])
+  })
+
+  it('E-10: messages are not told apart by their id unless asked for', async () => {
+    let runs = 0
+    const count = async function* () {
+      runs += 1
+      yield 'x'
+    }
+    const request = send('same')
+    {
+      await using engine = await testEngine(count, kind)
+      await engine.sendMessage(request, callBy())
+      await engine.sendMessage(request, callBy())
+      expect(runs).toBe(2)
+    }
+    await using engine = await testEngine(count, kind, { dedupeByMessageId: true })
+    await engine.sendMessage(request, callBy())
+    await engine.sendMessage(request, callBy())
+    expect(runs).toBe(3)
+  })
+
+  it('checks data against the schema of a skill, with paths, and hands it over typed', async () => {
+    const adder = agent(
+      {
+        name: 'Adder',
+        skills: [{ id: 'add', input: z.object({ numbers: z.array(z.number()) }), output: z.object({ sum: z.number() }) }],
+      },
+      async function* (turn) {
+        const { numbers } = turn.data()
+        const sum = numbers.reduce((a, b) => a + b, 0)
+        yield artifact('sum', { data: sum === 0 ? { wrong: true } : { sum } })
+      },
+    )
+    await using engine = await testEngine(adder, kind)
+    const ask = (data: unknown) => engine.sendMessage({ message: { ...send('').message, parts: [{ data: data as never }] } }, callBy())
+    expect(taskIn(await ask({ numbers: [1, 2] })).artifacts?.[0]?.parts).toEqual([{ data: { sum: 3 } }])
+    await expect(ask({ numbers: [1, 'two'] })).rejects.toMatchObject({
+      code: 'INVALID_PARAMS',
+      details: { violations: [{ field: 'message.parts[0].data.numbers[1]' }] },
+    })
+    await expect(engine.sendMessage(send('no data'), callBy())).rejects.toMatchObject({ code: 'INVALID_PARAMS' })
+    expect(taskIn(await ask({ numbers: [] })).status.state).toBe('TASK_STATE_FAILED')
+  })
+})

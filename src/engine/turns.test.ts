@@ -1,0 +1,127 @@
+import { describe, expect, it } from 'vitest'
+import { callBy, gate, send, until } from '../testing/index.js'
+import { collect, outline, storeKinds, taskIn, testEngine, textIn } from './engine.fixture.js'
+import { ask, completed, failed, working } from './yields.js'
+
+describe.each(storeKinds)('turns on %s', (kind) => {
+  it('E-1: a message to a busy task waits for its turn, in order, and does not end the task early', async () => {
+    const release = gate()
+    await using engine = await testEngine(async function* ({ text }) {
+      if (text === 'first') {
+        yield working()
+        await release.opened
+      }
+      yield `${text} `
+    }, kind)
+    const stream = engine.sendStreamingMessage(send('first'), callBy())[Symbol.asyncIterator]()
+    const { value } = await stream.next()
+    const id = value && 'task' in value.event ? value.event.task.id : ''
+    const second = engine.sendMessage(send('second', { taskId: id }), callBy())
+    const third = until(async () => (await engine.getTask({ id }, callBy())).history?.length === 2).then(() =>
+      engine.sendMessage(send('third', { taskId: id }), callBy()),
+    )
+    await until(async () => (await engine.getTask({ id }, callBy())).history?.length === 3)
+    release.open()
+    const answers = await Promise.all([second, third])
+    const { artifacts, history, status } = taskIn(answers[1])
+    expect(artifacts?.map(({ parts }) => textIn(parts))).toEqual(['first ', 'second ', 'third '])
+    expect(history?.map(({ parts }) => textIn(parts))).toEqual(['first', 'second', 'third'])
+    expect(status.state).toBe('TASK_STATE_COMPLETED')
+    expect(taskIn(answers[0]).status.state).toBe('TASK_STATE_COMPLETED')
+  })
+
+  it('E-1: two simultaneous messages to a waiting task both run, neither is lost', async () => {
+    await using engine = await testEngine(async function* ({ text, history }) {
+      if (history.length === 1) yield ask('More?')
+      yield `${text};`
+    }, kind)
+    const { id } = taskIn(await engine.sendMessage(send('start'), callBy()))
+    const answers = await Promise.allSettled([
+      engine.sendMessage(send('a', { taskId: id }), callBy()),
+      engine.sendMessage(send('b', { taskId: id }), callBy()),
+    ])
+    const task = await until(async () => {
+      const now = await engine.getTask({ id }, callBy())
+      return now.status.state === 'TASK_STATE_COMPLETED' && now
+    })
+    const heard = task.history?.filter(({ role }) => role === 'ROLE_USER').map(({ parts }) => textIn(parts)) ?? []
+    const ran = task.artifacts?.map(({ parts }) => textIn(parts)) ?? []
+    // The second may come when the task has ended; then its sender was told so.
+    expect(ran).toEqual(heard.slice(1).map((each) => `${each};`))
+    expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(ran.length)
+  })
+
+  it('E-1: failing ends the task, and those who wait get that task', async () => {
+    const release = gate()
+    await using engine = await testEngine(async function* () {
+      yield working()
+      await release.opened
+      yield failed('No more')
+    }, kind)
+    const stream = engine.sendStreamingMessage(send('first'), callBy())[Symbol.asyncIterator]()
+    const { value } = await stream.next()
+    const id = value && 'task' in value.event ? value.event.task.id : ''
+    const waiting = engine.sendMessage(send('second', { taskId: id }), callBy())
+    await until(async () => (await engine.getTask({ id }, callBy())).history?.length === 2)
+    release.open()
+    expect(taskIn(await waiting).status.state).toBe('TASK_STATE_FAILED')
+  })
+
+  it('E-1: a sender whose message waits does not end at a question asked before its own turn', async () => {
+    const release = gate()
+    await using engine = await testEngine(async function* ({ text }) {
+      if (text !== 'first') {
+        yield `answered ${text}`
+        return
+      }
+      yield working()
+      await release.opened
+      yield ask('Which?')
+    }, kind)
+    const first = collect(engine.sendStreamingMessage(send('first'), callBy()))
+    const id = await until(async () => (await engine.listTasks({}, callBy())).tasks[0]?.id)
+    const second = engine.sendMessage(send('second', { taskId: id }), callBy())
+    await until(async () => (await engine.getTask({ id }, callBy())).history?.length === 2)
+    release.open()
+    expect(taskIn(await second).status.state).toBe('TASK_STATE_COMPLETED')
+    expect(outline(await first)).toEqual(['task:SUBMITTED', 'status:WORKING', 'status:INPUT_REQUIRED'])
+  })
+
+  it('asks, ends the turn with its finally blocks, and continues with the answer', async () => {
+    const log: string[] = []
+    await using engine = await testEngine(async function* ({ text, history }) {
+      if (history.length > 1) {
+        yield `got ${text}`
+        return
+      }
+      try {
+        yield ask('Your name?', { schema: { type: 'object' } })
+        log.push('never')
+      } finally {
+        log.push('closed')
+      }
+    }, kind)
+    const asked = taskIn(await engine.sendMessage(send('hi'), callBy()))
+    expect(asked.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+    expect(asked.status.message?.parts).toEqual([
+      { text: 'Your name?' },
+      { data: { type: 'object' }, mediaType: 'application/schema+json' },
+    ])
+    expect(log).toEqual(['closed'])
+    const items = await collect(engine.sendStreamingMessage(send('Ann', { taskId: asked.id }), callBy()))
+    expect(outline(items).at(0)).toMatch(/^task:/)
+    expect(outline(items).slice(-2)).toEqual(['artifact:got Ann', 'status:COMPLETED'])
+    const { history } = await engine.getTask({ id: asked.id }, callBy())
+    expect(history?.map(({ role }) => role)).toEqual(['ROLE_USER', 'ROLE_AGENT', 'ROLE_USER'])
+  })
+
+  it('keeps questions and last words in the history, and progress out of it', async () => {
+    await using engine = await testEngine(async function* () {
+      yield working('one')
+      yield working('two')
+      yield completed('done')
+    }, kind)
+    const { history } = taskIn(await engine.sendMessage(send('go'), callBy()))
+    expect(history?.map(({ parts }) => textIn(parts))).toEqual(['go', 'done'])
+  })
+})
