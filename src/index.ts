@@ -1,4 +1,6 @@
 // Writing agents
+
+export { apiKey } from './auth/api-key.js'
 export {
   type Agent,
   type AgentInit,
@@ -22,11 +24,6 @@ export {
   working,
   type Yield,
 } from './engine/yields.js'
-export { data, file, text, textOf } from './model/part.js'
-export { A2AError, type ErrorCode, type ErrorDetails, errorCodes, type FieldViolation } from './model/errors.js'
-// Serving them
-export { type Served, type ServedAgent, type ServeOptions, serve } from './server/serve.js'
-export { apiKey } from './auth/api-key.js'
 // The vocabulary
 export type {
   AgentCapabilities,
@@ -39,13 +36,17 @@ export type {
   SecurityScheme,
 } from './model/agent-card.js'
 export type { Artifact } from './model/artifact.js'
+export { A2AError, type ErrorCode, type ErrorDetails, errorCodes, type FieldViolation } from './model/errors.js'
 export type { StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from './model/event.js'
 export type { Message, Role } from './model/message.js'
+// For authors of stores and wrappers
+export { type Operation, operations } from './model/operations.js'
 export type { DataPart, JsonValue, Part, RawPart, Struct, TextPart, UrlPart } from './model/part.js'
+export { data, file, text, textOf } from './model/part.js'
 export type { AuthenticationInfo, TaskPushNotificationConfig } from './model/push-config.js'
 export type { AgentService, CallContext, Caller, StreamItem } from './model/service.js'
 export { isInterrupted, isTerminal, type Task, type TaskState, type TaskStatus } from './model/task.js'
-// For authors of stores and wrappers
-export { type Operation, operations } from './model/operations.js'
+// Serving them
+export { type Served, type ServedAgent, type ServeOptions, serve } from './server/serve.js'
 export { MemoryStore } from './stores/memory.js'
 export type { Store } from './stores/store.js'

@@ -17,14 +17,20 @@ export interface ApiKeyOptions {
 export function apiKey(keys: string | { readonly [key: string]: string }, options: ApiKeyOptions = {}): AuthScheme {
   const { name = 'X-API-Key', location = 'header', description } = options
   const owners = Object.entries(typeof keys === 'string' ? { [keys]: 'api-key' } : keys)
-  if (owners.length === 0 || owners.some(([key]) => key === '')) throw new TypeError('apiKey needs at least one key, and none that is empty')
+  if (owners.length === 0 || owners.some(([key]) => key === ''))
+    throw new TypeError('apiKey needs at least one key, and none that is empty')
   const known = Promise.all(owners.map(async ([key, id]) => ({ digest: await digest(key), id })))
   return {
     name: 'apiKey',
     card: { apiKeySecurityScheme: { ...(description && { description }), location, name } },
     challenge: `ApiKey name="${name}"`,
     async authenticate({ headers, url }) {
-      const given = location === 'header' ? headers.get(name) : location === 'query' ? new URL(url).searchParams.get(name) : cookie(headers, name)
+      const given =
+        location === 'header'
+          ? headers.get(name)
+          : location === 'query'
+            ? new URL(url).searchParams.get(name)
+            : cookie(headers, name)
       if (given === null) return 'absent'
       const presented = await digest(given)
       // Every key is compared, and digests are of one length: time tells nothing about them.

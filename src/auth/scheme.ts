@@ -23,7 +23,10 @@ export interface AuthScheme {
 }
 
 /** The caller by the first scheme that knows it; absent when none does. */
-export async function authenticate(schemes: readonly AuthScheme[], credentials: Credentials): Promise<Caller | undefined> {
+export async function authenticate(
+  schemes: readonly AuthScheme[],
+  credentials: Credentials,
+): Promise<Caller | undefined> {
   for (const scheme of schemes) {
     const verdict = await scheme.authenticate(credentials)
     if (typeof verdict === 'object') return verdict.caller

@@ -2,7 +2,23 @@
  * The test-bed agent: acts on the text it is sent, so that clients, benchmarks, tests and people
  * share one peer. See `dragoman serve --echo`.
  */
-import { type Agent, agent, artifact, ask, askAuth, data, failed, file, rejected, reply, type Turn, text, textOf, working, type Yield } from '../index.js'
+import {
+  type Agent,
+  agent,
+  artifact,
+  ask,
+  askAuth,
+  data,
+  failed,
+  file,
+  rejected,
+  reply,
+  type Turn,
+  text,
+  textOf,
+  working,
+  type Yield,
+} from '../index.js'
 
 type Behaviour = (turn: Turn, rest: string) => AsyncIterable<Yield>
 
@@ -39,7 +55,10 @@ const behaviours: { readonly [word: string]: Behaviour } = {
     throw new Error('Crashed as asked')
   },
   async *file() {
-    yield artifact('file', file(new TextEncoder().encode('The quick brown fox\n'), { filename: 'fox.txt', mediaType: 'text/plain' }))
+    yield artifact(
+      'file',
+      file(new TextEncoder().encode('The quick brown fox\n'), { filename: 'fox.txt', mediaType: 'text/plain' }),
+    )
   },
   async *data() {
     yield artifact('data', data({ answer: 42, list: [1, 2, 3], nested: { yes: true, nothing: null } }))

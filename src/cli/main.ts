@@ -5,7 +5,9 @@ import { UsageError } from './usage-error.js'
 
 /** The command line. Exit codes: 0 done, 1 failed, 2 wrong usage. */
 export async function run(argv: readonly string[]): Promise<void> {
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { version: string }
+  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+    version: string
+  }
   const program = new Command('dragoman')
     .description('The stack for the Agent2Agent (A2A) protocol')
     .version(version)

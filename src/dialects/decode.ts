@@ -45,7 +45,8 @@ export function decodeOrThrow<T>(decode: Decoder<T>, value: unknown): T {
   const faults: Fault[] = []
   const decoded = decode(value, faults)
   if (faults.length === 0 && decoded !== undefined) return decoded
-  const violations: readonly FieldViolation[] = faults.length > 0 ? faults.slice(0, mostFaults) : [fault('', 'is missing')]
+  const violations: readonly FieldViolation[] =
+    faults.length > 0 ? faults.slice(0, mostFaults) : [fault('', 'is missing')]
   const summary = violations.slice(0, 3).map(({ field, description }) => `${field || 'params'}: ${description}`)
   throw new A2AError('INVALID_PARAMS', summary.join('; '), { violations })
 }
@@ -83,7 +84,8 @@ export function object<T extends object>(
     if (oneof) {
       const present = oneof.filter((name) => name in decoded)
       if (present.length > 1) return refuse(faults, `must have only one of ${present.join(', ')}`)
-      if (present.length === 0 && faults.length === faultsBefore) return refuse(faults, `must have one of ${oneof.join(', ')}`)
+      if (present.length === 0 && faults.length === faultsBefore)
+        return refuse(faults, `must have one of ${oneof.join(', ')}`)
     }
     return decoded as T // every member was read by the decoder of its type
   }
@@ -142,14 +144,18 @@ export const bytes: Decoder<string> = (value, faults) => {
 
 /** RFC 3339 with any offset in; UTC with milliseconds out (R-JSON-11). */
 export const timestamp: Decoder<string> = (value, faults) => {
-  const isForm = typeof value === 'string' && /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$/.test(value)
+  const isForm =
+    typeof value === 'string' && /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$/.test(value)
   const time = isForm ? Date.parse(value.toUpperCase()) : Number.NaN
-  return Number.isNaN(time) ? refuse(faults, 'must be a timestamp such as 2026-01-05T08:00:00.000Z') : new Date(time).toISOString()
+  return Number.isNaN(time)
+    ? refuse(faults, 'must be a timestamp such as 2026-01-05T08:00:00.000Z')
+    : new Date(time).toISOString()
 }
 
 /** Any JSON value; `null` too. */
 export const json: Decoder<JsonValue> = Object.assign(
-  (value: unknown, faults: Fault[]): JsonValue | undefined => (checkJson(value, faults, 0) ? (value as JsonValue) : undefined),
+  (value: unknown, faults: Fault[]): JsonValue | undefined =>
+    checkJson(value, faults, 0) ? (value as JsonValue) : undefined,
   { takesNull: true },
 )
 

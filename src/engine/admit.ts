@@ -9,15 +9,15 @@ import type { Message } from '../model/message.js'
 import type { CallContext, SendMessageRequest } from '../model/service.js'
 import { isInterrupted } from '../model/task.js'
 import type { IdempotencyKey, LoadedTask, StoredPushConfig } from '../stores/store.js'
-import type { Internals } from './internals.js'
+import { assertAcceptable } from './acceptable.js'
+import { assertHistoryLength } from './history.js'
 import { findKeyedSend, idempotencyOf } from './idempotency.js'
+import type { Internals } from './internals.js'
 import { isOwn, taskNotFound } from './ownership.js'
 import { Run } from './run.js'
 import { foldOf } from './snapshot.js'
 import type { WithMessage } from './task-writer.js'
 import type { Topic } from './topic.js'
-import { assertAcceptable } from './acceptable.js'
-import { assertHistoryLength } from './history.js'
 
 /** Where a sender looks for its answer. */
 export interface Admission {
@@ -49,8 +49,14 @@ interface Sending {
 const mostAttempts = 100
 
 /** Most sends need nothing from the store before they start; they are let in without waiting for a promise. */
-export function admit(internals: Internals, request: SendMessageRequest, context: CallContext, isUnary: boolean): Admission | Promise<Admission> {
-  if (internals.isDraining) throw new A2AError('UNAVAILABLE', 'The server is shutting down, try again', { retryAfterSeconds: 1 })
+export function admit(
+  internals: Internals,
+  request: SendMessageRequest,
+  context: CallContext,
+  isUnary: boolean,
+): Admission | Promise<Admission> {
+  if (internals.isDraining)
+    throw new A2AError('UNAVAILABLE', 'The server is shutting down, try again', { retryAfterSeconds: 1 })
   assertAcceptable(internals.agent, request)
   assertHistoryLength(request.configuration?.historyLength, 'configuration.historyLength')
   const sending: Sending = {
@@ -63,7 +69,8 @@ export function admit(internals: Internals, request: SendMessageRequest, context
   }
   const isKeyed = context.idempotencyKey !== undefined || internals.settings.dedupeByMessageId
   const isPlain = !isKeyed && !sending.isVisibleAtOnce && !internals.schemas
-  if (isPlain && request.message.taskId === undefined && context.wantedTaskId === undefined) return startAtOnce(internals, sending)
+  if (isPlain && request.message.taskId === undefined && context.wantedTaskId === undefined)
+    return startAtOnce(internals, sending)
   return admitWithStore(internals, sending)
 }
 
@@ -137,7 +144,11 @@ async function continueTask(internals: Internals, sending: Sending, taskId: stri
   if (run) {
     if (!run.task || !isOwn(run.scope, context)) throw taskNotFound(taskId)
     const message = addressed(sending.request.message, taskId, run.contextId)
-    const seq = await run.accept(message, sending.turnRequest, withMessage(internals, sending, taskId).withMessage ?? {})
+    const seq = await run.accept(
+      message,
+      sending.turnRequest,
+      withMessage(internals, sending, taskId).withMessage ?? {},
+    )
     if (seq === 'ending') await run.done
     return typeof seq === 'number' ? { taskId, after: seq - 1, run } : 'again'
   }
@@ -151,7 +162,8 @@ async function continueTask(internals: Internals, sending: Sending, taskId: stri
   }
   const message = addressed(sending.request.message, taskId, loaded.record.contextId)
   const isIdle = fold.state !== undefined && isInterrupted(fold.state) && fold.waiting.length === 0
-  if (loaded.record.leaseOwner === undefined && isIdle) return await resumeTask(internals, sending, { loaded, fold, message })
+  if (loaded.record.leaseOwner === undefined && isIdle)
+    return await resumeTask(internals, sending, { loaded, fold, message })
   return await queueMessage(internals, sending, { loaded, fold, message })
 }
 
@@ -162,11 +174,24 @@ interface Continuation {
 }
 
 /** Nobody works on it: this process takes the lease together with the message. */
-async function resumeTask(internals: Internals, sending: Sending, { loaded, fold, message }: Continuation): Promise<Admission | 'again'> {
+async function resumeTask(
+  internals: Internals,
+  sending: Sending,
+  { loaded, fold, message }: Continuation,
+): Promise<Admission | 'again'> {
   assertRoom(internals)
   const { key, contextId, tenant, owner, dialect, seq } = loaded.record
   if (internals.runs.has(key.id)) return 'again'
-  const run = new Run(internals, { key, contextId, tenant, owner, dialect, fold, isNew: false, ...withMessage(internals, sending, key.id) })
+  const run = new Run(internals, {
+    key,
+    contextId,
+    tenant,
+    owner,
+    dialect,
+    fold,
+    isNew: false,
+    ...withMessage(internals, sending, key.id),
+  })
   const turn = fold.lastTurn + 1
   run.hold(message, sending.turnRequest)
   if ((await commitFirst(run)) !== 'ok') return 'again'
@@ -175,7 +200,11 @@ async function resumeTask(internals: Internals, sending: Sending, { loaded, fold
 }
 
 /** Another process works on it, or nobody does at the moment: the message waits in the log for whoever runs next. */
-async function queueMessage(internals: Internals, sending: Sending, { loaded, fold, message }: Continuation): Promise<Admission | 'again'> {
+async function queueMessage(
+  internals: Internals,
+  sending: Sending,
+  { loaded, fold, message }: Continuation,
+): Promise<Admission | 'again'> {
   const { key, seq } = loaded.record
   const accepted = { turn: fold.lastTurn + 1, message, ...(sending.turnRequest && { request: sending.turnRequest }) }
   const outcome = await internals.store.append({

@@ -21,12 +21,21 @@ export interface AgentInit<Skills extends readonly SkillInit[] = readonly SkillI
   extends Partial<
     Pick<
       AgentCard,
-      'description' | 'version' | 'provider' | 'documentationUrl' | 'iconUrl' | 'defaultInputModes' | 'defaultOutputModes'
+      | 'description'
+      | 'version'
+      | 'provider'
+      | 'documentationUrl'
+      | 'iconUrl'
+      | 'defaultInputModes'
+      | 'defaultOutputModes'
     >
   > {
   readonly name: string
   readonly skills?: Skills
-  readonly capabilities?: Pick<AgentCapabilities, 'streaming' | 'pushNotifications' | 'extensions' | 'extendedAgentCard'>
+  readonly capabilities?: Pick<
+    AgentCapabilities,
+    'streaming' | 'pushNotifications' | 'extensions' | 'extendedAgentCard'
+  >
   /** The card for callers that have proved who they are; declare `extendedAgentCard` with it. */
   readonly extendedCard?: (card: AgentCard, caller: Caller) => AgentCard | Promise<AgentCard>
   /**
@@ -39,7 +48,11 @@ export interface AgentInit<Skills extends readonly SkillInit[] = readonly SkillI
 /** What the data parts of messages to these skills hold: the union of their schemas' outputs. */
 export type InputOf<Skills extends readonly SkillInit[]> = Skills extends readonly []
   ? JsonValue | undefined
-  : { [K in keyof Skills]: Skills[K] extends { input: infer S extends StandardSchemaV1 } ? StandardSchemaV1.InferOutput<S> : JsonValue | undefined }[number]
+  : {
+      [K in keyof Skills]: Skills[K] extends { input: infer S extends StandardSchemaV1 }
+        ? StandardSchemaV1.InferOutput<S>
+        : JsonValue | undefined
+    }[number]
 
 /** The answer of an agent that was called. */
 export interface CallResult {
@@ -103,7 +116,8 @@ export function agent<const Skills extends readonly SkillInit[] = readonly []>(
   if (typeof init.name !== 'string' || init.name.trim() === '') {
     throw new TypeError('An agent needs a name: agent("Shout", async function* (turn) { … })')
   }
-  if (typeof handler !== 'function') throw new TypeError(`The handler of ${init.name} must be an async generator function`)
+  if (typeof handler !== 'function')
+    throw new TypeError(`The handler of ${init.name} must be an async generator function`)
   return { card: init, handler }
 }
 

@@ -14,7 +14,10 @@ interface Delegation {
   readonly newId: () => string
 }
 
-export async function callAgent(service: AgentService, { content, turn, tenant, newId }: Delegation): Promise<CallResult> {
+export async function callAgent(
+  service: AgentService,
+  { content, turn, tenant, newId }: Delegation,
+): Promise<CallResult> {
   const message: Message = {
     messageId: newId(),
     contextId: turn.contextId,

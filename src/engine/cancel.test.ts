@@ -56,7 +56,9 @@ describe.each(storeKinds)('cancel on %s', (kind) => {
     }, kind)
     const { id } = taskIn(await engine.sendMessage(send('go'), callBy()))
     expect((await engine.cancelTask({ id }, callBy())).status.state).toBe('TASK_STATE_CANCELED')
-    await expect(engine.sendMessage(send('x', { taskId: id }), callBy())).rejects.toMatchObject({ code: 'UNSUPPORTED_OPERATION' })
+    await expect(engine.sendMessage(send('x', { taskId: id }), callBy())).rejects.toMatchObject({
+      code: 'UNSUPPORTED_OPERATION',
+    })
   })
 
   it('reaches the task of an agent that was called', async () => {

@@ -9,7 +9,11 @@ import { Run } from './run.js'
 import { foldOf, snapshotOf } from './snapshot.js'
 import { TurnWatch } from './watch-turn.js'
 
-export async function cancelTask(internals: Internals, request: CancelTaskRequest, context: CallContext): Promise<Task> {
+export async function cancelTask(
+  internals: Internals,
+  request: CancelTaskRequest,
+  context: CallContext,
+): Promise<Task> {
   for (;;) {
     const run = internals.runs.get(request.id)
     if (run) {
@@ -23,7 +27,9 @@ export async function cancelTask(internals: Internals, request: CancelTaskReques
     if (isTerminal(task.status.state)) return answerFor(internals, task, run !== undefined)
     if (internals.runs.has(request.id)) continue
     const isIdle = loaded.record.leaseOwner === undefined && isInterrupted(task.status.state)
-    const isDone = isIdle ? await cancelIdle(internals, loaded) : await cancelElsewhere(internals, loaded, request, context)
+    const isDone = isIdle
+      ? await cancelIdle(internals, loaded)
+      : await cancelElsewhere(internals, loaded, request, context)
     if (isDone) {
       const ended = await snapshotOf(internals, request.id, context)
       if (!ended) throw taskNotFound(request.id)
@@ -48,7 +54,12 @@ async function cancelIdle(internals: Internals, loaded: LoadedTask): Promise<boo
 }
 
 /** Puts the request into the log; whoever holds or takes the lease acts on it. */
-async function cancelElsewhere(internals: Internals, loaded: LoadedTask, request: CancelTaskRequest, context: CallContext): Promise<boolean> {
+async function cancelElsewhere(
+  internals: Internals,
+  loaded: LoadedTask,
+  request: CancelTaskRequest,
+  context: CallContext,
+): Promise<boolean> {
   const { key, seq } = loaded.record
   const body = { cancelAsked: request.metadata ? { metadata: request.metadata } : {} }
   const outcome = await internals.store.append({

@@ -1,7 +1,16 @@
 import { describe, expect, it } from 'vitest'
 import { callBy, gate, send, until } from '../testing/index.js'
 import { agent, type Handler } from './agent.js'
-import { collect, openTestStore, outline, sharedFile, storeKinds, taskIn, testEngine, textIn } from './engine.fixture.js'
+import {
+  collect,
+  openTestStore,
+  outline,
+  sharedFile,
+  storeKinds,
+  taskIn,
+  testEngine,
+  textIn,
+} from './engine.fixture.js'
 import { artifact, ask, working } from './yields.js'
 
 const immediately = { returnImmediately: true } as const
@@ -154,7 +163,9 @@ describe.each(storeKinds)('durability on %s', (kind) => {
     })
     const leaving = await testEngine(patient, store, { owner: 'leaving', cancelGraceMs: 10 })
     const before = collect(leaving.sendStreamingMessage(send('go'), callBy()))
-    const id = await until(async () => (await leaving.listTasks({ status: 'TASK_STATE_WORKING' }, callBy())).tasks[0]?.id)
+    const id = await until(
+      async () => (await leaving.listTasks({ status: 'TASK_STATE_WORKING' }, callBy())).tasks[0]?.id,
+    )
     await leaving.drain(0)
     const seen = await before
     expect(outline(seen)).toEqual(['task:SUBMITTED', 'status:WORKING'])
@@ -196,7 +207,9 @@ describe('two engines on one file', () => {
       expect((await b.cancelTask({ id: hanging.id }, callBy())).status.state).toBe('TASK_STATE_CANCELED')
 
       const asked = taskIn(await a.sendMessage(send('ask'), callBy()))
-      expect(taskIn(await b.sendMessage(send('answer', { taskId: asked.id }), callBy())).status.state).toBe('TASK_STATE_COMPLETED')
+      expect(taskIn(await b.sendMessage(send('answer', { taskId: asked.id }), callBy())).status.state).toBe(
+        'TASK_STATE_COMPLETED',
+      )
     }
     await storeA.close()
     await storeB.close()

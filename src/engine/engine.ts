@@ -81,7 +81,10 @@ export function createEngine(agent: Agent, options: EngineOptions): Engine {
     async drain(deadlineMs) {
       internals.isDraining = true
       stopRetention?.()
-      await settleWithin([...internals.runs.values()].map(({ done }) => done), deadlineMs)
+      await settleWithin(
+        [...internals.runs.values()].map(({ done }) => done),
+        deadlineMs,
+      )
       await keeper.stop()
       const rest = [...internals.runs.values()]
       for (const run of rest) run.stop('hand-over')
@@ -133,11 +136,18 @@ function operationsOf(internals: Internals): AgentService {
   }
 }
 
-async function getExtendedAgentCard({ agent, extendedCard }: Internals, _request: unknown, context: CallContext): Promise<AgentCard> {
+async function getExtendedAgentCard(
+  { agent, extendedCard }: Internals,
+  _request: unknown,
+  context: CallContext,
+): Promise<AgentCard> {
   if (agent.card.capabilities?.extendedAgentCard !== true) {
-    throw new A2AError('UNSUPPORTED_OPERATION', 'This agent has no extended card', { metadata: { capability: 'extendedAgentCard' } })
+    throw new A2AError('UNSUPPORTED_OPERATION', 'This agent has no extended card', {
+      metadata: { capability: 'extendedAgentCard' },
+    })
   }
-  if (!extendedCard) throw new A2AError('EXTENDED_AGENT_CARD_NOT_CONFIGURED', 'This agent declares an extended card but has none')
+  if (!extendedCard)
+    throw new A2AError('EXTENDED_AGENT_CARD_NOT_CONFIGURED', 'This agent declares an extended card but has none')
   return await extendedCard(context)
 }
 

@@ -5,7 +5,10 @@ import type { Store } from '../stores/store.js'
 export function guardedStore(store: Store, onFailure: (error: unknown) => void): Store {
   const failure = (error: unknown): A2AError => {
     onFailure(error)
-    return new A2AError('UNAVAILABLE', 'The task store is not available, try again', { cause: error, retryAfterSeconds: 1 })
+    return new A2AError('UNAVAILABLE', 'The task store is not available, try again', {
+      cause: error,
+      retryAfterSeconds: 1,
+    })
   }
   const rethrow = (error: unknown): never => {
     throw failure(error)

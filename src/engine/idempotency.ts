@@ -6,7 +6,11 @@ import type { Internals } from './internals.js'
 
 const longestKey = 255
 
-export async function idempotencyOf(internals: Internals, request: SendMessageRequest, context: CallContext): Promise<IdempotencyKey | undefined> {
+export async function idempotencyOf(
+  internals: Internals,
+  request: SendMessageRequest,
+  context: CallContext,
+): Promise<IdempotencyKey | undefined> {
   const key = keyOf(internals, request, context)
   if (key === undefined) return undefined
   if (key.length > longestKey) {
@@ -16,7 +20,11 @@ export async function idempotencyOf(internals: Internals, request: SendMessageRe
 }
 
 /** The earlier send with the same key; throws when it had another body. */
-export async function findKeyedSend(internals: Internals, context: CallContext, idempotency: IdempotencyKey | undefined): Promise<KeyedSend | undefined> {
+export async function findKeyedSend(
+  internals: Internals,
+  context: CallContext,
+  idempotency: IdempotencyKey | undefined,
+): Promise<KeyedSend | undefined> {
   if (!idempotency) return undefined
   const earlier = await internals.store.findKey(internals.scope(context), idempotency.key)
   if (earlier && earlier.digest !== idempotency.digest) {

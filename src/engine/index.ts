@@ -1,23 +1,5 @@
 // For agent authors
-export { type Agent, type AgentInit, type AgentRef, agent, type CallResult, type Handler, type SkillInit, type Turn } from './agent.js'
-export {
-  type ArtifactOptions,
-  artifact,
-  ask,
-  askAuth,
-  type Content,
-  completed,
-  failed,
-  rejected,
-  reply,
-  working,
-  type Yield,
-} from './yields.js'
-// For those who run the engine without a server
-export { createEngine, type Engine, type EngineOptions } from './engine.js'
-export type { EngineSettings, Log, LogEntry } from './internals.js'
-export type { Retention } from './retention.js'
-export { systemClock } from './system-clock.js'
+
 // For authors of stores
 export type {
   Append,
@@ -42,3 +24,31 @@ export type {
   TaskRecord,
   Visibility,
 } from '../stores/store.js'
+export {
+  type Agent,
+  type AgentInit,
+  type AgentRef,
+  agent,
+  type CallResult,
+  type Handler,
+  type SkillInit,
+  type Turn,
+} from './agent.js'
+// For those who run the engine without a server
+export { createEngine, type Engine, type EngineOptions } from './engine.js'
+export type { EngineSettings, Log, LogEntry } from './internals.js'
+export type { Retention } from './retention.js'
+export { systemClock } from './system-clock.js'
+export {
+  type ArtifactOptions,
+  artifact,
+  ask,
+  askAuth,
+  type Content,
+  completed,
+  failed,
+  rejected,
+  reply,
+  working,
+  type Yield,
+} from './yields.js'

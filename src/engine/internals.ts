@@ -52,7 +52,12 @@ export class Internals {
   #lastTime = 0
   #lastTimestamp = ''
 
-  constructor(parts: Pick<Internals, 'agent' | 'store' | 'clock' | 'log' | 'settings' | 'schemas' | 'owner' | 'resolve' | 'extendedCard'>) {
+  constructor(
+    parts: Pick<
+      Internals,
+      'agent' | 'store' | 'clock' | 'log' | 'settings' | 'schemas' | 'owner' | 'resolve' | 'extendedCard'
+    >,
+  ) {
     this.agent = parts.agent
     this.name = parts.agent.card.name
     this.store = guardedStore(parts.store, (error) =>

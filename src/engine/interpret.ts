@@ -119,14 +119,18 @@ export function assertDraft(value: unknown): asserts value is Draft {
       if ((draft as StatusDraft).parts !== undefined) assertParts(draft.parts)
       return
     default:
-      throw new TypeError('A handler yields strings, artifact(), working(), reply(), completed(), failed(), rejected(), ask() or askAuth()')
+      throw new TypeError(
+        'A handler yields strings, artifact(), working(), reply(), completed(), failed(), rejected(), ask() or askAuth()',
+      )
   }
 }
 
 function assertParts(parts: unknown): asserts parts is readonly Part[] {
   if (!Array.isArray(parts) || parts.length === 0) throw new TypeError('An artifact or message needs at least one part')
   for (const part of parts as unknown[]) {
-    const kinds = ['text', 'raw', 'url', 'data'].filter((kind) => typeof part === 'object' && part !== null && kind in part)
+    const kinds = ['text', 'raw', 'url', 'data'].filter(
+      (kind) => typeof part === 'object' && part !== null && kind in part,
+    )
     if (kinds.length !== 1) throw new TypeError('A part has exactly one of text, raw, url and data')
   }
 }

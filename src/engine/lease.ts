@@ -65,7 +65,8 @@ export class LeaseKeeper {
   async #renew(): Promise<void> {
     const { runs, store, owner, settings } = this.#internals
     const held: ClaimedTask[] = []
-    for (const { writer } of runs.values()) if (writer.fence !== undefined) held.push({ key: writer.key, fence: writer.fence })
+    for (const { writer } of runs.values())
+      if (writer.fence !== undefined) held.push({ key: writer.key, fence: writer.fence })
     if (held.length === 0) return
     for (const { key, fence } of await store.renew(held, { owner, ttlMs: settings.leaseMs })) {
       const run = runs.get(key.id)
@@ -94,7 +95,8 @@ export class LeaseKeeper {
     const fold = foldOf(loaded)
     const next = fold.waiting[0]
     const { current, state } = fold
-    const isMidTurn = current && (state === undefined || state === 'TASK_STATE_SUBMITTED' || state === 'TASK_STATE_WORKING')
+    const isMidTurn =
+      current && (state === undefined || state === 'TASK_STATE_SUBMITTED' || state === 'TASK_STATE_WORKING')
     if (fold.isTerminal || fold.answer || (!isMidTurn && !next && !fold.isCancelAsked)) {
       await store.append({ key, expect: seq, events: [], fence, lease: 'release', isRunnable: false })
       return
@@ -107,7 +109,12 @@ export class LeaseKeeper {
     }
     const { onCrash } = agent.card
     const attempts = typeof onCrash === 'object' ? onCrash.attempts : 1
-    log({ level: 'warn', message: `Taking over a turn that was interrupted (attempt ${fold.attempt} of ${attempts})`, agent: name, taskId: key.id })
+    log({
+      level: 'warn',
+      message: `Taking over a turn that was interrupted (attempt ${fold.attempt} of ${attempts})`,
+      agent: name,
+      taskId: key.id,
+    })
     if (fold.attempt < attempts) return await new Run(this.#internals, start).beginAgain(current, fold.attempt + 1)
     await this.#end(new Run(this.#internals, start), 'TASK_STATE_FAILED', attempts > 1 ? tooManyAttempts : interrupted)
   }
@@ -118,4 +125,3 @@ export class LeaseKeeper {
     if (!(await run.end(state, parts)) && fence !== undefined) await this.#takeOver({ key, fence })
   }
 }
-

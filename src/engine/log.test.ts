@@ -83,12 +83,16 @@ describe.each(storeKinds)('the log on %s', (kind) => {
     await until(() => whole.length >= 5)
     const [first] = whole
     const id = first && 'task' in first.event ? first.event.task.id : ''
-    const resumed = whole.map(({ seq }) => collect(engine.subscribeToTask({ id }, callBy('ann', { resumeAfter: seq ?? 0 }))))
+    const resumed = whole.map(({ seq }) =>
+      collect(engine.subscribeToTask({ id }, callBy('ann', { resumeAfter: seq ?? 0 }))),
+    )
     release.open()
     await reading
     for (const [place, rest] of (await Promise.all(resumed)).entries()) expect(rest).toEqual(whole.slice(place + 1))
     for (const [place, { seq }] of whole.slice(0, -1).entries()) {
-      expect(await collect(engine.subscribeToTask({ id }, callBy('ann', { resumeAfter: seq ?? 0 })))).toEqual(whole.slice(place + 1))
+      expect(await collect(engine.subscribeToTask({ id }, callBy('ann', { resumeAfter: seq ?? 0 })))).toEqual(
+        whole.slice(place + 1),
+      )
     }
     const end = whole.at(-1)?.seq ?? 0
     await expect(collect(engine.subscribeToTask({ id }, callBy('ann', { resumeAfter: end })))).rejects.toMatchObject({

@@ -16,7 +16,11 @@ import { snapshotOf } from './snapshot.js'
 
 const largestPageSize = 100
 
-export async function createPushConfig(internals: Internals, request: TaskPushNotificationConfig, context: CallContext): Promise<TaskPushNotificationConfig> {
+export async function createPushConfig(
+  internals: Internals,
+  request: TaskPushNotificationConfig,
+  context: CallContext,
+): Promise<TaskPushNotificationConfig> {
   assertPush(internals.agent)
   assertWebhook(request.url, 'url')
   const { tenant: _tenant, ...given } = request
@@ -26,7 +30,11 @@ export async function createPushConfig(internals: Internals, request: TaskPushNo
   return config
 }
 
-export async function getPushConfig(internals: Internals, request: GetTaskPushNotificationConfigRequest, context: CallContext): Promise<TaskPushNotificationConfig> {
+export async function getPushConfig(
+  internals: Internals,
+  request: GetTaskPushNotificationConfigRequest,
+  context: CallContext,
+): Promise<TaskPushNotificationConfig> {
   assertPush(internals.agent)
   const key = await ownTask(internals, request.taskId, context)
   const found = await internals.store.getPushConfig(key, request.id)
@@ -45,13 +53,20 @@ export async function listPushConfigs(
   if (pageSize < 0 || pageSize > largestPageSize) throw invalidField('pageSize', `must be from 1 to ${largestPageSize}`)
   const key = await ownTask(internals, request.taskId, context)
   const afterId = request.pageToken ? Buffer.from(request.pageToken, 'base64url').toString('utf8') : undefined
-  const found = await internals.store.listPushConfigs(key, { limit: pageSize + 1, ...(afterId !== undefined && { afterId }) })
+  const found = await internals.store.listPushConfigs(key, {
+    limit: pageSize + 1,
+    ...(afterId !== undefined && { afterId }),
+  })
   const configs = found.slice(0, pageSize).map(({ config }) => config)
   const last = found.length > pageSize ? configs.at(-1) : undefined
   return { configs, nextPageToken: last ? Buffer.from(last.id).toString('base64url') : '' }
 }
 
-export async function deletePushConfig(internals: Internals, request: DeleteTaskPushNotificationConfigRequest, context: CallContext): Promise<void> {
+export async function deletePushConfig(
+  internals: Internals,
+  request: DeleteTaskPushNotificationConfigRequest,
+  context: CallContext,
+): Promise<void> {
   assertPush(internals.agent)
   const key = await ownTask(internals, request.taskId, context)
   await internals.store.deletePushConfig(key, request.id)

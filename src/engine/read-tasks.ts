@@ -11,14 +11,22 @@ import { snapshotOf } from './snapshot.js'
 const defaultPageSize = 50
 const largestPageSize = 100
 
-export async function getTask(internals: Internals, { id, historyLength }: GetTaskRequest, context: CallContext): Promise<Task> {
+export async function getTask(
+  internals: Internals,
+  { id, historyLength }: GetTaskRequest,
+  context: CallContext,
+): Promise<Task> {
   assertHistoryLength(historyLength)
   const snapshot = await snapshotOf(internals, id, context)
   if (!snapshot) throw taskNotFound(id)
   return trimHistory(snapshot.task, historyLength)
 }
 
-export async function listTasks(internals: Internals, request: ListTasksRequest, context: CallContext): Promise<ListTasksResponse> {
+export async function listTasks(
+  internals: Internals,
+  request: ListTasksRequest,
+  context: CallContext,
+): Promise<ListTasksResponse> {
   const { contextId, status, statusTimestampAfter, historyLength } = request
   assertHistoryLength(historyLength)
   const pageSize = request.pageSize ?? defaultPageSize
@@ -39,7 +47,12 @@ export async function listTasks(internals: Internals, request: ListTasksRequest,
     const task = listedTask(loaded, includeArtifacts)
     return task ? [trimHistory(task, historyLength)] : []
   })
-  return { tasks, nextPageToken: page.next === undefined ? '' : makeToken(page.next, request), pageSize, totalSize: page.total }
+  return {
+    tasks,
+    nextPageToken: page.next === undefined ? '' : makeToken(page.next, request),
+    pageSize,
+    totalSize: page.total,
+  }
 }
 
 function listedTask({ snapshot, events }: LoadedTask, includeArtifacts: boolean): Task | undefined {

@@ -18,12 +18,11 @@ import type { Part, Struct } from '../model/part.js'
 import type { Caller, SendMessageResponse } from '../model/service.js'
 import { isInterrupted, isTerminal, type Task, type TaskState } from '../model/task.js'
 import type { Scope, TaskKey } from '../stores/store.js'
-import type { Turn } from './agent.js'
 import type { Internals } from './internals.js'
-import { assertDraft, Interpreter } from './interpret.js'
+import { runHandler, type TurnEnd } from './run-handler.js'
 import { TaskWriter, type WithMessage } from './task-writer.js'
-import { firstData, RunningTurn, type TurnSource } from './turn.js'
-import type { Draft, Yield } from './yields.js'
+import type { TurnSource } from './turn.js'
+import { TaskVoice } from './voice.js'
 
 export interface RunStart {
   readonly key: TaskKey
@@ -37,16 +36,7 @@ export interface RunStart {
   readonly withMessage?: WithMessage
 }
 
-/** How a turn ended. */
-type TurnEnd =
-  | { readonly kind: 'state'; readonly state: TaskState; readonly parts?: readonly Part[] }
-  /** Closed as a Message, or refused with an error: no task was made. */
-  | { readonly kind: 'no-task' }
-  | { readonly kind: 'stopped' }
-
 type Stop = 'cancel' | 'hand-over' | 'fenced'
-
-const neutralFailure: readonly Part[] = [{ text: 'The agent failed' }]
 
 export class Run implements TurnSource {
   readonly id: string
@@ -58,11 +48,7 @@ export class Run implements TurnSource {
   readonly #start: RunStart
   /** Made when the handler looks at its signal: most never do, and a controller is not cheap. */
   #controller: AbortController | undefined
-  #turn = 0
-  #attempt = 1
-  #state: TaskState | undefined
-  /** Of the current attempt; made when it first says something. */
-  #interpreterMade: Interpreter | undefined
+  readonly #voice: TaskVoice
   #isEnding = false
   #stop: Stop | undefined
   #giveUp: () => void = () => undefined
@@ -73,16 +59,18 @@ export class Run implements TurnSource {
     this.#internals = internals
     this.#start = start
     this.id = start.key.id
-    this.#state = start.fold.state
     this.writer = new TaskWriter(internals, {
       key: start.key,
       fold: start.fold,
-      ...(start.isNew && { create: { tenant: start.tenant, owner: start.owner, contextId: start.contextId, dialect: start.dialect } }),
+      ...(start.isNew && {
+        create: { tenant: start.tenant, owner: start.owner, contextId: start.contextId, dialect: start.dialect },
+      }),
       ...(start.fence !== undefined && { fence: start.fence }),
       ...(start.withMessage && { withMessage: start.withMessage }),
       onForeignEvents: () => this.#onForeignEvents(),
       onFenced: () => this.stop('fenced'),
     })
+    this.#voice = new TaskVoice(internals, this.writer, start.contextId)
     internals.runs.set(this.id, this)
   }
 
@@ -106,12 +94,12 @@ export class Run implements TurnSource {
     const turn = this.writer.fold.lastTurn + 1
     const body = accepted(turn, message, request)
     this.writer.hold(body)
-    this.#holdStart(body.accepted, 1)
+    this.#voice.start(body.accepted, 1)
   }
 
   /** Makes the task visible before the agent says anything (E-6). */
   holdVisible(): void {
-    this.#makeVisible('TASK_STATE_SUBMITTED')
+    this.#voice.makeVisible()
   }
 
   /**
@@ -145,7 +133,7 @@ export class Run implements TurnSource {
 
   /** Runs the current turn once more after a crash. */
   async beginAgain(current: AcceptedMessage, attempt: number): Promise<void> {
-    this.#holdStart(current, attempt)
+    this.#voice.start(current, attempt)
     await this.writer.flush()
     this.begin(current)
   }
@@ -154,8 +142,7 @@ export class Run implements TurnSource {
   async end(state: TaskState, parts?: readonly Part[]): Promise<boolean> {
     try {
       this.#isEnding = true
-      this.#makeVisible('TASK_STATE_SUBMITTED')
-      this.writer.hold(this.#interpreter.statusUpdate(state, parts))
+      this.#voice.say(state, parts)
       return (await this.writer.commit({ lease: 'release' })) === 'ok'
     } finally {
       this.close()
@@ -164,9 +151,11 @@ export class Run implements TurnSource {
 
   /** Asks the handler to stop; the request itself is in the log before anything happens. */
   async cancel(metadata?: Struct): Promise<void> {
-    this.writer.hold({ cancelAsked: metadata ? { metadata } : {} })
-    await this.writer.flush()
-    this.stop('cancel')
+    if (!this.#isEnding) {
+      this.writer.hold({ cancelAsked: metadata ? { metadata } : {} })
+      await this.writer.flush()
+      this.stop('cancel')
+    }
     await this.done
   }
 
@@ -213,8 +202,14 @@ export class Run implements TurnSource {
     // A cancel may have been asked for before this process took the task over.
     if (this.writer.fold.isCancelAsked) this.stop('cancel')
     const end = await this.#iterateUntilStopped(current)
-    if (end.kind === 'no-task') return undefined
-    if (end.kind === 'state' && !this.#stop) return await this.#finish(end.state, end.parts)
+    if (!this.#stop) {
+      if (end.kind === 'state') return await this.#finish(end.state, end.parts)
+      if (end.kind === 'message') return await this.#closeWithoutTask({ message: this.#voice.answer(end.parts) })
+      if (end.kind === 'refused') {
+        const { code, message, details } = end.error
+        return await this.#closeWithoutTask({ refused: { code, message, details } })
+      }
+    }
     switch (this.#stop) {
       case 'cancel':
         return await this.#finish('TASK_STATE_CANCELED')
@@ -222,7 +217,12 @@ export class Run implements TurnSource {
         return await this.#handOver()
       case 'fenced':
       case undefined:
-        this.#internals.log({ level: 'warn', message: 'Lost the lease of a running task', agent: this.#internals.name, taskId: this.id })
+        this.#internals.log({
+          level: 'warn',
+          message: 'Lost the lease of a running task',
+          agent: this.#internals.name,
+          taskId: this.id,
+        })
         return undefined
     }
   }
@@ -232,94 +232,16 @@ export class Run implements TurnSource {
     if (this.#stop) return Promise.resolve({ kind: 'stopped' })
     return new Promise((resolve, reject) => {
       this.#giveUp = () => resolve({ kind: 'stopped' })
-      this.#iterate(current).then(resolve, reject)
+      runHandler(current, { run: this, voice: this.#voice }).then(resolve, reject)
     })
   }
 
-  async #iterate(current: AcceptedMessage): Promise<TurnEnd> {
-    let iterator: AsyncIterator<Yield> | undefined
-    let isFirst = true
-    try {
-      const { agent, schemas } = this.#internals
-      const input = schemas ? await schemas.input(current.message) : firstData(current.message)
-      // `Handler<never>` hides the type of `data()`: the schema check made the input what the author declared.
-      const turn = new RunningTurn(current, this, input) as Turn<unknown> as Turn<never>
-      iterator = agent.handler(turn)[Symbol.asyncIterator]()
-      for (;;) {
-        const step = await iterator.next()
-        if (this.#stop) {
-          this.#abandon(iterator)
-          return { kind: 'stopped' }
-        }
-        if (step.done) return { kind: 'state', state: 'TASK_STATE_COMPLETED' }
-        const taken = this.#take(step.value, isFirst)
-        // A burst of chunks goes into the buffer without waiting for anything.
-        const end = taken instanceof Promise ? await taken : taken
-        isFirst = false
-        if (!end) continue
-        await this.#close(iterator)
-        return end
-      }
-    } catch (error) {
-      if (iterator) this.#abandon(iterator)
-      return await this.#onThrow(error)
-    }
-  }
-
-  /** Turns one yield into events. Answers when it ends the turn. Waits only when the store is behind. */
-  #take(value: Yield, isFirst: boolean): TurnEnd | Promise<TurnEnd | undefined> | undefined {
-    if (typeof value === 'string') {
-      if (value === '') return undefined
-      this.#mustBeWorking()
-      return afterRoom(this.writer.push(this.#interpreter.chunk(value)))
-    }
-    assertDraft(value)
-    switch (value.kind) {
-      case 'artifact':
-        return this.#takeArtifact(value)
-      case 'reply':
-        if (isFirst && this.#state === undefined) return this.#answer(value.parts)
-        return { kind: 'state', state: 'TASK_STATE_COMPLETED', parts: value.parts }
-      case 'status':
-        if (value.state !== 'TASK_STATE_WORKING') return { kind: 'state', state: value.state, ...(value.parts && { parts: value.parts }) }
-        this.#makeVisible('TASK_STATE_SUBMITTED')
-        this.#state = value.state
-        return afterRoom(this.writer.push(this.#interpreter.statusUpdate(value.state, value.parts)))
-    }
-  }
-
-  async #takeArtifact(draft: Extract<Draft, { kind: 'artifact' }>): Promise<undefined> {
-    await this.#internals.schemas?.output(draft.parts)
-    this.#mustBeWorking()
-    await this.writer.push(this.#interpreter.artifact(draft))
-    return undefined
-  }
-
-  /** The exchange is a Message: stored while its key lives, without a key not at all (E-6). */
-  async #answer(parts: readonly Part[]): Promise<TurnEnd> {
-    await this.#closeWithoutTask({ message: this.#interpreter.answer(parts) })
-    return { kind: 'no-task' }
-  }
-
-  async #onThrow(error: unknown): Promise<TurnEnd> {
-    if (this.#stop) return { kind: 'stopped' }
-    if (error instanceof A2AError) {
-      if (this.#state === undefined) {
-        const { code, message, details } = error
-        await this.#closeWithoutTask({ refused: { code, message, details } })
-        return { kind: 'no-task' }
-      }
-      return { kind: 'state', state: 'TASK_STATE_FAILED', parts: [{ text: error.message }] }
-    }
-    // The text of an unknown error is for the log, not for the peer (E-8).
-    this.#internals.log({ level: 'error', message: 'The agent threw', agent: this.#internals.name, taskId: this.id, error })
-    return { kind: 'state', state: 'TASK_STATE_FAILED', parts: neutralFailure }
-  }
-
-  async #closeWithoutTask(body: EventBody): Promise<void> {
+  /** The exchange was no task: stored while its key lives, without a key not at all (E-6). */
+  async #closeWithoutTask(body: EventBody): Promise<undefined> {
     await this.#commitWithoutTask(body)
     if ('message' in body) this.#sender?.resolve({ message: body.message })
-    if ('refused' in body) this.#sender?.reject(new A2AError(body.refused.code, body.refused.message, body.refused.details))
+    if ('refused' in body)
+      this.#sender?.reject(new A2AError(body.refused.code, body.refused.message, body.refused.details))
   }
 
   async #commitWithoutTask(body: EventBody): Promise<void> {
@@ -338,23 +260,23 @@ export class Run implements TurnSource {
    * message accepted before the end was committed is never left behind.
    */
   async #finish(state: TaskState, parts?: readonly Part[]): Promise<AcceptedMessage | undefined> {
-    this.#makeVisible('TASK_STATE_SUBMITTED')
-    if (state === 'TASK_STATE_COMPLETED' || isInterrupted(state)) this.#endText()
+    this.#voice.makeVisible()
+    if (state === 'TASK_STATE_COMPLETED' || isInterrupted(state)) this.#voice.endText()
     for (;;) {
       if (this.writer.isCommitting) await this.writer.settled()
       const next = this.#nextWaiting()
       if (next && !isTerminal(state)) {
-        this.writer.hold(this.#interpreter.statusUpdate(state, parts))
+        this.#voice.say(state, parts)
         await this.writer.flush()
         this.#tellSender()
         return await this.#startNext(next)
       }
       if (next && state === 'TASK_STATE_COMPLETED') {
-        if (parts) this.writer.hold(this.#interpreter.statusUpdate('TASK_STATE_WORKING', parts))
+        if (parts) this.#voice.say('TASK_STATE_WORKING', parts)
         return await this.#startNext(next)
       }
       this.#isEnding = true
-      this.writer.hold(this.#interpreter.statusUpdate(state, parts))
+      this.#voice.say(state, parts)
       const outcome = await this.writer.commit({ lease: 'release' })
       if (outcome === 'ok') this.#tellSender()
       if (outcome === 'ok' || outcome === 'fenced') return undefined
@@ -365,7 +287,7 @@ export class Run implements TurnSource {
   }
 
   async #startNext(next: AcceptedMessage): Promise<AcceptedMessage> {
-    this.#holdStart(next, 1)
+    this.#voice.start(next, 1)
     await this.writer.flush()
     return next
   }
@@ -385,39 +307,8 @@ export class Run implements TurnSource {
     }
   }
 
-  #holdStart(current: AcceptedMessage, attempt: number): void {
-    this.#turn = current.turn
-    this.#attempt = attempt
-    this.#interpreterMade = undefined
-    this.writer.hold({ started: { turn: current.turn, attempt } })
-    if (this.#state === undefined || this.#state === 'TASK_STATE_WORKING') return
-    this.#state = 'TASK_STATE_WORKING'
-    this.writer.hold(this.#interpreter.statusUpdate('TASK_STATE_WORKING'))
-  }
-
-  #makeVisible(state: TaskState): void {
-    if (this.#state !== undefined) return
-    this.#state = state
-    const { contextId } = this.#start
-    this.writer.hold({ task: { id: this.id, contextId, status: this.#interpreter.status(state) } })
-  }
-
-  /** A task with results is at work: born so, or told so. */
-  #mustBeWorking(): void {
-    if (this.#state === 'TASK_STATE_WORKING') return
-    if (this.#state === undefined) return this.#makeVisible('TASK_STATE_WORKING')
-    this.#state = 'TASK_STATE_WORKING'
-    this.writer.hold(this.#interpreter.statusUpdate('TASK_STATE_WORKING'))
-  }
-
-  #endText(): void {
-    if (this.writer.amend((body) => this.#interpreter.asLastChunk(body))) return
-    const last = this.#interpreter.emptyLastChunk()
-    if (last) this.writer.hold(last)
-  }
-
   #nextWaiting(): AcceptedMessage | undefined {
-    return this.writer.fold.waiting.find(({ turn }) => turn > this.#turn)
+    return this.writer.fold.waiting.find(({ turn }) => turn > this.#voice.turn)
   }
 
   /** Others wrote to this task; what waits is looked at when the turn ends, a cancel takes effect now. */
@@ -425,6 +316,10 @@ export class Run implements TurnSource {
     // Only the holder of a lease ends a task: ours is lost.
     if (this.writer.fold.isTerminal) this.stop('fenced')
     else if (this.writer.fold.isCancelAsked) this.stop('cancel')
+  }
+
+  get isStopped(): boolean {
+    return this.#stop !== undefined
   }
 
   get internals(): Internals {
@@ -440,7 +335,7 @@ export class Run implements TurnSource {
   }
 
   get attempt(): number {
-    return this.#attempt
+    return this.#voice.attempt
   }
 
   signal(): AbortSignal {
@@ -451,41 +346,8 @@ export class Run implements TurnSource {
     return this.#controller.signal
   }
 
-  currentTask({ message }: AcceptedMessage): Task {
-    if (this.task) return this.task
-    const status = this.#interpreter.status('TASK_STATE_SUBMITTED')
-    return { id: this.id, contextId: this.#start.contextId, status, history: [message] }
-  }
-
-  get #interpreter(): Interpreter {
-    this.#interpreterMade ??= new Interpreter({
-      taskId: this.id,
-      contextId: this.#start.contextId,
-      turn: this.#turn,
-      attempt: this.#attempt,
-      internals: this.#internals,
-      hasArtifact: (id) => this.writer.fold.hasArtifact(id),
-    })
-    return this.#interpreterMade
-  }
-
-  /** Lets `finally` blocks run before the turn counts as over, but not for ever. */
-  async #close(iterator: AsyncIterator<Yield>): Promise<void> {
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<void>((resolve) => {
-      timer = setTimeout(resolve, this.#internals.settings.cancelGraceMs)
-    })
-    try {
-      await Promise.race([iterator.return?.(), late])
-    } catch (error) {
-      this.#internals.log({ level: 'warn', message: 'The agent threw while it was closed', agent: this.#internals.name, taskId: this.id, error })
-    } finally {
-      clearTimeout(timer)
-    }
-  }
-
-  #abandon(iterator: AsyncIterator<Yield>): void {
-    Promise.resolve(iterator.return?.()).catch(() => undefined) // nobody is left to tell
+  currentTask(current: AcceptedMessage): Task {
+    return this.task ?? this.#voice.provisionalTask(current)
   }
 }
 
@@ -493,10 +355,10 @@ function stopReason(stop: Stop): DOMException {
   return new DOMException(`The task was stopped: ${stop}`, 'AbortError')
 }
 
-function accepted(turn: number, message: Message, request: TurnRequest | undefined): { readonly accepted: AcceptedMessage } {
+function accepted(
+  turn: number,
+  message: Message,
+  request: TurnRequest | undefined,
+): { readonly accepted: AcceptedMessage } {
   return { accepted: request ? { turn, message, request } : { turn, message } }
-}
-
-function afterRoom(room: Promise<void> | undefined): Promise<undefined> | undefined {
-  return room?.then(() => undefined)
 }

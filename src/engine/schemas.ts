@@ -46,7 +46,10 @@ export function schemaCheckOf(agent: Agent): SchemaCheck | undefined {
   }
 }
 
-async function firstFit(schemas: readonly StandardSchemaV1[], value: JsonValue): Promise<StandardSchemaV1.Result<unknown>> {
+async function firstFit(
+  schemas: readonly StandardSchemaV1[],
+  value: JsonValue,
+): Promise<StandardSchemaV1.Result<unknown>> {
   let refused: StandardSchemaV1.FailureResult | undefined
   for (const schema of schemas) {
     const result = await schema['~standard'].validate(value)

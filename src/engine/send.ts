@@ -11,7 +11,11 @@ import { foldOf, snapshotOf } from './snapshot.js'
 import { followTask } from './subscribe.js'
 import { TurnWatch } from './watch-turn.js'
 
-export async function sendMessage(internals: Internals, request: SendMessageRequest, context: CallContext): Promise<SendMessageResponse> {
+export async function sendMessage(
+  internals: Internals,
+  request: SendMessageRequest,
+  context: CallContext,
+): Promise<SendMessageResponse> {
   const { historyLength, returnImmediately } = request.configuration ?? {}
   const admitted = admit(internals, request, context, true)
   const admission = admitted instanceof Promise ? await admitted : admitted
@@ -28,17 +32,32 @@ export async function sendMessage(internals: Internals, request: SendMessageRequ
   return { task: trimHistory(await taskAfter(internals, admission, last), historyLength) }
 }
 
-export async function* sendStreamingMessage(internals: Internals, request: SendMessageRequest, context: CallContext): AsyncGenerator<StreamItem, void, void> {
+export async function* sendStreamingMessage(
+  internals: Internals,
+  request: SendMessageRequest,
+  context: CallContext,
+): AsyncGenerator<StreamItem, void, void> {
   assertStreaming(internals.agent)
   const admission = await admit(internals, request, context, false)
   const { taskId, after, topic } = admission
   const { historyLength } = request.configuration ?? {}
   if (context.resumeAfter !== undefined) {
-    yield* followTask(internals, taskId, { after: context.resumeAfter, watch: new TurnWatch('stream', 1, 1), context, historyLength })
+    yield* followTask(internals, taskId, {
+      after: context.resumeAfter,
+      watch: new TurnWatch('stream', 1, 1),
+      context,
+      historyLength,
+    })
     return
   }
   if (after === 0) {
-    yield* followTask(internals, taskId, { after: 0, watch: new TurnWatch('stream'), context, historyLength, ...(topic && { topic }) })
+    yield* followTask(internals, taskId, {
+      after: 0,
+      watch: new TurnWatch('stream'),
+      context,
+      historyLength,
+      ...(topic && { topic }),
+    })
     return
   }
   // A task that existed before: its snapshot first (R-STRM-3), taken together with the place in the log.
@@ -52,7 +71,11 @@ export async function* sendStreamingMessage(internals: Internals, request: SendM
 }
 
 /** Waits for the event that ends the sender's turn. Absent when retention removed it meanwhile. */
-async function lastEvent(internals: Internals, { taskId, after }: Admission, context: CallContext): Promise<TaskEvent | undefined> {
+async function lastEvent(
+  internals: Internals,
+  { taskId, after }: Admission,
+  context: CallContext,
+): Promise<TaskEvent | undefined> {
   const watch = new TurnWatch('unary')
   for await (const batch of internals.topic(taskId).follow(after, context.signal)) {
     if (!batch) return undefined
@@ -72,7 +95,10 @@ async function taskAfter(internals: Internals, { taskId, run }: Admission, last:
   if (!loaded) throw taskNotFound(taskId)
   const task = foldOf(loaded).snapshot()
   if (task && (isSettled(task) || !last || loaded.snapshot)) return task
-  const then = foldOf({ ...loaded, events: loaded.events.filter(({ seq }) => last === undefined || seq <= last.seq) }).snapshot()
+  const then = foldOf({
+    ...loaded,
+    events: loaded.events.filter(({ seq }) => last === undefined || seq <= last.seq),
+  }).snapshot()
   if (!then) throw taskNotFound(taskId)
   return then
 }
@@ -82,7 +108,10 @@ function isSettled({ status }: Task): boolean {
 }
 
 /** What there is to show right now; absent while an earlier send with the same key has shown nothing yet. */
-async function currentAnswer(internals: Internals, { taskId, run }: Admission): Promise<SendMessageResponse | undefined> {
+async function currentAnswer(
+  internals: Internals,
+  { taskId, run }: Admission,
+): Promise<SendMessageResponse | undefined> {
   if (run?.task) return { task: run.task }
   const snapshot = await snapshotOf(internals, taskId)
   return snapshot && { task: snapshot.task }

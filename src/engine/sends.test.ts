@@ -89,7 +89,10 @@ describe.each(storeKinds)('sends on %s', (kind) => {
       throw new A2AError('INVALID_PARAMS', 'That poem is too long')
     }, kind)
     const { status } = taskIn(await engine.sendMessage(send('hi'), callBy()))
-    expect(status).toMatchObject({ state: 'TASK_STATE_FAILED', message: { parts: [{ text: 'That poem is too long' }] } })
+    expect(status).toMatchObject({
+      state: 'TASK_STATE_FAILED',
+      message: { parts: [{ text: 'That poem is too long' }] },
+    })
   })
 
   it('fails the task when a handler yields what no event can carry', async () => {
@@ -146,7 +149,10 @@ describe.each(storeKinds)('sends on %s', (kind) => {
     const answers = await Promise.all(pending)
     await first
     expect(runs).toBe(2)
-    expect(answers.map((answer) => taskIn(answer).status.state)).toEqual(['TASK_STATE_COMPLETED', 'TASK_STATE_COMPLETED'])
+    expect(answers.map((answer) => taskIn(answer).status.state)).toEqual([
+      'TASK_STATE_COMPLETED',
+      'TASK_STATE_COMPLETED',
+    ])
   })
 
   it('E-10: messages are not told apart by their id unless asked for', async () => {
@@ -172,7 +178,9 @@ describe.each(storeKinds)('sends on %s', (kind) => {
     const adder = agent(
       {
         name: 'Adder',
-        skills: [{ id: 'add', input: z.object({ numbers: z.array(z.number()) }), output: z.object({ sum: z.number() }) }],
+        skills: [
+          { id: 'add', input: z.object({ numbers: z.array(z.number()) }), output: z.object({ sum: z.number() }) },
+        ],
       },
       async function* (turn) {
         const { numbers } = turn.data()
@@ -181,7 +189,8 @@ describe.each(storeKinds)('sends on %s', (kind) => {
       },
     )
     await using engine = await testEngine(adder, kind)
-    const ask = (data: unknown) => engine.sendMessage({ message: { ...send('').message, parts: [{ data: data as never }] } }, callBy())
+    const ask = (data: unknown) =>
+      engine.sendMessage({ message: { ...send('').message, parts: [{ data: data as never }] } }, callBy())
     expect(taskIn(await ask({ numbers: [1, 2] })).artifacts?.[0]?.parts).toEqual([{ data: { sum: 3 } }])
     await expect(ask({ numbers: [1, 'two'] })).rejects.toMatchObject({
       code: 'INVALID_PARAMS',

@@ -17,7 +17,11 @@ export function foldOf({ snapshot, record, events }: LoadedTask): TaskFold {
 }
 
 /** Consistent whether the task runs here, elsewhere or not at all. With a context: only if it is the caller's own. */
-export async function snapshotOf(internals: Internals, taskId: string, context?: CallContext): Promise<TaskSnapshot | undefined> {
+export async function snapshotOf(
+  internals: Internals,
+  taskId: string,
+  context?: CallContext,
+): Promise<TaskSnapshot | undefined> {
   const run = internals.runs.get(taskId)
   if (run) {
     const { fold } = run.writer

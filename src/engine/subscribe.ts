@@ -1,6 +1,6 @@
 import { A2AError, invalidField } from '../model/errors.js'
-import type { CallContext, StreamItem, SubscribeToTaskRequest } from '../model/service.js'
 import { isPublic, type TaskEvent } from '../model/event.js'
+import type { CallContext, StreamItem, SubscribeToTaskRequest } from '../model/service.js'
 import { isTerminal } from '../model/task.js'
 import { assertStreaming } from './acceptable.js'
 import { trimHistory } from './history.js'
@@ -10,13 +10,18 @@ import { snapshotOf } from './snapshot.js'
 import type { Topic } from './topic.js'
 import { TurnWatch } from './watch-turn.js'
 
-export async function* subscribeToTask(internals: Internals, { id }: SubscribeToTaskRequest, context: CallContext): AsyncGenerator<StreamItem, void, void> {
+export async function* subscribeToTask(
+  internals: Internals,
+  { id }: SubscribeToTaskRequest,
+  context: CallContext,
+): AsyncGenerator<StreamItem, void, void> {
   assertStreaming(internals.agent)
   const snapshot = await snapshotOf(internals, id, context)
   if (!snapshot) throw taskNotFound(id)
   const isEnded = isTerminal(snapshot.task.status.state)
   const after = context.resumeAfter
-  if (after !== undefined && after > snapshot.seq) throw invalidField('Last-Event-ID', `task ${id} has no event ${after}`)
+  if (after !== undefined && after > snapshot.seq)
+    throw invalidField('Last-Event-ID', `task ${id} has no event ${after}`)
   if (isEnded && (after === undefined || after === snapshot.seq)) {
     throw new A2AError('UNSUPPORTED_OPERATION', `Task ${id} has ended; there is nothing more to follow`, {
       metadata: { taskId: id, state: snapshot.task.status.state },
@@ -36,7 +41,11 @@ interface Following {
 }
 
 /** The public events behind a place in the log, until the watch says that it was the last one. */
-export async function* followTask(internals: Internals, taskId: string, following: Following): AsyncGenerator<StreamItem, void, void> {
+export async function* followTask(
+  internals: Internals,
+  taskId: string,
+  following: Following,
+): AsyncGenerator<StreamItem, void, void> {
   const { watch, context, historyLength } = following
   let after = following.after
   for (;;) {

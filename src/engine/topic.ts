@@ -5,7 +5,7 @@
  *
  * While the task runs in this process its run feeds the topic; otherwise the store's hints do.
  */
-import { A2AError } from '../model/errors.js'
+import type { A2AError } from '../model/errors.js'
 import type { TaskEvent } from '../model/event.js'
 import type { Store, TaskKey } from '../stores/store.js'
 

@@ -211,7 +211,10 @@ export function applyEvent(task: Task, event: TaskEvent): Task {
 }
 
 /** All events of a log, from its beginning. `withoutArtifacts`: the artifact events were left out. */
-export function foldEvents(events: Iterable<TaskEvent>, options: { readonly withoutArtifacts?: boolean } = {}): TaskFold {
+export function foldEvents(
+  events: Iterable<TaskEvent>,
+  options: { readonly withoutArtifacts?: boolean } = {},
+): TaskFold {
   const fold = new TaskFold()
   for (const event of events) {
     if (options.withoutArtifacts) fold.seq = event.seq - 1

@@ -63,6 +63,7 @@ export function file(content: Uint8Array | URL, options: FileOptions = {}): RawP
 function base64(bytes: Uint8Array): string {
   let binary = ''
   // In slices: a call takes only so many arguments.
-  for (let from = 0; from < bytes.length; from += 0x8000) binary += String.fromCharCode(...bytes.subarray(from, from + 0x8000))
+  for (let from = 0; from < bytes.length; from += 0x8000)
+    binary += String.fromCharCode(...bytes.subarray(from, from + 0x8000))
   return btoa(binary)
 }

@@ -38,7 +38,9 @@ export function createAgentEndpoint(parts: EndpointParts): AgentEndpoint {
     tenants,
     maxBodyBytes: parts.maxBodyBytes,
     heartbeats: parts.heartbeats,
-    extensions: (card.capabilities.extensions ?? []).flatMap(({ uri, required }) => (uri ? [{ uri, isRequired: required === true }] : [])),
+    extensions: (card.capabilities.extensions ?? []).flatMap(({ uri, required }) =>
+      uri ? [{ uri, isRequired: required === true }] : [],
+    ),
     onError: (error) => {
       if (error.code !== 'INTERNAL_ERROR') return
       parts.log({ level: 'error', message: 'A call failed', agent: agent.card.name, error: error.cause ?? error })
@@ -50,7 +52,8 @@ export function createAgentEndpoint(parts: EndpointParts): AgentEndpoint {
   const answerRest = createRestServer(endpoint)
 
   return async (request, path) => {
-    if (path === '/.well-known/agent-card.json' && (request.method === 'GET' || request.method === 'HEAD')) return await answerCard(request)
+    if (path === '/.well-known/agent-card.json' && (request.method === 'GET' || request.method === 'HEAD'))
+      return await answerCard(request)
     const { tenant, rest } = splitTenant(path, tenants)
     const isRpc = request.method === 'POST' && (rest === '' || rest === '/')
     const refuse = (error: A2AError) => (isRpc ? jsonRpcError(error, newest) : restError(error, newest))

@@ -62,7 +62,11 @@ function completeSkill({ input: _input, output: _output, ...skill }: SkillInit):
 
 /** A card must list a skill (R-CARD-2); an agent that names none does what its name says. */
 function defaultSkill({ card: { name, description } }: Agent): AgentSkill {
-  const id = name.toLowerCase().replace(/[^\p{L}\p{N}]+/gu, '-').replace(/^-|-$/g, '') || 'main'
+  const id =
+    name
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N}]+/gu, '-')
+      .replace(/^-|-$/g, '') || 'main'
   return { id, name, description: description ?? name, tags: [id] }
 }
 

@@ -6,10 +6,16 @@ import { toNodeListener } from './node.js'
 interface FastifyLike {
   readonly prefix: string
   removeAllContentTypeParsers(): void
-  addContentTypeParser(contentType: string, parser: (request: unknown, payload: unknown, done: (error: null) => void) => void): void
+  addContentTypeParser(
+    contentType: string,
+    parser: (request: unknown, payload: unknown, done: (error: null) => void) => void,
+  ): void
   all(
     path: string,
-    handler: (request: { readonly raw: IncomingMessage }, reply: { readonly raw: ServerResponse; hijack(): unknown }) => void,
+    handler: (
+      request: { readonly raw: IncomingMessage },
+      reply: { readonly raw: ServerResponse; hijack(): unknown },
+    ) => void,
   ): unknown
 }
 

@@ -2,8 +2,9 @@
  * Agents as one function from `Request` to `Response`: engines on a store, an endpoint each, routing
  * by path, health, CORS. No port: `serve` and the framework mounts put it behind one.
  */
-import { cors } from 'hono/cors'
+
 import { Hono } from 'hono'
+import { cors } from 'hono/cors'
 import type { AuthScheme } from '../auth/scheme.js'
 import { dialects } from '../dialects/index.js'
 import { type Agent, type AgentRef, isAgent } from '../engine/agent.js'
@@ -66,10 +67,23 @@ export interface Handler {
   close(options?: { readonly deadlineMs?: number }): Promise<void>
 }
 
-const reserved: ReadonlySet<string> = new Set(['tasks', 'v1', 'a2a', 'api', '.well-known', 'healthz', 'readyz', 'metrics'])
+const reserved: ReadonlySet<string> = new Set([
+  'tasks',
+  'v1',
+  'a2a',
+  'api',
+  '.well-known',
+  'healthz',
+  'readyz',
+  'metrics',
+])
 
 /** Makes the handler. `baseUrl` is where it will be reached unless `publicUrl` says otherwise. */
-export async function createHandler(agents: Agents, options: HandlerOptions = {}, baseUrl = 'http://localhost'): Promise<Handler> {
+export async function createHandler(
+  agents: Agents,
+  options: HandlerOptions = {},
+  baseUrl = 'http://localhost',
+): Promise<Handler> {
   const mounts = mountsOf(agents)
   const log = options.log ?? (() => undefined)
   const given = options.store ?? 'memory'
@@ -148,7 +162,13 @@ function createApp(endpoints: ReadonlyMap<string, AgentEndpoint>, { cors: origin
   const app = new Hono()
   if (origins.length > 0) {
     const headers = Object.values(parameterHeaders)
-    app.use(cors({ origin: [...origins], allowHeaders: ['content-type', 'authorization', 'x-api-key', ...headers], exposeHeaders: [...headers, 'etag', 'retry-after', 'www-authenticate'] }))
+    app.use(
+      cors({
+        origin: [...origins],
+        allowHeaders: ['content-type', 'authorization', 'x-api-key', ...headers],
+        exposeHeaders: [...headers, 'etag', 'retry-after', 'www-authenticate'],
+      }),
+    )
   }
   app.get('/healthz', (context) => context.json({ status: 'ok' }))
   app.get('/readyz', async (context) => {
@@ -162,7 +182,13 @@ function createApp(endpoints: ReadonlyMap<string, AgentEndpoint>, { cors: origin
   }
   const root = endpoints.get('')
   if (root) app.all('*', (context) => root(context.req.raw, context.req.path))
-  app.onError(() => new Response('{"error":{"code":500,"status":"INTERNAL","message":"Internal error","details":[]}}', { status: 500, headers: { 'content-type': 'application/json' } }))
+  app.onError(
+    () =>
+      new Response('{"error":{"code":500,"status":"INTERNAL","message":"Internal error","details":[]}}', {
+        status: 500,
+        headers: { 'content-type': 'application/json' },
+      }),
+  )
   return app
 }
 
@@ -175,9 +201,14 @@ function mountsOf(agents: Agents): readonly { readonly agent: Agent; readonly pa
   })
   for (const { path, agent } of mounts) {
     const [, first = ''] = path.split('/')
-    if (reserved.has(first)) throw new TypeError(`${agent.card.name} cannot be mounted at ${path}: /${first} is reserved, give it another path`)
-    if (mounts.filter((each) => each.path === path).length > 1) throw new TypeError(`Two agents are mounted at ${path || '/'}: give one of them another path`)
-    if (mounts.filter((each) => each.agent.card.name === agent.card.name).length > 1) throw new TypeError(`Two agents are called ${agent.card.name}: their tasks would be mixed up, rename one`)
+    if (reserved.has(first))
+      throw new TypeError(
+        `${agent.card.name} cannot be mounted at ${path}: /${first} is reserved, give it another path`,
+      )
+    if (mounts.filter((each) => each.path === path).length > 1)
+      throw new TypeError(`Two agents are mounted at ${path || '/'}: give one of them another path`)
+    if (mounts.filter((each) => each.agent.card.name === agent.card.name).length > 1)
+      throw new TypeError(`Two agents are called ${agent.card.name}: their tasks would be mixed up, rename one`)
   }
   return mounts
 }
@@ -188,6 +219,10 @@ function normalisePath(path: string): string {
 }
 
 function slug(name: string): string {
-  return name.toLowerCase().replace(/[^a-z0-9]+/g, '-').replace(/^-|-$/g, '') || 'agent'
+  return (
+    name
+      .toLowerCase()
+      .replace(/[^a-z0-9]+/g, '-')
+      .replace(/^-|-$/g, '') || 'agent'
+  )
 }
-

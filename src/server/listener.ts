@@ -6,7 +6,7 @@
  * the deadlines are kept here. They are checked by one sweep over all connections instead of timers
  * per request: a request costs one event and two assignments.
  */
-import type { IncomingMessage, Server as HttpServer, ServerResponse } from 'node:http'
+import type { Server as HttpServer, IncomingMessage, ServerResponse } from 'node:http'
 import { createServer, type Server, type Socket } from 'node:net'
 
 export interface Deadlines {
@@ -38,7 +38,11 @@ interface Connection {
   bytesSeen: number
 }
 
-export function createListener(http: HttpServer, deadlines: Deadlines = {}, onHttp2?: (socket: Socket) => void): Listener {
+export function createListener(
+  http: HttpServer,
+  deadlines: Deadlines = {},
+  onHttp2?: (socket: Socket) => void,
+): Listener {
   const { firstByteMs = 10_000, headersMs = 10_000, bodyMs = 60_000 } = deadlines
   const connections = new Map<Socket, Connection>()
   const sweepMs = Math.max(10, Math.min(1000, Math.min(firstByteMs, headersMs, bodyMs) / 4))

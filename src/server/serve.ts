@@ -44,7 +44,10 @@ export interface Served {
  * await serve([writer, { agent: editor, path: '/edit' }], { port: 8001, store: 'sqlite:tasks.sqlite' })
  * ```
  */
-export async function serve(agents: Agents | readonly (Agent | ServedAgent)[], options: ServeOptions = {}): Promise<Served> {
+export async function serve(
+  agents: Agents | readonly (Agent | ServedAgent)[],
+  options: ServeOptions = {},
+): Promise<Served> {
   assertClosedByDefault(options)
   const given = options.store ?? 'memory'
   const store = typeof given === 'string' ? await openStore(given) : given
@@ -78,19 +81,31 @@ interface Door {
   close(deadlineMs: number | undefined): Promise<void>
 }
 
-async function openDoor(agents: Agents, options: ServeOptions, port: number, services: Map<string, AgentService>): Promise<Door> {
+async function openDoor(
+  agents: Agents,
+  options: ServeOptions,
+  port: number,
+  services: Map<string, AgentService>,
+): Promise<Door> {
   const host = options.host ?? '127.0.0.1'
   // The card names the port, so the port is taken before there is anything to serve on it.
   let handler: Handler | undefined
   const early = new Response(null, { status: 503, headers: { 'retry-after': '1' } })
-  const http = createHttpServer({ keepAliveTimeout: 65_000 }, toNodeListener({ fetch: async (request) => (handler ? await handler.fetch(request) : early.clone()) }))
+  const http = createHttpServer(
+    { keepAliveTimeout: 65_000 },
+    toNodeListener({ fetch: async (request) => (handler ? await handler.fetch(request) : early.clone()) }),
+  )
   const listener = createListener(http, options.deadlines)
   await listen(listener, port, host)
   const { port: bound } = listener.server.address() as AddressInfo // a TCP server that listens has one
   const base = `http://${spellHost(host)}:${bound}`
   const url = (options.publicUrl ?? base).replace(/\/+$/, '')
   try {
-    const made = await createHandler(agents, { ...options, resolve: (ref) => services.get(typeof ref === 'string' ? ref : ref.card.name) }, base)
+    const made = await createHandler(
+      agents,
+      { ...options, resolve: (ref) => services.get(typeof ref === 'string' ? ref : ref.card.name) },
+      base,
+    )
     handler = made
     for (const [name, service] of made.services) services.set(name, service)
     return {
@@ -124,10 +139,15 @@ function listen({ server }: Listener, port: number, host: string): Promise<void>
 }
 
 /** Agents with a port of their own stand alone at its root; the others share the common one. */
-function byPort(agents: Agents | readonly (Agent | ServedAgent)[], commonPort: number): readonly { port: number; mounted: Agents }[] {
+function byPort(
+  agents: Agents | readonly (Agent | ServedAgent)[],
+  commonPort: number,
+): readonly { port: number; mounted: Agents }[] {
   if (isAgent(agents)) return [{ port: commonPort, mounted: agents }]
   const list = agents as readonly (Agent | ServedAgent)[]
-  const alone = list.flatMap((each) => (isAgent(each) || each.port === undefined ? [] : [{ port: each.port, mounted: each.agent }]))
+  const alone = list.flatMap((each) =>
+    isAgent(each) || each.port === undefined ? [] : [{ port: each.port, mounted: each.agent }],
+  )
   const together = list.filter((each) => isAgent(each) || each.port === undefined)
   return together.length > 0 ? [{ port: commonPort, mounted: together }, ...alone] : alone
 }
@@ -135,7 +155,9 @@ function byPort(agents: Agents | readonly (Agent | ServedAgent)[], commonPort: n
 function assertClosedByDefault({ host = '127.0.0.1', auth }: ServeOptions): void {
   const isLoopback = host === 'localhost' || host === '::1' || host.startsWith('127.')
   if (isLoopback || auth !== undefined) return
-  throw new TypeError(`Serving on ${host} without auth lets anybody call this agent: give \`auth\`, or say \`auth: 'none'\``)
+  throw new TypeError(
+    `Serving on ${host} without auth lets anybody call this agent: give \`auth\`, or say \`auth: 'none'\``,
+  )
 }
 
 function spellHost(host: string): string {

@@ -1,8 +1,8 @@
 /** The Agent Card as a resource: made once, with validators and conditional answers (R-CARD-5). */
 import type { Dialect } from '../dialects/dialect.js'
 import { negotiate } from '../dialects/negotiate.js'
-import { A2AError } from '../model/errors.js'
 import type { AgentCard } from '../model/agent-card.js'
+import { A2AError } from '../model/errors.js'
 import { restError } from '../transports/rest/server.js'
 import { readParameters } from '../transports/transport.js'
 
@@ -16,7 +16,11 @@ export function createCardServer(card: AgentCard, dialects: readonly Dialect[], 
   return async (request) => {
     try {
       // A reader that names no version gets the newest card there is.
-      const dialect = negotiate(dialects, { version: readParameters(request).version, isSpokenIn: () => true, assumeV1: true })
+      const dialect = negotiate(dialects, {
+        version: readParameters(request).version,
+        isSpokenIn: () => true,
+        assumeV1: true,
+      })
       const { body, etag } = await (spelled.get(dialect) as ReturnType<typeof spell>) // every offered dialect was spelled
       const headers = {
         etag,
@@ -25,7 +29,9 @@ export function createCardServer(card: AgentCard, dialects: readonly Dialect[], 
         vary: 'A2A-Version',
       }
       if (isFresh(request, etag, lastModified)) return new Response(null, { status: 304, headers })
-      return new Response(request.method === 'HEAD' ? null : body, { headers: { 'content-type': 'application/json', ...headers } })
+      return new Response(request.method === 'HEAD' ? null : body, {
+        headers: { 'content-type': 'application/json', ...headers },
+      })
     } catch (error) {
       return restError(A2AError.from(error), dialects[0] as Dialect) // a server offers at least one
     }

@@ -3,9 +3,11 @@
  * The same contract as every store; nothing survives the process. Ended tasks beyond
  * `maxEndedTasks` are forgotten, oldest first, so that memory stays bounded.
  */
-import type { EventBody, TaskEvent } from '../model/event.js'
-import { isTerminal, type Task, type TaskState, taskJson } from '../model/task.js'
+import type { TaskEvent } from '../model/event.js'
+import { isTerminal, taskJson } from '../model/task.js'
 import { EndedRows, ListIndex } from './memory-index.js'
+import { MemoryOutbox } from './memory-outbox.js'
+import { eventsOf, heldBy, loadRow, type Row } from './memory-row.js'
 import type {
   Append,
   AppendOutcome,
@@ -20,14 +22,11 @@ import type {
   ListPage,
   ListQuery,
   LoadedTask,
-  OutboxEntry,
   Scope,
   Store,
   StoredPushConfig,
   TaskCreation,
   TaskKey,
-  TaskRecord,
-  Visibility,
 } from './store.js'
 import { Watchers } from './watchers.js'
 
@@ -36,52 +35,6 @@ export interface MemoryStoreOptions {
   readonly now?: () => number
   /** How many ended tasks are remembered. Default 10,000. */
   readonly maxEndedTasks?: number
-}
-
-interface Lease {
-  readonly owner: string
-  readonly untilMs: number
-}
-
-interface Delivery {
-  readonly deliveryId: string
-  readonly row: Row
-  readonly configId: string
-  readonly seq: number
-  attempts: number
-  dueMs: number
-  state: 'due' | 'dead'
-  lease: Lease | undefined
-}
-
-/** One task. `serial` orders tasks of equal status time. */
-interface Row {
-  readonly key: TaskKey
-  readonly tenant: string
-  readonly owner: string
-  readonly contextId: string
-  readonly dialect: string
-  readonly serial: number
-  idempotencyKeys: string[] | undefined
-  visibility: Visibility
-  events: TaskEvent[]
-  seq: number
-  fence: number
-  lease: Lease | undefined
-  isRunnable: boolean
-  state: TaskState | undefined
-  statusTimeMs: number
-  endedMs: number | undefined
-  sealed: Sealed | undefined
-  pushConfigs: Map<string, StoredPushConfig> | undefined
-}
-
-/** An ended task: the text of its snapshot, which its sender was answered with too, and its events. */
-interface Sealed {
-  readonly snapshot: string
-  readonly bodies: readonly EventBody[]
-  readonly firstSeq: number
-  readonly timeMs: number
 }
 
 interface KeyEntry extends KeyedSend {
@@ -98,7 +51,7 @@ export class MemoryStore implements Store {
   readonly #ended = new EndedRows<Row>()
   readonly #lists = new Map<string, ListIndex<Row>>()
   readonly #keys = new Map<string, KeyEntry>()
-  readonly #deliveries = new Map<string, Delivery>()
+  readonly #outbox = new MemoryOutbox()
   readonly #watchers = new Watchers()
   #serial = 0
   #isClosed = false
@@ -119,7 +72,7 @@ export class MemoryStore implements Store {
       if (!row || row.seq !== step.expect) return { result: step.fence !== undefined && !row ? 'fenced' : 'conflict' }
       if (step.fence !== undefined && step.fence !== row.fence) return { result: 'fenced' }
       const claims = step.lease !== undefined && step.lease !== 'release'
-      if (claims && this.#heldBy(row) !== undefined) return { result: 'conflict' }
+      if (claims && heldBy(row, this.#now()) !== undefined) return { result: 'conflict' }
     }
     if (step.idempotency && !this.#takeKey(row, step, step.idempotency)) return { result: 'key-taken' }
     this.#rows.set(id, row)
@@ -130,7 +83,7 @@ export class MemoryStore implements Store {
   async load(key: TaskKey, options: { readonly includeArtifacts?: boolean } = {}): Promise<LoadedTask | undefined> {
     this.#assertOpen()
     const row = this.#rows.get(rowId(key))
-    return row && this.#loaded(row, options.includeArtifacts ?? true)
+    return row && loadRow(row, this.#now(), options.includeArtifacts ?? true)
   }
 
   async read(key: TaskKey, afterSeq: number, limit: number): Promise<readonly TaskEvent[] | undefined> {
@@ -158,7 +111,7 @@ export class MemoryStore implements Store {
       limit: query.limit,
     })
     const { rows, ...rest } = page
-    return { ...rest, tasks: rows.map((row) => this.#loaded(row, query.includeArtifacts)) }
+    return { ...rest, tasks: rows.map((row) => loadRow(row, this.#now(), query.includeArtifacts)) }
   }
 
   async findKey(scope: Scope, key: string): Promise<KeyedSend | undefined> {
@@ -173,7 +126,7 @@ export class MemoryStore implements Store {
     const claimed: ClaimedTask[] = []
     for (const row of this.#runnable) {
       if (claimed.length >= limit) break
-      if (!agents.includes(row.key.agent) || this.#heldBy(row) !== undefined) continue
+      if (!agents.includes(row.key.agent) || heldBy(row, this.#now()) !== undefined) continue
       this.#lease(row, lease)
       claimed.push({ key: row.key, fence: row.fence })
     }
@@ -193,7 +146,7 @@ export class MemoryStore implements Store {
   async leaseOwners(): Promise<readonly string[]> {
     const owners = new Set<string>()
     for (const row of this.#rows.values()) {
-      const owner = this.#heldBy(row)
+      const owner = heldBy(row, this.#now())
       if (owner !== undefined) owners.add(owner)
     }
     return [...owners]
@@ -233,39 +186,15 @@ export class MemoryStore implements Store {
   async deletePushConfig(key: TaskKey, id: string): Promise<void> {
     const row = this.#rows.get(rowId(key))
     row?.pushConfigs?.delete(id)
-    for (const delivery of this.#deliveries.values()) {
-      if (delivery.row === row && delivery.configId === id) this.#deliveries.delete(delivery.deliveryId)
-    }
+    this.#outbox.remove(key, id)
   }
 
-  async claimDeliveries({ agents, lease, limit }: ClaimRequest): Promise<readonly ClaimedDelivery[]> {
-    const claimed: ClaimedDelivery[] = []
-    const blocked = new Set<string>()
-    for (const delivery of this.#deliveries.values()) {
-      if (claimed.length >= limit) break
-      if (delivery.state === 'dead' || !agents.includes(delivery.row.key.agent)) continue
-      const lane = `${rowId(delivery.row.key)}\n${delivery.configId}`
-      if (blocked.has(lane)) continue
-      blocked.add(lane)
-      const isHeld = delivery.lease !== undefined && delivery.lease.untilMs > this.#now()
-      if (isHeld || delivery.dueMs > this.#now()) continue
-      delivery.lease = { owner: lease.owner, untilMs: this.#now() + lease.ttlMs }
-      const { deliveryId, configId, seq, attempts, row } = delivery
-      claimed.push({ deliveryId, configId, seq, attempts, key: row.key })
-    }
-    return claimed
+  async claimDeliveries(request: ClaimRequest): Promise<readonly ClaimedDelivery[]> {
+    return this.#outbox.claim(request, this.#now())
   }
 
   async settleDelivery(deliveryId: string, outcome: DeliveryOutcome): Promise<void> {
-    const delivery = this.#deliveries.get(deliveryId)
-    if (!delivery) return
-    if (outcome === 'delivered') this.#deliveries.delete(deliveryId)
-    else {
-      delivery.attempts += 1
-      delivery.lease = undefined
-      if (outcome === 'dead') delivery.state = 'dead'
-      else delivery.dueMs = this.#now() + outcome.retryInMs
-    }
+    this.#outbox.settle(deliveryId, outcome, this.#now())
   }
 
   async expire(agent: string, expiry: Expiry): Promise<number> {
@@ -285,7 +214,12 @@ export class MemoryStore implements Store {
       if (place < surplus || (expiry.endedTasksMs !== undefined && age > expiry.endedTasksMs)) {
         this.#remove(row)
         touched += 1
-      } else if (expiry.endedEventsMs !== undefined && age > expiry.endedEventsMs && row.sealed && row.sealed.bodies.length > 0) {
+      } else if (
+        expiry.endedEventsMs !== undefined &&
+        age > expiry.endedEventsMs &&
+        row.sealed &&
+        row.sealed.bodies.length > 0
+      ) {
         row.sealed = { ...row.sealed, bodies: [] }
         touched += 1
       }
@@ -370,17 +304,10 @@ export class MemoryStore implements Store {
       row.pushConfigs ??= new Map()
       row.pushConfigs.set(step.pushConfig.config.id, step.pushConfig)
     }
-    if (step.outbox) this.#enqueue(row, step.outbox)
+    if (step.outbox) this.#outbox.add(row.key, step.outbox)
     if (row.state && isTerminal(row.state) && row.visibility === 'task') this.#end(row, step)
     this.#watchers.task(rowId(row.key), row.seq)
-    if (row.isRunnable && this.#heldBy(row) === undefined) this.#watchers.runnable(row.key.agent)
-  }
-
-  #enqueue(row: Row, outbox: readonly OutboxEntry[]): void {
-    for (const entry of outbox) {
-      const deliveryId = `${row.serial}-${entry.configId}-${entry.seq}`
-      this.#deliveries.set(deliveryId, { deliveryId, row, ...entry, attempts: 0, dueMs: 0, state: 'due', lease: undefined })
-    }
+    if (row.isRunnable && heldBy(row, this.#now()) === undefined) this.#watchers.runnable(row.key.agent)
   }
 
   #end(row: Row, step: Append): void {
@@ -405,19 +332,12 @@ export class MemoryStore implements Store {
     this.#ended.remove(row)
     this.#listOf(row).remove(row)
     if (row.idempotencyKeys) for (const id of row.idempotencyKeys) this.#keys.delete(id)
-    if (this.#deliveries.size === 0) return
-    for (const delivery of this.#deliveries.values()) {
-      if (delivery.row === row) this.#deliveries.delete(delivery.deliveryId)
-    }
+    this.#outbox.remove(row.key)
   }
 
   #lease(row: Row, lease: LeaseClaim): void {
     row.fence += 1
     row.lease = { owner: lease.owner, untilMs: this.#now() + lease.ttlMs }
-  }
-
-  #heldBy(row: Row): string | undefined {
-    return row.lease && row.lease.untilMs > this.#now() ? row.lease.owner : undefined
   }
 
   #listOf(row: Row): ListIndex<Row> {
@@ -429,38 +349,6 @@ export class MemoryStore implements Store {
     }
     return index
   }
-
-  #loaded(row: Row, includeArtifacts: boolean): LoadedTask {
-    const { key, tenant, owner, contextId, dialect, visibility, seq, fence, sealed } = row
-    const leaseOwner = this.#heldBy(row)
-    const record: TaskRecord = {
-      key,
-      tenant,
-      owner,
-      contextId,
-      dialect,
-      visibility,
-      seq,
-      fence,
-      ...(leaseOwner !== undefined && { leaseOwner }),
-    }
-    if (!sealed) {
-      return { record, events: includeArtifacts ? row.events.slice() : row.events.filter(isNotArtifact) }
-    }
-    const snapshot = JSON.parse(sealed.snapshot) as Task // written from a Task
-    if (includeArtifacts) return { record, snapshot, events: [] }
-    const { artifacts: _artifacts, ...rest } = snapshot
-    return { record, snapshot: rest, events: [] }
-  }
-}
-
-function eventsOf({ events, sealed }: Row): readonly TaskEvent[] {
-  if (!sealed) return events
-  return sealed.bodies.map((body, place) => ({ seq: sealed.firstSeq + place, time: sealed.timeMs, body }))
-}
-
-function isNotArtifact({ body }: TaskEvent): boolean {
-  return !('artifactUpdate' in body)
 }
 
 function rowId({ agent, id }: TaskKey): string {

@@ -406,13 +406,10 @@ export function storeContract({ describe, it }: TestRunner, open: OpenStore): vo
       )
       clock.ms += 5000
       const again = await store.claimDeliveries(claim)
-      assert.deepEqual(
-        again.map(({ configId, attempts }) => [configId, attempts]).sort(),
-        [
-          ['h1', 1],
-          ['h2', 0],
-        ],
-      )
+      assert.deepEqual(again.map(({ configId, attempts }) => [configId, attempts]).sort(), [
+        ['h1', 1],
+        ['h2', 0],
+      ])
     })
 
     check('buries what cannot be delivered and goes on with the next', async (store) => {
@@ -428,7 +425,10 @@ export function storeContract({ describe, it }: TestRunner, open: OpenStore): vo
   describe('expire', () => {
     check('removes ended tasks with all that belongs to them', async (store, clock) => {
       await store.append(creation('old', { state: 'TASK_STATE_WORKING', timeMs: clock.ms }))
-      await store.putPushConfig(key('old'), { dialect: '1.0', config: { id: 'h', taskId: 'old', url: 'https://x.example' } })
+      await store.putPushConfig(key('old'), {
+        dialect: '1.0',
+        config: { id: 'h', taskId: 'old', url: 'https://x.example' },
+      })
       await store.append({ ...ending('old', 3, clock.ms), outbox: [{ configId: 'h', seq: 4 }] })
       clock.ms += 10_000
       await store.append(creation('open', { state: 'TASK_STATE_WORKING', timeMs: 1 }))

@@ -207,7 +207,10 @@ export interface Store {
 
   putPushConfig(key: TaskKey, config: StoredPushConfig): Promise<void>
   /** Configs of one task, by id, in a stable order, behind the given id. */
-  listPushConfigs(key: TaskKey, options?: { readonly limit?: number; readonly afterId?: string }): Promise<readonly StoredPushConfig[]>
+  listPushConfigs(
+    key: TaskKey,
+    options?: { readonly limit?: number; readonly afterId?: string },
+  ): Promise<readonly StoredPushConfig[]>
   getPushConfig(key: TaskKey, id: string): Promise<StoredPushConfig | undefined>
   deletePushConfig(key: TaskKey, id: string): Promise<void>
 
@@ -230,4 +233,3 @@ export interface Store {
   ping(): Promise<void>
   close(): Promise<void>
 }
-

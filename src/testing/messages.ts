@@ -11,7 +11,11 @@ export function userMessage(text: string, more: Partial<Message> = {}): Message 
 }
 
 /** A request to send one text. */
-export function send(text: string, more: Partial<Message> = {}, configuration?: SendMessageRequest['configuration']): SendMessageRequest {
+export function send(
+  text: string,
+  more: Partial<Message> = {},
+  configuration?: SendMessageRequest['configuration'],
+): SendMessageRequest {
   return { message: userMessage(text, more), ...(configuration && { configuration }) }
 }
 

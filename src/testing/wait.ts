@@ -1,9 +1,14 @@
+type Truthy<T> = Exclude<T, false | null | undefined | 0 | ''>
+
 /** Waits for a condition, never for a time: resolves with the first truthy value, or fails at the deadline. */
-export async function until<T>(probe: () => T | Promise<T>, options: { readonly deadlineMs?: number } = {}): Promise<NonNullable<T>> {
+export async function until<T>(
+  probe: () => T | Promise<T>,
+  options: { readonly deadlineMs?: number } = {},
+): Promise<Truthy<T>> {
   const deadline = Date.now() + (options.deadlineMs ?? 5000)
   for (;;) {
     const value = await probe()
-    if (value) return value
+    if (value) return value as Truthy<T>
     if (Date.now() > deadline) throw new Error(`Not so within ${options.deadlineMs ?? 5000} ms: ${probe}`)
     await new Promise((resolve) => setTimeout(resolve, 5))
   }

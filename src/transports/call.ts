@@ -4,7 +4,15 @@ import { A2AError } from '../model/errors.js'
 import { isStreaming, type Operation } from '../model/operations.js'
 import type { AgentService, CallContext, StreamItem } from '../model/service.js'
 import { sseBody, sseHeaders } from './sse.js'
-import { type Arrival, activatedExtensions, contextOf, type Endpoint, type Parameters, parameterHeaders, tenantOf } from './transport.js'
+import {
+  type Arrival,
+  activatedExtensions,
+  contextOf,
+  type Endpoint,
+  type Parameters,
+  parameterHeaders,
+  tenantOf,
+} from './transport.js'
 
 export interface Call {
   readonly operation: Operation
@@ -21,7 +29,13 @@ export interface Envelope {
   error(error: A2AError, dialect: Dialect): string
 }
 
-export async function answerCall(endpoint: Endpoint, request: Request, arrival: Arrival, call: Call, envelope: Envelope): Promise<Response> {
+export async function answerCall(
+  endpoint: Endpoint,
+  request: Request,
+  arrival: Arrival,
+  call: Call,
+  envelope: Envelope,
+): Promise<Response> {
   const { operation, dialect, parameters } = call
   const codec = dialect.operations[operation]
   if (!codec) throw new A2AError('METHOD_NOT_FOUND', `Version ${dialect.version} has no such operation`)
@@ -39,7 +53,9 @@ export async function answerCall(endpoint: Endpoint, request: Request, arrival: 
   // A caller that leaves during a unary call changes nothing (R-SEND-11), so nobody listens for it.
   const context = contextOf(request, arrival, { dialect, parameters, tenant })
   const result = await callUnary(endpoint.service, operation, decoded, context)
-  return new Response(envelope.result(codec.encode(result)), { headers: { 'content-type': envelope.contentType, ...headers } })
+  return new Response(envelope.result(codec.encode(result)), {
+    headers: { 'content-type': envelope.contentType, ...headers },
+  })
 }
 
 interface StreamAnswer {
@@ -50,7 +66,10 @@ interface StreamAnswer {
   readonly headers: Record<string, string>
 }
 
-async function streamAnswer(endpoint: Endpoint, { items, gone, dialect, envelope, headers }: StreamAnswer): Promise<Response> {
+async function streamAnswer(
+  endpoint: Endpoint,
+  { items, gone, dialect, envelope, headers }: StreamAnswer,
+): Promise<Response> {
   const rest = items[Symbol.asyncIterator]()
   const first = await rest.next()
   const encodeEvent = dialect.createStreamEncoder()
@@ -70,13 +89,22 @@ async function streamAnswer(endpoint: Endpoint, { items, gone, dialect, envelope
 
 // The decoder of an operation makes the request of that operation: the tables guarantee it, the
 // compiler cannot see it through the operation's name.
-function callUnary(service: AgentService, operation: Operation, request: unknown, context: CallContext): Promise<unknown> {
+function callUnary(
+  service: AgentService,
+  operation: Operation,
+  request: unknown,
+  context: CallContext,
+): Promise<unknown> {
   const call = service[operation] as (request: unknown, context: CallContext) => Promise<unknown>
   return call(request, context)
 }
 
-function callStreaming(service: AgentService, operation: Operation, request: unknown, context: CallContext): AsyncIterable<StreamItem> {
+function callStreaming(
+  service: AgentService,
+  operation: Operation,
+  request: unknown,
+  context: CallContext,
+): AsyncIterable<StreamItem> {
   const call = service[operation] as (request: unknown, context: CallContext) => AsyncIterable<StreamItem>
   return call(request, context)
 }
-

@@ -71,7 +71,9 @@ function isNestedTooDeeply(text: string): boolean {
 }
 
 function tooLarge(maxBytes: number): A2AError {
-  return new A2AError('PAYLOAD_TOO_LARGE', `The request is larger than ${maxBytes} bytes`, { metadata: { maxBytes: String(maxBytes) } })
+  return new A2AError('PAYLOAD_TOO_LARGE', `The request is larger than ${maxBytes} bytes`, {
+    metadata: { maxBytes: String(maxBytes) },
+  })
 }
 
 function concatenate(chunks: readonly Uint8Array[], length: number): Uint8Array {

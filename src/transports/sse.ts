@@ -118,4 +118,5 @@ function frame(item: StreamItem, encode: (item: StreamItem) => string): string {
   return item.seq === undefined ? `data: ${encode(item)}\n\n` : `id: ${item.seq}\ndata: ${encode(item)}\n\n`
 }
 
-const soon: (work: () => void) => void = typeof setImmediate === 'function' ? setImmediate : (work) => setTimeout(work, 0)
+const soon: (work: () => void) => void =
+  typeof setImmediate === 'function' ? setImmediate : (work) => setTimeout(work, 0)

@@ -62,11 +62,17 @@ function queryVersion(url: string): string | null {
 }
 
 /** The dialect of a call, once its required extensions are there too (R-ERR-10). */
-export function chooseDialect(endpoint: Endpoint, parameters: Parameters, isSpokenIn: (dialect: Dialect) => boolean): Dialect {
+export function chooseDialect(
+  endpoint: Endpoint,
+  parameters: Parameters,
+  isSpokenIn: (dialect: Dialect) => boolean,
+): Dialect {
   const dialect = negotiate(endpoint.dialects, { version: parameters.version, isSpokenIn, assumeV1: endpoint.assumeV1 })
   for (const { uri, isRequired } of endpoint.extensions) {
     if (!isRequired || parameters.extensions.includes(uri)) continue
-    throw new A2AError('EXTENSION_SUPPORT_REQUIRED', `This agent needs the extension ${uri}`, { metadata: { extension: uri } })
+    throw new A2AError('EXTENSION_SUPPORT_REQUIRED', `This agent needs the extension ${uri}`, {
+      metadata: { extension: uri },
+    })
   }
   return dialect
 }
@@ -82,7 +88,12 @@ export function activatedExtensions(endpoint: Endpoint, parameters: Parameters):
 export function contextOf(
   request: Request,
   arrival: Arrival,
-  call: { readonly dialect: Dialect; readonly parameters: Parameters; readonly tenant: string | undefined; readonly signal?: AbortSignal },
+  call: {
+    readonly dialect: Dialect
+    readonly parameters: Parameters
+    readonly tenant: string | undefined
+    readonly signal?: AbortSignal
+  },
 ): CallContext {
   const { headers } = request
   const idempotencyKey = headers.get(parameterHeaders.idempotencyKey)
@@ -102,9 +113,13 @@ export function contextOf(
 
 function readEventId(value: string): number {
   if (/^\d{1,15}$/.test(value)) return Number(value)
-  throw new A2AError('INVALID_PARAMS', `Last-Event-ID: ${JSON.stringify(value.slice(0, 40))} is not an event of this server`, {
-    violations: [{ field: 'Last-Event-ID', description: 'is not an event of this server' }],
-  })
+  throw new A2AError(
+    'INVALID_PARAMS',
+    `Last-Event-ID: ${JSON.stringify(value.slice(0, 40))} is not an event of this server`,
+    {
+      violations: [{ field: 'Last-Event-ID', description: 'is not an event of this server' }],
+    },
+  )
 }
 
 /** The tenant of a call: the path decides, and the request must not say otherwise (R-TEN-2). */

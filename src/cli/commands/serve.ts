@@ -76,7 +76,10 @@ async function agentsFrom(module: string | undefined, { echo }: Options): Promis
   if (echo && module !== undefined) throw new UsageError('give a module or --echo, not both')
   if (echo) return echoAgent
   if (module === undefined) throw new UsageError('give the path of a module that exports an agent, or --echo')
-  const exports = (await import(pathToFileURL(resolve(module)).href)) as { readonly default?: Agent; readonly agent?: Agent }
+  const exports = (await import(pathToFileURL(resolve(module)).href)) as {
+    readonly default?: Agent
+    readonly agent?: Agent
+  }
   const found = exports.default ?? exports.agent
   if (!found) throw new UsageError(`${module} exports no agent: export one as default or as \`agent\``)
   return found
@@ -84,11 +87,14 @@ async function agentsFrom(module: string | undefined, { echo }: Options): Promis
 
 /** Options whose work is not done yet are refused rather than ignored. */
 function refuseUnbuilt({ dialects, card, errors, allowWebhook, store }: Options): void {
-  if (dialects !== undefined && dialects !== '1.0') throw new UsageError(`--dialects ${dialects}: only 1.0 is spoken so far`)
+  if (dialects !== undefined && dialects !== '1.0')
+    throw new UsageError(`--dialects ${dialects}: only 1.0 is spoken so far`)
   if (card !== undefined && card !== 'v1') throw new UsageError(`--card ${card}: only v1 cards are served so far`)
-  if (errors !== undefined && errors !== '1.0.1') throw new UsageError(`--errors ${errors}: only the statuses of 1.0.1 are sent so far`)
+  if (errors !== undefined && errors !== '1.0.1')
+    throw new UsageError(`--errors ${errors}: only the statuses of 1.0.1 are sent so far`)
   if (allowWebhook !== undefined) throw new UsageError('--allow-webhook: webhooks are stored but not delivered yet')
-  if (store.startsWith('postgres:')) throw new UsageError('--store postgres: only memory and sqlite:PATH are there so far')
+  if (store.startsWith('postgres:'))
+    throw new UsageError('--store postgres: only memory and sqlite:PATH are there so far')
 }
 
 function printReady({ agents }: Served): void {

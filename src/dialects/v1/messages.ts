@@ -2,7 +2,21 @@ import type { Message } from '../../model/message.js'
 import type { Part } from '../../model/part.js'
 import type { TaskPushNotificationConfig } from '../../model/push-config.js'
 import type { SendMessageConfiguration, SendMessageRequest } from '../../model/service.js'
-import { array, boolean, bytes, type Decoder, enumeration, int32, json, object, optional, presentString, required, string, struct } from '../decode.js'
+import {
+  array,
+  boolean,
+  bytes,
+  type Decoder,
+  enumeration,
+  int32,
+  json,
+  object,
+  optional,
+  presentString,
+  required,
+  string,
+  struct,
+} from '../decode.js'
 
 /** All members of all kinds of parts; the `oneof` below sees to it that one kind is present. */
 interface AnyPart {

@@ -62,7 +62,10 @@ function encodeResult(result: unknown): string {
 
 const names = Object.keys(table) as Operation[]
 
-export const operations = Object.fromEntries(names.map((name) => [name, codec(name)])) as Record<Operation, OperationCodec>
+export const operations = Object.fromEntries(names.map((name) => [name, codec(name)])) as Record<
+  Operation,
+  OperationCodec
+>
 
 export const methods: ReadonlyMap<string, Operation> = new Map(names.map((name) => [table[name].name, name]))
 
@@ -78,6 +81,10 @@ export const routes: readonly Route[] = [
   { method: 'POST', path: '/tasks/{taskId}/pushNotificationConfigs', operation: 'createTaskPushNotificationConfig' },
   { method: 'GET', path: '/tasks/{taskId}/pushNotificationConfigs', operation: 'listTaskPushNotificationConfigs' },
   { method: 'GET', path: '/tasks/{taskId}/pushNotificationConfigs/{id}', operation: 'getTaskPushNotificationConfig' },
-  { method: 'DELETE', path: '/tasks/{taskId}/pushNotificationConfigs/{id}', operation: 'deleteTaskPushNotificationConfig' },
+  {
+    method: 'DELETE',
+    path: '/tasks/{taskId}/pushNotificationConfigs/{id}',
+    operation: 'deleteTaskPushNotificationConfig',
+  },
   { method: 'GET', path: '/extendedAgentCard', operation: 'getExtendedAgentCard' },
 ]

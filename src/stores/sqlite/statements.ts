@@ -65,7 +65,9 @@ export function prepareStatements(db: Database.Database) {
 
     findKey: prepare(`SELECT t.task_id, k.digest, k.seq FROM keys k JOIN tasks t ON t.id = k.task
       WHERE k.scope = ? AND k.key = ? AND k.until_ms > ?`),
-    insertKey: command('INSERT OR REPLACE INTO keys (scope, key, task, digest, seq, until_ms) VALUES (?, ?, ?, ?, ?, ?)'),
+    insertKey: command(
+      'INSERT OR REPLACE INTO keys (scope, key, task, digest, seq, until_ms) VALUES (?, ?, ?, ?, ?, ?)',
+    ),
 
     claimable: prepare(`SELECT id, task_id, fence FROM tasks
       WHERE agent = ? AND runnable = 1 AND lease_until <= ? ORDER BY id LIMIT ?`),
@@ -85,7 +87,8 @@ export function prepareStatements(db: Database.Database) {
     insertDelivery: command(`INSERT INTO outbox (task, config, seq, attempts, due_ms, is_dead, lease_until)
       VALUES (?, ?, ?, 0, 0, 0, 0)`),
     // Only the oldest unsettled delivery of a task and config may go: order is kept per lane.
-    dueDeliveries: prepare(`SELECT o.id, o.config, o.seq, o.attempts, t.task_id FROM outbox o JOIN tasks t ON t.id = o.task
+    dueDeliveries:
+      prepare(`SELECT o.id, o.config, o.seq, o.attempts, t.task_id FROM outbox o JOIN tasks t ON t.id = o.task
       WHERE o.is_dead = 0 AND o.due_ms <= ?1 AND o.lease_until <= ?1 AND t.agent = ?2
         AND o.id = (SELECT min(p.id) FROM outbox p WHERE p.task = o.task AND p.config = o.config AND p.is_dead = 0)
       ORDER BY o.due_ms, o.id LIMIT ?3`),

@@ -13,7 +13,7 @@ export interface RpcRequest {
 
 /** The id, as far as it can be read: errors about the envelope carry it too. */
 export function requestIdOf(body: unknown): RequestId {
-  const id = isObject(body) ? body['id'] : null
+  const id = isObject(body) ? body.id : null
   return typeof id === 'string' || (typeof id === 'number' && Number.isFinite(id)) ? id : null
 }
 
@@ -41,5 +41,9 @@ export function resultPrefix(id: RequestId): string {
 /** Only `code`, `message` and `data` (R-ERR-4). */
 export function errorEnvelope(id: RequestId, error: A2AError, dialect: Dialect): string {
   const { jsonrpc: code } = dialect.errors[error.code]
-  return JSON.stringify({ jsonrpc: '2.0', id, error: { code, message: error.message, data: dialect.errorDetails(error) } })
+  return JSON.stringify({
+    jsonrpc: '2.0',
+    id,
+    error: { code, message: error.message, data: dialect.errorDetails(error) },
+  })
 }

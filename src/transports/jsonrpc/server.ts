@@ -27,7 +27,8 @@ export function createJsonRpcServer(endpoint: Endpoint): ServerTransport {
       const parameters = readParameters(request)
       dialect = chooseDialect(endpoint, parameters, ({ methods }) => methods.has(method))
       const operation = dialect.methods.get(method)
-      if (!operation) throw new A2AError('METHOD_NOT_FOUND', 'Method not found', { metadata: { method: method.slice(0, 100) } })
+      if (!operation)
+        throw new A2AError('METHOD_NOT_FOUND', 'Method not found', { metadata: { method: method.slice(0, 100) } })
       return await answerCall(endpoint, request, arrival, { operation, dialect, parameters, params }, envelopeOf(id))
     } catch (caught) {
       const error = A2AError.from(caught)
@@ -61,6 +62,7 @@ function envelopeOf(id: RequestId): Envelope {
 function assertJson(request: Request): void {
   const mediaType = mediaTypeOf(request.headers.get('content-type'))
   if (mediaType === undefined || mediaType === 'application/json' || mediaType === 'application/a2a+json') return
-  throw new A2AError('CONTENT_TYPE_NOT_SUPPORTED', `${mediaType} is not accepted, send application/json`, { metadata: { mediaType } })
+  throw new A2AError('CONTENT_TYPE_NOT_SUPPORTED', `${mediaType} is not accepted, send application/json`, {
+    metadata: { mediaType },
+  })
 }
-

@@ -24,7 +24,10 @@ export function createRouter(routes: readonly Route[]): Router {
       if (!match) continue
       const values = match.slice(1).map(decodeSegment)
       if (values.includes(undefined)) return undefined
-      return { operation: route.operation, pathParams: Object.fromEntries(names.map((name, place) => [name, values[place] ?? ''])) }
+      return {
+        operation: route.operation,
+        pathParams: Object.fromEntries(names.map((name, place) => [name, values[place] ?? ''])),
+      }
     }
     return undefined
   }

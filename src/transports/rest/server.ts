@@ -24,7 +24,12 @@ export function createRestServer(endpoint: Endpoint): RestServer {
   }
 }
 
-async function answer(endpoint: Endpoint, request: Request, arrival: Arrival, matches: ReadonlyMap<Dialect, Match>): Promise<Response> {
+async function answer(
+  endpoint: Endpoint,
+  request: Request,
+  arrival: Arrival,
+  matches: ReadonlyMap<Dialect, Match>,
+): Promise<Response> {
   const contentType = answerType(request)
   let dialect = endpoint.dialects[0] as Dialect // an endpoint offers at least one
   try {
@@ -37,7 +42,13 @@ async function answer(endpoint: Endpoint, request: Request, arrival: Arrival, ma
     const query = body === undefined ? queryParams(request.url, codec?.booleanParameters ?? []) : body
     const params = { ...query, ...match.pathParams }
     const envelope: Envelope = { contentType, result: (json) => json, error: restErrorBody }
-    return await answerCall(endpoint, request, arrival, { operation: match.operation, dialect, parameters, params }, envelope)
+    return await answerCall(
+      endpoint,
+      request,
+      arrival,
+      { operation: match.operation, dialect, parameters, params },
+      envelope,
+    )
   } catch (caught) {
     const error = A2AError.from(caught)
     endpoint.onError(error)
@@ -49,7 +60,10 @@ export function restError(error: A2AError, dialect: Dialect, contentType = 'appl
   const { retryAfterSeconds } = error.details
   return new Response(restErrorBody(error, dialect), {
     status: dialect.errors[error.code].http,
-    headers: { 'content-type': contentType, ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }) },
+    headers: {
+      'content-type': contentType,
+      ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
+    },
   })
 }
 
@@ -64,7 +78,9 @@ async function readJson(request: Request, maxBytes: number): Promise<Record<stri
   const mediaType = mediaTypeOf(request.headers.get('content-type'))
   const isJson = mediaType === undefined || mediaType === 'application/json' || mediaType === a2aJson
   if (!isJson) {
-    throw new A2AError('CONTENT_TYPE_NOT_SUPPORTED', `${mediaType} is not accepted, send application/json`, { metadata: { mediaType } })
+    throw new A2AError('CONTENT_TYPE_NOT_SUPPORTED', `${mediaType} is not accepted, send application/json`, {
+      metadata: { mediaType },
+    })
   }
   const bytes = await readBody(request, maxBytes)
   if (bytes.byteLength === 0) return {}

@@ -1,0 +1,116 @@
+/** Runs a handler for one attempt of one turn, and says what it yields. How the turn ended is for the run to commit. */
+import type { AcceptedMessage } from '../model/apply-event.js'
+import { A2AError } from '../model/errors.js'
+import type { Part } from '../model/part.js'
+import type { TaskState } from '../model/task.js'
+import type { Turn } from './agent.js'
+import { assertDraft } from './interpret.js'
+import type { Run } from './run.js'
+import { firstData, RunningTurn } from './turn.js'
+import type { TaskVoice } from './voice.js'
+import type { ArtifactDraft, Yield } from './yields.js'
+
+/** How a turn ended. */
+export type TurnEnd =
+  | { readonly kind: 'state'; readonly state: TaskState; readonly parts?: readonly Part[] }
+  /** With a Message, before there was a task. */
+  | { readonly kind: 'message'; readonly parts: readonly Part[] }
+  /** With an error for the caller, before there was a task (E-8). */
+  | { readonly kind: 'refused'; readonly error: A2AError }
+  | { readonly kind: 'stopped' }
+
+interface Stage {
+  readonly run: Pick<Run, 'id' | 'internals' | 'isStopped'> & ConstructorParameters<typeof RunningTurn>[1]
+  readonly voice: TaskVoice
+}
+
+const neutralFailure: readonly Part[] = [{ text: 'The agent failed' }]
+
+export async function runHandler(current: AcceptedMessage, stage: Stage): Promise<TurnEnd> {
+  const { run, voice } = stage
+  let iterator: AsyncIterator<Yield> | undefined
+  let isFirst = true
+  try {
+    const { agent, schemas } = run.internals
+    const input = schemas ? await schemas.input(current.message) : firstData(current.message)
+    // `Handler<never>` hides the type of `data()`: the schema check made the input what the author declared.
+    const turn = new RunningTurn(current, run, input) as Turn<unknown> as Turn<never>
+    iterator = agent.handler(turn)[Symbol.asyncIterator]()
+    for (;;) {
+      const step = await iterator.next()
+      if (run.isStopped) {
+        abandon(iterator)
+        return { kind: 'stopped' }
+      }
+      if (step.done) return { kind: 'state', state: 'TASK_STATE_COMPLETED' }
+      const taken = take(step.value, stage, isFirst)
+      // A burst of chunks goes into the buffer without waiting for anything.
+      const end = taken instanceof Promise ? await taken : taken
+      isFirst = false
+      if (!end) continue
+      await close(iterator, stage)
+      return end
+    }
+  } catch (error) {
+    if (iterator) abandon(iterator)
+    if (run.isStopped) return { kind: 'stopped' }
+    if (error instanceof A2AError) {
+      if (!voice.isVisible) return { kind: 'refused', error }
+      return { kind: 'state', state: 'TASK_STATE_FAILED', parts: [{ text: error.message }] }
+    }
+    // The text of an unknown error is for the log, not for the peer (E-8).
+    log(stage, 'error', 'The agent threw', error)
+    return { kind: 'state', state: 'TASK_STATE_FAILED', parts: neutralFailure }
+  }
+}
+
+/** Says one yield. Answers when it ends the turn. Waits only when the store is behind. */
+function take(value: Yield, stage: Stage, isFirst: boolean): TurnEnd | Promise<undefined> | undefined {
+  const { voice } = stage
+  if (typeof value === 'string') return value === '' ? undefined : afterRoom(voice.chunk(value))
+  assertDraft(value)
+  switch (value.kind) {
+    case 'artifact':
+      return takeArtifact(value, stage)
+    case 'reply':
+      if (isFirst && !voice.isVisible) return { kind: 'message', parts: value.parts }
+      return { kind: 'state', state: 'TASK_STATE_COMPLETED', parts: value.parts }
+    case 'status':
+      if (value.state === 'TASK_STATE_WORKING') return afterRoom(voice.progress(value.parts))
+      return { kind: 'state', state: value.state, ...(value.parts && { parts: value.parts }) }
+  }
+}
+
+function takeArtifact(draft: ArtifactDraft, { run, voice }: Stage): Promise<undefined> | undefined {
+  const { schemas } = run.internals
+  if (!schemas) return afterRoom(voice.artifact(draft))
+  return schemas.output(draft.parts).then(() => afterRoom(voice.artifact(draft)))
+}
+
+/** Lets `finally` blocks run before the turn counts as over, but not for ever. */
+async function close(iterator: AsyncIterator<Yield>, stage: Stage): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, stage.run.internals.settings.cancelGraceMs)
+  })
+  try {
+    await Promise.race([iterator.return?.(), late])
+  } catch (error) {
+    log(stage, 'warn', 'The agent threw while it was closed', error)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** A handler that is not waited for any more. */
+function abandon(iterator: AsyncIterator<Yield>): void {
+  Promise.resolve(iterator.return?.()).catch(() => undefined) // nobody is left to tell
+}
+
+function log({ run }: Stage, level: 'warn' | 'error', message: string, error: unknown): void {
+  run.internals.log({ level, message, agent: run.internals.name, taskId: run.id, error })
+}
+
+function afterRoom(room: Promise<void> | undefined): Promise<undefined> | undefined {
+  return room?.then(() => undefined)
+}
