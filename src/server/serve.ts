@@ -145,6 +145,7 @@ function byPort(
 ): readonly { port: number; mounted: Agents }[] {
   if (isAgent(agents)) return [{ port: commonPort, mounted: agents }]
   const list = agents as readonly (Agent | ServedAgent)[]
+  if (!Array.isArray(list) || list.length === 0) throw new TypeError('serve needs an agent, or a list of agents')
   const alone = list.flatMap((each) =>
     isAgent(each) || each.port === undefined ? [] : [{ port: each.port, mounted: each.agent }],
   )

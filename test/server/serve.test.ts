@@ -1,0 +1,141 @@
+import { connect } from 'node:net'
+import { A2AError, agent, apiKey, serve, working } from 'dragoman'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+
+const named = (name: string) =>
+  agent(name, async function* ({ text }) {
+    yield `${name} heard ${text}`
+  })
+
+async function ask(url: string, text: string, headers: Record<string, string> = {}): Promise<unknown> {
+  const message = { messageId: 'm1', role: 'ROLE_USER', parts: [{ text }] }
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } })
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...headers },
+    body,
+  })
+  return await response.json()
+}
+
+const heard = (text: string) => ({ result: { task: { artifacts: [{ parts: [{ text }] }] } } })
+
+describe('serve', () => {
+  it('puts several agents under their own paths, which never see each other’s tasks', async () => {
+    await using served = await serve([named('First One'), { agent: named('Second'), path: '/two' }])
+    const [first, second] = served.agents
+    expect(new URL(first?.url ?? '').pathname).toBe('/first-one/')
+    expect(await ask(first?.url ?? '', 'hi')).toMatchObject(heard('First One heard hi'))
+    expect(await ask(second?.url ?? '', 'hi')).toMatchObject(heard('Second heard hi'))
+    const list = (await (await fetch(`${second?.url}tasks`)).json()) as { totalSize: number }
+    expect(list.totalSize).toBe(1)
+    const card = (await (await fetch(`${first?.url}.well-known/agent-card.json`)).json()) as {
+      supportedInterfaces: { url: string }[]
+    }
+    expect(card.supportedInterfaces[0]?.url).toBe(first?.url)
+  })
+
+  it('gives an agent a port of its own when asked to', async () => {
+    await using served = await serve([named('Common'), { agent: named('Alone'), port: 0 }])
+    const [common, alone] = served.agents
+    expect(new URL(common?.url ?? '').port).not.toBe(new URL(alone?.url ?? '').port)
+    expect(new URL(alone?.url ?? '').pathname).toBe('/')
+    expect(await ask(alone?.url ?? '', 'hi')).toMatchObject(heard('Alone heard hi'))
+  })
+
+  it('lets agents call each other by name', async () => {
+    const front = agent('Front', async function* (turn) {
+      yield working('asking')
+      yield `${(await turn.call('Back', turn.text)).text}!`
+    })
+    await using served = await serve([front, named('Back')])
+    expect(await ask(served.url, 'hi')).toMatchObject(heard('Back heard hi!'))
+  })
+
+  it('refuses to serve strangers without being told to', async () => {
+    await expect(serve(named('Open'), { host: '0.0.0.0' })).rejects.toThrow(/auth/)
+    await using served = await serve(named('Open'), { host: '0.0.0.0', auth: 'none' })
+    expect(served.url).toContain('localhost')
+  })
+
+  it('says what is wrong with a configuration, and what to write instead', async () => {
+    await expect(serve([named('Same'), named('Same')])).rejects.toThrow(/rename|another path/)
+    await expect(serve([{ agent: named('X'), path: '/tasks' }])).rejects.toThrow(/reserved/)
+    await expect(serve(named('X'), { store: 'redis://x' })).rejects.toThrow(/sqlite:PATH/)
+    await expect(serve([])).rejects.toThrow(/needs an agent/)
+    expect(() => agent('', async function* () {})).toThrow(/name/)
+  })
+
+  it('keeps callers apart by their keys', async () => {
+    await using served = await serve(named('Private'), { auth: [apiKey({ k1: 'ann', k2: 'bob' })] })
+    const answer = (await ask(served.url, 'hi', { 'x-api-key': 'k1' })) as { result: { task: { id: string } } }
+    const { id } = answer.result.task
+    const get = (key: string) => fetch(`${served.url}tasks/${id}`, { headers: { 'x-api-key': key } })
+    expect((await get('k1')).status).toBe(200)
+    expect((await get('k2')).status).toBe(404)
+    expect((await get('nope')).status).toBe(401)
+    expect((await fetch(`${served.url}.well-known/agent-card.json`)).status).toBe(200)
+  })
+
+  it('wraps the operations of an agent, one by one', async () => {
+    await using served = await serve(named('Wrapped'), {
+      wrap: (service) => ({
+        ...service,
+        listTasks: async () => {
+          throw new A2AError('PERMISSION_DENIED', 'No lists today')
+        },
+      }),
+    })
+    expect(await ask(served.url, 'hi')).toMatchObject(heard('Wrapped heard hi'))
+    const refused = await fetch(`${served.url}tasks`)
+    expect(refused.status).toBe(403)
+    expect(await refused.json()).toMatchObject({ error: { message: 'No lists today' } })
+  })
+
+  it('publishes the schemas of skills as JSON Schema', async () => {
+    const typed = agent(
+      {
+        name: 'Typed',
+        skills: [{ id: 'add', input: z.object({ a: z.number() }), output: z.object({ sum: z.number() }) }],
+      },
+      async function* (turn) {
+        yield String(turn.data().a)
+      },
+    )
+    await using served = await serve(typed)
+    const card = (await (await fetch(`${served.url}.well-known/agent-card.json`)).json()) as {
+      capabilities: { extensions: { params: { skills: { add: { input: { properties: object } } } } }[] }
+    }
+    expect(card.capabilities.extensions[0]?.params.skills.add.input.properties).toEqual({ a: { type: 'number' } })
+  })
+
+  it('answers browsers only from the listed origins', async () => {
+    await using served = await serve(named('Web'), { cors: ['https://app.example'] })
+    const preflight = (origin: string) =>
+      fetch(served.url, { method: 'OPTIONS', headers: { origin, 'access-control-request-method': 'POST' } })
+    expect((await preflight('https://app.example')).headers.get('access-control-allow-origin')).toBe(
+      'https://app.example',
+    )
+    expect((await preflight('https://evil.example')).headers.get('access-control-allow-origin')).toBeNull()
+  })
+
+  it('is healthy at once, and not ready while it drains', async () => {
+    const served = await serve(named('Healthy'))
+    expect(await (await fetch(`${served.url}healthz`)).json()).toEqual({ status: 'ok' })
+    expect((await fetch(`${served.url}readyz`)).status).toBe(200)
+    await served.close()
+    await expect(fetch(`${served.url}healthz`)).rejects.toThrow()
+  })
+
+  it('speaks HTTP/1.1 only: an HTTP/2 preface is refused', async () => {
+    await using served = await serve(named('Old'))
+    const answer = await new Promise<string>((resolve) => {
+      const socket = connect(Number(new URL(served.url).port), '127.0.0.1', () =>
+        socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),
+      )
+      socket.on('data', (chunk) => resolve(chunk.toString()))
+    })
+    expect(answer).toMatch(/^HTTP\/1\.1 505/)
+  })
+})
