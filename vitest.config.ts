@@ -18,7 +18,13 @@ export default defineConfig({
       },
       {
         extends: true,
-        test: { name: 'process', include: ['test/process/**/*.test.ts'], fileParallelism: false, testTimeout: 240_000, hookTimeout: 60_000 },
+        test: {
+          name: 'process',
+          include: ['test/process/**/*.test.ts'],
+          fileParallelism: false,
+          testTimeout: 240_000,
+          hookTimeout: 60_000,
+        },
       },
     ],
   },

@@ -14,7 +14,9 @@ if (major < 20 || (major === 20 && minor < 19)) {
   process.exit(1)
 }
 
-const wanted = createHash('sha256').update(readFileSync(at('package-lock.json'))).digest('hex')
+const wanted = createHash('sha256')
+  .update(readFileSync(at('package-lock.json')))
+  .digest('hex')
 const stampFile = at('node_modules/.dragoman-installed')
 const isInstalled = () => existsSync(stampFile) && readFileSync(stampFile, 'utf8') === wanted
 

@@ -5,7 +5,7 @@
  * Decoders collect violations instead of throwing, so that a caller learns of all of them at once.
  * Paths are put together only when something is wrong: reading a good request costs no strings.
  */
-import { A2AError, type FieldViolation } from '../model/errors.js'
+import { A2AError, clip, type FieldViolation } from '../model/errors.js'
 import type { JsonValue, Struct } from '../model/part.js'
 
 interface Fault {
@@ -46,7 +46,7 @@ export function decodeOrThrow<T>(decode: Decoder<T>, value: unknown): T {
   const decoded = decode(value, faults)
   if (faults.length === 0 && decoded !== undefined) return decoded
   const violations: readonly FieldViolation[] =
-    faults.length > 0 ? faults.slice(0, mostFaults) : [fault('', 'is missing')]
+    faults.length > 0 ? faults.slice(0, mostFaults).map(clipped) : [fault('', 'is missing')]
   const summary = violations.slice(0, 3).map(({ field, description }) => `${field || 'params'}: ${description}`)
   throw new A2AError('INVALID_PARAMS', summary.join('; '), { violations })
 }
@@ -108,7 +108,9 @@ export function array<T>(decode: Decoder<T>): Decoder<readonly T[]> {
 }
 
 /** Implicit presence: an empty string is the same as none. */
-export const string: Decoder<string> = Object.assign(readString, { isUnset: (value: unknown) => value === '' })
+export const string: Decoder<string> = Object.assign((value: unknown, faults: Fault[]) => readString(value, faults), {
+  isUnset: isEmpty,
+})
 
 /** Explicit presence: an empty string is a value. */
 export const presentString: Decoder<string> = readString
@@ -146,10 +148,16 @@ export const bytes: Decoder<string> = (value, faults) => {
 export const timestamp: Decoder<string> = (value, faults) => {
   const isForm =
     typeof value === 'string' && /^\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d{1,9})?([Zz]|[+-]\d\d:\d\d)$/.test(value)
-  const time = isForm ? Date.parse(value.toUpperCase()) : Number.NaN
+  const time = isForm && isDay(value) ? Date.parse(value.toUpperCase()) : Number.NaN
   return Number.isNaN(time)
     ? refuse(faults, 'must be a timestamp such as 2026-01-05T08:00:00.000Z')
     : new Date(time).toISOString()
+}
+
+/** `Date.parse` takes 30 February for 1 March. */
+function isDay(value: string): boolean {
+  const [year = 0, month = 0, day = 0] = value.slice(0, 10).split('-').map(Number)
+  return day === new Date(Date.UTC(year, month - 1, day)).getUTCDate()
 }
 
 /** Any JSON value; `null` too. */
@@ -196,6 +204,15 @@ function checkJson(value: unknown, faults: Fault[], depth: number): boolean {
     }
   }
   return true
+}
+
+function isEmpty(value: unknown): boolean {
+  return value === ''
+}
+
+/** Names in a request may be as long as the request; the answer need not be. */
+function clipped({ field, description }: Fault): FieldViolation {
+  return { field: clip(field), description }
 }
 
 function readString(value: unknown, faults: Fault[]): string | undefined {

@@ -1,5 +1,5 @@
 /** Which dialect a call is spoken in (R-VER). */
-import { A2AError } from '../model/errors.js'
+import { A2AError, clip } from '../model/errors.js'
 import type { Dialect } from './dialect.js'
 
 /** What a call without a version means: the letter of R-VER-3. */
@@ -31,7 +31,7 @@ export function negotiate(offered: readonly Dialect[], request: VersionRequest):
     const first = offered[0]
     if (first) return first
   }
-  const version = asked ?? impliedVersion
+  const version = clip(asked ?? impliedVersion)
   const dialect = offered.find((each) => each.version === version)
   if (dialect) return dialect
   const versions = offered.map((each) => each.version).join(', ')

@@ -1,5 +1,5 @@
 /** What an agent refuses before any work starts (R-ERR-8), and what it cannot do (R-ERR-9). */
-import { A2AError, invalidField } from '../model/errors.js'
+import { A2AError, clip, invalidField } from '../model/errors.js'
 import type { SendMessageRequest } from '../model/service.js'
 import type { Agent } from './agent.js'
 
@@ -13,9 +13,13 @@ export function assertAcceptable(agent: Agent, { message, configuration }: SendM
   if (!modes) return
   for (const [place, { mediaType }] of message.parts.entries()) {
     if (mediaType === undefined || modes.some((mode) => fits(mediaType, mode))) continue
-    throw new A2AError('CONTENT_TYPE_NOT_SUPPORTED', `message.parts[${place}]: ${mediaType} is not accepted here`, {
-      metadata: { mediaType, accepted: modes.join(', ') },
-    })
+    throw new A2AError(
+      'CONTENT_TYPE_NOT_SUPPORTED',
+      `message.parts[${place}]: ${clip(mediaType)} is not accepted here`,
+      {
+        metadata: { mediaType: clip(mediaType), accepted: modes.join(', ') },
+      },
+    )
   }
 }
 

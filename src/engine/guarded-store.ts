@@ -15,8 +15,13 @@ export function guardedStore(store: Store, onFailure: (error: unknown) => void):
   }
   const guard =
     <Args extends unknown[], Result>(work: (...args: Args) => Promise<Result>) =>
-    (...args: Args): Promise<Result> =>
-      work.apply(store, args).catch(rethrow)
+    (...args: Args): Promise<Result> => {
+      try {
+        return work.apply(store, args).catch(rethrow)
+      } catch (error) {
+        return Promise.reject(failure(error))
+      }
+    }
   return {
     append: guard(store.append),
     load: guard(store.load),

@@ -13,7 +13,7 @@ export async function idempotencyOf(
 ): Promise<IdempotencyKey | undefined> {
   const key = keyOf(internals, request, context)
   if (key === undefined) return undefined
-  if (key.length > longestKey) {
+  if (key.length > longestKey + 'message:'.length || (context.idempotencyKey?.length ?? 0) > longestKey) {
     throw new A2AError('INVALID_REQUEST', `Idempotency-Key is longer than ${longestKey} characters`)
   }
   return { key, digest: await digestOf(request), ttlMs: internals.settings.idempotencyMs }

@@ -9,7 +9,7 @@ import type { Message } from '../model/message.js'
 import type { Part } from '../model/part.js'
 import type { TaskState, TaskStatus } from '../model/task.js'
 import type { Internals } from './internals.js'
-import type { ArtifactDraft, Draft, StatusDraft } from './yields.js'
+import type { ArtifactDraft } from './yields.js'
 
 export interface InterpreterStart {
   readonly taskId: string
@@ -43,7 +43,6 @@ export class Interpreter {
   }
 
   artifact({ name, parts, options }: ArtifactDraft): EventBody {
-    assertParts(parts)
     const { taskId, contextId, attempt, hasArtifact } = this.#start
     const { id, append, lastChunk, ...more } = options
     this.#begun ??= { ids: new Set(), byName: new Map() }
@@ -104,33 +103,5 @@ export class Interpreter {
   #nextId(): string {
     this.#artifacts += 1
     return `artifact-${this.#start.turn}-${this.#artifacts}`
-  }
-}
-
-/** Throws when a handler yielded something that no event can carry (R-TASK-7). */
-export function assertDraft(value: unknown): asserts value is Draft {
-  const draft = value as Partial<Draft> | null
-  if (typeof draft !== 'object' || draft === null) throw new TypeError(`A handler cannot yield ${String(value)}`)
-  switch (draft.kind) {
-    case 'artifact':
-    case 'reply':
-      return assertParts(draft.parts)
-    case 'status':
-      if ((draft as StatusDraft).parts !== undefined) assertParts(draft.parts)
-      return
-    default:
-      throw new TypeError(
-        'A handler yields strings, artifact(), working(), reply(), completed(), failed(), rejected(), ask() or askAuth()',
-      )
-  }
-}
-
-function assertParts(parts: unknown): asserts parts is readonly Part[] {
-  if (!Array.isArray(parts) || parts.length === 0) throw new TypeError('An artifact or message needs at least one part')
-  for (const part of parts as unknown[]) {
-    const kinds = ['text', 'raw', 'url', 'data'].filter(
-      (kind) => typeof part === 'object' && part !== null && kind in part,
-    )
-    if (kinds.length !== 1) throw new TypeError('A part has exactly one of text, raw, url and data')
   }
 }

@@ -1,4 +1,4 @@
-import { A2AError } from '../model/errors.js'
+import { A2AError, clip } from '../model/errors.js'
 import type { CallContext } from '../model/service.js'
 
 /** Callers see their own tasks, in the tenant they address. */
@@ -8,5 +8,5 @@ export function isOwn(task: { readonly tenant: string; readonly owner: string },
 
 /** The same words whether a task is missing or somebody else's (R-ERR-7). */
 export function taskNotFound(taskId: string): A2AError {
-  return new A2AError('TASK_NOT_FOUND', `No task ${taskId}`, { metadata: { taskId } })
+  return new A2AError('TASK_NOT_FOUND', `No task ${clip(taskId)}`, { metadata: { taskId: clip(taskId) } })
 }

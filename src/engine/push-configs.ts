@@ -21,8 +21,8 @@ export async function createPushConfig(
   request: TaskPushNotificationConfig,
   context: CallContext,
 ): Promise<TaskPushNotificationConfig> {
-  assertPush(internals.agent)
   assertWebhook(request.url, 'url')
+  assertPush(internals.agent)
   const { tenant: _tenant, ...given } = request
   const key = await ownTask(internals, given.taskId ?? '', context)
   const config = { ...given, taskId: key.id, id: given.id || internals.clock.newId() }
@@ -47,10 +47,10 @@ export async function listPushConfigs(
   request: ListTaskPushNotificationConfigsRequest,
   context: CallContext,
 ): Promise<ListTaskPushNotificationConfigsResponse> {
-  assertPush(internals.agent)
   // 0 is what an unset number looks like in some bindings.
   const pageSize = request.pageSize || largestPageSize
   if (pageSize < 0 || pageSize > largestPageSize) throw invalidField('pageSize', `must be from 1 to ${largestPageSize}`)
+  assertPush(internals.agent)
   const key = await ownTask(internals, request.taskId, context)
   const afterId = request.pageToken ? Buffer.from(request.pageToken, 'base64url').toString('utf8') : undefined
   const found = await internals.store.listPushConfigs(key, {

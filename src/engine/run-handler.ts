@@ -4,8 +4,8 @@ import { A2AError } from '../model/errors.js'
 import type { Part } from '../model/part.js'
 import type { TaskState } from '../model/task.js'
 import type { Turn } from './agent.js'
-import { assertDraft } from './interpret.js'
 import type { Run } from './run.js'
+import { assertDraft, UnsendableError } from './sendable.js'
 import { firstData, RunningTurn } from './turn.js'
 import type { TaskVoice } from './voice.js'
 import type { ArtifactDraft, Yield } from './yields.js'
@@ -59,7 +59,14 @@ export async function runHandler(current: AcceptedMessage, stage: Stage): Promis
       return { kind: 'state', state: 'TASK_STATE_FAILED', parts: [{ text: error.message }] }
     }
     // The text of an unknown error is for the log, not for the peer (E-8).
-    log(stage, 'error', 'The agent threw', error)
+    const isUnsendable = error instanceof UnsendableError
+    log(stage, 'error', isUnsendable ? 'The agent yielded what cannot be sent' : 'The agent threw', error)
+    if (isUnsendable && !voice.isVisible) {
+      return {
+        kind: 'refused',
+        error: new A2AError('INVALID_AGENT_RESPONSE', 'The agent answered with what cannot be sent'),
+      }
+    }
     return { kind: 'state', state: 'TASK_STATE_FAILED', parts: neutralFailure }
   }
 }

@@ -1,14 +1,14 @@
-import { A2AError } from '../model/errors.js'
+import { A2AError, invalidField } from '../model/errors.js'
 import type { TaskEvent } from '../model/event.js'
 import type { CallContext, SendMessageRequest, SendMessageResponse, StreamItem } from '../model/service.js'
 import { isInterrupted, isTerminal, type Task } from '../model/task.js'
 import { assertStreaming } from './acceptable.js'
 import { type Admission, admit } from './admit.js'
-import { trimHistory } from './history.js'
+import { assertHistoryLength, trimHistory } from './history.js'
 import type { Internals } from './internals.js'
 import { taskNotFound } from './ownership.js'
 import { foldOf, snapshotOf } from './snapshot.js'
-import { followTask } from './subscribe.js'
+import { followTask, nothingToFollow } from './subscribe.js'
 import { TurnWatch } from './watch-turn.js'
 
 export async function sendMessage(
@@ -37,11 +37,14 @@ export async function* sendStreamingMessage(
   request: SendMessageRequest,
   context: CallContext,
 ): AsyncGenerator<StreamItem, void, void> {
+  assertHistoryLength(request.configuration?.historyLength, 'configuration.historyLength')
   assertStreaming(internals.agent)
   const admission = await admit(internals, request, context, false)
   const { taskId, after, topic } = admission
   const { historyLength } = request.configuration ?? {}
-  if (context.resumeAfter !== undefined) {
+  // A place in the log means something only to a send that is repeated with its key (E-4).
+  if (context.resumeAfter !== undefined && !admission.isNew && context.idempotencyKey !== undefined) {
+    await assertCursor(internals, taskId, context.resumeAfter)
     yield* followTask(internals, taskId, {
       after: context.resumeAfter,
       watch: new TurnWatch('stream', 1, 1),
@@ -115,6 +118,17 @@ async function currentAnswer(
   if (run?.task) return { task: run.task }
   const snapshot = await snapshotOf(internals, taskId)
   return snapshot && { task: snapshot.task }
+}
+
+/** A cursor must lie in the log; at the end of a finished one there is nothing more to follow. */
+async function assertCursor(internals: Internals, taskId: string, cursor: number): Promise<void> {
+  const loaded = await internals.store.load(internals.key(taskId), { includeArtifacts: false })
+  if (!loaded) throw taskNotFound(taskId)
+  const { seq, visibility } = loaded.record
+  if (cursor > seq) throw invalidField('Last-Event-ID', `is behind the last event`)
+  const state = loaded.snapshot?.status.state
+  const isOver = visibility === 'message' || (state !== undefined && isTerminal(state))
+  if (isOver && cursor === seq) throw nothingToFollow(taskId)
 }
 
 async function acceptedTurn(internals: Internals, { taskId, after }: Admission): Promise<number> {

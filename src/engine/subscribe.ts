@@ -23,13 +23,18 @@ export async function* subscribeToTask(
   if (after !== undefined && after > snapshot.seq)
     throw invalidField('Last-Event-ID', `task ${id} has no event ${after}`)
   if (isEnded && (after === undefined || after === snapshot.seq)) {
-    throw new A2AError('UNSUPPORTED_OPERATION', `Task ${id} has ended; there is nothing more to follow`, {
-      metadata: { taskId: id, state: snapshot.task.status.state },
-    })
+    throw nothingToFollow(id)
   }
   if (after === undefined) yield { event: { task: snapshot.task }, seq: snapshot.seq }
+  else context.onOpen?.()
   const watch = new TurnWatch('subscription')
   yield* followTask(internals, id, { after: after ?? snapshot.seq, watch, context })
+}
+
+export function nothingToFollow(taskId: string): A2AError {
+  return new A2AError('UNSUPPORTED_OPERATION', `Task ${taskId} has ended; there is nothing more to follow`, {
+    metadata: { taskId },
+  })
 }
 
 interface Following {

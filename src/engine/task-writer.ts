@@ -52,6 +52,8 @@ export class TaskWriter {
   #fence: number | undefined
   #buffer: EventBody[] = []
   #committing: Promise<CommitOutcome> | undefined
+  /** From before the store is asked until its answer is applied: hints about our own commit come in between. */
+  #isAppending = false
   #committingTo = 0
   #isFlushScheduled = false
   #unwatch: (() => void) | undefined
@@ -242,16 +244,21 @@ export class TaskWriter {
       isRunnable: lease === 'keep' ? (claim ? true : undefined) : lease === 'hand-over',
       snapshot,
     }
-    const outcome = await this.#internals.store.append(step)
-    if (outcome.result !== 'ok') {
-      if (outcome.result === 'fenced') this.#onFenced()
-      return outcome.result
+    this.#isAppending = true
+    try {
+      const outcome = await this.#internals.store.append(step)
+      if (outcome.result !== 'ok') {
+        if (outcome.result === 'fenced') this.#onFenced()
+        return outcome.result
+      }
+      this.#create = undefined
+      if (withMessage === this.#withMessage) this.#withMessage = undefined
+      this.#fence = lease === 'keep' ? outcome.fence : undefined
+      if (next) this.fold = next
+      else for (const event of events) this.fold.apply(event)
+    } finally {
+      this.#isAppending = false
     }
-    this.#create = undefined
-    if (withMessage === this.#withMessage) this.#withMessage = undefined
-    this.#fence = lease === 'keep' ? outcome.fence : undefined
-    if (next) this.fold = next
-    else for (const event of events) this.fold.apply(event)
     if (claim) this.#watch()
     this.#publish(events)
     return 'ok'
@@ -276,7 +283,7 @@ export class TaskWriter {
   /** From the first commit of a run that goes on, others may write to this task too. */
   #watch(): void {
     this.#unwatch ??= this.#internals.store.watch(this.key, (seq) => {
-      const isOurs = this.#committing !== undefined && seq <= this.#committingTo
+      const isOurs = this.#isAppending && seq <= this.#committingTo
       if (seq <= this.fold.seq || isOurs) return
       this.catchUp().catch((error) => this.#internals.failure(error, this.key.id))
     })

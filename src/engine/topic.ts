@@ -84,8 +84,11 @@ export class Topic {
       let looked = this.#isFed ? this.#looks : -1
       while (!signal?.aborted) {
         const isStoreDue = looked !== this.#looks || this.#lastSeq > cursor
-        looked = this.#looks
-        const batch = this.#tailAfter(cursor) ?? (isStoreDue ? await this.#read(cursor) : [])
+        const tail = this.#tailAfter(cursor)
+        const looks = this.#looks
+        const batch = tail ?? (isStoreDue ? await this.#read(cursor) : [])
+        // A page of the log was read: what lies behind it is unknown until a page comes back empty.
+        if (tail || batch?.length === 0) looked = looks
         if (batch === undefined) {
           yield undefined
           return

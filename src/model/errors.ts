@@ -64,6 +64,13 @@ export class A2AError extends Error {
   }
 }
 
+const longestEcho = 200
+
+/** What a caller sent, for a message to the caller: never longer than a line. */
+export function clip(text: string): string {
+  return text.length > longestEcho ? `${text.slice(0, longestEcho)}…` : text
+}
+
 /** An `INVALID_PARAMS` error about one field. */
 export function invalidField(field: string, description: string): A2AError {
   return new A2AError('INVALID_PARAMS', `${field}: ${description}`, { violations: [{ field, description }] })

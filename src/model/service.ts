@@ -100,6 +100,8 @@ export interface CallContext {
   readonly dialect: string
   /** Fires when the caller is gone or has given up. Ends the waiting, never the task (R-SEND-11). */
   readonly signal?: AbortSignal
+  /** Called when a stream is sure to open although its first event may take a while. */
+  readonly onOpen?: () => void
   /** Extensions the caller asked for. */
   readonly extensions?: readonly string[]
   /** Makes a send happen once (E-10). */

@@ -1,5 +1,4 @@
 /** Agents behind a port. */
-import { createServer as createHttpServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Agent } from '../engine/agent.js'
 import { isAgent } from '../engine/agent.js'
@@ -91,11 +90,8 @@ async function openDoor(
   // The card names the port, so the port is taken before there is anything to serve on it.
   let handler: Handler | undefined
   const early = new Response(null, { status: 503, headers: { 'retry-after': '1' } })
-  const http = createHttpServer(
-    { keepAliveTimeout: 65_000 },
-    toNodeListener({ fetch: async (request) => (handler ? await handler.fetch(request) : early.clone()) }),
-  )
-  const listener = createListener(http, options.deadlines)
+  const answer = toNodeListener({ fetch: async (request) => (handler ? await handler.fetch(request) : early.clone()) })
+  const listener = createListener(answer, options.deadlines)
   await listen(listener, port, host)
   const { port: bound } = listener.server.address() as AddressInfo // a TCP server that listens has one
   const base = `http://${spellHost(host)}:${bound}`

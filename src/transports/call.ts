@@ -47,8 +47,12 @@ export async function answerCall(
     // Leaving the stream ends the reading, not the task: the signal is this stream's own.
     const gone = new AbortController()
     const context = contextOf(request, arrival, { dialect, parameters, tenant, signal: gone.signal })
-    const items = callStreaming(endpoint.service, operation, decoded, context)
-    return await streamAnswer(endpoint, { items, gone, dialect, envelope, headers })
+    let onOpen: () => void = () => undefined
+    const opened = new Promise<void>((resolve) => {
+      onOpen = resolve
+    })
+    const items = callStreaming(endpoint.service, operation, decoded, { ...context, onOpen })
+    return await streamAnswer(endpoint, { items, opened, gone, dialect, envelope, headers })
   }
   // A caller that leaves during a unary call changes nothing (R-SEND-11), so nobody listens for it.
   const context = contextOf(request, arrival, { dialect, parameters, tenant })
@@ -60,6 +64,7 @@ export async function answerCall(
 
 interface StreamAnswer {
   readonly items: AsyncIterable<StreamItem>
+  readonly opened: Promise<void>
   readonly gone: AbortController
   readonly dialect: Dialect
   readonly envelope: Envelope
@@ -68,10 +73,12 @@ interface StreamAnswer {
 
 async function streamAnswer(
   endpoint: Endpoint,
-  { items, gone, dialect, envelope, headers }: StreamAnswer,
+  { items, opened, gone, dialect, envelope, headers }: StreamAnswer,
 ): Promise<Response> {
   const rest = items[Symbol.asyncIterator]()
-  const first = await rest.next()
+  // What fails before the first event is an ordinary error answer (R-STRM-11).
+  const first = rest.next()
+  await Promise.race([first, opened])
   const encodeEvent = dialect.createStreamEncoder()
   const body = sseBody({
     first,

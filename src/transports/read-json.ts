@@ -11,7 +11,9 @@ export async function readBody(request: Request, maxBytes: number): Promise<Uint
   const announced = request.headers.get('content-length')
   if (announced !== null) {
     if (Number(announced) > maxBytes) throw tooLarge(maxBytes)
-    return new Uint8Array(await request.arrayBuffer())
+    const bytes = new Uint8Array(await request.arrayBuffer())
+    if (bytes.byteLength > maxBytes) throw tooLarge(maxBytes)
+    return bytes
   }
   if (!request.body) return new Uint8Array()
   const chunks: Uint8Array[] = []

@@ -36,8 +36,8 @@ export class Heartbeats {
 }
 
 export interface SseStream {
-  /** The first element, taken already: what fails before it is an ordinary error answer (R-STRM-11). */
-  readonly first: IteratorResult<StreamItem, unknown>
+  /** The first element, asked for already. */
+  readonly first: Promise<IteratorResult<StreamItem, unknown>>
   readonly rest: AsyncIterator<StreamItem>
   /** The data of one event, without line breaks. */
   readonly encode: (item: StreamItem) => string
@@ -89,13 +89,13 @@ export function sseBody(stream: SseStream): ReadableStream<Uint8Array> {
       controller.enqueue(chunk)
     }
     try {
-      for (let next = stream.first; !next.done && !isGone; next = await stream.rest.next()) {
+      for (let next = await stream.first; !next.done && !isGone; next = await stream.rest.next()) {
         ready += frame(next.value, stream.encode)
         if (!isFlushScheduled) {
           isFlushScheduled = true
           soon(flush)
         }
-        if (ready.length < highWaterMark) continue
+        if (ready.length < highWaterMark && (controller.desiredSize ?? 0) > 0) continue
         flush()
         while (!isGone && (controller.desiredSize ?? 0) <= 0) {
           await new Promise<void>((resolve) => {
@@ -107,7 +107,10 @@ export function sseBody(stream: SseStream): ReadableStream<Uint8Array> {
       ready += `data: ${stream.encodeError(A2AError.from(error))}\n\n`
     }
     stopHeartbeat()
-    if (isGone) return
+    if (isGone) {
+      await stream.rest.return?.()
+      return
+    }
     flush()
     controller.close()
   }

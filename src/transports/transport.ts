@@ -4,7 +4,7 @@
  */
 import type { Dialect } from '../dialects/dialect.js'
 import { negotiate } from '../dialects/negotiate.js'
-import { A2AError } from '../model/errors.js'
+import { A2AError, clip } from '../model/errors.js'
 import type { AgentService, CallContext, Caller } from '../model/service.js'
 import type { Heartbeats } from './sse.js'
 
@@ -131,5 +131,5 @@ export function tenantOf(endpoint: Endpoint, arrival: Arrival, decoded: unknown)
   }
   const tenant = arrival.tenant ?? named
   if (tenant === undefined || endpoint.tenants.has(tenant)) return tenant
-  throw new A2AError('TASK_NOT_FOUND', `No tenant ${tenant}`, { metadata: { tenant } })
+  throw new A2AError('TASK_NOT_FOUND', `No tenant ${clip(tenant)}`, { metadata: { tenant: clip(tenant) } })
 }

@@ -36,7 +36,10 @@ export const cancelTaskRequest = object<CancelTaskRequest>({
   metadata: optional(struct),
 })
 
-export const subscribeToTaskRequest = object<SubscribeToTaskRequest>({ tenant: optional(string), id: required(string) })
+export const subscribeToTaskRequest = object<SubscribeToTaskRequest>({
+  tenant: optional(string),
+  id: required(string),
+})
 
 export const getPushConfigRequest = object<GetTaskPushNotificationConfigRequest>({
   tenant: optional(string),

@@ -1,3 +1,4 @@
+import { toStorable } from '../storable-text.js'
 import type { Append, AppendOutcome, TaskCreation } from '../store.js'
 import { batchBody, hasHead, noState, stateNumber, visibilityNumber } from './rows.js'
 import { type Session, watchId } from './session.js'
@@ -32,8 +33,8 @@ function create(session: Session, step: Append, creation: TaskCreation): AppendO
   const inserted = sql.insertTask.run(
     names.makeAgent(step.key.agent),
     scope,
-    step.key.id,
-    creation.contextId,
+    toStorable(step.key.id),
+    toStorable(creation.contextId),
     creation.dialect,
     visibility,
     step.events.length,
@@ -55,7 +56,7 @@ function create(session: Session, step: Append, creation: TaskCreation): AppendO
 function advance(session: Session, step: Append): AppendOutcome {
   const { sql } = session
   const agent = session.names.agent(step.key.agent)
-  const row = agent === undefined ? undefined : (sql.taskRow.get(agent, step.key.id) as TaskRow | undefined)
+  const row = agent === undefined ? undefined : (sql.taskRow.get(agent, toStorable(step.key.id)) as TaskRow | undefined)
   if (!row) return { result: step.fence === undefined ? 'conflict' : 'fenced' }
   const [task, scope, visibilityBefore, seq, stateBefore, fenceBefore, leaseUntil, runnableBefore] = row
   if (step.fence !== undefined && step.fence !== fenceBefore) return { result: 'fenced' }
@@ -94,7 +95,7 @@ function advance(session: Session, step: Append): AppendOutcome {
 }
 
 function isKeyTaken({ sql, now }: Session, scope: number, { idempotency }: Append): boolean {
-  return idempotency !== undefined && sql.findKey.get(scope, idempotency.key, now()) !== undefined
+  return idempotency !== undefined && sql.findKey.get(scope, toStorable(idempotency.key), now()) !== undefined
 }
 
 function leaseOwnerOf(session: Session, task: number): string | null {
@@ -114,11 +115,11 @@ function writeDetails({ sql, now }: Session, task: number, scope: number, step: 
   }
   if (idempotency) {
     const { key, digest, ttlMs } = idempotency
-    sql.insertKey.run(scope, key, task, digest, step.expect + 1, now() + ttlMs)
+    sql.insertKey.run(scope, toStorable(key), task, digest, step.expect + 1, now() + ttlMs)
   }
   if (pushConfig) {
     const { config, dialect } = pushConfig
-    sql.putPushConfig.run(task, config.id, dialect, JSON.stringify(config))
+    sql.putPushConfig.run(task, toStorable(config.id), dialect, JSON.stringify(config))
   }
-  for (const { configId, seq } of step.outbox ?? []) sql.insertDelivery.run(task, configId, seq)
+  for (const { configId, seq } of step.outbox ?? []) sql.insertDelivery.run(task, toStorable(configId), seq)
 }

@@ -6,6 +6,7 @@
  * from `counts`; only a time or context filter counts index entries.
  */
 import { taskStates } from '../../model/task.js'
+import { toStorable } from '../storable-text.js'
 import type { ListQuery } from '../store.js'
 import { stateNumber } from './rows.js'
 import type { Session } from './session.js'
@@ -45,14 +46,22 @@ function byContext({ sql }: Session, scope: number, query: ListQuery): Place[] {
   const [beforeMs, beforeId] = bound(query)
   const state = query.state === undefined ? null : stateNumber(query.state)
   const from = query.statusTimeFromMs ?? 0
-  return sql.pageByContext.all(scope, query.contextId, from, beforeMs, beforeId, state, query.limit + 1) as Place[]
+  return sql.pageByContext.all(
+    scope,
+    toStorable(query.contextId ?? ''),
+    from,
+    beforeMs,
+    beforeId,
+    state,
+    query.limit + 1,
+  ) as Place[]
 }
 
 function count({ sql }: Session, scope: number, query: ListQuery): number {
   const from = query.statusTimeFromMs ?? 0
   if (query.contextId !== undefined) {
     const state = query.state === undefined ? null : stateNumber(query.state)
-    return (sql.countByContext.get(scope, query.contextId, from, state) as [number])[0]
+    return (sql.countByContext.get(scope, toStorable(query.contextId ?? ''), from, state) as [number])[0]
   }
   const states = new Set(statesOf(query))
   let total = 0

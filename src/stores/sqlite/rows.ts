@@ -2,6 +2,7 @@
 import type { Artifact } from '../../model/artifact.js'
 import { type EventBody, eventJson, type TaskEvent } from '../../model/event.js'
 import { type Task, type TaskState, taskStates } from '../../model/task.js'
+import { fromStorable } from '../storable-text.js'
 import type { TaskRecord, Visibility } from '../store.js'
 
 export const noState = -1
@@ -38,10 +39,10 @@ export type RecordRow = [
 export function readRecord(row: RecordRow, now: number): TaskRecord {
   const [, agent, id, tenant, owner, contextId, dialect, visibility, seq, fence, leaseOwner, leaseUntil] = row
   return {
-    key: { agent, id },
-    tenant,
-    owner,
-    contextId,
+    key: { agent: fromStorable(agent), id: fromStorable(id) },
+    tenant: fromStorable(tenant),
+    owner: fromStorable(owner),
+    contextId: fromStorable(contextId),
     dialect,
     visibility: visibilities[visibility] ?? 'provisional',
     seq,

@@ -1,4 +1,5 @@
 /** What the parts of the SQLite store share: the statements, the clock, and numbers for names. */
+import { toStorable } from '../storable-text.js'
 import type { Scope, TaskKey } from '../store.js'
 import type { Statements } from './statements.js'
 
@@ -31,7 +32,7 @@ export class Names {
   agent(name: string): number | undefined {
     const known = this.#agents.get(name)
     if (known !== undefined) return known
-    const row = this.#sql.agentId.get(name) as [number] | undefined
+    const row = this.#sql.agentId.get(toStorable(name)) as [number] | undefined
     if (row) this.#agents.set(name, row[0])
     return row?.[0]
   }
@@ -42,7 +43,7 @@ export class Names {
     if (known !== undefined) return known
     const agent = this.agent(scope.agent)
     if (agent === undefined) return undefined
-    const row = this.#sql.scopeId.get(agent, scope.tenant, scope.owner) as [number] | undefined
+    const row = this.#sql.scopeId.get(agent, toStorable(scope.tenant), toStorable(scope.owner)) as [number] | undefined
     if (row) {
       if (this.#scopes.size >= largestCache) this.#scopes.clear()
       this.#scopes.set(id, row[0])
@@ -51,14 +52,14 @@ export class Names {
   }
 
   makeAgent(name: string): number {
-    return this.agent(name) ?? Number(this.#sql.insertAgent.run(name).lastInsertRowid)
+    return this.agent(name) ?? Number(this.#sql.insertAgent.run(toStorable(name)).lastInsertRowid)
   }
 
   makeScope(scope: Scope): number {
     const known = this.scope(scope)
     if (known !== undefined) return known
     const agent = this.makeAgent(scope.agent)
-    return Number(this.#sql.insertScope.run(agent, scope.tenant, scope.owner).lastInsertRowid)
+    return Number(this.#sql.insertScope.run(agent, toStorable(scope.tenant), toStorable(scope.owner)).lastInsertRowid)
   }
 
   /** Numbers made in a transaction that was rolled back do not exist. */

@@ -4,6 +4,7 @@
  */
 import type Database from 'libsql'
 import type { TaskEvent } from '../../model/event.js'
+import { fromStorable, toStorable } from '../storable-text.js'
 import type {
   Append,
   AppendOutcome,
@@ -91,7 +92,7 @@ class SqliteStore implements Store {
   async load(key: TaskKey, options: { readonly includeArtifacts?: boolean } = {}): Promise<LoadedTask | undefined> {
     const agent = this.#session.names.agent(key.agent)
     if (agent === undefined) return undefined
-    return this.#loadRow(this.#sql.record.get(agent, key.id), options.includeArtifacts ?? true)
+    return this.#loadRow(this.#sql.record.get(agent, toStorable(key.id)), options.includeArtifacts ?? true)
   }
 
   async read(key: TaskKey, afterSeq: number, limit: number): Promise<readonly TaskEvent[] | undefined> {
@@ -120,8 +121,10 @@ class SqliteStore implements Store {
   async findKey(scope: Scope, key: string): Promise<KeyedSend | undefined> {
     const number = this.#session.names.scope(scope)
     if (number === undefined) return undefined
-    const row = this.#sql.findKey.get(number, key, this.#session.now()) as [string, string, number] | undefined
-    return row && { taskId: row[0], digest: row[1], seq: row[2] }
+    const row = this.#sql.findKey.get(number, toStorable(key), this.#session.now()) as
+      | [string, string, number]
+      | undefined
+    return row && { taskId: fromStorable(row[0]), digest: row[1], seq: row[2] }
   }
 
   claim({ agents, lease, limit }: ClaimRequest): Promise<readonly ClaimedTask[]> {
@@ -134,7 +137,7 @@ class SqliteStore implements Store {
         const rows = this.#sql.claimable.all(number, now, limit - claimed.length) as [number, string, number][]
         for (const [id, taskId, fence] of rows) {
           this.#sql.takeLease.run(fence + 1, lease.owner, now + lease.ttlMs, id)
-          claimed.push({ key: { agent, id: taskId }, fence: fence + 1 })
+          claimed.push({ key: { agent, id: fromStorable(taskId) }, fence: fence + 1 })
         }
       }
       return claimed
@@ -146,7 +149,10 @@ class SqliteStore implements Store {
       const until = this.#session.now() + lease.ttlMs
       return held.filter(({ key, fence }) => {
         const agent = this.#session.names.agent(key.agent)
-        return agent === undefined || this.#sql.renewLease.run(until, agent, key.id, fence, lease.owner).changes === 0
+        return (
+          agent === undefined ||
+          this.#sql.renewLease.run(until, agent, toStorable(key.id), fence, lease.owner).changes === 0
+        )
       })
     })
   }
@@ -168,7 +174,7 @@ class SqliteStore implements Store {
   putPushConfig(key: TaskKey, { config, dialect }: StoredPushConfig): Promise<void> {
     return this.#commits.write(() => {
       const row = this.#taskRow(key)
-      if (row) this.#sql.putPushConfig.run(row.id, config.id, dialect, JSON.stringify(config))
+      if (row) this.#sql.putPushConfig.run(row.id, toStorable(config.id), dialect, JSON.stringify(config))
     })
   }
 
@@ -178,12 +184,14 @@ class SqliteStore implements Store {
   ): Promise<readonly StoredPushConfig[]> {
     const row = this.#taskRow(key)
     if (!row) return []
-    return this.#sql.listPushConfigs.all(row.id, options.afterId ?? '', options.limit ?? -1).map(readPushConfig)
+    return this.#sql.listPushConfigs
+      .all(row.id, toStorable(options.afterId ?? ''), options.limit ?? -1)
+      .map(readPushConfig)
   }
 
   async getPushConfig(key: TaskKey, id: string): Promise<StoredPushConfig | undefined> {
     const row = this.#taskRow(key)
-    const found = row && this.#sql.getPushConfig.get(row.id, id)
+    const found = row && this.#sql.getPushConfig.get(row.id, toStorable(id))
     return found ? readPushConfig(found) : undefined
   }
 
@@ -191,8 +199,8 @@ class SqliteStore implements Store {
     return this.#commits.write(() => {
       const row = this.#taskRow(key)
       if (!row) return
-      this.#sql.deletePushConfig.run(row.id, id)
-      this.#sql.deleteDeliveries.run(row.id, id)
+      this.#sql.deletePushConfig.run(row.id, toStorable(id))
+      this.#sql.deleteDeliveries.run(row.id, toStorable(id))
     })
   }
 
@@ -206,7 +214,13 @@ class SqliteStore implements Store {
         const due = this.#sql.dueDeliveries.all(now, number, limit - claimed.length)
         for (const [id, configId, seq, attempts, taskId] of due as [number, string, number, number, string][]) {
           this.#sql.leaseDelivery.run(now + lease.ttlMs, id)
-          claimed.push({ deliveryId: String(id), configId, seq, attempts, key: { agent, id: taskId } })
+          claimed.push({
+            deliveryId: String(id),
+            configId: fromStorable(configId),
+            seq,
+            attempts,
+            key: { agent, id: fromStorable(taskId) },
+          })
         }
       }
       return claimed
@@ -246,7 +260,8 @@ class SqliteStore implements Store {
 
   #taskRow(key: TaskKey): { readonly id: number; readonly seq: number } | undefined {
     const agent = this.#session.names.agent(key.agent)
-    const row = agent === undefined ? undefined : (this.#sql.taskRow.get(agent, key.id) as number[] | undefined)
+    const row =
+      agent === undefined ? undefined : (this.#sql.taskRow.get(agent, toStorable(key.id)) as number[] | undefined)
     return row && { id: Number(row[0]), seq: Number(row[3]) }
   }
 
@@ -308,7 +323,7 @@ class SqliteStore implements Store {
     for (const changed of this.#sql.changedTasks.all(this.#lastEventRow)) {
       const [agent, id, eventRow, seq] = changed as [string, string, number, number]
       this.#lastEventRow = Math.max(this.#lastEventRow, eventRow)
-      this.#watchers.task(watchId({ agent, id }), seq)
+      this.#watchers.task(watchId({ agent: fromStorable(agent), id: fromStorable(id) }), seq)
     }
     this.#watchers.everyAgent()
   }

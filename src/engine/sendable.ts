@@ -1,0 +1,87 @@
+/** What a handler yields, checked: types do not hold in JavaScript, and a store must never hold what no reader can be sent (R-TASK-7). */
+import type { ArtifactDraft, Draft, StatusDraft } from './yields.js'
+
+/** A handler yielded what no event can carry. For the log; the peer is told no more than that. */
+export class UnsendableError extends Error {}
+
+const states: ReadonlySet<unknown> = new Set<StatusDraft['state']>([
+  'TASK_STATE_WORKING',
+  'TASK_STATE_COMPLETED',
+  'TASK_STATE_FAILED',
+  'TASK_STATE_REJECTED',
+  'TASK_STATE_INPUT_REQUIRED',
+  'TASK_STATE_AUTH_REQUIRED',
+])
+const contents = ['text', 'raw', 'url', 'data'] as const
+const deepestValue = 64
+
+export function assertDraft(value: unknown): asserts value is Draft {
+  const draft = isRecord(value) ? (value as Partial<Draft>) : undefined
+  switch (draft?.kind) {
+    case 'artifact':
+      assertParts(draft.parts)
+      assertArtifact(draft as ArtifactDraft)
+      return
+    case 'reply':
+      assertParts(draft.parts)
+      return
+    case 'status':
+      if (!states.has(draft.state)) throw new UnsendableError(`A handler cannot yield the state ${String(draft.state)}`)
+      if (draft.parts !== undefined) assertParts(draft.parts)
+      return
+    default:
+      throw new UnsendableError(
+        'A handler yields strings, artifact(), working(), reply(), completed(), failed(), rejected(), ask() or askAuth()',
+      )
+  }
+}
+
+function assertArtifact({ name, options }: ArtifactDraft): void {
+  if (typeof name !== 'string' || !isRecord(options))
+    throw new UnsendableError('artifact() takes a name, content and options')
+  const { id, description, extensions, metadata } = options
+  assertText(id, 'The id of an artifact')
+  assertText(description, 'The description of an artifact')
+  if (metadata !== undefined && !(isRecord(metadata) && isJson(metadata, 0)))
+    throw new UnsendableError('Metadata is a JSON object')
+  if (extensions !== undefined && !(Array.isArray(extensions) && extensions.every((uri) => typeof uri === 'string'))) {
+    throw new UnsendableError('Extensions are a list of URIs')
+  }
+}
+
+function assertParts(parts: unknown): void {
+  if (!Array.isArray(parts) || parts.length === 0)
+    throw new UnsendableError('An artifact or message needs at least one part')
+  for (const part of parts as unknown[]) {
+    if (!isRecord(part)) throw new UnsendableError('A part is an object')
+    const kinds = contents.filter((kind) => part[kind] !== undefined)
+    const [kind] = kinds
+    if (kind === undefined || kinds.length > 1)
+      throw new UnsendableError('A part has exactly one of text, raw, url and data')
+    if (kind === 'data' ? !isJson(part.data, 0) : typeof part[kind] !== 'string')
+      throw new UnsendableError(`The ${kind} of a part cannot be sent`)
+    assertText(part.mediaType, 'A media type')
+    assertText(part.filename, 'A file name')
+    if (part.metadata !== undefined && !(isRecord(part.metadata) && isJson(part.metadata, 0)))
+      throw new UnsendableError('Metadata is a JSON object')
+  }
+}
+
+function assertText(value: unknown, what: string): void {
+  if (value !== undefined && typeof value !== 'string') throw new UnsendableError(`${what} is a string`)
+}
+
+/** Plain objects, arrays and finite values: what comes out of JSON as it went in. */
+function isJson(value: unknown, depth: number): boolean {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return true
+  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value !== 'object' || depth >= deepestValue) return false
+  if (Array.isArray(value)) return value.every((each) => isJson(each, depth + 1))
+  const prototype = Object.getPrototypeOf(value) as unknown
+  if (prototype !== Object.prototype && prototype !== null) return false
+  return Object.values(value).every((each) => each === undefined || isJson(each, depth + 1))
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

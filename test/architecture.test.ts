@@ -1,0 +1,167 @@
+/** Who may import whom. Changing an arrow is a visible edit of the table below. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative, sep } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, it } from 'vitest'
+
+const src = fileURLToPath(new URL('../src/', import.meta.url))
+
+/** Folders and files of `src/` that each folder may import, itself aside. Folders end in a slash. */
+const mayImport: Readonly<Record<string, readonly string[]>> = {
+  'model/': [],
+  'dialects/': ['model/'],
+  'transports/': ['model/', 'dialects/dialect.ts', 'dialects/negotiate.ts', 'dialects/decode.ts'],
+  'stores/': ['model/'],
+  'engine/': ['model/', 'stores/store.ts'],
+  'auth/': ['model/'],
+  'server/': ['model/', 'dialects/', 'transports/', 'engine/', 'auth/', 'stores/store.ts', 'stores/memory.ts'],
+  'index.ts': ['model/', 'dialects/', 'transports/', 'stores/', 'engine/', 'auth/', 'server/'],
+  'cli/': [
+    'index.ts',
+    'server/index.ts',
+    'engine/index.ts',
+    'auth/index.ts',
+    'stores/sqlite/index.ts',
+    'testing/index.ts',
+  ],
+  'testing/': [''],
+}
+
+/** What is loaded on use only, so that nobody pays for it at start-up. */
+const mayLoad: Readonly<Record<string, readonly string[]>> = {
+  'server/': ['stores/sqlite/index.ts'],
+}
+
+interface Import {
+  readonly from: string
+  readonly to: string
+  readonly isDynamic: boolean
+}
+
+interface Source {
+  /** Path below `src/`, with forward slashes. */
+  readonly path: string
+  /** Its first folder with a slash, or the file itself. */
+  readonly folder: string
+  readonly text: string
+}
+
+/** Contract suites are no tests of ours: they are published. */
+const isTestCode = /\.(test|test-d|fixture)\.ts$/
+
+const sources: readonly Source[] = readdirSync(src, { recursive: true, encoding: 'utf8' })
+  .filter((file) => file.endsWith('.ts') && !isTestCode.test(file))
+  .map((file) => {
+    const path = file.split(sep).join('/')
+    return { path, folder: folderOf(path), text: withoutComments(readFileSync(join(src, file), 'utf8')) }
+  })
+
+function folderOf(path: string): string {
+  return path.includes('/') ? `${path.split('/')[0]}/` : path
+}
+
+function withoutComments(text: string): string {
+  return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '$1')
+}
+
+function importsOf({ path, text }: Source): Import[] {
+  const found = text.matchAll(/(?:\bfrom|\bimport)\s*(\(\s*)?['"]([^'"]+)['"]/g)
+  return [...found].map(([, parenthesis, specifier = '']) => ({
+    from: path,
+    to: specifier.startsWith('.') ? resolve(path, specifier) : specifier,
+    isDynamic: parenthesis !== undefined,
+  }))
+}
+
+function resolve(from: string, specifier: string): string {
+  return relative('/', join('/', dirname(from), specifier))
+    .split(sep)
+    .join('/')
+    .replace(/\.js$/, '.ts')
+}
+
+const imports = sources.flatMap(importsOf)
+const inside = imports.filter(({ to }) => to.endsWith('.ts'))
+
+const covers = (allowed: string, path: string) =>
+  allowed === '' || allowed.endsWith('/') ? path.startsWith(allowed) : path === allowed
+const spell = ({ from, to }: Import) => `${from} → ${to}`
+
+describe('the architecture', () => {
+  it('knows every folder of src', () => {
+    expect([...new Set(sources.map(({ folder }) => folder))].filter((folder) => !(folder in mayImport))).toEqual([])
+  })
+
+  it('sees the imports of every file', () => {
+    expect(sources.length).toBeGreaterThan(50)
+    expect(inside.length).toBeGreaterThan(150)
+    const files = new Set(
+      readdirSync(src, { recursive: true, encoding: 'utf8' }).map((file) => file.split(sep).join('/')),
+    )
+    expect(inside.filter(({ to }) => !files.has(to)).map(spell)).toEqual([])
+  })
+
+  it.each(Object.keys(mayImport))('lets %s import what is below it, and nothing else', (folder) => {
+    const wrong = inside.filter(({ from, to, isDynamic }) => {
+      if (folderOf(from) !== folder || folderOf(to) === folder) return false
+      const allowed = [...(mayImport[folder] ?? []), ...(isDynamic ? (mayLoad[folder] ?? []) : [])]
+      return !allowed.some((each) => covers(each, to))
+    })
+    expect(wrong.map(spell)).toEqual([])
+  })
+
+  it('has no cycles between folders', () => {
+    const arrows = new Map<string, Set<string>>()
+    for (const { from, to } of inside) {
+      const [start, end] = [folderOf(from), folderOf(to)]
+      if (start !== end) arrows.set(start, (arrows.get(start) ?? new Set()).add(end))
+    }
+    const reach = (start: string, seen = new Set<string>()): Set<string> => {
+      for (const next of arrows.get(start) ?? []) if (!seen.has(next)) reach(next, seen.add(next))
+      return seen
+    }
+    expect([...arrows.keys()].filter((folder) => reach(folder).has(folder))).toEqual([])
+  })
+
+  it.each(['model/', 'dialects/'])('keeps %s pure: no Node, no clock, no chance, no timers', (folder) => {
+    const impure =
+      /\bDate\.now\b|\bnew Date\(\)|\bperformance\.now\b|\bMath\.random\b|\bcrypto\.|\bset(Timeout|Interval|Immediate)\b|\bfetch\(|\bprocess\.|\bBuffer\./
+    const wrong = sources
+      .filter((source) => source.folder === folder && impure.test(source.text))
+      .map(({ path }) => path)
+    expect(wrong).toEqual([])
+    const outside = imports.filter(({ from, to }) => folderOf(from) === folder && !to.endsWith('.ts'))
+    expect(outside.map(spell)).toEqual([])
+  })
+
+  it('has entries that say what they export', () => {
+    const entries = sources.filter(({ path }) => /(^|\/)index\.ts$/.test(path))
+    expect(entries.length).toBeGreaterThan(5)
+    expect(entries.filter(({ text }) => /export\s+\*/.test(text)).map(({ path }) => path)).toEqual([])
+  })
+
+  it('prints nothing outside the command line', () => {
+    const printing = sources.filter(
+      ({ folder, text }) => folder !== 'cli/' && /\bconsole\.|\bprocess\.std(out|err)\b/.test(text),
+    )
+    expect(printing.map(({ path }) => path)).toEqual([])
+  })
+
+  it('is used from outside through the public entries, the test-bed agent aside', () => {
+    const outside = ['conformance/', 'examples/'].flatMap((folder) => {
+      const root = fileURLToPath(new URL(`../${folder}`, import.meta.url))
+      const files = existsSync(root) ? readdirSync(root, { recursive: true, encoding: 'utf8' }) : []
+      return files
+        .filter((file) => file.endsWith('.ts'))
+        .flatMap((file) =>
+          importsOf({
+            path: `${folder}${file}`,
+            folder,
+            text: withoutComments(readFileSync(join(root, file), 'utf8')),
+          }),
+        )
+        .filter(({ to }) => to.startsWith('src/') && to !== 'src/cli/echo-agent.ts')
+    })
+    expect(outside.map(spell)).toEqual([])
+  })
+})

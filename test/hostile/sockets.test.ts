@@ -1,0 +1,257 @@
+/** Connections that stall, drip, pipeline, or speak something else: deadlines are kept and others are served. */
+import assert from 'node:assert/strict'
+import { connect as connectHttp2 } from 'node:http2'
+import { type Served, type ServeOptions, serve } from 'dragoman'
+import { describe, expect, it } from 'vitest'
+import { proves } from '../../conformance/proves.js'
+import { echoAgent } from '../../src/cli/echo-agent.js'
+import { readRest, readRpc } from './answers.js'
+import { envelope, send } from './peer.js'
+import { connect, post, postHead, type RawClient } from './raw-client.js'
+import { eventually, within } from './waiting.js'
+
+const deadlines = { firstByteMs: 250, headersMs: 300, bodyMs: 400 }
+/** Long after every deadline above, and long before any of the defaults. */
+const patienceMs = 5000
+
+describe('a connection that stalls', { timeout: 20_000 }, () => {
+  it.each<[string, string]>([
+    ['sends nothing', ''],
+    ['stops in the request line', 'POST /mess'],
+    ['stops where HTTP/2 would begin', 'PRI * HTT'],
+    ['sends one letter', 'P'],
+    ['stops in the headers', 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Ty'],
+    ['stops before the blank line', 'POST / HTTP/1.1\r\nHost: localhost\r\nContent-Length: 5\r\n'],
+    ['stops before the body', postHead('/', { 'Content-Length': 100 })],
+    ['stops in the body', `${postHead('/message:send', { 'Content-Length': 100 })}{"message":`],
+    ['stops in a chunk', `${postHead('/', { 'Transfer-Encoding': 'chunked' })}64\r\n{"jsonrpc"`],
+    ['stops before the last chunk', `${postHead('/', { 'Transfer-Encoding': 'chunked' })}2\r\n{}\r\n`],
+  ])('is cut when it %s', async (_, bytes) => {
+    await using served = await serve(echoAgent, { deadlines })
+    using client = await connect(served.url)
+    await client.write(bytes)
+    await assertCut(client)
+    await assertServing(served)
+  })
+
+  it.each<[string, string, string]>([
+    ['letters of a request line', 'GET /', 'x'],
+    ['headers', 'POST / HTTP/1.1\r\nHost: localhost\r\n', 'X-Drip: drip\r\n'],
+    ['a body', postHead('/', { 'Content-Length': 100_000 }), ' '],
+    ['chunks', postHead('/', { 'Transfer-Encoding': 'chunked' }), '1\r\n \r\n'],
+  ])('is cut when it drips %s', async (_, head, drop) => {
+    await using served = await serve(echoAgent, { deadlines })
+    using client = await connect(served.url)
+    await client.write(head)
+    let drops = 0
+    await eventually(patienceMs, 'the server to cut the drip', async () => {
+      await client.write(drop[drops % drop.length] ?? '')
+      drops += 1
+      return client.isClosed
+    })
+    await assertCut(client)
+    await assertServing(served)
+  })
+
+  it('is cut when it was served once, and stalls in its second request', async () => {
+    await using served = await serve(echoAgent, { deadlines })
+    using client = await connect(served.url)
+    await client.write(post('/', envelope('SendMessage', send('first'))))
+    assert.equal((await client.answer()).status, 200)
+    await client.write('POST / HTTP/1.1\r\nHost: loc')
+    await assertCut(client)
+  })
+
+  it('is cut when half a request came in the same packet as a whole one', async () => {
+    await using served = await serve(echoAgent, { deadlines })
+    using client = await connect(served.url)
+    await client.write(`${post('/', envelope('SendMessage', send('first')))}POST / HTTP/1.1\r\nHost: loc`)
+    assert.equal((await client.answer()).status, 200)
+    await assertCut(client)
+  })
+
+  it('is cut in its body when it was served once', async () => {
+    await using served = await serve(echoAgent, { deadlines })
+    using client = await connect(served.url)
+    await client.write(post('/', envelope('SendMessage', send('first'))))
+    assert.equal((await client.answer()).status, 200)
+    await client.write(`${postHead('/', { 'Content-Length': 100 })}{"json`)
+    await assertCut(client)
+  })
+
+  it('does not keep others from being served, two hundred at once', async () => {
+    await using served = await serve(echoAgent, { deadlines })
+    using stalled = stack(await Promise.all(Array.from({ length: 200 }, () => connect(served.url))))
+    for (const [place, client] of stalled.clients.entries())
+      await client.write(place % 2 === 0 ? '' : 'POST / HTTP/1.1\r\nHost: x\r\n')
+    await assertServing(served)
+    await within(patienceMs, 'all of them to be cut', Promise.all(stalled.clients.map(({ closed }) => closed)))
+  })
+})
+
+describe('a connection that is merely slow', { timeout: 20_000 }, () => {
+  it('is served when it sends byte by byte, but in time', async () => {
+    await using served = await serve(echoAgent)
+    using client = await connect(served.url)
+    for (const byte of post('/', envelope('SendMessage', send('slowly')))) await client.write(byte)
+    expect(readRpc(await client.answer()).result).toHaveProperty('task.status.state', 'TASK_STATE_COMPLETED')
+  })
+
+  it(proves('R-SEND-7', 'may wait for its answer far longer than for its request'), async () => {
+    await using served = await serve(echoAgent, { deadlines })
+    using client = await connect(served.url)
+    await client.write(post('/', envelope('SendMessage', send(`sleep ${deadlines.bodyMs * 3}`))))
+    expect(readRpc(await client.answer()).result).toHaveProperty('task.status.state', 'TASK_STATE_COMPLETED')
+  })
+
+  it('may stay idle between requests', async () => {
+    await using served = await serve(echoAgent, { deadlines })
+    using client = await connect(served.url)
+    using other = await connect(served.url)
+    await client.write(post('/', envelope('SendMessage', send('first'))))
+    await client.answer()
+    // Another connection measures the time: when it is cut, the idle one has been idle for longer than any deadline.
+    await other.write('POST')
+    await other.closes(patienceMs)
+    using third = await connect(served.url)
+    await third.closes(patienceMs)
+    await client.write(post('/', envelope('SendMessage', send('second'))))
+    assert.equal((await client.answer()).status, 200)
+  })
+})
+
+describe('one connection, many requests', () => {
+  it('serves a hundred one after the other', async () => {
+    await using served = await serve(echoAgent)
+    using client = await connect(served.url)
+    for (let i = 0; i < 100; i++) {
+      await client.write(post('/', envelope('SendMessage', send(`"${i}`), i)))
+      assert.equal(readRpc(await client.answer()).id, i)
+    }
+  })
+
+  it('serves a hundred in one packet, in their order', async () => {
+    await using served = await serve(echoAgent)
+    using client = await connect(served.url)
+    const requests = Array.from({ length: 100 }, (_, i) => post('/', envelope('SendMessage', send(`"${i}`), i)))
+    await client.write(requests.join(''))
+    for (let i = 0; i < 100; i++) assert.equal(readRpc(await client.answer()).id, i)
+  })
+
+  it('keeps the order when the first takes longest', async () => {
+    await using served = await serve(echoAgent)
+    using client = await connect(served.url)
+    await client.write(
+      post('/', envelope('SendMessage', send('sleep 200'), 'slow')) +
+        post('/', envelope('SendMessage', send('msg fast'), 'fast')),
+    )
+    assert.equal(readRpc(await client.answer()).id, 'slow')
+    assert.equal(readRpc(await client.answer()).id, 'fast')
+  })
+
+  it('serves both bindings, streams and errors between each other', async () => {
+    await using served = await serve(echoAgent)
+    using client = await connect(served.url)
+    await client.write(
+      post('/', '{') +
+        post('/message:stream', JSON.stringify(send('chunks 5'))) +
+        'GET /tasks?pageSize=0 HTTP/1.1\r\nHost: x\r\n\r\n' +
+        post('/', envelope('SendStreamingMessage', send('msg x'))),
+    )
+    assert.equal(readRpc(await client.answer()).error?.reason, 'PARSE_ERROR')
+    assert.equal(readRest(await client.answer()).events.length, 8)
+    assert.equal(readRest(await client.answer()).error?.reason, 'INVALID_PARAMS')
+    assert.equal(readRpc(await client.answer()).events.length, 1)
+  })
+
+  it('answers Expect: 100-continue', async () => {
+    await using served = await serve(echoAgent)
+    using client = await connect(served.url)
+    const body = envelope('SendMessage', send('hello'))
+    await client.write(postHead('/', { 'Content-Length': Buffer.byteLength(body), Expect: '100-continue' }))
+    assert.equal((await client.answer()).status, 100)
+    await client.write(body)
+    assert.equal((await client.answer()).status, 200)
+  })
+
+  it('closes when it is asked to', async () => {
+    await using served = await serve(echoAgent)
+    using client = await connect(served.url)
+    await client.write(post('/', envelope('SendMessage', send('hello')), { Connection: 'close' }))
+    assert.equal((await client.answer()).status, 200)
+    await client.closes(patienceMs)
+  })
+
+  it('survives clients that send a request and hang up at once', async () => {
+    await using served = await serve(echoAgent)
+    for (let i = 0; i < 50; i++) {
+      using client = await connect(served.url)
+      await client.write(
+        post(
+          i % 2 === 0 ? '/' : '/message:stream',
+          i % 2 === 0 ? envelope('SendMessage', send('chunks 50')) : JSON.stringify(send('chunks 50')),
+        ),
+      )
+    }
+    await assertServing(served)
+  })
+})
+
+describe('HTTP/2 without TLS', () => {
+  const preface = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'
+
+  it.each<[string, readonly string[]]>([
+    ['at once', [`${preface}\0\0\0\x04\0\0\0\0\0`]],
+    ['in two pieces', ['PRI * HTTP/2.0\r\n', '\r\nSM\r\n\r\n']],
+    ['byte by byte', [...preface]],
+  ])('is refused cleanly when its preface comes %s', async (_, pieces) => {
+    await using served = await serve(echoAgent)
+    using client = await connect(served.url)
+    for (const piece of pieces) await client.write(piece)
+    const answer = await client.answerOrEnd()
+    if (answer) assert.equal(answer.status, 505)
+    await client.closes(patienceMs)
+    await assertServing(served)
+  })
+
+  it('fails in a real HTTP/2 client, which is not left waiting', async () => {
+    await using served = await serve(echoAgent)
+    const session = connectHttp2(served.url)
+    const failure = new Promise((resolve) => session.once('error', resolve))
+    assert.ok((await within(patienceMs, 'the session to fail', failure)) instanceof Error)
+    session.destroy()
+    await assertServing(served)
+  })
+
+  it('is not mistaken for a request that begins alike', async () => {
+    await using served = await serve(echoAgent)
+    using client = await connect(served.url)
+    await client.write('PRI /tasks HTTP/1.1\r\nHost: x\r\n\r\n')
+    const answer = await client.answerOrEnd()
+    assert.ok(!answer || answer.status === 400)
+  })
+})
+
+/** Hung up, with a 408 or without a word. */
+async function assertCut(client: RawClient): Promise<void> {
+  await client.closes(patienceMs)
+  assert.match(client.received, /^(HTTP\/1\.1 408 |$)/)
+}
+
+async function assertServing(served: Served): Promise<void> {
+  using client = await connect(served.url)
+  await client.write(post('/', envelope('SendMessage', send('still there?'))))
+  assert.equal(readRpc(await client.answer()).error, undefined)
+}
+
+function stack(clients: readonly RawClient[]): { readonly clients: readonly RawClient[] } & Disposable {
+  return {
+    clients,
+    [Symbol.dispose]() {
+      for (const client of clients) client[Symbol.dispose]()
+    },
+  }
+}
+
+// The type of what is under test, so that a renamed option is noticed here.
+deadlines satisfies ServeOptions['deadlines']

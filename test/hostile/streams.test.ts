@@ -1,0 +1,252 @@
+/** Readers that are slow, silent or gone: the agent does not notice, nothing is missed, nobody is left behind. */
+import assert from 'node:assert/strict'
+import { agent, artifact, type Served, serve, text } from 'dragoman'
+import { createHandler } from 'dragoman/server'
+import { describe, expect, it } from 'vitest'
+import { proves } from '../../conformance/proves.js'
+import { echoAgent } from '../../src/cli/echo-agent.js'
+import { readRpc } from './answers.js'
+import { envelope, send } from './peer.js'
+import { connect, post } from './raw-client.js'
+import { openStream, type StreamClient, type StreamEvent, taskIdOf } from './stream-client.js'
+import { eventually } from './waiting.js'
+import { WatchedCalls } from './watched-service.js'
+
+const stores = ['memory', 'sqlite::memory:']
+
+describe.each(stores)('a reader that pauses, on %s', { timeout: 60_000 }, (store) => {
+  it(proves('E-5', 'does not stop the agent, and then gets every event once and in order'), async () => {
+    await using served = await serve(echoAgent, { store })
+    using paused = await openStream(served.url, 'SendStreamingMessage', send('chunks 20000'))
+    // Not a byte of the stream has been read when the task is over.
+    await eventually(30_000, 'the task to end', async () => (await tasksIn(served, 'TASK_STATE_COMPLETED')) === 1)
+    assertWhole(await paused.read().ends(10_000), 20_000)
+  })
+
+  it(proves('E-5', 'is one of several, and the others are not held up'), async () => {
+    await using served = await serve(echoAgent, { store })
+    using quick = (await openStream(served.url, 'SendStreamingMessage', send('chunks 20000'))).read()
+    await quick.sees(1)
+    const id = taskIdOf(quick.events)
+    // It may have ended meanwhile: then the log is read from the beginning.
+    using paused = await openStream(served.url, 'SubscribeToTask', { id }, { 'last-event-id': '0' })
+    assertWhole(await quick.ends(30_000), 20_000)
+    assertWhole(await paused.read().ends(10_000), 20_000)
+  })
+})
+
+describe.each(stores)('a log on %s', { timeout: 20_000 }, (store) => {
+  it.each([1, 100, 507, 508, 1020, 5000])(
+    proves('E-4', 'of %i chunks is replayed whole when its task has ended'),
+    async (chunks) => {
+      await using served = await serve(echoAgent, { store })
+      const { task } = (await call(served, 'SendMessage', send(`chunks ${chunks}`))) as { task: { id: string } }
+      using replay = (await openStream(served.url, 'SubscribeToTask', { id: task.id }, { 'last-event-id': '0' })).read()
+      assertWhole(await replay.ends(), chunks)
+    },
+  )
+
+  it(proves('E-4', 'of a hundred small commits is replayed whole when its task has ended'), async () => {
+    await using served = await serve(echoAgent, { store })
+    const { task } = (await call(served, 'SendMessage', send('chunks 100 1'))) as { task: { id: string } }
+    using replay = (await openStream(served.url, 'SubscribeToTask', { id: task.id }, { 'last-event-id': '0' })).read()
+    assertWhole(await replay.ends(), 100)
+  })
+
+  it(proves('E-4', 'of a task that goes on is followed from its beginning'), async () => {
+    await using served = await serve(echoAgent, { store })
+    using first = (await openStream(served.url, 'SendStreamingMessage', send('chunks 1500 1'))).read()
+    await first.sees(1100, 15_000)
+    const id = taskIdOf(first.events)
+    using second = (await openStream(served.url, 'SubscribeToTask', { id }, { 'last-event-id': '0' })).read()
+    assertWhole(await first.ends(15_000), 1500)
+    assertWhole(await second.ends(), 1500)
+  })
+})
+
+describe('a reader that never reads', { timeout: 30_000 }, () => {
+  const pieces = 4000
+  const piece = 'x'.repeat(8 * 1024)
+
+  /** 32 MB, in pieces that come one by one as they would from a model. */
+  const talkative = agent('Talkative', async function* () {
+    for (let i = 0; i < pieces; i++) {
+      yield artifact('talk', text(piece), { append: i > 0 })
+      if (i % 4 === 0) await new Promise((resolve) => setImmediate(resolve))
+    }
+  })
+
+  it(proves('E-5', 'has no more than a little of its stream waiting for it in memory'), async () => {
+    const calls = new WatchedCalls()
+    const handler = await createHandler(talkative, { wrap: calls.wrap })
+    const response = await handler.fetch(
+      new Request('http://localhost/', {
+        method: 'POST',
+        headers: { 'content-type': 'application/json' },
+        body: envelope('SendStreamingMessage', send('talk')),
+      }),
+    )
+    assert.equal(response.headers.get('content-type'), 'text/event-stream')
+    const isOver = async () => {
+      const listed = await handler.fetch(new Request('http://localhost/tasks?status=TASK_STATE_COMPLETED'))
+      return ((await listed.json()) as { totalSize: number }).totalSize === 1
+    }
+    await eventually(20_000, 'the task to end', isOver)
+    // 64 KB wait for the socket; a few times that is fair, all of it is not.
+    const waiting = calls.pulled * piece.length
+    assert.ok(waiting < 2 * 1024 * 1024, `${Math.round(waiting / 1024 / 1024)} MB wait for a reader that does not read`)
+    await response.body?.cancel()
+    await eventually(5000, 'the stream to be let go', () => calls.open === 0)
+    await handler.close({ deadlineMs: 0 })
+  })
+})
+
+describe('a reader that is gone', { timeout: 30_000 }, () => {
+  it(proves('R-STRM-5', 'leaves nothing behind: 200 abandoned streams, then a cancel and a new one'), async () => {
+    const calls = new WatchedCalls()
+    await using served = await serve(echoAgent, { wrap: calls.wrap })
+    using first = (await openStream(served.url, 'SendStreamingMessage', send('sleep 60000'))).read()
+    await first.sees(2)
+    const id = taskIdOf(first.events)
+    const abandoned = await inGroups(200, async () => {
+      const client = (await openStream(served.url, 'SubscribeToTask', { id })).read()
+      await client.sees(1)
+      return client
+    })
+    assert.equal(calls.open, 201)
+    for (const client of abandoned) client.hangUp()
+    first.hangUp()
+    await eventually(5000, 'every stream to be let go', () => calls.open === 0)
+    using last = (await openStream(served.url, 'SubscribeToTask', { id })).read()
+    await last.sees(1)
+    expect(await call(served, 'CancelTask', { id })).toHaveProperty('status.state', 'TASK_STATE_CANCELED')
+    const events = await last.ends()
+    expect(events.at(-1)?.body).toHaveProperty('statusUpdate.status.state', 'TASK_STATE_CANCELED')
+    await eventually(5000, 'the last stream to be let go', () => calls.open === 0)
+  })
+
+  it.each([0, 1, 50, 5000])(
+    proves('R-STRM-5', 'is let go in the middle of a long stream, after %i events'),
+    async (count) => {
+      const calls = new WatchedCalls()
+      await using served = await serve(echoAgent, { wrap: calls.wrap })
+      for (let i = 0; i < 5; i++) {
+        using client = await openStream(served.url, 'SendStreamingMessage', send('chunks 20000'))
+        if (count > 0) await client.read().sees(count)
+        client.hangUp()
+      }
+      await eventually(20_000, 'the tasks to end', async () => (await tasksIn(served, 'TASK_STATE_COMPLETED')) === 5)
+      await eventually(5000, `every stream to be let go, ${calls.open} are not`, () => calls.open === 0)
+    },
+  )
+
+  it(proves('R-STRM-5', 'is let go when it left before its agent had said a word'), async () => {
+    const calls = new WatchedCalls()
+    let speak: () => void = () => undefined
+    const silent = agent('Silent', async function* () {
+      await new Promise<void>((resolve) => {
+        speak = resolve
+      })
+      yield 'at last'
+    })
+    await using served = await serve(silent, { wrap: calls.wrap })
+    using client = await connect(served.url)
+    await client.write(post('/', envelope('SendStreamingMessage', send('hello'))))
+    await eventually(5000, 'the stream to begin', () => calls.open === 1)
+    client.socket.destroy()
+    await client.closes(5000)
+    speak()
+    await eventually(5000, 'the task to end', async () => (await tasksIn(served, 'TASK_STATE_COMPLETED')) === 1)
+    await eventually(5000, 'the stream to be let go', () => calls.open === 0)
+  })
+
+  it(proves('R-SEND-11', 'leaves a blocking send, and its task goes on to its end, with nobody waiting'), async () => {
+    const calls = new WatchedCalls()
+    await using served = await serve(echoAgent, { wrap: calls.wrap })
+    using client = await connect(served.url)
+    await client.write(post('/', envelope('SendMessage', send('sleep 700'))))
+    await eventually(5000, 'the task to begin', async () => (await tasksIn(served, 'TASK_STATE_WORKING')) === 1)
+    client.socket.destroy()
+    await eventually(5000, 'the task to end', async () => (await tasksIn(served, 'TASK_STATE_COMPLETED')) === 1)
+    await eventually(5000, 'the send to be let go', () => calls.open === 0)
+  })
+
+  it(
+    proves(
+      ['R-SEND-11', 'E-10'],
+      'leaves a blocking send a hundred times over, and one task is cancelled for all of them',
+    ),
+    async () => {
+      const calls = new WatchedCalls()
+      await using served = await serve(echoAgent, { wrap: calls.wrap })
+      const body = envelope('SendMessage', send('sleep 60000'))
+      await inGroups(100, async () => {
+        using client = await connect(served.url)
+        await client.write(post('/', body, { 'Idempotency-Key': 'patience' }))
+      })
+      const id = await eventually(5000, 'the task to begin', async () => {
+        const { tasks } = (await call(served, 'ListTasks', {})) as { tasks: readonly { id: string }[] }
+        assert.ok(tasks.length <= 1)
+        return tasks[0]?.id
+      })
+      expect(await call(served, 'CancelTask', { id })).toHaveProperty('status.state', 'TASK_STATE_CANCELED')
+      await eventually(5000, 'every send to be let go', () => calls.open === 0)
+    },
+  )
+
+  it(proves('E-4', 'comes back behind the last event it saw, and misses nothing'), async () => {
+    await using served = await serve(echoAgent)
+    const seen: StreamEvent[] = []
+    using first = (await openStream(served.url, 'SendStreamingMessage', send('chunks 300 2'))).read()
+    await first.sees(10)
+    first.hangUp()
+    seen.push(...first.events)
+    const id = taskIdOf(first.events)
+    for (;;) {
+      using next: StreamClient = (
+        await openStream(served.url, 'SubscribeToTask', { id }, { 'last-event-id': String(seen.at(-1)?.id) })
+      ).read()
+      await eventually(5000, 'more events', () => next.events.length >= 40 || next.isEnded)
+      next.hangUp()
+      seen.push(...next.events)
+      if (next.isEnded) break
+    }
+    assertWhole(seen, 300)
+  })
+})
+
+/** Task, WORKING, every chunk, COMPLETED: once and in order, with places that rise. */
+function assertWhole(events: readonly StreamEvent[], chunks: number): void {
+  assert.deepEqual(
+    events.map(({ id }) => id),
+    Array.from({ length: chunks + 3 }, (_, i) => i + 3),
+  )
+  const texts = events.flatMap(({ body }) => {
+    const update = body.artifactUpdate as { artifact: { parts: readonly { text: string }[] } } | undefined
+    return update ? update.artifact.parts.map((part) => part.text) : []
+  })
+  assert.deepEqual(
+    texts,
+    Array.from({ length: chunks }, (_, i) => `chunk ${i + 1} `),
+  )
+  assert.ok(events[0] && 'task' in events[0].body)
+  expect(events.at(-1)?.body).toHaveProperty('statusUpdate.status.state', 'TASK_STATE_COMPLETED')
+}
+
+async function call(served: Served, method: string, params: object): Promise<unknown> {
+  using client = await connect(served.url)
+  await client.write(post('/', envelope(method, params)))
+  return readRpc(await client.answer()).result
+}
+
+async function tasksIn(served: Served, status: string): Promise<number> {
+  return ((await call(served, 'ListTasks', { status, historyLength: 0 })) as { totalSize: number }).totalSize
+}
+
+/** A few at a time: the listen queue of a small machine is short. */
+async function inGroups<T>(count: number, make: () => Promise<T>): Promise<readonly T[]> {
+  const made: T[] = []
+  while (made.length < count)
+    made.push(...(await Promise.all(Array.from({ length: Math.min(20, count - made.length) }, make))))
+  return made
+}

@@ -1,0 +1,281 @@
+/**
+ * Nothing lost: a server is killed at random moments under load and started again on the same file.
+ *
+ * Every round: start, check what the last kill left behind, load, kill. A failure names its seed;
+ * `DRAGOMAN_CRASH_SEED` runs the same kills again (the moments inside the server differ, of course).
+ */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { proves } from '../../conformance/proves.js'
+import { openStream, type StreamClient, type StreamEvent, taskIdOf } from '../hostile/stream-client.js'
+import { eventually } from '../hostile/waiting.js'
+import { call, countIn, getTask, newMessage, result, sendTask, type TaskView } from './calls.js'
+import { type ServerProcess, startServer, temporaryFolder } from './server-process.js'
+
+const rounds = 40
+
+/** A stream as one client saw it, over however many connections. */
+interface SeenStream {
+  readonly params: object
+  readonly key: string | undefined
+  readonly events: StreamEvent[]
+}
+
+/** A send that must happen once. */
+interface KeyedSend {
+  readonly key: string
+  readonly messageId: string
+  readonly params: object
+  /** What the client was told before the kill, if anything. */
+  answer?: { readonly task?: TaskView; readonly message?: { readonly messageId: string } }
+}
+
+interface Round {
+  readonly contextId: string
+  readonly streams: readonly SeenStream[]
+  readonly sends: readonly KeyedSend[]
+}
+
+describe('a server that is killed', () => {
+  it(proves(['E-2', 'E-4', 'E-9', 'E-10'], 'loses nothing that anybody saw, at whatever moment'), {
+    timeout: 240_000,
+  }, async () => {
+    const seed = Number(process.env.DRAGOMAN_CRASH_SEED ?? Date.now() % 2 ** 31)
+    const random = seeded(seed)
+    await using folder = await temporaryFolder()
+    const store = ['--store', `sqlite:${join(folder.path, 'tasks.sqlite')}`]
+    let last: Round | undefined
+    let seen = 0
+    for (let round = 0; round <= rounds; round++) {
+      try {
+        await using server = await startServer(['--echo', ...store])
+        if (last) await assertNothingLost(server, last)
+        if (round === rounds) break
+        last = await loadAndKill(server, round, random)
+        for (const { events } of last.streams) seen += events.length
+      } catch (error) {
+        throw new Error(`In round ${round} of seed ${seed}`, { cause: error })
+      }
+    }
+    assert.ok(
+      seen > rounds * 20,
+      `the kills came too early to mean anything: ${seen} events were seen, with seed ${seed}`,
+    )
+  })
+
+  it(proves('E-4', 'keeps long logs, which can be read from the beginning and from the middle'), {
+    timeout: 60_000,
+  }, async () => {
+    await using folder = await temporaryFolder()
+    const store = ['--store', `sqlite:${join(folder.path, 'tasks.sqlite')}`]
+    let events: readonly StreamEvent[] = []
+    {
+      await using server = await startServer(['--echo', ...store])
+      using stream = (
+        await openStream(server.url, 'SendStreamingMessage', { message: newMessage('chunks 3000') })
+      ).read()
+      events = await stream.ends(20_000)
+      await server.kill()
+    }
+    await using server = await startServer(['--echo', ...store])
+    const id = taskIdOf(events)
+    assert.deepEqual(await readAll(server, id, 0), events)
+    assert.deepEqual(await readAll(server, id, 2000), events.slice(1998))
+  })
+
+  it(proves(['E-6', 'E-10'], 'remembers the Message it answered a key with'), { timeout: 60_000 }, async () => {
+    await using folder = await temporaryFolder()
+    const store = ['--store', `sqlite:${join(folder.path, 'tasks.sqlite')}`]
+    const params = { message: newMessage('msg hello') }
+    const key = { 'idempotency-key': 'hello' }
+    let first: unknown
+    {
+      await using server = await startServer(['--echo', ...store])
+      first = await result(server.url, 'SendMessage', params, key)
+      await server.kill()
+    }
+    await using server = await startServer(['--echo', ...store])
+    assert.deepEqual(await result(server.url, 'SendMessage', params, key), first)
+  })
+
+  it(proves(['R-TASK-5', 'E-9'], 'finds a question where it was left, and takes the answer'), {
+    timeout: 60_000,
+  }, async () => {
+    await using folder = await temporaryFolder()
+    const store = ['--store', `sqlite:${join(folder.path, 'tasks.sqlite')}`]
+    let asked: TaskView
+    {
+      await using server = await startServer(['--echo', ...store])
+      asked = await sendTask(server.url, 'ask')
+      await server.kill()
+    }
+    await using server = await startServer(['--echo', ...store])
+    assert.deepEqual(await getTask(server.url, asked.id), asked)
+    const answered = await sendTask(server.url, 'here it is', { message: { taskId: asked.id } })
+    expect(answered).toMatchObject({
+      id: asked.id,
+      status: { state: 'TASK_STATE_COMPLETED' },
+      artifacts: [{ parts: [{ text: 'ask\nhere it is' }] }],
+    })
+  })
+})
+
+async function loadAndKill(server: ServerProcess, round: number, random: () => number): Promise<Round> {
+  const contextId = `round-${round}`
+  const pick = (from: number, to: number) => from + Math.floor(random() * (to - from + 1))
+  const streams = Array.from({ length: 4 }, (_, place): SeenStream => {
+    const message = newMessage(`chunks ${pick(1, 80)} ${pick(0, 12)}`, { contextId })
+    return { params: { message }, key: place % 2 === 0 ? undefined : `stream-${round}-${place}`, events: [] }
+  })
+  const texts = ['hello', `chunks ${pick(1, 20)} ${pick(0, 10)}`, `sleep ${pick(0, 300)}`, 'msg hello', 'fail', 'ask']
+  const sends = texts.map((text, place): KeyedSend => {
+    const message = newMessage(text, { contextId })
+    return { key: `send-${round}-${place}`, messageId: message.messageId, params: { message } }
+  })
+  // Early kills hit the first commits, late ones the last.
+  const killAfterMs = random() < 0.3 ? pick(5, 60) : pick(60, 700)
+  const resumeAt = streams.map(() => (random() < 0.5 ? pick(1, 30) : Number.POSITIVE_INFINITY))
+  const reading = streams.map((stream, place) =>
+    readUntilDead(server, stream, resumeAt[place] ?? Number.POSITIVE_INFINITY),
+  )
+  const sending = sends.map(async (each) => {
+    // Spread over the round, so that the kill catches some of them at every stage.
+    await new Promise((resolve) => setTimeout(resolve, pick(0, 400)))
+    const outcome = await call(server.url, 'SendMessage', each.params, { 'idempotency-key': each.key }).catch(
+      () => undefined,
+    )
+    if (outcome?.result) each.answer = outcome.result as NonNullable<KeyedSend['answer']>
+  })
+  await new Promise((resolve) => setTimeout(resolve, killAfterMs))
+  await server.kill()
+  await Promise.all([...reading, ...sending])
+  return { contextId, streams, sends }
+}
+
+/** Reads a stream to its end or to that of the server; hangs up once and comes back behind the last event. */
+async function readUntilDead(server: ServerProcess, stream: SeenStream, resumeAt: number): Promise<void> {
+  const headers = stream.key === undefined ? {} : { 'idempotency-key': stream.key }
+  const first = await openStream(server.url, 'SendStreamingMessage', stream.params, headers).catch(() => undefined)
+  if (!first) return
+  await follow(server, first, resumeAt)
+  stream.events.push(...first.events)
+  const lastId = stream.events.at(-1)?.id
+  if (lastId === undefined || server.hasExited || isOver(stream.events)) return
+  const second = await openStream(
+    server.url,
+    'SubscribeToTask',
+    { id: taskIdOf(stream.events) },
+    { 'last-event-id': String(lastId) },
+  ).catch(() => undefined)
+  if (!second) return
+  await follow(server, second, Number.POSITIVE_INFINITY)
+  stream.events.push(...second.events)
+}
+
+async function follow(server: ServerProcess, client: StreamClient, upTo: number): Promise<void> {
+  using reading = client.read()
+  await eventually(
+    20_000,
+    'the end of a stream',
+    () => reading.isEnded || reading.events.length >= upTo || (server.hasExited && reading.response.closed),
+  )
+}
+
+async function assertNothingLost(server: ServerProcess, { contextId, streams, sends }: Round): Promise<void> {
+  const { url } = server
+  await eventually(8000, 'tasks nobody works on to be given up', async () => {
+    return (await countIn(url, 'TASK_STATE_SUBMITTED')) + (await countIn(url, 'TASK_STATE_WORKING')) === 0
+  })
+  for (const stream of streams) await assertStreamKept(server, stream)
+  for (const each of sends) {
+    const again = await call(url, 'SendMessage', each.params, { 'idempotency-key': each.key })
+    assert.equal(again.error, undefined, again.text)
+    const told = again.result as NonNullable<KeyedSend['answer']>
+    // What a client was told is still true, word for word; a question is still open.
+    if (each.answer) assert.deepEqual(told, each.answer)
+    const found = (await tasksOf(url, contextId)).filter(({ history = [] }) =>
+      history.some(({ messageId }) => messageId === each.messageId),
+    )
+    assert.deepEqual(
+      found.map(({ id }) => id),
+      told.task ? [told.task.id] : [],
+      `the tasks of ${JSON.stringify(each.params)}`,
+    )
+  }
+}
+
+async function assertStreamKept(server: ServerProcess, { events, params, key }: SeenStream): Promise<void> {
+  const lastId = events.at(-1)?.id
+  if (lastId === undefined) return
+  assertRising(events)
+  const id = taskIdOf(events)
+  const log = await readAll(server, id, 0)
+  assertRising(log)
+  assert.deepEqual(log.slice(0, events.length), events, 'the log begins with what was seen')
+  assert.ok(isOver(log))
+  const { status } = await getTask(server.url, id)
+  expect(log.at(-1)?.body).toHaveProperty('statusUpdate.status', status)
+  if (isOver(events)) {
+    assert.equal(
+      (await call(server.url, 'SubscribeToTask', { id }, { 'last-event-id': String(lastId) })).error?.reason,
+      'UNSUPPORTED_OPERATION',
+    )
+  } else {
+    assert.equal(status.state, 'TASK_STATE_FAILED')
+    assert.deepEqual([...events, ...(await readAll(server, id, lastId))], log, 'resumed, it is the same log')
+  }
+  if (key !== undefined) {
+    using again = (await openStream(server.url, 'SendStreamingMessage', params, { 'idempotency-key': key })).read()
+    assert.deepEqual(await again.ends(), log, 'repeated with its key, it is the same stream')
+  }
+}
+
+async function readAll(server: ServerProcess, id: string, after: number): Promise<readonly StreamEvent[]> {
+  using stream = (await openStream(server.url, 'SubscribeToTask', { id }, { 'last-event-id': String(after) })).read()
+  return await stream.ends(10_000)
+}
+
+async function tasksOf(url: string, contextId: string): Promise<readonly TaskView[]> {
+  const { tasks, nextPageToken } = await result<{ tasks: readonly TaskView[]; nextPageToken: string }>(
+    url,
+    'ListTasks',
+    { contextId, pageSize: 100 },
+  )
+  assert.equal(nextPageToken, '')
+  return tasks
+}
+
+/** Public events, each once, in the order of their places. */
+function assertRising(events: readonly StreamEvent[]): void {
+  let before = 2
+  for (const { id, body } of events) {
+    assert.ok(id > before, `${id} comes behind ${before}`)
+    assert.equal(['task', 'statusUpdate', 'artifactUpdate'].filter((kind) => kind in body).length, 1)
+    before = id
+  }
+  const chunks = events.flatMap(({ body }) => {
+    const { artifact } = (body.artifactUpdate ?? {}) as { artifact?: { parts: readonly { text: string }[] } }
+    return artifact ? artifact.parts.map(({ text }) => text) : []
+  })
+  assert.deepEqual(
+    chunks,
+    chunks.map((_, place) => `chunk ${place + 1} `),
+  )
+}
+
+function isOver(events: readonly StreamEvent[]): boolean {
+  const { status } = (events.at(-1)?.body.statusUpdate ?? {}) as { status?: { state: string } }
+  return status !== undefined && /COMPLETED|FAILED|CANCELED|REJECTED/.test(status.state)
+}
+
+/** Mulberry32: small, and the same everywhere. */
+function seeded(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}

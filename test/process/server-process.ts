@@ -1,0 +1,108 @@
+/** The real command, in a process of its own, on a free port; killed when a test is over, whatever happened. */
+import assert from 'node:assert/strict'
+import { type ChildProcess, spawn } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { eventually, within } from '../hostile/waiting.js'
+
+const root = fileURLToPath(new URL('../../', import.meta.url))
+const command = join(root, 'bin/dragoman.js')
+/** The built library, for modules that tests write. */
+export const builtLibrary = new URL('../../dist/index.js', import.meta.url).href
+
+export interface Exit {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** A run of the command: `dragoman serve …`. */
+export class CommandRun implements AsyncDisposable {
+  stdout = ''
+  stderr = ''
+  readonly exit: Promise<Exit>
+  readonly #child: ChildProcess
+
+  constructor(args: readonly string[], options: { readonly cwd?: string } = {}) {
+    assert.ok(
+      existsSync(join(root, 'dist/cli/main.js')),
+      'These tests run the built command: run `npm run build` first',
+    )
+    const { FORCE_COLOR: _, ...env } = process.env
+    this.#child = spawn(process.execPath, [command, ...args], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...env, NO_COLOR: '1' },
+      ...(options.cwd !== undefined && { cwd: options.cwd }),
+    })
+    this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      this.stdout += text
+    })
+    this.#child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      this.stderr += text
+    })
+    this.exit = new Promise((resolve, reject) => {
+      this.#child.once('error', reject)
+      this.#child.once('close', (code, signal) => resolve({ code, signal, stdout: this.stdout, stderr: this.stderr }))
+    })
+  }
+
+  get hasExited(): boolean {
+    return this.#child.exitCode !== null || this.#child.signalCode !== null
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child.kill(signal)
+  }
+
+  /** Resolves when the process is gone and its parent knows. */
+  async kill(): Promise<void> {
+    this.signal('SIGKILL')
+    await this.exit
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.hasExited) this.signal('SIGKILL')
+    await this.exit.catch(() => undefined)
+  }
+}
+
+export class ServerProcess extends CommandRun {
+  url = ''
+}
+
+/** Runs the command to its end. */
+export async function runCommand(args: readonly string[], options: { readonly cwd?: string } = {}): Promise<Exit> {
+  await using run = new CommandRun(args, options)
+  return await within(15_000, `\`dragoman ${args.join(' ')}\` to end`, run.exit)
+}
+
+/** `dragoman serve` on a free port, ready for calls. */
+export async function startServer(
+  args: readonly string[] = ['--echo'],
+  options: { readonly cwd?: string } = {},
+): Promise<ServerProcess> {
+  const server = new ServerProcess(['serve', ...args, '--port', '0'], options)
+  try {
+    server.url = await eventually(15_000, 'the ready line', () => {
+      if (server.hasExited) throw new Error(`The server ended before it was ready: ${server.stdout}${server.stderr}`)
+      return / is ready at (http:\S+)/.exec(server.stdout)?.[1]
+    })
+    return server
+  } catch (error) {
+    await server[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+export interface TemporaryFolder extends AsyncDisposable {
+  readonly path: string
+}
+
+export async function temporaryFolder(): Promise<TemporaryFolder> {
+  const path = await mkdtemp(join(tmpdir(), 'dragoman-test-'))
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true, maxRetries: 5 }) }
+}

@@ -1,0 +1,204 @@
+/** Two servers with the same agent on one file: what one of them begins, the other can read, follow, stop and go on with. */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { proves } from '../../conformance/proves.js'
+import { openStream, type StreamEvent, taskIdOf } from '../hostile/stream-client.js'
+import { eventually } from '../hostile/waiting.js'
+import { call, getTask, newMessage, result, sendTask, type TaskView, textsOf } from './calls.js'
+import { type ServerProcess, startServer, type TemporaryFolder, temporaryFolder } from './server-process.js'
+
+/** Another process's writes are noticed within milliseconds; machines are shared, so seconds are allowed. */
+const soonMs = 5000
+
+describe('two servers on one file', { timeout: 60_000 }, () => {
+  it(proves('E-2', 'a task of one is read and listed by the other'), async () => {
+    await using pair = await startPair()
+    const { a, b } = pair
+    const task = await sendTask(a.url, 'chunks 3')
+    assert.deepEqual(await getTask(b.url, task.id), task)
+    const { tasks, totalSize } = await result<{ tasks: readonly TaskView[]; totalSize: number }>(b.url, 'ListTasks', {
+      includeArtifacts: true,
+    })
+    assert.deepEqual(tasks, [task])
+    assert.equal(totalSize, 1)
+  })
+
+  it(
+    proves(
+      ['R-STRM-5', 'R-SUB-5'],
+      'a task that runs in one is followed live in the other, from its snapshot and from its beginning',
+    ),
+    async () => {
+      await using pair = await startPair()
+      const { a, b } = pair
+      using own = (await openStream(a.url, 'SendStreamingMessage', { message: newMessage('chunks 60 20') })).read()
+      await own.sees(5)
+      const id = taskIdOf(own.events)
+      using fromSnapshot = (await openStream(b.url, 'SubscribeToTask', { id })).read()
+      using fromStart = (await openStream(b.url, 'SubscribeToTask', { id }, { 'last-event-id': '0' })).read()
+      await fromSnapshot.sees(2)
+      assert.equal(own.isEnded, false, 'the other one follows while the task runs')
+      const events = await own.ends(20_000)
+      const [snapshot, ...rest] = await fromSnapshot.ends(soonMs)
+      assert.deepEqual(await fromStart.ends(soonMs), events)
+      assert.ok(snapshot)
+      assert.deepEqual(
+        rest,
+        events.filter((event) => event.id > snapshot.id),
+      )
+      assert.equal(
+        textsOf(snapshot.body.task as TaskView),
+        textsOfUpdates(events.filter((event) => event.id <= snapshot.id)),
+      )
+    },
+  )
+
+  it(proves('E-7', 'a task that runs in one is cancelled through the other'), async () => {
+    await using pair = await startPair()
+    const { a, b } = pair
+    using own = (await openStream(a.url, 'SendStreamingMessage', { message: newMessage('sleep 60000') })).read()
+    await own.sees(2)
+    const started = Date.now()
+    const canceled = await result<TaskView>(b.url, 'CancelTask', { id: taskIdOf(own.events) })
+    assert.equal(canceled.status.state, 'TASK_STATE_CANCELED')
+    assert.ok(Date.now() - started < soonMs, `a cancel took ${Date.now() - started} ms`)
+    const events = await own.ends(soonMs)
+    expect(events.at(-1)?.body).toHaveProperty('statusUpdate.status', canceled.status)
+    assert.deepEqual(await getTask(a.url, canceled.id), await getTask(b.url, canceled.id))
+  })
+
+  it(proves('R-TASK-5', 'a question of one is answered through the other'), async () => {
+    await using pair = await startPair()
+    const { a, b } = pair
+    const asked = await sendTask(a.url, 'ask')
+    assert.equal(asked.status.state, 'TASK_STATE_INPUT_REQUIRED')
+    const answered = await sendTask(b.url, 'second', { message: { taskId: asked.id } })
+    assert.equal(answered.status.state, 'TASK_STATE_COMPLETED')
+    assert.equal(textsOf(answered), 'ask\nsecond')
+    assert.deepEqual(await getTask(a.url, asked.id), answered)
+  })
+
+  it(proves('E-1', 'a message to a task that runs in one is taken by the other, and gets its turn'), async () => {
+    await using pair = await startPair()
+    const { a, b } = pair
+    const started = await sendTask(a.url, 'sleep 800', { configuration: { returnImmediately: true } })
+    const ended = await sendTask(b.url, 'and more', { message: { taskId: started.id } })
+    assert.equal(ended.status.state, 'TASK_STATE_COMPLETED')
+    assert.equal(textsOf(ended), 'slept 800sleep 800\nand more')
+    assert.deepEqual(await getTask(a.url, started.id), ended)
+  })
+
+  it(proves('E-10', 'one key at both, at the same moment, is one task'), async () => {
+    await using pair = await startPair()
+    const { a, b } = pair
+    for (let i = 0; i < 10; i++) {
+      const params = { message: newMessage('chunks 3 5') }
+      const key = { 'idempotency-key': `key-${i}` }
+      const answers = await Promise.all(
+        [a, b, a, b].map(({ url }) => result<{ task: TaskView }>(url, 'SendMessage', params, key)),
+      )
+      assert.equal(new Set(answers.map(({ task }) => task.id)).size, 1)
+    }
+    assert.equal((await result<{ totalSize: number }>(a.url, 'ListTasks', {})).totalSize, 10)
+  })
+
+  it(proves('E-2', 'both write at once, and each sees all of it'), async () => {
+    await using pair = await startPair()
+    const { a, b } = pair
+    const sent = await Promise.all(
+      Array.from({ length: 40 }, (_, i) => sendTask(i % 2 === 0 ? a.url : b.url, `chunks ${(i % 5) + 1} 2`)),
+    )
+    for (const { url } of [a, b]) {
+      const { tasks } = await result<{ tasks: readonly TaskView[] }>(url, 'ListTasks', {
+        pageSize: 100,
+        status: 'TASK_STATE_COMPLETED',
+      })
+      assert.deepEqual(new Set(tasks.map(({ id }) => id)), new Set(sent.map(({ id }) => id)))
+    }
+  })
+
+  it(
+    proves('E-9', 'when one is killed, the other gives up its tasks soon, and says so to those who follow'),
+    async () => {
+      await using pair = await startPair()
+      const { a, b } = pair
+      using own = (await openStream(a.url, 'SendStreamingMessage', { message: newMessage('sleep 60000') })).read()
+      await own.sees(2)
+      const id = taskIdOf(own.events)
+      using other = (await openStream(b.url, 'SubscribeToTask', { id })).read()
+      await other.sees(1)
+      await a.kill()
+      // A third of the 15 s lease: that is how often a process looks for dead neighbours.
+      const events = await other.ends(5000 + soonMs)
+      expect(events.at(-1)?.body).toHaveProperty('statusUpdate.status.state', 'TASK_STATE_FAILED')
+      assert.equal((await getTask(b.url, id)).status.state, 'TASK_STATE_FAILED')
+      const { error } = await call(b.url, 'SendMessage', { message: newMessage('too late', { taskId: id }) })
+      assert.equal(error?.reason, 'UNSUPPORTED_OPERATION')
+    },
+  )
+
+  it(proves('E-9', 'when one is killed and comes back, the tasks of the other go on'), async () => {
+    await using pair = await startPair()
+    const { a, b } = pair
+    using own = (await openStream(b.url, 'SendStreamingMessage', { message: newMessage('chunks 60 20') })).read()
+    await own.sees(3)
+    await a.kill()
+    await using again = await startServer(pair.args)
+    using other = (
+      await openStream(again.url, 'SubscribeToTask', { id: taskIdOf(own.events) }, { 'last-event-id': '0' })
+    ).read()
+    const events = await own.ends(20_000)
+    expect(events.at(-1)?.body).toHaveProperty('statusUpdate.status.state', 'TASK_STATE_COMPLETED')
+    assert.deepEqual(await other.ends(soonMs), events)
+  })
+
+  it(proves('E-12', 'when one is asked to stop, the other can be followed instead'), async () => {
+    await using pair = await startPair()
+    const { a, b } = pair
+    using own = (await openStream(a.url, 'SendStreamingMessage', { message: newMessage('chunks 30 20') })).read()
+    await own.sees(3)
+    a.signal('SIGTERM')
+    using other = (
+      await openStream(b.url, 'SubscribeToTask', { id: taskIdOf(own.events) }, { 'last-event-id': '0' })
+    ).read()
+    const events = await own.ends(20_000)
+    expect(events.at(-1)?.body).toHaveProperty('statusUpdate.status.state', 'TASK_STATE_COMPLETED')
+    assert.deepEqual(await other.ends(soonMs), events)
+    await eventually(soonMs, 'the first one to exit', () => a.hasExited)
+  })
+})
+
+interface Pair extends AsyncDisposable {
+  readonly a: ServerProcess
+  readonly b: ServerProcess
+  readonly args: readonly string[]
+}
+
+async function startPair(): Promise<Pair> {
+  const folder: TemporaryFolder = await temporaryFolder()
+  const args = ['--echo', '--store', `sqlite:${join(folder.path, 'tasks.sqlite')}`]
+  // Together: opening a new file at the same moment is part of it.
+  const started = await Promise.allSettled([startServer(args), startServer(args)])
+  const servers = started.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
+  const end = async () => {
+    await Promise.all(servers.map((server) => server[Symbol.asyncDispose]()))
+    await folder[Symbol.asyncDispose]()
+  }
+  const [a, b] = servers
+  if (a && b) return { a, b, args, [Symbol.asyncDispose]: end }
+  await end()
+  throw started.find((each) => each.status === 'rejected')?.reason
+}
+
+function textsOfUpdates(events: readonly StreamEvent[]): string {
+  return events
+    .map(({ body }) =>
+      textsOf({
+        artifacts: [body.artifactUpdate ?? {}].map(
+          (update) => (update as { artifact?: object }).artifact ?? { parts: [] },
+        ),
+      } as unknown as TaskView),
+    )
+    .join('')
+}

@@ -1,0 +1,159 @@
+/** What others rely on, typed in by hand: an accidental change is loud. */
+import { readFileSync } from 'node:fs'
+import { operations } from 'dragoman'
+import { describe, expect, it } from 'vitest'
+import { dialects } from '../src/dialects/index.js'
+import { parameterHeaders } from '../src/transports/transport.js'
+
+const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
+  readonly exports: Readonly<Record<string, string | Readonly<Record<string, string>>>>
+  readonly bin: Readonly<Record<string, string>>
+}
+
+const authoring = ['agent', 'artifact', 'ask', 'askAuth', 'completed', 'failed', 'rejected', 'reply', 'working']
+
+/** Every entry and the names it exports at run time. */
+const entries: Readonly<Record<string, readonly string[]>> = {
+  '.': [
+    ...authoring,
+    'A2AError',
+    'MemoryStore',
+    'apiKey',
+    'data',
+    'errorCodes',
+    'file',
+    'isInterrupted',
+    'isTerminal',
+    'operations',
+    'serve',
+    'text',
+    'textOf',
+  ],
+  './server': ['createHandler', 'expressMount', 'fastifyMount', 'serve', 'skillSchemasUri', 'toNodeListener'],
+  './engine': [...authoring, 'createEngine', 'systemClock'],
+  './stores/sqlite': ['openSqliteStore'],
+  './auth': ['apiKey', 'authenticate'],
+  './testing': ['callBy', 'echoAgent', 'fakeClock', 'gate', 'send', 'storeContract', 'until', 'userMessage'],
+}
+
+const importers: Readonly<Record<string, () => Promise<object>>> = {
+  '.': () => import('dragoman'),
+  './server': () => import('dragoman/server'),
+  './engine': () => import('dragoman/engine'),
+  './stores/sqlite': () => import('dragoman/stores/sqlite'),
+  './auth': () => import('dragoman/auth'),
+  './testing': () => import('dragoman/testing'),
+}
+
+describe('the package', () => {
+  it('has these entries and no others', () => {
+    expect(Object.keys(manifest.exports).sort()).toEqual([...Object.keys(entries), './package.json'].sort())
+    expect(manifest.bin).toEqual({ dragoman: 'bin/dragoman.js' })
+  })
+
+  it.each(Object.keys(entries))('points %s at its source, its types and its build', (entry) => {
+    const base = entry === '.' ? '' : `${entry.slice(2)}/`
+    expect(manifest.exports[entry]).toEqual({
+      'dragoman-source': `./src/${base}index.ts`,
+      types: `./dist/${base}index.d.ts`,
+      default: `./dist/${base}index.js`,
+    })
+  })
+
+  it.each(Object.entries(entries))('exports from %s what was promised', async (entry, names) => {
+    const module = await importers[entry]?.()
+    expect(Object.keys(module ?? {}).sort()).toEqual([...names].sort())
+  })
+})
+
+describe('the wire', () => {
+  it('has these versions', () => {
+    expect(dialects.map(({ version }) => version)).toEqual(['1.0'])
+  })
+
+  it('has these operations', () => {
+    expect(operations).toEqual({
+      sendMessage: { name: 'SendMessage', isStreaming: false },
+      sendStreamingMessage: { name: 'SendStreamingMessage', isStreaming: true },
+      getTask: { name: 'GetTask', isStreaming: false },
+      listTasks: { name: 'ListTasks', isStreaming: false },
+      cancelTask: { name: 'CancelTask', isStreaming: false },
+      subscribeToTask: { name: 'SubscribeToTask', isStreaming: true },
+      createTaskPushNotificationConfig: { name: 'CreateTaskPushNotificationConfig', isStreaming: false },
+      getTaskPushNotificationConfig: { name: 'GetTaskPushNotificationConfig', isStreaming: false },
+      listTaskPushNotificationConfigs: { name: 'ListTaskPushNotificationConfigs', isStreaming: false },
+      deleteTaskPushNotificationConfig: { name: 'DeleteTaskPushNotificationConfig', isStreaming: false },
+      getExtendedAgentCard: { name: 'GetExtendedAgentCard', isStreaming: false },
+    })
+  })
+
+  it('has these methods and routes in v1.0', () => {
+    expect([...(dialects[0]?.methods ?? [])].map(([method]) => method).sort()).toEqual([
+      'CancelTask',
+      'CreateTaskPushNotificationConfig',
+      'DeleteTaskPushNotificationConfig',
+      'GetExtendedAgentCard',
+      'GetTask',
+      'GetTaskPushNotificationConfig',
+      'ListTaskPushNotificationConfigs',
+      'ListTasks',
+      'SendMessage',
+      'SendStreamingMessage',
+      'SubscribeToTask',
+    ])
+    expect(dialects[0]?.routes.map(({ method, path, operation }) => `${method} ${path} ${operation}`).sort()).toEqual([
+      'DELETE /tasks/{taskId}/pushNotificationConfigs/{id} deleteTaskPushNotificationConfig',
+      'GET /extendedAgentCard getExtendedAgentCard',
+      'GET /tasks listTasks',
+      'GET /tasks/{id} getTask',
+      'GET /tasks/{id}:subscribe subscribeToTask',
+      'GET /tasks/{taskId}/pushNotificationConfigs listTaskPushNotificationConfigs',
+      'GET /tasks/{taskId}/pushNotificationConfigs/{id} getTaskPushNotificationConfig',
+      'POST /message:send sendMessage',
+      'POST /message:stream sendStreamingMessage',
+      'POST /tasks/{id}:cancel cancelTask',
+      'POST /tasks/{id}:subscribe subscribeToTask',
+      'POST /tasks/{taskId}/pushNotificationConfigs createTaskPushNotificationConfig',
+    ])
+  })
+
+  it('has these errors in v1.0: JSON-RPC number, HTTP status, gRPC name', () => {
+    const spelled = Object.entries(dialects[0]?.errors ?? {}).map(([code, { jsonrpc, http, grpc }]) => [
+      code,
+      jsonrpc,
+      http,
+      grpc,
+    ])
+    expect(spelled).toEqual([
+      ['TASK_NOT_FOUND', -32001, 404, 'NOT_FOUND'],
+      ['TASK_NOT_CANCELABLE', -32002, 400, 'FAILED_PRECONDITION'],
+      ['PUSH_NOTIFICATION_NOT_SUPPORTED', -32003, 400, 'FAILED_PRECONDITION'],
+      ['UNSUPPORTED_OPERATION', -32004, 400, 'FAILED_PRECONDITION'],
+      ['CONTENT_TYPE_NOT_SUPPORTED', -32005, 400, 'INVALID_ARGUMENT'],
+      ['INVALID_AGENT_RESPONSE', -32006, 500, 'INTERNAL'],
+      ['EXTENDED_AGENT_CARD_NOT_CONFIGURED', -32007, 400, 'FAILED_PRECONDITION'],
+      ['EXTENSION_SUPPORT_REQUIRED', -32008, 400, 'FAILED_PRECONDITION'],
+      ['VERSION_NOT_SUPPORTED', -32009, 400, 'FAILED_PRECONDITION'],
+      ['PARSE_ERROR', -32700, 400, 'INVALID_ARGUMENT'],
+      ['INVALID_REQUEST', -32600, 400, 'INVALID_ARGUMENT'],
+      ['METHOD_NOT_FOUND', -32601, 404, 'UNIMPLEMENTED'],
+      ['INVALID_PARAMS', -32602, 400, 'INVALID_ARGUMENT'],
+      ['INTERNAL_ERROR', -32603, 500, 'INTERNAL'],
+      ['UNAUTHENTICATED', -32000, 401, 'UNAUTHENTICATED'],
+      ['PERMISSION_DENIED', -32000, 403, 'PERMISSION_DENIED'],
+      ['RATE_LIMITED', -32000, 429, 'RESOURCE_EXHAUSTED'],
+      ['PAYLOAD_TOO_LARGE', -32600, 413, 'RESOURCE_EXHAUSTED'],
+      ['UNAVAILABLE', -32603, 503, 'UNAVAILABLE'],
+    ])
+  })
+
+  it('has these headers', () => {
+    expect(parameterHeaders).toEqual({
+      version: 'A2A-Version',
+      extensions: 'A2A-Extensions',
+      idempotencyKey: 'Idempotency-Key',
+      lastEventId: 'Last-Event-ID',
+      traceparent: 'traceparent',
+    })
+  })
+})
