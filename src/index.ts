@@ -8,6 +8,7 @@ export {
   agent,
   type CallResult,
   type Handler,
+  isAgent,
   type SkillInit,
   type Turn,
 } from './engine/agent.js'

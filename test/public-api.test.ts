@@ -22,6 +22,7 @@ const entries: Readonly<Record<string, readonly string[]>> = {
     'data',
     'errorCodes',
     'file',
+    'isAgent',
     'isInterrupted',
     'isTerminal',
     'operations',

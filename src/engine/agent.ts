@@ -121,6 +121,7 @@ export function agent<const Skills extends readonly SkillInit[] = readonly []>(
   return { card: init, handler }
 }
 
+/** Whether a value is what `agent()` makes. */
 export function isAgent(value: unknown): value is Agent {
   return typeof value === 'object' && value !== null && 'card' in value && 'handler' in value
 }

@@ -51,6 +51,7 @@ export function parseJson(bytes: Uint8Array): unknown {
 
 /** `application/json; charset=utf-8` → `application/json`. */
 export function mediaTypeOf(header: string | null): string | undefined {
+  if (header === 'application/json') return header
   return header?.split(';', 1)[0]?.trim().toLowerCase() || undefined
 }
 

@@ -1,8 +1,9 @@
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { Command, InvalidArgumentError } from 'commander'
 import pc from 'picocolors'
-import { type Agent, apiKey, type Served, serve } from '../../index.js'
+import { type Agent, apiKey, isAgent, type Served, serve } from '../../index.js'
 import { echoAgent } from '../echo-agent.js'
 import { UsageError } from '../usage-error.js'
 
@@ -58,7 +59,7 @@ async function run(module: string | undefined, options: Options): Promise<void> 
   refuseUnbuilt(options)
   const agents = await agentsFrom(module, options)
   const auth = options.apiKey ? [apiKey(options.apiKey)] : options.auth ? undefined : ('none' as const)
-  const served = await serve(agents, {
+  const served = await serveOrExplain(agents, {
     port: options.port,
     host: options.host,
     store: options.store,
@@ -76,13 +77,21 @@ async function agentsFrom(module: string | undefined, { echo }: Options): Promis
   if (echo && module !== undefined) throw new UsageError('give a module or --echo, not both')
   if (echo) return echoAgent
   if (module === undefined) throw new UsageError('give the path of a module that exports an agent, or --echo')
-  const exports = (await import(pathToFileURL(resolve(module)).href)) as {
-    readonly default?: Agent
-    readonly agent?: Agent
-  }
+  const path = resolve(module)
+  if (!existsSync(path)) throw new UsageError(`there is no module ${module}`)
+  const exports = (await import(pathToFileURL(path).href)) as { readonly default?: unknown; readonly agent?: unknown }
   const found = exports.default ?? exports.agent
-  if (!found) throw new UsageError(`${module} exports no agent: export one as default or as \`agent\``)
-  return found
+  if (isAgent(found) || (Array.isArray(found) && found.length > 0 && found.every(isAgent))) return found
+  throw new UsageError(`${module} exports no agent: export one, or a list, as default or as \`agent\``)
+}
+
+/** A configuration that cannot be meant is a mistake of whoever typed it. */
+async function serveOrExplain(...args: Parameters<typeof serve>): Promise<Served> {
+  try {
+    return await serve(...args)
+  } catch (error) {
+    throw error instanceof TypeError ? new UsageError(error.message) : error
+  }
 }
 
 /** Options whose work is not done yet are refused rather than ignored. */
