@@ -5,8 +5,8 @@
  */
 import type { AgentCard } from '../model/agent-card.js'
 import type { A2AError, ErrorCode } from '../model/errors.js'
-import type { StreamResponse } from '../model/event.js'
 import type { Operation } from '../model/operations.js'
+import type { StreamItem } from '../model/service.js'
 
 /** One operation in one dialect. */
 export interface OperationCodec {
@@ -41,7 +41,7 @@ export interface Dialect {
   readonly routes: readonly Route[]
   readonly operations: { readonly [O in Operation]?: OperationCodec }
   /** For each stream: turns events into JSON text, in order. */
-  createStreamEncoder(): (event: StreamResponse) => string
+  createStreamEncoder(): (item: StreamItem) => string
   readonly errors: Readonly<Record<ErrorCode, ErrorSpelling>>
   /** The details of an error, as JSON-RPC `data` and the REST body carry them. */
   errorDetails(error: A2AError): readonly object[]

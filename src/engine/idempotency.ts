@@ -38,8 +38,13 @@ function keyOf({ settings }: Internals, { message }: SendMessageRequest, context
   return settings.dedupeByMessageId ? `message:${message.messageId}` : undefined
 }
 
-/** Requests were decoded into a fixed order of members, so equal requests have equal JSON. */
+/** Equal requests have equal fingerprints, in whatever order their members came. */
 async function digestOf({ message, configuration, metadata }: SendMessageRequest): Promise<string> {
-  const bytes = new TextEncoder().encode(JSON.stringify([message, configuration, metadata]))
+  const bytes = new TextEncoder().encode(JSON.stringify([message, configuration, metadata], sortMembers))
   return Buffer.from(await crypto.subtle.digest('SHA-256', bytes)).toString('base64url')
+}
+
+function sortMembers(_name: string, value: unknown): unknown {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value
+  return Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
 }

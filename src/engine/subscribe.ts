@@ -1,5 +1,5 @@
 import { A2AError, invalidField } from '../model/errors.js'
-import { isPublic, type TaskEvent } from '../model/event.js'
+import { eventJson, isPublic, type TaskEvent } from '../model/event.js'
 import type { CallContext, StreamItem, SubscribeToTaskRequest } from '../model/service.js'
 import { isTerminal } from '../model/task.js'
 import { assertStreaming } from './acceptable.js'
@@ -9,6 +9,9 @@ import { taskNotFound } from './ownership.js'
 import { snapshotOf } from './snapshot.js'
 import type { Topic } from './topic.js'
 import { TurnWatch } from './watch-turn.js'
+
+/** A task is created among the first events of its log. */
+const firstEvents = 8
 
 export async function* subscribeToTask(
   internals: Internals,
@@ -52,7 +55,8 @@ export async function* followTask(
   following: Following,
 ): AsyncGenerator<StreamItem, void, void> {
   const { watch, context, historyLength } = following
-  let after = following.after
+  // A new task is shown with its messages, which lie before it in the log.
+  let after = following.after < firstEvents ? 0 : following.after
   for (;;) {
     const topic = following.topic ?? internals.topic(taskId)
     let isGone = false
@@ -63,7 +67,8 @@ export async function* followTask(
       }
       for (const event of batch) {
         const isLast = watch.see(event)
-        if (isPublic(event.body)) yield asItem(event, watch, historyLength)
+        const isNews = event.seq > following.after
+        if (isNews && isPublic(event.body)) yield asItem(event, watch, historyLength)
         if (isLast) return
       }
     }
@@ -78,11 +83,12 @@ export async function* followTask(
 }
 
 /** The log keeps a new task without its messages; they were accepted just before it. */
-function asItem({ seq, body }: TaskEvent, watch: TurnWatch, historyLength: number | undefined): StreamItem {
+function asItem(taskEvent: TaskEvent, watch: TurnWatch, historyLength: number | undefined): StreamItem {
+  const { seq, body } = taskEvent
   if ('task' in body && watch.messages.length > 0) {
     return { event: { task: trimHistory({ ...body.task, history: watch.messages.slice() }, historyLength) }, seq }
   }
   const event = body as StreamItem['event'] // only public bodies come here
   // A Message ends its stream; there is nothing to resume behind it.
-  return 'message' in event ? { event } : { event, seq }
+  return 'message' in event ? { event } : { event, seq, json: eventJson(taskEvent) }
 }

@@ -1,12 +1,17 @@
-import { type Clock, uuidV7 } from '../model/clock.js'
+import { type Clock, uuidTime, uuidV7 } from '../model/clock.js'
 
 const digitsPerId = 20
 
-/** The machine's time and randomness. Randomness is fetched for many ids at once: a call for each costs more than the id. */
+/**
+ * The machine's time and randomness. Randomness is fetched for many ids at once, and the time is spelled
+ * once a millisecond: both cost more than the rest of an id.
+ */
 export function systemClock(): Clock {
   const pool = new Uint8Array((digitsPerId / 2) * 400)
   let digits = ''
   let used = 0
+  let lastMs = 0
+  let time = ''
   return {
     now: Date.now,
     newId() {
@@ -16,7 +21,12 @@ export function systemClock(): Clock {
         used = 0
       }
       used += digitsPerId
-      return uuidV7(Date.now(), digits.slice(used - digitsPerId, used))
+      const now = Date.now()
+      if (now !== lastMs) {
+        lastMs = now
+        time = uuidTime(now)
+      }
+      return uuidV7(time, digits.slice(used - digitsPerId, used))
     },
   }
 }

@@ -1,5 +1,4 @@
 import type { AcceptedMessage } from '../model/apply-event.js'
-import { A2AError } from '../model/errors.js'
 import type { Message } from '../model/message.js'
 import { type JsonValue, type Struct, textOf } from '../model/part.js'
 import type { Caller } from '../model/service.js'
@@ -83,7 +82,7 @@ export class RunningTurn implements Turn<unknown> {
     const { internals, tenant } = this.#source
     const service = internals.resolve?.(ref)
     const name = typeof ref === 'string' ? ref : ref.card.name
-    if (!service) throw new A2AError('UNSUPPORTED_OPERATION', `No agent called ${name} can be reached from here`)
+    if (!service) throw new Error(`No agent called ${name} can be reached from here`)
     return await callAgent(service, { content, turn: this, tenant, newId: () => internals.clock.newId() })
   }
 }

@@ -58,23 +58,19 @@ export interface TaskEvent {
   /** When it was committed, in milliseconds since 1970. */
   readonly time: number
   readonly body: EventBody
+  /** See `eventJson`. */
+  json?: string
 }
 
 export function isPublic(body: EventBody): body is StreamResponse {
   return 'statusUpdate' in body || 'artifactUpdate' in body || 'task' in body || 'message' in body
 }
 
-const serialised = new WeakMap<EventBody, string>()
-
 /**
- * The JSON of an event, made once: the store writes and every v1.0 reader sends the same string.
- * A cache, not state: bodies are immutable, so the same object always gives the same text.
+ * The JSON of an event, made once and kept with it: the store writes and every v1.0 reader sends the
+ * same text. (A `WeakMap` on the side did the same and cost the garbage collector a tenth of all time.)
  */
-export function eventJson(body: EventBody): string {
-  let json = serialised.get(body)
-  if (json === undefined) {
-    json = JSON.stringify(body)
-    serialised.set(body, json)
-  }
-  return json
+export function eventJson(event: TaskEvent): string {
+  event.json ??= JSON.stringify(event.body)
+  return event.json
 }

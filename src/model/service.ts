@@ -98,7 +98,7 @@ export interface CallContext {
   readonly tenant?: string
   /** The dialect the call was spoken in, such as `1.0`. */
   readonly dialect: string
-  /** Fires when the caller is gone or has given up. Ends the waiting, never the task (R-SEND-11). */
+  /** Fires when the reader of a stream is gone. Ends the stream, never the task (R-SEND-11). */
   readonly signal?: AbortSignal
   /** Called when a stream is sure to open although its first event may take a while. */
   readonly onOpen?: () => void
@@ -120,6 +120,8 @@ export interface CallContext {
 export interface StreamItem {
   readonly event: StreamResponse
   readonly seq?: number
+  /** The JSON of `event` in v1.0, when it was made for the store or another reader already. */
+  readonly json?: string
 }
 
 type Unary<Request, Response> = (request: Request, context: CallContext) => Promise<Response>

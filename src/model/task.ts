@@ -32,21 +32,6 @@ export interface Task {
   readonly metadata?: Struct
 }
 
-const serialised = new WeakMap<Task, string>()
-
-/**
- * The JSON of a task, made once: a store that keeps the ended task and the answer to its sender are
- * the same text. A cache, not state: tasks are immutable.
- */
-export function taskJson(task: Task): string {
-  let json = serialised.get(task)
-  if (json === undefined) {
-    json = JSON.stringify(task)
-    serialised.set(task, json)
-  }
-  return json
-}
-
 /** Terminal tasks never change again (R-TASK-2). */
 export function isTerminal(state: TaskState): boolean {
   return (

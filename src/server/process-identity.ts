@@ -5,7 +5,7 @@ import { hostname } from 'node:os'
 /** `host/pid/start time/random`: a process id alone may have been given to somebody else since. */
 export function processIdentity(): string {
   const random = Math.random().toString(36).slice(2, 10)
-  return `${hostname()}/${process.pid}/${startTime(process.pid) ?? '?'}/${random}`
+  return `${hostname()}/${process.pid}/${processTable(process.pid)?.started ?? '?'}/${random}`
 }
 
 export function isProcessDead(owner: string): boolean {
@@ -17,17 +17,19 @@ export function isProcessDead(owner: string): boolean {
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === 'ESRCH'
   }
-  // Alive, but is it the same process? Where the system tells when it started, compare.
-  const startedNow = startTime(pid)
-  return startedNow !== undefined && started !== '?' && started !== startedNow
+  // Alive, but is it the same process, and not a zombie? Where the system tells, look.
+  const now = processTable(pid)
+  if (!now) return false
+  return now.state === 'Z' || (started !== '?' && started !== now.started)
 }
 
-/** Ticks since boot, from Linux's process table; absent on other systems. */
-function startTime(pid: number): string | undefined {
+/** State and start (in ticks since boot) from Linux's process table; absent on other systems. */
+function processTable(pid: number): { readonly state: string; readonly started: string } | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8')
     // The name in parentheses may contain anything, so count fields behind it.
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19]
+    const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+    return { state: fields[0] ?? '', started: fields[19] ?? '' }
   } catch {
     return undefined
   }

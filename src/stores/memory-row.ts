@@ -30,9 +30,9 @@ export interface Row {
   pushConfigs: Map<string, StoredPushConfig> | undefined
 }
 
-/** An ended task: the text of its snapshot, which its sender was answered with too, and its events. */
+/** An ended task: its snapshot and what its events were, which share most of their parts. */
 interface Sealed {
-  readonly snapshot: string
+  readonly snapshot: Task
   readonly bodies: readonly EventBody[]
   readonly firstSeq: number
   readonly timeMs: number
@@ -59,7 +59,7 @@ export function loadRow(row: Row, now: number, includeArtifacts: boolean): Loade
   if (!sealed) {
     return { record, events: includeArtifacts ? row.events.slice() : row.events.filter(isNotArtifact) }
   }
-  const snapshot = JSON.parse(sealed.snapshot) as Task // written from a Task
+  const { snapshot } = sealed
   if (includeArtifacts) return { record, snapshot, events: [] }
   const { artifacts: _artifacts, ...rest } = snapshot
   return { record, snapshot: rest, events: [] }

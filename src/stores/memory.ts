@@ -4,7 +4,7 @@
  * `maxEndedTasks` are forgotten, oldest first, so that memory stays bounded.
  */
 import type { TaskEvent } from '../model/event.js'
-import { isTerminal, taskJson } from '../model/task.js'
+import { isTerminal } from '../model/task.js'
 import { EndedRows, ListIndex } from './memory-index.js'
 import { MemoryOutbox } from './memory-outbox.js'
 import { eventsOf, heldBy, loadRow, type Row } from './memory-row.js'
@@ -313,7 +313,7 @@ export class MemoryStore implements Store {
   #end(row: Row, step: Append): void {
     if (step.snapshot) {
       row.sealed = {
-        snapshot: taskJson(step.snapshot),
+        snapshot: step.snapshot,
         bodies: row.events.map(({ body }) => body),
         firstSeq: row.events[0]?.seq ?? 1,
         timeMs: row.events.at(-1)?.time ?? 0,

@@ -46,6 +46,8 @@ export async function answerCall(
   if (isStreaming(operation)) {
     // Leaving the stream ends the reading, not the task: the signal is this stream's own.
     const gone = new AbortController()
+    // Until there is an answer to hang up on, only the request knows that the caller has left.
+    request.signal.addEventListener('abort', () => gone.abort())
     const context = contextOf(request, arrival, { dialect, parameters, tenant, signal: gone.signal })
     let onOpen: () => void = () => undefined
     const opened = new Promise<void>((resolve) => {
@@ -79,11 +81,11 @@ async function streamAnswer(
   // What fails before the first event is an ordinary error answer (R-STRM-11).
   const first = rest.next()
   await Promise.race([first, opened])
-  const encodeEvent = dialect.createStreamEncoder()
+  const encodeItem = dialect.createStreamEncoder()
   const body = sseBody({
     first,
     rest,
-    encode: ({ event }) => envelope.result(encodeEvent(event)),
+    encode: (item) => envelope.result(encodeItem(item)),
     encodeError: (error) => {
       endpoint.onError(error)
       return envelope.error(error, dialect)

@@ -1,4 +1,4 @@
-import { eventJson } from '../../model/event.js'
+import type { StreamItem } from '../../model/service.js'
 import type { Dialect } from '../dialect.js'
 import { errorDetails, errors } from './errors.js'
 import { methods, operations, routes } from './operations.js'
@@ -9,8 +9,12 @@ export const v1: Dialect = {
   methods,
   routes,
   operations,
-  createStreamEncoder: () => eventJson,
+  createStreamEncoder: () => encodeItem,
   errors,
   errorDetails,
   encodeCard: (card) => card,
+}
+
+function encodeItem({ event, json }: StreamItem): string {
+  return json ?? JSON.stringify(event)
 }

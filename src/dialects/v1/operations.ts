@@ -1,7 +1,5 @@
 /** v1.0's methods and routes (v1.0 section 1). Encoding is the identity: the model is v1.0's JSON. */
 import { type Operation, operations as table } from '../../model/operations.js'
-import type { SendMessageResponse } from '../../model/service.js'
-import { taskJson } from '../../model/task.js'
 import { type Decoder, decodeOrThrow, object, required, string } from '../decode.js'
 import type { OperationCodec, Route } from '../dialect.js'
 import { pushConfig, sendMessageRequest } from './messages.js'
@@ -45,14 +43,8 @@ function codec(operation: Operation): OperationCodec {
   return {
     decode: (params) => decodeOrThrow(decode, params === undefined && withoutParams.has(operation) ? {} : params),
     ...(operation === 'listTasks' && { booleanParameters: ['includeArtifacts', 'include_artifacts'] }),
-    encode: operation === 'sendMessage' ? encodeAnswer : encodeResult,
+    encode: encodeResult,
   }
-}
-
-/** The text of a task that has just ended may be there already: the store wrote it. */
-function encodeAnswer(result: unknown): string {
-  const answer = result as SendMessageResponse // what the operation answers
-  return 'task' in answer ? `{"task":${taskJson(answer.task)}}` : JSON.stringify(answer)
 }
 
 /** A delete answers nothing; its JSON is an empty object (R-PUSH-6). */

@@ -56,8 +56,7 @@ export type EventRow = [first: number, last: number, timeMs: number, body: strin
 /** One batch: an array of bodies, each already serialised for the wire. */
 export function batchBody(events: readonly TaskEvent[]): string {
   let body = '['
-  for (const [place, event] of events.entries())
-    body += place === 0 ? eventJson(event.body) : `,${eventJson(event.body)}`
+  for (const [place, event] of events.entries()) body += place === 0 ? eventJson(event) : `,${eventJson(event)}`
   return `${body}]`
 }
 
