@@ -51,7 +51,7 @@ export function decodeOrThrow<T>(decode: Decoder<T>, value: unknown): T {
   throw new A2AError('INVALID_PARAMS', summary.join('; '), { violations })
 }
 
-/** An object with these members; others are dropped (R-JSON-6). At most one member of each `oneof` group, and exactly one of `needed` groups. */
+/** An object with these members; others are dropped (R-JSON-6). Exactly one of the members that `oneof` names (R-JSON-7). */
 export function object<T extends object>(
   fields: { readonly [K in keyof T]-?: Field<NonNullable<T[K]>> },
   options: { readonly oneof?: readonly string[] } = {},
@@ -171,22 +171,6 @@ export const json: Decoder<JsonValue> = Object.assign(
 export const struct: Decoder<Struct> = (value, faults) => {
   if (!isObject(value)) return refuse(faults, 'must be an object')
   return checkJson(value, faults, 0) ? (value as Struct) : undefined
-}
-
-/** Strings by name. */
-export function map<T>(decode: Decoder<T>): Decoder<{ readonly [key: string]: T }> {
-  return (value, faults) => {
-    if (!isObject(value)) return refuse(faults, 'must be an object')
-    const decoded: [string, T][] = []
-    for (const [key, element] of Object.entries(value)) {
-      const before = faults.length
-      const member = decode(element, faults)
-      if (faults.length > before) prefix(faults, before, key)
-      else if (member !== undefined) decoded.push([key, member])
-    }
-    // `fromEntries` defines members, so a key named __proto__ is only a key.
-    return Object.fromEntries(decoded)
-  }
 }
 
 /** Values that come from JSON text are data already; what has to be refused is depth, infinities and `__proto__`. */

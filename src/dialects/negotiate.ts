@@ -14,7 +14,7 @@ export function majorMinor(version: string): string {
 export interface VersionRequest {
   /** The `A2A-Version` header, else the query parameter of that name; empty means absent. */
   readonly version: string | undefined
-  /** Whether the call can only be of this dialect: a method or path that no other has. */
+  /** Whether this dialect has the method or path. */
   readonly isSpokenIn: (dialect: Dialect) => boolean
   /** Serve a call without a version in the only dialect that has its method, so that plain `curl` works. */
   readonly assumeV1: boolean

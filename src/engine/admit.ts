@@ -6,6 +6,7 @@ import { type AcceptedMessage, TaskFold } from '../model/apply-event.js'
 import { A2AError, invalidField } from '../model/errors.js'
 import type { TurnRequest } from '../model/event.js'
 import type { Message } from '../model/message.js'
+import type { TaskPushNotificationConfig } from '../model/push-config.js'
 import type { CallContext, SendMessageRequest } from '../model/service.js'
 import { isInterrupted } from '../model/task.js'
 import type { IdempotencyKey, LoadedTask, StoredPushConfig } from '../stores/store.js'
@@ -76,7 +77,8 @@ export function admit(
 
 async function admitWithStore(internals: Internals, given: Sending): Promise<Admission> {
   const { request, context } = given
-  await internals.schemas?.input(request.message)
+  // Skills say what begins a task; answers to questions are free.
+  if (request.message.taskId === undefined) await internals.schemas?.input(request.message)
   const sending = { ...given, idempotency: await idempotencyOf(internals, request, context) }
   for (let attempt = 0; attempt < mostAttempts; attempt++) {
     const earlier = await findKeyedSend(internals, context, sending.idempotency)
@@ -91,11 +93,19 @@ async function admitWithStore(internals: Internals, given: Sending): Promise<Adm
 async function startTask(internals: Internals, sending: Sending): Promise<Admission | 'again'> {
   const { wantedTaskId } = sending.context
   if (wantedTaskId !== undefined) {
+    const rival = internals.runs.get(wantedTaskId)
+    if (rival && !rival.task) {
+      await rival.writer.settled()
+      await rival.done
+      return 'again'
+    }
     const loaded = await internals.store.load(internals.key(wantedTaskId))
     if (loaded) return await continueTask(internals, sending, wantedTaskId)
   }
   // With a key the record is there before the agent's first line runs: a retry will find it (E-6).
-  if (!sending.isVisibleAtOnce && !sending.idempotency) return startAtOnce(internals, sending)
+  const isPlain = !sending.isVisibleAtOnce && !sending.idempotency && wantedTaskId === undefined
+  if (isPlain) return startAtOnce(internals, sending)
+  if (wantedTaskId !== undefined && internals.runs.has(wantedTaskId)) return 'again'
   const { run, current } = newRun(internals, sending)
   if (sending.isVisibleAtOnce) run.holdVisible()
   if ((await commitFirst(run)) !== 'ok') return 'again'
@@ -258,9 +268,13 @@ function withMessage(internals: Internals, sending: Sending, taskId: string): { 
   if (!idempotency && !given) return {}
   const pushConfig: StoredPushConfig | undefined = given && {
     dialect: context.dialect,
-    config: { ...given, id: given.id || internals.clock.newId(), taskId },
+    config: { ...withoutTenant(given), id: given.id || internals.clock.newId(), taskId },
   }
   return { withMessage: { ...(idempotency && { idempotency }), ...(pushConfig && { pushConfig }) } }
+}
+
+function withoutTenant({ tenant: _tenant, ...config }: TaskPushNotificationConfig): TaskPushNotificationConfig {
+  return config
 }
 
 function liveRun(internals: Internals, taskId: string): { readonly run?: Run } {

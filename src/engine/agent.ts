@@ -40,7 +40,7 @@ export interface AgentInit<Skills extends readonly SkillInit[] = readonly SkillI
   readonly extendedCard?: (card: AgentCard, caller: Caller) => AgentCard | Promise<AgentCard>
   /**
    * What to do with a turn whose process died: `fail` the task (default), or run the turn again, up
-   * to `attempts` times in all. Say `retry` only if running it twice does no harm.
+   * to `attempts` times in all. Only for handlers that do no harm when they run twice.
    */
   readonly onCrash?: 'fail' | { readonly attempts: number }
 }
@@ -67,7 +67,10 @@ export interface Turn<Input = JsonValue | undefined> {
   /** The text of the message. */
   readonly text: string
   readonly message: Message
-  /** The first data part of the message, checked against the skills' schemas; absent when there is none. */
+  /**
+   * The first data part of the message. Of the message that begins a task it was checked against the
+   * skills' schemas; what answers a question is as the caller sent it.
+   */
   data(): Input
   /** The task as it stood when the turn began. */
   readonly task: Task

@@ -33,6 +33,8 @@ export async function callAgent(
   turn.signal.addEventListener('abort', cancelChild)
   try {
     for await (const { event } of service.sendStreamingMessage({ message }, context)) {
+      // Such a stream stays open until somebody brings the credential; that is for our caller to do.
+      if ('statusUpdate' in event && event.statusUpdate.status.state === 'TASK_STATE_AUTH_REQUIRED') break
       if ('message' in event) return { text: textOf(event.message), message: event.message }
       if ('task' in event) {
         child = event.task.id
@@ -42,6 +44,9 @@ export async function callAgent(
     if (child === undefined) throw new A2AError('INVALID_AGENT_RESPONSE', 'The agent answered nothing')
     const task = await service.getTask({ id: child }, context)
     return { text: answerText(task), task }
+  } catch (cause) {
+    // What went wrong between us and that agent is not an error of the call we are answering.
+    throw new Error('The call of another agent failed', { cause })
   } finally {
     turn.signal.removeEventListener('abort', cancelChild)
   }

@@ -2,7 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { callBy, gate, send, until } from '../testing/index.js'
 import { agent, type Handler } from './agent.js'
 import {
+  bound,
   collect,
+  mortal,
   openTestStore,
   outline,
   sharedFile,
@@ -22,9 +24,11 @@ const forever: Handler = async function* () {
 describe.each(storeKinds)('durability on %s', (kind) => {
   it('E-9: a task left behind by a dead process is failed at the next start', async () => {
     const store = await openTestStore(kind)
-    const dead = await testEngine(forever, store, { owner: 'dead' })
+    const life = mortal(store)
+    const dead = await testEngine(forever, life.store, { owner: 'dead' })
     const { id } = taskIn(await dead.sendMessage(send('go', {}, immediately), callBy()))
     await until(async () => (await store.load({ agent: 'Test', id }))?.record.seq === 4)
+    life.kill()
     await using engine = await testEngine(forever, store, { isOwnerDead: (owner) => owner === 'dead' })
     const { status } = await engine.getTask({ id }, callBy())
     expect(status.state).toBe('TASK_STATE_FAILED')
@@ -41,12 +45,15 @@ describe.each(storeKinds)('durability on %s', (kind) => {
       if (attempt < 3) await new Promise(() => undefined)
       yield artifact('out', `${attempt}.2`, { append: true })
     })
-    const first = await testEngine(retrying, store, { owner: 'p1' })
+    const [life1, life2] = [mortal(store), mortal(store)]
+    const first = await testEngine(retrying, life1.store, { owner: 'p1' })
     const { id } = taskIn(await first.sendMessage(send('go', {}, immediately), callBy()))
     await until(async () => (await first.getTask({ id }, callBy())).artifacts?.length === 1)
-    const second = await testEngine(retrying, store, { owner: 'p2', isOwnerDead: (owner) => owner === 'p1' })
+    life1.kill()
+    const second = await testEngine(retrying, life2.store, { owner: 'p2', isOwnerDead: (owner) => owner === 'p1' })
     await until(() => attempts.length === 2)
     await until(async () => textIn((await second.getTask({ id }, callBy())).artifacts?.[0]?.parts ?? []) === 'go 2.1 ')
+    life2.kill()
     await using third = await testEngine(retrying, store, { owner: 'p3', isOwnerDead: (owner) => owner !== 'p3' })
     const task = await until(async () => {
       const now = await third.getTask({ id }, callBy())
@@ -62,10 +69,15 @@ describe.each(storeKinds)('durability on %s', (kind) => {
     const retrying = agent({ name: 'Test', onCrash: { attempts: 2 } }, forever)
     let id = ''
     for (const n of [1, 2, 3]) {
-      const engine = await testEngine(retrying, store, { owner: `p${n}`, isOwnerDead: (owner) => owner !== `p${n}` })
+      const life = mortal(store)
+      const engine = await testEngine(retrying, life.store, {
+        owner: `p${n}`,
+        isOwnerDead: (owner) => owner !== `p${n}`,
+      })
       if (n === 1) id = taskIn(await engine.sendMessage(send('go', {}, immediately), callBy())).id
       await until(async () => (await engine.getTask({ id }, callBy())).status.state !== 'TASK_STATE_SUBMITTED')
       if (n === 3) expect((await engine.getTask({ id }, callBy())).status.state).toBe('TASK_STATE_FAILED')
+      life.kill()
     }
     await store.close()
   })
@@ -73,17 +85,20 @@ describe.each(storeKinds)('durability on %s', (kind) => {
   it('E-9: a lease that expires is taken over, and the writer that slept is refused', async () => {
     const store = await openTestStore(kind)
     const release = gate()
+    const watched = mortal(store)
     const sleeper = await testEngine(
       async function* () {
         yield working()
         await release.opened
         yield 'late'
       },
-      store,
+      // It sleeps: it hears nothing, but when it wakes it writes.
+      { ...bound(store), watch: watched.store.watch, watchRunnable: watched.store.watchRunnable },
       { owner: 'sleeper', leaseMs: 60_000 },
     )
     const { id } = taskIn(await sleeper.sendMessage(send('go', {}, immediately), callBy()))
     await until(async () => (await store.load({ agent: 'Test', id }))?.record.seq === 4)
+    watched.kill()
     await store.disown('sleeper') // what time would do
     await using engine = await testEngine(forever, store, { leaseMs: 300 })
     await until(async () => (await engine.getTask({ id }, callBy())).status.state === 'TASK_STATE_FAILED')
@@ -109,11 +124,13 @@ describe.each(storeKinds)('durability on %s', (kind) => {
       await new Promise(() => undefined)
       yield 'never'
     }
-    const dead = await testEngine(silent, store, { owner: 'dead' })
+    const life = mortal(store)
+    const dead = await testEngine(silent, life.store, { owner: 'dead' })
     const request = send('go')
     const context = callBy('ann', { idempotencyKey: 'k' })
     void dead.sendMessage(request, context).catch(() => undefined)
     await until(async () => await store.findKey({ agent: 'Test', tenant: '', owner: 'ann' }, 'key:k'))
+    life.kill()
     await using engine = await testEngine(silent, store, { isOwnerDead: (owner) => owner === 'dead' })
     expect(taskIn(await engine.sendMessage(request, context)).status.state).toBe('TASK_STATE_FAILED')
     await store.close()
@@ -210,6 +227,62 @@ describe('two engines on one file', () => {
       expect(taskIn(await b.sendMessage(send('answer', { taskId: asked.id }), callBy())).status.state).toBe(
         'TASK_STATE_COMPLETED',
       )
+    }
+    await storeA.close()
+    await storeB.close()
+  })
+
+  it('E-4, E-5: a follower misses nothing when turns alternate between the two', async () => {
+    using file = sharedFile()
+    const [storeA, storeB] = [await file.open(), await file.open()]
+    const handler: Handler = async function* ({ text }) {
+      for (let n = 0; n < Number(text); n++) yield artifact('out', `${n} `)
+      yield ask('more?')
+    }
+    {
+      await using a = await testEngine(handler, storeA, { owner: 'a' })
+      await using b = await testEngine(handler, storeB, { owner: 'b' })
+      const { id } = taskIn(await a.sendMessage(send('1'), callBy()))
+      const seen: number[] = []
+      const reading = (async () => {
+        for await (const { seq } of a.subscribeToTask({ id }, callBy())) if (seq !== undefined) seen.push(seq)
+      })()
+      for (const [engine, count] of [
+        [a, '10'],
+        [b, '40'],
+        [a, '200'],
+        [b, '5'],
+      ] as const) {
+        await engine.sendMessage(send(count, { taskId: id }), callBy())
+      }
+      await b.cancelTask({ id }, callBy())
+      await reading
+      const all = (await collect(b.subscribeToTask({ id }, callBy('ann', { resumeAfter: seen[0] ?? 0 })))).map(
+        ({ seq }) => seq,
+      )
+      expect(seen.slice(1)).toEqual(all)
+    }
+    await storeA.close()
+    await storeB.close()
+  })
+
+  it('E-7: a cancel from one side holds when the agent asks at that very moment on the other', async () => {
+    using file = sharedFile()
+    const [storeA, storeB] = [await file.open(), await file.open()]
+    const release = gate()
+    const handler: Handler = async function* () {
+      yield working()
+      await release.opened
+      yield ask('What now?')
+    }
+    {
+      await using a = await testEngine(handler, storeA, { owner: 'a', leaseMs: 1000 })
+      await using b = await testEngine(handler, storeB, { owner: 'b', leaseMs: 1000 })
+      const { id } = taskIn(await a.sendMessage(send('go', {}, immediately), callBy()))
+      await until(async () => (await b.getTask({ id }, callBy())).status.state === 'TASK_STATE_WORKING')
+      const cancelled = b.cancelTask({ id }, callBy())
+      release.open()
+      expect((await cancelled).status.state).toBe('TASK_STATE_CANCELED')
     }
     await storeA.close()
     await storeB.close()

@@ -49,6 +49,46 @@ export async function testEngine(
   }
 }
 
+/**
+ * A store as seen by a process that can be killed: from then on none of its calls is answered and none
+ * of its watchers is told anything, while others go on with the same store.
+ */
+export function mortal(store: Store): { readonly store: Store; kill(): void } {
+  let isDead = false
+  const never = new Promise<never>(() => undefined)
+  const handler: ProxyHandler<Store> = {
+    get(target, name: keyof Store) {
+      const call = target[name].bind(target) as (...args: unknown[]) => unknown
+      if (name === 'watch' || name === 'watchRunnable') {
+        return (subject: unknown, onChange: (seq: number) => void) =>
+          call(subject, (seq: number) => {
+            if (!isDead) onChange(seq)
+          })
+      }
+      return (...args: unknown[]) => (isDead ? never : call(...args))
+    },
+  }
+  return {
+    store: new Proxy(store, handler),
+    kill: () => {
+      isDead = true
+    },
+  }
+}
+
+/** A store as a plain object, for tests that replace single operations. */
+export function bound(store: Store): Store {
+  return new Proxy({} as Store, {
+    ownKeys: () => Object.getOwnPropertyNames(Object.getPrototypeOf(store)).filter((name) => name !== 'constructor'),
+    getOwnPropertyDescriptor: (_, name) => ({
+      enumerable: true,
+      configurable: true,
+      value: store[name as keyof Store].bind(store),
+    }),
+    get: (_, name) => store[name as keyof Store].bind(store),
+  })
+}
+
 /** A database file for engines that meet on it; removed at the end. */
 export function sharedFile(): { readonly open: () => Promise<Store>; [Symbol.dispose](): void } {
   const folder = mkdtempSync(join(tmpdir(), 'dragoman-test-'))
@@ -65,8 +105,13 @@ export function taskIn(answer: SendMessageResponse): Task {
 
 export async function collect(items: AsyncIterable<StreamItem>): Promise<StreamItem[]> {
   const all: StreamItem[] = []
-  for await (const item of items) all.push(item)
+  for await (const item of items) all.push(plain(item))
   return all
+}
+
+/** An item without the log entry behind it, which differs by where it was read. */
+export function plain({ event, seq }: StreamItem): StreamItem {
+  return seq === undefined ? { event } : { event, seq }
 }
 
 /** A stream in short: `task:SUBMITTED`, `artifact:text`, `status:COMPLETED`, `message:text`. */

@@ -22,6 +22,15 @@ export function guardedStore(store: Store, onFailure: (error: unknown) => void):
         return Promise.reject(failure(error))
       }
     }
+  /** Hints are a convenience: without them readers find out later, and nobody fails. */
+  const guardWatch = (watch: () => () => void): (() => void) => {
+    try {
+      return watch()
+    } catch (error) {
+      onFailure(error)
+      return () => undefined
+    }
+  }
   return {
     append: guard(store.append),
     load: guard(store.load),
@@ -41,7 +50,7 @@ export function guardedStore(store: Store, onFailure: (error: unknown) => void):
     expire: guard(store.expire),
     ping: guard(store.ping),
     close: guard(store.close),
-    watch: (key, onChange) => store.watch(key, onChange),
-    watchRunnable: (agent, onChange) => store.watchRunnable(agent, onChange),
+    watch: (key, onChange) => guardWatch(() => store.watch(key, onChange)),
+    watchRunnable: (agent, onChange) => guardWatch(() => store.watchRunnable(agent, onChange)),
   }
 }

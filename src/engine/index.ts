@@ -1,5 +1,22 @@
 // For agent authors
 
+export type { Clock } from '../model/clock.js'
+export type { EventBody, PrivateEvent, TaskEvent, TurnRequest } from '../model/event.js'
+export type {
+  CancelTaskRequest,
+  DeleteTaskPushNotificationConfigRequest,
+  GetExtendedAgentCardRequest,
+  GetTaskPushNotificationConfigRequest,
+  GetTaskRequest,
+  ListTaskPushNotificationConfigsRequest,
+  ListTaskPushNotificationConfigsResponse,
+  ListTasksRequest,
+  ListTasksResponse,
+  SendMessageConfiguration,
+  SendMessageRequest,
+  SendMessageResponse,
+  SubscribeToTaskRequest,
+} from '../model/service.js'
 // For authors of stores
 export type {
   Append,

@@ -1,4 +1,4 @@
-/** What the parts of one engine share. No part keeps state of its own beside this. */
+/** What the parts of one engine share. */
 import type { AgentCard } from '../model/agent-card.js'
 import type { Clock } from '../model/clock.js'
 import { A2AError } from '../model/errors.js'

@@ -57,7 +57,7 @@ export class Interpreter {
       artifactUpdate: {
         taskId,
         contextId,
-        artifact: { artifactId, name, ...more, parts },
+        artifact: { artifactId, name, ...more, parts: ownParts(parts) },
         ...(isAdded && { append: true }),
         ...(lastChunk && { lastChunk: true }),
       },
@@ -91,17 +91,22 @@ export class Interpreter {
   /** A message of the agent about the task. */
   message(parts: readonly Part[]): Message {
     const { taskId, contextId, internals } = this.#start
-    return { messageId: internals.clock.newId(), contextId, taskId, role: 'ROLE_AGENT', parts }
+    return { messageId: internals.clock.newId(), contextId, taskId, role: 'ROLE_AGENT', parts: ownParts(parts) }
   }
 
   /** A message instead of a task. */
   answer(parts: readonly Part[]): Message {
     const { contextId, internals } = this.#start
-    return { messageId: internals.clock.newId(), contextId, role: 'ROLE_AGENT', parts }
+    return { messageId: internals.clock.newId(), contextId, role: 'ROLE_AGENT', parts: ownParts(parts) }
   }
 
   #nextId(): string {
     this.#artifacts += 1
     return `artifact-${this.#start.turn}-${this.#artifacts}`
   }
+}
+
+/** The author may go on changing what was yielded; events do not. */
+function ownParts(parts: readonly Part[]): readonly Part[] {
+  return parts.map((part) => ('data' in part ? { ...part, data: structuredClone(part.data) } : { ...part }))
 }

@@ -28,13 +28,14 @@ export class LeaseKeeper {
   /** Resolves when everything that was left behind has been taken over. */
   async start(): Promise<void> {
     const { store, name, settings } = this.#internals
-    await this.#takeOverAll()
-    this.#unwatch = store.watchRunnable(name, () => this.#ask())
+    // Before anything is taken over: a long recovery must not lose the leases it has just taken.
     this.#timer = setInterval(() => {
       this.#renew().catch((error) => this.#internals.failure(error))
       this.#ask()
     }, settings.leaseMs / 3)
     this.#timer.unref()
+    this.#unwatch = store.watchRunnable(name, () => this.#ask())
+    await this.#takeOverAll()
   }
 
   async stop(): Promise<void> {
@@ -77,18 +78,33 @@ export class LeaseKeeper {
 
   async #takeOverAll(): Promise<void> {
     const { store, name, owner, settings, runs } = this.#internals
+    // A process that stood still for longer than a lease is not dead: its own come first.
+    await this.#renew()
     for (const holder of await store.leaseOwners()) if (this.#isOwnerDead(holder)) await store.disown(holder)
     for (;;) {
       const limit = Math.min(settings.maxRuns - runs.size, 100)
       if (limit <= 0) return
       const claimed = await store.claim({ agents: [name], lease: { owner, ttlMs: settings.leaseMs }, limit })
-      for (const each of claimed) await this.#takeOver(each)
+      for (const each of claimed) {
+        // One task that cannot be read must not keep the others from being taken over.
+        await this.#takeOver(each).catch((error) => this.#internals.failure(error, each.key.id))
+      }
       if (claimed.length < limit) return
     }
   }
 
   async #takeOver({ key, fence }: ClaimedTask): Promise<void> {
     const { store, agent, log, name } = this.#internals
+    const here = this.#internals.runs.get(key.id)
+    if (here?.writer.fence === fence - 1) {
+      // Ours had run out and nobody was faster: the run goes on under the new one.
+      here.writer.adopt(fence)
+      return
+    }
+    if (here) {
+      here.stop('fenced')
+      await here.done
+    }
     const loaded = await store.load(key)
     if (!loaded) return
     const { contextId, tenant, owner, dialect, seq } = loaded.record

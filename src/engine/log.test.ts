@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { StreamItem } from '../model/service.js'
 import { callBy, gate, send, until } from '../testing/index.js'
-import { collect, openTestStore, outline, storeKinds, taskIn, testEngine, textIn } from './engine.fixture.js'
+import { collect, openTestStore, outline, plain, storeKinds, taskIn, testEngine, textIn } from './engine.fixture.js'
 import { artifact, ask, working } from './yields.js'
 
 async function* letters() {
@@ -78,7 +78,7 @@ describe.each(storeKinds)('the log on %s', (kind) => {
     }, kind)
     const whole: StreamItem[] = []
     const reading = (async () => {
-      for await (const item of engine.sendStreamingMessage(send('go'), callBy())) whole.push(item)
+      for await (const item of engine.sendStreamingMessage(send('go'), callBy())) whole.push(plain(item))
     })()
     await until(() => whole.length >= 5)
     const [first] = whole

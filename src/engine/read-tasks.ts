@@ -2,7 +2,7 @@ import { foldEvents } from '../model/apply-event.js'
 import { invalidField } from '../model/errors.js'
 import type { CallContext, GetTaskRequest, ListTasksRequest, ListTasksResponse } from '../model/service.js'
 import type { Task } from '../model/task.js'
-import type { ListQuery, LoadedTask } from '../stores/store.js'
+import { isPosition, type ListQuery, type LoadedTask } from '../stores/store.js'
 import { assertHistoryLength, trimHistory } from './history.js'
 import type { Internals } from './internals.js'
 import { taskNotFound } from './ownership.js'
@@ -77,7 +77,7 @@ function readToken(request: ListTasksRequest): string {
   if (!Array.isArray(token)) throw refused
   const [position, ...filter] = token as unknown[]
   const isSame = JSON.stringify(filter) === JSON.stringify(filterOf(request))
-  if (!isSame || typeof position !== 'string' || !/^\d{1,16}\.\d{1,16}$/.test(position)) throw refused
+  if (!isSame || !isPosition(position)) throw refused
   return position
 }
 

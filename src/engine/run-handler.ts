@@ -24,15 +24,17 @@ interface Stage {
   readonly voice: TaskVoice
 }
 
+const yieldsPerTick = 256
 const neutralFailure: readonly Part[] = [{ text: 'The agent failed' }]
 
 export async function runHandler(current: AcceptedMessage, stage: Stage): Promise<TurnEnd> {
   const { run, voice } = stage
   let iterator: AsyncIterator<Yield> | undefined
   let isFirst = true
+  let yields = 0
   try {
     const { agent, schemas } = run.internals
-    const input = schemas ? await schemas.input(current.message) : firstData(current.message)
+    const input = schemas && current.turn === 1 ? await schemas.input(current.message) : firstData(current.message)
     // `Handler<never>` hides the type of `data()`: the schema check made the input what the author declared.
     const turn = new RunningTurn(current, run, input) as Turn<unknown> as Turn<never>
     iterator = agent.handler(turn)[Symbol.asyncIterator]()
@@ -45,14 +47,18 @@ export async function runHandler(current: AcceptedMessage, stage: Stage): Promis
       if (step.done) return { kind: 'state', state: 'TASK_STATE_COMPLETED' }
       const taken = take(step.value, stage, isFirst)
       // A burst of chunks goes into the buffer without waiting for anything.
-      const end = taken instanceof Promise ? await taken : taken
+      const end = taken instanceof Promise ? await taken.catch(asUncommitted) : taken
       isFirst = false
+      yields += 1
+      // A handler that never waits for anything must not keep everybody else from running.
+      if (yields % yieldsPerTick === 0) await new Promise((resolve) => setImmediate(resolve))
       if (!end) continue
       await close(iterator, stage)
       return end
     }
   } catch (error) {
     if (iterator) abandon(iterator)
+    if (error instanceof Uncommitted) throw error.cause
     if (run.isStopped) return { kind: 'stopped' }
     if (error instanceof A2AError) {
       if (!voice.isVisible) return { kind: 'refused', error }
@@ -69,6 +75,13 @@ export async function runHandler(current: AcceptedMessage, stage: Stage): Promis
     }
     return { kind: 'state', state: 'TASK_STATE_FAILED', parts: neutralFailure }
   }
+}
+
+/** The store failed while the handler spoke: a failure of the run, not of the handler. */
+class Uncommitted extends Error {}
+
+function asUncommitted(cause: unknown): never {
+  throw cause instanceof A2AError ? new Uncommitted('Not committed', { cause }) : cause
 }
 
 /** Says one yield. Answers when it ends the turn. Waits only when the store is behind. */
@@ -111,7 +124,8 @@ async function close(iterator: AsyncIterator<Yield>, stage: Stage): Promise<void
 
 /** A handler that is not waited for any more. */
 function abandon(iterator: AsyncIterator<Yield>): void {
-  Promise.resolve(iterator.return?.()).catch(() => undefined) // nobody is left to tell
+  const close = async () => iterator.return?.()
+  close().catch(() => undefined) // nobody is left to tell
 }
 
 function log({ run }: Stage, level: 'warn' | 'error', message: string, error: unknown): void {

@@ -50,8 +50,10 @@ export class Run implements TurnSource {
   #controller: AbortController | undefined
   readonly #voice: TaskVoice
   #isEnding = false
+  #isClosed = false
   #stop: Stop | undefined
   #giveUp: () => void = () => undefined
+  #fail: (error: unknown) => void = () => undefined
   #graceTimer: NodeJS.Timeout | undefined
   #sender: { resolve(answer: SendMessageResponse | undefined): void; reject(error: A2AError): void } | undefined
 
@@ -69,6 +71,7 @@ export class Run implements TurnSource {
       ...(start.withMessage && { withMessage: start.withMessage }),
       onForeignEvents: () => this.#onForeignEvents(),
       onFenced: () => this.stop('fenced'),
+      onFailed: (error) => this.#fail(error),
     })
     this.#voice = new TaskVoice(internals, this.writer, start.contextId)
     internals.runs.set(this.id, this)
@@ -111,7 +114,7 @@ export class Run implements TurnSource {
     request: TurnRequest | undefined,
     withMessage: WithMessage,
   ): Promise<number | 'ending' | 'key-taken'> {
-    const isOpen = () => !this.#isEnding && !this.#stop
+    const isOpen = () => !this.#isEnding && !this.#isClosed && !this.#stop
     return await this.writer.accept((turn) => accepted(turn, message, request), { withMessage, isOpen })
   }
 
@@ -134,7 +137,12 @@ export class Run implements TurnSource {
   /** Runs the current turn once more after a crash. */
   async beginAgain(current: AcceptedMessage, attempt: number): Promise<void> {
     this.#voice.start(current, attempt)
-    await this.writer.flush()
+    try {
+      await this.writer.flush()
+    } catch (error) {
+      this.close()
+      throw error
+    }
     this.begin(current)
   }
 
@@ -160,7 +168,7 @@ export class Run implements TurnSource {
   }
 
   stop(stop: Stop): void {
-    if (this.#stop && stop !== 'fenced') return
+    if (this.#isClosed || (this.#stop && stop !== 'fenced')) return
     const isFirst = this.#stop === undefined
     this.#stop = stop
     if (isFirst) this.#controller?.abort(stopReason(stop))
@@ -170,6 +178,7 @@ export class Run implements TurnSource {
   }
 
   close(): void {
+    this.#isClosed = true
     clearTimeout(this.#graceTimer)
     if (this.#internals.runs.get(this.id) === this) this.#internals.runs.delete(this.id)
     this.writer.close()
@@ -180,7 +189,9 @@ export class Run implements TurnSource {
       let current: AcceptedMessage | undefined = first
       while (current) current = await this.#runTurn(current)
     } catch (caught) {
-      this.#controller?.abort()
+      // The handler is not waited for; what it still yields goes nowhere.
+      this.#stop ??= 'fenced'
+      this.#controller?.abort(stopReason(this.#stop))
       const error = this.#internals.failure(caught, this.id)
       this.#internals.existingTopic(this.id)?.close(error)
       this.#sender?.reject(error)
@@ -217,13 +228,7 @@ export class Run implements TurnSource {
         return await this.#handOver()
       case 'fenced':
       case undefined:
-        this.#internals.log({
-          level: 'warn',
-          message: 'Lost the lease of a running task',
-          agent: this.#internals.name,
-          taskId: this.id,
-        })
-        return undefined
+        return this.#lost()
     }
   }
 
@@ -232,25 +237,33 @@ export class Run implements TurnSource {
     if (this.#stop) return Promise.resolve({ kind: 'stopped' })
     return new Promise((resolve, reject) => {
       this.#giveUp = () => resolve({ kind: 'stopped' })
+      this.#fail = reject
       runHandler(current, { run: this, voice: this.#voice }).then(resolve, reject)
     })
   }
 
   /** The exchange was no task: stored while its key lives, without a key not at all (E-6). */
   async #closeWithoutTask(body: EventBody): Promise<undefined> {
-    await this.#commitWithoutTask(body)
+    // Whoever lost the lease has nothing to say: the log tells the sender what became of it.
+    if (!(await this.#commitWithoutTask(body))) return undefined
     if ('message' in body) this.#sender?.resolve({ message: body.message })
-    if ('refused' in body)
-      this.#sender?.reject(new A2AError(body.refused.code, body.refused.message, body.refused.details))
+    if ('refused' in body) {
+      const { code, message, details } = body.refused
+      this.#sender?.reject(new A2AError(code, message, details))
+    }
+    return undefined
   }
 
-  async #commitWithoutTask(body: EventBody): Promise<void> {
+  async #commitWithoutTask(body: EventBody): Promise<boolean> {
     this.#isEnding = true
-    if (!this.writer.isStored) return this.writer.show(body)
+    if (!this.writer.isStored) {
+      this.writer.show(body)
+      return true
+    }
     this.writer.hold(body)
     for (;;) {
       const outcome = await this.writer.commit({ lease: 'release' })
-      if (outcome !== 'conflict') return
+      if (outcome !== 'conflict') return outcome === 'ok'
       await this.writer.catchUp()
     }
   }
@@ -263,7 +276,11 @@ export class Run implements TurnSource {
     this.#voice.makeVisible()
     if (state === 'TASK_STATE_COMPLETED' || isInterrupted(state)) this.#voice.endText()
     for (;;) {
-      if (this.writer.isCommitting) await this.writer.settled()
+      // From here to the commit nothing is waited for: what waits cannot change in between.
+      while (this.writer.isBusy) await this.writer.settled()
+      if (this.#stop === 'fenced') return this.#lost()
+      // Asked for elsewhere while the turn was ending: a task that would wait is cancelled instead (E-7).
+      if (this.writer.fold.isCancelAsked && !isTerminal(state)) return await this.#finish('TASK_STATE_CANCELED')
       const next = this.#nextWaiting()
       if (next && !isTerminal(state)) {
         this.#voice.say(state, parts)
@@ -278,12 +295,22 @@ export class Run implements TurnSource {
       this.#isEnding = true
       this.#voice.say(state, parts)
       const outcome = await this.writer.commit({ lease: 'release' })
-      if (outcome === 'ok') this.#tellSender()
-      if (outcome === 'ok' || outcome === 'fenced') return undefined
+      if (outcome === 'fenced') return this.#lost()
+      if (outcome === 'ok') {
+        this.#tellSender()
+        return undefined
+      }
       this.writer.unhold()
       this.#isEnding = false
       await this.writer.catchUp()
     }
+  }
+
+  /** Another process owns the task: nothing of ours may be written any more. */
+  #lost(): undefined {
+    const { log, name } = this.#internals
+    log({ level: 'warn', message: 'Lost the lease of a running task', agent: name, taskId: this.id })
+    return undefined
   }
 
   async #startNext(next: AcceptedMessage): Promise<AcceptedMessage> {
@@ -313,8 +340,11 @@ export class Run implements TurnSource {
 
   /** Others wrote to this task; what waits is looked at when the turn ends, a cancel takes effect now. */
   #onForeignEvents(): void {
-    // Only the holder of a lease ends a task: ours is lost.
-    if (this.writer.fold.isTerminal) this.stop('fenced')
+    // Only the holder of a lease ends a task or starts a turn: ours is lost.
+    const { fold } = this.writer
+    const isStartedElsewhere =
+      fold.current !== undefined && fold.attempt > this.#voice.attempt && fold.current.turn >= this.#voice.turn
+    if (fold.isTerminal || isStartedElsewhere) this.stop('fenced')
     else if (this.writer.fold.isCancelAsked) this.stop('cancel')
   }
 

@@ -45,9 +45,10 @@ export async function* sendStreamingMessage(
   // A place in the log means something only to a send that is repeated with its key (E-4).
   if (context.resumeAfter !== undefined && !admission.isNew && context.idempotencyKey !== undefined) {
     await assertCursor(internals, taskId, context.resumeAfter)
+    const own = await acceptedTurn(internals, admission)
     yield* followTask(internals, taskId, {
       after: context.resumeAfter,
-      watch: new TurnWatch('stream', 1, 1),
+      watch: new TurnWatch('stream', own, context.resumeAfter > after ? own : 0),
       context,
       historyLength,
     })

@@ -1,5 +1,5 @@
 import { A2AError, invalidField } from '../model/errors.js'
-import { eventJson, isPublic, type TaskEvent } from '../model/event.js'
+import { isPublic, type TaskEvent } from '../model/event.js'
 import type { CallContext, StreamItem, SubscribeToTaskRequest } from '../model/service.js'
 import { isTerminal } from '../model/task.js'
 import { assertStreaming } from './acceptable.js'
@@ -69,7 +69,7 @@ export async function* followTask(
         const isLast = watch.see(event)
         const isNews = event.seq > following.after
         if (isNews && isPublic(event.body)) yield asItem(event, watch, historyLength)
-        if (isLast) return
+        if (isLast && isNews) return
       }
     }
     if (!isGone) return
@@ -90,5 +90,5 @@ function asItem(taskEvent: TaskEvent, watch: TurnWatch, historyLength: number | 
   }
   const event = body as StreamItem['event'] // only public bodies come here
   // A Message ends its stream; there is nothing to resume behind it.
-  return 'message' in event ? { event } : { event, seq, json: eventJson(taskEvent) }
+  return 'message' in event ? { event } : { event, seq, source: taskEvent }
 }

@@ -25,6 +25,8 @@ export interface WriterStart {
   readonly withMessage?: WithMessage
   readonly onForeignEvents: () => void
   readonly onFenced: () => void
+  /** The store refused in the background: the run cannot go on. */
+  readonly onFailed: (error: unknown) => void
 }
 
 /** What is committed together with an accepted message. */
@@ -47,11 +49,13 @@ export class TaskWriter {
   readonly #internals: Internals
   readonly #onForeignEvents: () => void
   readonly #onFenced: () => void
+  readonly #onFailed: (error: unknown) => void
   #create: TaskCreation | undefined
   #withMessage: WithMessage | undefined
   #fence: number | undefined
   #buffer: EventBody[] = []
-  #committing: Promise<CommitOutcome> | undefined
+  #busy: Promise<unknown> | undefined
+  #isClosed = false
   /** From before the store is asked until its answer is applied: hints about our own commit come in between. */
   #isAppending = false
   #committingTo = 0
@@ -68,6 +72,7 @@ export class TaskWriter {
     this.#fence = start.fence
     this.#onForeignEvents = start.onForeignEvents
     this.#onFenced = start.onFenced
+    this.#onFailed = start.onFailed
     internals.existingTopic(start.key.id)?.feed(start.fold.seq)
     if (start.fence !== undefined) this.#watch()
   }
@@ -113,7 +118,7 @@ export class TaskWriter {
       this.#isFlushScheduled = true
       this.#internals.atEndOfTick(() => {
         this.#isFlushScheduled = false
-        if (this.#buffer.length > 0) this.flush().catch(() => undefined) // kept in #failure, thrown at the next flush
+        if (this.#buffer.length > 0) this.flush().catch((error) => this.#onFailed(error))
       })
     }
     return undefined
@@ -132,7 +137,8 @@ export class TaskWriter {
 
   /** One attempt to commit the buffer. After `conflict` nothing is lost: catch up, decide, try again. */
   commit(options: CommitOptions): Promise<CommitOutcome> {
-    if (this.#committing) return this.settled().then(() => this.commit(options))
+    if (this.#busy) return this.settled().then(() => this.commit(options))
+    if (this.#isClosed) return Promise.resolve('fenced')
     // What is pushed while the store works stays for the next commit.
     const bodies = this.#buffer
     this.#buffer = []
@@ -142,13 +148,13 @@ export class TaskWriter {
     return this.#alone(this.#append(bodies, options.lease, this.#withMessage), putBack)
   }
 
-  get isCommitting(): boolean {
-    return this.#committing !== undefined
+  /** A commit or a catching-up is under way; whoever wants to be next waits for `settled` and looks again. */
+  get isBusy(): boolean {
+    return this.#busy !== undefined
   }
 
-  /** Resolves when no commit is under way. */
   async settled(): Promise<void> {
-    while (this.#committing) await this.#committing.catch(() => undefined)
+    while (this.#busy) await this.#busy.catch(() => undefined)
   }
 
   /**
@@ -160,8 +166,9 @@ export class TaskWriter {
     options: { readonly withMessage: WithMessage; readonly isOpen: () => boolean },
   ): Promise<number | 'ending' | 'key-taken'> {
     for (;;) {
-      await this.settled()
-      if (!options.isOpen()) return 'ending'
+      // Nothing may come between the last look and the append: somebody may be about to end the task.
+      while (this.#busy) await this.settled()
+      if (this.#isClosed || !options.isOpen()) return 'ending'
       const body = bodyOf(this.fold.lastTurn + 1)
       const outcome = await this.#alone(this.#append([body], 'keep', options.withMessage))
       if (outcome === 'ok') return this.fold.seq
@@ -172,16 +179,16 @@ export class TaskWriter {
 
   /** Reads and applies what other processes have written. */
   async catchUp(): Promise<void> {
-    await this.settled()
-    for (;;) {
-      const events = await this.#internals.store.read(this.key, this.fold.seq, largestBuffer)
-      // A commit of our own may have come in while reading: its events are applied already.
-      const foreign = events?.filter(({ seq }) => seq > this.fold.seq) ?? []
-      if (foreign.length === 0) return
-      for (const event of foreign) this.fold.apply(event)
-      this.#publish(foreign)
-      this.#onForeignEvents()
+    while (this.#busy) await this.settled()
+    if (this.#isClosed) return
+    const work = this.#catchUp()
+    this.#busy = work
+    try {
+      await work
+    } finally {
+      this.#busy = undefined
     }
+    this.#onForeignEvents()
   }
 
   /** Shows an answer that is not stored: a Message without an idempotency key leaves no trace. */
@@ -192,23 +199,39 @@ export class TaskWriter {
     this.#publish(events)
   }
 
+  /** From here on nothing is written. */
   close(): void {
+    this.#isClosed = true
     this.#unwatch?.()
     this.#unwatch = undefined
     this.#internals.existingTopic(this.key.id)?.unfeed()
   }
 
+  /** The lease had run out and was taken again by this very process. */
+  adopt(fence: number): void {
+    if (this.#fence !== undefined) this.#fence = fence
+  }
+
+  async #catchUp(): Promise<void> {
+    for (;;) {
+      const events = (await this.#internals.store.read(this.key, this.fold.seq, largestBuffer)) ?? []
+      if (events.length === 0) return
+      for (const event of events) this.fold.apply(event)
+      this.#publish(events)
+    }
+  }
+
   /** Commits of one task never overlap; one that fails ends the run at its next flush. */
   #alone(work: Promise<CommitOutcome>, onRefused?: () => void): Promise<CommitOutcome> {
-    this.#committing = work
+    this.#busy = work
     return work.then(
       (outcome) => {
-        this.#committing = undefined
+        this.#busy = undefined
         if (outcome !== 'ok') onRefused?.()
         return outcome
       },
       (error: unknown) => {
-        this.#committing = undefined
+        this.#busy = undefined
         this.#failure = error
         onRefused?.()
         throw error

@@ -56,6 +56,13 @@ export class Topic {
   publish(events: readonly TaskEvent[]): void {
     const last = events.at(-1)
     if (!last) return
+    const first = events[0]?.seq ?? 0
+    const before = this.#tail.at(-1)
+    // The tail has no hole and no repetition: others may have written between two runs of this process.
+    if (before && first !== before.seq + 1) {
+      if (last.seq <= before.seq) return
+      this.#tail = []
+    }
     if (this.#tail.length + events.length > tailLength * 2) this.#tail = this.#tail.slice(-tailLength)
     for (const event of events) this.#tail.push(event)
     this.#lastSeq = last.seq

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import type { Store } from '../stores/store.js'
 import { callBy, gate, send, until } from '../testing/index.js'
-import { collect, outline, storeKinds, taskIn, testEngine, textIn } from './engine.fixture.js'
-import { ask, completed, failed, working } from './yields.js'
+import { bound, collect, openTestStore, outline, storeKinds, taskIn, testEngine, textIn } from './engine.fixture.js'
+import { artifact, ask, completed, failed, working } from './yields.js'
 
 describe.each(storeKinds)('turns on %s', (kind) => {
   it('E-1: a message to a busy task waits for its turn, in order, and does not end the task early', async () => {
@@ -124,4 +125,80 @@ describe.each(storeKinds)('turns on %s', (kind) => {
     const { history } = taskIn(await engine.sendMessage(send('go'), callBy()))
     expect(history?.map(({ parts }) => textIn(parts))).toEqual(['go', 'done'])
   })
+
+  it('E-1: a message that is accepted while chunks are committed gets its turn, however the turn before it ends', async () => {
+    const store = await openTestStore(kind)
+    const slow: Store = { ...bound(store), append: async (step) => delayed(() => store.append(step)) }
+    for (const ending of ['return', 'ask'] as const) {
+      const ran: string[] = []
+      await using engine = await testEngine(async function* ({ text }) {
+        ran.push(text)
+        for (let n = 0; n < 20; n++) {
+          yield 'c'
+          await new Promise((resolve) => setImmediate(resolve))
+        }
+        if (ending === 'ask' && text === 'first') yield ask('more?')
+      }, slow)
+      const { id } = taskIn(await engine.sendMessage(send('first', {}, { returnImmediately: true }), callBy()))
+      const { status } = taskIn(await engine.sendMessage(send('second', { taskId: id }), callBy()))
+      expect(status.state).toBe('TASK_STATE_COMPLETED')
+      expect(ran).toEqual(['first', 'second'])
+    }
+    await store.close()
+  })
+
+  it('E-1: a handler that never waits for anything leaves room for everybody else', async () => {
+    await using engine = await testEngine(async function* ({ signal }) {
+      while (!signal.aborted) yield ''
+    }, kind)
+    const { id } = taskIn(await engine.sendMessage(send('loop', {}, { returnImmediately: true }), callBy()))
+    expect((await engine.cancelTask({ id }, callBy())).status.state).toBe('TASK_STATE_CANCELED')
+  })
+
+  it('E-2: what is changed after it was yielded does not change what was said', async () => {
+    await using engine = await testEngine(async function* () {
+      const value = { n: 0 }
+      for (let n = 1; n <= 3; n++) {
+        value.n = n
+        yield artifact(`a${n}`, { data: value })
+      }
+    }, kind)
+    const { artifacts } = taskIn(await engine.sendMessage(send('go'), callBy()))
+    expect(artifacts?.map(({ parts }) => parts[0])).toEqual([
+      { data: { n: 1 } },
+      { data: { n: 2 } },
+      { data: { n: 3 } },
+    ])
+  })
+
+  it('E-2: a run whose store fails in the background ends at once, and its reader is told', async () => {
+    const store = await openTestStore(kind)
+    let isBroken = false
+    const breaking: Store = {
+      ...bound(store),
+      append: async (step) => {
+        if (isBroken) throw new Error('disk full')
+        return await store.append(step)
+      },
+    }
+    await using engine = await testEngine(async function* ({ signal }) {
+      for (let n = 0; !signal.aborted; n++) {
+        yield `${n} `
+        await new Promise((resolve) => setTimeout(resolve, 1))
+      }
+    }, breaking)
+    const stream = engine.sendStreamingMessage(send('go'), callBy())[Symbol.asyncIterator]()
+    await stream.next()
+    isBroken = true
+    const rest = async () => {
+      while (!(await stream.next()).done);
+    }
+    await expect(rest()).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    isBroken = false
+    await store.close()
+  })
 })
+
+function delayed<T>(work: () => Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => setTimeout(() => work().then(resolve, reject), 3))
+}

@@ -19,8 +19,6 @@ export type StreamingOperation = {
   [O in Operation]: (typeof operations)[O]['isStreaming'] extends true ? O : never
 }[Operation]
 
-export type UnaryOperation = Exclude<Operation, StreamingOperation>
-
 export function isStreaming(operation: Operation): operation is StreamingOperation {
   return operations[operation].isStreaming
 }

@@ -3,7 +3,7 @@
  * checks, limits, gateways, overrides of single operations) wraps one.
  */
 import type { AgentCard } from './agent-card.js'
-import type { StreamResponse } from './event.js'
+import type { StreamResponse, TaskEvent } from './event.js'
 import type { Message } from './message.js'
 import type { Struct } from './part.js'
 import type { TaskPushNotificationConfig } from './push-config.js'
@@ -120,8 +120,8 @@ export interface CallContext {
 export interface StreamItem {
   readonly event: StreamResponse
   readonly seq?: number
-  /** The JSON of `event` in v1.0, when it was made for the store or another reader already. */
-  readonly json?: string
+  /** The entry of the log that `event` is from: its text is shared by the store and all readers. */
+  readonly source?: TaskEvent
 }
 
 type Unary<Request, Response> = (request: Request, context: CallContext) => Promise<Response>

@@ -19,6 +19,8 @@ export interface EndpointParts {
   readonly dialects: readonly Dialect[]
   readonly auth: readonly AuthScheme[]
   readonly tenants: ReadonlySet<string>
+  /** Origins that browsers may call from, beside this server's own. */
+  readonly origins: ReadonlySet<string>
   readonly assumeV1: boolean
   readonly maxBodyBytes: number
   readonly heartbeats: Heartbeats
@@ -57,12 +59,31 @@ export function createAgentEndpoint(parts: EndpointParts): AgentEndpoint {
     const { tenant, rest } = splitTenant(path, tenants)
     const isRpc = request.method === 'POST' && (rest === '' || rest === '/')
     const refuse = (error: A2AError) => (isRpc ? jsonRpcError(error, newest) : restError(error, newest))
-    const caller = auth.length === 0 ? anonymous : await identify(auth, request)
+    if (!isFromHere(request, parts.origins))
+      return refuse(new A2AError('PERMISSION_DENIED', 'This origin may not call this agent'))
+    let caller: Caller | undefined
+    try {
+      caller = auth.length === 0 ? anonymous : await identify(auth, request)
+    } catch (caught) {
+      const error = A2AError.from(caught)
+      endpoint.onError(error)
+      return refuse(error)
+    }
     if (!caller) return challenge(refuse(unauthenticated()), auth)
     const arrival: Arrival = tenant === undefined ? { caller } : { caller, tenant }
     if (isRpc) return await answerRpc(request, arrival)
     return (await answerRest(request, rest, arrival)) ?? refuse(notFound(request, rest))
   }
+}
+
+/**
+ * A web page may send simple requests to any address its reader can reach, loopback included. Browsers
+ * say where they come from; other clients do not, and pass.
+ */
+function isFromHere(request: Request, origins: ReadonlySet<string>): boolean {
+  const origin = request.headers.get('origin')
+  if (origin === null || origins.has(origin)) return true
+  return URL.canParse(origin) && new URL(origin).host === new URL(request.url).host
 }
 
 function identify(auth: readonly AuthScheme[], request: Request): Promise<Caller | undefined> {

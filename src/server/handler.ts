@@ -78,19 +78,25 @@ const reserved: ReadonlySet<string> = new Set([
   'metrics',
 ])
 
-/** Makes the handler. `baseUrl` is where it will be reached unless `publicUrl` says otherwise. */
-export async function createHandler(
-  agents: Agents,
-  options: HandlerOptions = {},
-  baseUrl = 'http://localhost',
-): Promise<Handler> {
+/**
+ * Makes the handler. Cards need `publicUrl`; without it they say `http://localhost`.
+ *
+ * ```ts
+ * const handler = await createHandler(agent, { publicUrl: 'https://agents.example/shout' })
+ * const response = await handler.fetch(request)
+ * ```
+ */
+export async function createHandler(agents: Agents, options: HandlerOptions = {}): Promise<Handler> {
   const mounts = mountsOf(agents)
+  for (const tenant of options.tenants ?? []) {
+    if (reserved.has(tenant)) throw new TypeError(`A tenant cannot be called ${tenant}: /${tenant} is reserved`)
+  }
   const log = options.log ?? (() => undefined)
   const given = options.store ?? 'memory'
   const store = typeof given === 'string' ? await openStore(given) : given
   const auth = options.auth === undefined || options.auth === 'none' ? [] : options.auth
   const heartbeats = new Heartbeats(options.heartbeatMs ?? 15_000)
-  const url = (options.publicUrl ?? baseUrl).replace(/\/+$/, '')
+  const url = (options.publicUrl ?? 'http://localhost').replace(/\/+$/, '')
   const owner = processIdentity()
   const engines: Engine[] = []
   const services = new Map<string, AgentService>()
@@ -126,6 +132,7 @@ export async function createHandler(
         dialects,
         auth,
         tenants: new Set(options.tenants),
+        origins: new Set(options.cors),
         assumeV1: options.assumeV1 ?? true,
         maxBodyBytes: options.maxBodyBytes ?? 10 * 1024 * 1024,
         heartbeats,
@@ -134,7 +141,13 @@ export async function createHandler(
       }),
     )
   }
-  await Promise.all(engines.map((engine) => engine.start()))
+  try {
+    await Promise.all(engines.map((engine) => engine.start()))
+  } catch (error) {
+    await Promise.all(engines.map((engine) => engine.drain(0)))
+    if (typeof given === 'string') await store.close()
+    throw error
+  }
   const app = createApp(endpoints, {
     cors: options.cors ?? [],
     isReady: async () => {
@@ -175,7 +188,9 @@ function createApp(endpoints: ReadonlyMap<string, AgentEndpoint>, { cors: origin
     const isUp = await isReady().catch(() => false)
     return context.json({ status: isUp ? 'ready' : 'not ready' }, isUp ? 200 : 503)
   })
-  for (const [path, endpoint] of endpoints) {
+  // Longer paths first: a mount below another one is its own.
+  const byLength = [...endpoints].sort(([a], [b]) => b.length - a.length)
+  for (const [path, endpoint] of byLength) {
     if (path === '') continue
     app.all(path, (context) => endpoint(context.req.raw, ''))
     app.all(`${path}/*`, (context) => endpoint(context.req.raw, context.req.path.slice(path.length)))

@@ -55,6 +55,8 @@ export function createListener(
     sniff(socket, Buffer.alloc(0))
   })
   server.once('close', () => http.close())
+  // Out of file descriptors: connections wait until there are some again.
+  server.on('error', ignore)
 
   function sniff(socket: Socket, before: Buffer): void {
     socket.once('data', (chunk: Buffer) => {

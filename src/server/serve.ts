@@ -14,13 +14,11 @@ export interface ServedAgent extends MountedAgent {
 }
 
 export interface ServeOptions extends HandlerOptions {
-  /** Default 0: any free port. */
+  /** Default 0: any free port. `publicUrl` is the address of this one. */
   readonly port?: number
   /** Default 127.0.0.1. Another address needs `auth`, or `auth: 'none'` said aloud. */
   readonly host?: string
   readonly deadlines?: Deadlines
-  /** Called once with the ready line's content. Default: nothing is printed. */
-  readonly onReady?: (served: Served) => void
 }
 
 export interface Served {
@@ -57,8 +55,8 @@ export async function serve(
     if (typeof given === 'string') await store.close()
   }
   try {
-    for (const { port, mounted } of byPort(agents, options.port ?? 0)) {
-      doors.push(await openDoor(mounted, { ...options, store }, port, services))
+    for (const { mounted, ...place } of byPort(agents, options)) {
+      doors.push(await openDoor(mounted, { ...options, store }, place, services))
     }
   } catch (error) {
     await closeAll(0)
@@ -71,7 +69,6 @@ export async function serve(
     close: ({ deadlineMs } = {}) => closeAll(deadlineMs),
     [Symbol.asyncDispose]: () => closeAll(0),
   }
-  options.onReady?.(served)
   return served
 }
 
@@ -83,7 +80,7 @@ interface Door {
 async function openDoor(
   agents: Agents,
   options: ServeOptions,
-  port: number,
+  { port, publicUrl }: Pick<ServeOptions, 'publicUrl'> & { readonly port: number },
   services: Map<string, AgentService>,
 ): Promise<Door> {
   const host = options.host ?? '127.0.0.1'
@@ -95,13 +92,13 @@ async function openDoor(
   await listen(listener, port, host)
   const { port: bound } = listener.server.address() as AddressInfo // a TCP server that listens has one
   const base = `http://${spellHost(host)}:${bound}`
-  const url = (options.publicUrl ?? base).replace(/\/+$/, '')
+  const url = (publicUrl ?? base).replace(/\/+$/, '')
   try {
-    const made = await createHandler(
-      agents,
-      { ...options, resolve: (ref) => services.get(typeof ref === 'string' ? ref : ref.card.name) },
-      base,
-    )
+    const made = await createHandler(agents, {
+      ...options,
+      publicUrl: url,
+      resolve: (ref) => services.get(typeof ref === 'string' ? ref : ref.card.name) ?? options.resolve?.(ref),
+    })
     handler = made
     for (const [name, service] of made.services) services.set(name, service)
     return {
@@ -137,20 +134,28 @@ function listen({ server }: Listener, port: number, host: string): Promise<void>
 /** Agents with a port of their own stand alone at its root; the others share the common one. */
 function byPort(
   agents: Agents | readonly (Agent | ServedAgent)[],
-  commonPort: number,
-): readonly { port: number; mounted: Agents }[] {
-  if (isAgent(agents)) return [{ port: commonPort, mounted: agents }]
+  { port = 0, publicUrl }: ServeOptions,
+): readonly { readonly port: number; readonly publicUrl?: string; readonly mounted: Agents }[] {
+  const common = { port, ...(publicUrl !== undefined && { publicUrl }) }
+  if (isAgent(agents)) return [{ ...common, mounted: agents }]
   const list = agents as readonly (Agent | ServedAgent)[]
   if (!Array.isArray(list) || list.length === 0) throw new TypeError('serve needs an agent, or a list of agents')
+  const names = list.map((each) => (isAgent(each) ? each : each.agent).card.name)
+  const twice = names.find((name, place) => names.indexOf(name) !== place)
+  if (twice !== undefined) {
+    throw new TypeError(`Two agents are called ${twice}: their tasks would be mixed up, rename one`)
+  }
   const alone = list.flatMap((each) =>
     isAgent(each) || each.port === undefined ? [] : [{ port: each.port, mounted: each.agent }],
   )
   const together = list.filter((each) => isAgent(each) || each.port === undefined)
-  return together.length > 0 ? [{ port: commonPort, mounted: together }, ...alone] : alone
+  return together.length > 0 ? [{ ...common, mounted: together }, ...alone] : alone
 }
 
 function assertClosedByDefault({ host = '127.0.0.1', auth }: ServeOptions): void {
   const isLoopback = host === 'localhost' || host === '::1' || host.startsWith('127.')
+  if (Array.isArray(auth) && auth.length === 0)
+    throw new TypeError("`auth` is an empty list: name a scheme, or say `auth: 'none'`")
   if (isLoopback || auth !== undefined) return
   throw new TypeError(
     `Serving on ${host} without auth lets anybody call this agent: give \`auth\`, or say \`auth: 'none'\``,

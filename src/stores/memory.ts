@@ -89,7 +89,7 @@ export class MemoryStore implements Store {
   async read(key: TaskKey, afterSeq: number, limit: number): Promise<readonly TaskEvent[] | undefined> {
     this.#assertOpen()
     const row = this.#rows.get(rowId(key))
-    if (!row) return []
+    if (!row) return undefined
     const events = eventsOf(row)
     const first = events[0]?.seq ?? row.seq + 1
     if (afterSeq + 1 < first) return undefined
@@ -305,7 +305,8 @@ export class MemoryStore implements Store {
       row.pushConfigs.set(step.pushConfig.config.id, step.pushConfig)
     }
     if (step.outbox) this.#outbox.add(row.key, step.outbox)
-    if (row.state && isTerminal(row.state) && row.visibility === 'task') this.#end(row, step)
+    const isOver = row.visibility === 'message' || (row.state !== undefined && isTerminal(row.state))
+    if (isOver && row.endedMs === undefined) this.#end(row, step)
     this.#watchers.task(rowId(row.key), row.seq)
     if (row.isRunnable && heldBy(row, this.#now()) === undefined) this.#watchers.runnable(row.key.agent)
   }

@@ -50,7 +50,7 @@ export function storeContract({ describe, it }: TestRunner, open: OpenStore): vo
 
     check('knows nothing of tasks that were never made', async (store) => {
       assert.equal(await store.load(key('none')), undefined)
-      assert.deepEqual(await store.read(key('none'), 0, 10), [])
+      assert.equal(await store.read(key('none'), 0, 10), undefined)
     })
 
     check('refuses to create the same id twice', async (store) => {
@@ -229,6 +229,15 @@ export function storeContract({ describe, it }: TestRunner, open: OpenStore): vo
       assert.equal((await store.append(again)).result, 'key-taken')
       const scope = { agent: 'a', tenant: '', owner: 'ann' }
       assert.deepEqual(await store.findKey(scope, 'k1'), { taskId: 't1', digest: 'd1', seq: 4 })
+    })
+
+    check('go with their task', async (store, clock) => {
+      await store.append(keyed('t1'))
+      await store.append(ending('t1', 3, clock.ms))
+      clock.ms += 1000
+      await store.expire('a', { endedTasksMs: 1, limit: 10 })
+      await store.append(creation('t2', undefined, 'bob'))
+      assert.equal(await store.findKey({ agent: 'a', tenant: '', owner: 'ann' }, 'k1'), undefined)
     })
 
     check('belong to one owner, tenant and agent', async (store) => {
@@ -456,6 +465,15 @@ export function storeContract({ describe, it }: TestRunner, open: OpenStore): vo
         left.map((each) => each?.record.key.id),
         [undefined, undefined, undefined, 't3', 't4'],
       )
+    })
+
+    check('reaches ended tasks behind any number of open ones', async (store, clock) => {
+      for (let n = 0; n < 30; n++) await store.append(creation(`open${n}`))
+      await store.append(creation('t1'))
+      await store.append(ending('t1', 3, clock.ms))
+      clock.ms += 1000
+      assert.equal(await store.expire('a', { endedTasksMs: 1, limit: 10 }), 1)
+      assert.equal(await store.load(key('t1')), undefined)
     })
 
     check('can remove the events alone; the snapshot stays', async (store, clock) => {

@@ -127,9 +127,14 @@ export interface ListQuery extends Scope {
   /** Inclusive lower bound of the status time. */
   readonly statusTimeFromMs?: number
   readonly limit: number
-  /** Continue behind this position, taken from an earlier page. */
+  /** Continue behind this position, taken from an earlier page; see `isPosition`. */
   readonly after?: string
   readonly includeArtifacts: boolean
+}
+
+/** Positions are two numbers: a time, and what tells tasks of one time apart. Anything else is not from us. */
+export function isPosition(text: unknown): text is string {
+  return typeof text === 'string' && /^\d{1,16}\.\d{1,16}$/.test(text)
 }
 
 export interface ListPage {
@@ -188,7 +193,7 @@ export interface Store {
   /** A task with what is needed to fold it; absent when there is none. */
   load(key: TaskKey, options?: { readonly includeArtifacts?: boolean }): Promise<LoadedTask | undefined>
 
-  /** Events after a sequence, oldest first, at least one unless there are none; absent when they were removed. */
+  /** Events after a sequence, oldest first, at least one unless there are none; absent when they, or the task, were removed. */
   read(key: TaskKey, afterSeq: number, limit: number): Promise<readonly TaskEvent[] | undefined>
 
   list(query: ListQuery): Promise<ListPage>

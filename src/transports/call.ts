@@ -18,7 +18,7 @@ export interface Call {
   readonly operation: Operation
   readonly dialect: Dialect
   readonly parameters: Parameters
-  /** Reads the request; throws when it is not valid. */
+  /** What the dialect decodes. */
   readonly params: unknown
 }
 

@@ -107,12 +107,12 @@ export function sseBody(stream: SseStream): ReadableStream<Uint8Array> {
       ready += `data: ${stream.encodeError(A2AError.from(error))}\n\n`
     }
     stopHeartbeat()
-    if (isGone) {
-      await stream.rest.return?.()
-      return
+    if (!isGone) {
+      flush()
+      controller.close()
     }
-    flush()
-    controller.close()
+    // Whatever ended the reading, what is read from must learn of it.
+    await stream.rest.return?.()
   }
 }
 

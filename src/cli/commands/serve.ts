@@ -58,7 +58,7 @@ file, data. Anything else comes back as the text of an artifact.`,
 async function run(module: string | undefined, options: Options): Promise<void> {
   refuseUnbuilt(options)
   const agents = await agentsFrom(module, options)
-  const auth = options.apiKey ? [apiKey(options.apiKey)] : options.auth ? undefined : ('none' as const)
+  const auth = options.apiKey !== undefined ? [apiKey(options.apiKey)] : options.auth ? undefined : ('none' as const)
   const served = await serveOrExplain(agents, {
     port: options.port,
     host: options.host,

@@ -1,3 +1,4 @@
+import { eventJson } from '../../model/event.js'
 import type { StreamItem } from '../../model/service.js'
 import type { Dialect } from '../dialect.js'
 import { errorDetails, errors } from './errors.js'
@@ -15,6 +16,7 @@ export const v1: Dialect = {
   encodeCard: (card) => card,
 }
 
-function encodeItem({ event, json }: StreamItem): string {
-  return json ?? JSON.stringify(event)
+/** The shared text, unless somebody on the way put another event in its place. */
+function encodeItem({ event, source }: StreamItem): string {
+  return source?.body === event ? eventJson(source) : JSON.stringify(event)
 }

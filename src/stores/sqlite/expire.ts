@@ -1,74 +1,70 @@
-/**
- * Retention (E-11), a bounded number of rows at a time. Tasks are walked in the order in which they
- * were made; the walk goes on where the last sweep stopped, so that no index is needed for it.
- *
- * The newest row of `events` always stays: other processes notice changes by row ids that grow, and
- * SQLite would give the id of a deleted newest row to the next one.
- */
+/** Retention (E-11), a bounded number of tasks at a time, oldest first, from an index of its own. */
 import type { Expiry } from '../store.js'
-import { isTerminalNumber } from './rows.js'
 import type { Session } from './session.js'
 
-type OldRow = [id: number, scope: number, state: number, statusMs: number, visibility: number]
+type EndedRow = [id: number, scope: number, state: number, statusMs: number]
 type KeyRow = [scope: number, key: string, task: number | null, visibility: number | null]
+
+const forEver = Number.MAX_SAFE_INTEGER
 
 export class Sweeper {
   readonly #session: Session
-  readonly #reached = new Map<number, number>()
+  /** Up to which time the events of an agent's ended tasks are gone already. */
+  readonly #trimmedTo = new Map<number, number>()
 
   constructor(session: Session) {
     this.#session = session
   }
 
   sweep(agentName: string, expiry: Expiry): number {
-    const { sql, names } = this.#session
+    const { sql, names, now } = this.#session
     this.#expireKeys(expiry.limit)
     const agent = names.agent(agentName)
     if (agent === undefined) return 0
-    const now = this.#session.now()
-    const [newestEvent] = [sql.newestEvent.get() as [number, number] | undefined]
-    let surplus = -1
+    let left = expiry.limit
+    const remove = (beforeMs: number, limit: number) => {
+      const rows = sql.endedTasks.all(agent, 0, beforeMs, limit) as EndedRow[]
+      for (const [id, scope, state] of rows) this.#remove(id, { scope, state })
+      left -= rows.length
+    }
+    if (expiry.endedTasksMs !== undefined) remove(now() - expiry.endedTasksMs, left)
     if (expiry.maxEndedTasks !== undefined) {
       this.#session.counts.write(sql)
-      surplus = (sql.endedCount.get(agent) as [number])[0] - expiry.maxEndedTasks
+      const surplus = (sql.endedCount.get(agent) as [number])[0] - expiry.maxEndedTasks
+      if (surplus > 0 && left > 0) remove(forEver, Math.min(surplus, left))
     }
-    // A surplus is taken from the oldest, so that walk starts at the beginning.
-    const reached = surplus > 0 ? 0 : (this.#reached.get(agent) ?? 0)
-    const rows = sql.oldTasks.all(agent, reached, expiry.limit) as OldRow[]
-    this.#reached.set(agent, rows.length < expiry.limit ? 0 : (rows.at(-1)?.[0] ?? 0))
-    let touched = 0
-    for (const row of rows) {
-      const [id, , state, statusMs, visibility] = row
-      if (visibility !== 1 || !isTerminalNumber(state) || newestEvent?.[1] === id) continue
-      const age = now - statusMs
-      if (surplus > 0 || (expiry.endedTasksMs !== undefined && age > expiry.endedTasksMs)) {
-        this.#remove(row)
-        surplus -= 1
-        touched += 1
-      } else if (expiry.endedEventsMs !== undefined && age > expiry.endedEventsMs && sql.hasEvents.get(id)) {
-        sql.deleteEvents.run(id)
-        touched += 1
-      }
+    if (expiry.endedEventsMs !== undefined && left > 0) left -= this.#trim(agent, now() - expiry.endedEventsMs, left)
+    return expiry.limit - left
+  }
+
+  #trim(agent: number, beforeMs: number, limit: number): number {
+    const { sql } = this.#session
+    const rows = sql.endedTasks.all(agent, this.#trimmedTo.get(agent) ?? 0, beforeMs, limit) as EndedRow[]
+    let trimmed = 0
+    for (const [id, , , statusMs] of rows) {
+      trimmed += sql.deleteEvents.run(id).changes > 0 ? 1 : 0
+      this.#trimmedTo.set(agent, statusMs)
     }
-    return touched
+    return trimmed
   }
 
   #expireKeys(limit: number): void {
-    const { sql } = this.#session
-    for (const [scope, key, task, visibility] of sql.expiredKeys.all(this.#session.now(), limit) as KeyRow[]) {
+    const { sql, now } = this.#session
+    for (const [scope, key, task, visibility] of sql.expiredKeys.all(now(), limit) as KeyRow[]) {
       sql.deleteKey.run(scope, key)
       // A Message answer lives as long as its key.
-      if (task !== null && visibility === 2) this.#remove([task, scope, -1, 0, 2])
+      if (task !== null && visibility === 2) this.#remove(task)
     }
   }
 
-  #remove([id, scope, state, , visibility]: OldRow): void {
+  #remove(id: number, counted?: { readonly scope: number; readonly state: number }): void {
     const { sql, counts } = this.#session
     sql.deleteTask.run(id)
     sql.deleteEvents.run(id)
     sql.deleteSnapshot.run(id)
     sql.deleteConfigsOf.run(id)
     sql.deleteOutboxOf.run(id)
-    if (visibility === 1) counts.add(scope, state, -1)
+    sql.deleteKeysOf.run(id)
+    if (counted) counts.add(counted.scope, counted.state, -1)
   }
 }

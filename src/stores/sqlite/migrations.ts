@@ -13,8 +13,10 @@ export const migrations: readonly string[] = [
     id INTEGER PRIMARY KEY, agent INTEGER NOT NULL, tenant TEXT NOT NULL, owner TEXT NOT NULL,
     UNIQUE (agent, tenant, owner));
 
+  -- AUTOINCREMENT: an id that was given out is never given out again, not even after retention. Others
+  -- notice new events by growing ids, and what refers to a removed task must not find a new one.
   CREATE TABLE tasks (
-    id INTEGER PRIMARY KEY,
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
     agent INTEGER NOT NULL,
     scope INTEGER NOT NULL,
     task_id TEXT NOT NULL,
@@ -31,6 +33,7 @@ export const migrations: readonly string[] = [
   CREATE UNIQUE INDEX tasks_by_id ON tasks (agent, task_id);
   CREATE INDEX tasks_by_state ON tasks (scope, state, status_ms) WHERE visibility = 1;
   CREATE INDEX tasks_by_context ON tasks (scope, context, status_ms, state) WHERE visibility = 1;
+  CREATE INDEX tasks_ended ON tasks (agent, status_ms) WHERE visibility = 1 AND state IN (2, 3, 4, 6);
   CREATE INDEX tasks_runnable ON tasks (agent, lease_until) WHERE runnable = 1;
 
   -- How many visible tasks a scope has in each state, so that an exact total needs no scan.
@@ -41,7 +44,7 @@ export const migrations: readonly string[] = [
   -- One row per committed batch. Batches with nothing but artifact chunks have head = 0 and lie
   -- apart in the index, so that a list without artifacts never touches them.
   CREATE TABLE events (
-    id INTEGER PRIMARY KEY,
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
     task INTEGER NOT NULL, head INTEGER NOT NULL, first INTEGER NOT NULL, last INTEGER NOT NULL,
     time_ms INTEGER NOT NULL, body TEXT NOT NULL);
   CREATE INDEX events_by_task ON events (task, head, last);
@@ -53,6 +56,7 @@ export const migrations: readonly string[] = [
     until_ms INTEGER NOT NULL,
     PRIMARY KEY (scope, key)) WITHOUT ROWID;
   CREATE INDEX keys_by_time ON keys (until_ms);
+  CREATE INDEX keys_by_task ON keys (task);
 
   CREATE TABLE push_configs (
     task INTEGER NOT NULL, id TEXT NOT NULL, dialect TEXT NOT NULL, body TEXT NOT NULL,

@@ -1,4 +1,4 @@
-/** Between SQLite's rows and the model. States are stored as their place in `taskStates`. */
+/** Between SQLite's rows and the model. States are stored as their place in `taskStates`, which therefore never changes. */
 import type { Artifact } from '../../model/artifact.js'
 import { type EventBody, eventJson, type TaskEvent } from '../../model/event.js'
 import { type Task, type TaskState, taskStates } from '../../model/task.js'
@@ -15,10 +15,6 @@ export function stateNumber(state: TaskState): number {
 
 export function visibilityNumber(visibility: Visibility): number {
   return visibilities.indexOf(visibility)
-}
-
-export function isTerminalNumber(state: number): boolean {
-  return state === 2 || state === 3 || state === 4 || state === 6
 }
 
 export type RecordRow = [

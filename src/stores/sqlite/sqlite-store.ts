@@ -97,7 +97,7 @@ class SqliteStore implements Store {
 
   async read(key: TaskKey, afterSeq: number, limit: number): Promise<readonly TaskEvent[] | undefined> {
     const row = this.#taskRow(key)
-    if (!row) return []
+    if (!row) return undefined
     const batches = this.#sql.eventsAfter.all(row.id, afterSeq, Math.min(limit, batchesPerRead)) as EventRow[]
     if (batches.length === 0) return row.seq > afterSeq ? undefined : []
     const events: TaskEvent[] = []
@@ -317,9 +317,23 @@ class SqliteStore implements Store {
     return true
   }
 
-  /** `data_version` changes only when another connection has committed. */
+  /** A database that is busy or in trouble for a moment is looked at again at the next tick. */
   #lookForOthers(): void {
-    if (!this.#noteVersion()) return
+    try {
+      this.#tellOfOthers()
+    } catch {
+      this.#dataVersion = -1
+    }
+  }
+
+  /** `data_version` changes only when another connection has committed. */
+  #tellOfOthers(): void {
+    // Read before the version: what lies below it is ours, or was told of already.
+    const newest = (this.#sql.newestEvent.get() as [number, number] | undefined)?.[0] ?? 0
+    if (!this.#noteVersion()) {
+      this.#lastEventRow = newest
+      return
+    }
     for (const changed of this.#sql.changedTasks.all(this.#lastEventRow)) {
       const [agent, id, eventRow, seq] = changed as [string, string, number, number]
       this.#lastEventRow = Math.max(this.#lastEventRow, eventRow)

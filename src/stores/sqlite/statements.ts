@@ -63,7 +63,7 @@ export function prepareStatements(db: Database.Database) {
     countByContext: prepare(`SELECT count(*) FROM tasks
       WHERE scope = ?1 AND context = ?2 AND visibility = 1 AND status_ms >= ?3 AND (?4 IS NULL OR state = ?4)`),
 
-    findKey: prepare(`SELECT t.task_id, k.digest, k.seq FROM keys k JOIN tasks t ON t.id = k.task
+    findKey: prepare(`SELECT t.task_id, k.digest, k.seq FROM keys k JOIN tasks t ON t.id = k.task AND t.scope = k.scope
       WHERE k.scope = ? AND k.key = ? AND k.until_ms > ?`),
     insertKey: command(
       'INSERT OR REPLACE INTO keys (scope, key, task, digest, seq, until_ms) VALUES (?, ?, ?, ?, ?, ?)',
@@ -101,16 +101,17 @@ export function prepareStatements(db: Database.Database) {
     expiredKeys: prepare(`SELECT k.scope, k.key, t.id, t.visibility FROM keys k LEFT JOIN tasks t ON t.id = k.task
       WHERE k.until_ms <= ? LIMIT ?`),
     deleteKey: command('DELETE FROM keys WHERE scope = ? AND key = ?'),
-    oldTasks: prepare(`SELECT id, scope, state, status_ms, visibility FROM tasks
-      WHERE agent = ? AND id > ? ORDER BY id LIMIT ?`),
+    endedTasks: prepare(`SELECT id, scope, state, status_ms FROM tasks
+      WHERE agent = ? AND visibility = 1 AND state IN (2, 3, 4, 6) AND status_ms >= ? AND status_ms < ?
+      ORDER BY status_ms LIMIT ?`),
     endedCount: prepare(`SELECT coalesce(sum(c.n), 0) FROM counts c JOIN scopes s ON s.id = c.scope
       WHERE s.agent = ? AND c.state IN (2, 3, 4, 6)`),
     newestEvent: prepare('SELECT id, task FROM events ORDER BY id DESC LIMIT 1'),
-    hasEvents: prepare('SELECT 1 FROM events WHERE task = ? LIMIT 1'),
     deleteTask: command('DELETE FROM tasks WHERE id = ?'),
     deleteEvents: command('DELETE FROM events WHERE task = ?'),
     deleteSnapshot: command('DELETE FROM snapshots WHERE task = ?'),
     deleteConfigsOf: command('DELETE FROM push_configs WHERE task = ?'),
+    deleteKeysOf: command('DELETE FROM keys WHERE task = ?'),
     deleteOutboxOf: command('DELETE FROM outbox WHERE task = ?'),
 
     changedTasks: prepare(`SELECT a.name, t.task_id, max(e.id), max(e.last) FROM events e
