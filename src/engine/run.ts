@@ -187,7 +187,11 @@ export class Run implements TurnSource {
   async #runAll(first: AcceptedMessage): Promise<void> {
     try {
       let current: AcceptedMessage | undefined = first
-      while (current) current = await this.#runTurn(current)
+      while (current) {
+        // A cancel may have been asked for before this process took the task over.
+        if (this.writer.fold.isCancelAsked) this.stop('cancel')
+        current = await this.#conclude(await this.#iterateUntilStopped(current))
+      }
     } catch (caught) {
       // The handler is not waited for; what it still yields goes nowhere.
       this.#stop ??= 'fenced'
@@ -208,24 +212,21 @@ export class Run implements TurnSource {
     this.#sender = undefined
   }
 
-  /** Runs one turn; answers the message of the next one, if there is one. */
-  async #runTurn(current: AcceptedMessage): Promise<AcceptedMessage | undefined> {
-    // A cancel may have been asked for before this process took the task over.
-    if (this.writer.fold.isCancelAsked) this.stop('cancel')
-    const end = await this.#iterateUntilStopped(current)
+  /** Commits how a turn ended; answers the message of the next one, if there is one. */
+  #conclude(end: TurnEnd): Promise<AcceptedMessage | undefined> | undefined {
     if (!this.#stop) {
-      if (end.kind === 'state') return await this.#finish(end.state, end.parts)
-      if (end.kind === 'message') return await this.#closeWithoutTask({ message: this.#voice.answer(end.parts) })
+      if (end.kind === 'state') return this.#finish(end.state, end.parts)
+      if (end.kind === 'message') return this.#closeWithoutTask({ message: this.#voice.answer(end.parts) })
       if (end.kind === 'refused') {
         const { code, message, details } = end.error
-        return await this.#closeWithoutTask({ refused: { code, message, details } })
+        return this.#closeWithoutTask({ refused: { code, message, details } })
       }
     }
     switch (this.#stop) {
       case 'cancel':
-        return await this.#finish('TASK_STATE_CANCELED')
+        return this.#finish('TASK_STATE_CANCELED')
       case 'hand-over':
-        return await this.#handOver()
+        return this.#handOver()
       case 'fenced':
       case undefined:
         return this.#lost()

@@ -53,27 +53,47 @@ export function createAgentEndpoint(parts: EndpointParts): AgentEndpoint {
   const answerRpc = createJsonRpcServer(endpoint)
   const answerRest = createRestServer(endpoint)
 
-  return async (request, path) => {
-    if (path === '/.well-known/agent-card.json' && (request.method === 'GET' || request.method === 'HEAD'))
-      return await answerCard(request)
-    const { tenant, rest } = splitTenant(path, tenants)
-    const isRpc = request.method === 'POST' && (rest === '' || rest === '/')
-    const refuse = (error: A2AError) => (isRpc ? jsonRpcError(error, newest) : restError(error, newest))
-    if (!isFromHere(request, parts.origins))
-      return refuse(new A2AError('PERMISSION_DENIED', 'This origin may not call this agent'))
-    let caller: Caller | undefined
+  const answer = (request: Request, place: Place, caller: Caller): Promise<Response> => {
+    const arrival: Arrival = place.tenant === undefined ? { caller } : { caller, tenant: place.tenant }
+    if (place.isRpc) return answerRpc(request, arrival)
+    return answerRest(request, place.rest, arrival) ?? Promise.resolve(refuse(notFound(request, place.rest), place))
+  }
+  const refuse = (error: A2AError, { isRpc }: Place) => (isRpc ? jsonRpcError(error, newest) : restError(error, newest))
+  const answerKnown = async (request: Request, place: Place): Promise<Response> => {
     try {
-      caller = auth.length === 0 ? anonymous : await identify(auth, request)
+      const caller = await identify(auth, request)
+      return caller ? await answer(request, place, caller) : challenge(refuse(unauthenticated(), place), auth)
     } catch (caught) {
       const error = A2AError.from(caught)
       endpoint.onError(error)
-      return refuse(error)
+      return refuse(error, place)
     }
-    if (!caller) return challenge(refuse(unauthenticated()), auth)
-    const arrival: Arrival = tenant === undefined ? { caller } : { caller, tenant }
-    if (isRpc) return await answerRpc(request, arrival)
-    return (await answerRest(request, rest, arrival)) ?? refuse(notFound(request, rest))
   }
+
+  return (request, path) => {
+    const { method } = request
+    if (path === '/.well-known/agent-card.json' && (method === 'GET' || method === 'HEAD')) return answerCard(request)
+    const place = placeOf(path, method, tenants)
+    if (!isFromHere(request, parts.origins)) {
+      return Promise.resolve(refuse(new A2AError('PERMISSION_DENIED', 'This origin may not call this agent'), place))
+    }
+    return auth.length === 0 ? answer(request, place, anonymous) : answerKnown(request, place)
+  }
+}
+
+/** What a path below the mount means. */
+interface Place {
+  readonly tenant: string | undefined
+  readonly rest: string
+  readonly isRpc: boolean
+}
+
+/** A tenant prefix exists only where one is configured. */
+function placeOf(path: string, method: string, tenants: ReadonlySet<string>): Place {
+  const [, first = '', behind = ''] = tenants.size > 0 ? (/^\/([^/]+)(\/.*)?$/.exec(path) ?? []) : []
+  const tenant = tenants.has(decodeOr(first)) ? decodeOr(first) : undefined
+  const rest = tenant === undefined ? path : behind
+  return { tenant, rest, isRpc: method === 'POST' && (rest === '' || rest === '/') }
 }
 
 /**
@@ -101,14 +121,6 @@ function notFound(request: Request, path: string): A2AError {
 function challenge(response: Response, auth: readonly AuthScheme[]): Response {
   response.headers.set('www-authenticate', auth.map((scheme) => scheme.challenge).join(', '))
   return response
-}
-
-/** A tenant prefix exists only where one is configured. */
-function splitTenant(path: string, tenants: ReadonlySet<string>): { readonly tenant?: string; readonly rest: string } {
-  if (tenants.size === 0) return { rest: path }
-  const [, first = '', rest = ''] = /^\/([^/]+)(\/.*)?$/.exec(path) ?? []
-  const tenant = decodeOr(first)
-  return tenants.has(tenant) ? { tenant, rest } : { rest: path }
 }
 
 function decodeOr(segment: string): string {

@@ -3,8 +3,6 @@
  * by path, health, CORS. No port: `serve` and the framework mounts put it behind one.
  */
 
-import { Hono } from 'hono'
-import { cors } from 'hono/cors'
 import type { AuthScheme } from '../auth/scheme.js'
 import { dialects } from '../dialects/index.js'
 import { type Agent, type AgentRef, isAgent } from '../engine/agent.js'
@@ -14,11 +12,11 @@ import type { Retention } from '../engine/retention.js'
 import type { AgentService } from '../model/service.js'
 import type { Store } from '../stores/store.js'
 import { Heartbeats } from '../transports/sse.js'
-import { parameterHeaders } from '../transports/transport.js'
 import { type AgentEndpoint, createAgentEndpoint } from './agent-endpoint.js'
 import { completeCard } from './card.js'
 import { openStore } from './open-store.js'
 import { isProcessDead, processIdentity } from './process-identity.js'
+import { createRouter } from './router.js'
 
 /** One agent, or several: each under its own path, which is made from its name unless given. */
 export type Agents = Agent | readonly (Agent | MountedAgent)[]
@@ -148,15 +146,16 @@ export async function createHandler(agents: Agents, options: HandlerOptions = {}
     if (typeof given === 'string') await store.close()
     throw error
   }
-  const app = createApp(endpoints, {
-    cors: options.cors ?? [],
+  const fetch = createRouter({
+    endpoints,
+    origins: options.cors ?? [],
     isReady: async () => {
       await store.ping()
       return !engines.some(({ isDraining }) => isDraining)
     },
   })
   return {
-    fetch: async (request) => await app.fetch(request),
+    fetch,
     services,
     mounts,
     async close({ deadlineMs = 10_000 } = {}) {
@@ -164,47 +163,6 @@ export async function createHandler(agents: Agents, options: HandlerOptions = {}
       if (typeof given === 'string') await store.close()
     },
   }
-}
-
-interface AppParts {
-  readonly cors: readonly string[]
-  readonly isReady: () => Promise<boolean>
-}
-
-function createApp(endpoints: ReadonlyMap<string, AgentEndpoint>, { cors: origins, isReady }: AppParts): Hono {
-  const app = new Hono()
-  if (origins.length > 0) {
-    const headers = Object.values(parameterHeaders)
-    app.use(
-      cors({
-        origin: [...origins],
-        allowHeaders: ['content-type', 'authorization', 'x-api-key', ...headers],
-        exposeHeaders: [...headers, 'etag', 'retry-after', 'www-authenticate'],
-      }),
-    )
-  }
-  app.get('/healthz', (context) => context.json({ status: 'ok' }))
-  app.get('/readyz', async (context) => {
-    const isUp = await isReady().catch(() => false)
-    return context.json({ status: isUp ? 'ready' : 'not ready' }, isUp ? 200 : 503)
-  })
-  // Longer paths first: a mount below another one is its own.
-  const byLength = [...endpoints].sort(([a], [b]) => b.length - a.length)
-  for (const [path, endpoint] of byLength) {
-    if (path === '') continue
-    app.all(path, (context) => endpoint(context.req.raw, ''))
-    app.all(`${path}/*`, (context) => endpoint(context.req.raw, context.req.path.slice(path.length)))
-  }
-  const root = endpoints.get('')
-  if (root) app.all('*', (context) => root(context.req.raw, context.req.path))
-  app.onError(
-    () =>
-      new Response('{"error":{"code":500,"status":"INTERNAL","message":"Internal error","details":[]}}', {
-        status: 500,
-        headers: { 'content-type': 'application/json' },
-      }),
-  )
-  return app
 }
 
 function mountsOf(agents: Agents): readonly { readonly agent: Agent; readonly path: string }[] {

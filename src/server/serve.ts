@@ -87,7 +87,9 @@ async function openDoor(
   // The card names the port, so the port is taken before there is anything to serve on it.
   let handler: Handler | undefined
   const early = new Response(null, { status: 503, headers: { 'retry-after': '1' } })
-  const answer = toNodeListener({ fetch: async (request) => (handler ? await handler.fetch(request) : early.clone()) })
+  const answer = toNodeListener({
+    fetch: (request) => (handler ? handler.fetch(request) : Promise.resolve(early.clone())),
+  })
   const listener = createListener(answer, options.deadlines)
   await listen(listener, port, host)
   const { port: bound } = listener.server.address() as AddressInfo // a TCP server that listens has one

@@ -46,8 +46,6 @@ export async function answerCall(
   if (isStreaming(operation)) {
     // Leaving the stream ends the reading, not the task: the signal is this stream's own.
     const gone = new AbortController()
-    // Until there is an answer to hang up on, only the request knows that the caller has left.
-    request.signal.addEventListener('abort', () => gone.abort())
     const context = contextOf(request, arrival, { dialect, parameters, tenant, signal: gone.signal })
     let onOpen: () => void = () => undefined
     const opened = new Promise<void>((resolve) => {

@@ -1,0 +1,70 @@
+/**
+ * From a request to the agent it is for. Written by hand because it is on the way of every call and
+ * there is little to route: two fixed paths and the mounts. CORS, when asked for, is hono's.
+ */
+import { Hono } from 'hono'
+import { cors } from 'hono/cors'
+import { parameterHeaders } from '../transports/transport.js'
+import type { AgentEndpoint } from './agent-endpoint.js'
+
+export interface RouterParts {
+  /** Agents by the path they are mounted at; the root is the empty path. */
+  readonly endpoints: ReadonlyMap<string, AgentEndpoint>
+  /** Origins that browsers may call from. */
+  readonly origins: readonly string[]
+  readonly isReady: () => Promise<boolean>
+}
+
+export type Fetch = (request: Request) => Promise<Response>
+
+export function createRouter(parts: RouterParts): Fetch {
+  const route = createRoutes(parts)
+  if (parts.origins.length === 0) return route
+  const headers = Object.values(parameterHeaders)
+  const app = new Hono()
+  app.use(
+    cors({
+      origin: [...parts.origins],
+      allowHeaders: ['content-type', 'authorization', 'x-api-key', ...headers],
+      exposeHeaders: [...headers, 'etag', 'retry-after', 'www-authenticate'],
+    }),
+  )
+  app.all('*', (context) => route(context.req.raw))
+  return async (request) => await app.fetch(request)
+}
+
+function createRoutes({ endpoints, isReady }: RouterParts): Fetch {
+  const root = endpoints.get('')
+  // Longer paths first: a mount below another one is its own.
+  const mounts = [...endpoints].filter(([path]) => path !== '').sort(([a], [b]) => b.length - a.length)
+  return (request) => {
+    const path = pathOf(request.url)
+    if (path === '/healthz') return Promise.resolve(json(200, { status: 'ok' }))
+    if (path === '/readyz') return readiness(isReady)
+    for (const [mount, endpoint] of mounts) {
+      if (path === mount || path.startsWith(`${mount}/`)) return endpoint(request, path.slice(mount.length))
+    }
+    return root ? root(request, path) : Promise.resolve(json(404, { error: notFound }))
+  }
+}
+
+const notFound = { code: 404, status: 'NOT_FOUND', message: 'No agent is mounted here', details: [] }
+
+async function readiness(isReady: () => Promise<boolean>): Promise<Response> {
+  const isUp = await isReady().catch(() => false)
+  return json(isUp ? 200 : 503, { status: isUp ? 'ready' : 'not ready' })
+}
+
+/** The path as it was sent; what is encoded in it is for the routes to decode. */
+function pathOf(url: string): string {
+  const start = url.indexOf('/', url.indexOf('://') + 3)
+  if (start < 0) return '/'
+  const query = url.indexOf('?', start)
+  const path = query < 0 ? url.slice(start) : url.slice(start, query)
+  const fragment = path.indexOf('#')
+  return fragment < 0 ? path : path.slice(0, fragment)
+}
+
+function json(status: number, body: object): Response {
+  return new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json' } })
+}
