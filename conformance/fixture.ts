@@ -303,19 +303,7 @@ export function textIn({ parts }: Pick<Message, 'parts'>): string {
   return parts.map((part) => ('text' in part ? part.text : '?')).join('')
 }
 
-/** Opens once, for everybody who waits. */
-export interface Gate {
-  readonly opened: Promise<void>
-  open(): void
-}
-
-export function gate(): Gate {
-  let open: () => void = () => undefined
-  const opened = new Promise<void>((resolve) => {
-    open = resolve
-  })
-  return { opened, open: () => open() }
-}
+export { type Gate, gate } from 'dragoman/testing'
 
 /** For `expect.poll`: look often, give up before the test does. */
 export const soon = { interval: 5, timeout: 3000 } as const

@@ -6,7 +6,7 @@ import type { Dialect } from './dialect.js'
 const impliedVersion = '0.3'
 
 /** `1.0.1` and `1.0` are the same version (R-VER-5). */
-export function majorMinor(version: string): string {
+function majorMinor(version: string): string {
   if (version.length === 3) return version
   return version.trim().split('.').slice(0, 2).join('.')
 }

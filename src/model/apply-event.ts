@@ -32,7 +32,7 @@ interface OpenArtifact {
 }
 
 /** May a task go from one state to another? */
-export function canMove(from: TaskState, to: TaskState): boolean {
+function canMove(from: TaskState, to: TaskState): boolean {
   if (isTerminal(from)) return false
   return to !== 'TASK_STATE_SUBMITTED' || from === 'TASK_STATE_SUBMITTED'
 }
