@@ -8,7 +8,8 @@
 import { A2AError, clip, type FieldViolation } from '../model/errors.js'
 import type { JsonValue, Struct } from '../model/part.js'
 
-interface Fault {
+/** Something wrong with one value, found on the way. */
+export interface Fault {
   field: string
   readonly description: string
 }
@@ -51,25 +52,34 @@ export function decodeOrThrow<T>(decode: Decoder<T>, value: unknown): T {
   throw new A2AError('INVALID_PARAMS', summary.join('; '), { violations })
 }
 
-/** An object with these members; others are dropped (R-JSON-6). Exactly one of the members that `oneof` names (R-JSON-7). */
+/**
+ * An object with these members; others are dropped (R-JSON-6). Exactly one of the members that `oneof` names
+ * (R-JSON-7). `aliases`: other names a member may come under, read when it is not there under its own.
+ */
 export function object<T extends object>(
   fields: { readonly [K in keyof T]-?: Field<NonNullable<T[K]>> },
-  options: { readonly oneof?: readonly string[] } = {},
+  options: {
+    readonly oneof?: readonly string[]
+    readonly aliases?: { readonly [K in keyof T]?: readonly string[] }
+  } = {},
 ): Decoder<T> {
+  const { oneof } = options
+  const aliases = options.aliases as { readonly [name: string]: readonly string[] } | undefined // `T` has string keys
   const members = Object.entries<Field<unknown>>(fields).map(([name, { decode, isRequired }]) => ({
     name,
     snakeName: snakeCase(name),
+    otherNames: aliases?.[name]?.flatMap(inBothCases),
     decode,
     isRequired,
   }))
-  const { oneof } = options
   return (value, faults) => {
     if (!isObject(value)) return refuse(faults, 'must be an object')
     const decoded: Record<string, unknown> = {}
     const faultsBefore = faults.length
-    for (const { name, snakeName, decode, isRequired } of members) {
+    for (const { name, snakeName, otherNames, decode, isRequired } of members) {
       let raw = value[name]
       if (raw === undefined && snakeName !== name) raw = value[snakeName]
+      if (otherNames && isNothing(raw, decode)) raw = firstOf(value, otherNames, decode) ?? raw
       const isAbsent = raw === undefined || (raw === null && !decode.takesNull)
       if (isAbsent || decode.isUnset?.(raw)) {
         if (isRequired) faults.push(fault(name, isAbsent ? 'is required' : 'must not be empty'))
@@ -88,6 +98,27 @@ export function object<T extends object>(
         return refuse(faults, `must have one of ${oneof.join(', ')}`)
     }
     return decoded as T // every member was read by the decoder of its type
+  }
+}
+
+function isNothing(value: unknown, { isUnset }: Decoder<unknown>): boolean {
+  return value === undefined || value === null || (isUnset?.(value) ?? false)
+}
+
+function firstOf(value: Record<string, unknown>, names: readonly string[], decode: Decoder<unknown>): unknown {
+  const name = names.find((each) => !isNothing(value[each], decode))
+  return name === undefined ? undefined : value[name]
+}
+
+/** What `decode` read, made into something else; `convert` may find faults of its own. */
+export function converted<From, To>(
+  decode: Decoder<From>,
+  convert: (value: From, faults: Fault[]) => To | undefined,
+): Decoder<To> {
+  return (value, faults) => {
+    const before = faults.length
+    const read = decode(value, faults)
+    return read === undefined || faults.length > before ? undefined : convert(read, faults)
   }
 }
 
@@ -134,8 +165,9 @@ export function enumeration<T extends string>(names: readonly T[], unspecified: 
   return Object.assign(read, { isUnset: (value: unknown) => value === 0 || value === unspecified })
 }
 
-/** Base64 in either alphabet, padded or not; standard and padded out (R-JSON-9). */
+/** Base64 in either alphabet, padded or not, or the bytes themselves; standard and padded out (R-JSON-9). */
 export const bytes: Decoder<string> = (value, faults) => {
+  if (value instanceof Uint8Array) return base64(value)
   if (typeof value !== 'string') return refuse(faults, 'must be a base64 string')
   if (!/^[A-Za-z0-9+/_-]*={0,2}$/.test(value)) return refuse(faults, 'is not base64')
   const bare = value.replace(/=+$/, '')
@@ -153,6 +185,10 @@ export const timestamp: Decoder<string> = (value, faults) => {
     ? refuse(faults, 'must be a timestamp such as 2026-01-05T08:00:00.000Z')
     : new Date(time).toISOString()
 }
+
+/** The same, and a time without a zone is in UTC: 0.x peers leave it out. */
+export const utcTimestamp: Decoder<string> = (value, faults) =>
+  timestamp(typeof value === 'string' && /\d[Tt][\d:.]+$/.test(value) ? `${value}Z` : value, faults)
 
 /** `Date.parse` takes 30 February for 1 March. */
 function isDay(value: string): boolean {
@@ -190,6 +226,14 @@ function checkJson(value: unknown, faults: Fault[], depth: number): boolean {
   return true
 }
 
+function base64(value: Uint8Array): string {
+  let binary = ''
+  // In slices: a call takes only so many arguments.
+  for (let from = 0; from < value.length; from += 0x8000)
+    binary += String.fromCharCode(...value.subarray(from, from + 0x8000))
+  return btoa(binary)
+}
+
 function isEmpty(value: unknown): boolean {
   return value === ''
 }
@@ -211,8 +255,9 @@ function fault(field: string, description: string): Fault {
   return { field, description }
 }
 
-function refuse(faults: Fault[], description: string): undefined {
-  faults.push(fault('', description))
+/** Adds a fault, about one member when `field` names it. */
+export function refuse(faults: Fault[], description: string, field = ''): undefined {
+  faults.push(fault(field, description))
   return undefined
 }
 
@@ -226,6 +271,10 @@ function prefix(faults: Fault[], from: number, name: string): void {
     const each = faults[place] as Fault // place is within the array
     each.field = each.field === '' || each.field.startsWith('[') ? name + each.field : `${name}.${each.field}`
   }
+}
+
+function inBothCases(name: string): string[] {
+  return [name, snakeCase(name)]
 }
 
 function snakeCase(name: string): string {

@@ -1,5 +1,20 @@
-import type { Dialect } from './dialect.js'
-import { v1 } from './v1/index.js'
+import { chatRpc } from './chat-rpc/index.js'
+import type { Dialect, DialectName } from './dialect.js'
+import { invoke } from './invoke/index.js'
+import { taskRest } from './task-rest/index.js'
+import { v0_1, v0_1Go } from './v0_1/index.js'
+import { v0_3 } from './v0_3/index.js'
+import { createV1, type V1Options } from './v1/index.js'
 
 /** Every dialect, newest first. */
-export const dialects: readonly Dialect[] = [v1]
+export function createDialects(options: V1Options = {}): Readonly<Record<DialectName, Dialect>> {
+  return {
+    v1: createV1(options),
+    'v0.3': v0_3,
+    'v0.1': v0_1,
+    'v0.1-go': v0_1Go,
+    'task-rest': taskRest,
+    invoke,
+    'chat-rpc': chatRpc,
+  }
+}

@@ -1,9 +1,12 @@
-/** Which dialect a call is spoken in (R-VER). */
+/** Which dialect a call is spoken in, by its version and by what it asks for (R-VER, RM-DET-1). */
 import { A2AError, clip } from '../model/errors.js'
 import type { Dialect } from './dialect.js'
 
 /** What a call without a version means: the letter of R-VER-3. */
 const impliedVersion = '0.3'
+
+/** Every version before 1.0 is understood by whoever speaks one of them: their callers rarely say which. */
+const oldVersions: ReadonlySet<string> = new Set(['0.1', '0.2', '0.3'])
 
 /** `1.0.1` and `1.0` are the same version (R-VER-5). */
 function majorMinor(version: string): string {
@@ -16,27 +19,65 @@ export interface VersionRequest {
   readonly version: string | undefined
   /** Whether this dialect has the method or path. */
   readonly isSpokenIn: (dialect: Dialect) => boolean
-  /** Serve a call without a version in the only dialect that has its method, so that plain `curl` works. */
+  /** Serve a call without a version that can only be v1.0, so that plain `curl` works. */
   readonly assumeV1: boolean
 }
 
 /**
- * The dialect to answer in. A version nobody offers is `VERSION_NOT_SUPPORTED`, also for unknown
- * methods: it is checked before the method is looked at (R-VER-4).
+ * The dialects the call may be spoken in, best first: nearly always one. When none has the method, the
+ * one whose version was asked for, to say so. A version nobody offers is `VERSION_NOT_SUPPORTED`, also
+ * for unknown methods: it is checked before the method is looked at (R-VER-4).
  */
-export function negotiate(offered: readonly Dialect[], request: VersionRequest): Dialect {
-  const asked = request.version?.trim() ? majorMinor(request.version) : undefined
-  if (asked === undefined && request.assumeV1) {
-    const spoken = offered.find((dialect) => request.isSpokenIn(dialect))
-    if (spoken) return spoken
-    const first = offered[0]
-    if (first) return first
+export function negotiate(
+  offered: readonly Dialect[],
+  { version, isSpokenIn, assumeV1 }: VersionRequest,
+): readonly Dialect[] {
+  const asked = askedVersion(version)
+  const spoken = offered.filter((dialect) => accepts(dialect, asked) && isSpokenIn(dialect))
+  if (asked === undefined) {
+    // What an older dialect may mean, it means: only v1.0's callers are told to name their version.
+    const older = spoken.filter((dialect) => !isNew(dialect))
+    if (older.length > 0) return older
+    if (assumeV1 && spoken.length > 0) return spoken
+  } else if (spoken.length > 0) {
+    const exact = spoken.filter(({ versions }) => versions.includes(asked))
+    return exact.length > 0 ? exact : spoken
   }
-  const version = clip(asked ?? impliedVersion)
-  const dialect = offered.find((each) => each.version === version)
-  if (dialect) return dialect
-  const versions = offered.map((each) => each.version).join(', ')
-  throw new A2AError('VERSION_NOT_SUPPORTED', `A2A version ${version} is not offered here; offered: ${versions}`, {
+  const named = offered.find(({ versions }) => versions.includes(asked ?? impliedVersion))
+  if (named) return [named]
+  const [first] = offered
+  if (asked === undefined && assumeV1 && first) return [first]
+  throw versionNotSupported(
+    offered.flatMap((each) => each.versions),
+    asked ?? impliedVersion,
+  )
+}
+
+/** The dialect for errors about calls that cannot be read far enough to tell. */
+export function dialectByVersion(offered: readonly Dialect[], version: string | undefined): Dialect {
+  const asked = askedVersion(version)
+  const named = offered.find(({ versions }) => asked !== undefined && versions.includes(asked))
+  return named ?? (offered[0] as Dialect) // an endpoint offers at least one
+}
+
+/** The version a call names as `Major.Minor`; absent when it names none. */
+export function askedVersion(version: string | undefined): string | undefined {
+  return version?.trim() ? majorMinor(version) : undefined
+}
+
+function accepts(dialect: Dialect, asked: string | undefined): boolean {
+  if (asked === undefined || dialect.versions.includes(asked)) return true
+  return oldVersions.has(asked) && !isNew(dialect)
+}
+
+function isNew({ versions }: Dialect): boolean {
+  return versions.length > 0 && !versions.some((version) => oldVersions.has(version))
+}
+
+export function versionNotSupported(offered: readonly string[], asked: string): A2AError {
+  const version = clip(asked)
+  const versions = [...new Set(offered)].join(', ')
+  return new A2AError('VERSION_NOT_SUPPORTED', `A2A version ${version} is not offered here; offered: ${versions}`, {
     metadata: { requestedVersion: version, supportedVersions: versions },
   })
 }

@@ -63,7 +63,8 @@ export interface SubscribeToTaskRequest extends Tenanted {
 
 export interface GetTaskPushNotificationConfigRequest extends Tenanted {
   readonly taskId: string
-  readonly id: string
+  /** Absent in dialects that know one config a task: the one that is called like the task, else the first. */
+  readonly id?: string
 }
 
 export interface ListTaskPushNotificationConfigsRequest extends Tenanted {
@@ -91,12 +92,30 @@ export interface Caller {
 
 export const anonymous: Caller = { id: 'anonymous' }
 
+/** What older dialects ask for that v1.0 has no words for. */
+export interface CallTraits {
+  /** A task id chosen by the caller (RM-ID-1). */
+  readonly wantedTaskId?: string
+  /** The dialect has no Message answers: make the task visible at once (E-6). */
+  readonly mustBeTask?: boolean
+  /** Subscribing to a task that has ended shows it and ends, instead of failing (RM-STR-6). */
+  readonly showsEndedTasks?: boolean
+  /** Subscriptions end where the agent asks something, too (R3-STRM-4). */
+  readonly endsAtQuestions?: boolean
+  /** Push configs without an id of their own are called like their task: there is one of them. */
+  readonly hasOnePushConfig?: boolean
+  /** A message that names no task answers the only question open in its context. */
+  readonly continuesContext?: boolean
+  /** Streams begin with the task, always: what follows cannot be told without it. */
+  readonly cannotResume?: boolean
+}
+
 /** What a call carries beside its request. Fixed once per call and never changed (RM-DET-7). */
-export interface CallContext {
+export interface CallContext extends CallTraits {
   readonly caller: Caller
   /** The tenant the call was addressed to; absent when the agent has none. */
   readonly tenant?: string
-  /** The dialect the call was spoken in, such as `1.0`. */
+  /** The dialect the call was spoken in, such as `v1`; new tasks and push configs remember it. */
   readonly dialect: string
   /** Fires when the reader of a stream is gone. Ends the stream, never the task (R-SEND-11). */
   readonly signal?: AbortSignal
@@ -108,10 +127,6 @@ export interface CallContext {
   readonly idempotencyKey?: string
   /** Resume a stream behind this event (E-4). */
   readonly resumeAfter?: number
-  /** A task id chosen by the caller, in dialects that let it (RM-ID-1). */
-  readonly wantedTaskId?: string
-  /** The dialect has no Message answers: make the task visible at once (E-6). */
-  readonly mustBeTask?: boolean
   /** W3C trace context of the caller. */
   readonly traceparent?: string
 }

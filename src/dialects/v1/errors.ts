@@ -1,8 +1,18 @@
-/** v1.0.1's spelling of every error (v1.0 section 5). */
-import type { A2AError, ErrorCode } from '../../model/errors.js'
-import type { ErrorSpelling } from '../dialect.js'
+/** v1.0's spelling of every error (v1.0 section 5). */
+import type { ErrorCode } from '../../model/errors.js'
+import type { ErrorSpelling } from '../error-details.js'
 
-export const errors: Readonly<Record<ErrorCode, ErrorSpelling>> = {
+export const errorProfiles = ['1.0.0', '1.0.1'] as const
+/** The release whose statuses are sent: they changed in the first errata. */
+export type ErrorProfile = (typeof errorProfiles)[number]
+
+type Errors = Readonly<Record<ErrorCode, ErrorSpelling>>
+
+export function errorsOf(profile: ErrorProfile): Errors {
+  return profile === '1.0.0' ? { ...errors, ...before } : errors
+}
+
+export const errors: Errors = {
   TASK_NOT_FOUND: { jsonrpc: -32001, http: 404, grpc: 'NOT_FOUND' },
   TASK_NOT_CANCELABLE: { jsonrpc: -32002, http: 400, grpc: 'FAILED_PRECONDITION' },
   PUSH_NOTIFICATION_NOT_SUPPORTED: { jsonrpc: -32003, http: 400, grpc: 'FAILED_PRECONDITION' },
@@ -24,14 +34,12 @@ export const errors: Readonly<Record<ErrorCode, ErrorSpelling>> = {
   UNAVAILABLE: { jsonrpc: -32603, http: 503, grpc: 'UNAVAILABLE' },
 }
 
-/** ErrorInfo always; BadRequest when fields are at fault; RetryInfo when trying again makes sense (R-ERR-1 to R-ERR-3). */
-export function errorDetails({ code, details }: A2AError): readonly object[] {
-  const { violations, metadata = {}, retryAfterSeconds } = details
-  return [
-    { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: code, domain: 'a2a-protocol.org', metadata },
-    ...(violations ? [{ '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations: violations }] : []),
-    ...(retryAfterSeconds === undefined
-      ? []
-      : [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${retryAfterSeconds}s` }]),
-  ]
+/** What 1.0.0 said otherwise. */
+const before: Partial<Errors> = {
+  TASK_NOT_CANCELABLE: { jsonrpc: -32002, http: 409, grpc: 'FAILED_PRECONDITION' },
+  PUSH_NOTIFICATION_NOT_SUPPORTED: { jsonrpc: -32003, http: 400, grpc: 'UNIMPLEMENTED' },
+  UNSUPPORTED_OPERATION: { jsonrpc: -32004, http: 400, grpc: 'UNIMPLEMENTED' },
+  CONTENT_TYPE_NOT_SUPPORTED: { jsonrpc: -32005, http: 415, grpc: 'INVALID_ARGUMENT' },
+  INVALID_AGENT_RESPONSE: { jsonrpc: -32006, http: 502, grpc: 'INTERNAL' },
+  VERSION_NOT_SUPPORTED: { jsonrpc: -32009, http: 400, grpc: 'UNIMPLEMENTED' },
 }

@@ -1,20 +1,65 @@
 import { eventJson } from '../../model/event.js'
 import type { StreamItem } from '../../model/service.js'
-import type { Dialect } from '../dialect.js'
-import { errorDetails, errors } from './errors.js'
-import { methods, operations, routes } from './operations.js'
+import type { Dialect, StreamEncoder } from '../dialect.js'
+import { errorDetails } from '../error-details.js'
+import { type ErrorProfile, errorsOf } from './errors.js'
+import { grpcOperations, methods, operations, routes } from './operations.js'
+
+export interface V1Options {
+  /** Which release's HTTP and gRPC statuses errors have. Default 1.0.1. */
+  readonly errors?: ErrorProfile
+}
 
 /** A2A v1.0. The model is v1.0's JSON, so an event is serialised once and shared by all its readers. */
-export const v1: Dialect = {
-  version: '1.0',
-  methods,
-  routes,
-  operations,
-  createStreamEncoder: () => encodeItem,
-  errors,
-  errorDetails,
-  encodeCard: (card) => card,
+export function createV1({ errors: profile = '1.0.1' }: V1Options = {}): Dialect {
+  const errors = errorsOf(profile)
+  return {
+    name: 'v1',
+    versions: ['1.0'],
+    extensionsHeader: 'A2A-Extensions',
+    jsonrpc: {
+      methods,
+      operations,
+      createStreamEncoder: () => encoder,
+      // Only `code`, `message` and `data` (R-ERR-4).
+      encodeError: (error) => ({
+        code: errors[error.code].jsonrpc,
+        message: error.message,
+        data: errorDetails(error),
+      }),
+      httpStatus: ({ code }) => errors[code].http,
+    },
+    rest: {
+      routes,
+      operations,
+      mediaType: 'application/a2a+json',
+      createStreamEncoder: () => encoder,
+      // `code` equals the HTTP status (R-ERR-5).
+      encodeError(error) {
+        const { http: code, grpc: status } = errors[error.code]
+        return { status: code, body: { error: { code, status, message: error.message, details: errorDetails(error) } } }
+      },
+    },
+    grpc: {
+      service: 'lf.a2a.v1.A2AService',
+      rpcs: methods,
+      operations: grpcOperations,
+      createStreamEncoder:
+        () =>
+        ({ event }) =>
+          event,
+      status: ({ code }) => errors[code].grpc,
+      errorDetails,
+    },
+    push: { contentType: 'application/a2a+json', encode: (event) => JSON.stringify(event) },
+    encodeCard: (card) => card,
+    losses: [{ direction: 'in', what: 'members the protocol does not know', remedy: 'put such data into `metadata`' }],
+  }
 }
+
+export const v1: Dialect = createV1()
+
+const encoder: StreamEncoder = { encode: encodeItem }
 
 /** The shared text, unless somebody on the way put another event in its place. */
 function encodeItem({ event, source }: StreamItem): string {

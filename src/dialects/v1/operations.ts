@@ -1,7 +1,7 @@
 /** v1.0's methods and routes (v1.0 section 1). Encoding is the identity: the model is v1.0's JSON. */
 import { type Operation, operations as table } from '../../model/operations.js'
 import { type Decoder, decodeOrThrow, object, required, string } from '../decode.js'
-import type { OperationCodec, Route } from '../dialect.js'
+import type { GrpcCodec, OperationCodec, Route } from '../dialect.js'
 import { pushConfig, sendMessageRequest } from './messages.js'
 import {
   cancelTaskRequest,
@@ -38,10 +38,14 @@ const decoders: Record<Operation, Decoder<object>> = {
 /** Methods whose `params` may be missing altogether (R-RPC-6). */
 const withoutParams: ReadonlySet<Operation> = new Set(['listTasks', 'getExtendedAgentCard'])
 
-function codec(operation: Operation): OperationCodec {
+function decoder(operation: Operation): (params: unknown) => object {
   const decode = decoders[operation]
+  return (params) => decodeOrThrow(decode, params === undefined && withoutParams.has(operation) ? {} : params)
+}
+
+function codec(operation: Operation): OperationCodec {
   return {
-    decode: (params) => decodeOrThrow(decode, params === undefined && withoutParams.has(operation) ? {} : params),
+    decode: decoder(operation),
     ...(operation === 'listTasks' && { booleanParameters: ['includeArtifacts', 'include_artifacts'] }),
     encode: encodeResult,
   }
@@ -57,6 +61,15 @@ const names = Object.keys(table) as Operation[]
 export const operations = Object.fromEntries(names.map((name) => [name, codec(name)])) as Record<
   Operation,
   OperationCodec
+>
+
+function grpcCodec(operation: Operation): GrpcCodec {
+  return { decode: decoder(operation), encode: (result) => (result ?? {}) as object } // results are objects, or nothing
+}
+
+export const grpcOperations = Object.fromEntries(names.map((name) => [name, grpcCodec(name)])) as Record<
+  Operation,
+  GrpcCodec
 >
 
 export const methods: ReadonlyMap<string, Operation> = new Map(names.map((name) => [table[name].name, name]))

@@ -1,0 +1,27 @@
+/** The card that registries of this dialect expect: 0.3's, with one address (RL-L2-5). */
+import type { AgentCard } from '../../model/agent-card.js'
+import { encodeCard as encodeCardOf03 } from '../v0_3/card.js'
+import { paths } from './operations.js'
+
+const json = 'application/json'
+
+/** Absent when the card names no plain HTTP address that the paths of this dialect could stand below. */
+export function encodeCard(card: AgentCard): object | undefined {
+  const base = card.supportedInterfaces.find((each) => each.protocolBinding === 'HTTP+JSON' && !each.tenant)?.url
+  if (base === undefined) return undefined
+  const { extendedAgentCard: _extendedCard, ...capabilities } = card.capabilities
+  return encodeCardOf03({
+    ...card,
+    supportedInterfaces: [
+      { url: base.replace(/\/+$/, '') + paths[0], protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
+    ],
+    // The dialect has no methods for push notifications and for the extended card.
+    capabilities: { ...capabilities, streaming: capabilities.streaming ?? true, pushNotifications: false },
+    defaultInputModes: withJson(card.defaultInputModes),
+    defaultOutputModes: withJson(card.defaultOutputModes),
+  })
+}
+
+function withJson(modes: readonly string[]): readonly string[] {
+  return modes.includes(json) ? modes : [...modes, json]
+}

@@ -1,0 +1,47 @@
+/** 0.3's messages with less required of them (legacy section 6). */
+import type { Message } from '../../model/message.js'
+import type { Struct } from '../../model/part.js'
+import type { SendMessageRequest } from '../../model/service.js'
+import { isObject } from '../decode.js'
+import type { CallFacts } from '../dialect.js'
+import {
+  decodeMessage as decodeMessageOf03,
+  decodeSendRequest,
+  encodeMessage as encodeMessageOf03,
+  encodeSendRequest,
+} from '../v0_3/messages.js'
+import { jsonSpelling, type Wire } from '../v0_3/spelling.js'
+
+/** Of a request only the message and its metadata count: the answer is always waited for (mapping 4.5). */
+export function decodeSendParams(params: unknown, facts: Pick<CallFacts, 'newId'>): SendMessageRequest {
+  if (!isObject(params)) return decodeSendRequest(params, jsonSpelling)
+  const { message, metadata } = params
+  return decodeSendRequest({ message: withDefaults(message, facts), metadata }, jsonSpelling)
+}
+
+export function encodeSendParams({ message, metadata }: SendMessageRequest): Wire {
+  return encodeSendRequest({ message, ...(metadata && { metadata }) }, jsonSpelling)
+}
+
+/** An answer. Servers leave out the role: who else would speak? */
+export function decodeMessage(wire: unknown, facts: Pick<CallFacts, 'newId'>): Message {
+  return decodeMessageOf03(withDefaults(wire, facts, 'agent'), jsonSpelling)
+}
+
+function withDefaults(wire: unknown, facts: Pick<CallFacts, 'newId'>, role?: string): unknown {
+  if (!isObject(wire)) return wire
+  const hasId = Boolean(wire.messageId ?? wire.message_id)
+  const hasRole = role === undefined || Boolean(wire.role)
+  if (hasId && hasRole) return wire
+  return { ...wire, ...(!hasId && { messageId: facts.newId() }), ...(!hasRole && { role }) }
+}
+
+/** The metadata of a request comes back with its answer, so that a trace can be followed (RL-L2-2). */
+export function echoedMetadata(params: unknown): Struct {
+  const metadata = isObject(params) ? params.metadata : undefined
+  return isObject(metadata) ? (metadata as Struct) : {} // it was decoded with the request
+}
+
+export function encodeMessage(message: Message, echoed: Struct): Wire {
+  return encodeMessageOf03({ ...message, metadata: { ...echoed, ...message.metadata } }, jsonSpelling)
+}

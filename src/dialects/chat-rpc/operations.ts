@@ -1,0 +1,40 @@
+import type { Operation } from '../../model/operations.js'
+import type { SendMessageResponse } from '../../model/service.js'
+import type { Task } from '../../model/task.js'
+import { type Decoder, decodeOrThrow } from '../decode.js'
+import type { OperationCodec } from '../dialect.js'
+import { cancelTaskRequest, getTaskRequest } from '../v0_3/requests.js'
+import { jsonSpelling } from '../v0_3/spelling.js'
+import { encodeTask } from '../v0_3/tasks.js'
+import { decodeSendParams } from './messages.js'
+import { encodeResponse } from './tasks.js'
+
+/** Its documents use both. */
+export const paths = ['/api/v1/a2a', '/a2a/v1'] as const
+
+const send: OperationCodec = {
+  decode: decodeSendParams,
+  encode: (result, params) => JSON.stringify(encodeResponse(result as SendMessageResponse, params)), // what sending gives
+}
+
+/** 0.3's results (RL-L2-3). */
+function onTask(request: Decoder<object>): OperationCodec {
+  return {
+    decode: (params) => decodeOrThrow(request, params),
+    encode: (result) => JSON.stringify(encodeTask(result as Task, jsonSpelling)), // what these operations give
+  }
+}
+
+export const operations = {
+  sendMessage: send,
+  sendStreamingMessage: send,
+  getTask: onTask(getTaskRequest.json),
+  cancelTask: onTask(cancelTaskRequest.json),
+} as const
+
+export const methods: ReadonlyMap<string, Operation> = new Map([
+  ['message/send', 'sendMessage'],
+  ['message/stream', 'sendStreamingMessage'],
+  ['tasks/get', 'getTask'],
+  ['tasks/cancel', 'cancelTask'],
+])

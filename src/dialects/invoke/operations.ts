@@ -1,0 +1,24 @@
+import type { Operation } from '../../model/operations.js'
+import type { SendMessageResponse } from '../../model/service.js'
+import type { OperationCodec, Route } from '../dialect.js'
+import { decodeSendParams } from './messages.js'
+import { encodeResponse } from './tasks.js'
+
+const send: OperationCodec = {
+  decode: decodeSendParams,
+  encode: (result) => encodeResponse(result as SendMessageResponse), // what sending gives
+}
+
+export const operations = { sendMessage: send, sendStreamingMessage: send } as const
+
+export const paths = ['/a2a/invoke', '/a2a/stream'] as const
+
+export const routes: readonly Route[] = [
+  { method: 'POST', path: paths[0], operation: 'sendMessage' },
+  { method: 'POST', path: paths[1], operation: 'sendStreamingMessage' },
+]
+
+export const methods: ReadonlyMap<string, Operation> = new Map([
+  ['invoke', 'sendMessage'],
+  ['stream', 'sendStreamingMessage'],
+])

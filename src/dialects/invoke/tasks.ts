@@ -1,0 +1,100 @@
+/** Results: an output and one of four words for the state (mapping of states, RL-L1-5). */
+import { A2AError } from '../../model/errors.js'
+import type { Message } from '../../model/message.js'
+import { type JsonValue, textOf } from '../../model/part.js'
+import type { SendMessageResponse } from '../../model/service.js'
+import { isTerminal, type Task, type TaskStatus } from '../../model/task.js'
+import { type Decoder, decodeOrThrow, isObject, json, object, optional, presentString, string } from '../decode.js'
+import { type AnswerSources, answerOf, endSentence } from '../turn-answer.js'
+import { jsonOf, partOf } from './messages.js'
+
+export type Reply =
+  | { readonly output: JsonValue; readonly status: 'success' }
+  | { readonly error: string; readonly status: 'error' }
+  /** Not done; the ids are there to go on with. */
+  | {
+      readonly output: JsonValue
+      readonly status: 'processing' | 'input_required'
+      readonly task_id?: string
+      readonly chat_id?: string
+    }
+
+export function encodeMessage({ parts }: Message): Reply {
+  return { output: firstValue([parts]), status: 'success' }
+}
+
+export function encodeTask(task: Task): Reply {
+  return encodeStatus({ taskId: task.id, contextId: task.contextId, status: task.status }, answerOf(task))
+}
+
+/** A state and the answer it came with. */
+export function encodeStatus(
+  { taskId, contextId, status }: { readonly taskId: string; readonly contextId: string; readonly status: TaskStatus },
+  answer: AnswerSources,
+): Reply {
+  const { state, message } = status
+  if (state === 'TASK_STATE_COMPLETED') return { output: firstValue(answer), status: 'success' }
+  if (isTerminal(state)) return { error: (message && textOf(message)) || endSentence(state), status: 'error' }
+  const ids = { task_id: taskId, chat_id: contextId }
+  const isWorking = state === 'TASK_STATE_SUBMITTED' || state === 'TASK_STATE_WORKING'
+  if (isWorking) return { output: firstValue(answer), status: 'processing', ...ids }
+  return { output: firstValue([message?.parts ?? []]), status: 'input_required', ...ids }
+}
+
+function firstValue(sources: AnswerSources): JsonValue {
+  for (const parts of sources) {
+    const value = jsonOf(parts)
+    if (value !== undefined) return value
+  }
+  return ''
+}
+
+/** A failure is the binding's error, with its HTTP status or code (RL-L1-6). */
+export function encodeResponse(response: SendMessageResponse): string {
+  if ('message' in response) return JSON.stringify(encodeMessage(response.message))
+  const reply = encodeTask(response.task)
+  if (reply.status !== 'error') return JSON.stringify(reply)
+  const { id: taskId, status } = response.task
+  throw new A2AError('INVALID_AGENT_RESPONSE', reply.error, { metadata: { taskId, state: status.state } })
+}
+
+const reply = object<{ output?: JsonValue; error?: string; status?: string; task_id?: string; chat_id?: string }>({
+  output: optional(json as Decoder<NonNullable<JsonValue>>), // `null` is an output too
+  error: optional(presentString),
+  status: optional(string),
+  task_id: optional(string),
+  chat_id: optional(string),
+})
+
+/** Reads a result or a chunk of a stream. Peers that leave out `status` mean what the other members say. */
+export function decodeReply(wire: unknown): Reply {
+  const { error, status, output = '', ...ids } = decodeOrThrow(reply, wire)
+  if (status === 'error' || (status === undefined && error !== undefined))
+    return { error: error || endSentence('TASK_STATE_FAILED'), status: 'error' }
+  if (status === 'processing' || status === 'input_required') return { output, status, ...ids }
+  if (status === undefined ? isObject(wire) && 'output' in wire : status === 'success')
+    return { output, status: 'success' }
+  throw new A2AError('INVALID_AGENT_RESPONSE', 'The answer has neither an output nor an error')
+}
+
+/** A result in the model. What the peer does not name is made up from `ids`. */
+export function decodeResponse(
+  wire: unknown,
+  ids: { newId(): string; readonly contextId?: string },
+): SendMessageResponse {
+  const decoded = decodeReply(wire)
+  if (decoded.status === 'error') throw new A2AError('INVALID_AGENT_RESPONSE', decoded.error)
+  const contextId = ('chat_id' in decoded ? decoded.chat_id : undefined) ?? ids.contextId
+  const message: Message = {
+    messageId: ids.newId(),
+    ...(contextId !== undefined && { contextId }),
+    role: 'ROLE_AGENT',
+    parts: [partOf(decoded.output)],
+  }
+  if (decoded.status === 'success' || decoded.task_id === undefined) return { message }
+  const { task_id: taskId, status } = decoded
+  const state = status === 'processing' ? 'TASK_STATE_WORKING' : 'TASK_STATE_INPUT_REQUIRED'
+  return {
+    task: { id: taskId, contextId: contextId ?? ids.newId(), status: { state, message: { ...message, taskId } } },
+  }
+}

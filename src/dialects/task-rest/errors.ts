@@ -1,0 +1,17 @@
+/** HTTP statuses by mapping 6; bodies in the form of the framework this dialect comes from (RL-L0-2). Numbers are v0.1's. */
+import type { A2AError } from '../../model/errors.js'
+import { codeOf, errors } from '../v0_1/errors.js'
+
+export function encodeError(error: A2AError): { readonly status: number; readonly body: object } {
+  return { status: statusOf(error), body: { detail: error.message, ...streamError(error) } }
+}
+
+export function streamError(error: A2AError): { readonly error: { readonly code: number; readonly message: string } } {
+  return { error: { code: codeOf(error), message: error.message } }
+}
+
+/** What cannot be done to a task that has ended is a conflict with its state. */
+function statusOf({ code, details }: A2AError): number {
+  const hasEnded = code === 'UNSUPPORTED_OPERATION' && details.metadata?.state !== undefined
+  return hasEnded ? 409 : errors[code].http
+}

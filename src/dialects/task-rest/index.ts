@@ -1,0 +1,30 @@
+import type { Dialect } from '../dialect.js'
+import { encodeCard } from './card.js'
+import { encodeError } from './errors.js'
+import { losses } from './losses.js'
+import { operations, routes } from './operations.js'
+import { createStreamEncoder } from './stream.js'
+import { encodeTask } from './tasks.js'
+
+/** Tasks over plain HTTP: `POST /tasks/send` and its kin, whole tasks in every answer. */
+export const taskRest: Dialect = {
+  name: 'task-rest',
+  versions: [],
+  extensionsHeader: 'X-A2A-Extensions',
+  traits: {
+    mustBeTask: true,
+    hasOnePushConfig: true,
+    cannotResume: true,
+    showsEndedTasks: true,
+    endsAtQuestions: true,
+  },
+  rest: { routes, operations, createStreamEncoder, encodeError },
+  push: {
+    contentType: 'application/json',
+    // Webhooks are told of states, not of artifacts (RM-PUSH-2).
+    encode: (event, task) =>
+      'statusUpdate' in event || 'task' in event ? JSON.stringify(encodeTask(task)) : undefined,
+  },
+  encodeCard,
+  losses,
+}

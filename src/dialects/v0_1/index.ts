@@ -1,0 +1,51 @@
+import type { StreamResponse } from '../../model/event.js'
+import type { Task } from '../../model/task.js'
+import type { Dialect } from '../dialect.js'
+import { encodeCard } from './card.js'
+import { encodeError, errors } from './errors.js'
+import { goLosses, losses } from './losses.js'
+import { createOperations, methods } from './operations.js'
+import { go, type Spelling, standard } from './spelling.js'
+import { createStreamEncoder } from './stream.js'
+import { encodeTask } from './tasks.js'
+
+export interface V0_1Options {
+  /** Whose v0.1: the published one, or the community Go library's. Default `standard`. */
+  readonly profile?: 'standard' | 'go'
+}
+
+/** A2A v0.1: `tasks/*`, task ids chosen by the caller, artifacts by number. */
+export function createV0_1({ profile = 'standard' }: V0_1Options = {}): Dialect {
+  const isGo = profile === 'go'
+  const spelling = isGo ? go : standard
+  return {
+    name: isGo ? 'v0.1-go' : 'v0.1',
+    // Nobody names the Go library's form: it is chosen by the address it is mounted at.
+    versions: isGo ? [] : ['0.1'],
+    extensionsHeader: 'X-A2A-Extensions',
+    traits: { mustBeTask: true, hasOnePushConfig: true, cannotResume: true, endsAtQuestions: !isGo },
+    jsonrpc: {
+      methods,
+      operations: createOperations(spelling),
+      // `jsonrpc` may be missing (RL-01-11); the Go library also takes "0" (RL-GO-5).
+      envelopeVersions: isGo ? ['2.0', undefined, '0'] : ['2.0', undefined],
+      createStreamEncoder: (call) => createStreamEncoder(call, spelling),
+      encodeError,
+      httpStatus: ({ code }) => errors[code].http,
+    },
+    push: { contentType: 'application/json', encode: (event, task) => encodePush(event, task, spelling) },
+    encodeCard: (card) => encodeCard(card, spelling),
+    losses: isGo ? goLosses : losses,
+  }
+}
+
+export const v0_1: Dialect = createV0_1()
+
+/** v0.1 as the community Go library speaks it. */
+export const v0_1Go: Dialect = createV0_1({ profile: 'go' })
+
+/** Webhooks are told of states, not of artifacts (RM-PUSH-2), with the whole task and its id by both names (RL-01-8). */
+function encodePush(event: StreamResponse, task: Task, spelling: Spelling): string | undefined {
+  if (!('statusUpdate' in event || 'task' in event)) return undefined
+  return JSON.stringify({ taskId: task.id, ...encodeTask(task, spelling, false) })
+}

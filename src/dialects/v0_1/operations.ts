@@ -1,0 +1,111 @@
+/** v0.1's methods (legacy 1.2). The caller chooses the id of a task; a config that is `null` is a deletion. */
+import type { Operation } from '../../model/operations.js'
+import type { TaskPushNotificationConfig } from '../../model/push-config.js'
+import type {
+  CancelTaskRequest,
+  DeleteTaskPushNotificationConfigRequest,
+  GetTaskPushNotificationConfigRequest,
+  GetTaskRequest,
+  SendMessageResponse,
+  SubscribeToTaskRequest,
+} from '../../model/service.js'
+import type { Task } from '../../model/task.js'
+import { decodeOrThrow, isObject, object, optional, required, string, struct } from '../decode.js'
+import type { OperationCodec } from '../dialect.js'
+import { historyLength, sendParams, toSendRequest } from './messages.js'
+import { encodePushConfig, encodeTaskPushConfig, taskPushConfig } from './push-config.js'
+import type { Spelling } from './spelling.js'
+import { encodeTask, taskIn } from './tasks.js'
+
+export const methods: ReadonlyMap<string, Operation> = new Map([
+  ['tasks/send', 'sendMessage'],
+  ['tasks/sendSubscribe', 'sendStreamingMessage'],
+  ['tasks/get', 'getTask'],
+  ['tasks/cancel', 'cancelTask'],
+  ['tasks/resubscribe', 'subscribeToTask'],
+  ['tasks/pushNotification/set', 'createTaskPushNotificationConfig'],
+  ['tasks/pushNotification/get', 'getTaskPushNotificationConfig'],
+])
+
+const taskQuery = object<Omit<GetTaskRequest, 'tenant'>>({
+  id: required(string),
+  historyLength: optional(historyLength),
+})
+export const taskIdParams = object<Omit<CancelTaskRequest, 'tenant'>>({
+  id: required(string),
+  metadata: optional(struct),
+})
+
+export function createOperations(spelling: Spelling): { readonly [O in Operation]?: OperationCodec } {
+  const send: OperationCodec = {
+    decode: (params, { newId }) => toSendRequest(decodeOrThrow(sendParams, params), newId, spelling),
+    // Read before the params are checked: whatever is wrong with the id is the decoder's to say.
+    traits: (params) => (isObject(params) && typeof params.id === 'string' ? { wantedTaskId: params.id } : {}),
+    encode: (result, params) =>
+      json(encodeTask(taskIn(result as SendMessageResponse, params), spelling, wantsHistory(params, spelling))),
+  }
+  return {
+    sendMessage: send,
+    sendStreamingMessage: send,
+    getTask: {
+      decode: (params): GetTaskRequest => {
+        const { id, historyLength = 0 } = decodeOrThrow(taskQuery, params)
+        return { id, historyLength: spelling.hasHistory ? historyLength : 0 }
+      },
+      encode: (result, params) => json(encodeTask(result as Task, spelling, wantsHistory(params, spelling))),
+    },
+    cancelTask: {
+      decode: (params): CancelTaskRequest => decodeOrThrow(taskIdParams, params),
+      encode: (result) => json(encodeTask(result as Task, spelling, false)),
+    },
+    subscribeToTask: {
+      decode: (params): SubscribeToTaskRequest => ({ id: decodeOrThrow(taskQuery, params).id }),
+      encode: (result) => json(encodeTask(result as Task, spelling, false)),
+    },
+    ...createPushOperations(spelling.hasBarePushConfigs),
+  }
+}
+
+/** `isBare`: configs are answered without the id of their task (RL-GO-4). */
+export function createPushOperations(isBare: boolean): { readonly [O in Operation]?: OperationCodec } {
+  const encode = (result: unknown) => {
+    const config = result as TaskPushNotificationConfig
+    return json(isBare ? encodePushConfig(config) : encodeTaskPushConfig(config))
+  }
+  return {
+    createTaskPushNotificationConfig: {
+      decode: (params): TaskPushNotificationConfig => decodeOrThrow(taskPushConfig, params),
+      instead: (params) => (clearsConfig(params) ? 'deleteTaskPushNotificationConfig' : undefined),
+      encode,
+    },
+    getTaskPushNotificationConfig: {
+      decode: (params): GetTaskPushNotificationConfigRequest => ({ taskId: decodeOrThrow(taskIdParams, params).id }),
+      encode,
+    },
+    deleteTaskPushNotificationConfig: {
+      decode: (params): DeleteTaskPushNotificationConfigRequest => {
+        const { id } = decodeOrThrow(taskIdParams, params)
+        return { taskId: id, id }
+      },
+      encode: (_result, params) =>
+        isBare ? 'null' : json({ id: decodeOrThrow(taskIdParams, params).id, pushNotificationConfig: null }),
+    },
+  }
+}
+
+function clearsConfig(params: unknown): boolean {
+  if (!isObject(params)) return false
+  const { pushNotificationConfig = params.push_notification_config } = params
+  return pushNotificationConfig === null
+}
+
+/** The service has cut the history to length; here it is decided whether it is shown at all (RL-01-3). */
+function wantsHistory(params: unknown, { hasHistory }: Spelling): boolean {
+  if (!hasHistory || !isObject(params)) return false
+  const { historyLength = params.history_length } = params
+  return Number(historyLength) > 0
+}
+
+function json(value: object): string {
+  return JSON.stringify(value)
+}

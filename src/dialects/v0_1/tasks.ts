@@ -1,0 +1,163 @@
+/** Tasks, their status and artifacts. Artifacts need no ids: they are known by their place in the task. */
+import type { Artifact } from '../../model/artifact.js'
+import type { Message } from '../../model/message.js'
+import type { Part, Struct } from '../../model/part.js'
+import type { SendMessageResponse } from '../../model/service.js'
+import type { Task, TaskState, TaskStatus } from '../../model/task.js'
+import { array, boolean, int32, isObject, object, optional, required, string, struct, utcTimestamp } from '../decode.js'
+import { encodeMessage, isStrings, type ReadMessage, readMessage, toMessage, type WireMessage } from './messages.js'
+import { encodePart, part, type WirePart } from './parts.js'
+import { noteState, readState, type Spelling, state } from './spelling.js'
+
+export interface WireStatus {
+  readonly state: string
+  readonly message?: WireMessage | undefined
+  readonly timestamp?: string | undefined
+}
+
+export interface WireArtifact {
+  readonly artifactId?: string | undefined
+  readonly name?: string | undefined
+  readonly description?: string | undefined
+  readonly parts: readonly WirePart[]
+  readonly index: number
+  readonly append?: true | undefined
+  readonly lastChunk?: true | undefined
+  readonly metadata?: Struct | undefined
+}
+
+export interface ReadStatus {
+  readonly state: TaskState
+  readonly message?: ReadMessage
+  readonly timestamp?: string
+}
+
+export const readStatus = object<ReadStatus>({
+  state: required(state),
+  message: optional(readMessage),
+  timestamp: optional(utcTimestamp),
+})
+
+export function toStatus({ message, timestamp }: ReadStatus, state: TaskState, newId: () => string): TaskStatus {
+  return {
+    state,
+    ...(message && { message: toMessage(message, newId) }),
+    ...(timestamp !== undefined && { timestamp }),
+  }
+}
+
+export function encodeStatus({ state, message, timestamp }: TaskStatus, spelling: Spelling): WireStatus {
+  return { state: spelling.states[state], message: message && encodeMessage(message, spelling), timestamp }
+}
+
+export interface ReadArtifact {
+  readonly artifactId?: string
+  readonly name?: string
+  readonly description?: string
+  readonly parts?: readonly Part[]
+  readonly index?: number
+  readonly append?: boolean
+  readonly lastChunk?: boolean
+  readonly metadata?: Struct
+}
+
+export const readArtifact = object<ReadArtifact>({
+  artifactId: optional(string),
+  name: optional(string),
+  description: optional(string),
+  parts: optional(array(part)),
+  index: optional(int32),
+  append: optional(boolean),
+  lastChunk: optional(boolean),
+  metadata: optional(struct),
+})
+
+export function toArtifact({ artifactId, index, metadata, ...read }: ReadArtifact): Artifact {
+  const { a2aExtensions, ...rest } = metadata ?? {}
+  return {
+    artifactId: artifactId ?? `artifact-${index ?? 0}`,
+    ...(read.name !== undefined && { name: read.name }),
+    ...(read.description !== undefined && { description: read.description }),
+    parts: read.parts ?? [],
+    ...(metadata && (a2aExtensions === undefined || Object.keys(rest).length > 0) && { metadata: rest }),
+    ...(isStrings(a2aExtensions) && { extensions: a2aExtensions }),
+  }
+}
+
+interface Chunk {
+  readonly append?: boolean | undefined
+  readonly lastChunk?: boolean | undefined
+}
+
+export function encodeArtifact(
+  { artifactId, name, description, parts, metadata, extensions }: Artifact,
+  index: number,
+  { artifactParts, hasArtifactIds }: Spelling,
+  { append, lastChunk }: Chunk = {},
+): WireArtifact {
+  return {
+    artifactId: hasArtifactIds ? artifactId : undefined,
+    name,
+    description,
+    parts: parts.map((each) => encodePart(each, artifactParts)),
+    index,
+    append: append || undefined,
+    lastChunk: lastChunk || undefined,
+    metadata: metadata && extensions ? { ...metadata, a2aExtensions: extensions } : metadata,
+  }
+}
+
+interface ReadTask {
+  readonly id: string
+  readonly sessionId?: string
+  readonly status: ReadStatus
+  readonly artifacts?: readonly ReadArtifact[]
+  readonly history?: readonly ReadMessage[]
+  readonly metadata?: Struct
+}
+
+export const readTask = object<ReadTask>({
+  id: required(string),
+  sessionId: optional(string),
+  status: required(readStatus),
+  artifacts: optional(array(readArtifact)),
+  history: optional(array(readMessage)),
+  metadata: optional(struct),
+})
+
+/** A task without a session is a context of its own, called like it. */
+export function toTask({ id, sessionId, status, artifacts, history, metadata }: ReadTask, newId: () => string): Task {
+  const { state, ...rest } = readState(status.state, metadata)
+  return {
+    id,
+    contextId: sessionId ?? id,
+    status: toStatus(status, state, newId),
+    ...(artifacts && {
+      artifacts: artifacts.map((each, place) => toArtifact({ ...each, index: each.index ?? place })),
+    }),
+    ...(history && { history: history.map((each) => toMessage(each, newId)) }),
+    ...rest,
+  }
+}
+
+export function encodeTask(task: Task, spelling: Spelling, isHistoryWanted: boolean): object {
+  return {
+    id: task.id,
+    sessionId: task.contextId,
+    status: encodeStatus(task.status, spelling),
+    artifacts: task.artifacts?.map((each, place) => encodeArtifact(each, place, spelling)),
+    history: isHistoryWanted ? task.history?.map((each) => encodeMessage(each, spelling)) : undefined,
+    metadata: noteState(task.metadata, task.status.state, spelling),
+  }
+}
+
+/** There is no answer without a task: a message is one that has completed (RM-STR-3). */
+export function taskIn(result: SendMessageResponse, params: unknown): Task {
+  return 'task' in result ? result.task : taskOf(result.message, params)
+}
+
+export function taskOf(message: Message, params: unknown): Task {
+  const wanted = isObject(params) && typeof params.id === 'string' ? params.id : message.messageId
+  const id = message.taskId ?? wanted
+  return { id, contextId: message.contextId ?? id, status: { state: 'TASK_STATE_COMPLETED', message } }
+}

@@ -1,0 +1,82 @@
+import { goldenWire, type Shape } from '../../../test/wire/golden.js'
+import type { StreamResponse } from '../../model/event.js'
+import { decodeOrThrow } from '../decode.js'
+import type { JsonRpcForm } from '../dialect.js'
+import { encodeArtifactEvent, encodeStatusEvent, readEvent } from './events.js'
+import { v0_1, v0_1Go } from './index.js'
+import { encodeMessage, encodeSendParams, readMessage, sendParams, toMessage, toSendRequest } from './messages.js'
+import { encodePart, part } from './parts.js'
+import { encodeTaskPushConfig, taskPushConfig } from './push-config.js'
+import { go, type Spelling, standard } from './spelling.js'
+import {
+  encodeArtifact,
+  encodeStatus,
+  encodeTask,
+  readArtifact,
+  readStatus,
+  readTask,
+  toArtifact,
+  toStatus,
+  toTask,
+} from './tasks.js'
+
+for (const [dialect, spelling] of [
+  [v0_1, standard],
+  [v0_1Go, go],
+] as const) {
+  const form = dialect.jsonrpc as JsonRpcForm // both speak JSON-RPC
+  goldenWire(dialect.name, { ...form, shapes: shapesOf(spelling), operationOf: (call) => form.methods.get(call) })
+}
+
+function shapesOf(spelling: Spelling): Record<string, Shape> {
+  return {
+    part: {
+      decode: (wire) => decodeOrThrow(part, wire),
+      encode: (model) => encodePart(model, spelling.messageParts),
+    },
+    message: {
+      decode: (wire) => toMessage(decodeOrThrow(readMessage, wire), ids()),
+      encode: (model) => encodeMessage(model, spelling),
+    },
+    sendParams: {
+      decode: (wire) => toSendRequest(decodeOrThrow(sendParams, wire), ids(), spelling),
+      encode: (model) => encodeSendParams(model, () => 'id-2', spelling),
+    },
+    pushConfig: {
+      decode: (wire) => decodeOrThrow(taskPushConfig, wire),
+      encode: (model) => encodeTaskPushConfig(model),
+    },
+    status: {
+      decode(wire) {
+        const read = decodeOrThrow(readStatus, wire)
+        return toStatus(read, read.state, ids())
+      },
+      encode: (model) => encodeStatus(model, spelling),
+    },
+    artifact: {
+      decode: (wire) => toArtifact(decodeOrThrow(readArtifact, wire)),
+      encode: (model) => encodeArtifact(model, 0, spelling),
+    },
+    task: {
+      decode: (wire) => toTask(decodeOrThrow(readTask, wire), ids()),
+      encode: (model) => encodeTask(model, spelling, true),
+    },
+    event: {
+      decode: (wire) => decodeOrThrow(readEvent({ contextId: 's-1', newId: ids() }), wire),
+      encode(model: StreamResponse) {
+        if ('artifactUpdate' in model) return encodeArtifactEvent(model.artifactUpdate, 0, spelling)
+        if (!('statusUpdate' in model)) throw new Error('The streams of v0.1 show no such event')
+        return encodeStatusEvent(
+          model.statusUpdate,
+          model.statusUpdate.status.state === 'TASK_STATE_COMPLETED',
+          spelling,
+        )
+      },
+    },
+  }
+}
+
+function ids(): () => string {
+  let last = 0
+  return () => `id-${++last}`
+}

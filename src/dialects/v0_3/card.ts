@@ -1,0 +1,96 @@
+/** Cards, both ways (mapping section 7), and the card that 0.3 and v1.0 readers understand alike. */
+import type { AgentCard, AgentInterface, AgentSkill } from '../../model/agent-card.js'
+import { encodeRequirement, encodeScheme } from './card-security.js'
+import type { Shape, Wire } from './spelling.js'
+
+export { decodeCard } from './read-card.js'
+
+const version = '0.3'
+
+/** The 0.3 card; absent when the agent cannot be reached in 0.3 (RM-CARD-1). */
+export function encodeCard(card: AgentCard): Wire | undefined {
+  return encode(card, 'json')
+}
+
+/** The same in the protobuf's shape. */
+export function encodeProtoCard(card: AgentCard): Wire | undefined {
+  return encode(card, 'proto')
+}
+
+function encode(card: AgentCard, shape: Shape): Wire | undefined {
+  // Nothing in 0.3 names a tenant, so an interface that needs one cannot be offered.
+  const interfaces = card.supportedInterfaces.filter((each) => isOf(version, each) && !each.tenant)
+  const [main] = interfaces
+  if (!main) return undefined
+  const { capabilities, securitySchemes, securityRequirements } = card
+  return {
+    protocolVersion: `${version}.0`,
+    name: card.name,
+    description: card.description,
+    url: main.url,
+    preferredTransport: main.protocolBinding,
+    // Every transport, the main one too (R3-CARD-3).
+    additionalInterfaces: interfaces.map(({ url, protocolBinding }) => ({ url, transport: protocolBinding })),
+    ...(card.provider && { provider: card.provider }),
+    version: card.version,
+    ...(card.documentationUrl !== undefined && { documentationUrl: card.documentationUrl }),
+    ...(card.iconUrl !== undefined && { iconUrl: card.iconUrl }),
+    capabilities: encodeCapabilities(capabilities, shape),
+    ...(securitySchemes && {
+      securitySchemes: Object.fromEntries(
+        Object.entries(securitySchemes).map(([name, scheme]) => [name, encodeScheme(scheme, shape)]),
+      ),
+    }),
+    ...(securityRequirements && { security: securityRequirements.map((each) => encodeRequirement(each, shape)) }),
+    defaultInputModes: card.defaultInputModes,
+    defaultOutputModes: card.defaultOutputModes,
+    skills: card.skills.map((skill) => encodeSkill(skill, shape)),
+    ...(capabilities.extendedAgentCard !== undefined && {
+      supportsAuthenticatedExtendedCard: capabilities.extendedAgentCard,
+    }),
+  }
+}
+
+function isOf(wanted: string, { protocolVersion }: AgentInterface): boolean {
+  return protocolVersion === wanted || protocolVersion.startsWith(`${wanted}.`)
+}
+
+function encodeCapabilities(
+  { streaming, pushNotifications, extensions }: AgentCard['capabilities'],
+  shape: Shape,
+): Wire {
+  return {
+    ...(streaming !== undefined && { streaming }),
+    ...(pushNotifications !== undefined && { pushNotifications }),
+    ...(shape === 'json' && { stateTransitionHistory: false }), // the protobuf has no such field
+    ...(extensions && { extensions }),
+  }
+}
+
+function encodeSkill({ securityRequirements, ...skill }: AgentSkill, shape: Shape): Wire {
+  if (!securityRequirements) return skill
+  return { ...skill, security: securityRequirements.map((each) => encodeRequirement(each, shape)) }
+}
+
+/**
+ * The v1.0 card with 0.3's members beside its own: none of them collide at the top, security schemes
+ * are spelled in both ways at once, and skills have both kinds of requirements (RM-CARD-2).
+ */
+export function hybridCard(v1Card: AgentCard, v03Card: object): object {
+  const older = v03Card as { readonly [member in 'capabilities' | 'securitySchemes' | 'skills']?: object } // `encodeCard` made it
+  const { capabilities, securitySchemes, skills } = v1Card
+  return {
+    ...older,
+    ...v1Card,
+    capabilities: { ...older.capabilities, ...capabilities },
+    ...(securitySchemes && { securitySchemes: mergedEach(older.securitySchemes, securitySchemes) }),
+    skills: Object.values(mergedEach(older.skills, skills)),
+  }
+}
+
+function mergedEach(older: object | undefined, newer: object): Record<string, object> {
+  const before = new Map<string, object>(Object.entries(older ?? {}))
+  return Object.fromEntries(
+    Object.entries(newer).map(([key, each]) => [key, { ...before.get(key), ...(each as object) }]),
+  )
+}

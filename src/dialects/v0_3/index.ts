@@ -1,0 +1,49 @@
+import type { Dialect } from '../dialect.js'
+import { errorDetails } from '../error-details.js'
+import { encodeCard } from './card.js'
+import { encodeError, errors } from './errors.js'
+import { losses } from './losses.js'
+import { grpcOperations, jsonOperations, methods, restOperations, rpcs } from './operations.js'
+import { routes } from './routes.js'
+import { jsonSpelling } from './spelling.js'
+import { encodeGrpcItem, jsonStream, restStream } from './stream.js'
+import { encodeTask } from './tasks.js'
+
+/** A2A v0.3; 0.2 differs in nothing that matters on the way in, and reads what 0.3 says (RL-02-3). */
+export const v0_3: Dialect = {
+  name: 'v0.3',
+  versions: ['0.3', '0.2'],
+  extensionsHeader: 'X-A2A-Extensions',
+  traits: { showsEndedTasks: true, endsAtQuestions: true, hasOnePushConfig: true },
+  jsonrpc: {
+    methods,
+    operations: jsonOperations,
+    createStreamEncoder: () => jsonStream,
+    // Strict clients refuse any other media type here (R3-STRM-7).
+    errorsAsEvents: new Set(['subscribeToTask']),
+    encodeError,
+    httpStatus: ({ code }) => errors[code].http,
+  },
+  rest: {
+    routes,
+    operations: restOperations,
+    createStreamEncoder: () => restStream,
+    encodeError: (error) => ({ status: errors[error.code].http, body: encodeError(error) }),
+  },
+  grpc: {
+    service: 'a2a.v1.A2AService',
+    rpcs,
+    operations: grpcOperations,
+    createStreamEncoder: () => encodeGrpcItem,
+    status: ({ code }) => errors[code].grpc,
+    errorDetails,
+  },
+  push: {
+    contentType: 'application/json',
+    // The whole task (R3-PUSH-5), and only when its state was told (RM-PUSH-2).
+    encode: (event, task) =>
+      'statusUpdate' in event || 'task' in event ? JSON.stringify(encodeTask(task, jsonSpelling)) : undefined,
+  },
+  encodeCard,
+  losses,
+}

@@ -1,0 +1,158 @@
+/** Messages and the requests that send them, both ways (mapping 4.2, 4.5). */
+import type { Message } from '../../model/message.js'
+import type { JsonValue, Part } from '../../model/part.js'
+import type { SendMessageConfiguration, SendMessageRequest } from '../../model/service.js'
+import {
+  array,
+  boolean,
+  converted,
+  type Decoder,
+  decodeOrThrow,
+  int32,
+  object,
+  optional,
+  required,
+  string,
+  struct,
+} from '../decode.js'
+import { encodePart, part } from './parts.js'
+import { encodeWebhook, givenId, webhook } from './push-configs.js'
+import { reserved, withoutKeys } from './reserved-metadata.js'
+import { inBothShapes, role, type Shape, type Spelling, type Wire } from './spelling.js'
+
+function members(shape: Shape) {
+  return {
+    messageId: required(string),
+    contextId: optional(string),
+    taskId: optional(string),
+    role: required(role),
+    metadata: optional(struct),
+    extensions: optional(array(string)),
+    referenceTaskIds: optional(array(string)),
+    parts: required(array(part[shape])),
+  }
+}
+
+/** The protobuf's name; both are read in both shapes (R3-PB-2). */
+const aliases = { parts: ['content'] }
+
+/** A message that is sent: it says something (R3-SEND-2). `kind` may be missing (RL-02-3) and is not looked at. */
+const sentMessage = inBothShapes((shape) => withReferences(object<Message>(members(shape), { aliases }), shape))
+
+/** A message that is told of; one without parts is no reason to lose the task around it. */
+export const message = inBothShapes((shape) => {
+  const parts = optional(array(part[shape]))
+  const told = object<Omit<Message, 'parts'> & { readonly parts?: readonly Part[] }>(
+    { ...members(shape), parts },
+    { aliases },
+  )
+  return withReferences(
+    converted(told, (read) => (read.parts ? (read as Message) : { ...read, parts: [] })), // a message needs parts only
+    shape,
+  )
+})
+
+/** The protobuf has no reference task ids: they travel in metadata. */
+function withReferences(decode: Decoder<Message>, shape: Shape): Decoder<Message> {
+  if (shape === 'json') return decode
+  return converted(decode, (read) => {
+    const carried = read.metadata?.[reserved.referenceTaskIds]
+    if (!read.metadata || !isTexts(carried)) return read
+    const { metadata, ...rest } = read
+    const left = withoutKeys(metadata, [reserved.referenceTaskIds])
+    return { ...rest, ...(left && { metadata: left }), referenceTaskIds: rest.referenceTaskIds ?? carried }
+  })
+}
+
+function isTexts(value: JsonValue | undefined): value is readonly string[] {
+  return Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === 'string')
+}
+
+export function decodeMessage(wire: unknown, { shape }: Spelling): Message {
+  return decodeOrThrow(message[shape], wire)
+}
+
+export function encodeMessage(content: Message, as: Spelling): Wire {
+  const { messageId, contextId, taskId, metadata, extensions, referenceTaskIds } = content
+  const wire: Wire = as.shape === 'json' ? { kind: 'message', messageId } : { messageId }
+  if (contextId !== undefined) wire.contextId = contextId
+  if (taskId !== undefined) wire.taskId = taskId
+  wire.role = as.roles[content.role]
+  wire[as.parts] = content.parts.map((each) => encodePart(each, as))
+  if (metadata) wire.metadata = metadata
+  if (extensions) wire.extensions = extensions
+  if (referenceTaskIds && as.shape === 'json') wire.referenceTaskIds = referenceTaskIds
+  else if (referenceTaskIds) wire.metadata = { ...metadata, [reserved.referenceTaskIds]: referenceTaskIds }
+  return wire
+}
+
+/** In the protobuf 0 cannot be told from a number that was not given (R3-GET-2). */
+export const historyLength: Readonly<Record<Shape, Decoder<number>>> = {
+  json: int32,
+  proto: Object.assign((...args: Parameters<Decoder<number>>) => int32(...args), {
+    isUnset: (value: unknown) => value === 0 || value === '0' || value === '',
+  }),
+}
+
+interface Configuration extends Pick<SendMessageConfiguration, 'acceptedOutputModes' | 'historyLength'> {
+  readonly blocking?: boolean
+  readonly pushNotificationConfig?: NonNullable<SendMessageConfiguration['taskPushNotificationConfig']>
+}
+
+const configuration = inBothShapes((shape) =>
+  converted(
+    object<Configuration>(
+      {
+        acceptedOutputModes: optional(array(string)),
+        historyLength: optional(historyLength[shape]),
+        blocking: optional(boolean),
+        pushNotificationConfig: optional(webhook),
+      },
+      { aliases: { pushNotificationConfig: ['pushNotification'] } },
+    ),
+    // No word about blocking means to wait (R3-SEND-5), and so does no word about returning.
+    ({ blocking, pushNotificationConfig: hook, ...rest }): SendMessageConfiguration => ({
+      ...rest,
+      ...(blocking !== undefined && { returnImmediately: !blocking }),
+      ...(hook && { taskPushNotificationConfig: nameless(hook) }),
+    }),
+  ),
+)
+
+function nameless<H extends { readonly id?: string }>(hook: H): H | Omit<H, 'id'> {
+  if (givenId(hook.id) !== undefined) return hook
+  const { id: _id, ...rest } = hook
+  return rest
+}
+
+export const sendRequest = inBothShapes((shape) =>
+  object<Omit<SendMessageRequest, 'tenant'>>(
+    {
+      message: required(sentMessage[shape]),
+      configuration: optional(configuration[shape]),
+      metadata: optional(struct),
+    },
+    { aliases: { message: ['request'] } },
+  ),
+)
+
+export function decodeSendRequest(wire: unknown, { shape }: Spelling): SendMessageRequest {
+  return decodeOrThrow(sendRequest[shape], wire)
+}
+
+export function encodeSendRequest(
+  { message: sent, configuration: asked, metadata }: SendMessageRequest,
+  as: Spelling,
+): Wire {
+  const wire: Wire = { [as.sentMessage]: encodeMessage(sent, as) }
+  if (asked) {
+    // Peers differ in what an unset `blocking` means, so it is always there.
+    const out: Wire = { blocking: !asked.returnImmediately }
+    if (asked.acceptedOutputModes) out.acceptedOutputModes = asked.acceptedOutputModes
+    if (asked.historyLength !== undefined) out.historyLength = asked.historyLength
+    if (asked.taskPushNotificationConfig) out[as.pushConfig] = encodeWebhook(asked.taskPushNotificationConfig)
+    wire.configuration = out
+  }
+  if (metadata) wire.metadata = metadata
+  return wire
+}

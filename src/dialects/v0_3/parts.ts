@@ -1,0 +1,167 @@
+/** Parts, both ways (mapping 4.1). */
+import type { DataPart, JsonValue, Part, RawPart, Struct, TextPart, UrlPart } from '../../model/part.js'
+import {
+  bytes,
+  converted,
+  type Decoder,
+  decodeOrThrow,
+  type Fault,
+  isObject,
+  object,
+  optional,
+  presentString,
+  refuse,
+  string,
+  struct,
+} from '../decode.js'
+import { reserved, withoutKeys } from './reserved-metadata.js'
+import { inBothShapes, type Shape, type Spelling, type Wire } from './spelling.js'
+
+interface FileContent {
+  readonly bytes?: string
+  readonly uri?: string
+  readonly name?: string
+  readonly mimeType?: string
+}
+
+type File = RawPart | UrlPart
+
+const fileContent = object<FileContent>(
+  {
+    bytes: optional(bytes),
+    uri: optional(presentString),
+    name: optional(string),
+    mimeType: optional(string),
+  },
+  // Seen in samples and migration notes (R3-DM-2); `mediaType` is in later drafts.
+  { aliases: { bytes: ['fileWithBytes', 'data'], uri: ['fileWithUri'], mimeType: ['mediaType'] } },
+)
+
+/** An empty string beside the member that is really meant counts as nothing (R3-PB-3). */
+const file = converted<FileContent, File>(fileContent, (content, faults) => {
+  if (content.bytes && content.uri) return refuse(faults, 'must have only one of bytes, uri')
+  const place = content.uri || content.bytes === undefined ? content.uri : undefined
+  if (place === undefined && content.bytes === undefined) return refuse(faults, 'must have one of bytes, uri')
+  return {
+    ...(place === undefined ? { raw: content.bytes as string } : { url: place }), // bytes are there: the line above
+    ...(content.name !== undefined && { filename: content.name }),
+    ...(content.mimeType !== undefined && { mediaType: content.mimeType }),
+  }
+})
+
+interface AnyPart {
+  readonly kind?: string
+  readonly text?: string
+  readonly file?: File
+  readonly data?: Struct
+  readonly metadata?: Struct
+}
+
+const anyPart = object<AnyPart>({
+  kind: optional(string),
+  text: optional(presentString),
+  file: optional(file),
+  data: optional(struct),
+  metadata: optional(struct),
+})
+
+const kinds = ['text', 'file', 'data'] as const
+type Kind = (typeof kinds)[number]
+
+export const part: Readonly<Record<Shape, Decoder<Part>>> = inBothShapes((shape) =>
+  converted(anyPart, (wire, faults) => {
+    const kind = kindOf(wire, faults)
+    if (kind === undefined) return undefined
+    const { text, file: content, data, metadata } = wire
+    if (kind === 'file' && content) return metadata ? { ...content, metadata } : content
+    if (kind === 'text' && text !== undefined) return readCarried({ text }, metadata)
+    // `kind` is JSON-RPC's mark: with it the data stands there as it is (R3-PB-2, R3-PB-4).
+    const value = data && (shape === 'proto' && wire.kind === undefined ? unnested(data) : data)
+    if (kind === 'data' && value) return readData(value, metadata)
+    return refuse(faults, 'is required', kind)
+  }),
+)
+
+/** What a part says it is, else what it can only be (R3-DM-1). */
+function kindOf({ kind, text, file: content, data }: AnyPart, faults: Fault[]): Kind | undefined {
+  if (kind !== undefined) {
+    return kinds.find((each) => each === kind) ?? refuse(faults, `must be one of ${kinds.join(', ')}`, 'kind')
+  }
+  const present: Kind[] = []
+  if (text) present.push('text')
+  if (content) present.push('file')
+  if (data) present.push('data')
+  if (present.length > 1) return refuse(faults, `must have only one of ${present.join(', ')}`)
+  return present[0] ?? (text === undefined ? refuse(faults, `must have one of ${kinds.join(', ')}`) : 'text')
+}
+
+function unnested(data: Struct): Struct {
+  const inner = data.data
+  if (Object.keys(data).length !== 1 || inner === undefined) return data
+  if (inner === null) return {}
+  return isObject(inner) ? (inner as Struct) : data // it was checked with the whole
+}
+
+function readData(value: Struct, metadata: Struct | undefined): DataPart {
+  const isWrapped = metadata?.[reserved.wrappedData] === true && 'value' in value
+  if (!isWrapped) return readCarried({ data: value }, metadata)
+  return readCarried({ data: value.value as JsonValue }, withoutKeys(metadata, [reserved.wrappedData]))
+}
+
+/** Media types and names of text and data travel in metadata. */
+function readCarried<P extends TextPart | DataPart>(content: P, metadata: Struct | undefined): P {
+  if (metadata === undefined) return content
+  const mediaType = metadata[reserved.mediaType]
+  const filename = metadata[reserved.filename]
+  const hasMediaType = typeof mediaType === 'string'
+  const hasFilename = typeof filename === 'string'
+  if (!hasMediaType && !hasFilename) return { ...content, metadata }
+  const carried = [...(hasMediaType ? [reserved.mediaType] : []), ...(hasFilename ? [reserved.filename] : [])]
+  const rest = withoutKeys(metadata, carried)
+  return {
+    ...content,
+    ...(rest && { metadata: rest }),
+    ...(hasFilename && { filename }),
+    ...(hasMediaType && { mediaType }),
+  }
+}
+
+export function decodePart(wire: unknown, { shape }: Spelling): Part {
+  return decodeOrThrow(part[shape], wire)
+}
+
+export function encodePart(content: Part, as: Spelling): Wire {
+  const hasKinds = as.shape === 'json'
+  if ('text' in content) {
+    const wire: Wire = hasKinds ? { kind: 'text', text: content.text } : { text: content.text }
+    return withMetadata(wire, carriedMetadata(content))
+  }
+  if ('data' in content) {
+    const isWrapped = !isObject(content.data)
+    const data = isWrapped ? { value: content.data } : content.data
+    const wire: Wire = hasKinds ? { kind: 'data', data } : { data: { data } }
+    return withMetadata(wire, carriedMetadata(content, isWrapped))
+  }
+  const wireFile: Wire = 'raw' in content ? { [as.fileBytes]: content.raw } : { [as.fileUri]: content.url }
+  if (content.filename !== undefined) wireFile.name = content.filename
+  if (content.mediaType !== undefined) wireFile.mimeType = content.mediaType
+  return withMetadata(hasKinds ? { kind: 'file', file: wireFile } : { file: wireFile }, content.metadata)
+}
+
+function withMetadata(wire: Wire, metadata: Struct | undefined): Wire {
+  if (metadata) wire.metadata = metadata
+  return wire
+}
+
+function carriedMetadata(
+  { metadata, mediaType, filename }: TextPart | DataPart,
+  isWrapped = false,
+): Struct | undefined {
+  if (mediaType === undefined && filename === undefined && !isWrapped) return metadata
+  return {
+    ...metadata,
+    ...(mediaType !== undefined && { [reserved.mediaType]: mediaType }),
+    ...(filename !== undefined && { [reserved.filename]: filename }),
+    ...(isWrapped && { [reserved.wrappedData]: true }),
+  }
+}

@@ -1,0 +1,123 @@
+/** Webhooks, both ways (mapping 4.6). The model is flat; 0.3 nests what belongs to the webhook alone. */
+import type { AuthenticationInfo, TaskPushNotificationConfig } from '../../model/push-config.js'
+import { array, converted, type Decoder, decodeOrThrow, object, optional, refuse, required, string } from '../decode.js'
+import { joinName, splitName } from './resource-names.js'
+import type { Shape, Spelling, Wire } from './spelling.js'
+
+/** Callers that gave a config no id of its own ask for it under this one (R3-PUSH-3). */
+const unnamed = 'default'
+
+export function givenId(id: string | undefined): string | undefined {
+  return id === unnamed ? undefined : id
+}
+
+const authentication: Decoder<AuthenticationInfo> = converted(
+  object<{ readonly schemes?: readonly string[]; readonly credentials?: string }>({
+    schemes: optional(array(string)),
+    credentials: optional(string),
+  }),
+  ({ schemes = [], credentials }, faults) => {
+    const scheme = preferred(schemes)
+    if (scheme !== undefined) return credentials === undefined ? { scheme } : { scheme, credentials }
+    return credentials === undefined ? undefined : refuse(faults, 'must not be empty', 'schemes')
+  },
+)
+
+/** One scheme is kept: the first that a webhook can be called with. */
+function preferred(schemes: readonly string[]): string | undefined {
+  const named = (name: string) => schemes.find((scheme) => scheme.toLowerCase() === name)
+  return named('bearer') ?? named('basic') ?? schemes[0]
+}
+
+type Webhook = Pick<TaskPushNotificationConfig, 'id' | 'url' | 'token' | 'authentication'>
+
+const webhookMembers = {
+  id: optional(string),
+  token: optional(string),
+  authentication: optional(authentication),
+}
+
+/** What 0.3 calls a PushNotificationConfig; requests to send carry it alone. */
+export const webhook = object<Webhook>({ ...webhookMembers, url: required(string) })
+
+/** A webhook by itself or in what 0.3 calls a TaskPushNotificationConfig. */
+interface Holder extends Partial<Webhook> {
+  readonly taskId?: string
+  readonly name?: string
+  readonly pushNotificationConfig?: Webhook
+}
+
+const holderMembers = {
+  ...webhookMembers,
+  url: optional(string),
+  taskId: optional(string),
+  name: optional(string),
+  pushNotificationConfig: optional(webhook),
+}
+
+/** The four bodies that REST callers create a config with, gRPC's among them (R3-PB-5). */
+interface CreateBody extends Holder {
+  readonly parent?: string
+  readonly configId?: string
+  readonly config?: Holder
+}
+
+const createBody = object<CreateBody>({
+  ...holderMembers,
+  parent: optional(string),
+  configId: optional(string),
+  config: optional(object<Holder>(holderMembers)),
+})
+
+/** A config that is created or answered on its own. */
+export const pushConfig: Readonly<Record<Shape, Decoder<TaskPushNotificationConfig>>> = {
+  json: converted(
+    object<{ readonly taskId: string; readonly pushNotificationConfig: Webhook }>({
+      taskId: required(string),
+      pushNotificationConfig: required(webhook),
+    }),
+    ({ taskId, pushNotificationConfig }) => ofTask(taskId, pushNotificationConfig, pushNotificationConfig.id),
+  ),
+  proto: converted(createBody, (body, faults) => {
+    const holder = body.config ?? body
+    const name = splitName(holder.name ?? '')
+    const taskId = body.taskId ?? splitName(body.parent ?? '')?.taskId ?? name?.taskId ?? holder.taskId
+    const hook = holder.pushNotificationConfig ?? holder
+    if (taskId === undefined) return refuse(faults, 'is required', 'parent')
+    if (hook.url === undefined) return refuse(faults, 'is required', 'config.pushNotificationConfig')
+    return ofTask(taskId, hook, body.configId ?? hook.id ?? name?.configId)
+  }),
+}
+
+/** Without an id of its own a config is called like its task (R3-PUSH-2). */
+function ofTask(taskId: string, { token, authentication: info, url = '' }: Partial<Webhook>, id: string | undefined) {
+  return {
+    id: givenId(id) ?? taskId,
+    taskId,
+    url,
+    ...(token !== undefined && { token }),
+    ...(info !== undefined && { authentication: info }),
+  }
+}
+
+export function decodePushConfig(wire: unknown, { shape }: Spelling): TaskPushNotificationConfig {
+  return decodeOrThrow(pushConfig[shape], wire)
+}
+
+export function encodePushConfig(config: TaskPushNotificationConfig, { shape }: Spelling): Wire {
+  const { taskId = '', id } = config
+  const pushNotificationConfig = encodeWebhook(config)
+  return shape === 'json'
+    ? { taskId, pushNotificationConfig }
+    : { name: joinName(taskId, id ?? taskId), pushNotificationConfig }
+}
+
+export function encodeWebhook({ id, url, token, authentication: info }: Webhook): Wire {
+  const wire: Wire = id === undefined ? { url } : { id, url }
+  if (token !== undefined) wire.token = token
+  if (info) {
+    const { scheme, credentials } = info
+    wire.authentication = credentials === undefined ? { schemes: [scheme] } : { schemes: [scheme], credentials }
+  }
+  return wire
+}

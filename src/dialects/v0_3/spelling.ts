@@ -1,0 +1,122 @@
+/**
+ * 0.3 spells its objects in two ways: JSON-RPC has `kind` members and lower-case enums, REST and gRPC
+ * have the protobuf's shape (v0.3 section 3). REST uses the JSON names of the protobuf, gRPC its own.
+ * Reading is more lenient than writing: both enum forms are understood everywhere.
+ */
+import type { Role } from '../../model/message.js'
+import { type TaskState, taskStates } from '../../model/task.js'
+import { type Decoder, refuse } from '../decode.js'
+
+/** An object on the wire, under construction. */
+export type Wire = Record<string, unknown>
+
+/** Which of the two shapes; it decides how parts are read. */
+export type Shape = 'json' | 'proto'
+
+export interface Spelling {
+  readonly shape: Shape
+  readonly states: Readonly<Record<TaskState, string>>
+  readonly roles: Readonly<Record<Role, string>>
+  /** The parts of a message; artifacts say `parts` in both shapes. */
+  readonly parts: string
+  /** The message in a status. */
+  readonly statusMessage: string
+  /** The message in a request to send. */
+  readonly sentMessage: string
+  /** The message in an answer. */
+  readonly answerMessage: string
+  /** The webhook in a request to send. */
+  readonly pushConfig: string
+  readonly fileBytes: string
+  readonly fileUri: string
+}
+
+const lowerCaseStates = {
+  TASK_STATE_SUBMITTED: 'submitted',
+  TASK_STATE_WORKING: 'working',
+  TASK_STATE_COMPLETED: 'completed',
+  TASK_STATE_FAILED: 'failed',
+  TASK_STATE_CANCELED: 'canceled',
+  TASK_STATE_INPUT_REQUIRED: 'input-required',
+  TASK_STATE_REJECTED: 'rejected',
+  TASK_STATE_AUTH_REQUIRED: 'auth-required',
+} as const satisfies Record<TaskState, string>
+
+const protoStates = {
+  ...(Object.fromEntries(taskStates.map((state) => [state, state])) as Record<TaskState, string>),
+  TASK_STATE_CANCELED: 'TASK_STATE_CANCELLED',
+}
+
+/** JSON-RPC. */
+export const jsonSpelling: Spelling = {
+  shape: 'json',
+  states: lowerCaseStates,
+  roles: { ROLE_USER: 'user', ROLE_AGENT: 'agent' },
+  parts: 'parts',
+  statusMessage: 'message',
+  sentMessage: 'message',
+  answerMessage: 'message',
+  pushConfig: 'pushNotificationConfig',
+  fileBytes: 'bytes',
+  fileUri: 'uri',
+}
+
+/** REST. */
+export const protoJsonSpelling: Spelling = {
+  shape: 'proto',
+  states: protoStates,
+  roles: { ROLE_USER: 'ROLE_USER', ROLE_AGENT: 'ROLE_AGENT' },
+  parts: 'content',
+  statusMessage: 'message',
+  sentMessage: 'message',
+  answerMessage: 'message',
+  pushConfig: 'pushNotification',
+  fileBytes: 'fileWithBytes',
+  fileUri: 'fileWithUri',
+}
+
+/** gRPC: members are called as in the protobuf, whose JSON names differ in three places. */
+export const protoSpelling: Spelling = {
+  ...protoJsonSpelling,
+  statusMessage: 'update',
+  sentMessage: 'request',
+  answerMessage: 'msg',
+}
+
+const longestEnumText = 40
+
+/** One decoder for each shape, made once. */
+export function inBothShapes<T>(make: (shape: Shape) => Decoder<T>): Readonly<Record<Shape, Decoder<T>>> {
+  return { json: make('json'), proto: make('proto') }
+}
+
+/** `TASK_STATE_INPUT_REQUIRED`, `input-required`, `input_required` and the protobuf's number, whatever the case. */
+export const taskState: Decoder<TaskState> = Object.assign(
+  (value: unknown, faults: Parameters<Decoder<TaskState>>[1]) => {
+    const state = typeof value === 'number' ? taskStates[value - 1] : statesByText.get(normal(value, 'TASK_STATE_'))
+    return state ?? refuse(faults, `must be one of ${Object.values(lowerCaseStates).join(', ')}`)
+  },
+  { isUnset: (value: unknown) => value === 0 || value === '' || value === 'TASK_STATE_UNSPECIFIED' },
+)
+
+const statesByText: ReadonlyMap<string, TaskState> = new Map([
+  ...taskStates.map((state) => [normal(state, 'TASK_STATE_'), state] as const),
+  ['CANCELLED', 'TASK_STATE_CANCELED'], // the protobuf's spelling, and a common slip elsewhere (R3-DM-3)
+])
+
+export const role: Decoder<Role> = Object.assign(
+  (value: unknown, faults: Parameters<Decoder<Role>>[1]): Role | undefined => {
+    const text = typeof value === 'number' ? roleNumbers[value - 1] : normal(value, 'ROLE_')
+    if (text === 'USER') return 'ROLE_USER'
+    return text === 'AGENT' ? 'ROLE_AGENT' : refuse(faults, 'must be user or agent')
+  },
+  { isUnset: (value: unknown) => value === 0 || value === '' || value === 'ROLE_UNSPECIFIED' },
+)
+
+const roleNumbers = ['USER', 'AGENT']
+
+function normal(value: unknown, prefix: string): string {
+  if (typeof value !== 'string' || value.length > longestEnumText) return ''
+  const text = value.toUpperCase().replaceAll('-', '_')
+  return text.startsWith(prefix) ? text.slice(prefix.length) : text
+}

@@ -1,0 +1,65 @@
+/** Golden wire files of 0.3, once for each binding: each spells the same model in its own way. */
+import { goldenWire, type Shape } from '../../../test/wire/golden.js'
+import type { Operation } from '../../model/operations.js'
+import type { StreamEncoder } from '../dialect.js'
+import { decodeCard, encodeCard } from './card.js'
+import type { v0_3 } from './index.js'
+import { decodeMessage, decodeSendRequest, encodeMessage, encodeSendRequest } from './messages.js'
+import { grpcOperations, jsonOperations, methods, restOperations, rpcs } from './operations.js'
+import { decodePart, encodePart } from './parts.js'
+import { decodePushConfig, encodePushConfig } from './push-configs.js'
+import { routes } from './routes.js'
+import { jsonSpelling, protoJsonSpelling, protoSpelling, type Spelling } from './spelling.js'
+import { encodeGrpcItem, jsonStream, restStream } from './stream.js'
+import {
+  decodeArtifact,
+  decodeEvent,
+  decodeStatus,
+  decodeTask,
+  encodeArtifact,
+  encodeEvent,
+  encodeStatus,
+  encodeTask,
+} from './tasks.js'
+
+function shapes(as: Spelling): Record<string, Shape> {
+  const both = <M>(decode: (wire: unknown, as: Spelling) => M, encode: (model: M, as: Spelling) => unknown): Shape => ({
+    decode: (wire) => decode(wire, as),
+    encode: (model: never) => encode(model, as),
+  })
+  return {
+    part: both(decodePart, encodePart),
+    message: both(decodeMessage, encodeMessage),
+    artifact: both(decodeArtifact, encodeArtifact),
+    status: both(decodeStatus, encodeStatus),
+    task: both(decodeTask, encodeTask),
+    event: both(decodeEvent, encodeEvent),
+    pushConfig: both(decodePushConfig, encodePushConfig),
+    sendRequest: both(decodeSendRequest, encodeSendRequest),
+    card: { decode: decodeCard, encode: encodeCard },
+  }
+}
+
+const routeOperations = new Map(routes.map(({ method, path, operation }) => [`${method} ${path}`, operation]))
+const grpcStream: StreamEncoder = { encode: (item) => JSON.stringify(encodeGrpcItem(item)) }
+
+function golden(
+  name: keyof Pick<typeof v0_3, 'jsonrpc' | 'rest' | 'grpc'>,
+  as: Spelling,
+  form: {
+    readonly operations: Parameters<typeof goldenWire>[1]['operations']
+    readonly calls: ReadonlyMap<string, Operation>
+    readonly stream: StreamEncoder
+  },
+): void {
+  goldenWire(`v0.3/${name}`, {
+    shapes: shapes(as),
+    operations: form.operations,
+    operationOf: (call) => form.calls.get(call),
+    createStreamEncoder: () => form.stream,
+  })
+}
+
+golden('jsonrpc', jsonSpelling, { operations: jsonOperations, calls: methods, stream: jsonStream })
+golden('rest', protoJsonSpelling, { operations: restOperations, calls: routeOperations, stream: restStream })
+golden('grpc', protoSpelling, { operations: grpcOperations, calls: rpcs, stream: grpcStream })

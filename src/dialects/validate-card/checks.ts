@@ -1,0 +1,132 @@
+/** Checks of single values, the same for every version. Each answers the value when it can be used further. */
+import { isObject } from '../decode.js'
+import { type Place, quote } from './place.js'
+
+const longestUrl = 2048
+
+/** A string that must be there. An empty one is suspicious, but there. */
+export function requireText(place: Place, requirement: string): string | undefined {
+  if (place.isAbsent) place.error(requirement, 'is required')
+  else if (place.value === '') place.warn(requirement, 'is empty')
+  return checkText(place, requirement)
+}
+
+export function checkText(place: Place, requirement: string): string | undefined {
+  if (place.isAbsent) return undefined
+  if (typeof place.value === 'string') return place.value
+  place.error(requirement, 'must be a string')
+  return undefined
+}
+
+export function checkFlag(place: Place, requirement: string): void {
+  if (!place.isAbsent && typeof place.value !== 'boolean') place.error(requirement, 'must be true or false')
+}
+
+/** Whether this is an object, which it must be. */
+export function requireObject(place: Place, requirement: string): boolean {
+  if (isObject(place.value)) return true
+  place.error(requirement, place.isAbsent ? 'is required' : 'must be an object')
+  return false
+}
+
+export function checkObject(place: Place, requirement: string): boolean {
+  return !place.isAbsent && requireObject(place, requirement)
+}
+
+/** An array that must be there; `minimum` 1: with something in it. */
+export function requireArray(place: Place, requirement: string, minimum: 0 | 1): readonly Place[] {
+  if (place.isAbsent) place.error(requirement, 'is required')
+  else if (Array.isArray(place.value) && place.value.length < minimum) place.error(requirement, 'must not be empty')
+  return checkArray(place, requirement)
+}
+
+export function checkArray(place: Place, requirement: string): readonly Place[] {
+  if (!place.isAbsent && !Array.isArray(place.value)) place.error(requirement, 'must be an array')
+  return place.elements()
+}
+
+export function checkTexts(places: readonly Place[], requirement: string): void {
+  for (const place of places) if (typeof place.value !== 'string') place.error(requirement, 'must be a string')
+}
+
+/** Media types, and the bare words that cards of 0.1 have in their place. */
+export function checkModes(places: readonly Place[], requirement: string, words: readonly string[] = []): void {
+  checkTexts(places, requirement)
+  for (const place of places) {
+    const { value } = place
+    if (typeof value !== 'string' || words.includes(value)) continue
+    if (!/^[\w!#$&^.+*-]{1,127}\/[\w!#$&^.+*-]{1,127}(\s*;[^\r\n]{0,500})?$/.test(value))
+      place.warn(requirement, `${quote(value)} is not a media type such as text/plain`)
+  }
+}
+
+export function requireUrl(place: Place, requirement: string): void {
+  if (place.isAbsent || place.value === '') place.error(requirement, 'is required')
+  else checkUrl(place, requirement)
+}
+
+/** An absolute http(s) address. */
+export function checkUrl(place: Place, requirement: string): void {
+  const url = urlOf(place, requirement)
+  if (url && url.protocol !== 'https:' && url.protocol !== 'http:')
+    place.error(requirement, `must begin with https://, not with ${quote(url.protocol)}`)
+  else if (url?.protocol === 'http:' && !isNearby(url.hostname))
+    place.warn('R-SEC-1', 'is not encrypted: use https outside of development')
+}
+
+function urlOf(place: Place, requirement: string): URL | undefined {
+  const text = checkText(place, requirement)
+  if (!text) return undefined
+  const url = parseUrl(text)
+  if (url) return url
+  const description = text.length > longestUrl ? `is longer than ${longestUrl} characters` : 'must be an absolute URL'
+  place.error(requirement, description)
+  return undefined
+}
+
+function parseUrl(text: string): URL | undefined {
+  return text.length <= longestUrl && URL.canParse(text) ? new URL(text) : undefined
+}
+
+/** Hosts of a developer's desk or a private network. */
+function isNearby(host: string): boolean {
+  return (
+    !host.includes('.') ||
+    /^(127|10)\.|^192\.168\.|^172\.(1[6-9]|2\d|3[01])\./.test(host) ||
+    /\.(localhost|local|internal|test)$/.test(host)
+  )
+}
+
+/** gRPC is reached by `host:port`; a URL says the same in more words. */
+export function checkGrpcAddress(place: Place, requirement: string): void {
+  const text = requireText(place, requirement)
+  if (text === undefined || isHostAndPort(text)) return
+  if (parseUrl(text)?.host) place.warn(requirement, 'should be host:port, as gRPC has no paths')
+  else place.error(requirement, 'must be host:port')
+}
+
+function isHostAndPort(text: string): boolean {
+  const [, port] = /^(?:[\w.-]{1,253}|\[[\da-f:.]{2,45}\]):(\d{1,5})$/i.exec(text) ?? []
+  return port !== undefined && Number(port) >= 1 && Number(port) <= 65_535
+}
+
+const knownBindings: readonly string[] = ['JSONRPC', 'GRPC', 'HTTP+JSON']
+
+/** One of the three, or a name that cannot be somebody else's (R-CARD-3, R3-CARD-9). */
+export function checkBinding(place: Place, requirement: string): void {
+  const name = requireText(place, requirement)
+  if (!name || knownBindings.includes(name) || /^[a-z][a-z\d+.-]*:\S+$/i.test(name.slice(0, longestUrl))) return
+  const meant = knownBindings.find((known) => known === name.toUpperCase())
+  if (meant) place.warn(requirement, `${quote(name)} should be spelled ${meant}`)
+  else place.warn(requirement, `${quote(name)} is none of ${knownBindings.join(', ')} and no URI`)
+}
+
+/** Names that must not occur twice. */
+export function checkUnique(places: readonly Place[], requirement: string, what: string): void {
+  const seen = new Set<unknown>()
+  for (const place of places) {
+    if (place.isAbsent) continue
+    if (seen.has(place.value)) place.error(requirement, `is the ${what} of an earlier entry too`)
+    seen.add(place.value)
+  }
+}

@@ -1,0 +1,86 @@
+/**
+ * A value of a card and the path to it. Cards come from strangers: nothing here trusts a type, a
+ * length or a depth, and what is quoted from a card is cut short and escaped.
+ */
+import { isObject } from '../decode.js'
+import type { Findings, Severity } from './report.js'
+
+const mostEntries = 500
+const longestName = 80
+
+export class Place {
+  readonly value: unknown
+  readonly path: string
+  readonly #findings: Findings
+
+  constructor(value: unknown, path: string, findings: Findings) {
+    this.value = value
+    this.path = path
+    this.#findings = findings
+  }
+
+  /** `null` is as good as nothing (R-JSON-8). */
+  get isAbsent(): boolean {
+    return this.value === undefined || this.value === null
+  }
+
+  /** The member of that name; absent when this is no object. */
+  at(name: string): Place {
+    const member = isObject(this.value) && Object.hasOwn(this.value, name) ? this.value[name] : undefined
+    return new Place(member, this.#below(name), this.#findings)
+  }
+
+  has(name: string): boolean {
+    return !this.at(name).isAbsent
+  }
+
+  /** The elements of an array; none when this is no array. */
+  elements(): readonly Place[] {
+    if (!Array.isArray(this.value)) return []
+    return this.#few(this.value.length).map((place) => {
+      const element = (this.value as unknown[])[place] // it is an array
+      return new Place(element, `${this.path}[${place}]`, this.#findings)
+    })
+  }
+
+  /** The members of an object that is used as a map; none when this is no object. */
+  members(): readonly (readonly [name: string, Place])[] {
+    if (!isObject(this.value)) return []
+    const names = Object.keys(this.value)
+    return this.#few(names.length).map((place) => {
+      const name = names[place] as string // below the length
+      return [name, this.at(name)]
+    })
+  }
+
+  error(requirement: string, message: string): void {
+    this.#add('error', requirement, message)
+  }
+
+  warn(requirement: string, message: string): void {
+    this.#add('warning', requirement, message)
+  }
+
+  #add(severity: Severity, requirement: string, message: string): void {
+    this.#findings.add({ severity, path: this.path, requirement, message })
+  }
+
+  #few(length: number): number[] {
+    if (length > mostEntries) this.warn('R-SEC-5', `has ${length} entries; only the first ${mostEntries} were checked`)
+    return Array.from({ length: Math.min(length, mostEntries) }, (_, place) => place)
+  }
+
+  #below(name: string): string {
+    if (!/^[A-Za-z_$][\w$-]{0,79}$/.test(name)) return `${this.path}[${quote(name)}]`
+    return this.path === '' ? name : `${this.path}.${name}`
+  }
+}
+
+/** Text from a card, safe to print on one line. */
+export function quote(text: string): string {
+  const quoted = JSON.stringify(text.length > longestName ? `${text.slice(0, longestName)}…` : text)
+  // Line separators and direction marks survive JSON but move what is printed around them.
+  return quoted.replace(/[\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, (character) => {
+    return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+  })
+}
