@@ -49,8 +49,17 @@ export function parseJson(bytes: Uint8Array): unknown {
   }
 }
 
+/** Before the body is parsed: a body that is not JSON has the wrong type, not the wrong syntax (R-RPC-5). */
+export function assertJson(request: Request): void {
+  const mediaType = mediaTypeOf(request.headers.get('content-type'))
+  if (mediaType === undefined || mediaType === 'application/json' || mediaType === 'application/a2a+json') return
+  throw new A2AError('CONTENT_TYPE_NOT_SUPPORTED', `${mediaType} is not accepted, send application/json`, {
+    metadata: { mediaType },
+  })
+}
+
 /** `application/json; charset=utf-8` → `application/json`. */
-export function mediaTypeOf(header: string | null): string | undefined {
+function mediaTypeOf(header: string | null): string | undefined {
   if (header === 'application/json') return header
   return header?.split(';', 1)[0]?.trim().toLowerCase() || undefined
 }

@@ -39,8 +39,10 @@ export interface SseStream {
   /** The first element, asked for already. */
   readonly first: Promise<IteratorResult<StreamItem, unknown>>
   readonly rest: AsyncIterator<StreamItem>
-  /** The data of one event, without line breaks. */
+  /** The text of one event, framed. */
   readonly encode: (item: StreamItem) => string
+  /** What stands behind the last event; may be empty. */
+  readonly encodeEnd: () => string
   readonly encodeError: (error: A2AError) => string
   readonly onGone: () => void
   readonly heartbeats: Heartbeats
@@ -90,7 +92,7 @@ export function sseBody(stream: SseStream): ReadableStream<Uint8Array> {
     }
     try {
       for (let next = await stream.first; !next.done && !isGone; next = await stream.rest.next()) {
-        ready += frame(next.value, stream.encode)
+        ready += stream.encode(next.value)
         if (!isFlushScheduled) {
           isFlushScheduled = true
           soon(flush)
@@ -103,8 +105,9 @@ export function sseBody(stream: SseStream): ReadableStream<Uint8Array> {
           })
         }
       }
+      ready += stream.encodeEnd()
     } catch (error) {
-      ready += `data: ${stream.encodeError(A2AError.from(error))}\n\n`
+      ready += stream.encodeError(A2AError.from(error))
     }
     stopHeartbeat()
     if (!isGone) {
@@ -116,9 +119,10 @@ export function sseBody(stream: SseStream): ReadableStream<Uint8Array> {
   }
 }
 
-/** Exactly one space, one line of data, the place in the log first (E-4). */
-function frame(item: StreamItem, encode: (item: StreamItem) => string): string {
-  return item.seq === undefined ? `data: ${encode(item)}\n\n` : `id: ${item.seq}\ndata: ${encode(item)}\n\n`
+/** One event: exactly one space, one line of data, the place in the log first (E-4). */
+export function frame(data: string, seq?: number, event?: string): string {
+  const head = seq === undefined ? '' : `id: ${seq}\n`
+  return event === undefined ? `${head}data: ${data}\n\n` : `${head}event: ${event}\ndata: ${data}\n\n`
 }
 
 const soon: (work: () => void) => void =

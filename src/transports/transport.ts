@@ -2,11 +2,21 @@
  * What a server-side transport is given. A transport moves bytes: it knows the `Dialect` contract and
  * never names a version; it calls a service and never knows what is behind it.
  */
-import type { Dialect } from '../dialects/dialect.js'
-import { negotiate } from '../dialects/negotiate.js'
+import type { CallFacts, Dialect } from '../dialects/dialect.js'
 import { A2AError, clip } from '../model/errors.js'
-import type { AgentService, CallContext, Caller } from '../model/service.js'
+import type { Operation } from '../model/operations.js'
+import type { AgentService, CallContext, Caller, CallTraits, StreamItem } from '../model/service.js'
 import type { Heartbeats } from './sse.js'
+
+export type Binding = 'JSONRPC' | 'HTTP+JSON' | 'GRPC'
+
+/** A call that was understood, for whoever keeps count of who still speaks what (RL-ALL-4). */
+export interface CallRecord {
+  readonly dialect: string
+  readonly binding: Binding
+  readonly operation: Operation
+  readonly caller: Caller
+}
 
 export interface Endpoint {
   readonly service: AgentService
@@ -20,6 +30,10 @@ export interface Endpoint {
   readonly tenants: ReadonlySet<string>
   readonly maxBodyBytes: number
   readonly heartbeats: Heartbeats
+  readonly newId: () => string
+  /** The dialect a task was created in; absent when it is not there, or not the caller's. */
+  readonly createdIn: (taskId: string, arrival: Arrival) => Promise<string | undefined>
+  readonly onCall?: (call: CallRecord) => void
   /** Told of errors whose cause no caller may see. */
   readonly onError: (error: A2AError) => void
 }
@@ -28,6 +42,13 @@ export interface Endpoint {
 export interface Arrival {
   readonly caller: Caller
   readonly tenant?: string
+  /** The parsed body, when somebody had to look at it already. */
+  readonly body?: unknown
+}
+
+/** HTTP headers or gRPC metadata. */
+export interface HeaderReader {
+  get(name: string): string | null
 }
 
 export type ServerTransport = (request: Request, arrival: Arrival) => Promise<Response>
@@ -36,79 +57,99 @@ export type ServerTransport = (request: Request, arrival: Arrival) => Promise<Re
 export const parameterHeaders = {
   version: 'A2A-Version',
   extensions: 'A2A-Extensions',
+  oldExtensions: 'X-A2A-Extensions',
   idempotencyKey: 'Idempotency-Key',
   lastEventId: 'Last-Event-ID',
   traceparent: 'traceparent',
 } as const
 
-/** The service parameters of one request (R-SVC). */
-export interface Parameters {
-  readonly version: string | undefined
-  readonly extensions: readonly string[]
-}
-
-export function readParameters(request: Request): Parameters {
-  const { headers, url } = request
-  // The header wins over the query parameter (R-VER-2).
-  const version = headers.get(parameterHeaders.version) ?? queryVersion(url)
-  const listed = headers.get(parameterHeaders.extensions)
-  const extensions = listed ? listed.split(',').map((uri) => uri.trim()) : []
-  return { version: version ?? undefined, extensions: extensions.filter((uri) => uri !== '') }
-}
-
-function queryVersion(url: string): string | null {
+/** The version a call names: the header wins over the query parameter (R-VER-2). */
+export function readVersion(headers: HeaderReader, url = ''): string | undefined {
+  const named = headers.get(parameterHeaders.version)
+  if (named !== null) return named
   // Most requests have no query; parsing one costs more than looking for it.
-  return url.includes('?') ? new URL(url).searchParams.get(parameterHeaders.version) : null
+  return url.includes('?') ? (new URL(url).searchParams.get(parameterHeaders.version) ?? undefined) : undefined
 }
 
-/** The dialect of a call, once its required extensions are there too (R-ERR-10). */
-export function chooseDialect(
-  endpoint: Endpoint,
-  parameters: Parameters,
-  isSpokenIn: (dialect: Dialect) => boolean,
-): Dialect {
-  const dialect = negotiate(endpoint.dialects, { version: parameters.version, isSpokenIn, assumeV1: endpoint.assumeV1 })
+/** Extensions the caller names. `X-A2A-Extensions` means something to 0.x only, which take both (RM-DET-6). */
+function readExtensions(headers: HeaderReader, { extensionsHeader }: Dialect): readonly string[] {
+  const listed =
+    headers.get(extensionsHeader) ??
+    (extensionsHeader === parameterHeaders.extensions ? null : headers.get(parameterHeaders.extensions))
+  if (!listed) return noExtensions
+  return listed
+    .split(',')
+    .map((uri) => uri.trim())
+    .filter((uri) => uri !== '')
+}
+
+const noExtensions: readonly string[] = []
+
+/** A call as far as its transport understands it. */
+export interface Call {
+  readonly binding: Binding
+  readonly dialect: Dialect
+  readonly operation: Operation
+  readonly codec: {
+    decode(params: unknown, facts: CallFacts): unknown
+    traits?(params: unknown): CallTraits
+  }
+  /** What the dialect decodes. */
+  readonly params: unknown
+  readonly headers: HeaderReader
+}
+
+/** A call ready to be made. */
+export interface PreparedCall {
+  readonly request: unknown
+  readonly context: CallContext
+  /** Extensions in effect, for the answer's headers; absent when there are none. */
+  readonly activated: string | undefined
+}
+
+/** Reads a request and everything that came beside it: the part that is the same on every binding. */
+export function prepareCall(endpoint: Endpoint, arrival: Arrival, call: Call): PreparedCall {
+  const { dialect, headers, codec, params } = call
+  const extensions = assertExtensions(endpoint, dialect, headers)
+  const facts: CallFacts = { newId: endpoint.newId, header: (name) => headers.get(name) }
+  const request = codec.decode(params, facts)
+  const context: { -readonly [K in keyof CallContext]: CallContext[K] } = {
+    caller: arrival.caller,
+    dialect: dialect.name,
+    ...dialect.traits,
+    ...codec.traits?.(params),
+  }
+  const tenant = tenantOf(endpoint, arrival, request)
+  if (tenant) context.tenant = tenant
+  if (extensions.length > 0) context.extensions = extensions
+  const idempotencyKey = headers.get(parameterHeaders.idempotencyKey)
+  if (idempotencyKey) context.idempotencyKey = idempotencyKey
+  const lastEventId = headers.get(parameterHeaders.lastEventId)
+  if (lastEventId && !context.cannotResume) context.resumeAfter = readEventId(lastEventId)
+  const traceparent = headers.get(parameterHeaders.traceparent)
+  if (traceparent) context.traceparent = traceparent
+  const { binding, operation } = call
+  endpoint.onCall?.({ dialect: dialect.name, binding, operation, caller: arrival.caller })
+  return { request, context, activated: activatedExtensions(endpoint, extensions) }
+}
+
+/** The extensions a caller names, once the required ones are among them: checked before the method (R-ERR-10). */
+export function assertExtensions(endpoint: Endpoint, dialect: Dialect, headers: HeaderReader): readonly string[] {
+  const asked = readExtensions(headers, dialect)
   for (const { uri, isRequired } of endpoint.extensions) {
-    if (!isRequired || parameters.extensions.includes(uri)) continue
+    if (!isRequired || asked.includes(uri)) continue
     throw new A2AError('EXTENSION_SUPPORT_REQUIRED', `This agent needs the extension ${uri}`, {
       metadata: { extension: uri },
     })
   }
-  return dialect
+  return asked
 }
 
 /** Extensions that are in effect: asked for and declared. Unknown ones are ignored (R-EXT-2). */
-export function activatedExtensions(endpoint: Endpoint, parameters: Parameters): string | undefined {
-  if (parameters.extensions.length === 0) return undefined
-  const active = endpoint.extensions.filter(({ uri }) => parameters.extensions.includes(uri))
+function activatedExtensions(endpoint: Endpoint, asked: readonly string[]): string | undefined {
+  if (asked.length === 0) return undefined
+  const active = endpoint.extensions.filter(({ uri }) => asked.includes(uri))
   return active.length > 0 ? active.map(({ uri }) => uri).join(', ') : undefined
-}
-
-/** Everything a service has to know of the call beside its request. */
-export function contextOf(
-  request: Request,
-  arrival: Arrival,
-  call: {
-    readonly dialect: Dialect
-    readonly parameters: Parameters
-    readonly tenant: string | undefined
-    readonly signal?: AbortSignal
-  },
-): CallContext {
-  const { headers } = request
-  const idempotencyKey = headers.get(parameterHeaders.idempotencyKey)
-  const lastEventId = headers.get(parameterHeaders.lastEventId)
-  const traceparent = headers.get(parameterHeaders.traceparent)
-  return {
-    caller: arrival.caller,
-    dialect: call.dialect.version,
-    ...(call.signal && { signal: call.signal }),
-    ...(call.tenant && { tenant: call.tenant }),
-    ...(call.parameters.extensions.length > 0 && { extensions: call.parameters.extensions }),
-    ...(idempotencyKey && { idempotencyKey }),
-    ...(lastEventId && { resumeAfter: readEventId(lastEventId) }),
-    ...(traceparent && { traceparent }),
-  }
 }
 
 function readEventId(value: string): number {
@@ -123,7 +164,7 @@ function readEventId(value: string): number {
 }
 
 /** The tenant of a call: the path decides, and the request must not say otherwise (R-TEN-2). */
-export function tenantOf(endpoint: Endpoint, arrival: Arrival, decoded: unknown): string | undefined {
+function tenantOf(endpoint: Endpoint, arrival: Arrival, decoded: unknown): string | undefined {
   const named = (decoded as { readonly tenant?: string }).tenant
   if (arrival.tenant !== undefined && named !== undefined && named !== arrival.tenant) {
     const description = 'names another tenant than the path'
@@ -132,4 +173,27 @@ export function tenantOf(endpoint: Endpoint, arrival: Arrival, decoded: unknown)
   const tenant = arrival.tenant ?? named
   if (tenant === undefined || endpoint.tenants.has(tenant)) return tenant
   throw new A2AError('TASK_NOT_FOUND', `No tenant ${clip(tenant)}`, { metadata: { tenant: clip(tenant) } })
+}
+
+// The decoder of an operation makes the request of that operation: the tables guarantee it, the
+// compiler cannot see it through the operation's name.
+
+export function callUnary(
+  service: AgentService,
+  operation: Operation,
+  request: unknown,
+  context: CallContext,
+): Promise<unknown> {
+  type Calls = Readonly<Record<Operation, (request: never, context: CallContext) => Promise<unknown>>>
+  return (service as unknown as Calls)[operation](request as never, context)
+}
+
+export function callStreaming(
+  service: AgentService,
+  operation: Operation,
+  request: unknown,
+  context: CallContext,
+): AsyncIterable<StreamItem> {
+  type Calls = Readonly<Record<Operation, (request: never, context: CallContext) => AsyncIterable<StreamItem>>>
+  return (service as unknown as Calls)[operation](request as never, context)
 }

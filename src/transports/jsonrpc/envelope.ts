@@ -1,12 +1,13 @@
 /** JSON-RPC 2.0's wrapping, in and out (R-RPC). */
 import { isObject } from '../../dialects/decode.js'
-import type { Dialect } from '../../dialects/dialect.js'
+import type { JsonRpcForm } from '../../dialects/dialect.js'
 import { A2AError } from '../../model/errors.js'
 
 export type RequestId = string | number | null
 
 export interface RpcRequest {
-  readonly id: RequestId
+  /** What the caller says the envelope's version is. */
+  readonly jsonrpc: unknown
   readonly method: string
   readonly params: unknown
 }
@@ -17,17 +18,26 @@ export function requestIdOf(body: unknown): RequestId {
   return typeof id === 'string' || (typeof id === 'number' && Number.isFinite(id)) ? id : null
 }
 
+/** Reads everything but the version, which dialects see differently. */
 export function readEnvelope(body: unknown): RpcRequest {
   if (Array.isArray(body)) throw invalid('batches are not supported')
   if (!isObject(body)) throw invalid('must be a JSON-RPC object')
   const { jsonrpc, id, method, params } = body
-  if (jsonrpc !== '2.0') throw invalid('jsonrpc must be "2.0"')
   // A request without an id is answered all the same (R-RPC-3).
   if (id !== undefined && id !== null && typeof id !== 'string' && typeof id !== 'number') {
     throw invalid('id must be a string, a number or null')
   }
-  if (typeof method !== 'string' || method === '') throw invalid('method is required')
-  return { id: requestIdOf(body), method, params }
+  if (typeof method !== 'string' || method === '') {
+    // A wrong version is the more helpful thing to say about a body that is no JSON-RPC at all.
+    throw jsonrpc === '2.0' ? invalid('method is required') : invalid('jsonrpc must be "2.0"')
+  }
+  return { jsonrpc, method, params }
+}
+
+/** Some dialects are content with less than `2.0`; what none of them takes is wrong whatever the method. */
+export function assertEnvelopeVersion(jsonrpc: unknown, forms: readonly JsonRpcForm[]): void {
+  if (jsonrpc === '2.0' || forms.some(({ envelopeVersions }) => envelopeVersions?.includes(jsonrpc))) return
+  throw invalid('jsonrpc must be "2.0"')
 }
 
 function invalid(what: string): A2AError {
@@ -38,12 +48,6 @@ export function resultPrefix(id: RequestId): string {
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`
 }
 
-/** Only `code`, `message` and `data` (R-ERR-4). */
-export function errorEnvelope(id: RequestId, error: A2AError, dialect: Dialect): string {
-  const { jsonrpc: code } = dialect.errors[error.code]
-  return JSON.stringify({
-    jsonrpc: '2.0',
-    id,
-    error: { code, message: error.message, data: dialect.errorDetails(error) },
-  })
+export function errorEnvelope(id: RequestId, error: A2AError, form: JsonRpcForm): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, error: form.encodeError(error) })
 }

@@ -1,10 +1,22 @@
 /** JSON-RPC over HTTP: one endpoint, methods by name, streams as SSE. */
-import type { Dialect } from '../../dialects/dialect.js'
+import { isObject } from '../../dialects/decode.js'
+import type { Dialect, JsonRpcForm } from '../../dialects/dialect.js'
+import { dialectByVersion, negotiate } from '../../dialects/negotiate.js'
 import { A2AError, type ErrorCode } from '../../model/errors.js'
-import { answerCall, type Envelope } from '../call.js'
-import { mediaTypeOf, parseJson, readBody } from '../read-json.js'
-import { chooseDialect, type Endpoint, readParameters, type ServerTransport } from '../transport.js'
-import { errorEnvelope, type RequestId, readEnvelope, requestIdOf, resultPrefix } from './envelope.js'
+import type { Operation } from '../../model/operations.js'
+import { answerCall, type Envelope, type HttpCall } from '../call.js'
+import { assertJson, parseJson, readBody } from '../read-json.js'
+import { frame, sseHeaders } from '../sse.js'
+import { type Arrival, assertExtensions, type Endpoint, readVersion, type ServerTransport } from '../transport.js'
+import {
+  assertEnvelopeVersion,
+  errorEnvelope,
+  type RequestId,
+  type RpcRequest,
+  readEnvelope,
+  requestIdOf,
+  resultPrefix,
+} from './envelope.js'
 
 /** Failures that keep their HTTP status; all others are answered 200 (R-ERR-12). */
 const withStatus: ReadonlySet<ErrorCode> = new Set([
@@ -15,54 +27,141 @@ const withStatus: ReadonlySet<ErrorCode> = new Set([
   'UNAVAILABLE',
 ])
 
-export function createJsonRpcServer(endpoint: Endpoint): ServerTransport {
-  return async (request, arrival) => {
-    let id: RequestId = null
-    let dialect = endpoint.dialects[0] as Dialect // an endpoint offers at least one
-    try {
-      assertJson(request)
-      const body = parseJson(await readBody(request, endpoint.maxBodyBytes))
-      id = requestIdOf(body)
-      const { method, params } = readEnvelope(body)
-      const parameters = readParameters(request)
-      dialect = chooseDialect(endpoint, parameters, ({ methods }) => methods.has(method))
-      const operation = dialect.methods.get(method)
-      if (!operation)
-        throw new A2AError('METHOD_NOT_FOUND', 'Method not found', { metadata: { method: method.slice(0, 100) } })
-      return await answerCall(endpoint, request, arrival, { operation, dialect, parameters, params }, envelopeOf(id))
-    } catch (caught) {
-      const error = A2AError.from(caught)
-      endpoint.onError(error)
-      return jsonRpcError(error, dialect, id)
-    }
+/** Bodies up to this size are looked at to refuse a stranger in its own words. */
+const longestPeek = 64 * 1024
+
+export interface JsonRpcServer {
+  readonly answer: ServerTransport
+  /** Says no to a call that was not let in, in the dialect it is spoken in as far as that can be told. */
+  refuse(request: Request, error: A2AError): Promise<Response>
+}
+
+/** How a call is answered, as soon as that is known. */
+interface Voice {
+  id: RequestId
+  dialect: Dialect
+  operation?: Operation
+}
+
+/** For an endpoint whose dialects all have a form for JSON-RPC. */
+export function createJsonRpcServer(endpoint: Endpoint): JsonRpcServer {
+  const { dialects } = endpoint
+  const forms = dialects.map(formOf)
+  return {
+    async answer(request, arrival) {
+      const version = readVersion(request.headers, request.url)
+      const voice: Voice = { id: null, dialect: dialectByVersion(dialects, version) }
+      try {
+        const body = arrival.body === undefined ? await readJson(request, endpoint.maxBodyBytes) : arrival.body
+        voice.id = requestIdOf(body)
+        const rpc = readEnvelope(body)
+        assertEnvelopeVersion(rpc.jsonrpc, forms)
+        const [first, ...others] = spokenIn(endpoint, rpc, version)
+        voice.dialect = first
+        if (others.length > 0) voice.dialect = await settle([first, ...others], endpoint, rpc, arrival)
+        const call = callOf(endpoint, voice.dialect, rpc, request)
+        voice.operation = call.operation
+        return await answerCall(endpoint, arrival, call, envelopeOf(voice))
+      } catch (caught) {
+        const error = A2AError.from(caught)
+        endpoint.onError(error)
+        return errorAnswer(error, voice)
+      }
+    },
+    async refuse(request, error) {
+      const version = readVersion(request.headers, request.url)
+      const voice: Voice = { id: null, dialect: dialectByVersion(dialects, version) }
+      try {
+        const body = await readJson(request, longestPeek)
+        voice.id = requestIdOf(body)
+        voice.dialect = spokenIn(endpoint, readEnvelope(body), version)[0]
+      } catch {
+        // Whatever is wrong with it, the answer is no.
+      }
+      return errorAnswer(error, voice)
+    },
   }
 }
 
-export function jsonRpcError(error: A2AError, dialect: Dialect, id: RequestId = null): Response {
-  const { retryAfterSeconds } = error.details
-  return new Response(errorEnvelope(id, error, dialect), {
-    status: withStatus.has(error.code) ? dialect.errors[error.code].http : 200,
-    headers: {
-      'content-type': 'application/json',
-      ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
-    },
-  })
+async function readJson(request: Request, maxBytes: number): Promise<unknown> {
+  assertJson(request)
+  return parseJson(await readBody(request, maxBytes))
 }
 
-function envelopeOf(id: RequestId): Envelope {
+function spokenIn(
+  { dialects, assumeV1 }: Endpoint,
+  { method }: RpcRequest,
+  version: string | undefined,
+): readonly [Dialect, ...Dialect[]] {
+  const isSpokenIn = ({ jsonrpc }: Dialect) => jsonrpc?.methods.has(method) === true
+  return negotiate(dialects, { version, isSpokenIn, assumeV1 }) as [Dialect, ...Dialect[]] // it names at least one
+}
+
+/** Methods that several versions share are answered as the task was created (RM-DET-4). */
+async function settle(
+  candidates: readonly [Dialect, ...Dialect[]],
+  endpoint: Endpoint,
+  { params }: RpcRequest,
+  arrival: Arrival,
+): Promise<Dialect> {
+  const id = isObject(params) ? params.id : undefined
+  const name = typeof id === 'string' ? await endpoint.createdIn(id, arrival) : undefined
+  return candidates.find((dialect) => dialect.name === name) ?? candidates[0]
+}
+
+function callOf(
+  endpoint: Endpoint,
+  dialect: Dialect,
+  { jsonrpc, method, params }: RpcRequest,
+  request: Request,
+): HttpCall {
+  const form = formOf(dialect)
+  assertEnvelopeVersion(jsonrpc, [form])
+  const named = form.methods.get(method)
+  const operation = (named && form.operations[named]?.instead?.(params)) ?? named
+  const codec = operation && form.operations[operation]
+  if (!operation || !codec) {
+    assertExtensions(endpoint, dialect, request.headers)
+    throw methodNotFound(method, dialect)
+  }
+  return {
+    binding: 'JSONRPC',
+    dialect,
+    operation,
+    codec,
+    params,
+    headers: request.headers,
+    createStreamEncoder: () => form.createStreamEncoder({ operation, params, newId: endpoint.newId }),
+  }
+}
+
+function methodNotFound(method: string, { versions }: Dialect): A2AError {
+  const hint = versions.length > 0 ? `; this call is read as version ${versions[0]}, see the header A2A-Version` : ''
+  return new A2AError('METHOD_NOT_FOUND', `Method not found${hint}`, { metadata: { method: method.slice(0, 100) } })
+}
+
+function errorAnswer(error: A2AError, { id, dialect, operation }: Voice): Response {
+  const form = formOf(dialect)
+  const text = errorEnvelope(id, error, form)
+  const status = withStatus.has(error.code) ? form.httpStatus(error) : 200
+  if (status === 200 && operation && form.errorsAsEvents?.has(operation)) {
+    return new Response(frame(text), { headers: sseHeaders })
+  }
+  const { retryAfterSeconds } = error.details
+  const headers: Record<string, string> = { 'content-type': 'application/json' }
+  if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds)
+  return new Response(text, { status, headers })
+}
+
+function envelopeOf({ id, dialect }: Voice): Envelope {
   const prefix = resultPrefix(id)
   return {
     contentType: 'application/json',
     result: (json) => `${prefix}${json}}`,
-    error: (error, dialect) => errorEnvelope(id, error, dialect),
+    error: (error) => errorEnvelope(id, error, formOf(dialect)),
   }
 }
 
-/** Before the body is parsed: a body that is not JSON has the wrong type, not the wrong syntax (R-RPC-5). */
-function assertJson(request: Request): void {
-  const mediaType = mediaTypeOf(request.headers.get('content-type'))
-  if (mediaType === undefined || mediaType === 'application/json' || mediaType === 'application/a2a+json') return
-  throw new A2AError('CONTENT_TYPE_NOT_SUPPORTED', `${mediaType} is not accepted, send application/json`, {
-    metadata: { mediaType },
-  })
+function formOf({ jsonrpc }: Dialect): JsonRpcForm {
+  return jsonrpc as JsonRpcForm // the endpoint's dialects all have one
 }

@@ -1,9 +1,8 @@
 /** Finds a dialect's route for a verb and path. `:` actions are matched before plain ids (R-REST-1). */
 import type { Route } from '../../dialects/dialect.js'
-import type { Operation } from '../../model/operations.js'
 
 export interface Match {
-  readonly operation: Operation
+  readonly route: Route
   readonly pathParams: { readonly [name: string]: string }
 }
 
@@ -25,7 +24,7 @@ export function createRouter(routes: readonly Route[]): Router {
       const values = match.slice(1).map(decodeSegment)
       if (values.includes(undefined)) return undefined
       return {
-        operation: route.operation,
+        route,
         pathParams: Object.fromEntries(names.map((name, place) => [name, values[place] ?? ''])),
       }
     }

@@ -1,26 +1,45 @@
 /** HTTP+JSON: routes, query parameters, bare JSON results, streams as SSE (R-REST). */
 import { isObject } from '../../dialects/decode.js'
-import type { Dialect } from '../../dialects/dialect.js'
+import type { Dialect, RestForm } from '../../dialects/dialect.js'
+import { dialectByVersion, negotiate } from '../../dialects/negotiate.js'
 import { A2AError } from '../../model/errors.js'
-import { answerCall, type Envelope } from '../call.js'
-import { mediaTypeOf, parseJson, readBody } from '../read-json.js'
-import { type Arrival, chooseDialect, type Endpoint, readParameters } from '../transport.js'
+import { answerCall, type Envelope, type HttpCall } from '../call.js'
+import { assertJson, parseJson, readBody } from '../read-json.js'
+import { type Arrival, type Endpoint, readVersion } from '../transport.js'
 import { createRouter, type Match } from './route.js'
 
-const a2aJson = 'application/a2a+json'
+/** A request whose verb and path are a route of at least one dialect. */
+export interface RestCall {
+  answer(arrival: Arrival): Promise<Response>
+  /** Says no to a call that was not let in. */
+  refuse(error: A2AError): Response
+}
 
-/** Answers requests whose path (behind the mount) is one of a dialect's routes; absent when none is. */
-export type RestServer = (request: Request, path: string, arrival: Arrival) => Promise<Response> | undefined
+export interface RestServer {
+  /** Finds what a path behind the mount means; absent when it is nobody's route. */
+  find(request: Request, path: string): RestCall | undefined
+  /** An error about a path that is nobody's. */
+  refuse(request: Request, error: A2AError): Response
+}
 
+/** For an endpoint whose dialects all have a form for HTTP+JSON. */
 export function createRestServer(endpoint: Endpoint): RestServer {
-  const routers = new Map(endpoint.dialects.map((dialect) => [dialect, createRouter(dialect.routes)]))
-  return (request, path, arrival) => {
-    const matches = new Map<Dialect, Match>()
-    for (const [dialect, router] of routers) {
-      const match = router(request.method, path)
-      if (match) matches.set(dialect, match)
-    }
-    return matches.size > 0 ? answer(endpoint, request, arrival, matches) : undefined
+  const routers = endpoint.dialects.map((dialect) => ({ dialect, route: createRouter(formOf(dialect).routes) }))
+  return {
+    find(request, path) {
+      const matches = new Map<Dialect, Match>()
+      for (const { dialect, route } of routers) {
+        const match = route(request.method, path)
+        if (match) matches.set(dialect, match)
+      }
+      if (matches.size === 0) return undefined
+      return {
+        answer: (arrival) => answer(endpoint, request, arrival, matches),
+        refuse: (error) => errorAnswer(error, likelyDialect(matches, request), request),
+      }
+    },
+    refuse: (request, error) =>
+      errorAnswer(error, dialectByVersion(endpoint.dialects, readVersion(request.headers, request.url)), request),
   }
 }
 
@@ -30,69 +49,84 @@ async function answer(
   arrival: Arrival,
   matches: ReadonlyMap<Dialect, Match>,
 ): Promise<Response> {
-  const contentType = answerType(request)
-  let dialect = endpoint.dialects[0] as Dialect // an endpoint offers at least one
+  let dialect = likelyDialect(matches, request)
+  let match: Match | undefined
   try {
-    const body = request.method === 'POST' ? await readJson(request, endpoint.maxBodyBytes) : undefined
-    const parameters = readParameters(request)
-    dialect = chooseDialect(endpoint, parameters, (each) => matches.has(each))
-    const match = matches.get(dialect)
-    if (!match) throw new A2AError('METHOD_NOT_FOUND', `Version ${dialect.version} has no such path`)
-    const codec = dialect.operations[match.operation]
-    const query = body === undefined ? queryParams(request.url, codec?.booleanParameters ?? []) : body
-    const params = { ...query, ...match.pathParams }
-    const envelope: Envelope = { contentType, result: (json) => json, error: restErrorBody }
-    return await answerCall(
-      endpoint,
-      request,
-      arrival,
-      { operation: match.operation, dialect, parameters, params },
-      envelope,
-    )
+    const body = request.method === 'POST' ? await readJson(request, arrival, endpoint.maxBodyBytes) : undefined
+    const version = readVersion(request.headers, request.url)
+    const { assumeV1, dialects } = endpoint
+    const candidates = negotiate(dialects, { version, isSpokenIn: (each) => matches.has(each), assumeV1 })
+    dialect = candidates.at(-1) ?? dialect // an older dialect that was switched on for this path means it (RM-DET-3)
+    match = matches.get(dialect)
+    if (!match)
+      throw new A2AError(
+        'METHOD_NOT_FOUND',
+        `Version ${dialect.versions[0]} has no such path, see the header A2A-Version`,
+      )
+    const form = formOf(dialect)
+    const codec = match.route.codec ?? form.operations[match.route.operation]
+    if (!codec) throw new A2AError('METHOD_NOT_FOUND', 'This operation is not offered here')
+    const params = { ...(body ?? queryParams(request.url, codec.booleanParameters ?? [])), ...match.pathParams }
+    const operation = codec.instead?.(params) ?? match.route.operation
+    const call: HttpCall = {
+      binding: 'HTTP+JSON',
+      dialect,
+      operation,
+      codec: operation === match.route.operation ? codec : (form.operations[operation] ?? codec),
+      params,
+      headers: request.headers,
+      createStreamEncoder: () => form.createStreamEncoder({ operation, params, newId: endpoint.newId }),
+    }
+    return await answerCall(endpoint, arrival, call, envelopeOf(form, request))
   } catch (caught) {
     const error = A2AError.from(caught)
     endpoint.onError(error)
-    return restError(error, dialect, contentType)
+    return errorAnswer(error, dialect, request, match)
   }
 }
 
-export function restError(error: A2AError, dialect: Dialect, contentType = 'application/json'): Response {
+/** Of the dialects that have the path, the one that was asked for; for errors that come before that is settled. */
+function likelyDialect(matches: ReadonlyMap<Dialect, Match>, request: Request): Dialect {
+  const candidates = [...matches.keys()]
+  const version = readVersion(request.headers, request.url)
+  return version?.trim() ? dialectByVersion(candidates, version) : (candidates.at(-1) as Dialect) // there is one match at least
+}
+
+function envelopeOf(form: RestForm, request: Request): Envelope {
+  return {
+    contentType: answerType(form, request),
+    result: (json) => json,
+    error: (error) => JSON.stringify(form.encodeError(error).body),
+  }
+}
+
+function errorAnswer(error: A2AError, dialect: Dialect, request: Request, match?: Match): Response {
+  const form = formOf(dialect)
+  const { status, body } = form.encodeError(error)
   const { retryAfterSeconds } = error.details
-  return new Response(restErrorBody(error, dialect), {
-    status: dialect.errors[error.code].http,
-    headers: {
-      'content-type': contentType,
-      ...(retryAfterSeconds !== undefined && { 'retry-after': String(retryAfterSeconds) }),
-    },
-  })
+  const headers: Record<string, string> = { 'content-type': answerType(form, request) }
+  if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds)
+  return new Response(JSON.stringify(body), { status: match?.route.httpStatus?.(error) ?? status, headers })
 }
 
-/** `code` equals the HTTP status (R-ERR-5). */
-function restErrorBody(error: A2AError, dialect: Dialect): string {
-  const { http: code, grpc: status } = dialect.errors[error.code]
-  return JSON.stringify({ error: { code, status, message: error.message, details: dialect.errorDetails(error) } })
-}
-
-/** An empty body is an empty request (R-CANCEL-6, R-REST-5). */
-async function readJson(request: Request, maxBytes: number): Promise<Record<string, unknown>> {
-  const mediaType = mediaTypeOf(request.headers.get('content-type'))
-  const isJson = mediaType === undefined || mediaType === 'application/json' || mediaType === a2aJson
-  if (!isJson) {
-    throw new A2AError('CONTENT_TYPE_NOT_SUPPORTED', `${mediaType} is not accepted, send application/json`, {
-      metadata: { mediaType },
-    })
-  }
-  const bytes = await readBody(request, maxBytes)
-  if (bytes.byteLength === 0) return {}
-  const body = parseJson(bytes)
+/** An empty body is an empty request (R-CANCEL-6, R-REST-5), and so is `null` (R3-PB-3). */
+async function readJson(request: Request, arrival: Arrival, maxBytes: number): Promise<Record<string, unknown>> {
+  const body = (arrival.body === undefined ? await parseBody(request, maxBytes) : arrival.body) ?? {}
   if (isObject(body)) return body
   throw new A2AError('INVALID_PARAMS', 'The request body must be an object')
 }
 
-/** `application/a2a+json` only for those who named it (R-REST-3). */
-function answerType(request: Request): string {
-  const named = `${request.headers.get('content-type') ?? ''},${request.headers.get('accept') ?? ''}`
-  return named.includes(a2aJson) ? a2aJson : 'application/json'
+async function parseBody(request: Request, maxBytes: number): Promise<unknown> {
+  assertJson(request)
+  const bytes = await readBody(request, maxBytes)
+  return bytes.byteLength === 0 ? undefined : parseJson(bytes)
+}
+
+/** A media type of its own only for those who named it (R-REST-3). */
+function answerType({ mediaType }: RestForm, { headers }: Request): string {
+  if (mediaType === undefined) return 'application/json'
+  const named = `${headers.get('content-type') ?? ''},${headers.get('accept') ?? ''}`
+  return named.includes(mediaType) ? mediaType : 'application/json'
 }
 
 /** Query parameters are text; the decoders read numbers from it, flags have to be named (R-REST-2). */
@@ -103,4 +137,8 @@ function queryParams(url: string, booleans: readonly string[]): Record<string, u
     params.push([name, isFlag ? value === 'true' : value])
   }
   return Object.fromEntries(params)
+}
+
+function formOf({ rest }: Dialect): RestForm {
+  return rest as RestForm // the endpoint's dialects all have one
 }

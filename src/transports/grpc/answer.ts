@@ -1,0 +1,172 @@
+/** Answers one call: who calls, what for, and how it ends. */
+import { Metadata, type ServerUnaryCall, type ServerWritableStream, type sendUnaryData } from '@grpc/grpc-js'
+import { isObject } from '../../dialects/decode.js'
+import type { Dialect, GrpcCodec, GrpcForm } from '../../dialects/dialect.js'
+import { negotiate } from '../../dialects/negotiate.js'
+import { A2AError, clip } from '../../model/errors.js'
+import type { Operation } from '../../model/operations.js'
+import { anonymous, type Caller } from '../../model/service.js'
+import {
+  type Call,
+  callUnary,
+  type Endpoint,
+  type HeaderReader,
+  type PreparedCall,
+  prepareCall,
+  readVersion,
+} from '../transport.js'
+import type { Rpc } from './messages.js'
+import { statusOf } from './status.js'
+import { positionExtension, sendStream } from './stream.js'
+
+/** Which agents there are, and who may call them. */
+export interface Access {
+  /** The agent a call is for: there are no paths here, so only its tenant can tell. */
+  readonly endpointOf: (tenant: string | undefined) => Endpoint | undefined
+  /** Who calls, or nobody whom this server knows. Absent: everybody is `anonymous`. */
+  readonly authenticate?: (headers: HeaderReader) => Promise<Caller | undefined>
+  /** What callers without credentials are told, as in `WWW-Authenticate`. */
+  readonly challenge?: string
+  /** Told of what fails before the agent is known. */
+  readonly onError: (error: A2AError) => void
+}
+
+/** One rpc of one dialect. */
+export interface Route {
+  readonly dialect: Dialect
+  readonly form: GrpcForm
+  readonly operation: Operation
+  readonly codec: GrpcCodec
+  readonly rpc: Rpc
+}
+
+type UnaryCall = ServerUnaryCall<Buffer, Buffer>
+type StreamingCall = ServerWritableStream<Buffer, Buffer>
+
+/** Who is told of a failure: the agent's endpoint, once it is known. */
+interface Listener {
+  onError: (error: A2AError) => void
+}
+
+/** A call as far as it was understood. */
+interface Understood {
+  readonly endpoint: Endpoint
+  readonly prepared: PreparedCall
+  readonly params: unknown
+}
+
+/** Authentication, bytes, version, extensions, request: in this order (R-ERR-10). */
+async function understand(
+  access: Access,
+  { dialect, operation, codec, rpc }: Route,
+  call: UnaryCall | StreamingCall,
+  listener: Listener,
+): Promise<Understood> {
+  const headers = headersOf(call.metadata)
+  const caller = access.authenticate ? await access.authenticate(headers) : anonymous
+  if (!caller) throw new A2AError('UNAUTHENTICATED', 'Missing or invalid credentials')
+  const params = decodeBytes(rpc, call.request)
+  // A service is one dialect's, so a version need not be named; one that is must fit (R-VER-4).
+  const version = readVersion(headers)
+  if (version && version !== dialect.versions[0])
+    negotiate([dialect], { version, isSpokenIn: () => true, assumeV1: true })
+  const endpoint = endpointOf(access, params)
+  listener.onError = endpoint.onError
+  if (!endpoint.dialects.some(({ name }) => name === dialect.name))
+    throw new A2AError('METHOD_NOT_FOUND', 'This agent has no such service')
+  const reading: Call = { binding: 'GRPC', dialect, operation, codec, params, headers }
+  return { endpoint, params, prepared: prepareCall(endpoint, { caller }, reading) }
+}
+
+function decodeBytes(rpc: Rpc, request: Buffer): object {
+  try {
+    return rpc.request.decode(request)
+  } catch (cause) {
+    throw new A2AError('PARSE_ERROR', 'The request is no message of this rpc', { cause })
+  }
+}
+
+function endpointOf(access: Access, params: unknown): Endpoint {
+  const named = isObject(params) ? params.tenant : undefined
+  const tenant = typeof named === 'string' && named !== '' ? named : undefined
+  const endpoint = access.endpointOf(tenant)
+  if (endpoint) return endpoint
+  if (tenant === undefined) throw new A2AError('METHOD_NOT_FOUND', 'No agent answers here; name a tenant')
+  throw new A2AError('TASK_NOT_FOUND', `No tenant ${clip(tenant)}`, { metadata: { tenant: clip(tenant) } })
+}
+
+export function unaryHandler(access: Access, route: Route) {
+  return (call: UnaryCall, callback: sendUnaryData<Buffer>): void => {
+    const listener = { onError: access.onError }
+    answerUnary(access, route, call, listener).then(
+      (message) => callback(null, message),
+      (caught) => callback(failure(access, route, listener, caught)),
+    )
+  }
+}
+
+/** A caller that leaves, or whose deadline passes, changes nothing (R-SEND-11), so nobody listens for it. */
+async function answerUnary(access: Access, route: Route, call: UnaryCall, listener: Listener): Promise<Buffer> {
+  const { endpoint, prepared, params } = await understand(access, route, call, listener)
+  const result = await callUnary(endpoint.service, route.operation, prepared.request, prepared.context)
+  const message = route.rpc.response.encode(route.codec.encode(result, params))
+  if (prepared.activated !== undefined) call.sendMetadata(answerHeaders(route.dialect, prepared.activated))
+  return message
+}
+
+export function streamingHandler(access: Access, route: Route) {
+  return (call: StreamingCall): void => {
+    const listener = { onError: access.onError }
+    answerStream(access, route, call, listener).catch((caught) => {
+      // What breaks because the reader left is nobody's news.
+      if (!call.cancelled) call.emit('error', failure(access, route, listener, caught))
+    })
+  }
+}
+
+async function answerStream(access: Access, route: Route, call: StreamingCall, listener: Listener): Promise<void> {
+  const { dialect, form, operation, rpc } = route
+  const { endpoint, prepared, params } = await understand(access, route, call, listener)
+  // This binding has no place for an event's sequence; whoever asks gets it inside the event (E-4).
+  const isPositioned = prepared.context.extensions?.includes(positionExtension) === true
+  const activated = isPositioned ? withPosition(prepared.activated) : prepared.activated
+  await sendStream(call, endpoint.service, {
+    operation,
+    prepared,
+    encodeItem: form.createStreamEncoder({ operation, params, newId: endpoint.newId }),
+    encodeBytes: (message) => rpc.response.encode(message),
+    headers: activated === undefined ? new Metadata() : answerHeaders(dialect, activated),
+    isPositioned,
+  })
+}
+
+/** The binding offers this extension itself, whether or not the card names it. */
+function withPosition(activated: string | undefined): string {
+  if (activated === undefined) return positionExtension
+  return activated.includes(positionExtension) ? activated : `${activated}, ${positionExtension}`
+}
+
+/** Extensions in effect are named as the caller's version names them (R-EXT-2). */
+function answerHeaders({ extensionsHeader }: Dialect, activated: string): Metadata {
+  const metadata = new Metadata()
+  metadata.set(extensionsHeader, activated)
+  return metadata
+}
+
+function failure(access: Access, { form }: Route, { onError }: Listener, caught: unknown) {
+  const error = A2AError.from(caught)
+  onError(error)
+  const status = statusOf(error, form)
+  if (error.code === 'UNAUTHENTICATED' && access.challenge) status.metadata.set('www-authenticate', access.challenge)
+  return Object.assign(new Error(error.message), status)
+}
+
+/** Several values of one name are a list (R-SVC-2). */
+function headersOf(metadata: Metadata): HeaderReader {
+  return {
+    get(name) {
+      const values = metadata.get(name)
+      return values.length === 0 ? null : values.join(', ')
+    },
+  }
+}

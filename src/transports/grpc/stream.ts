@@ -1,0 +1,75 @@
+/** One stream out: a reader that does not keep up stops the reading of the log, nothing else (E-5). */
+import type { Metadata, ServerWritableStream } from '@grpc/grpc-js'
+import type { Operation } from '../../model/operations.js'
+import type { AgentService, StreamItem } from '../../model/service.js'
+import { callStreaming, type PreparedCall } from '../transport.js'
+
+/**
+ * An extension: every event of a stream says its place in the task's log, a number, under this key in
+ * the metadata of the task, status update or artifact update. Sent back as the metadata entry
+ * `last-event-id`, it resumes the stream behind that event, as `id:` does on server-sent events.
+ */
+export const positionExtension = 'urn:dragoman:stream-position:v1'
+
+export interface OutgoingStream {
+  readonly operation: Operation
+  readonly prepared: PreparedCall
+  readonly encodeItem: (item: StreamItem) => object
+  readonly encodeBytes: (message: object) => Buffer
+  readonly headers: Metadata
+  readonly isPositioned: boolean
+}
+
+/** Sends the events and ends the call. What it throws is the status the call should end with. */
+export async function sendStream(
+  call: ServerWritableStream<Buffer, Buffer>,
+  service: AgentService,
+  { operation, prepared, encodeItem, encodeBytes, headers, isPositioned }: OutgoingStream,
+): Promise<void> {
+  // A cancelled call and one past its deadline look the same: the stream ends, not the task (R-GRPC-3).
+  const gone = new AbortController()
+  let wake: () => void = () => undefined
+  let isDone = false
+  call.on('cancelled', () => {
+    // A call that has ended says so too, and an abort that nobody hears is not free.
+    if (!isDone) gone.abort()
+    wake()
+  })
+  call.on('drain', () => wake())
+  if (call.cancelled) return
+  let isOpen = false
+  const open = () => {
+    if (!isOpen) call.sendMetadata(headers)
+    isOpen = true
+  }
+  const context = { ...prepared.context, signal: gone.signal, onOpen: open }
+  for await (const item of callStreaming(service, operation, prepared.request, context)) {
+    if (call.cancelled) break
+    const encoded = encodeItem(item)
+    const message = encodeBytes(isPositioned ? positioned(encoded, item.seq) : encoded)
+    open()
+    if (call.write(message)) continue
+    await new Promise<void>((resolve) => {
+      wake = resolve
+      if (call.cancelled) resolve()
+    })
+  }
+  isDone = true
+  if (call.cancelled) return
+  open()
+  call.end()
+}
+
+interface Bearer {
+  readonly metadata?: object
+}
+
+/** The event with its place in the log. Messages have none: they end their stream. */
+function positioned(message: object, seq: number | undefined): object {
+  if (seq === undefined) return message
+  for (const kind of ['task', 'statusUpdate', 'artifactUpdate']) {
+    const bearer = (message as Readonly<Record<string, Bearer | undefined>>)[kind]
+    if (bearer) return { [kind]: { ...bearer, metadata: { ...bearer.metadata, [positionExtension]: seq } } }
+  }
+  return message
+}
