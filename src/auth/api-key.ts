@@ -1,4 +1,4 @@
-import type { AuthScheme } from './scheme.js'
+import type { AuthScheme, Credentials } from './scheme.js'
 
 export interface ApiKeyOptions {
   /** Where clients send it. Default: the header `X-API-Key`. */
@@ -41,7 +41,7 @@ export function apiKey(keys: string | { readonly [key: string]: string }, option
   }
 }
 
-function cookie(headers: Headers, name: string): string | null {
+function cookie(headers: Credentials['headers'], name: string): string | null {
   for (const pair of (headers.get('cookie') ?? '').split(';')) {
     const [key, value] = pair.split('=', 2)
     if (key?.trim() === name) return value?.trim() ?? ''

@@ -6,7 +6,8 @@ import type { SecurityScheme } from '../model/agent-card.js'
 import type { Caller } from '../model/service.js'
 
 export interface Credentials {
-  readonly headers: Headers
+  /** HTTP headers or gRPC metadata. */
+  readonly headers: Pick<Headers, 'get'>
   readonly url: string
 }
 

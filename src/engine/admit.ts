@@ -15,6 +15,7 @@ import { assertHistoryLength } from './history.js'
 import { findKeyedSend, idempotencyOf } from './idempotency.js'
 import type { Internals } from './internals.js'
 import { isOwn, taskNotFound } from './ownership.js'
+import { defaultId } from './push-configs.js'
 import { Run } from './run.js'
 import { foldOf } from './snapshot.js'
 import type { WithMessage } from './task-writer.js'
@@ -100,7 +101,11 @@ async function startTask(internals: Internals, sending: Sending): Promise<Admiss
       return 'again'
     }
     const loaded = await internals.store.load(internals.key(wantedTaskId))
-    if (loaded) return await continueTask(internals, sending, wantedTaskId)
+    if (loaded) {
+      // Its callers choose ids, so they must learn that one is taken, but not by whom (RM-ID-1).
+      if (!isOwn(loaded.record, sending.context)) throw invalidField('id', 'cannot be used, choose another one')
+      return await continueTask(internals, sending, wantedTaskId)
+    }
   }
   // With a key the record is there before the agent's first line runs: a retry will find it (E-6).
   const isPlain = !sending.isVisibleAtOnce && !sending.idempotency && wantedTaskId === undefined
@@ -268,7 +273,7 @@ function withMessage(internals: Internals, sending: Sending, taskId: string): { 
   if (!idempotency && !given) return {}
   const pushConfig: StoredPushConfig | undefined = given && {
     dialect: context.dialect,
-    config: { ...withoutTenant(given), id: given.id || internals.clock.newId(), taskId },
+    config: { ...withoutTenant(given), id: given.id || defaultId(internals, taskId, context), taskId },
   }
   return { withMessage: { ...(idempotency && { idempotency }), ...(pushConfig && { pushConfig }) } }
 }

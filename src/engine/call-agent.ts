@@ -25,7 +25,7 @@ export async function callAgent(
     parts: partsOf(content),
     referenceTaskIds: [turn.task.id],
   }
-  const context: CallContext = { caller: turn.caller, dialect: '1.0', ...(tenant && { tenant }) }
+  const context: CallContext = { caller: turn.caller, dialect: 'v1', ...(tenant && { tenant }) }
   let child: string | undefined
   const cancelChild = () => {
     if (child !== undefined) service.cancelTask({ id: child }, context).catch(() => undefined) // it may have ended meanwhile

@@ -12,7 +12,7 @@ import { cancelTask } from './cancel.js'
 import { type EngineSettings, Internals, type Log } from './internals.js'
 import { LeaseKeeper } from './lease.js'
 import { createPushConfig, deletePushConfig, getPushConfig, listPushConfigs } from './push-configs.js'
-import { getTask, listTasks } from './read-tasks.js'
+import { createdIn, getTask, listTasks } from './read-tasks.js'
 import { type Retention, startRetention } from './retention.js'
 import { schemaCheckOf } from './schemas.js'
 import { sendMessage, sendStreamingMessage } from './send.js'
@@ -40,6 +40,8 @@ export interface Engine extends AgentService {
   start(): Promise<void>
   /** Stops admitting, lets turns finish up to the deadline, hands the rest over, ends all streams (E-12). */
   drain(deadlineMs: number): Promise<void>
+  /** The dialect a task was created in; absent when it is not there, or not the caller's. */
+  createdIn(taskId: string, scope: Pick<CallContext, 'caller' | 'tenant'>): Promise<string | undefined>
   /** True from the first moment of a drain. */
   readonly isDraining: boolean
 }
@@ -74,6 +76,7 @@ export function createEngine(agent: Agent, options: EngineOptions): Engine {
     get isDraining() {
       return internals.isDraining
     },
+    createdIn: (taskId, scope) => createdIn(internals, taskId, scope),
     async start() {
       await keeper.start()
       if (options.retention) stopRetention = startRetention(internals, options.retention)

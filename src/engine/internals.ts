@@ -11,9 +11,11 @@ import type { SchemaCheck } from './schemas.js'
 import { Topic } from './topic.js'
 
 export interface LogEntry {
-  readonly level: 'info' | 'warn' | 'error'
+  readonly level: 'debug' | 'info' | 'warn' | 'error'
   readonly message: string
   readonly agent: string
+  /** The dialect a call was recognised as. */
+  readonly dialect?: string
   readonly taskId?: string
   readonly error?: unknown
 }

@@ -2,7 +2,10 @@ import { A2AError, clip } from '../model/errors.js'
 import type { CallContext } from '../model/service.js'
 
 /** Callers see their own tasks, in the tenant they address. */
-export function isOwn(task: { readonly tenant: string; readonly owner: string }, context: CallContext): boolean {
+export function isOwn(
+  task: { readonly tenant: string; readonly owner: string },
+  context: Pick<CallContext, 'caller' | 'tenant'>,
+): boolean {
   return task.owner === context.caller.id && task.tenant === (context.tenant ?? '')
 }
 

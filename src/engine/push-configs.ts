@@ -8,7 +8,7 @@ import type {
   ListTaskPushNotificationConfigsRequest,
   ListTaskPushNotificationConfigsResponse,
 } from '../model/service.js'
-import type { TaskKey } from '../stores/store.js'
+import type { StoredPushConfig, TaskKey } from '../stores/store.js'
 import { assertPush, assertWebhook } from './acceptable.js'
 import type { Internals } from './internals.js'
 import { taskNotFound } from './ownership.js'
@@ -25,7 +25,7 @@ export async function createPushConfig(
   assertPush(internals.agent)
   const { tenant: _tenant, ...given } = request
   const key = await ownTask(internals, given.taskId ?? '', context)
-  const config = { ...given, taskId: key.id, id: given.id || internals.clock.newId() }
+  const config = { ...given, taskId: key.id, id: given.id || defaultId(internals, key.id, context) }
   await internals.store.putPushConfig(key, { config, dialect: context.dialect })
   return config
 }
@@ -37,7 +37,7 @@ export async function getPushConfig(
 ): Promise<TaskPushNotificationConfig> {
   assertPush(internals.agent)
   const key = await ownTask(internals, request.taskId, context)
-  const found = await internals.store.getPushConfig(key, request.id)
+  const found = await findConfig(internals, key, request.id)
   if (!found) throw taskNotFound(request.taskId) // an unknown config is a "task not found" too (R-PUSH-5)
   return found.config
 }
@@ -70,6 +70,23 @@ export async function deletePushConfig(
   assertPush(internals.agent)
   const key = await ownTask(internals, request.taskId, context)
   await internals.store.deletePushConfig(key, request.id)
+}
+
+/** Dialects that know one config a task call it like the task (R3-PUSH-2). */
+export function defaultId({ clock }: Internals, taskId: string, { hasOnePushConfig }: CallContext): string {
+  return hasOnePushConfig ? taskId : clock.newId()
+}
+
+/** Asked for without a name, the config that is called like the task, else the first one (R3-PUSH-3). */
+async function findConfig(
+  { store }: Internals,
+  key: TaskKey,
+  id: string | undefined,
+): Promise<StoredPushConfig | undefined> {
+  const named = await store.getPushConfig(key, id ?? key.id)
+  if (named || id !== undefined) return named
+  const [first] = await store.listPushConfigs(key, { limit: 1 })
+  return first
 }
 
 async function ownTask(internals: Internals, taskId: string, context: CallContext): Promise<TaskKey> {

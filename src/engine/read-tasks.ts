@@ -5,7 +5,7 @@ import type { Task } from '../model/task.js'
 import { isPosition, type ListQuery, type LoadedTask } from '../stores/store.js'
 import { assertHistoryLength, trimHistory } from './history.js'
 import type { Internals } from './internals.js'
-import { taskNotFound } from './ownership.js'
+import { isOwn, taskNotFound } from './ownership.js'
 import { snapshotOf } from './snapshot.js'
 
 const defaultPageSize = 50
@@ -20,6 +20,17 @@ export async function getTask(
   const snapshot = await snapshotOf(internals, id, context)
   if (!snapshot) throw taskNotFound(id)
   return trimHistory(snapshot.task, historyLength)
+}
+
+/** Which dialect a task was created in: methods that versions share are answered in that one (RM-DET-4). */
+export async function createdIn(
+  internals: Internals,
+  taskId: string,
+  scope: Pick<CallContext, 'caller' | 'tenant'>,
+): Promise<string | undefined> {
+  const loaded = await internals.store.load(internals.key(taskId), { includeArtifacts: false })
+  if (loaded?.record.visibility !== 'task' || !isOwn(loaded.record, scope)) return undefined
+  return loaded.record.dialect
 }
 
 export async function listTasks(

@@ -25,6 +25,7 @@ interface Stage {
 }
 
 const yieldsPerTick = 256
+const nothingSent: readonly Part[] = [{ text: 'The message has no content' }]
 const neutralFailure: readonly Part[] = [{ text: 'The agent failed' }]
 
 export async function runHandler(current: AcceptedMessage, stage: Stage): Promise<TurnEnd> {
@@ -33,6 +34,8 @@ export async function runHandler(current: AcceptedMessage, stage: Stage): Promis
   let isFirst = true
   let yields = 0
   try {
+    // Only dialects that have no other word for it bring a message with nothing in it (RL-L0-2).
+    if (current.message.parts.length === 0) return { kind: 'state', state: 'TASK_STATE_FAILED', parts: nothingSent }
     const { agent, schemas } = run.internals
     const input = schemas && current.turn === 1 ? await schemas.input(current.message) : firstData(current.message)
     // `Handler<never>` hides the type of `data()`: the schema check made the input what the author declared.

@@ -129,7 +129,7 @@ async function assertCursor(internals: Internals, taskId: string, cursor: number
   if (cursor > seq) throw invalidField('Last-Event-ID', `is behind the last event`)
   const state = loaded.snapshot?.status.state
   const isOver = visibility === 'message' || (state !== undefined && isTerminal(state))
-  if (isOver && cursor === seq) throw nothingToFollow(taskId)
+  if (isOver && cursor === seq) throw nothingToFollow(taskId, state ?? 'TASK_STATE_COMPLETED')
 }
 
 async function acceptedTurn(internals: Internals, { taskId, after }: Admission): Promise<number> {

@@ -1,7 +1,7 @@
 import { A2AError, invalidField } from '../model/errors.js'
 import { isPublic, type TaskEvent } from '../model/event.js'
 import type { CallContext, StreamItem, SubscribeToTaskRequest } from '../model/service.js'
-import { isTerminal } from '../model/task.js'
+import { isTerminal, type TaskState } from '../model/task.js'
 import { assertStreaming } from './acceptable.js'
 import { trimHistory } from './history.js'
 import type { Internals } from './internals.js'
@@ -21,22 +21,26 @@ export async function* subscribeToTask(
   assertStreaming(internals.agent)
   const snapshot = await snapshotOf(internals, id, context)
   if (!snapshot) throw taskNotFound(id)
-  const isEnded = isTerminal(snapshot.task.status.state)
+  const { state } = snapshot.task.status
+  const isEnded = isTerminal(state)
   const after = context.resumeAfter
   if (after !== undefined && after > snapshot.seq)
     throw invalidField('Last-Event-ID', `task ${id} has no event ${after}`)
-  if (isEnded && (after === undefined || after === snapshot.seq)) {
-    throw nothingToFollow(id)
+  if (isEnded && after === undefined && context.showsEndedTasks) {
+    yield { event: { task: snapshot.task }, seq: snapshot.seq }
+    return
   }
+  if (isEnded && (after === undefined || after === snapshot.seq)) throw nothingToFollow(id, state)
   if (after === undefined) yield { event: { task: snapshot.task }, seq: snapshot.seq }
   else context.onOpen?.()
   const watch = new TurnWatch('subscription')
+  watch.endsAtQuestions = context.endsAtQuestions === true
   yield* followTask(internals, id, { after: after ?? snapshot.seq, watch, context })
 }
 
-export function nothingToFollow(taskId: string): A2AError {
+export function nothingToFollow(taskId: string, state: TaskState): A2AError {
   return new A2AError('UNSUPPORTED_OPERATION', `Task ${taskId} has ended; there is nothing more to follow`, {
-    metadata: { taskId },
+    metadata: { taskId, state },
   })
 }
 

@@ -13,6 +13,8 @@ export class TurnWatch {
   /** The first messages, as the snapshot of a new task shows them. */
   readonly messages: Message[] = []
   readonly #kind: WatchKind
+  /** Set for subscribers whose dialect ends their streams at a question. */
+  endsAtQuestions = false
   #mine: number | undefined
   #current: number
 
@@ -37,6 +39,7 @@ export class TurnWatch {
 
   endsAt(state: TaskState): boolean {
     if (isTerminal(state)) return true
+    if (this.endsAtQuestions && state === 'TASK_STATE_INPUT_REQUIRED') return true
     if (this.#kind === 'subscription' || !isInterrupted(state)) return false
     if (this.#mine === undefined || this.#current < this.#mine) return false
     // Streams stay open while the caller fetches a credential (R-STRM-7); a unary call has to say so.

@@ -1,99 +1,87 @@
-/** Everything one agent answers below its mount: card, JSON-RPC, HTTP+JSON, tenants. */
+/** Everything one agent answers below its mount: cards, the doors of its dialects, tenants. */
 import { type AuthScheme, authenticate } from '../auth/scheme.js'
-import type { Dialect } from '../dialects/dialect.js'
-import type { Agent } from '../engine/agent.js'
-import type { Log } from '../engine/internals.js'
-import type { AgentCard } from '../model/agent-card.js'
 import { A2AError } from '../model/errors.js'
-import { type AgentService, anonymous, type Caller } from '../model/service.js'
-import { createJsonRpcServer, jsonRpcError } from '../transports/jsonrpc/server.js'
-import { createRestServer, restError } from '../transports/rest/server.js'
-import type { Heartbeats } from '../transports/sse.js'
-import type { Arrival, Endpoint } from '../transports/transport.js'
+import { anonymous, type Caller } from '../model/service.js'
+import type { Endpoint } from '../transports/transport.js'
+import type { SpelledCards } from './card-forms.js'
+import { createDoors, type Door, type Doors } from './doors.js'
+import type { OfferedDialects } from './offered-dialects.js'
 import { createCardServer } from './well-known.js'
 
 export interface EndpointParts {
-  readonly agent: Agent
-  readonly service: AgentService
-  readonly card: AgentCard
-  readonly dialects: readonly Dialect[]
+  readonly offered: OfferedDialects
+  /** What every door of this agent shares; each puts its own dialects in. */
+  readonly endpoint: Endpoint
+  readonly cards: SpelledCards
+  readonly startedMs: number
   readonly auth: readonly AuthScheme[]
-  readonly tenants: ReadonlySet<string>
   /** Origins that browsers may call from, beside this server's own. */
   readonly origins: ReadonlySet<string>
-  readonly assumeV1: boolean
-  readonly maxBodyBytes: number
-  readonly heartbeats: Heartbeats
-  readonly log: Log
-  readonly startedMs: number
 }
 
 /** Answers a request by its path below the mount, which begins with a slash or is empty. */
 export type AgentEndpoint = (request: Request, path: string) => Promise<Response>
 
 export function createAgentEndpoint(parts: EndpointParts): AgentEndpoint {
-  const { agent, card, dialects, auth, tenants } = parts
-  const endpoint: Endpoint = {
-    service: parts.service,
-    dialects,
-    assumeV1: parts.assumeV1,
-    tenants,
-    maxBodyBytes: parts.maxBodyBytes,
-    heartbeats: parts.heartbeats,
-    extensions: (card.capabilities.extensions ?? []).flatMap(({ uri, required }) =>
-      uri ? [{ uri, isRequired: required === true }] : [],
-    ),
-    onError: (error) => {
-      if (error.code !== 'INTERNAL_ERROR') return
-      parts.log({ level: 'error', message: 'A call failed', agent: agent.card.name, error: error.cause ?? error })
-    },
-  }
-  const newest = dialects[0] as Dialect // a server offers at least one
-  const answerCard = createCardServer(card, dialects, parts.startedMs)
-  const answerRpc = createJsonRpcServer(endpoint)
-  const answerRest = createRestServer(endpoint)
+  const { offered, endpoint, cards, startedMs, auth, origins } = parts
+  const doors = createDoors(endpoint)
+  const answerCard = createCardServer(cards, {
+    startedMs,
+    refuse: (request, error) => doors(request, '/.well-known/').refuse(error),
+  })
+  const pinned = [...offered.pinned].map(([path, dialect]) => ({
+    path,
+    doors: createDoors({ ...endpoint, dialects: [dialect] }, { isPinned: true }),
+  }))
 
-  const answer = (request: Request, place: Place, caller: Caller): Promise<Response> => {
-    const arrival: Arrival = place.tenant === undefined ? { caller } : { caller, tenant: place.tenant }
-    if (place.isRpc) return answerRpc(request, arrival)
-    return answerRest(request, place.rest, arrival) ?? Promise.resolve(refuse(notFound(request, place.rest), place))
-  }
-  const refuse = (error: A2AError, { isRpc }: Place) => (isRpc ? jsonRpcError(error, newest) : restError(error, newest))
-  const answerKnown = async (request: Request, place: Place): Promise<Response> => {
+  const answerKnown = async (request: Request, door: Door, tenant: string | undefined): Promise<Response> => {
     try {
-      const caller = await identify(auth, request)
-      return caller ? await answer(request, place, caller) : challenge(refuse(unauthenticated(), place), auth)
+      const caller = await authenticate(auth, { headers: request.headers, url: request.url })
+      return caller
+        ? await door.answer(arrivalOf(caller, tenant))
+        : challenge(await door.refuse(unauthenticated()), auth)
     } catch (caught) {
       const error = A2AError.from(caught)
       endpoint.onError(error)
-      return refuse(error, place)
+      return await door.refuse(error)
     }
   }
 
   return (request, path) => {
-    const { method } = request
-    if (path === '/.well-known/agent-card.json' && (method === 'GET' || method === 'HEAD')) return answerCard(request)
-    const place = placeOf(path, method, tenants)
-    if (!isFromHere(request, parts.origins)) {
-      return Promise.resolve(refuse(new A2AError('PERMISSION_DENIED', 'This origin may not call this agent'), place))
+    const card = answerCard(request, path)
+    if (card) return card
+    const { tenant, rest } = placeOf(path, endpoint.tenants)
+    const door = findDoor(request, rest, pinned, doors)
+    if (!isFromHere(request, origins)) {
+      return door.refuse(new A2AError('PERMISSION_DENIED', 'This origin may not call this agent'))
     }
-    return auth.length === 0 ? answer(request, place, anonymous) : answerKnown(request, place)
+    return auth.length === 0 ? door.answer(arrivalOf(anonymous, tenant)) : answerKnown(request, door, tenant)
   }
 }
 
-/** What a path below the mount means. */
-interface Place {
-  readonly tenant: string | undefined
-  readonly rest: string
-  readonly isRpc: boolean
+/** A path pinned to a dialect wins over recognition. */
+function findDoor(
+  request: Request,
+  path: string,
+  pinned: readonly { readonly path: string; readonly doors: Doors }[],
+  doors: Doors,
+): Door {
+  for (const each of pinned) {
+    if (path === each.path || path.startsWith(`${each.path}/`)) return each.doors(request, path.slice(each.path.length))
+  }
+  return doors(request, path)
 }
 
 /** A tenant prefix exists only where one is configured. */
-function placeOf(path: string, method: string, tenants: ReadonlySet<string>): Place {
-  const [, first = '', behind = ''] = tenants.size > 0 ? (/^\/([^/]+)(\/.*)?$/.exec(path) ?? []) : []
-  const tenant = tenants.has(decodeOr(first)) ? decodeOr(first) : undefined
-  const rest = tenant === undefined ? path : behind
-  return { tenant, rest, isRpc: method === 'POST' && (rest === '' || rest === '/') }
+function placeOf(path: string, tenants: ReadonlySet<string>): { readonly tenant?: string; readonly rest: string } {
+  if (tenants.size === 0) return { rest: path }
+  const [, first = '', behind = ''] = /^\/([^/]+)(\/.*)?$/.exec(path) ?? []
+  const tenant = decodeOr(first)
+  return tenants.has(tenant) ? { tenant, rest: behind } : { rest: path }
+}
+
+function arrivalOf(caller: Caller, tenant: string | undefined): { readonly caller: Caller; readonly tenant?: string } {
+  return tenant === undefined ? { caller } : { caller, tenant }
 }
 
 /**
@@ -106,16 +94,8 @@ function isFromHere(request: Request, origins: ReadonlySet<string>): boolean {
   return URL.canParse(origin) && new URL(origin).host === new URL(request.url).host
 }
 
-function identify(auth: readonly AuthScheme[], request: Request): Promise<Caller | undefined> {
-  return authenticate(auth, { headers: request.headers, url: request.url })
-}
-
 function unauthenticated(): A2AError {
   return new A2AError('UNAUTHENTICATED', 'Missing or invalid credentials')
-}
-
-function notFound(request: Request, path: string): A2AError {
-  return new A2AError('METHOD_NOT_FOUND', `Nothing answers ${request.method} ${path.slice(0, 200)}`)
 }
 
 function challenge(response: Response, auth: readonly AuthScheme[]): Response {

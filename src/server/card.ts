@@ -1,6 +1,7 @@
 /** Completes what the author said about an agent to the card that is really true of this server. */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { AuthScheme } from '../auth/scheme.js'
+import type { Dialect } from '../dialects/dialect.js'
 import type { Agent, SkillInit } from '../engine/agent.js'
 import type { AgentCard, AgentExtension, AgentInterface, AgentSkill } from '../model/agent-card.js'
 import type { JsonValue, Struct } from '../model/part.js'
@@ -8,10 +9,18 @@ import type { JsonValue, Struct } from '../model/part.js'
 /** Declared when skills carry schemas: `params.skills[id]` holds `input` and `output` as JSON Schema. */
 export const skillSchemasUri = 'urn:dragoman:skill-schemas:v1'
 
+export interface GrpcAddress {
+  readonly authority: string
+  readonly tenant?: string
+}
+
 export interface CardFacts {
   /** The agent's address, without a slash at its end. */
   readonly url: string
-  readonly versions: readonly string[]
+  /** Where gRPC is answered, as `host:port`, and how the agent is told from others there. */
+  readonly grpc?: GrpcAddress
+  /** Told apart on arrival at that address. */
+  readonly dialects: readonly Dialect[]
   readonly tenants: readonly string[]
   readonly auth: readonly AuthScheme[]
 }
@@ -44,15 +53,31 @@ export function completeCard(agent: Agent, facts: CardFacts): AgentCard {
   }
 }
 
-function interfacesOf({ url, versions, tenants }: CardFacts): AgentInterface[] {
-  return versions.flatMap((protocolVersion) => [
-    { url: `${url}/`, protocolBinding: 'JSONRPC', protocolVersion },
-    { url, protocolBinding: 'HTTP+JSON', protocolVersion },
-    ...tenants.flatMap((tenant) => [
-      { url: `${url}/`, protocolBinding: 'JSONRPC', tenant, protocolVersion },
-      { url, protocolBinding: 'HTTP+JSON', tenant, protocolVersion },
-    ]),
-  ])
+/** Versions that cards list interfaces for; the readers of older cards know one address only. */
+const listedVersions: ReadonlySet<string> = new Set(['1.0', '0.3'])
+
+function interfacesOf({ url, grpc, dialects, tenants }: CardFacts): AgentInterface[] {
+  return dialects.flatMap((dialect) => {
+    const protocolVersion = dialect.versions[0] ?? ''
+    if (!listedVersions.has(protocolVersion)) return []
+    const hasTenants = dialect.name === 'v1'
+    const own: AgentInterface[] = []
+    if (dialect.jsonrpc) own.push({ url: `${url}/`, protocolBinding: 'JSONRPC', protocolVersion })
+    if (dialect.rest) own.push({ url, protocolBinding: 'HTTP+JSON', protocolVersion })
+    const ofTenants = hasTenants ? tenants.flatMap((tenant) => own.map((each) => ({ ...each, tenant }))) : []
+    return [...own, ...grpcInterface(grpc, dialect, protocolVersion), ...ofTenants]
+  })
+}
+
+/** gRPC has no paths: an agent that shares its port is found by its tenant, and so only by callers that can name one. */
+function grpcInterface(
+  grpc: GrpcAddress | undefined,
+  { grpc: form, name }: Dialect,
+  protocolVersion: string,
+): AgentInterface[] {
+  if (!grpc || !form || (grpc.tenant !== undefined && name !== 'v1')) return []
+  const tenant = grpc.tenant === undefined ? {} : { tenant: grpc.tenant }
+  return [{ url: grpc.authority, protocolBinding: 'GRPC', ...tenant, protocolVersion }]
 }
 
 function completeSkill({ input: _input, output: _output, ...skill }: SkillInit): AgentSkill {

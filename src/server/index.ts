@@ -1,10 +1,16 @@
-// Serving
-
+// Dialects and cards
+export { type DialectName, dialectNames } from '../dialects/dialect.js'
+export { type ErrorProfile, errorProfiles } from '../dialects/v1/errors.js'
+export { type CardProblem, type CardReport, validateCard } from '../dialects/validate-card/index.js'
 export { skillSchemasUri } from './card.js'
+export { type CardForm, cardForms } from './card-forms.js'
+// Mounting in other servers
 export { expressMount } from './express.js'
 export { fastifyMount } from './fastify.js'
-// Mounting in other servers
-export { type Agents, createHandler, type Handler, type HandlerOptions, type MountedAgent } from './handler.js'
+export { createHandler, type Handler, type HandlerOptions } from './handler.js'
 export type { Deadlines } from './listener.js'
+export type { Agents, Mount, MountedAgent } from './mounts.js'
 export { type NodeListener, toNodeListener } from './node.js'
+export type { DialectChoice, PinnedDialect } from './offered-dialects.js'
+// Serving
 export { type Served, type ServedAgent, type ServeOptions, serve } from './serve.js'

@@ -1,6 +1,6 @@
 /**
- * One port for every binding. The listener reads a connection's first bytes, puts them back and hands
- * the socket to the server that understands it: HTTP/1.1 today, HTTP/2 (gRPC) when one is given.
+ * One port for every binding, in the clear or behind TLS. The listener reads a connection's first bytes,
+ * puts them back and hands the socket to the server that understands it: HTTP/1.1, or HTTP/2 (gRPC).
  *
  * A server that is fed connections this way does not start Node's own check of header and request
  * time-outs, because that begins with its `listening` event. So the event is emitted here: Node then
@@ -9,6 +9,7 @@
  */
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer, type Server, type Socket } from 'node:net'
+import { createServer as createTlsServer, type TlsOptions } from 'node:tls'
 
 export interface Deadlines {
   /** From the connection to its first byte. Default 10 s. */
@@ -29,10 +30,17 @@ export interface Listener {
 const http2Preface = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
 const noHttp2 = 'HTTP/1.1 505 HTTP Version Not Supported\r\nConnection: close\r\nContent-Length: 0\r\n\r\n'
 
+export interface ListenerOptions {
+  readonly deadlines?: Deadlines | undefined
+  /** Certificate and key; without them the port speaks in the clear. */
+  readonly tls?: TlsOptions | undefined
+  /** Takes connections that begin with HTTP/2's preface; without it they are refused. */
+  readonly onHttp2?: ((socket: Socket) => void) | undefined
+}
+
 export function createListener(
   onRequest: (request: IncomingMessage, response: ServerResponse) => void,
-  deadlines: Deadlines = {},
-  onHttp2?: (socket: Socket) => void,
+  { deadlines = {}, tls, onHttp2 }: ListenerOptions = {},
 ): Listener {
   const { firstByteMs = 10_000, headersMs = 10_000, bodyMs = 60_000 } = deadlines
   const http = createHttpServer(
@@ -47,13 +55,19 @@ export function createListener(
   http.emit('listening')
   const sockets = new Set<Socket>()
 
-  const server = createServer({ noDelay: true }, (socket) => {
+  const onConnection = (socket: Socket) => {
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
     socket.on('error', ignore)
     socket.setTimeout(firstByteMs, () => socket.destroy())
     sniff(socket, Buffer.alloc(0))
-  })
+  }
+  const server = tls
+    ? createTlsServer(
+        { noDelay: true, handshakeTimeout: firstByteMs, ALPNCallback: chooseProtocol, ...tls },
+        onConnection,
+      )
+    : createServer({ noDelay: true }, onConnection)
   server.once('close', () => http.close())
   // Out of file descriptors: connections wait until there are some again.
   server.on('error', ignore)
@@ -92,6 +106,11 @@ export function createListener(
       for (const socket of sockets) socket.destroy()
     },
   }
+}
+
+/** Clients that offer both (curl, browsers) want HTTP; only those that insist on HTTP/2 are gRPC's. */
+function chooseProtocol({ protocols }: { readonly protocols: readonly string[] }): string | undefined {
+  return protocols.includes('http/1.1') ? 'http/1.1' : protocols.find((protocol) => protocol === 'h2')
 }
 
 function ignore(): void {

@@ -1,10 +1,14 @@
 /** Agents behind a port. */
 import type { AddressInfo } from 'node:net'
+import type { TlsOptions } from 'node:tls'
 import type { Agent } from '../engine/agent.js'
 import { isAgent } from '../engine/agent.js'
 import type { AgentService } from '../model/service.js'
-import { type Agents, createHandler, type Handler, type HandlerOptions, type MountedAgent } from './handler.js'
+import { type Assembly, assemble } from './assemble.js'
+import { createGrpcDoor } from './grpc-door.js'
+import type { HandlerOptions } from './handler.js'
 import { createListener, type Deadlines, type Listener } from './listener.js'
+import type { Agents, MountedAgent } from './mounts.js'
 import { toNodeListener } from './node.js'
 import { openStore } from './open-store.js'
 
@@ -19,6 +23,10 @@ export interface ServeOptions extends HandlerOptions {
   /** Default 127.0.0.1. Another address needs `auth`, or `auth: 'none'` said aloud. */
   readonly host?: string
   readonly deadlines?: Deadlines
+  /** Certificate and key, as `node:tls` takes them: the port then speaks TLS, for every binding. */
+  readonly tls?: TlsOptions
+  /** Whether gRPC is answered on the port too; it is loaded with the first such connection. Default true. */
+  readonly grpc?: boolean
 }
 
 export interface Served {
@@ -49,22 +57,22 @@ export async function serve(
   const given = options.store ?? 'memory'
   const store = typeof given === 'string' ? await openStore(given) : given
   const services = new Map<string, AgentService>()
-  const doors: Door[] = []
+  const ports: OpenPort[] = []
   const closeAll = async (deadlineMs: number | undefined) => {
-    await Promise.all(doors.map((door) => door.close(deadlineMs)))
+    await Promise.all(ports.map((port) => port.close(deadlineMs)))
     if (typeof given === 'string') await store.close()
   }
   try {
     for (const { mounted, ...place } of byPort(agents, options)) {
-      doors.push(await openDoor(mounted, { ...options, store }, place, services))
+      ports.push(await openPort(mounted, { ...options, store }, place, services))
     }
   } catch (error) {
     await closeAll(0)
     throw error
   }
   const served: Served = {
-    url: doors[0]?.agents[0]?.url ?? '',
-    agents: doors.flatMap((door) => door.agents),
+    url: ports[0]?.agents[0]?.url ?? '',
+    agents: ports.flatMap((port) => port.agents),
     services,
     close: ({ deadlineMs } = {}) => closeAll(deadlineMs),
     [Symbol.asyncDispose]: () => closeAll(0),
@@ -72,35 +80,44 @@ export async function serve(
   return served
 }
 
-interface Door {
+interface OpenPort {
   readonly agents: Served['agents']
   close(deadlineMs: number | undefined): Promise<void>
 }
 
-async function openDoor(
+async function openPort(
   agents: Agents,
   options: ServeOptions,
   { port, publicUrl }: Pick<ServeOptions, 'publicUrl'> & { readonly port: number },
   services: Map<string, AgentService>,
-): Promise<Door> {
+): Promise<OpenPort> {
   const host = options.host ?? '127.0.0.1'
   // The card names the port, so the port is taken before there is anything to serve on it.
-  let handler: Handler | undefined
+  let handler: Assembly | undefined
   const early = new Response(null, { status: 503, headers: { 'retry-after': '1' } })
   const answer = toNodeListener({
     fetch: (request) => (handler ? handler.fetch(request) : Promise.resolve(early.clone())),
   })
-  const listener = createListener(answer, options.deadlines)
+  const grpc = options.grpc === false ? undefined : createGrpcDoor(() => handler)
+  const listener = createListener(answer, {
+    deadlines: options.deadlines,
+    tls: options.tls,
+    onHttp2: grpc && ((socket) => grpc.accept(socket)),
+  })
   await listen(listener, port, host)
   const { port: bound } = listener.server.address() as AddressInfo // a TCP server that listens has one
-  const base = `http://${spellHost(host)}:${bound}`
+  const base = `${options.tls ? 'https' : 'http'}://${spellHost(host)}:${bound}`
   const url = (publicUrl ?? base).replace(/\/+$/, '')
   try {
-    const made = await createHandler(agents, {
-      ...options,
-      publicUrl: url,
-      resolve: (ref) => services.get(typeof ref === 'string' ? ref : ref.card.name) ?? options.resolve?.(ref),
-    })
+    const made = await assemble(
+      agents,
+      {
+        ...options,
+        publicUrl: url,
+        resolve: (ref) => services.get(typeof ref === 'string' ? ref : ref.card.name) ?? options.resolve?.(ref),
+      },
+      grpc ? { grpcAuthority: authorityOf(url) } : {},
+    )
     handler = made
     for (const [name, service] of made.services) services.set(name, service)
     return {
@@ -109,6 +126,7 @@ async function openDoor(
         const closed = new Promise<void>((resolve) => listener.server.close(() => resolve()))
         listener.closeIdle()
         await made.close(deadlineMs === undefined ? {} : { deadlineMs })
+        await grpc?.close()
         // Streams have ended; give their last bytes a moment to leave, then close what is left.
         const lastCall = setTimeout(() => listener.closeAll(), 1000)
         listener.closeIdle()
@@ -162,6 +180,12 @@ function assertClosedByDefault({ host = '127.0.0.1', auth }: ServeOptions): void
   throw new TypeError(
     `Serving on ${host} without auth lets anybody call this agent: give \`auth\`, or say \`auth: 'none'\``,
   )
+}
+
+/** gRPC's addresses are `host:port`, whatever the scheme (R-GRPC-5). */
+function authorityOf(url: string): string {
+  const { protocol, hostname, port } = new URL(url)
+  return `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`
 }
 
 function spellHost(host: string): string {

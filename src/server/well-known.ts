@@ -1,44 +1,83 @@
-/** The Agent Card as a resource: made once, with validators and conditional answers (R-CARD-5). */
-import type { Dialect } from '../dialects/dialect.js'
-import { negotiate } from '../dialects/negotiate.js'
-import type { AgentCard } from '../model/agent-card.js'
-import { A2AError } from '../model/errors.js'
-import { restError } from '../transports/rest/server.js'
-import { readParameters } from '../transports/transport.js'
+/** The agent's cards as resources: made once, with validators and conditional answers (R-CARD-5). */
+import { askedVersion, versionNotSupported } from '../dialects/negotiate.js'
+import type { A2AError } from '../model/errors.js'
+import { readVersion } from '../transports/transport.js'
+import type { SpelledCards } from './card-forms.js'
 
 const maxAgeSeconds = 300
 
-export type CardServer = (request: Request) => Promise<Response>
+/** Answers requests for a card; absent when the path is no card's. */
+export type CardServer = (request: Request, path: string) => Promise<Response> | undefined
 
-export function createCardServer(card: AgentCard, dialects: readonly Dialect[], startedMs: number): CardServer {
-  const lastModified = new Date(Math.floor(startedMs / 1000) * 1000)
-  const spelled = new Map(dialects.map((dialect) => [dialect, spell(dialect.encodeCard(card))]))
-  return async (request) => {
-    try {
-      // A reader that names no version gets the newest card there is.
-      const dialect = negotiate(dialects, {
-        version: readParameters(request).version,
-        isSpokenIn: () => true,
-        assumeV1: true,
-      })
-      const { body, etag } = await (spelled.get(dialect) as ReturnType<typeof spell>) // every offered dialect was spelled
-      const headers = {
-        etag,
-        'last-modified': lastModified.toUTCString(),
-        'cache-control': `public, max-age=${maxAgeSeconds}`,
-        vary: 'A2A-Version',
-      }
-      if (isFresh(request, etag, lastModified)) return new Response(null, { status: 304, headers })
-      return new Response(request.method === 'HEAD' ? null : body, {
-        headers: { 'content-type': 'application/json', ...headers },
-      })
-    } catch (error) {
-      return restError(A2AError.from(error), dialects[0] as Dialect) // a server offers at least one
-    }
+interface Resource {
+  readonly body: string
+  readonly etag: string
+}
+
+interface Variants {
+  /** For readers that name no version. */
+  readonly unversioned: Promise<Resource> | undefined
+  readonly byVersion: ReadonlyMap<string, Promise<Resource>>
+}
+
+interface Serving {
+  readonly lastModified: Date
+  /** Spells the error for readers of versions that no card is offered for. */
+  refuse(request: Request, error: A2AError): Promise<Response>
+}
+
+export function createCardServer(
+  cards: SpelledCards,
+  { startedMs, refuse }: Pick<Serving, 'refuse'> & { readonly startedMs: number },
+): CardServer {
+  const serving: Serving = { lastModified: new Date(Math.floor(startedMs / 1000) * 1000), refuse }
+  const resources = new Map<string, Variants>()
+  const add = (path: string, unversioned: object | undefined, byVersion: ReadonlyMap<string, object> = new Map()) =>
+    resources.set(path, {
+      unversioned: unversioned && spell(unversioned),
+      byVersion: new Map([...byVersion].map(([version, card]) => [version, spell(card)])),
+    })
+  add('/.well-known/agent-card.json', cards.unversioned, cards.byVersion)
+  if (cards.legacy) add('/.well-known/agent.json', cards.legacy)
+  for (const [path, card] of cards.pinned) {
+    add(`${path}/.well-known/agent-card.json`, card)
+    add(`${path}/.well-known/agent.json`, card)
+  }
+  return (request, path) => {
+    // Nearly every request is for something else.
+    if (!path.includes('/.well-known/') || (request.method !== 'GET' && request.method !== 'HEAD')) return undefined
+    const variants = resources.get(path)
+    return variants && answer(request, variants, serving)
   }
 }
 
-async function spell(card: object): Promise<{ readonly body: string; readonly etag: string }> {
+async function answer(request: Request, variants: Variants, serving: Serving): Promise<Response> {
+  const resource = await choose(request, variants)
+  if (!resource) {
+    const asked = askedVersion(readVersion(request.headers, request.url)) ?? ''
+    return serving.refuse(request, versionNotSupported([...variants.byVersion.keys()], asked))
+  }
+  const { body, etag } = resource
+  const headers = {
+    etag,
+    'last-modified': serving.lastModified.toUTCString(),
+    'cache-control': `public, max-age=${maxAgeSeconds}`,
+    vary: 'A2A-Version',
+  }
+  if (isFresh(request, etag, serving.lastModified)) return new Response(null, { status: 304, headers })
+  return new Response(request.method === 'HEAD' ? null : body, {
+    headers: { 'content-type': 'application/json', ...headers },
+  })
+}
+
+/** A card that does not depend on the version is for everybody. */
+function choose(request: Request, { unversioned, byVersion }: Variants): Promise<Resource> | undefined {
+  if (byVersion.size === 0) return unversioned
+  const asked = askedVersion(readVersion(request.headers, request.url))
+  return asked === undefined ? unversioned : byVersion.get(asked)
+}
+
+async function spell(card: object): Promise<Resource> {
   const body = JSON.stringify(card)
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(body))
   return { body, etag: `"${Buffer.from(digest).toString('base64url').slice(0, 22)}"` }

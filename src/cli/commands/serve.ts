@@ -1,9 +1,18 @@
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { Command, InvalidArgumentError } from 'commander'
+import { Command, InvalidArgumentError, Option } from 'commander'
 import pc from 'picocolors'
+import type { LogEntry } from '../../engine/index.js'
 import { type Agent, apiKey, isAgent, type Served, serve } from '../../index.js'
+import {
+  type CardForm,
+  cardForms,
+  type DialectChoice,
+  dialectNames,
+  type ErrorProfile,
+  errorProfiles,
+} from '../../server/index.js'
 import { echoAgent } from '../echo-agent.js'
 import { UsageError } from '../usage-error.js'
 
@@ -15,9 +24,9 @@ interface Options {
   readonly apiKey?: string
   readonly publicUrl?: string
   readonly auth: boolean
-  readonly dialects?: string
-  readonly card?: string
-  readonly errors?: string
+  readonly dialects?: DialectChoice
+  readonly card?: CardForm
+  readonly errors: ErrorProfile
   readonly allowWebhook?: string
   readonly verbose?: true
 }
@@ -36,9 +45,13 @@ export function serveCommand(): Command {
     .option('--api-key <key>', 'callers must send this key in X-API-Key')
     .option('--no-auth', 'let anybody call, also from other machines')
     .option('--public-url <url>', 'the address clients use, for the card')
-    .option('--dialects <list>', 'which versions of the protocol to speak')
-    .option('--card <form>', 'which card readers without a version get: v1, hybrid or 0.3')
-    .option('--errors <profile>', 'error statuses of 1.0.1 or 1.0.0')
+    .option('--dialects <list>', 'all, or names with commas; NAME@/path pins one to a path', toDialects)
+    .addOption(
+      new Option('--card <form>', 'the card for readers that name no version (default: hybrid)').choices(cardForms),
+    )
+    .addOption(
+      new Option('--errors <release>', 'whose error statuses v1.0 sends').choices(errorProfiles).default('1.0.1'),
+    )
     .option('--allow-webhook <host>', 'a host that webhooks may be sent to')
     .option('-v, --verbose', 'log what goes wrong to stderr')
     .addHelpText(
@@ -47,7 +60,11 @@ export function serveCommand(): Command {
 Examples:
   dragoman serve --echo --port 4310
   dragoman serve --echo --store sqlite:tasks.sqlite --api-key secret
-  dragoman serve ./my-agent.js --port 8001
+  dragoman serve --echo --dialects all
+  dragoman serve ./my-agent.js --port 8001 --dialects v1,v0.3,task-rest@/old
+
+Dialects: v1, v0.3 (0.2 too) and v0.1 are on; task-rest, invoke, chat-rpc and v0.1-go (at /go) come with
+all, or when they are named.
 
 The test-bed agent understands: msg X, chunks N [delayMs], sleep MS, ask, auth, fail, reject, crash,
 file, data. Anything else comes back as the text of an artifact.`,
@@ -65,9 +82,10 @@ async function run(module: string | undefined, options: Options): Promise<void> 
     store: options.store,
     ...(auth && { auth }),
     ...(options.publicUrl && { publicUrl: options.publicUrl }),
-    ...(options.verbose && {
-      log: ({ level, message, taskId, error }) => console.error(pc.dim(level), message, taskId ?? '', error ?? ''),
-    }),
+    errors: options.errors,
+    ...(options.dialects && { dialects: options.dialects }),
+    ...(options.card && { card: options.card }),
+    ...(options.verbose && { log: printLog }),
   })
   printReady(served)
   closeOnSignal(served)
@@ -95,12 +113,7 @@ async function serveOrExplain(...args: Parameters<typeof serve>): Promise<Served
 }
 
 /** Options whose work is not done yet are refused rather than ignored. */
-function refuseUnbuilt({ dialects, card, errors, allowWebhook, store }: Options): void {
-  if (dialects !== undefined && dialects !== '1.0')
-    throw new UsageError(`--dialects ${dialects}: only 1.0 is spoken so far`)
-  if (card !== undefined && card !== 'v1') throw new UsageError(`--card ${card}: only v1 cards are served so far`)
-  if (errors !== undefined && errors !== '1.0.1')
-    throw new UsageError(`--errors ${errors}: only the statuses of 1.0.1 are sent so far`)
+function refuseUnbuilt({ allowWebhook, store }: Options): void {
   if (allowWebhook !== undefined) throw new UsageError('--allow-webhook: webhooks are stored but not delivered yet')
   if (store.startsWith('postgres:'))
     throw new UsageError('--store postgres: only memory and sqlite:PATH are there so far')
@@ -111,6 +124,7 @@ function printReady({ agents }: Served): void {
     console.log(`${pc.bold(name)} is ready at ${pc.cyan(url)}`)
     console.log(pc.dim(`  JSON-RPC   POST ${url}`))
     console.log(pc.dim(`  HTTP+JSON  POST ${url}message:send`))
+    console.log(pc.dim(`  gRPC       ${new URL(url).host}`))
     console.log(pc.dim(`  card       GET  ${url}.well-known/agent-card.json`))
   }
 }
@@ -130,6 +144,23 @@ function closeOnSignal(served: Served): void {
   }
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)
+}
+
+function printLog({ level, message, dialect, taskId, error }: LogEntry): void {
+  const facts = [dialect && `dialect ${dialect}`, taskId && `task ${taskId}`].filter(Boolean)
+  console.error(pc.dim(level), message, ...facts, ...(error === undefined ? [] : [error]))
+}
+
+/** Versions may be written as people say them: `1.0`, `0.3`. */
+function toDialects(list: string): DialectChoice {
+  if (list === 'all') return 'all'
+  return list.split(',').map((each) => {
+    const [given = '', path] = each.trim().split('@', 2)
+    const wanted = given === '1.0' ? 'v1' : /^0\.\d/.test(given) ? `v${given}` : given
+    const dialect = dialectNames.find((name) => name === wanted)
+    if (!dialect) throw new InvalidArgumentError(`there is no dialect ${given}: choose from ${dialectNames.join(', ')}`)
+    return path === undefined ? dialect : { dialect, path }
+  })
 }
 
 function toPort(value: string): number {

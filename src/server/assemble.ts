@@ -1,0 +1,177 @@
+/** Puts the parts together: engines on a store, an endpoint each, routing by path, health, CORS. */
+import type { AuthScheme } from '../auth/scheme.js'
+import { createEngine, type Engine } from '../engine/engine.js'
+import type { AgentCard } from '../model/agent-card.js'
+import type { AgentService } from '../model/service.js'
+import type { Store } from '../stores/store.js'
+import { Heartbeats } from '../transports/sse.js'
+import type { Endpoint } from '../transports/transport.js'
+import { type AgentEndpoint, createAgentEndpoint } from './agent-endpoint.js'
+import { completeCard } from './card.js'
+import { spellCards } from './card-forms.js'
+import { continueContext } from './continue-context.js'
+import type { Handler, HandlerOptions } from './handler.js'
+import { type Agents, type Mount, mountsOf, reserved } from './mounts.js'
+import { type OfferedDialects, offeredDialects } from './offered-dialects.js'
+import { openStore } from './open-store.js'
+import { isProcessDead, processIdentity } from './process-identity.js'
+import { createRouter } from './router.js'
+
+/** What `serve` knows and a handler alone does not. */
+export interface PortFacts {
+  /** Where this port answers gRPC, as `host:port`. */
+  readonly grpcAuthority?: string
+}
+
+export interface Assembly extends Handler {
+  /** What each agent offers to transports other than HTTP, by mount path. */
+  readonly endpoints: ReadonlyMap<string, Endpoint>
+  readonly auth: readonly AuthScheme[]
+}
+
+/** What all agents of one assembly share. */
+interface Shared {
+  readonly options: HandlerOptions
+  readonly store: Store
+  readonly auth: readonly AuthScheme[]
+  readonly offered: OfferedDialects
+  readonly heartbeats: Heartbeats
+  readonly owner: string
+  readonly url: string
+  readonly isAlone: boolean
+  readonly grpcAuthority: string | undefined
+  /** Filled while agents are made: they find each other when they run. */
+  readonly services: Map<string, AgentService>
+}
+
+interface Member {
+  readonly mount: Mount
+  readonly engine: Engine
+  readonly endpoint: Endpoint
+  readonly answer: AgentEndpoint
+}
+
+export async function assemble(agents: Agents, options: HandlerOptions, port: PortFacts = {}): Promise<Assembly> {
+  const mounts = mountsOf(agents)
+  assertTenants(options, mounts)
+  const offered = offeredDialects(options.dialects, options.errors)
+  const given = options.store ?? 'memory'
+  const store = typeof given === 'string' ? await openStore(given) : given
+  const closeStore = async () => {
+    if (typeof given === 'string') await store.close()
+  }
+  const shared: Shared = {
+    options,
+    store,
+    auth: options.auth === undefined || options.auth === 'none' ? [] : options.auth,
+    offered,
+    heartbeats: new Heartbeats(options.heartbeatMs ?? 15_000),
+    owner: processIdentity(),
+    url: (options.publicUrl ?? 'http://localhost').replace(/\/+$/, ''),
+    isAlone: mounts.length === 1,
+    grpcAuthority: port.grpcAuthority,
+    services: new Map(),
+  }
+  const members: Member[] = []
+  try {
+    for (const mount of mounts) members.push(createMember(mount, shared))
+    await Promise.all(members.map(({ engine }) => engine.start()))
+  } catch (error) {
+    await Promise.all(members.map(({ engine }) => engine.drain(0)))
+    await closeStore()
+    throw error
+  }
+  const fetch = createRouter({
+    endpoints: new Map(members.map(({ mount, answer }) => [mount.path, answer])),
+    origins: options.cors ?? [],
+    isReady: async () => {
+      await store.ping()
+      return !members.some(({ engine }) => engine.isDraining)
+    },
+  })
+  return {
+    fetch,
+    mounts,
+    services: shared.services,
+    auth: shared.auth,
+    endpoints: new Map(members.map(({ mount, endpoint }) => [mount.path, endpoint])),
+    async close({ deadlineMs = 10_000 } = {}) {
+      await Promise.all(members.map(({ engine }) => engine.drain(deadlineMs)))
+      await closeStore()
+    },
+  }
+}
+
+function createMember(mount: Mount, shared: Shared): Member {
+  const { agent } = mount
+  const { options, auth, offered, services, store } = shared
+  const url = `${shared.url}${mount.path}`
+  const card = cardOf(mount, shared)
+  const { extendedCard } = agent.card
+  const engine = createEngine(agent, {
+    owner: shared.owner,
+    isOwnerDead: isProcessDead,
+    ...options.engine,
+    store,
+    log: options.log ?? (() => undefined),
+    retention: options.retention ?? { endedTasksMs: 7 * 24 * 60 * 60_000 },
+    resolve: (ref) => services.get(typeof ref === 'string' ? ref : ref.card.name) ?? options.resolve?.(ref),
+    ...(extendedCard && { extendedCard: async ({ caller }) => await extendedCard(card, caller) }),
+  })
+  const continued = continueContext(engine)
+  const service = options.wrap ? options.wrap(continued, agent) : continued
+  services.set(agent.card.name, service)
+  const endpoint = endpointOf(engine, service, card, shared)
+  const cards = spellCards(card, offered, { url, form: options.card })
+  const origins = new Set(options.cors)
+  const answer = createAgentEndpoint({ offered, endpoint, cards, startedMs: Date.now(), auth, origins })
+  return { mount, engine, endpoint, answer }
+}
+
+function cardOf({ agent, path }: Mount, { options, url, offered, auth, grpcAuthority, isAlone }: Shared): AgentCard {
+  const name = path.slice(1)
+  return completeCard(agent, {
+    url: `${url}${path}`,
+    dialects: offered.recognised,
+    tenants: options.tenants ?? [],
+    auth,
+    ...(grpcAuthority !== undefined && {
+      grpc: isAlone || name === '' ? { authority: grpcAuthority } : { authority: grpcAuthority, tenant: name },
+    }),
+  })
+}
+
+function endpointOf(engine: Engine, service: AgentService, card: AgentCard, shared: Shared): Endpoint {
+  const { options, offered, heartbeats } = shared
+  const { log } = options
+  const agent = card.name
+  return {
+    service,
+    dialects: offered.recognised,
+    assumeV1: options.assumeV1 ?? true,
+    tenants: new Set(options.tenants),
+    maxBodyBytes: options.maxBodyBytes ?? 10 * 1024 * 1024,
+    heartbeats,
+    newId: () => crypto.randomUUID(),
+    createdIn: (taskId, arrival) => engine.createdIn(taskId, arrival),
+    extensions: (card.capabilities.extensions ?? []).flatMap(({ uri, required }) =>
+      uri ? [{ uri, isRequired: required === true }] : [],
+    ),
+    ...(log && {
+      onCall: ({ dialect, binding, operation }) =>
+        log({ level: 'debug', message: `${operation} over ${binding}`, agent, dialect }),
+    }),
+    onError: (error) => {
+      if (error.code === 'INTERNAL_ERROR')
+        log?.({ level: 'error', message: 'A call failed', agent, error: error.cause ?? error })
+    },
+  }
+}
+
+function assertTenants({ tenants = [] }: HandlerOptions, mounts: readonly Mount[]): void {
+  for (const tenant of tenants) {
+    if (reserved.has(tenant)) throw new TypeError(`A tenant cannot be called ${tenant}: /${tenant} is reserved`)
+    if (mounts.some(({ path }) => path === `/${tenant}`))
+      throw new TypeError(`A tenant cannot be called ${tenant}: an agent is mounted at /${tenant}`)
+  }
+}

@@ -1,0 +1,95 @@
+/**
+ * The HTTP ways into one agent: which paths below its mount are JSON-RPC, which are routes, and what to
+ * answer where both are possible. Who may come in is decided elsewhere.
+ */
+import { isObject } from '../dialects/decode.js'
+import type { Dialect } from '../dialects/dialect.js'
+import { A2AError } from '../model/errors.js'
+import { createJsonRpcServer, type JsonRpcServer } from '../transports/jsonrpc/server.js'
+import { parseJson, readBody } from '../transports/read-json.js'
+import { createRestServer, type RestCall, type RestServer } from '../transports/rest/server.js'
+import type { Arrival, Endpoint } from '../transports/transport.js'
+
+/** What a request is, before anybody knows who sent it. */
+export interface Door {
+  answer(arrival: Arrival): Promise<Response>
+  /** Says no in the words of the dialect that is spoken at this door. */
+  refuse(error: A2AError): Promise<Response>
+}
+
+/** Finds the door by verb and path; there is always one, if only to say that nothing is behind it. */
+export type Doors = (request: Request, path: string) => Door
+
+/** A dialect that is pinned has all its paths where it is pinned to: its JSON-RPC is at the root there. */
+export interface DoorOptions {
+  readonly isPinned?: boolean
+}
+
+export function createDoors(endpoint: Endpoint, { isPinned = false }: DoorOptions = {}): Doors {
+  const rpcByPath = createRpcServers(endpoint, isPinned)
+  const restDialects = endpoint.dialects.filter(({ rest }) => rest)
+  const rest = restDialects.length > 0 ? createRestServer({ ...endpoint, dialects: restDialects }) : undefined
+  return (request, path) => {
+    const rpc = request.method === 'POST' ? rpcByPath.get(path) : undefined
+    const route = rest?.find(request, path)
+    if (rpc && route) return eitherDoor(endpoint, request, rpc, route)
+    if (rpc) {
+      return {
+        answer: (arrival) => rpc.answer(request, arrival),
+        refuse: (error) => rpc.refuse(request, error),
+      }
+    }
+    if (route) return { answer: route.answer, refuse: async (error) => route.refuse(error) }
+    return noDoor(request, path, rest, rpcByPath)
+  }
+}
+
+/** One server for each set of dialects that share a path. */
+function createRpcServers(endpoint: Endpoint, isPinned: boolean): ReadonlyMap<string, JsonRpcServer> {
+  const dialectsByPath = new Map<string, Dialect[]>()
+  for (const dialect of endpoint.dialects) {
+    if (!dialect.jsonrpc) continue
+    const paths = isPinned ? [''] : (dialect.jsonrpc.paths ?? [''])
+    for (const path of paths) dialectsByPath.set(path, [...(dialectsByPath.get(path) ?? []), dialect])
+  }
+  const servers = new Map<string, JsonRpcServer>()
+  for (const [path, dialects] of dialectsByPath) {
+    const server = createJsonRpcServer({ ...endpoint, dialects })
+    servers.set(path, server)
+    servers.set(`${path}/`, server)
+  }
+  return servers
+}
+
+/** A path that takes a bare body and a JSON-RPC one: the body tells which it is. */
+function eitherDoor(endpoint: Endpoint, request: Request, rpc: JsonRpcServer, route: RestCall): Door {
+  return {
+    async answer(arrival) {
+      let body: unknown
+      try {
+        body = parseJson(await readBody(request, endpoint.maxBodyBytes))
+      } catch (error) {
+        return route.refuse(A2AError.from(error))
+      }
+      const isRpc = isObject(body) && 'jsonrpc' in body
+      return await (isRpc ? rpc.answer(request, { ...arrival, body }) : route.answer({ ...arrival, body }))
+    },
+    refuse: async (error) => route.refuse(error),
+  }
+}
+
+function noDoor(
+  request: Request,
+  path: string,
+  rest: RestServer | undefined,
+  rpcByPath: ReadonlyMap<string, JsonRpcServer>,
+): Door {
+  const nothing = () =>
+    new A2AError('METHOD_NOT_FOUND', `Nothing answers ${request.method} ${path.slice(0, 200) || '/'}`)
+  const refuse = async (error: A2AError): Promise<Response> => {
+    if (rest) return rest.refuse(request, error)
+    const [rpc] = rpcByPath.values()
+    return rpc ? await rpc.refuse(request, error) : new Response(null, { status: 404 })
+  }
+  return { answer: () => refuse(nothing()), refuse }
+}

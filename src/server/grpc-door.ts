@@ -1,0 +1,81 @@
+/** gRPC on the common port: loaded with the first connection that speaks it. */
+import type { Socket } from 'node:net'
+import { authenticate } from '../auth/scheme.js'
+import { type Operation, operations } from '../model/operations.js'
+import type { AgentService, CallContext } from '../model/service.js'
+import type { GrpcServer } from '../transports/grpc/server.js'
+import type { Endpoint } from '../transports/transport.js'
+import type { Assembly } from './assemble.js'
+
+export interface GrpcDoor {
+  /** Takes over a connection whose first bytes, still unread, are HTTP/2's. */
+  accept(socket: Socket): void
+  close(): Promise<void>
+}
+
+/** Streams have ended when a server closes; what is left is connections that idle. */
+const closeGraceMs = 500
+
+/** `assembly` is absent as long as the agents are being made. */
+export function createGrpcDoor(assembly: () => Assembly | undefined): GrpcDoor {
+  let server: Promise<GrpcServer> | undefined
+  return {
+    accept(socket) {
+      const assembled = assembly()
+      if (!assembled) {
+        socket.destroy()
+        return
+      }
+      server ??= load(assembled)
+      server.then(
+        (loaded) => loaded.injectConnection(socket),
+        () => socket.destroy(),
+      )
+    },
+    async close() {
+      const loaded = await server?.catch(() => undefined)
+      await loaded?.close(closeGraceMs)
+    },
+  }
+}
+
+async function load({ endpoints, auth }: Assembly): Promise<GrpcServer> {
+  const { createGrpcServer } = await import('../transports/grpc/server.js')
+  const byTenant = endpointsByTenant(endpoints)
+  const [any] = endpoints.values()
+  if (!any) throw new Error('A port without agents')
+  return createGrpcServer({
+    dialects: any.dialects,
+    endpointOf: (tenant) => byTenant.get(tenant) ?? byTenant.get(undefined),
+    ...(auth.length > 0 && {
+      authenticate: async (headers) => await authenticate(auth, { headers, url: 'grpc://localhost/' }),
+      challenge: auth.map((scheme) => scheme.challenge).join(', '),
+    }),
+    maxMessageBytes: any.maxBodyBytes,
+    onError: any.onError,
+  })
+}
+
+/**
+ * There are no paths in gRPC. An agent alone on its port takes every call; one that shares it is called
+ * by its path as if that were a tenant, which is what its card tells clients to send (R-TEN-2).
+ */
+function endpointsByTenant(endpoints: ReadonlyMap<string, Endpoint>): ReadonlyMap<string | undefined, Endpoint> {
+  const byTenant = new Map<string | undefined, Endpoint>()
+  for (const [path, endpoint] of endpoints) {
+    const name = path.slice(1)
+    if (name === '') byTenant.set(undefined, endpoint)
+    else byTenant.set(name, { ...endpoint, tenants: new Set([name]), service: withoutTenant(endpoint.service) })
+  }
+  return byTenant
+}
+
+/** The name has done its work: the tasks are those that callers over HTTP see. */
+function withoutTenant(service: AgentService): AgentService {
+  type Call = (request: never, context: CallContext) => unknown
+  type Calls = Readonly<Record<Operation, Call>> // each takes its own request, which passes through here unseen
+  const wrapped = (Object.keys(operations) as Operation[]).map((operation): [Operation, Call] => {
+    return [operation, (request, { tenant: _tenant, ...context }) => (service as Calls)[operation](request, context)]
+  })
+  return Object.fromEntries(wrapped) as unknown as AgentService // the same operations, each wrapped
+}

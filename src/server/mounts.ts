@@ -1,0 +1,63 @@
+/** Where each agent is: at the root when it is alone, else under a path of its own. */
+import { type Agent, isAgent } from '../engine/agent.js'
+
+/** One agent, or several: each under its own path, which is made from its name unless given. */
+export type Agents = Agent | readonly (Agent | MountedAgent)[]
+
+export interface MountedAgent {
+  readonly agent: Agent
+  /** Such as `/writer`. */
+  readonly path?: string
+}
+
+export interface Mount {
+  readonly agent: Agent
+  readonly path: string
+}
+
+/** First segments of paths that mean something to every agent. */
+export const reserved: ReadonlySet<string> = new Set([
+  'tasks',
+  'v1',
+  'a2a',
+  'api',
+  '.well-known',
+  'healthz',
+  'readyz',
+  'metrics',
+])
+
+export function mountsOf(agents: Agents): readonly Mount[] {
+  if (isAgent(agents)) return [{ agent: agents, path: '' }]
+  if (!Array.isArray(agents) || agents.length === 0) throw new TypeError('serve needs an agent, or a list of agents')
+  const mounts = (agents as readonly (Agent | MountedAgent)[]).map((each) => {
+    const agent = isAgent(each) ? each : each.agent
+    return { agent, path: normalisePath((isAgent(each) ? undefined : each.path) ?? `/${slug(agent.card.name)}`) }
+  })
+  for (const { path, agent } of mounts) {
+    const [, first = ''] = path.split('/')
+    if (reserved.has(first))
+      throw new TypeError(
+        `${agent.card.name} cannot be mounted at ${path}: /${first} is reserved, give it another path`,
+      )
+    if (mounts.filter((each) => each.path === path).length > 1)
+      throw new TypeError(`Two agents are mounted at ${path || '/'}: give one of them another path`)
+    if (mounts.filter((each) => each.agent.card.name === agent.card.name).length > 1)
+      throw new TypeError(`Two agents are called ${agent.card.name}: their tasks would be mixed up, rename one`)
+  }
+  return mounts
+}
+
+function normalisePath(path: string): string {
+  const trimmed = path.replace(/\/+$/, '')
+  return trimmed === '' || trimmed.startsWith('/') ? trimmed : `/${trimmed}`
+}
+
+function slug(name: string): string {
+  return (
+    name
+      .toLowerCase()
+      .replace(/[^a-z0-9]+/g, '-')
+      .replace(/^-|-$/g, '') || 'agent'
+  )
+}
