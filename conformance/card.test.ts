@@ -24,7 +24,7 @@ describe('the agent card', () => {
   })
 
   it(proves('R-CARD-2', 'is complete even if its author said no more than a name'), async () => {
-    await using server = await testServer(shout, { publicUrl: 'https://agents.example' })
+    await using server = await testServer(shout, { publicUrl: 'https://agents.example', dialects: ['v1'] })
     expect((await server.rest('GET', path)).body).toEqual({
       name: 'Shout',
       description: 'Shout',
@@ -68,7 +68,11 @@ describe('the agent card', () => {
     ['an agent below a path', [{ agent: shout, path: '/deep/down' }], {}],
     ['tenants', shout, { tenants: ['acme', 'globex'] }],
   ])(proves('R-CARD-3', 'lists interfaces that are really there: %s'), async (_what, agents, options) => {
-    await using server = await testServer(agents, { ...options, publicUrl: 'https://agents.example' })
+    await using server = await testServer(agents, {
+      ...options,
+      publicUrl: 'https://agents.example',
+      dialects: ['v1'],
+    })
     const { body } = await server.rest('GET', Array.isArray(agents) ? `/deep/down${path}` : path)
     const interfaces = body.supportedInterfaces as {
       url: string
@@ -131,7 +135,7 @@ describe('the agent card', () => {
   })
 
   it('is the pure v1.0 card while no other version is spoken', async () => {
-    await using server = await testServer(echoAgent)
+    await using server = await testServer(echoAgent, { dialects: ['v1'] })
     const { body } = await server.rest('GET', path, undefined, { 'A2A-Version': '1.0' })
     expect((await server.rest('GET', path, undefined, { 'A2A-Version': undefined })).body).toEqual(body)
     expect(body).not.toHaveProperty('url')
@@ -185,7 +189,7 @@ describe('the bindings', () => {
   it(proves('R-CARD-9', 'give the same results and errors'), async () => {
     const told: unknown[] = []
     for (const binding of bindings) {
-      await using server = await testServer(echoAgent, { auth: [apiKey('secret')] })
+      await using server = await testServer(echoAgent, { auth: [apiKey('secret')], dialects: ['v1'] })
       told.push(normalise(await tour(server.over(binding, { 'X-API-Key': 'secret' }))))
     }
     expect(told[0]).toEqual(told[1])

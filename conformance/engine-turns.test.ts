@@ -214,7 +214,11 @@ describe.each(bindings)('what becomes of a message over %s', (binding) => {
 
   it(proves('E-8', 'is a failed task with neutral words when the agent crashes, and the log knows why'), async () => {
     const logged: unknown[] = []
-    await using server = await testServer(echoAgent, { log: ({ error }) => logged.push(error) })
+    await using server = await testServer(echoAgent, {
+      log: ({ level, error }) => {
+        if (level === 'error') logged.push(error)
+      },
+    })
     const task = await server.over(binding).send('crash')
     expect(task.status.state).toBe('TASK_STATE_FAILED')
     expect(JSON.stringify(task)).not.toContain('Crashed as asked')

@@ -126,7 +126,9 @@ describe.each(bindings)('errors over %s', (binding) => {
   it('hides the text of unexpected failures and logs it', async () => {
     const logged: unknown[] = []
     await using server = await testServer(echoAgent, {
-      log: ({ error }) => logged.push(error),
+      log: ({ level, error }) => {
+        if (level === 'error') logged.push(error)
+      },
       wrap: (service) => ({
         ...service,
         getTask: async () => {

@@ -22,7 +22,7 @@ describe.each(bindings)('versions over %s', (binding) => {
   it.each(['99.0', '2.0', '1.1', '0.3', '0.1', '1', 'one', '1.0-beta'])(
     proves('R-VER-4', 'that are not offered are refused: %s'),
     async (version) => {
-      await using server = await testServer(echoAgent)
+      await using server = await testServer(echoAgent, { dialects: ['v1'] })
       const client = server.over(binding)
       for (const operation of ['ListTasks', 'SubscribeToTask'] as const) {
         expect((await client.refusal(operation, { id: 'any' }, { 'A2A-Version': version })).reason).toBe(
@@ -41,7 +41,7 @@ describe.each(bindings)('versions over %s', (binding) => {
   )
 
   it.each([undefined, '', ' '])(proves('R-VER-3', 'that are absent or empty mean 0.3: %j'), async (version) => {
-    await using server = await testServer(echoAgent, { assumeV1: false })
+    await using server = await testServer(echoAgent, { assumeV1: false, dialects: ['v1'] })
     const refusal = await server.over(binding).refusal('ListTasks', {}, { 'A2A-Version': version })
     expect(refusal).toMatchObject({ reason: 'VERSION_NOT_SUPPORTED', metadata: { requestedVersion: '0.3' } })
   })
@@ -49,15 +49,15 @@ describe.each(bindings)('versions over %s', (binding) => {
   it.each([undefined, ''])(
     proves('R-VER-3', 'that are absent or empty still get a good answer where 0.3 is not spoken: %j'),
     async (version) => {
-      await using server = await testServer(echoAgent)
+      await using server = await testServer(echoAgent, { dialects: ['v1'] })
       expect(await server.over(binding).call('ListTasks', {}, { 'A2A-Version': version })).toEqual(emptyList)
     },
   )
 
   it(proves('R-VER-8', 'that are offered are named when another one was asked for'), async () => {
-    await using server = await testServer(echoAgent)
+    await using server = await testServer(echoAgent, { dialects: ['v1', 'v0.3'] })
     const { metadata } = await server.over(binding).refusal('ListTasks', {}, { 'A2A-Version': '99.0' })
-    expect(metadata).toEqual({ requestedVersion: '99.0', supportedVersions: '1.0' })
+    expect(metadata).toEqual({ requestedVersion: '99.0', supportedVersions: '1.0, 0.3, 0.2' })
   })
 })
 

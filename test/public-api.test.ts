@@ -2,7 +2,9 @@
 import { readFileSync } from 'node:fs'
 import { operations } from 'dragoman'
 import { describe, expect, it } from 'vitest'
-import { dialects } from '../src/dialects/index.js'
+import { createDialects } from '../src/dialects/index.js'
+import { errors } from '../src/dialects/v1/errors.js'
+import { v1 } from '../src/dialects/v1/index.js'
 import { parameterHeaders } from '../src/transports/transport.js'
 
 const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as {
@@ -30,7 +32,18 @@ const entries: Readonly<Record<string, readonly string[]>> = {
     'text',
     'textOf',
   ],
-  './server': ['createHandler', 'expressMount', 'fastifyMount', 'serve', 'skillSchemasUri', 'toNodeListener'],
+  './server': [
+    'cardForms',
+    'createHandler',
+    'dialectNames',
+    'errorProfiles',
+    'expressMount',
+    'fastifyMount',
+    'serve',
+    'skillSchemasUri',
+    'toNodeListener',
+    'validateCard',
+  ],
   './engine': [...authoring, 'createEngine', 'systemClock'],
   './stores/sqlite': ['openSqliteStore'],
   './auth': ['apiKey', 'authenticate'],
@@ -69,7 +82,15 @@ describe('the package', () => {
 
 describe('the wire', () => {
   it('has these versions', () => {
-    expect(dialects.map(({ version }) => version)).toEqual(['1.0'])
+    expect(Object.entries(createDialects()).map(([name, { versions }]) => [name, ...versions])).toEqual([
+      ['v1', '1.0'],
+      ['v0.3', '0.3', '0.2'],
+      ['v0.1', '0.1'],
+      ['v0.1-go'],
+      ['task-rest'],
+      ['invoke'],
+      ['chat-rpc'],
+    ])
   })
 
   it('has these operations', () => {
@@ -89,7 +110,7 @@ describe('the wire', () => {
   })
 
   it('has these methods and routes in v1.0', () => {
-    expect([...(dialects[0]?.methods ?? [])].map(([method]) => method).sort()).toEqual([
+    expect([...(v1.jsonrpc?.methods ?? [])].map(([method]) => method).sort()).toEqual([
       'CancelTask',
       'CreateTaskPushNotificationConfig',
       'DeleteTaskPushNotificationConfig',
@@ -102,7 +123,7 @@ describe('the wire', () => {
       'SendStreamingMessage',
       'SubscribeToTask',
     ])
-    expect(dialects[0]?.routes.map(({ method, path, operation }) => `${method} ${path} ${operation}`).sort()).toEqual([
+    expect(v1.rest?.routes.map(({ method, path, operation }) => `${method} ${path} ${operation}`).sort()).toEqual([
       'DELETE /tasks/{taskId}/pushNotificationConfigs/{id} deleteTaskPushNotificationConfig',
       'GET /extendedAgentCard getExtendedAgentCard',
       'GET /tasks listTasks',
@@ -119,12 +140,7 @@ describe('the wire', () => {
   })
 
   it('has these errors in v1.0: JSON-RPC number, HTTP status, gRPC name', () => {
-    const spelled = Object.entries(dialects[0]?.errors ?? {}).map(([code, { jsonrpc, http, grpc }]) => [
-      code,
-      jsonrpc,
-      http,
-      grpc,
-    ])
+    const spelled = Object.entries(errors).map(([code, { jsonrpc, http, grpc }]) => [code, jsonrpc, http, grpc])
     expect(spelled).toEqual([
       ['TASK_NOT_FOUND', -32001, 404, 'NOT_FOUND'],
       ['TASK_NOT_CANCELABLE', -32002, 400, 'FAILED_PRECONDITION'],
@@ -152,6 +168,7 @@ describe('the wire', () => {
     expect(parameterHeaders).toEqual({
       version: 'A2A-Version',
       extensions: 'A2A-Extensions',
+      oldExtensions: 'X-A2A-Extensions',
       idempotencyKey: 'Idempotency-Key',
       lastEventId: 'Last-Event-ID',
       traceparent: 'traceparent',

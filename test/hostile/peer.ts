@@ -89,7 +89,11 @@ export async function startPeer(
 ): Promise<Peer> {
   const { mayBeInternal = false, ...rest } = options
   const logs: LogEntry[] = []
-  const handler = await createHandler(agent, { log: (entry) => logs.push(entry), ...rest })
+  const log = (entry: LogEntry) => {
+    if (entry.level !== 'debug') logs.push(entry)
+  }
+  // The answers are checked for v1.0's form; calls without a version would be refused in 0.3's.
+  const handler = await createHandler(agent, { log, dialects: ['v1'], ...rest })
   return new Peer(handler, logs, { mayBeInternal })
 }
 

@@ -3,7 +3,8 @@ import assert from 'node:assert/strict'
 import fc from 'fast-check'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { proves } from '../../conformance/proves.js'
-import { dialects } from '../../src/dialects/index.js'
+import type { OperationCodec } from '../../src/dialects/dialect.js'
+import { v1 } from '../../src/dialects/v1/index.js'
 import type { Operation } from '../../src/model/operations.js'
 import { operations } from '../../src/model/operations.js'
 import type { Outcome } from './answers.js'
@@ -13,6 +14,7 @@ import { envelope, type Peer, send, startPeer } from './peer.js'
 import { snakeCased } from './snake-case.js'
 
 const methods = Object.values(operations).map(({ name }) => name)
+const facts = { newId: () => 'id', header: () => null }
 
 let peer: Peer
 
@@ -205,11 +207,10 @@ describe('snake_case', () => {
     const byName = new Map<string, Operation>(
       Object.entries(operations).map(([operation, { name }]) => [name, operation as Operation]),
     )
-    const [v1] = dialects
     for (const { method, params } of requests) {
-      const codec = v1?.operations[byName.get(method) ?? 'sendMessage']
+      const codec = v1.rest?.operations[byName.get(method) ?? 'sendMessage']
       assert.ok(codec)
-      assert.deepEqual(codec.decode(snakeCased(params)), codec.decode(params), method)
+      assert.deepEqual(codec.decode(snakeCased(params), facts), codec.decode(params, facts), method)
     }
   })
 
@@ -232,11 +233,11 @@ describe('snake_case', () => {
         { requiredKeys: ['message'] },
       ),
       async (request) => {
-        const codec = dialects[0]?.operations.sendMessage
+        const codec: OperationCodec | undefined = v1.rest?.operations.sendMessage
         assert.ok(codec)
         assert.deepEqual(
-          codec.decode(JSON.parse(JSON.stringify(snakeCased(request)))),
-          codec.decode(JSON.parse(JSON.stringify(request))),
+          codec.decode(JSON.parse(JSON.stringify(snakeCased(request))), facts),
+          codec.decode(JSON.parse(JSON.stringify(request)), facts),
         )
       },
     ),

@@ -204,8 +204,8 @@ describe('HTTP/2 without TLS', () => {
     ['at once', [`${preface}\0\0\0\x04\0\0\0\0\0`]],
     ['in two pieces', ['PRI * HTTP/2.0\r\n', '\r\nSM\r\n\r\n']],
     ['byte by byte', [...preface]],
-  ])('is refused cleanly when its preface comes %s', async (_, pieces) => {
-    await using served = await serve(echoAgent)
+  ])('is refused cleanly where gRPC is off and its preface comes %s', async (_, pieces) => {
+    await using served = await serve(echoAgent, { grpc: false })
     using client = await connect(served.url)
     for (const piece of pieces) await client.write(piece)
     const answer = await client.answerOrEnd()
@@ -214,8 +214,18 @@ describe('HTTP/2 without TLS', () => {
     await assertServing(served)
   })
 
-  it('fails in a real HTTP/2 client, which is not left waiting', async () => {
+  it('is left to gRPC, which refuses other requests', async () => {
     await using served = await serve(echoAgent)
+    const session = connectHttp2(served.url)
+    const stream = session.request({ ':path': '/tasks', ':method': 'GET' })
+    const status = new Promise((resolve) => stream.once('response', (headers) => resolve(headers[':status'])))
+    assert.equal(await within(patienceMs, 'an answer', status), 415)
+    session.destroy()
+    await assertServing(served)
+  })
+
+  it('fails where gRPC is off in a real HTTP/2 client, which is not left waiting', async () => {
+    await using served = await serve(echoAgent, { grpc: false })
     const session = connectHttp2(served.url)
     const failure = new Promise((resolve) => session.once('error', resolve))
     assert.ok((await within(patienceMs, 'the session to fail', failure)) instanceof Error)

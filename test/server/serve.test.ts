@@ -128,8 +128,8 @@ describe('serve', () => {
     await expect(fetch(`${served.url}healthz`)).rejects.toThrow()
   })
 
-  it('speaks HTTP/1.1 only: an HTTP/2 preface is refused', async () => {
-    await using served = await serve(named('Old'))
+  it('speaks HTTP/1.1 only where gRPC is off: an HTTP/2 preface is refused', async () => {
+    await using served = await serve(named('Old'), { grpc: false })
     const answer = await new Promise<string>((resolve) => {
       const socket = connect(Number(new URL(served.url).port), '127.0.0.1', () =>
         socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),

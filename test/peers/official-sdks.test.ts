@@ -1,0 +1,33 @@
+/** Clients that nobody here wrote, against a real port: discovery, then every scenario. */
+import { type Served, serve } from 'dragoman'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { all, lastState, matrixAgent, scenarios } from '../matrix/scenarios.js'
+import { type Speaker, told } from '../matrix/speaker.js'
+import { sdk1, sdk02, sdk03, transports } from './official-speakers.js'
+
+let served: Served
+beforeAll(async () => {
+  served = await serve(matrixAgent)
+})
+afterAll(() => served.close({ deadlineMs: 0 }))
+
+const peers: readonly (readonly [name: string, connect: () => Promise<Speaker>])[] = [
+  ['0.2.5', async () => sdk02(served.url)],
+  ...transports.map((transport) => [`0.3.14 over ${transport}`, () => sdk03(served.url, transport)] as const),
+  ...transports.map((transport) => [`1.3.0 over ${transport}`, () => sdk1(served.url, transport)] as const),
+]
+
+describe.each(peers)('the official SDK %s', (_name, connect) => {
+  it.each(scenarios)('%s', async (_scenario, play) => await play(await connect()))
+
+  it('comes back to a task that runs', async () => {
+    const speaker = await connect()
+    const stream = speaker.stream('chunks 10 20')[Symbol.asyncIterator]()
+    const { value: first } = await stream.next()
+    const seen = await all(speaker.subscribe(first.id))
+    expect(lastState(seen)).toBe('completed')
+    expect(seen.map(({ text }) => text ?? '').join('')).toContain('chunk 10 ')
+    await all({ [Symbol.asyncIterator]: () => stream })
+    expect(told(await speaker.get(first.id)).state).toBe('completed')
+  })
+})
