@@ -1,0 +1,194 @@
+/** gRPC by hand: the protocol files read by an independent library, messages as ProtoJSON-like objects. */
+import { fileURLToPath } from 'node:url'
+import {
+  type ChannelCredentials,
+  Client,
+  credentials,
+  type MethodDefinition,
+  type ServiceDefinition,
+  type ServiceError,
+  status,
+} from '@grpc/grpc-js'
+import { loadSync } from '@grpc/proto-loader'
+import { type Json, newId, type Outcome, type Speaker, type Told, type Where } from './speaker.js'
+import { protoParts, readProto } from './v0-speakers.js'
+import { readV1, v1Message } from './v1-speaker.js'
+
+const loading = { enums: String, bytes: String, longs: Number, defaults: false, oneofs: false } as const
+
+function serviceOf(file: string, name: string): ServiceDefinition {
+  const path = fileURLToPath(new URL(`../../src/transports/grpc/proto/${file}`, import.meta.url))
+  return loadSync(path, loading)[name] as ServiceDefinition // a service, as its name says
+}
+
+/** A channel with the calls of one service. */
+class Peer {
+  readonly #client: Client
+  readonly #service: ServiceDefinition
+
+  constructor(
+    authority: string,
+    service: ServiceDefinition,
+    channel: ChannelCredentials = credentials.createInsecure(),
+  ) {
+    this.#client = new Client(authority, channel)
+    this.#service = service
+  }
+
+  async unary(rpc: string, request: Json, read: (message: Json) => Told): Promise<Outcome> {
+    const { path, requestSerialize, responseDeserialize } = this.#rpc(rpc)
+    return await new Promise((resolve) => {
+      const done = (error: ServiceError | null, message?: Json) =>
+        resolve(
+          error
+            ? { refused: { code: status[error.code] ?? error.code, message: error.details } }
+            : { told: read(message ?? {}) },
+        )
+      this.#client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, done)
+    })
+  }
+
+  stream(rpc: string, request: Json): AsyncIterable<Json> {
+    const { path, requestSerialize, responseDeserialize } = this.#rpc(rpc)
+    return this.#client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request)
+  }
+
+  close(): void {
+    this.#client.close()
+  }
+
+  #rpc(name: string): MethodDefinition<Json, Json> {
+    return this.#service[name] as MethodDefinition<Json, Json> // tests name rpcs of the service
+  }
+}
+
+export interface GrpcSpeaker extends Speaker {
+  close(): void
+}
+
+export function v1Grpc(authority: string, channel?: ChannelCredentials, tenant?: string): GrpcSpeaker {
+  const peer = new Peer(authority, serviceOf('a2a_v1.proto', 'lf.a2a.v1.A2AService'), channel)
+  const own = tenant === undefined ? {} : { tenant }
+  const message = (content: Parameters<Speaker['send']>[0], where?: Where) => ({
+    ...own,
+    message: protoValues(v1Message(content, where)),
+  })
+  const follow = async function* (rpc: string, request: Json): AsyncGenerator<Told> {
+    for await (const event of peer.stream(rpc, request)) yield readV1(plainValues(event) as Json)
+  }
+  const readTask = (task: Json) => readV1({ task: plainValues(task) })
+  return {
+    name: 'v1 over gRPC',
+    dialect: 'v1',
+    has: new Set(['get', 'cancel', 'subscribe', 'push']),
+    send: (content, where) =>
+      peer.unary('SendMessage', message(content, where), (answer) => readV1(plainValues(answer) as Json)),
+    stream: (content, where) => follow('SendStreamingMessage', message(content, where)),
+    get: (id) => peer.unary('GetTask', { ...own, id }, readTask),
+    cancel: (id) => peer.unary('CancelTask', { ...own, id }, readTask),
+    subscribe: (id) => follow('SubscribeToTask', { ...own, id }),
+    async push(taskId, url) {
+      await peer.unary('CreateTaskPushNotificationConfig', { ...own, taskId, id: 'grpc-hook', url }, () => ({}))
+      return await read(peer, 'GetTaskPushNotificationConfig', { ...own, taskId, id: 'grpc-hook' }, ({ url }) => url)
+    },
+    close: () => peer.close(),
+  }
+}
+
+export function v03Grpc(authority: string): GrpcSpeaker {
+  const peer = new Peer(authority, serviceOf('a2a_v0_3.proto', 'a2a.v1.A2AService'))
+  const message = (content: Parameters<Speaker['send']>[0], where: Where = {}) => ({
+    request: { messageId: newId('m'), role: 'ROLE_USER', content: protoValues(protoParts(content)), ...where },
+  })
+  const take = (answer: Json) => readProto(plainValues(answer) as Json)
+  const follow = async function* (rpc: string, request: Json): AsyncGenerator<Told> {
+    for await (const event of peer.stream(rpc, request)) yield take(event)
+  }
+  return {
+    name: 'v0.3 over gRPC',
+    dialect: 'v0.3',
+    has: new Set(['get', 'cancel', 'subscribe', 'push']),
+    send: (content, where) => peer.unary('SendMessage', message(content, where), take),
+    stream: (content, where) => follow('SendStreamingMessage', message(content, where)),
+    get: (id) => peer.unary('GetTask', { name: `tasks/${id}` }, (task) => take({ task })),
+    cancel: (id) => peer.unary('CancelTask', { name: `tasks/${id}` }, (task) => take({ task })),
+    subscribe: (id) => follow('TaskSubscription', { name: `tasks/${id}` }),
+    async push(id, url) {
+      const parent = `tasks/${id}`
+      const config = { pushNotificationConfig: { url } }
+      await peer.unary('CreateTaskPushNotificationConfig', { parent, configId: 'g3', config }, () => ({}))
+      const name = `${parent}/pushNotificationConfigs/g3`
+      return await read(
+        peer,
+        'GetTaskPushNotificationConfig',
+        { name },
+        ({ pushNotificationConfig }) => (pushNotificationConfig as Json).url,
+      )
+    },
+    close: () => peer.close(),
+  }
+}
+
+async function read(peer: Peer, rpc: string, request: Json, pick: (message: Json) => unknown): Promise<string> {
+  const outcome = await peer.unary(rpc, request, (message) => ({ text: String(pick(message)) }))
+  return 'told' in outcome ? (outcome.told.text ?? '') : outcome.refused.message
+}
+
+// proto-loader knows Struct and Value as messages with fields, not as JSON.
+
+type ProtoValue = Json & {
+  structValue?: { fields?: Record<string, ProtoValue> }
+  listValue?: { values?: ProtoValue[] }
+}
+
+function toValue(value: unknown): Json {
+  if (value === null) return { nullValue: 'NULL_VALUE' }
+  if (typeof value === 'number') return { numberValue: value }
+  if (typeof value === 'string') return { stringValue: value }
+  if (typeof value === 'boolean') return { boolValue: value }
+  if (Array.isArray(value)) return { listValue: { values: value.map(toValue) } }
+  return { structValue: toStruct(value as Json) }
+}
+
+function toStruct(object: Json): Json {
+  return { fields: Object.fromEntries(Object.entries(object).map(([key, value]) => [key, toValue(value)])) }
+}
+
+function fromValue(value: ProtoValue): unknown {
+  if (value.structValue) return fromStruct(value.structValue)
+  if (value.listValue) return (value.listValue.values ?? []).map(fromValue)
+  return 'nullValue' in value ? null : (value.numberValue ?? value.stringValue ?? value.boolValue)
+}
+
+function fromStruct({ fields = {} }: { fields?: Record<string, ProtoValue> }): Json {
+  return Object.fromEntries(Object.entries(fields).map(([key, value]) => [key, fromValue(value)]))
+}
+
+/** Members that are Struct or Value; 0.3's `data` is a message with a Struct in it. */
+function protoValues(value: unknown): Json {
+  return walk(value, (key, member) => {
+    if (key === 'metadata') return toStruct(member as Json)
+    if (key !== 'data') return undefined
+    const nested = (member as { data?: unknown } | null)?.data
+    return nested === undefined ? toValue(member) : { data: toStruct(nested as Json) }
+  }) as Json
+}
+
+function plainValues(value: unknown): unknown {
+  return walk(value, (key, member) => {
+    if (key === 'metadata') return fromStruct(member as Json)
+    if (key !== 'data') return undefined
+    const nested = (member as { data?: Json }).data
+    return nested === undefined ? fromValue(member as ProtoValue) : { data: fromStruct(nested) }
+  })
+}
+
+function walk(value: unknown, convert: (key: string, member: unknown) => unknown): unknown {
+  if (Array.isArray(value)) return value.map((each) => walk(each, convert))
+  if (typeof value !== 'object' || value === null) return value
+  const entries = Object.entries(value).map(([key, member]) => {
+    const converted = convert(key, member)
+    return [key, converted === undefined ? walk(member, convert) : converted]
+  })
+  return Object.fromEntries(entries)
+}
