@@ -5,9 +5,15 @@ import type { Dialect } from '../dialects/dialect.js'
 import type { Agent, SkillInit } from '../engine/agent.js'
 import type { AgentCard, AgentExtension, AgentInterface, AgentSkill } from '../model/agent-card.js'
 import type { JsonValue, Struct } from '../model/part.js'
+import { positionExtension } from '../transports/transport.js'
 
 /** Declared when skills carry schemas: `params.skills[id]` holds `input` and `output` as JSON Schema. */
 export const skillSchemasUri = 'urn:dragoman:skill-schemas:v1'
+
+const streamPositions: AgentExtension = {
+  uri: positionExtension,
+  description: 'Over gRPC, every event of a stream carries its place in the log, to resume behind it',
+}
 
 export interface GrpcAddress {
   readonly authority: string
@@ -27,7 +33,11 @@ export interface CardFacts {
 
 export function completeCard(agent: Agent, facts: CardFacts): AgentCard {
   const { name, description, version, provider, documentationUrl, iconUrl, skills, capabilities } = agent.card
-  const extensions = [...(capabilities?.extensions ?? []), ...schemaExtension(skills ?? [])]
+  const extensions = [
+    ...(capabilities?.extensions ?? []),
+    ...schemaExtension(skills ?? []),
+    ...(facts.grpc ? [streamPositions] : []),
+  ]
   return {
     name,
     description: description ?? name,

@@ -63,6 +63,13 @@ export const parameterHeaders = {
   traceparent: 'traceparent',
 } as const
 
+/**
+ * An extension: every event of a stream says its place in the task's log, a number, under this key in
+ * the metadata of the task, status update or artifact update. Sent back as the metadata entry
+ * `last-event-id`, it resumes the stream behind that event, as `id:` does on server-sent events.
+ */
+export const positionExtension = 'urn:dragoman:stream-position:v1'
+
 /** The version a call names: the header wins over the query parameter (R-VER-2). */
 export function readVersion(headers: HeaderReader, url = ''): string | undefined {
   const named = headers.get(parameterHeaders.version)

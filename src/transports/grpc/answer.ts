@@ -12,12 +12,13 @@ import {
   type Endpoint,
   type HeaderReader,
   type PreparedCall,
+  positionExtension,
   prepareCall,
   readVersion,
 } from '../transport.js'
 import type { Rpc } from './messages.js'
 import { statusOf } from './status.js'
-import { positionExtension, sendStream } from './stream.js'
+import { sendStream } from './stream.js'
 
 /** Which agents there are, and who may call them. */
 export interface Access {

@@ -6,8 +6,8 @@ import { testEngine } from '../../engine/engine.fixture.js'
 import { agent, artifact } from '../../engine/index.js'
 import { data, file, text } from '../../model/part.js'
 import { until } from '../../testing/wait.js'
+import { positionExtension } from '../transport.js'
 import { drain, failureOf, fromStruct, type Json, testGrpc, toStruct } from './grpc.fixture.js'
-import { positionExtension } from './stream.js'
 
 /** Repeats what it is told; sleeps when it is told that; has files. */
 const echo = agent(

@@ -7,10 +7,10 @@ import { artifact, type Handler, working } from '../../engine/index.js'
 import { A2AError } from '../../model/errors.js'
 import type { AgentService, StreamItem } from '../../model/service.js'
 import { gate, until } from '../../testing/wait.js'
+import { positionExtension } from '../transport.js'
 import { drain, fromStruct, type Json, testGrpc } from './grpc.fixture.js'
 import { type Rpc, services } from './messages.js'
 import { readDetails } from './status.js'
-import { positionExtension } from './stream.js'
 
 const message = { messageId: 'm-1', role: 'ROLE_USER', parts: [{ text: 'hi' }] }
 

@@ -2,14 +2,7 @@
 import type { Metadata, ServerWritableStream } from '@grpc/grpc-js'
 import type { Operation } from '../../model/operations.js'
 import type { AgentService, StreamItem } from '../../model/service.js'
-import { callStreaming, type PreparedCall } from '../transport.js'
-
-/**
- * An extension: every event of a stream says its place in the task's log, a number, under this key in
- * the metadata of the task, status update or artifact update. Sent back as the metadata entry
- * `last-event-id`, it resumes the stream behind that event, as `id:` does on server-sent events.
- */
-export const positionExtension = 'urn:dragoman:stream-position:v1'
+import { callStreaming, type PreparedCall, positionExtension } from '../transport.js'
 
 export interface OutgoingStream {
   readonly operation: Operation

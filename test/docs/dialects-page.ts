@@ -1,0 +1,146 @@
+/** Writes `docs/dialects.md` from the dialects themselves: what each can do over each binding, and what is lost. */
+import { type Dialect, dialectNames } from '../../src/dialects/dialect.js'
+import { createDialects } from '../../src/dialects/index.js'
+import { type Operation, operations } from '../../src/model/operations.js'
+
+const introduction = `# Dialects
+
+One agent, one task store, one port: every caller is answered in the dialect it speaks. A task made in one
+dialect is the same task, under the same id, in every other.
+
+This page is made from the code (\`npm run docs\`); a test fails when it is out of date.
+
+## Which are on
+
+By default v1, v0.3 (which serves 0.2 too) and v0.1. The ad-hoc dialects claim paths that v1.0 has other uses
+for, so they are asked for:
+
+\`\`\`ts
+await serve(agent, { dialects: 'all' })
+await serve(agent, { dialects: ['v1', 'v0.3', 'task-rest', { dialect: 'v0.1', path: '/old' }] })
+\`\`\`
+
+\`dragoman serve --dialects all\`, or \`--dialects v1,v0.3,v0.1@/old\`. A dialect that is pinned to a path has that
+path for itself, its card included, and nothing else is understood there. The Go profile cannot be told from
+v0.1 on arrival and is always pinned, at \`/go\` unless told otherwise.
+
+## How a call is recognised
+
+1. A path pinned to a dialect decides.
+2. gRPC: the service decides. HTTP+JSON: the path decides. JSON-RPC: the method decides.
+3. The version a caller names (\`A2A-Version\`, header before query) must be one that is offered, and must have the
+   method or path: else \`VERSION_NOT_SUPPORTED\`, or "method not found" with a hint.
+4. Without a version: what an older dialect may mean, it means; what only v1.0 can mean is served as v1.0
+   (\`assumeV1: false\` switches that off).
+5. Methods that 0.3 and 0.1 share (\`tasks/get\`, \`tasks/cancel\`, \`tasks/resubscribe\`) are answered as the task was
+   created; with a version named, in that version.
+
+A server with a \`log\` (\`dragoman serve --verbose\`) is told the dialect of every call.
+
+## Cards
+
+\`/.well-known/agent-card.json\` answers \`A2A-Version: 1.0\` with the v1.0 card and \`0.3\` with the 0.3 card. Readers that
+name no version get both in one (*hybrid*) while 0.3 is spoken, else the v1.0 card; \`card: 'v1' | 'hybrid' | '0.3'\`
+decides otherwise. \`/.well-known/agent.json\` is for 0.2 and older. \`validateCard\` in \`dragoman/server\` checks any of them.
+
+## gRPC
+
+On the same port, in the clear (HTTP/2 with prior knowledge) or behind TLS (ALPN: clients that offer \`http/1.1\` get it;
+those that insist on \`h2\` are taken for gRPC). Other HTTP/2 is refused. Agents that share a port are told apart by
+\`tenant\`, which their cards name; 0.3 has no such field, so it reaches an agent only where that agent is alone.
+Whoever asks for the extension \`urn:dragoman:stream-position:v1\` finds each event's place in the log in its metadata,
+and resumes with the metadata \`last-event-id\`.
+`
+
+const bindings = [
+  ['JSON-RPC', methodOf],
+  ['HTTP+JSON', routeOf],
+  ['gRPC', rpcOf],
+] as const
+
+export function dialectsPage(): string {
+  const dialects = createDialects()
+  const members = dialectNames.map((name) => dialects[name])
+  const chapters = members.flatMap((dialect) => [
+    `### ${dialect.name}\n`,
+    `Versions: ${dialect.versions.join(', ') || 'none, it is known by its paths'}. Extensions in \`${dialect.extensionsHeader}\`.${pushNote(dialect)}\n`,
+    operationTable(dialect),
+  ])
+  return [introduction, '## Operations\n', summary(members), ...chapters, '## What is lost\n', lossTable(members)].join(
+    '\n',
+  )
+}
+
+/** Which dialect has which operation over which binding, at a glance. */
+function summary(dialects: readonly Dialect[]): string {
+  const head = ['', ...dialects.map(({ name }) => name)]
+  const rows = operationNames().map((operation) => [
+    operations[operation].name,
+    ...dialects.map((dialect) => spokenOver(dialect, operation).join(', ') || '–'),
+  ])
+  return table(head, rows)
+}
+
+function spokenOver(dialect: Dialect, operation: Operation): string[] {
+  const spoken = bindings.filter(([, spell]) => spell(dialect, operation).length > 0)
+  return spoken.map(([name]) => name)
+}
+
+function operationTable(dialect: Dialect): string {
+  const used = bindings.filter(([, spell]) =>
+    operationNames().some((operation) => spell(dialect, operation).length > 0),
+  )
+  const rows = operationNames()
+    .filter((operation) => spokenOver(dialect, operation).length > 0)
+    .map((operation) => [
+      operations[operation].name,
+      ...used.map(
+        ([, spell]) =>
+          spell(dialect, operation)
+            .map((each) => `\`${each}\``)
+            .join('<br>') || '–',
+      ),
+    ])
+  return table(['', ...used.map(([name]) => name)], rows)
+}
+
+function methodOf({ jsonrpc }: Dialect, operation: Operation): string[] {
+  const names = [...(jsonrpc?.methods ?? [])].filter(([, each]) => each === operation).map(([name]) => name)
+  return jsonrpc?.paths ? names.map((name) => `${name} at ${jsonrpc.paths?.join(', ')}`) : names
+}
+
+function routeOf({ rest }: Dialect, operation: Operation): string[] {
+  return (rest?.routes ?? [])
+    .filter((each) => each.operation === operation)
+    .map(({ method, path }) => `${method} ${path}`)
+}
+
+function rpcOf({ grpc }: Dialect, operation: Operation): string[] {
+  const names = [...(grpc?.rpcs ?? [])].filter(([, each]) => each === operation).map(([name]) => name)
+  return names.map((name) => `${grpc?.service}/${name}`)
+}
+
+function pushNote({ push }: Dialect): string {
+  return push ? ` Webhooks registered in it are told in it, as \`${push.contentType}\`.` : ''
+}
+
+function lossTable(dialects: readonly Dialect[]): string {
+  const rows = dialects.flatMap(({ name, losses }) =>
+    losses.map(({ direction, what, remedy }) => [
+      name,
+      direction === 'in' ? 'from its callers' : 'to its callers',
+      what,
+      remedy ?? '–',
+    ]),
+  )
+  return table(['Dialect', 'On the way', 'What', 'What is done about it'], rows)
+}
+
+function operationNames(): readonly Operation[] {
+  return Object.keys(operations) as Operation[]
+}
+
+function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const line = (cells: readonly string[]) => `| ${cells.map((cell) => cell.replaceAll('|', '\\|')).join(' | ')} |`
+  return [line(head), `|${head.map(() => '---').join('|')}|`, ...rows.map(line), ''].join('\n')
+}
