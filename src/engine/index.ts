@@ -54,6 +54,7 @@ export {
 // For those who run the engine without a server
 export { createEngine, type Engine, type EngineOptions } from './engine.js'
 export type { EngineSettings, Log, LogEntry } from './internals.js'
+export { relayAgent } from './relay-agent.js'
 export type { Retention } from './retention.js'
 export { systemClock } from './system-clock.js'
 export {

@@ -1,0 +1,71 @@
+import { describe, expect, it } from 'vitest'
+import { echoAgent } from '../cli/echo-agent.js'
+import { callBy, send, until } from '../testing/index.js'
+import { collect, outline, storeKinds, taskIn, testEngine, textIn } from './engine.fixture.js'
+import { relayAgent } from './relay-agent.js'
+
+describe.each(storeKinds)('a relay on %s', (kind) => {
+  const both = async () => {
+    const far = await testEngine(echoAgent, kind)
+    const near = await testEngine(relayAgent({ name: 'Bridge' }, far), kind)
+    return {
+      far,
+      near,
+      async [Symbol.asyncDispose]() {
+        await near[Symbol.asyncDispose]()
+        await far[Symbol.asyncDispose]()
+      },
+    }
+  }
+  const textOfTask = (task: { readonly artifacts?: readonly { readonly parts: readonly object[] }[] }) =>
+    (task.artifacts ?? []).map(({ parts }) => textIn(parts)).join('|')
+
+  it('says what the other agent says, chunk by chunk', async () => {
+    await using pair = await both()
+    expect(outline(await collect(pair.near.sendStreamingMessage(send('chunks 3'), callBy())))).toEqual([
+      'task:SUBMITTED',
+      'status:WORKING',
+      'artifact:chunk 1 ',
+      'artifact:chunk 2 ',
+      'artifact:chunk 3 ',
+      'status:COMPLETED',
+    ])
+    expect(textOfTask(taskIn(await pair.near.sendMessage(send('hello'), callBy())))).toBe('hello')
+  })
+
+  it('passes on direct messages, failures and refusals', async () => {
+    await using pair = await both()
+    expect(await pair.near.sendMessage(send('msg word'), callBy())).toMatchObject({
+      message: { parts: [{ text: 'word' }] },
+    })
+    const states = await Promise.all(
+      ['fail', 'reject'].map(async (word) => taskIn(await pair.near.sendMessage(send(word), callBy())).status),
+    )
+    expect(states.map(({ state, message }) => [state, textIn(message?.parts ?? [])])).toEqual([
+      ['TASK_STATE_FAILED', 'Failed as asked'],
+      ['TASK_STATE_REJECTED', 'Rejected as asked'],
+    ])
+  })
+
+  it('carries a question there and its answer back to the task that asked', async () => {
+    await using pair = await both()
+    const asked = taskIn(await pair.near.sendMessage(send('ask'), callBy()))
+    expect(asked.status).toMatchObject({ state: 'TASK_STATE_INPUT_REQUIRED' })
+    const answered = taskIn(await pair.near.sendMessage(send('second', { taskId: asked.id }), callBy()))
+    expect([answered.status.state, textOfTask(answered)]).toEqual(['TASK_STATE_COMPLETED', 'ask\nsecond'])
+    const { tasks } = await pair.far.listTasks({}, callBy('anonymous'))
+    expect(tasks.map(({ status }) => status.state)).toEqual(['TASK_STATE_COMPLETED'])
+  })
+
+  it('cancels the task there when the one here is cancelled', async () => {
+    await using pair = await both()
+    const request = send('sleep 60000', {}, { returnImmediately: true })
+    const { id } = taskIn(await pair.near.sendMessage(request, callBy()))
+    const far = await until(async () => (await pair.far.listTasks({}, callBy('anonymous'))).tasks[0])
+    expect((await pair.near.cancelTask({ id }, callBy())).status.state).toBe('TASK_STATE_CANCELED')
+    await until(async () => {
+      const { status } = await pair.far.getTask({ id: far.id }, callBy('anonymous'))
+      return status.state === 'TASK_STATE_CANCELED'
+    })
+  })
+})
