@@ -7,10 +7,13 @@ export interface NotYet {
   readonly reason: string
 }
 
-const noClient = 'There is no client yet'
-const noGrpc = 'The gRPC binding is not built yet'
+const noClient = 'The client is not finished yet'
 const noDelivery = 'Webhooks are stored but not delivered yet'
 const noSigning = 'Cards are not signed yet'
+const noReceiver = 'There is no receiver of webhooks yet'
+const noRegistry = 'There is no registry yet'
+const operatorsTls =
+  'Whether production uses TLS is for its operator to decide: `serve` takes a certificate, or stands behind a proxy'
 
 export const notYet: readonly NotYet[] = [
   // Done otherwise
@@ -23,19 +26,13 @@ export const notYet: readonly NotYet[] = [
   // The client
   { id: 'R-VER-1', reason: noClient },
   { id: 'R-VER-7', reason: noClient },
-  { id: 'R-CARD-4', reason: noClient },
   { id: 'R-SEC-4', reason: noClient },
-  { id: 'R-TEN-1', reason: noClient },
-  { id: 'R-CB-3', reason: noClient },
-  { id: 'R-PDEL-8', reason: 'There is no receiver of webhooks yet' },
+  { id: 'R3-STRM-5', reason: noClient },
+  { id: 'RM-STR-5', reason: noClient },
+  { id: 'R-PDEL-8', reason: noReceiver },
+  { id: 'RM-PUSH-3', reason: noReceiver },
 
-  // Other versions and bindings
-  { id: 'R-CARD-8', reason: 'Only v1.0 is spoken so far, so there is one form of the card and nothing to choose from' },
-  { id: 'R-ERR-6', reason: noGrpc },
-  { id: 'R-GRPC-1', reason: noGrpc },
-  { id: 'R-GRPC-2', reason: noGrpc },
-  { id: 'R-GRPC-3', reason: noGrpc },
-  { id: 'R-GRPC-4', reason: noGrpc },
+  // Other bindings
   { id: 'R-CB-1', reason: 'No binding beside those of the protocol is offered' },
 
   // Webhooks
@@ -43,6 +40,13 @@ export const notYet: readonly NotYet[] = [
   { id: 'R-PDEL-2', reason: noDelivery },
   { id: 'R-PDEL-4', reason: noDelivery },
   { id: 'R-PDEL-7', reason: noDelivery },
+  { id: 'R3-PUSH-5', reason: noDelivery },
+  { id: 'R3-PUSH-6', reason: noDelivery },
+  { id: 'R3-PUSH-8', reason: noDelivery },
+  { id: 'RM-PUSH-1', reason: noDelivery },
+
+  // Finding agents
+  { id: 'RL-L0-8', reason: noRegistry },
 
   // Signatures
   { id: 'R-SIGN-2', reason: noSigning },
@@ -52,7 +56,8 @@ export const notYet: readonly NotYet[] = [
   { id: 'R-SIGN-6', reason: noSigning },
 
   // Security
-  { id: 'R-SEC-1', reason: 'The server speaks plain HTTP so far; TLS is the business of the proxy in front of it' },
+  { id: 'R-SEC-1', reason: operatorsTls },
+  { id: 'R3-SEC-3', reason: operatorsTls },
   {
     id: 'R-SEC-6',
     reason: 'The server fetches no URL that a message names; the guard comes with the first code that does',

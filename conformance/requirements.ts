@@ -4,22 +4,13 @@
  *
  * `R-…` are requirements of A2A v1.0 in our own words; `source` is a section of the specification,
  * `proto` its protocol file, `ProtoJSON` the JSON mapping, `Dragoman` a decision of ours where those
- * are silent or disagree. `E-…` are the rules of the engine.
+ * are silent or disagree. `E-…` are the rules of the engine. Older versions (`R3-…`, `RL-…`) and the
+ * translation between all of them (`RM-…`) have files of their own.
  */
-
-/** M: must. S: should. Y: may. */
-export type Level = 'M' | 'S' | 'Y'
-
-/** Who has to keep it: the server, the client, both, the author of an agent, the library, or anybody. */
-export type Actor = 'srv' | 'cli' | 'both' | 'agent' | 'lib' | 'any'
-
-export interface Requirement {
-  readonly id: string
-  readonly level: Level
-  readonly actor: Actor
-  readonly source: string
-  readonly text: string
-}
+import type { Requirement } from './requirement.js'
+import { legacyRequirements } from './requirements-legacy.js'
+import { mappingRequirements } from './requirements-mapping.js'
+import { v03Requirements } from './requirements-v0.3.js'
 
 // biome-ignore format: one line per requirement
 export const requirements: readonly Requirement[] = [
@@ -225,4 +216,9 @@ export const requirements: readonly Requirement[] = [
   { id: 'E-10', level: 'M', actor: 'srv', source: 'Dragoman', text: '`Idempotency-Key` (header or metadata) makes a send happen once, even across a crash: scope agent + tenant + owner, kept 24 h, same key with another body is an error, in flight means attach. De-duplication by `messageId` is an option, off by default (peers reuse ids)' },
   { id: 'E-11', level: 'M', actor: 'srv', source: 'Dragoman', text: 'Terminal tasks are immutable. Retention is configurable; expired tasks go with their events, configs and outbox rows' },
   { id: 'E-12', level: 'M', actor: 'srv', source: 'Dragoman', text: 'Shutdown drains: stop admitting, let turns finish up to a deadline, hand the rest over, close streams so that clients resume elsewhere' },
+
+  // Older versions
+  ...v03Requirements,
+  ...legacyRequirements,
+  ...mappingRequirements,
 ]

@@ -1,7 +1,7 @@
 /** gRPC on the common port: loaded with the first connection that speaks it. */
 import type { Socket } from 'node:net'
 import { authenticate } from '../auth/scheme.js'
-import { type Operation, operations } from '../model/operations.js'
+import { fromGeneric, toGeneric } from '../model/generic-service.js'
 import type { AgentService, CallContext } from '../model/service.js'
 import type { GrpcServer } from '../transports/grpc/server.js'
 import type { Endpoint } from '../transports/transport.js'
@@ -72,10 +72,10 @@ function endpointsByTenant(endpoints: ReadonlyMap<string, Endpoint>): ReadonlyMa
 
 /** The name has done its work: the tasks are those that callers over HTTP see. */
 function withoutTenant(service: AgentService): AgentService {
-  type Call = (request: never, context: CallContext) => unknown
-  type Calls = Readonly<Record<Operation, Call>> // each takes its own request, which passes through here unseen
-  const wrapped = (Object.keys(operations) as Operation[]).map((operation): [Operation, Call] => {
-    return [operation, (request, { tenant: _tenant, ...context }) => (service as Calls)[operation](request, context)]
+  const { unary, streaming } = toGeneric(service)
+  const here = ({ tenant: _tenant, ...context }: CallContext): CallContext => context
+  return fromGeneric({
+    unary: (operation, request, context) => unary(operation, request, here(context)),
+    streaming: (operation, request, context) => streaming(operation, request, here(context)),
   })
-  return Object.fromEntries(wrapped) as unknown as AgentService // the same operations, each wrapped
 }

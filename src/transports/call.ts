@@ -1,10 +1,11 @@
 /** Answers a call over HTTP: the part that is the same for JSON-RPC and HTTP+JSON. */
 import type { Frame, OperationCodec, StreamEncoder } from '../dialects/dialect.js'
 import type { A2AError } from '../model/errors.js'
+import { callStreaming, callUnary } from '../model/generic-service.js'
 import { isStreaming } from '../model/operations.js'
 import type { StreamItem } from '../model/service.js'
 import { frame, sseBody, sseHeaders } from './sse.js'
-import { type Arrival, type Call, callStreaming, callUnary, type Endpoint, prepareCall } from './transport.js'
+import { type Arrival, type Call, type Endpoint, prepareCall } from './transport.js'
 
 export interface HttpCall extends Call {
   readonly codec: OperationCodec

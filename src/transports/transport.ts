@@ -5,7 +5,7 @@
 import type { CallFacts, Dialect } from '../dialects/dialect.js'
 import { A2AError, clip } from '../model/errors.js'
 import type { Operation } from '../model/operations.js'
-import type { AgentService, CallContext, Caller, CallTraits, StreamItem } from '../model/service.js'
+import type { AgentService, CallContext, Caller, CallTraits } from '../model/service.js'
 import type { Heartbeats } from './sse.js'
 
 export type Binding = 'JSONRPC' | 'HTTP+JSON' | 'GRPC'
@@ -180,27 +180,4 @@ function tenantOf(endpoint: Endpoint, arrival: Arrival, decoded: unknown): strin
   const tenant = arrival.tenant ?? named
   if (tenant === undefined || endpoint.tenants.has(tenant)) return tenant
   throw new A2AError('TASK_NOT_FOUND', `No tenant ${clip(tenant)}`, { metadata: { tenant: clip(tenant) } })
-}
-
-// The decoder of an operation makes the request of that operation: the tables guarantee it, the
-// compiler cannot see it through the operation's name.
-
-export function callUnary(
-  service: AgentService,
-  operation: Operation,
-  request: unknown,
-  context: CallContext,
-): Promise<unknown> {
-  type Calls = Readonly<Record<Operation, (request: never, context: CallContext) => Promise<unknown>>>
-  return (service as unknown as Calls)[operation](request as never, context)
-}
-
-export function callStreaming(
-  service: AgentService,
-  operation: Operation,
-  request: unknown,
-  context: CallContext,
-): AsyncIterable<StreamItem> {
-  type Calls = Readonly<Record<Operation, (request: never, context: CallContext) => AsyncIterable<StreamItem>>>
-  return (service as unknown as Calls)[operation](request as never, context)
 }

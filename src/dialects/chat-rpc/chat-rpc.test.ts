@@ -9,8 +9,8 @@ import type { JsonRpcForm } from '../dialect.js'
 import { validateCard } from '../validate-card/index.js'
 import { chatRpc } from './index.js'
 import { decodeMessage, decodeSendParams, encodeMessage } from './messages.js'
-import { decodeStreamResult } from './read-stream.js'
 import { createStreamEncoder } from './stream.js'
+import { decodeStreamResult } from './stream-result.js'
 import { decodeResponse, encodeResponse } from './tasks.js'
 
 const { encodeError } = chatRpc.jsonrpc as JsonRpcForm // the dialect has that form

@@ -1,67 +1,110 @@
-/** Streams of this dialect, read (RM-STR-2). */
-import type { StreamResponse } from '../../model/event.js'
-import type { Message } from '../../model/message.js'
-import type { Part, Struct } from '../../model/part.js'
-import type { TaskState } from '../../model/task.js'
-import { array, boolean, decodeOrThrow, isObject, object, optional, required, string, struct } from '../decode.js'
-import type { CallFacts } from '../dialect.js'
-import { part } from '../v0_3/parts.js'
-import { jsonSpelling, taskState } from '../v0_3/spelling.js'
-import { decodeArtifact } from '../v0_3/tasks.js'
+/**
+ * Streams of this dialect, read (RM-STR-2). Deltas are chunks of one artifact, called like their message; the
+ * message that repeats them at the end is told only where it says something else.
+ */
+import { A2AError } from '../../model/errors.js'
+import type { StreamResponse, TaskStatusUpdateEvent } from '../../model/event.js'
+import { type Part, textOf } from '../../model/part.js'
+import type { SendMessageRequest } from '../../model/service.js'
+import type { StreamDecoder, StreamRequest } from '../client-dialect.js'
+import { isObject } from '../decode.js'
+import { FollowedTask, isDone, nothing } from '../followed-task.js'
+import { codeNamed } from '../read-error-details.js'
 import { decodeMessage } from './messages.js'
+import { type Happened, readStreamResult } from './stream-result.js'
+import { decodeResponse } from './tasks.js'
 
-interface Short {
-  readonly id: string
-  readonly state?: TaskState
-  readonly contextId?: string
-}
+export function createStreamDecoder({ request, facts }: StreamRequest): StreamDecoder {
+  const { contextId } = (request as SendMessageRequest).message
+  const known = { newId: facts.newId, ...(contextId !== undefined && { contextId }) }
+  const followed = new FollowedTask()
+  /** What all deltas are told as, whatever their ids: an answer is one. */
+  let answerId: string | undefined
+  let text = ''
+  let otherParts = 0
+  let isOver = false
 
-interface Delta {
-  readonly messageId: string
-  readonly parts: readonly Part[]
-}
-
-interface Happened {
-  readonly state?: TaskState
-  readonly messageDelta?: Delta
-  readonly append?: boolean
-  readonly lastChunk?: boolean
-}
-
-const result = object<{ readonly task: Short; readonly events?: readonly Struct[] }>({
-  task: required(object<Short>({ id: required(string), state: optional(taskState), contextId: optional(string) })),
-  events: optional(array(struct)),
-})
-
-const happened = object<Happened>({
-  state: optional(taskState),
-  messageDelta: optional(object<Delta>({ messageId: required(string), parts: required(array(part.json)) })),
-  append: optional(boolean),
-  lastChunk: optional(boolean),
-})
-
-/** One `result` as events: deltas are chunks of an artifact that is called like their message. */
-export function decodeStreamResult(wire: unknown, facts: Pick<CallFacts, 'newId'>): readonly StreamResponse[] {
-  const { task, events = [] } = decodeOrThrow(result, wire)
-  return events.map((event) => decodeEvent(event, task, facts))
-}
-
-function decodeEvent(
-  wire: Struct,
-  { id: taskId, contextId = '', state: stateOfTask }: Short,
-  facts: Pick<CallFacts, 'newId'>,
-): StreamResponse {
-  const { state = stateOfTask, messageDelta, append, lastChunk } = decodeOrThrow(happened, wire)
-  const about = { taskId, contextId }
-  const chunk = { ...(append !== undefined && { append }), ...(lastChunk !== undefined && { lastChunk }) }
-  if (wire.artifact !== undefined)
-    return { artifactUpdate: { ...about, artifact: decodeArtifact(wire.artifact, jsonSpelling), ...chunk } }
-  if (messageDelta) {
-    const { messageId: artifactId, parts } = messageDelta
-    return { artifactUpdate: { ...about, artifact: { artifactId, parts }, append: true } }
+  function follow({ event, isDelta }: Happened): readonly StreamResponse[] {
+    if ('task' in event) return followed.addTask(event.task)
+    if ('message' in event) {
+      isOver = true
+      return [event]
+    }
+    if ('statusUpdate' in event) return followStatus(event.statusUpdate)
+    const { artifactUpdate } = event
+    const { artifact } = artifactUpdate
+    for (const part of artifact.parts) if (!('text' in part)) otherParts += 1
+    if (!isDelta) return followed.addArtifact(artifactUpdate)
+    text += textOf(artifact)
+    const append = answerId !== undefined
+    answerId ??= artifact.artifactId
+    const { append: _append, ...update } = artifactUpdate
+    return followed.addArtifact({
+      ...update,
+      artifact: { ...artifact, artifactId: answerId },
+      ...(append && { append }),
+    })
   }
-  const message: Message | undefined = isObject(wire.message) ? decodeMessage(wire.message, facts) : undefined
-  // There was no task: see the encoder.
-  if (message && message.messageId === taskId) return { message }
-  return { statusUpdate: { ...about, status: { state: state ?? 'TASK_STATE_WORKING', ...(message && { message }) } } }
+
+  function followStatus(update: TaskStatusUpdateEvent): readonly StreamResponse[] {
+    const { status, ...about } = update
+    const { message, ...silent } = status
+    const hasTold = answerId !== undefined || otherParts > 0
+    if (!message || !hasTold || status.state !== 'TASK_STATE_COMPLETED') return followed.addStatus(update)
+    const parts = newsIn(message.parts)
+    return [
+      ...(parts.length === 0
+        ? nothing
+        : followed.addArtifact({
+            ...about,
+            artifact: { artifactId: answerId ?? message.messageId, parts },
+            lastChunk: true,
+          })),
+      ...followed.addStatus({ ...about, status: silent, ...(message.metadata && { metadata: message.metadata }) }),
+    ]
+  }
+
+  /** What an answer has that was not told on the way. */
+  function newsIn(parts: readonly Part[]): readonly Part[] {
+    const texts = parts.filter((part) => 'text' in part)
+    if (parts.length - texts.length > otherParts) return parts
+    const said = textOf(texts)
+    return said === '' || said === text ? [] : texts
+  }
+
+  return {
+    get isOver() {
+      return isOver
+    },
+    decode(frame) {
+      if (isOver) return nothing
+      const { data } = frame
+      if (isDone(frame)) {
+        isOver = true
+        return nothing
+      }
+      throwFailure(data)
+      if (isObject(data) && !isObject(data.task)) return follow({ event: decodeResponse(data, known), isDelta: false })
+      const events = readStreamResult(data, known).flatMap(follow)
+      isOver ||= isObject(data) && isFinal(data)
+      return events
+    },
+  }
+
+  /** A stream that broke is told as a task that failed, with the error in its last words. */
+  function throwFailure(data: unknown): void {
+    if (!isObject(data) || !Array.isArray(data.events)) return
+    for (const event of data.events as unknown[]) {
+      const message = isObject(event) ? event.message : undefined
+      const metadata = isObject(message) ? message.metadata : undefined
+      const error = isObject(metadata) ? metadata.error : undefined
+      const code = isObject(error) ? codeNamed(error.reason) : undefined
+      if (code) throw new A2AError(code, textOf(decodeMessage(message, facts)))
+    }
+  }
+}
+
+function isFinal({ final, events }: Record<string, unknown>): boolean {
+  const last: unknown = Array.isArray(events) ? events.at(-1) : undefined
+  return final === true || (isObject(last) && last.artifact === undefined && last.final === true)
 }

@@ -4,10 +4,12 @@ import type { Message } from '../../model/message.js'
 import { type Part, type Struct, textOf } from '../../model/part.js'
 import type { SendMessageResponse } from '../../model/service.js'
 import { isTerminal, type Task } from '../../model/task.js'
+import { isObject } from '../decode.js'
 import type { CallFacts } from '../dialect.js'
 import { type AnswerSources, answerOf, endSentence } from '../turn-answer.js'
 import { withoutKeys } from '../v0_3/reserved-metadata.js'
 import { jsonSpelling, taskState, type Wire } from '../v0_3/spelling.js'
+import { decodeTask } from '../v0_3/tasks.js'
 import { decodeMessage, echoedMetadata, encodeMessage } from './messages.js'
 
 /** The first source that says anything. A message has a part at least. */
@@ -47,8 +49,9 @@ export function encodeResponse(response: SendMessageResponse, params?: unknown):
   return encodeMessage('task' in response ? messageOf(response.task) : response.message, echoedMetadata(params))
 }
 
-/** A message that is marked as a question is the task it belongs to. */
+/** A message that is marked as a question is the task it belongs to. Servers of 0.3 may answer with a task itself. */
 export function decodeResponse(wire: unknown, facts: Pick<CallFacts, 'newId'>): SendMessageResponse {
+  if (isObject(wire) && (wire.kind === 'task' || isObject(wire.status))) return { task: decodeTask(wire, jsonSpelling) }
   const message = decodeMessage(wire, facts)
   const { taskId, contextId = facts.newId(), metadata } = message
   // Other agents may use the word for something else.

@@ -1,6 +1,8 @@
 /** How this dialect numbers errors: by HTTP status, or by JSON-RPC code where that envelope is used (RL-L1-1, RL-L1-6). */
-import type { ErrorCode } from '../../model/errors.js'
+import type { A2AError, ErrorCode } from '../../model/errors.js'
+import { isObject } from '../decode.js'
 import type { ErrorSpelling } from '../error-details.js'
+import { meaningsOf, type RpcError, readHttpError, readRpcError } from '../peer-error.js'
 
 export const errors: Readonly<Record<ErrorCode, Omit<ErrorSpelling, 'grpc'>>> = {
   TASK_NOT_FOUND: { jsonrpc: -32001, http: 404 },
@@ -24,3 +26,20 @@ export const errors: Readonly<Record<ErrorCode, Omit<ErrorSpelling, 'grpc'>>> = 
   PAYLOAD_TOO_LARGE: { jsonrpc: -32600, http: 413 },
   UNAVAILABLE: { jsonrpc: -32603, http: 503 },
 }
+
+/** What is said in this dialect's own words is about the input, or a failure of the agent (RL-L1-1). */
+export function decodeHttpError(status: number, body: unknown): A2AError {
+  const isOwn = isObject(body) && typeof body.error === 'string'
+  return readHttpError(status, body, meanings, isOwn ? ownStatuses.get(status) : undefined)
+}
+
+const ownStatuses: ReadonlyMap<number, ErrorCode> = new Map([
+  [400, 'INVALID_PARAMS'],
+  [500, 'INVALID_AGENT_RESPONSE'],
+])
+
+export function decodeRpcError(error: RpcError): A2AError {
+  return readRpcError(error, meanings)
+}
+
+const meanings = meaningsOf(errors)

@@ -172,12 +172,14 @@ describe('a broken stream', () => {
 })
 
 describe('a result', () => {
-  it.each([[{ error: 'No', status: 'error' }], [{ error: 'No' }], [{ status: 'error' }]])(
-    'that says %j is an error for its reader',
-    (wire) => {
-      expect(refusalOf(() => decodeResponse(wire, factsWith())).code).toBe('INVALID_AGENT_RESPONSE')
-    },
-  )
+  it.each([
+    [{ error: 'No', status: 'error' }, 'No'],
+    [{ error: 'No' }, 'No'],
+    [{ status: 'error' }, 'The task failed'],
+  ])('that says %j is a failed task for its reader', (wire, text) => {
+    const response = decodeResponse(wire, factsWith())
+    expect(response).toMatchObject({ task: { status: { state: 'TASK_STATE_FAILED', message: { parts: [{ text }] } } } })
+  })
 
   it('without an output or an error is refused', () => {
     expect(refusalOf(() => decodeReply({ answer: 'x' })).code).toBe('INVALID_AGENT_RESPONSE')

@@ -58,9 +58,15 @@ function assertVersion(version: string | null): void {
   throw invalidField('X-A2A-Version', `is ${clip(version)}, only 1.0 is served here`)
 }
 
+/** What cannot be said is refused rather than left out: the agent would answer another question. */
 export function encodeSendParams({ message, metadata = {} }: SendMessageRequest): object {
-  const value = jsonOf(message.parts)
-  if (value === undefined) throw new A2AError('CONTENT_TYPE_NOT_SUPPORTED', 'Only text and JSON can be sent this way')
+  const { parts } = message
+  const value = jsonOf(parts)
+  if (parts.some((part) => 'raw' in part || 'url' in part))
+    throw new A2AError('CONTENT_TYPE_NOT_SUPPORTED', 'Only text or JSON can be sent this way, no files')
+  if (typeof value === 'string' && value === textOf(parts) && parts.some((part) => 'data' in part))
+    throw new A2AError('CONTENT_TYPE_NOT_SUPPORTED', 'Text and JSON cannot be sent together this way')
+  if (value === undefined) throw invalidField('message.parts', 'must hold text or data')
   return {
     ...Object.fromEntries(Object.entries(metadata).filter(([name]) => !ownNames.has(name))),
     input: value,

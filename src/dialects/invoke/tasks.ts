@@ -3,21 +3,22 @@ import { A2AError } from '../../model/errors.js'
 import type { Message } from '../../model/message.js'
 import { type JsonValue, textOf } from '../../model/part.js'
 import type { SendMessageResponse } from '../../model/service.js'
-import { isTerminal, type Task, type TaskStatus } from '../../model/task.js'
+import { isTerminal, type Task, type TaskState, type TaskStatus } from '../../model/task.js'
 import { type Decoder, decodeOrThrow, isObject, json, object, optional, presentString, string } from '../decode.js'
 import { type AnswerSources, answerOf, endSentence } from '../turn-answer.js'
 import { jsonOf, partOf } from './messages.js'
 
-export type Reply =
-  | { readonly output: JsonValue; readonly status: 'success' }
-  | { readonly error: string; readonly status: 'error' }
-  /** Not done; the ids are there to go on with. */
-  | {
-      readonly output: JsonValue
-      readonly status: 'processing' | 'input_required'
-      readonly task_id?: string
-      readonly chat_id?: string
-    }
+/** The ids are there to go on with; what is done has none when it comes from us. */
+interface Ids {
+  readonly task_id?: string
+  readonly chat_id?: string
+}
+
+export type Reply = Ids &
+  (
+    | { readonly output: JsonValue; readonly status: 'success' | 'processing' | 'input_required' }
+    | { readonly error: string; readonly status: 'error' }
+  )
 
 export function encodeMessage({ parts }: Message): Reply {
   return { output: firstValue([parts]), status: 'success' }
@@ -70,31 +71,36 @@ const reply = object<{ output?: JsonValue; error?: string; status?: string; task
 export function decodeReply(wire: unknown): Reply {
   const { error, status, output = '', ...ids } = decodeOrThrow(reply, wire)
   if (status === 'error' || (status === undefined && error !== undefined))
-    return { error: error || endSentence('TASK_STATE_FAILED'), status: 'error' }
+    return { error: error || endSentence('TASK_STATE_FAILED'), status: 'error', ...ids }
   if (status === 'processing' || status === 'input_required') return { output, status, ...ids }
   if (status === undefined ? isObject(wire) && 'output' in wire : status === 'success')
-    return { output, status: 'success' }
+    return { output, status: 'success', ...ids }
   throw new A2AError('INVALID_AGENT_RESPONSE', 'The answer has neither an output nor an error')
 }
 
-/** A result in the model. What the peer does not name is made up from `ids`. */
+/** A result in the model. What the peer does not name is made up from `ids`; without a task there is a message. */
 export function decodeResponse(
   wire: unknown,
-  ids: { newId(): string; readonly contextId?: string },
+  { newId, ...asked }: { newId(): string; readonly contextId?: string; readonly taskId?: string },
 ): SendMessageResponse {
   const decoded = decodeReply(wire)
-  if (decoded.status === 'error') throw new A2AError('INVALID_AGENT_RESPONSE', decoded.error)
-  const contextId = ('chat_id' in decoded ? decoded.chat_id : undefined) ?? ids.contextId
-  const message: Message = {
-    messageId: ids.newId(),
-    ...(contextId !== undefined && { contextId }),
+  const { task_id: taskId = asked.taskId, chat_id: contextId = asked.contextId } = decoded
+  const said = {
+    messageId: newId(),
     role: 'ROLE_AGENT',
-    parts: [partOf(decoded.output)],
+    parts: [decoded.status === 'error' ? { text: decoded.error } : partOf(decoded.output)],
+  } as const
+  if (decoded.status === 'success') {
+    const ids = { ...(contextId !== undefined && { contextId }), ...(taskId !== undefined && { taskId }) }
+    return { message: { ...said, ...ids } }
   }
-  if (decoded.status === 'success' || decoded.task_id === undefined) return { message }
-  const { task_id: taskId, status } = decoded
-  const state = status === 'processing' ? 'TASK_STATE_WORKING' : 'TASK_STATE_INPUT_REQUIRED'
-  return {
-    task: { id: taskId, contextId: contextId ?? ids.newId(), status: { state, message: { ...message, taskId } } },
-  }
+  const ids = { taskId: taskId ?? newId(), contextId: contextId ?? newId() }
+  const status: TaskStatus = { state: states[decoded.status], message: { ...said, ...ids } }
+  return { task: { id: ids.taskId, contextId: ids.contextId, status } }
 }
+
+const states = {
+  processing: 'TASK_STATE_WORKING',
+  input_required: 'TASK_STATE_INPUT_REQUIRED',
+  error: 'TASK_STATE_FAILED',
+} as const satisfies Partial<Record<Reply['status'], TaskState>>

@@ -1,6 +1,8 @@
 /** HTTP statuses by mapping 6; bodies in the form of the framework this dialect comes from (RL-L0-2). Numbers are v0.1's. */
 import type { A2AError } from '../../model/errors.js'
-import { codeOf, errors } from '../v0_1/errors.js'
+import { isObject } from '../decode.js'
+import { readHttpError } from '../peer-error.js'
+import { codeOf, errors, meanings } from '../v0_1/errors.js'
 
 export function encodeError(error: A2AError): { readonly status: number; readonly body: object } {
   return { status: statusOf(error), body: { detail: error.message, ...streamError(error) } }
@@ -14,4 +16,11 @@ export function streamError(error: A2AError): { readonly error: { readonly code:
 function statusOf({ code, details }: A2AError): number {
   const hasEnded = code === 'UNSUPPORTED_OPERATION' && details.metadata?.state !== undefined
   return hasEnded ? 409 : errors[code].http
+}
+
+/** Numbers, where there are any, are v0.1's too (RM-ERR-1). What FastAPI says of a path it does not have is not about a task. */
+export function decodeError(status: number, body: unknown): A2AError {
+  const detail = isObject(body) ? body.detail : undefined
+  const isTask = status === 404 && typeof detail === 'string' && detail !== 'Not Found'
+  return readHttpError(status, body, meanings, isTask ? 'TASK_NOT_FOUND' : undefined)
 }

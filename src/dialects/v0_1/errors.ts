@@ -1,6 +1,7 @@
 /** v0.1's numbers (legacy 1.4). Later versions gave -32006 to -32009 other meanings. */
-import type { A2AError, ErrorCode } from '../../model/errors.js'
+import { A2AError, type ErrorCode } from '../../model/errors.js'
 import { type ErrorSpelling, flatErrorDetails } from '../error-details.js'
+import { type Meanings, type RpcError, readRpcError } from '../peer-error.js'
 
 export const errors: Readonly<Record<ErrorCode, Pick<ErrorSpelling, 'jsonrpc' | 'http'>>> = {
   TASK_NOT_FOUND: { jsonrpc: -32001, http: 404 },
@@ -42,7 +43,7 @@ export function encodeError(error: A2AError): {
 }
 
 /** What a number from a v0.1 server means (RM-ERR-1); -32006 and -32009 are told apart by their number alone. */
-export const meanings: ReadonlyMap<number, ErrorCode> = new Map([
+export const meanings: Meanings = new Map<number, ErrorCode>([
   [-32001, 'TASK_NOT_FOUND'],
   [-32002, 'TASK_NOT_CANCELABLE'],
   [-32003, 'PUSH_NOTIFICATION_NOT_SUPPORTED'],
@@ -60,3 +61,11 @@ export const meanings: ReadonlyMap<number, ErrorCode> = new Map([
   [-32602, 'INVALID_PARAMS'],
   [-32603, 'INTERNAL_ERROR'],
 ])
+
+/** -32006 is about one thing, which the error of v1.0 says in its metadata. */
+export function decodeError(error: RpcError): A2AError {
+  const read = readRpcError(error, meanings)
+  if (error.code !== -32006 || read.code !== 'UNSUPPORTED_OPERATION') return read
+  const metadata = { capability: 'streaming', ...read.details.metadata }
+  return new A2AError(read.code, read.message, { ...read.details, metadata })
+}

@@ -48,13 +48,14 @@ export function createStreamEncoder({ operation, params }: StreamCall, spelling:
     }
     // Who sent a message knows what was there before; who joins, or is told nothing else, does not.
     const artifacts = isJoining || !isFirst || hasEnded ? (task.artifacts ?? []) : []
-    // Readers leave at the final status, so it stands last.
-    const isToldTwice = hasEnded && artifacts.length > 0
+    // Readers leave at the final status, so it stands last. Where a stream begins with one, the end is told twice.
+    const isLate = hasEnded && artifacts.length > 0
+    const isTold = !isLate || (isFirst && !spelling.hasNamedEvents)
     return [
       ...(isFirst && spelling.hasNamedEvents ? [rpcResult({ status: 'resubscription initiated' })] : []),
-      statusFrame(update, hasEnded && !isToldTwice),
+      ...(isTold ? [statusFrame(update, hasEnded && !isLate)] : []),
       ...artifacts.map((artifact) => artifactFrame({ ...about, artifact })),
-      ...(isToldTwice ? [statusFrame(update, true)] : []),
+      ...(isLate ? [statusFrame(update, true)] : []),
     ]
   }
 

@@ -4,7 +4,19 @@ import type { Message } from '../../model/message.js'
 import type { Part, Struct } from '../../model/part.js'
 import type { SendMessageResponse } from '../../model/service.js'
 import type { Task, TaskState, TaskStatus } from '../../model/task.js'
-import { array, boolean, int32, isObject, object, optional, required, string, struct, utcTimestamp } from '../decode.js'
+import {
+  array,
+  boolean,
+  decodeOrThrow,
+  int32,
+  isObject,
+  object,
+  optional,
+  required,
+  string,
+  struct,
+  utcTimestamp,
+} from '../decode.js'
 import { encodeMessage, isStrings, type ReadMessage, readMessage, toMessage, type WireMessage } from './messages.js'
 import { encodePart, part, type WirePart } from './parts.js'
 import { noteState, readState, type Spelling, state } from './spelling.js'
@@ -138,6 +150,15 @@ export function toTask({ id, sessionId, status, artifacts, history, metadata }: 
     ...(history && { history: history.map((each) => toMessage(each, newId)) }),
     ...rest,
   }
+}
+
+/** A task as a server answers it. `contextId`: the session it was asked to be in, should the answer not say. */
+export function decodeTask(
+  answer: unknown,
+  { contextId, newId }: { readonly contextId?: string; newId(): string },
+): Task {
+  const read = decodeOrThrow(readTask, answer)
+  return toTask(contextId === undefined ? read : { sessionId: contextId, ...read }, newId)
 }
 
 export function encodeTask(task: Task, spelling: Spelling, isHistoryWanted: boolean): object {

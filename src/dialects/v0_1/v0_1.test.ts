@@ -192,7 +192,7 @@ describe('webhooks of v0.1', () => {
   }
   const about = { taskId: 't', contextId: 'c' }
 
-  it(proves(['RL-01-8', 'RM-PUSH-1', 'RM-PUSH-2'], 'get the task and its id on changes of state only'), () => {
+  it(proves(['RL-01-8', 'RM-PUSH-2'], 'get the task and its id on changes of state only'), () => {
     const status = { statusUpdate: { ...about, status: task.status } }
     const chunk = { artifactUpdate: { ...about, artifact: { artifactId: 'a', parts: [{ text: 'x' }] } } }
     const expected = { taskId: 't', id: 't', sessionId: 'c', status: { state: 'input-required' } }

@@ -7,7 +7,11 @@ export const losses: readonly Loss[] = [
   { direction: 'in', what: '`capabilities.stateTransitionHistory` of cards', remedy: 'sent as false' },
   { direction: 'in', what: 'all but one of a webhook’s authentication `schemes`: Bearer, else Basic, else the first' },
   { direction: 'in', what: 'all but one of the OAuth flows of a security scheme' },
-  { direction: 'in', what: 'the state `unknown`: a task in it cannot be read' },
+  {
+    direction: 'in',
+    what: 'the state `unknown` of a peer’s task, and no state at all',
+    remedy: 'read as working: not known to have ended, so look again',
+  },
   {
     direction: 'in',
     what: 'the webhook id `default`',
@@ -18,6 +22,7 @@ export const losses: readonly Loss[] = [
     what: 'the zone of timestamps that have none, and digits below the millisecond',
     remedy: 'read as UTC',
   },
+  { direction: 'in', what: 'timestamps of a peer’s task that cannot be read' },
   { direction: 'in', what: 'over REST and gRPC: a `historyLength` of 0, which reads as not given' },
   {
     direction: 'in',
@@ -43,6 +48,12 @@ export const losses: readonly Loss[] = [
     direction: 'out',
     what: 'over REST and gRPC: `referenceTaskIds`',
     remedy: '`a2aReferenceTaskIds` in the metadata of the message',
+  },
+  { direction: 'out', what: 'over gRPC: the metadata of a cancellation' },
+  {
+    direction: 'out',
+    what: 'over REST and gRPC: the wish for a task without history',
+    remedy: 'the history that comes is dropped',
   },
   { direction: 'out', what: 'over gRPC, to peers of 0.3.0 exactly: metadata of parts and names of files' },
   { direction: 'out', what: 'tenants, and interfaces that have one', remedy: 'mount the agent once for each tenant' },

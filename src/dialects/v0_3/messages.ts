@@ -1,6 +1,6 @@
 /** Messages and the requests that send them, both ways (mapping 4.2, 4.5). */
 import type { Message } from '../../model/message.js'
-import type { JsonValue, Part } from '../../model/part.js'
+import type { JsonValue } from '../../model/part.js'
 import type { SendMessageConfiguration, SendMessageRequest } from '../../model/service.js'
 import {
   array,
@@ -15,42 +15,34 @@ import {
   string,
   struct,
 } from '../decode.js'
+import { toldMessage } from '../told.js'
 import { encodePart, part } from './parts.js'
 import { encodeWebhook, givenId, webhook } from './push-configs.js'
 import { reserved, withoutKeys } from './reserved-metadata.js'
 import { inBothShapes, role, type Shape, type Spelling, type Wire } from './spelling.js'
 
-function members(shape: Shape) {
-  return {
-    messageId: required(string),
-    contextId: optional(string),
-    taskId: optional(string),
-    role: required(role),
-    metadata: optional(struct),
-    extensions: optional(array(string)),
-    referenceTaskIds: optional(array(string)),
-    parts: required(array(part[shape])),
-  }
-}
-
-/** The protobuf's name; both are read in both shapes (R3-PB-2). */
-const aliases = { parts: ['content'] }
-
 /** A message that is sent: it says something (R3-SEND-2). `kind` may be missing (RL-02-3) and is not looked at. */
-const sentMessage = inBothShapes((shape) => withReferences(object<Message>(members(shape), { aliases }), shape))
-
-/** A message that is told of; one without parts is no reason to lose the task around it. */
-export const message = inBothShapes((shape) => {
-  const parts = optional(array(part[shape]))
-  const told = object<Omit<Message, 'parts'> & { readonly parts?: readonly Part[] }>(
-    { ...members(shape), parts },
-    { aliases },
-  )
-  return withReferences(
-    converted(told, (read) => (read.parts ? (read as Message) : { ...read, parts: [] })), // a message needs parts only
+const sentMessage = inBothShapes((shape) =>
+  withReferences(
+    object<Message>(
+      {
+        messageId: required(string),
+        contextId: optional(string),
+        taskId: optional(string),
+        role: required(role),
+        metadata: optional(struct),
+        extensions: optional(array(string)),
+        referenceTaskIds: optional(array(string)),
+        parts: required(array(part[shape])),
+      },
+      { aliases: { parts: ['content'] } }, // the protobuf's name; both are read in both shapes (R3-PB-2)
+    ),
     shape,
-  )
-})
+  ),
+)
+
+/** A message that is told of. */
+export const message = inBothShapes((shape) => withReferences(toldMessage(part[shape]), shape))
 
 /** The protobuf has no reference task ids: they travel in metadata. */
 function withReferences(decode: Decoder<Message>, shape: Shape): Decoder<Message> {

@@ -11,15 +11,26 @@ export function givenId(id: string | undefined): string | undefined {
   return id === unnamed ? undefined : id
 }
 
+const wireAuthentication = object<{ readonly schemes?: readonly string[]; readonly credentials?: string }>({
+  schemes: optional(array(string)),
+  credentials: optional(string),
+})
+
 const authentication: Decoder<AuthenticationInfo> = converted(
-  object<{ readonly schemes?: readonly string[]; readonly credentials?: string }>({
-    schemes: optional(array(string)),
-    credentials: optional(string),
-  }),
+  wireAuthentication,
   ({ schemes = [], credentials }, faults) => {
     const scheme = preferred(schemes)
     if (scheme !== undefined) return credentials === undefined ? { scheme } : { scheme, credentials }
     return credentials === undefined ? undefined : refuse(faults, 'must not be empty', 'schemes')
+  },
+)
+
+/** In answers: credentials may be kept from the reader, and so may their scheme. */
+const toldAuthentication: Decoder<AuthenticationInfo> = converted(
+  wireAuthentication,
+  ({ schemes = [], credentials }) => {
+    const scheme = preferred(schemes)
+    return scheme === undefined ? undefined : { scheme, ...(credentials !== undefined && { credentials }) }
   },
 )
 
@@ -99,6 +110,41 @@ function ofTask(taskId: string, { token, authentication: info, url = '' }: Parti
     ...(info !== undefined && { authentication: info }),
   }
 }
+
+const toldWebhookMembers = { ...webhookMembers, url: optional(string), authentication: optional(toldAuthentication) }
+
+interface ToldHolder extends Partial<Webhook> {
+  readonly taskId?: string
+  readonly name?: string
+  readonly pushNotificationConfig?: Partial<Webhook>
+}
+
+/**
+ * A config as peers tell of it, in either shape, or the webhook alone: which task it is of may be left to the
+ * request. Its id is what the peer calls it.
+ */
+export const toldPushConfig: Decoder<TaskPushNotificationConfig> = converted(
+  object<ToldHolder>({
+    ...toldWebhookMembers,
+    taskId: optional(string),
+    name: optional(string),
+    pushNotificationConfig: optional(object<Partial<Webhook>>(toldWebhookMembers)),
+  }),
+  (holder, faults) => {
+    const { id, url, token, authentication: info } = holder.pushNotificationConfig ?? holder
+    if (url === undefined) return refuse(faults, 'is required', 'pushNotificationConfig.url')
+    const name = splitName(holder.name ?? '')
+    const taskId = holder.taskId ?? name?.taskId
+    const configId = id ?? name?.configId
+    return {
+      ...(configId !== undefined && { id: configId }),
+      ...(taskId !== undefined && { taskId }),
+      url,
+      ...(token !== undefined && { token }),
+      ...(info && { authentication: info }),
+    }
+  },
+)
 
 export function decodePushConfig(wire: unknown, { shape }: Spelling): TaskPushNotificationConfig {
   return decodeOrThrow(pushConfig[shape], wire)

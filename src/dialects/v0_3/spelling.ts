@@ -1,11 +1,13 @@
 /**
  * 0.3 spells its objects in two ways: JSON-RPC has `kind` members and lower-case enums, REST and gRPC
  * have the protobuf's shape (v0.3 section 3). REST uses the JSON names of the protobuf, gRPC its own.
- * Reading is more lenient than writing: both enum forms are understood everywhere.
+ * Reading is more lenient than writing: both enum forms are understood everywhere (`enums.ts`).
  */
 import type { Role } from '../../model/message.js'
 import { type TaskState, taskStates } from '../../model/task.js'
-import { type Decoder, refuse } from '../decode.js'
+import type { Decoder } from '../decode.js'
+
+export { role, taskState } from '../enums.js'
 
 /** An object on the wire, under construction. */
 export type Wire = Record<string, unknown>
@@ -83,40 +85,7 @@ export const protoSpelling: Spelling = {
   answerMessage: 'msg',
 }
 
-const longestEnumText = 40
-
 /** One decoder for each shape, made once. */
 export function inBothShapes<T>(make: (shape: Shape) => Decoder<T>): Readonly<Record<Shape, Decoder<T>>> {
   return { json: make('json'), proto: make('proto') }
-}
-
-/** `TASK_STATE_INPUT_REQUIRED`, `input-required`, `input_required` and the protobuf's number, whatever the case. */
-export const taskState: Decoder<TaskState> = Object.assign(
-  (value: unknown, faults: Parameters<Decoder<TaskState>>[1]) => {
-    const state = typeof value === 'number' ? taskStates[value - 1] : statesByText.get(normal(value, 'TASK_STATE_'))
-    return state ?? refuse(faults, `must be one of ${Object.values(lowerCaseStates).join(', ')}`)
-  },
-  { isUnset: (value: unknown) => value === 0 || value === '' || value === 'TASK_STATE_UNSPECIFIED' },
-)
-
-const statesByText: ReadonlyMap<string, TaskState> = new Map([
-  ...taskStates.map((state) => [normal(state, 'TASK_STATE_'), state] as const),
-  ['CANCELLED', 'TASK_STATE_CANCELED'], // the protobuf's spelling, and a common slip elsewhere (R3-DM-3)
-])
-
-export const role: Decoder<Role> = Object.assign(
-  (value: unknown, faults: Parameters<Decoder<Role>>[1]): Role | undefined => {
-    const text = typeof value === 'number' ? roleNumbers[value - 1] : normal(value, 'ROLE_')
-    if (text === 'USER') return 'ROLE_USER'
-    return text === 'AGENT' ? 'ROLE_AGENT' : refuse(faults, 'must be user or agent')
-  },
-  { isUnset: (value: unknown) => value === 0 || value === '' || value === 'ROLE_UNSPECIFIED' },
-)
-
-const roleNumbers = ['USER', 'AGENT']
-
-function normal(value: unknown, prefix: string): string {
-  if (typeof value !== 'string' || value.length > longestEnumText) return ''
-  const text = value.toUpperCase().replaceAll('-', '_')
-  return text.startsWith(prefix) ? text.slice(prefix.length) : text
 }

@@ -1,132 +1,32 @@
 /** Tasks and what happens to them, both ways (mapping 4.3, 4.4). */
 import type { Artifact } from '../../model/artifact.js'
 import type { StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from '../../model/event.js'
-import type { Message } from '../../model/message.js'
-import type { Part } from '../../model/part.js'
 import { isTerminal, type Task, type TaskState, type TaskStatus } from '../../model/task.js'
-import {
-  array,
-  boolean,
-  converted,
-  type Decoder,
-  decodeOrThrow,
-  isObject,
-  object,
-  optional,
-  refuse,
-  required,
-  string,
-  struct,
-  utcTimestamp,
-} from '../decode.js'
+import { type Decoder, decodeOrThrow } from '../decode.js'
+import { type ToldObjects, toldEvent, toldObjects } from '../told.js'
 import { encodeMessage, message } from './messages.js'
 import { encodePart, part } from './parts.js'
-import { inBothShapes, type Shape, type Spelling, taskState, type Wire } from './spelling.js'
+import type { Shape, Spelling, Wire } from './spelling.js'
 
-const artifact = inBothShapes((shape) =>
-  converted(
-    object<Omit<Artifact, 'parts'> & { readonly parts?: readonly Part[] }>({
-      artifactId: required(string),
-      name: optional(string),
-      description: optional(string),
-      parts: optional(array(part[shape])),
-      metadata: optional(struct),
-      extensions: optional(array(string)),
-    }),
-    ({ parts = [], ...rest }): Artifact => ({ ...rest, parts }),
-  ),
-)
-
-const status = inBothShapes((shape) =>
-  object<TaskStatus>(
-    { state: required(taskState), message: optional(message[shape]), timestamp: optional(utcTimestamp) },
-    { aliases: { message: ['update'] } },
-  ),
-)
-
-const task = inBothShapes((shape) =>
-  object<Task>({
-    id: required(string),
-    contextId: required(string),
-    status: required(status[shape]),
-    artifacts: optional(array(artifact[shape])),
-    history: optional(array(message[shape])),
-    metadata: optional(struct),
-  }),
-)
-
-const statusUpdate = inBothShapes((shape) =>
-  object<TaskStatusUpdateEvent>({
-    taskId: required(string),
-    contextId: required(string),
-    status: required(status[shape]),
-    metadata: optional(struct),
-  }),
-)
-
-const artifactUpdate = inBothShapes((shape) =>
-  object<TaskArtifactUpdateEvent>({
-    taskId: required(string),
-    contextId: required(string),
-    artifact: required(artifact[shape]),
-    append: optional(boolean),
-    lastChunk: optional(boolean),
-    metadata: optional(struct),
-  }),
-)
-
-interface AnyEvent {
-  readonly task?: Task
-  readonly message?: Message
-  readonly statusUpdate?: TaskStatusUpdateEvent
-  readonly artifactUpdate?: TaskArtifactUpdateEvent
+const told: Readonly<Record<Shape, ToldObjects>> = {
+  json: toldObjects(part.json, message.json),
+  proto: toldObjects(part.proto, message.proto),
 }
 
-/** JSON-RPC tells events apart by `kind`, the protobuf by the member that is present. */
+/** A task as peers tell of it. */
+export const task: Readonly<Record<Shape, Decoder<Task>>> = { json: told.json.task, proto: told.proto.task }
+
 const event: Readonly<Record<Shape, Decoder<StreamResponse>>> = {
-  json: (value, faults) => {
-    if (!isObject(value)) return refuse(faults, 'must be an object')
-    switch (value.kind ?? likelyKind(value)) {
-      case 'task':
-        return wrapped('task', task.json(value, faults))
-      case 'message':
-        return wrapped('message', message.json(value, faults))
-      case 'status-update':
-        return wrapped('statusUpdate', statusUpdate.json(value, faults))
-      case 'artifact-update':
-        return wrapped('artifactUpdate', artifactUpdate.json(value, faults))
-      default:
-        return refuse(faults, 'must be one of task, message, status-update, artifact-update', 'kind')
-    }
-  },
-  proto: object<AnyEvent>(
-    {
-      task: optional(task.proto),
-      message: optional(message.proto),
-      statusUpdate: optional(statusUpdate.proto),
-      artifactUpdate: optional(artifactUpdate.proto),
-    },
-    { oneof: ['task', 'message', 'statusUpdate', 'artifactUpdate'], aliases: { message: ['msg'] } },
-  ) as Decoder<StreamResponse>, // exactly one member is present
-}
-
-/** Samples leave `kind` out (R3-DM-1). */
-function likelyKind(value: Wire): string | undefined {
-  if ('artifact' in value) return 'artifact-update'
-  if ('status' in value) return 'id' in value ? 'task' : 'status-update'
-  return 'parts' in value || 'messageId' in value ? 'message' : undefined
-}
-
-function wrapped(name: keyof AnyEvent, value: object | undefined): StreamResponse | undefined {
-  return value && ({ [name]: value } as unknown as StreamResponse) // each name comes with the value of its type
+  json: toldEvent(message.json, told.json, { hasKinds: true }),
+  proto: toldEvent(message.proto, told.proto, { hasKinds: false }),
 }
 
 export function decodeArtifact(wire: unknown, { shape }: Spelling): Artifact {
-  return decodeOrThrow(artifact[shape], wire)
+  return decodeOrThrow(told[shape].artifact, wire)
 }
 
 export function decodeStatus(wire: unknown, { shape }: Spelling): TaskStatus {
-  return decodeOrThrow(status[shape], wire)
+  return decodeOrThrow(told[shape].status, wire)
 }
 
 export function decodeTask(wire: unknown, { shape }: Spelling): Task {

@@ -199,7 +199,7 @@ describe('push notifications', () => {
   const task: Task = { id: 't', contextId: 'c', status: { state: 'TASK_STATE_COMPLETED' } }
   const { id: taskId, contextId, status } = task
 
-  it('are the bare task, with its kind (R3-PUSH-5)', () => {
+  it('are the bare task, with its kind', () => {
     expect(push.contentType).toBe('application/json')
     const body = push.encode({ statusUpdate: { taskId, contextId, status } }, task) ?? ''
     expect(JSON.parse(body)).toEqual({ kind: 'task', id: 't', contextId: 'c', status: { state: 'completed' } })

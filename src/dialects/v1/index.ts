@@ -53,7 +53,15 @@ export function createV1({ errors: profile = '1.0.1' }: V1Options = {}): Dialect
     },
     push: { contentType: 'application/a2a+json', encode: (event) => JSON.stringify(event) },
     encodeCard: (card) => card,
-    losses: [{ direction: 'in', what: 'members the protocol does not know', remedy: 'put such data into `metadata`' }],
+    losses: [
+      { direction: 'in', what: 'members the protocol does not know', remedy: 'put such data into `metadata`' },
+      {
+        direction: 'in',
+        what: '`TASK_STATE_UNSPECIFIED` of a peer’s task, and no state at all',
+        remedy: 'read as working: not known to have ended, so look again',
+      },
+      { direction: 'in', what: 'timestamps of a peer’s task that cannot be read' },
+    ],
   }
 }
 

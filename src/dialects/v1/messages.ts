@@ -6,6 +6,7 @@ import {
   array,
   boolean,
   bytes,
+  converted,
   type Decoder,
   enumeration,
   int32,
@@ -13,6 +14,7 @@ import {
   object,
   optional,
   presentString,
+  refuse,
   required,
   string,
   struct,
@@ -29,18 +31,31 @@ interface AnyPart {
   readonly mediaType?: string
 }
 
-export const part = object<AnyPart>(
-  {
-    text: optional(presentString),
-    raw: optional(bytes),
-    url: optional(presentString),
-    data: optional(json as Decoder<NonNullable<unknown>>),
-    metadata: optional(struct),
-    filename: optional(string),
-    mediaType: optional(string),
-  },
-  { oneof: ['text', 'raw', 'url', 'data'] },
-) as Decoder<Part>
+const partMembers = {
+  text: optional(presentString),
+  raw: optional(bytes),
+  url: optional(presentString),
+  data: optional(json as Decoder<NonNullable<unknown>>),
+  metadata: optional(struct),
+  filename: optional(string),
+  mediaType: optional(string),
+}
+
+const contents = ['text', 'raw', 'url', 'data'] as const
+
+export const part = object<AnyPart>(partMembers, { oneof: contents }) as Decoder<Part>
+
+/** A part that is told of: servers that write all members of their objects leave the others empty or `null`. */
+export const toldPart: Decoder<Part> = converted(object<AnyPart>(partMembers), (read, faults) => {
+  const present = contents.filter((name) => name in read)
+  if (present.length === 1) return read as Part // one kind of content is what makes it a part
+  const filled = present.filter((name) => read[name] !== '' && read[name] !== null)
+  if (filled.length > 1) return refuse(faults, `must have only one of ${filled.join(', ')}`)
+  const content = filled[0] ?? present[0]
+  if (content === undefined) return refuse(faults, `must have one of ${contents.join(', ')}`)
+  const { text: _text, raw: _raw, url: _url, data: _data, ...rest } = read
+  return { [content]: read[content], ...rest } as unknown as Part // its content and what all parts may have
+})
 
 export const message = object<Message>({
   messageId: required(string),

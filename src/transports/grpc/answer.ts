@@ -4,11 +4,11 @@ import { isObject } from '../../dialects/decode.js'
 import type { Dialect, GrpcCodec, GrpcForm } from '../../dialects/dialect.js'
 import { negotiate } from '../../dialects/negotiate.js'
 import { A2AError, clip } from '../../model/errors.js'
+import { callUnary } from '../../model/generic-service.js'
 import type { Operation } from '../../model/operations.js'
 import { anonymous, type Caller } from '../../model/service.js'
 import {
   type Call,
-  callUnary,
   type Endpoint,
   type HeaderReader,
   type PreparedCall,

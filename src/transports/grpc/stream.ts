@@ -1,8 +1,9 @@
 /** One stream out: a reader that does not keep up stops the reading of the log, nothing else (E-5). */
 import type { Metadata, ServerWritableStream } from '@grpc/grpc-js'
+import { callStreaming } from '../../model/generic-service.js'
 import type { Operation } from '../../model/operations.js'
 import type { AgentService, StreamItem } from '../../model/service.js'
-import { callStreaming, type PreparedCall, positionExtension } from '../transport.js'
+import { type PreparedCall, positionExtension } from '../transport.js'
 
 export interface OutgoingStream {
   readonly operation: Operation

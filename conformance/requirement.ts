@@ -1,0 +1,13 @@
+/** M: must. S: should. Y: may. */
+export type Level = 'M' | 'S' | 'Y'
+
+/** Who has to keep it: the server, the client, both, the author of an agent, the library, or anybody. */
+export type Actor = 'srv' | 'cli' | 'both' | 'agent' | 'lib' | 'any'
+
+export interface Requirement {
+  readonly id: string
+  readonly level: Level
+  readonly actor: Actor
+  readonly source: string
+  readonly text: string
+}

@@ -1,0 +1,98 @@
+/**
+ * Leaves an agent alone that does not answer. Closed: calls go through. After several failures in a row it
+ * opens: calls fail at once. After a while one call may try; its outcome closes it or opens it again.
+ */
+import { fromGeneric, toGeneric } from '../model/generic-service.js'
+import type { AgentService, StreamItem } from '../model/service.js'
+import { TransportError } from '../transports/transport-error.js'
+
+export interface BreakerOptions {
+  /** Failures in a row that open it. Default 5; 0 switches it off. */
+  readonly failures?: number
+  /** How long it stays open. Default 10 s. */
+  readonly openMs?: number
+}
+
+export class Breaker {
+  readonly #most: number
+  readonly #openMs: number
+  readonly #now: () => number
+  #failures = 0
+  #openedAt: number | undefined
+  #isTrying = false
+
+  constructor({ failures = 5, openMs = 10_000 }: BreakerOptions, now: () => number) {
+    this.#most = failures
+    this.#openMs = openMs
+    this.#now = now
+  }
+
+  /** Throws while the agent is to be left alone. */
+  assertClosed(): void {
+    if (this.#openedAt === undefined) return
+    const leftMs = this.#openedAt + this.#openMs - this.#now()
+    if (leftMs <= 0 && !this.#isTrying) {
+      this.#isTrying = true
+      return
+    }
+    const wait = Math.max(1, Math.ceil(leftMs / 1000))
+    throw new TransportError('circuit-open', `The agent failed ${this.#failures} times; trying again in ${wait} s`, {
+      isRetryable: false,
+    })
+  }
+
+  /** An answer, whatever it says: the agent is there. */
+  succeeded(): void {
+    this.#failures = 0
+    this.#openedAt = undefined
+    this.#isTrying = false
+  }
+
+  failed(error: unknown): void {
+    const isSilence =
+      error instanceof TransportError && (error.failure === 'unreachable' || error.failure === 'timeout')
+    // Being aborted or refused by a rule of ours says nothing about the agent.
+    if (!isSilence) {
+      if (!(error instanceof TransportError)) this.succeeded()
+      else this.#isTrying = false
+      return
+    }
+    this.#failures += 1
+    this.#isTrying = false
+    if (this.#most > 0 && this.#failures >= this.#most) this.#openedAt = this.#now()
+  }
+}
+
+export function breaking(service: AgentService, breaker: Breaker): AgentService {
+  const { unary, streaming } = toGeneric(service)
+  return fromGeneric({
+    async unary(...call) {
+      breaker.assertClosed()
+      try {
+        const result = await unary(...call)
+        breaker.succeeded()
+        return result
+      } catch (error) {
+        breaker.failed(error)
+        throw error
+      }
+    },
+    streaming: (...call) => watched(() => streaming(...call), breaker),
+  })
+}
+
+async function* watched(
+  open: () => AsyncIterable<StreamItem>,
+  breaker: Breaker,
+): AsyncGenerator<StreamItem, void, void> {
+  breaker.assertClosed()
+  try {
+    for await (const item of open()) {
+      breaker.succeeded()
+      yield item
+    }
+  } catch (error) {
+    breaker.failed(error)
+    throw error
+  }
+}

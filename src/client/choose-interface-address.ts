@@ -1,0 +1,52 @@
+/** The addresses of interfaces: a card may only send its readers to the host it came from. */
+import { isSameHost } from '../net/addresses.js'
+import { TransportError } from '../transports/transport-error.js'
+import type { Binding } from './agent-client.js'
+
+/** Absolute; what is relative is so to the card. gRPC's `host:port` stays as it is. */
+export function addressOf(url: string, binding: Binding, cardUrl: string | undefined): string | undefined {
+  if (binding === 'GRPC' && originOf(url) !== undefined) return url
+  if (!URL.canParse(url, cardUrl)) return undefined
+  const { protocol, href } = new URL(url, cardUrl)
+  return protocol === 'http:' || protocol === 'https:' ? (URL.canParse(url) ? url : href) : undefined
+}
+
+/** Scheme, host and port of an interface. Without a scheme (gRPC) the scheme is `grpc:`. */
+export function originOf(address: string): string | undefined {
+  const spelled = /^[a-z][a-z\d+.-]*:\/\//i.test(address) ? address : `grpc://${address}`
+  if (!URL.canParse(spelled)) return undefined
+  const { protocol, host } = new URL(spelled)
+  return host === '' ? undefined : `${protocol}//${host}`
+}
+
+interface AddressRules {
+  readonly named: string | undefined
+  readonly allowedOrigins: readonly string[]
+}
+
+/**
+ * What is wrong with going there. Any port of the host that the user named is fine (bindings often have their
+ * own); another host is not, and the clear is not after a card that came over TLS.
+ */
+export function addressFault(url: string, { named, allowedOrigins }: AddressRules): string | undefined {
+  if (named === undefined) return undefined
+  const target = originOf(url)
+  if (target === undefined) return 'its address cannot be read'
+  if (allowedOrigins.some((each) => each === '*' || isSameOrigin(each, target))) return undefined
+  const [own, other] = [new URL(named), new URL(target)]
+  if (!isSameHost(own.hostname, other.hostname))
+    return `it is at ${other.host}, and the card came from ${own.host}: allow ${target} if that is right`
+  if (own.protocol === 'https:' && other.protocol === 'http:') return 'it is in the clear, and the card came over TLS'
+  return undefined
+}
+
+/** Compared as origins, so that a path or a final slash does not matter. */
+function isSameOrigin(allowed: string, target: string): boolean {
+  const origin = originOf(allowed)
+  if (origin === undefined)
+    throw new TransportError('refused', `${JSON.stringify(allowed)} in allowedOrigins is no origin`)
+  if (origin === target) return true
+  // gRPC addresses come without a scheme; the host and the port say it all.
+  const isGrpc = origin.startsWith('grpc:') || target.startsWith('grpc:')
+  return isGrpc && new URL(origin).host === new URL(target).host
+}

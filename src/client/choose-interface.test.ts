@@ -1,0 +1,172 @@
+import { describe, expect, it } from 'vitest'
+import { taskRestCard, v0_1Card, v0_3Card, v1Card } from './cards.fixture.js'
+import { chooseInterface, chooseWithoutCard, type Offer, type Wishes } from './choose-interface.js'
+import { readCard } from './read-card.js'
+
+const origin = 'https://agent.example'
+const offer = (raw: object, rest: Partial<Offer> = {}): Offer => ({
+  ...readCard(raw),
+  origin,
+  url: `${origin}/.well-known/agent-card.json`,
+  ...rest,
+})
+const choose = (raw: object, wishes: Partial<Wishes> = {}, rest: Partial<Offer> = {}) =>
+  chooseInterface(offer(raw, rest), { hasGrpc: true, ...wishes })
+const spell = (raw: object, wishes: Partial<Wishes> = {}, rest: Partial<Offer> = {}) =>
+  choose(raw, wishes, rest).map(({ dialect, binding, url }) => `${dialect} ${binding} ${url}`)
+
+const many = v1Card(origin, {
+  supportedInterfaces: [
+    { url: 'agent.example:50051', protocolBinding: 'GRPC', protocolVersion: '1.0', tenant: 't' },
+    { url: `${origin}/x`, protocolBinding: 'https://custom.example/binding', protocolVersion: '1.0' },
+    { url: `${origin}/rest`, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0.1' },
+    { url: `${origin}/rpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+    { url: `${origin}/old`, protocolBinding: 'JSONRPC', protocolVersion: '0.3.0' },
+    { url: `${origin}/next`, protocolBinding: 'JSONRPC', protocolVersion: '2.0' },
+  ],
+})
+
+describe('chooseInterface', () => {
+  it('keeps to the order of the card, and to what is spoken (R-CARD-4, R-CB-3, RM-CARD-4, RM-CARD-5)', () => {
+    expect(spell(many)).toEqual([
+      'v1 GRPC agent.example:50051',
+      `v1 HTTP+JSON ${origin}/rest`,
+      `v1 JSONRPC ${origin}/rpc`,
+      `v0.3 JSONRPC ${origin}/old`,
+    ])
+    expect(spell(many, { hasGrpc: false })[0]).toBe(`v1 HTTP+JSON ${origin}/rest`)
+  })
+
+  it('says of each interface why', () => {
+    const [first] = choose(many, { hasGrpc: false })
+    expect(first?.reasons).toEqual([
+      'Passed over GRPC 1.0 at agent.example:50051: gRPC cannot be spoken here',
+      `Passed over https://custom.example/binding 1.0 at ${origin}/x: its binding is not known here`,
+      `Took HTTP+JSON 1.0.1 at ${origin}/rest`,
+      `Kept JSONRPC 1.0 at ${origin}/rpc to fall back on`,
+      `Kept JSONRPC 0.3.0 at ${origin}/old to fall back on`,
+      `Passed over JSONRPC 2.0 at ${origin}/next: its version is not spoken here`,
+    ])
+  })
+
+  it('keeps the tenant of the chosen entry (R-TEN-1)', () => {
+    const [first, second] = choose(many)
+    expect(first?.tenant).toBe('t')
+    expect(second).not.toHaveProperty('tenant')
+  })
+
+  it('keeps to wishes', () => {
+    expect(spell(many, { binding: 'JSONRPC' })).toEqual([`v1 JSONRPC ${origin}/rpc`, `v0.3 JSONRPC ${origin}/old`])
+    expect(spell(many, { dialect: 'v0.3' })).toEqual([`v0.3 JSONRPC ${origin}/old`])
+    expect(spell(many, { protocol: '0.3' })).toEqual([`v0.3 JSONRPC ${origin}/old`])
+    expect(() => spell(many, { dialect: 'v0.3', binding: 'GRPC' })).toThrow('offers no interface that can be used here')
+  })
+
+  it('does not go back to an older version when pinned (RM-CARD-4)', () => {
+    const mixed = v1Card(origin, {
+      supportedInterfaces: [
+        { url: `${origin}/old`, protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
+        { url: 'agent.example:1', protocolBinding: 'GRPC', protocolVersion: '1.0' },
+      ],
+    })
+    expect(spell(mixed)).toHaveLength(2)
+    expect(spell(mixed, { pin: true })).toEqual(['v1 GRPC agent.example:1'])
+    expect(() => choose(mixed, { pin: true, hasGrpc: false })).toThrow('nothing older is wanted')
+    expect(spell(mixed, { pin: true, dialect: 'v0.3', hasGrpc: false })).toEqual([`v0.3 JSONRPC ${origin}/old`])
+  })
+
+  it('reads the interfaces of 0.3, the preferred one first (R3-CARD-5)', () => {
+    const raw = v0_3Card(`${origin}/rpc`, {
+      additionalInterfaces: [
+        { url: `${origin}/rest`, transport: 'HTTP+JSON' },
+        { url: `${origin}/rpc`, transport: 'JSONRPC' },
+      ],
+    })
+    expect(spell(raw)).toEqual([`v0.3 JSONRPC ${origin}/rpc`, `v0.3 HTTP+JSON ${origin}/rest`])
+    expect(spell(v0_3Card(origin, { protocolVersion: '0.2.5' }))).toEqual([`v0.3 JSONRPC ${origin}`])
+  })
+
+  it('has something to fall back on where the card does not say its version (RM-CARD-3)', () => {
+    expect(spell(v0_1Card(origin))).toEqual([`v0.1 JSONRPC ${origin}`, `v0.3 JSONRPC ${origin}`])
+    expect(spell(v0_1Card(origin, { securitySchemes: {} }))).toEqual([
+      `v0.3 JSONRPC ${origin}`,
+      `v0.1 JSONRPC ${origin}`,
+    ])
+    expect(spell(taskRestCard(origin))[0]).toBe(`task-rest HTTP+JSON ${origin}`)
+    expect(spell(v0_1Card(origin, { iconUri: 'https://x.example' }))[0]).toBe(`v0.1-go JSONRPC ${origin}`)
+    expect(choose(v0_1Card(origin))[0]?.isGuess).toBe(true)
+    expect(choose(many)[0]?.isGuess).toBe(false)
+    expect(spell(v0_1Card(origin), { pin: true })).toHaveLength(1)
+  })
+
+  it('speaks dialects that no card names where it is told to (RL-ALL-5)', () => {
+    expect(spell(v0_1Card(origin), { dialect: 'task-rest' })).toEqual([`task-rest HTTP+JSON ${origin}`])
+    expect(spell(v0_1Card(origin), { dialect: 'v0.1-go' })).toEqual([`v0.1-go JSONRPC ${origin}`])
+    expect(spell(v0_3Card(origin), { dialect: 'chat-rpc' })).toEqual([`chat-rpc JSONRPC ${origin}`])
+    expect(() => spell(v1Card(origin), { dialect: 'chat-rpc' })).toThrow('only chat-rpc was asked for')
+  })
+
+  describe('other origins', () => {
+    const at = (url: string, protocolBinding = 'JSONRPC') =>
+      v1Card(origin, { supportedInterfaces: [{ url, protocolBinding, protocolVersion: '1.0' }] })
+
+    it.each([
+      ['another host', at('https://evil.example/rpc')],
+      ['a host that looks alike', at('https://agent.example.evil.test/rpc')],
+      ['this machine', at('http://127.0.0.1/rpc')],
+      ['the metadata of a cloud', at('http://169.254.169.254/latest')],
+      ['another host over gRPC', at('evil.example:443', 'GRPC')],
+      ['the clear', at('http://agent.example/rpc')],
+      ['no address', at('http://')],
+      ['another scheme', at('file:///etc/passwd')],
+      ['a script', at('javascript:alert(1)')],
+    ])('are passed over: %s', (_, raw) =>
+      expect(() => choose(raw)).toThrow('offers no interface that can be used here'),
+    )
+
+    it('are passed over in favour of an interface at home', () => {
+      const raw = v1Card(origin, {
+        supportedInterfaces: [
+          { url: 'https://evil.example/rpc', protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+          { url: `${origin}/rpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+        ],
+      })
+      expect(spell(raw)).toEqual([`v1 JSONRPC ${origin}/rpc`])
+      expect(choose(raw)[0]?.reasons[0]).toContain('allow https://evil.example if that is right')
+    })
+
+    it('are fine when they are allowed, when only the port differs, and when the card was given', () => {
+      expect(spell(at('https://other.example/rpc'), { allowedOrigins: ['https://other.example/'] })).toHaveLength(1)
+      expect(spell(at('other.example:50051', 'GRPC'), { allowedOrigins: ['other.example:50051'] })).toHaveLength(1)
+      expect(spell(at('https://other.example/rpc'), { allowedOrigins: ['*'] })).toHaveLength(1)
+      expect(() => choose(at('https://other.example:8/'), { allowedOrigins: ['https://other.example'] })).toThrow()
+      expect(spell(at('https://agent.example:8443/rpc'))).toHaveLength(1)
+      expect(chooseInterface(readCard(at('https://other.example/rpc')), { hasGrpc: false })).toHaveLength(1)
+    })
+
+    it('knows the names of this machine', () => {
+      const local = { origin: 'http://localhost:8001', url: 'http://localhost:8001/.well-known/agent-card.json' }
+      expect(spell(at('http://127.0.0.1:9000/rpc'), {}, local)).toHaveLength(1)
+      expect(spell(at('http://0.0.0.0:8001/'), {}, local)).toHaveLength(1)
+    })
+
+    it('resolves relative addresses against the card', () => {
+      expect(spell(at('/rpc'))).toEqual([`v1 JSONRPC ${origin}/rpc`])
+      expect(() => choose(at('//evil.example/rpc'))).toThrow('evil.example')
+    })
+  })
+})
+
+describe('chooseWithoutCard', () => {
+  it('takes the address and the dialect as they are', () => {
+    expect(chooseWithoutCard(origin, { dialect: 'invoke' })).toMatchObject({
+      dialect: 'invoke',
+      binding: 'HTTP+JSON',
+      url: origin,
+    })
+    expect(chooseWithoutCard(origin, { dialect: 'invoke', binding: 'JSONRPC' }).binding).toBe('JSONRPC')
+    expect(() => chooseWithoutCard(origin, { dialect: 'v0.1', binding: 'GRPC' })).toThrow(
+      'v0.1 is not spoken over GRPC',
+    )
+  })
+})

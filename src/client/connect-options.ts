@@ -1,0 +1,45 @@
+/** What can be said about a connection. Every member has a default that is safe. */
+import type { DialectName } from '../dialects/dialect.js'
+import type { Binding } from './agent-client.js'
+import type { BreakerOptions } from './breaker.js'
+import type { RetryOptions } from './retry.js'
+
+/** One exchange as it was on the wire, secrets taken out: for a debug log. */
+export interface WireEntry {
+  readonly direction: 'request' | 'response' | 'event'
+  readonly binding: Binding | 'card'
+  /** Method and address, or the rpc. */
+  readonly what: string
+  readonly status?: number | string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: unknown
+  readonly ms?: number
+}
+
+export interface ConnectOptions {
+  /** Only this binding. */
+  readonly binding?: Binding
+  /** Only this dialect; with `invoke`, which has no card, the reference is the agent's address. */
+  readonly dialect?: DialectName
+  /** Speak what was asked for or fail: no older version, no other binding. */
+  readonly pin?: boolean
+  /** Headers for every call; they are taken for secrets. */
+  readonly headers?: Readonly<Record<string, string>>
+  /** For one attempt of a unary call. Default 60 s; 0 is none. */
+  readonly timeoutMs?: number
+  readonly retry?: RetryOptions
+  readonly breaker?: BreakerOptions
+  /** Whether cards must be signed: default `warn`. */
+  readonly signatures?: 'require' | 'warn' | 'ignore'
+  /** Addresses inside private networks may be followed, although the user named a public one. */
+  readonly allowPrivate?: boolean
+  /** Other origins that interfaces of the card may be at, and that may get credentials. */
+  readonly allowedOrigins?: readonly string[]
+  /** Finds agents by name: registries. Asked in order, before a reference is taken for a host. */
+  readonly resolvers?: readonly ((name: string) => Promise<string | object | undefined>)[]
+  /** In place of the global `fetch`. */
+  readonly fetch?: typeof fetch
+  readonly onWire?: (entry: WireEntry) => void
+  /** Things worth knowing that are no failures: a card's faults, an unsigned card, a fallback. */
+  readonly onWarning?: (warning: string) => void
+}

@@ -1,0 +1,181 @@
+import type { AgentCard } from '../model/agent-card.js'
+import { fromGeneric, toGeneric } from '../model/generic-service.js'
+import type { Operation } from '../model/operations.js'
+import { type AgentService, anonymous, type CallContext } from '../model/service.js'
+import type { AgentClient, CallOptions, Choice } from './agent-client.js'
+import { Breaker, breaking } from './breaker.js'
+import { type CardCache, createCardCache } from './card-cache.js'
+import { chooseInterface, chooseWithoutCard } from './choose-interface.js'
+import type { ConnectOptions } from './connect-options.js'
+import { createFace } from './face.js'
+import { Ways } from './fall-back.js'
+import { createSender } from './guarded-fetch.js'
+import { healing } from './heal.js'
+import { hasGrpc, openInterface } from './open-interface.js'
+import { polling } from './poll.js'
+import { type ResolvedCard, resolveCard } from './resolve-card.js'
+import { retrying, type Waiting } from './retry.js'
+import { fromGrpc, fromHttp } from './wire-entries.js'
+
+const usualTimeoutMs = 60_000
+
+/**
+ * Connects to an agent of any age: finds its card, chooses an interface both sides speak, and says why.
+ *
+ * ```ts
+ * const agent = await connect('localhost:8001')
+ * const { text } = await agent.ask('Hello')
+ * ```
+ */
+export async function connect(ref: string | object, options: ConnectOptions = {}): Promise<AgentClient> {
+  const { timeoutMs = usualTimeoutMs } = options
+  const target = await find(ref, options)
+  const warn = options.onWarning ?? (() => undefined)
+  for (const warning of target.warnings) warn(warning)
+  const opened = target.choices.map((choice) => ({
+    choice,
+    ...openInterface(choice, partsFor(choice, target, options)),
+  }))
+  const ways = new Ways(opened, (choice, why) => warn(`Fell back to ${choice.dialect} over ${choice.binding}: ${why}`))
+  const service = dependable(ways.service(), target.card, options)
+  const close = async () => {
+    for (const each of opened) each.close()
+  }
+  return {
+    ...operationsOf(service, () => ways.current.choice),
+    ...createFace(service, { newId, timeoutMs: 0, dialect: ways.current.choice.dialect }),
+    card: target.card,
+    get choice() {
+      return ways.current.choice
+    },
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+
+  function partsFor(choice: Choice, { origins }: Target, given: ConnectOptions) {
+    const { onWire, headers = {} } = given
+    const send = createSender({
+      named: origins,
+      headersTimeoutMs: timeoutMs === 0 ? 0x7fff_ffff : timeoutMs,
+      ...(given.allowPrivate !== undefined && { allowPrivate: given.allowPrivate }),
+      ...(given.fetch && { fetch: given.fetch }),
+      ...(onWire && { onWire: fromHttp(onWire, choice.binding) }),
+    })
+    return {
+      send: (request: Parameters<typeof send>[0]) => send({ ...request, headers: { ...request.headers, ...headers } }),
+      facts: { newId },
+      grpc: { metadata: async () => headers, timeoutMs, ...(onWire && { onWire: fromGrpc(onWire) }) },
+    }
+  }
+}
+
+interface Target {
+  readonly card: AgentCard
+  readonly choices: readonly Choice[]
+  /** Origins that the user named. */
+  readonly origins: readonly string[]
+  readonly warnings: readonly string[]
+}
+
+/** Cards are the same for every connection of a process. */
+const cache: CardCache = createCardCache()
+
+async function find(ref: string | object, options: ConnectOptions): Promise<Target> {
+  const { dialect, binding, allowedOrigins = [] } = options
+  if (dialect === 'invoke' && typeof ref === 'string') {
+    const choice = chooseWithoutCard(ref, { dialect, ...(binding && { binding }) })
+    return { card: unknownAgent(ref), choices: [choice], origins: [new URL(ref).origin], warnings: [] }
+  }
+  const resolved = await resolveCard(ref, {
+    cache,
+    ...(options.resolvers && { resolvers: options.resolvers }),
+    ...(options.fetch && { fetch: options.fetch }),
+    ...(options.allowPrivate !== undefined && { allowPrivate: options.allowPrivate }),
+    ...(options.onWire && { onWire: fromHttp(options.onWire, 'card') }),
+  })
+  const choices = chooseInterface(resolved, {
+    hasGrpc,
+    allowedOrigins,
+    ...(binding && { binding }),
+    ...(dialect && { dialect }),
+    ...(options.pin !== undefined && { pin: options.pin }),
+  })
+  return {
+    card: resolved.card,
+    choices,
+    origins: namedBy(resolved, choices, allowedOrigins),
+    warnings: warningsOf(resolved),
+  }
+}
+
+/** The interface that was chosen has been checked against what the user named, so it may be reached. */
+function namedBy({ origin }: ResolvedCard, choices: readonly Choice[], allowed: readonly string[]): readonly string[] {
+  const chosen = choices.flatMap(({ url }) => (URL.canParse(url) ? [new URL(url).origin] : []))
+  return [...new Set([...(origin ? [origin] : []), ...chosen, ...allowed])]
+}
+
+function warningsOf({ warnings, report }: ResolvedCard): readonly string[] {
+  const faults = report.problems.filter(({ severity }) => severity === 'error')
+  const [first] = faults
+  if (!first) return warnings
+  const more = faults.length > 1 ? `, and ${faults.length - 1} more` : ''
+  return [...warnings, `The card is not valid: ${first.path || 'card'} ${first.message}${more}`]
+}
+
+/** Retries, healing, polling and the breaker, from the inside out. */
+function dependable(service: AgentService, card: AgentCard, options: ConnectOptions): AgentService {
+  const guarded = breaking(service, new Breaker(options.breaker ?? {}, Date.now))
+  const retried = retrying(guarded, options.retry ?? {}, waiting)
+  // Said aloud: an agent that does not say whether it streams is tried.
+  const canStream = card.capabilities.streaming !== false
+  return canStream ? healing(retried, options.retry ?? {}, waiting) : polling(retried, waiting)
+}
+
+/** The operations for those who have nothing to say about themselves. */
+function operationsOf(service: AgentService, choice: () => Choice): Pick<AgentClient, Operation> {
+  const { unary, streaming } = toGeneric(service)
+  const context = (options: CallOptions = {}): CallContext => ({
+    caller: anonymous,
+    dialect: choice().dialect,
+    ...options,
+  })
+  const complete = fromGeneric({
+    unary: (operation, request, options) => unary(operation, request ?? {}, context(options)),
+    streaming: (operation, request, options) => streaming(operation, request ?? {}, context(options)),
+  })
+  return complete as Pick<AgentClient, Operation> // what a caller leaves out of the context is put in here
+}
+
+const waiting: Waiting = {
+  random: Math.random,
+  wait: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      const done = () => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', done)
+        if (signal?.aborted) reject(signal.reason)
+        else resolve()
+      }
+      const timer = setTimeout(done, ms)
+      signal?.addEventListener('abort', done)
+      if (signal?.aborted) done()
+    }),
+}
+
+function newId(): string {
+  return crypto.randomUUID()
+}
+
+/** For agents that have no card: what is known of them is where they are. */
+function unknownAgent(url: string): AgentCard {
+  return {
+    name: new URL(url).host,
+    description: 'An agent without a card',
+    version: '',
+    supportedInterfaces: [],
+    capabilities: {},
+    defaultInputModes: ['text/plain'],
+    defaultOutputModes: ['text/plain'],
+    skills: [],
+  }
+}

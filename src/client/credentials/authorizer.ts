@@ -1,0 +1,137 @@
+/** Adds credentials to calls, and only to calls to the origins that may have them. */
+import type { AgentCard } from '../../model/agent-card.js'
+import { A2AError } from '../../model/errors.js'
+import type { HttpRequest, HttpSender } from '../../transports/http-sender.js'
+import { TransportError } from '../../transports/transport-error.js'
+import { originOf } from '../choose-interface-address.js'
+import { createSender, type GuardedRequest } from '../guarded-fetch.js'
+import type { Credential, CredentialContext, CredentialSources } from './credential.js'
+import { type PlannedCredential, planCredentials } from './plan.js'
+
+export interface AuthorizerOptions {
+  /** Who may have credentials: the origin the user named first, then those of interfaces and of `allowedOrigins`. */
+  readonly origins: readonly string[]
+  /** How authorization servers are reached. Default: a guarded sender for the origins the user gave. */
+  readonly sender?: (named: readonly string[]) => HttpSender
+}
+
+export interface Additions {
+  readonly headers: Readonly<Record<string, string>>
+  readonly query: Readonly<Record<string, string>>
+  /** Every value in it that is a secret. */
+  readonly secrets: readonly string[]
+}
+
+/** Any binding asks it: HTTP through `withCredentials`, gRPC for its metadata. */
+export interface Authorizer {
+  /** What to add to a call to this address; nothing for addresses that may not have it. */
+  additionsFor(url: string, signal?: AbortSignal): Promise<Additions>
+  /** The agent refused these (401). Whether other ones can be had now. */
+  refused(url: string, given: Additions, signal?: AbortSignal): Promise<boolean>
+}
+
+export function createAuthorizer(
+  card: AgentCard,
+  sources: CredentialSources | undefined,
+  options: AuthorizerOptions,
+): Authorizer {
+  const plan = planCredentials(card, sources)
+  const allowed = new Set(options.origins.map(originOf))
+  const origin = options.origins[0] ?? ''
+  const sender = options.sender ?? ((named) => createSender({ named }))
+  const contextOf = (signal: AbortSignal | undefined): CredentialContext => ({
+    origin,
+    sender,
+    ...(signal && { signal }),
+  })
+  // What each addition was made of, for the sources to know what was refused.
+  const made = new WeakMap<Additions, readonly (readonly [PlannedCredential, Credential])[]>()
+  return {
+    async additionsFor(url, signal) {
+      if (!allowed.has(originOf(url))) return nothing
+      if ('problem' in plan) throw new A2AError('UNAUTHENTICATED', plan.problem)
+      if (plan.uses.length === 0) return nothing
+      const context = contextOf(signal)
+      const given = await Promise.all(
+        plan.uses.map(async (use) => [use, await use.source.get(use.need, context)] as const),
+      )
+      const additions = merged(given.map(([, credential]) => credential))
+      made.set(additions, given)
+      return additions
+    },
+    async refused(_url, additions, signal) {
+      const context = contextOf(signal)
+      const answers = await Promise.all(
+        (made.get(additions) ?? []).map(([{ need, source }, given]) => source.refused?.(need, given, context) ?? false),
+      )
+      return answers.some(Boolean)
+    },
+  }
+}
+
+/** A sender that adds credentials, and tries once more with new ones after a 401. */
+export function withCredentials(send: HttpSender, authorizer: Authorizer): HttpSender {
+  return async (request) => {
+    const { url, signal } = request
+    const first = await authorizer.additionsFor(url, signal)
+    const response = await send(applied(request, first))
+    if (response.status !== 401 || first === nothing) return response
+    if (!(await authorizer.refused(url, first, signal))) return response
+    await response.body?.cancel()
+    return send(applied(request, await authorizer.additionsFor(url, signal)))
+  }
+}
+
+const nothing: Additions = { headers: {}, query: {}, secrets: [] }
+
+function applied(request: HttpRequest, { headers, query, secrets }: Additions): GuardedRequest {
+  const url = new URL(request.url)
+  for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value)
+  const isChanged = Object.keys(query).length > 0
+  return { ...request, url: isChanged ? url.href : request.url, headers: { ...request.headers, ...headers }, secrets }
+}
+
+/** Names come from the card, so they are looked at: none may become another header than a credential's. */
+function merged(credentials: readonly Credential[]): Additions {
+  const headers: Record<string, string> = {}
+  const query: Record<string, string> = {}
+  const cookies: string[] = []
+  for (const credential of credentials) {
+    for (const [name, value] of Object.entries(credential.headers ?? {})) headers[headerName(name)] = headerValue(value)
+    for (const [name, value] of Object.entries(credential.query ?? {})) query[name] = value
+    for (const [name, value] of Object.entries(credential.cookies ?? {}))
+      cookies.push(`${token(name)}=${cookieValue(value)}`)
+  }
+  if (cookies.length > 0) headers.cookie = cookies.join('; ')
+  const secrets = [...Object.values(headers), ...Object.values(query)].flatMap((value) => [
+    value,
+    ...value.split(/[ ;=]+/).filter((part) => part.length > 7),
+  ])
+  return { headers, query, secrets }
+}
+
+const forbidden =
+  /^(host|connection|content-.*|transfer-encoding|te|trailer|upgrade|expect|keep-alive|proxy-.*|accept|a2a-.*)$/
+
+function headerName(name: string): string {
+  const lower = token(name).toLowerCase()
+  if (forbidden.test(lower)) throw new TransportError('refused', `The card wants a credential in the header ${lower}`)
+  return lower
+}
+
+function token(name: string): string {
+  if (/^[\w!#$%&'*+.^`|~-]{1,100}$/.test(name)) return name
+  throw new TransportError(
+    'refused',
+    `The card wants a credential under the name ${JSON.stringify(name.slice(0, 100))}`,
+  )
+}
+
+function headerValue(value: string): string {
+  if (/^[\t\x20-\x7e\x80-\xff]+$/.test(value)) return value
+  throw new TypeError('A credential has characters in it that no header can carry')
+}
+
+function cookieValue(value: string): string {
+  return /^[\x21\x23-\x2b\x2d-\x3a\x3c-\x5b\x5d-\x7e]*$/.test(value) ? value : encodeURIComponent(value)
+}

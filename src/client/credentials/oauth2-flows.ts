@@ -1,0 +1,228 @@
+/** The ways to a token. Every one speaks to the authorization server and gives what it answered. */
+import type * as OAuth from 'oauth4webapi'
+import type { AuthorizationServer, TokenEndpointResponse } from 'oauth4webapi'
+import { A2AError } from '../../model/errors.js'
+import { classifyHost } from '../../net/addresses.js'
+import type { HttpSender } from '../../transports/http-sender.js'
+import { TransportError } from '../../transports/transport-error.js'
+import type { GuardedRequest } from '../guarded-fetch.js'
+import type { FoundServer } from './oauth2-server.js'
+
+export type FlowName = 'clientCredentials' | 'deviceCode' | 'authorizationCode'
+
+/** What somebody has to type in on another device. */
+export interface DeviceCode {
+  readonly userCode: string
+  readonly verificationUri: string
+  /** The address with the code in it. */
+  readonly verificationUriComplete?: string
+  readonly expiresInSeconds: number
+}
+
+/** Where the authorization server sends the browser back to. */
+export interface RedirectReceiver {
+  readonly redirectUri: string
+  /** The whole address the browser came back with. */
+  receive(signal?: AbortSignal): Promise<string>
+  close?(): void | Promise<void>
+}
+
+export interface FlowOptions {
+  readonly clientId: string
+  readonly clientSecret?: string
+  /** Shows a code and an address to the user. Needed for `deviceCode`. */
+  readonly showCode?: (code: DeviceCode) => void | Promise<void>
+  /** Opens an address in the user's browser. Needed, with `receiver`, for `authorizationCode`. */
+  readonly open?: (url: string) => void | Promise<void>
+  readonly receiver?: () => RedirectReceiver | Promise<RedirectReceiver>
+  /** Further parameters for the authorization server, such as `audience` or `resource`. */
+  readonly parameters?: Readonly<Record<string, string>>
+}
+
+export interface FlowCall {
+  readonly found: FoundServer
+  readonly options: FlowOptions
+  readonly scopes: readonly string[]
+  readonly send: HttpSender
+  readonly signal: AbortSignal
+}
+
+interface Tools {
+  readonly oauth: typeof OAuth
+  readonly server: AuthorizationServer
+  readonly client: OAuth.Client
+  readonly auth: OAuth.ClientAuth
+  readonly http: OAuth.TokenEndpointRequestOptions
+  /** `scope` and what the user added. */
+  readonly parameters: Record<string, string>
+}
+
+export function runFlow(flow: FlowName, call: FlowCall): Promise<TokenEndpointResponse> {
+  return withTools(call, (tools) => flows[flow](tools, call))
+}
+
+export function refresh(refreshToken: string, call: FlowCall): Promise<TokenEndpointResponse> {
+  return withTools(call, async ({ oauth, server, client, auth, http }) => {
+    const response = await oauth.refreshTokenGrantRequest(server, client, auth, refreshToken, http)
+    return oauth.processRefreshTokenResponse(server, client, response)
+  })
+}
+
+const flows: Readonly<Record<FlowName, (tools: Tools, call: FlowCall) => Promise<TokenEndpointResponse>>> = {
+  async clientCredentials({ oauth, server, client, auth, http, parameters }) {
+    const response = await oauth.clientCredentialsGrantRequest(server, client, auth, parameters, http)
+    return oauth.processClientCredentialsResponse(server, client, response)
+  },
+
+  async deviceCode({ oauth, server, client, auth, http, parameters }, { options, signal }) {
+    const asked = await oauth.deviceAuthorizationRequest(server, client, auth, parameters, http)
+    const device = await oauth.processDeviceAuthorizationResponse(server, client, asked)
+    const { verification_uri_complete: complete } = device
+    await options.showCode?.({
+      userCode: device.user_code,
+      verificationUri: device.verification_uri,
+      ...(complete !== undefined && { verificationUriComplete: complete }),
+      expiresInSeconds: device.expires_in,
+    })
+    const endsAt = Date.now() + device.expires_in * 1000
+    for (let seconds = device.interval ?? 5; Date.now() < endsAt; ) {
+      await pause(seconds * 1000, signal)
+      const response = await oauth.deviceCodeGrantRequest(server, client, auth, device.device_code, http)
+      try {
+        return await oauth.processDeviceCodeResponse(server, client, response)
+      } catch (caught) {
+        const reason = caught instanceof oauth.ResponseBodyError ? caught.error : ''
+        if (reason === 'slow_down') seconds += 5
+        else if (reason !== 'authorization_pending') throw caught
+      }
+    }
+    throw new A2AError('UNAUTHENTICATED', 'Nobody entered the code in time')
+  },
+
+  async authorizationCode({ oauth, server, client, auth, http, parameters }, { options, found, signal }) {
+    const { open, receiver: listen } = options
+    if (!open || !listen || server.authorization_endpoint === undefined)
+      throw new A2AError('UNAUTHENTICATED', 'There is no way to ask the user in a browser')
+    const receiver = await listen()
+    try {
+      const [verifier, state] = [oauth.generateRandomCodeVerifier(), oauth.generateRandomState()]
+      const url = new URL(server.authorization_endpoint)
+      for (const [name, value] of Object.entries({
+        ...parameters,
+        response_type: 'code',
+        client_id: client.client_id,
+        redirect_uri: receiver.redirectUri,
+        state,
+        code_challenge: await oauth.calculatePKCECodeChallenge(verifier),
+        code_challenge_method: 'S256',
+      }))
+        url.searchParams.set(name, value)
+      const received = receiver.receive(signal)
+      received.catch(() => undefined) // until it is waited for
+      await open(url.href)
+      const back = new URL(await received)
+      // Only a server that said its own name can be held to it.
+      if (found.isMadeUp) back.searchParams.delete('iss')
+      const answer = oauth.validateAuthResponse(server, client, back, state)
+      const { redirectUri } = receiver
+      const response = await oauth.authorizationCodeGrantRequest(
+        server,
+        client,
+        auth,
+        answer,
+        redirectUri,
+        verifier,
+        http,
+      )
+      return await oauth.processAuthorizationCodeResponse(server, client, response)
+    } finally {
+      await receiver.close?.()
+    }
+  },
+}
+
+async function withTools<T>(call: FlowCall, run: (tools: Tools) => Promise<T>): Promise<T> {
+  const oauth = await import('oauth4webapi')
+  const { found, options, scopes, send, signal } = call
+  const { server } = found
+  const { clientId, clientSecret, parameters } = options
+  const isClear = [server.token_endpoint, server.device_authorization_endpoint].some(isLocalInTheClear)
+  try {
+    return await run({
+      oauth,
+      server,
+      client: { client_id: clientId },
+      auth: clientAuth(oauth, server, clientSecret),
+      http: {
+        signal,
+        [oauth.allowInsecureRequests]: isClear,
+        [oauth.customFetch]: async (url, { method, headers, body }) => {
+          const request: GuardedRequest = {
+            method,
+            url,
+            headers,
+            body: String(body ?? ''),
+            signal,
+            isConfidential: true,
+          }
+          const response = await send(request)
+          return found.isMadeUp ? withoutIdToken(response) : response
+        },
+      },
+      parameters: { ...parameters, ...(scopes.length > 0 && { scope: scopes.join(' ') }) },
+    })
+  } catch (caught) {
+    if (caught instanceof A2AError || caught instanceof TransportError) throw caught
+    throw new A2AError('UNAUTHENTICATED', `No token from ${server.issuer}: ${wordsOf(oauth, caught)}`, {
+      cause: caught,
+    })
+  }
+}
+
+/** It would be checked against the name of a server that never told its name; nobody here asks who the user is. */
+async function withoutIdToken(response: Response): Promise<Response> {
+  const text = await response.text()
+  const { status, headers } = response
+  try {
+    const { id_token: _idToken, ...rest } = JSON.parse(text) as Record<string, unknown> // what is no object has no such member
+    return new Response(JSON.stringify(rest), { status, headers })
+  } catch {
+    return new Response(text, { status, headers })
+  }
+}
+
+function clientAuth(oauth: typeof OAuth, server: AuthorizationServer, secret: string | undefined): OAuth.ClientAuth {
+  if (secret === undefined) return oauth.None()
+  const methods = server.token_endpoint_auth_methods_supported
+  const isPostOnly = methods?.includes('client_secret_post') && !methods.includes('client_secret_basic')
+  return isPostOnly ? oauth.ClientSecretPost(secret) : oauth.ClientSecretBasic(secret)
+}
+
+/** Only this machine may be asked without TLS: for those who try things out. */
+function isLocalInTheClear(url: string | undefined): boolean {
+  if (url === undefined || !URL.canParse(url)) return false
+  const { protocol, hostname } = new URL(url)
+  return protocol === 'http:' && classifyHost(hostname) === 'loopback'
+}
+
+function wordsOf(oauth: typeof OAuth, caught: unknown): string {
+  if (caught instanceof oauth.ResponseBodyError || caught instanceof oauth.AuthorizationResponseError) {
+    const { error, error_description: description } = caught
+    return description ? `${error} (${description.slice(0, 200)})` : error
+  }
+  return caught instanceof Error ? caught.message : 'it failed'
+}
+
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const stop = () => {
+      clearTimeout(timer)
+      reject(new TransportError('aborted', 'Nobody waits for the token any more'))
+    }
+    const timer = setTimeout(() => {
+      signal.removeEventListener('abort', stop)
+      resolve()
+    }, ms)
+    signal.addEventListener('abort', stop, { once: true })
+  })
+}

@@ -1,0 +1,147 @@
+/**
+ * Which authorization server a token comes from. The card is a stranger's: what it says about servers counts
+ * only where they are at the agent's own host or at an origin that the user allowed, or else a card could have
+ * the user's client secret sent to anybody.
+ */
+import type { AuthorizationServer } from 'oauth4webapi'
+import type { OAuthFlows, SecurityScheme } from '../../model/agent-card.js'
+import { A2AError } from '../../model/errors.js'
+import { classifyHost, isSameHost } from '../../net/addresses.js'
+import type { HttpSender } from '../../transports/http-sender.js'
+import { parseJson } from '../../transports/read-json.js'
+import { TransportError } from '../../transports/transport-error.js'
+
+export interface ServerOptions {
+  /** The authorization server, by its issuer: its endpoints are looked up there, and the card's are not used. */
+  readonly issuer?: string
+  /** Endpoints, where they are known: the card's are not used. */
+  readonly tokenUrl?: string
+  readonly authorizationUrl?: string
+  readonly deviceAuthorizationUrl?: string
+  /** Origins of authorization servers that the card may name. The agent's own host always is one. */
+  readonly allowedOrigins?: readonly string[]
+}
+
+export interface FoundServer {
+  readonly server: AuthorizationServer
+  /** The issuer is made up: nothing that names one can be checked against it. */
+  readonly isMadeUp: boolean
+}
+
+/** Origins that the user gave, for the guard of addresses. */
+export function namedOrigins(options: ServerOptions, agentOrigin: string): readonly string[] {
+  const { issuer, tokenUrl, authorizationUrl, deviceAuthorizationUrl, allowedOrigins = [] } = options
+  return [agentOrigin, issuer, tokenUrl, authorizationUrl, deviceAuthorizationUrl, ...allowedOrigins].filter(
+    (each): each is string => each !== undefined && each !== '',
+  )
+}
+
+export async function findServer(
+  scheme: SecurityScheme,
+  options: ServerOptions,
+  { origin, send }: { readonly origin: string; readonly send: HttpSender },
+): Promise<FoundServer> {
+  if (options.issuer !== undefined) return discovered(options.issuer, wellKnownOf(options.issuer), send)
+  const { tokenUrl, authorizationUrl, deviceAuthorizationUrl } = options
+  if (tokenUrl !== undefined) return madeUp({ tokenUrl, authorizationUrl, deviceAuthorizationUrl })
+  const trusted = (url: string) => mustBeTrusted(url, origin, options.allowedOrigins ?? [])
+  if ('openIdConnectSecurityScheme' in scheme) {
+    const url = trusted(scheme.openIdConnectSecurityScheme.openIdConnectUrl)
+    return discovered(undefined, [url], send)
+  }
+  if (!('oauth2SecurityScheme' in scheme))
+    throw new A2AError('UNAUTHENTICATED', 'A token needs to be told where it comes from: give `issuer` or `tokenUrl`')
+  const { flows, oauth2MetadataUrl } = scheme.oauth2SecurityScheme
+  if (oauth2MetadataUrl !== undefined) return discovered(undefined, [trusted(oauth2MetadataUrl)], send)
+  const endpoints = endpointsOf(flows)
+  for (const url of Object.values(endpoints)) if (url !== undefined) trusted(url)
+  return madeUp(endpoints)
+}
+
+interface Endpoints {
+  readonly tokenUrl?: string | undefined
+  readonly authorizationUrl?: string | undefined
+  readonly deviceAuthorizationUrl?: string | undefined
+}
+
+function endpointsOf(flows: OAuthFlows): Endpoints {
+  if ('authorizationCode' in flows) return flows.authorizationCode
+  if ('clientCredentials' in flows) return { tokenUrl: flows.clientCredentials.tokenUrl }
+  if ('deviceCode' in flows) return flows.deviceCode
+  return 'password' in flows ? { tokenUrl: flows.password.tokenUrl } : {}
+}
+
+function madeUp({ tokenUrl, authorizationUrl, deviceAuthorizationUrl }: Endpoints): FoundServer {
+  if (tokenUrl === undefined || !URL.canParse(tokenUrl))
+    throw new A2AError('UNAUTHENTICATED', 'The card does not say where tokens come from: give `issuer` or `tokenUrl`')
+  const server: AuthorizationServer = {
+    issuer: new URL(tokenUrl).origin,
+    token_endpoint: tokenUrl,
+    ...(authorizationUrl !== undefined && { authorization_endpoint: authorizationUrl }),
+    ...(deviceAuthorizationUrl !== undefined && { device_authorization_endpoint: deviceAuthorizationUrl }),
+  }
+  return { server, isMadeUp: true }
+}
+
+function wellKnownOf(issuer: string): readonly string[] {
+  if (!URL.canParse(issuer)) throw new TypeError(`The issuer ${JSON.stringify(issuer)} is no address`)
+  const { origin, pathname } = new URL(issuer)
+  const path = pathname.replace(/\/+$/, '')
+  return [
+    `${origin}${path}/.well-known/openid-configuration`,
+    `${origin}/.well-known/oauth-authorization-server${path}`,
+  ]
+}
+
+/** What a server says of itself (OpenID Connect Discovery, RFC 8414). */
+async function discovered(issuer: string | undefined, urls: readonly string[], send: HttpSender): Promise<FoundServer> {
+  for (const url of urls) {
+    const response = await send({ method: 'GET', url, headers: { accept: 'application/json' } })
+    if (!response.ok) {
+      await response.body?.cancel()
+      continue
+    }
+    const server = parseMetadata(new Uint8Array(await response.arrayBuffer()))
+    // Its name must be the one it was asked under, or it could speak for another one.
+    const isOwn = issuer === undefined ? isIssuedAt(server, url) : withoutSlash(server?.issuer) === withoutSlash(issuer)
+    if (!server || !isOwn) throw new A2AError('UNAUTHENTICATED', `What ${url} says is not about itself`)
+    return { server, isMadeUp: false }
+  }
+  throw new A2AError('UNAUTHENTICATED', `Nothing tells where tokens come from: ${urls.join(', ')}`)
+}
+
+function parseMetadata(bytes: Uint8Array): AuthorizationServer | undefined {
+  try {
+    const metadata = parseJson(bytes) as Partial<AuthorizationServer> | null // looked at in the next line
+    return typeof metadata?.issuer === 'string' ? (metadata as AuthorizationServer) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isIssuedAt(server: AuthorizationServer | undefined, url: string): boolean {
+  return server !== undefined && URL.canParse(server.issuer) && new URL(server.issuer).origin === new URL(url).origin
+}
+
+function withoutSlash(url: string | undefined): string | undefined {
+  return url?.replace(/\/+$/, '')
+}
+
+function mustBeTrusted(url: string, agentOrigin: string, allowed: readonly string[]): string {
+  if (!URL.canParse(url))
+    throw new TransportError(
+      'refused',
+      `The card wants tokens from ${JSON.stringify(url.slice(0, 200))}, which is no address`,
+    )
+  const { protocol, hostname, origin } = new URL(url)
+  if (allowed.some((each) => URL.canParse(each) && new URL(each).origin === origin)) return url
+  const isOwn = URL.canParse(agentOrigin) && isSameHost(new URL(agentOrigin).hostname, hostname)
+  if (!isOwn)
+    throw new TransportError(
+      'refused',
+      `The card wants tokens from ${origin}, which is not the agent's host: name it as issuer or in allowedOrigins if that is right`,
+    )
+  if (protocol !== 'https:' && classifyHost(hostname) !== 'loopback')
+    throw new TransportError('refused', `The card wants tokens from ${origin}, in the clear`)
+  return url
+}

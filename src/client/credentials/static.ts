@@ -1,0 +1,93 @@
+/** Credentials that are simply there: keys, passwords, tokens that somebody else gets. */
+import { bearerHeader, type Credential, type CredentialSource, type SchemeNeed } from './credential.js'
+
+export interface ApiKeyOptions {
+  /** Where it goes when the card does not say. Default: the header `X-API-Key`. */
+  readonly name?: string
+  readonly location?: 'header' | 'query' | 'cookie'
+}
+
+/** An API key, sent where the card wants it. */
+export function apiKey(key: string, { name = 'X-API-Key', location = 'header' }: ApiKeyOptions = {}): CredentialSource {
+  mustNotBeEmpty(key, 'apiKey needs a key')
+  return {
+    usual: { apiKeySecurityScheme: { location, name } },
+    fits: (scheme) => 'apiKeySecurityScheme' in scheme && places.has(scheme.apiKeySecurityScheme.location),
+    async get({ scheme }) {
+      if (!('apiKeySecurityScheme' in scheme)) return {}
+      const { location: place, name: called } = scheme.apiKeySecurityScheme
+      if (place === 'query') return { query: { [called]: key } }
+      return place === 'cookie' ? { cookies: { [called]: key } } : { headers: { [called]: key } }
+    },
+  }
+}
+
+const places: ReadonlySet<string> = new Set(['header', 'query', 'cookie'])
+
+/** User and password (RFC 7617). */
+export function basic(user: string, password: string): CredentialSource {
+  if (user.includes(':')) throw new TypeError('The user name of basic must not have a colon in it')
+  const given = new TextEncoder().encode(`${user}:${password}`)
+  const credential = { headers: { authorization: `Basic ${btoa(String.fromCharCode(...given))}` } }
+  return {
+    usual: { httpAuthSecurityScheme: { scheme: 'Basic' } },
+    fits: (scheme) => isHttp(scheme, 'basic'),
+    get: async () => credential,
+  }
+}
+
+/**
+ * A token, or a function that gets one. The function is asked for every call, and once more when the agent
+ * refused what it gave. Fits wherever tokens are sent, however they are to be got.
+ */
+export function bearer(token: string | (() => string | Promise<string>)): CredentialSource {
+  if (typeof token === 'string') mustNotBeEmpty(token, 'bearer needs a token')
+  const get = async () => bearerHeader(typeof token === 'string' ? token : await token())
+  return {
+    usual: { httpAuthSecurityScheme: { scheme: 'Bearer' } },
+    fits: (scheme) =>
+      isHttp(scheme, 'bearer') || 'oauth2SecurityScheme' in scheme || 'openIdConnectSecurityScheme' in scheme,
+    get,
+    refused: async (_need, given) => typeof token !== 'string' && !isSame(await get(), given),
+  }
+}
+
+/** What a client certificate consists of, as PEM. */
+export interface ClientCertificate {
+  readonly cert: string
+  readonly key: string
+  readonly passphrase?: string
+  /** Who may have signed the agent's certificate. Default: those the platform trusts. */
+  readonly ca?: string
+}
+
+/** Says that calls are made with a client certificate. It adds nothing to a call: the connection is the proof. */
+export interface CertificateSource extends CredentialSource {
+  readonly certificate: ClientCertificate
+}
+
+/**
+ * A client certificate. It works on Node: the assembly makes the connections with it, by the `fetch` of
+ * `net/node-fetch.ts` and by gRPC's own credentials.
+ */
+export function mutualTls(certificate: ClientCertificate): CertificateSource {
+  return { certificate, fits: (scheme) => 'mtlsSecurityScheme' in scheme, get: async () => ({}) }
+}
+
+/** The certificate among some sources. */
+export function certificateOf(sources: readonly CredentialSource[]): ClientCertificate | undefined {
+  const found = sources.find((source): source is CertificateSource => 'certificate' in source)
+  return found?.certificate
+}
+
+function isHttp(scheme: SchemeNeed['scheme'], name: string): boolean {
+  return 'httpAuthSecurityScheme' in scheme && scheme.httpAuthSecurityScheme.scheme.toLowerCase() === name
+}
+
+function isSame(one: Credential, other: Credential): boolean {
+  return one.headers?.authorization === other.headers?.authorization
+}
+
+function mustNotBeEmpty(value: string, message: string): void {
+  if (value === '') throw new TypeError(message)
+}

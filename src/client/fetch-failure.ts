@@ -1,0 +1,61 @@
+/** What `fetch` threw, in plain words. */
+import { TransportError, type TransportFailure } from '../transports/transport-error.js'
+
+interface Attempt {
+  readonly url: string
+  /** The caller's. */
+  readonly signal?: AbortSignal | undefined
+  /** The limit of ours that ran out. */
+  readonly timeoutMs?: number | undefined
+}
+
+export function failureOf(caught: unknown, { url, signal, timeoutMs }: Attempt): TransportError {
+  if (caught instanceof TransportError) return caught
+  const { host } = new URL(url)
+  if (signal?.aborted) {
+    return isTimeout(signal.reason)
+      ? new TransportError('timeout', `${host} did not answer in time`, { cause: caught })
+      : new TransportError('aborted', `The call to ${host} was aborted`, { cause: signal.reason })
+  }
+  if (timeoutMs !== undefined)
+    return new TransportError('timeout', `${host} did not answer within ${timeoutMs} ms`, { cause: caught })
+  const code = codeOf(caught)
+  const [, failure, words] = meanings.find(([pattern]) => pattern.test(code)) ?? unknownMeaning
+  const isRetryable = failure === 'unreachable' && !lasting.test(code)
+  return new TransportError(failure, `${host} cannot be reached: ${words}${code && ` (${code})`}`, {
+    cause: caught,
+    isRetryable,
+  })
+}
+
+function isTimeout(reason: unknown): boolean {
+  return reason instanceof Error && reason.name === 'TimeoutError'
+}
+
+const meanings: readonly (readonly [code: RegExp, failure: TransportFailure, words: string])[] = [
+  [/^ECONNREFUSED$/, 'unreachable', 'nothing listens there'],
+  [/^ENOTFOUND$/, 'unreachable', 'the name is not known'],
+  [/^EAI_/, 'unreachable', 'the name could not be looked up'],
+  [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, 'unreachable', 'the connection was closed'],
+  [/^E(HOST|NET)UNREACH$/, 'unreachable', 'there is no way to it'],
+  [/TIMEOUT|^ETIMEDOUT$/, 'timeout', 'it took too long'],
+  [/WRONG_VERSION_NUMBER|^EPROTO$|PACKET_LENGTH/, 'unreachable', 'it does not speak TLS, try http://'],
+  [/CERT|SIGNATURE|^ERR_TLS/, 'unreachable', 'its certificate is not trusted'],
+  [/^HPE_|^UND_ERR_RESPONSE/, 'bad-answer', 'it does not speak HTTP'],
+]
+/** Trying again does not help with these. */
+const lasting = /CERT|SIGNATURE|ERR_TLS|WRONG_VERSION|EPROTO|PACKET_LENGTH|ENOTFOUND/
+const unknownMeaning = [/^/, 'unreachable', 'the connection failed'] as const
+
+/** Node hides the reason below `fetch failed`, and below a list when a name has several addresses. */
+function codeOf(caught: unknown): string {
+  for (let error = caught, depth = 0; isObject(error) && depth < 5; depth++) {
+    if (typeof error.code === 'string') return error.code
+    error = Array.isArray(error.errors) ? (error.errors as unknown[])[0] : error.cause
+  }
+  return ''
+}
+
+function isObject(value: unknown): value is { code?: unknown; cause?: unknown; errors?: unknown } {
+  return typeof value === 'object' && value !== null
+}

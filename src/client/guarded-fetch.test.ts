@@ -1,0 +1,278 @@
+import { createServer } from 'node:net'
+import { gzipSync } from 'node:zlib'
+import { describe, expect, it } from 'vitest'
+import { TransportError } from '../transports/transport-error.js'
+import { createSender, type GuardedRequest, type SenderOptions } from './guarded-fetch.js'
+import { fetchWithNames, json, serveHttp } from './http-server.fixture.js'
+import type { WireEvent } from './wire-log.js'
+
+const get = (url: string, rest: Partial<GuardedRequest> = {}) => ({ method: 'GET', url, headers: {}, ...rest })
+
+/** As the agent of somebody on the internet would be reached. */
+function senderTo(name: string, port: number, options: Partial<SenderOptions> = {}) {
+  return createSender({
+    named: [`http://${name}:${port}`],
+    fetch: fetchWithNames(name, 'other.example'),
+    lookup: async (host) => (host === 'inside.example' ? 'private' : 'public'),
+    ...options,
+  })
+}
+
+async function failure(promise: Promise<unknown>): Promise<TransportError> {
+  const caught = await promise.then(
+    () => undefined,
+    (error: unknown) => error,
+  )
+  expect(caught).toBeInstanceOf(TransportError)
+  return caught as TransportError // the line above says so
+}
+
+describe('createSender', () => {
+  it('sends and reads', async () => {
+    await using server = await serveHttp((seen, response) => json(response, { got: seen.body }))
+    const send = createSender({ named: [server.origin] })
+    const request = { method: 'POST', url: `${server.origin}/a`, headers: { 'x-one': '1' }, body: 'hello' }
+    const response = await send(request)
+    expect(await response.json()).toEqual({ got: 'hello' })
+    expect(response.url).toBe(`${server.origin}/a`)
+    expect(server.seen[0]?.headers).toMatchObject({ 'x-one': '1', 'user-agent': 'dragoman' })
+  })
+
+  it('passes on statuses without a body', async () => {
+    await using server = await serveHttp((_, response) => response.writeHead(304).end())
+    expect((await createSender({ named: [server.origin] })(get(server.origin))).status).toBe(304)
+  })
+
+  describe('redirects', () => {
+    it('follows them for GET, up to three', async () => {
+      await using server = await serveHttp(({ path }, response) => {
+        const left = Number(path.slice(1))
+        if (left === 0) json(response, 'true')
+        else response.writeHead(302, { location: `/${left - 1}` }).end()
+      })
+      const send = createSender({ named: [server.origin] })
+      expect((await send(get(`${server.origin}/3`))).url).toBe(`${server.origin}/0`)
+      expect((await failure(send(get(`${server.origin}/4`)))).message).toContain('more than 3 times')
+    })
+
+    it('follows none for POST', async () => {
+      await using server = await serveHttp((_, response) => response.writeHead(307, { location: '/other' }).end())
+      const send = createSender({ named: [server.origin] })
+      const refusal = await failure(send({ ...get(server.origin), method: 'POST', body: '{}' }))
+      expect(refusal).toMatchObject({ failure: 'refused', isRetryable: false })
+      expect(server.seen).toHaveLength(1)
+    })
+
+    it.each([
+      ['this machine', 'http://127.0.0.1:PORT/secret'],
+      ['this machine, spelled otherwise', 'http://0x7f000001:PORT/secret'],
+      ['this machine by name', 'http://localhost:PORT/secret'],
+      ['this machine by its embedded address', 'http://[::ffff:127.0.0.1]:PORT/secret'],
+      ['the metadata of a cloud', 'http://169.254.169.254/latest/meta-data/'],
+      ['a private network', 'http://10.0.0.1/'],
+      ['a name on a private network', 'http://inside.example/'],
+      ['another scheme', 'file:///etc/passwd'],
+      ['a place with a password in it', 'http://user:password@other.example:PORT/'],
+    ])('does not follow them to %s', async (_, location) => {
+      await using server = await serveHttp(({ path }, response) =>
+        path === '/secret'
+          ? json(response, '"secret"')
+          : response.writeHead(302, { location: location.replace('PORT', String(server.port)) }).end(),
+      )
+      const refusal = await failure(senderTo('agent.example', server.port)(get(`http://agent.example:${server.port}/`)))
+      expect(refusal).toMatchObject({ failure: 'refused', isRetryable: false })
+      expect(server.seen).toHaveLength(1)
+    })
+
+    it('follows them to places of the kind the user named, and where everything is allowed', async () => {
+      await using server = await serveHttp(({ path }, response) =>
+        path === '/end'
+          ? json(response, '"end"')
+          : response.writeHead(302, { location: `http://localhost:${server.port}/end` }).end(),
+      )
+      const fromLoopback = await createSender({ named: [server.origin] })(get(server.origin))
+      expect(await fromLoopback.text()).toBe('"end"')
+      const send = senderTo('agent.example', server.port, { allowPrivate: true })
+      expect(await (await send(get(`http://agent.example:${server.port}/`))).text()).toBe('"end"')
+    })
+
+    it('does not go from loopback to other inner places', async () => {
+      await using server = await serveHttp((_, response) =>
+        response.writeHead(302, { location: 'http://10.0.0.1/' }).end(),
+      )
+      expect((await failure(createSender({ named: [server.origin] })(get(server.origin)))).message).toContain('private')
+    })
+
+    it('does not go from https to http', async () => {
+      await using server = await serveHttp((_, response) =>
+        response.writeHead(302, { location: `http://agent.example:${server.port}/` }).end(),
+      )
+      const send = senderTo('agent.example', server.port)
+      const refusal = await failure(send(get(`https://agent.example:${server.port}/`)))
+      expect(refusal.message).toContain('from https to http')
+    })
+
+    it('takes no credentials along to another origin', async () => {
+      await using other = await serveHttp((_, response) => json(response, '"other"'))
+      await using server = await serveHttp((_, response) =>
+        response.writeHead(302, { location: `http://other.example:${other.port}/` }).end(),
+      )
+      const headers = { authorization: 'Bearer s', cookie: 'a=s', 'x-api-key': 's', 'x-invented': 's', accept: 'a/b' }
+      const send = senderTo('agent.example', server.port)
+      await send(get(`http://agent.example:${server.port}/`, { headers }))
+      expect(server.seen[0]?.headers).toMatchObject(headers)
+      expect(other.seen[0]?.headers.accept).toBe('a/b')
+      for (const name of ['authorization', 'cookie', 'x-api-key', 'x-invented'])
+        expect(other.seen[0]?.headers).not.toHaveProperty(name)
+    })
+
+    it('says that a browser does not tell where they lead', async () => {
+      const opaque = { type: 'opaqueredirect', status: 0, headers: new Headers(), body: null } as Response // as browsers have it
+      const send = createSender({ named: ['http://127.0.0.1'], fetch: async () => opaque })
+      expect((await failure(send(get('http://127.0.0.1/')))).failure).toBe('refused')
+    })
+  })
+
+  it('refuses addresses that were never named, before it asks them', async () => {
+    await using server = await serveHttp((_, response) => json(response, '1'))
+    const refusal = await failure(createSender({ named: ['https://8.8.8.8'] })(get(server.origin)))
+    expect(refusal.failure).toBe('refused')
+    expect(server.seen).toEqual([])
+  })
+
+  describe('limits', () => {
+    it('reads no more than allowed, announced or not, packed or not', async () => {
+      const long = 'x'.repeat(5000)
+      await using server = await serveHttp(({ path }, response) => {
+        if (path === '/announced') response.writeHead(200, { 'content-length': '5000' }).end(long)
+        else if (path === '/packed') response.writeHead(200, { 'content-encoding': 'gzip' }).end(gzipSync(long))
+        else {
+          response.write(long)
+          response.end()
+        }
+      })
+      const send = createSender({ named: [server.origin], maxBytes: 4999 })
+      for (const path of ['/announced', '/packed', '/chunked'])
+        expect((await failure(send(get(server.origin + path)))).failure).toBe('refused')
+      const enough = createSender({ named: [server.origin], maxBytes: 5000 })
+      expect(await (await enough(get(`${server.origin}/packed`))).text()).toBe(long)
+    })
+
+    it('waits no longer than allowed, for the head and for the body', async () => {
+      await using server = await serveHttp(({ path }, response) => {
+        if (path === '/head') return
+        response.writeHead(200).write('{')
+      })
+      const send = createSender({ named: [server.origin], headersTimeoutMs: 50, bodyTimeoutMs: 60 })
+      expect(await failure(send(get(`${server.origin}/head`)))).toMatchObject({ failure: 'timeout' })
+      expect((await failure(send(get(`${server.origin}/body`)))).message).toContain('within 60 ms')
+    })
+
+    it('lets streams take their time and their length', async () => {
+      let end = () => undefined as unknown
+      await using server = await serveHttp((_, response) => {
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).write('data: 1\n\n')
+        end = () => response.end('data: 2\n\n')
+      })
+      const limits = { headersTimeoutMs: 40, bodyTimeoutMs: 20, maxBytes: 5 }
+      const response = await createSender({ named: [server.origin], ...limits })(get(server.origin, { isStream: true }))
+      setTimeout(end, 80)
+      expect(await response.text()).toBe('data: 1\n\ndata: 2\n\n')
+    })
+
+    it('limits what answers a stream without being one', async () => {
+      await using server = await serveHttp((_, response) => json(response, 'x'.repeat(100)))
+      const send = createSender({ named: [server.origin], maxBytes: 10 })
+      expect((await failure(send(get(server.origin, { isStream: true })))).failure).toBe('refused')
+    })
+  })
+
+  describe('failures', () => {
+    it('says when nothing listens', async () => {
+      const server = await serveHttp(() => undefined)
+      await server[Symbol.asyncDispose]()
+      const error = await failure(createSender({ named: [server.origin] })(get(server.origin)))
+      expect(error).toMatchObject({ failure: 'unreachable', isRetryable: true })
+      expect(error.message).toBe(`127.0.0.1:${server.port} cannot be reached: nothing listens there (ECONNREFUSED)`)
+    })
+
+    it('says when a name is not known', async () => {
+      const url = 'http://no-such-host.invalid/'
+      const error = await failure(createSender({ named: [url] })(get(url)))
+      expect(error.failure).toBe('unreachable')
+      expect(error.message).toMatch(/no-such-host\.invalid cannot be reached: the name/)
+    })
+
+    it('says when something else than HTTP answers, and when TLS is not spoken', async () => {
+      const server = createServer((socket) =>
+        socket.on('data', () => socket.end('SSH-2.0-x\r\n')).on('error', () => undefined),
+      )
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+      const { port } = server.address() as { port: number } // it listens on a port
+      const send = createSender({ named: ['http://127.0.0.1'] })
+      expect((await failure(send(get(`http://127.0.0.1:${port}/`)))).failure).toBe('bad-answer')
+      expect((await failure(send(get(`https://127.0.0.1:${port}/`)))).message).toContain('does not speak TLS')
+      server.close()
+    })
+
+    it('tells an abort from a deadline of the caller', async () => {
+      await using server = await serveHttp(() => undefined)
+      const send = createSender({ named: [server.origin] })
+      const controller = new AbortController()
+      const aborted = failure(send(get(server.origin, { signal: controller.signal })))
+      controller.abort()
+      expect((await aborted).failure).toBe('aborted')
+      const late = failure(send(get(server.origin, { signal: AbortSignal.timeout(30) })))
+      expect((await late).failure).toBe('timeout')
+    })
+  })
+
+  describe('the log of the wire', () => {
+    it('shows requests and answers without secrets (R-SEC-5)', async () => {
+      await using server = await serveHttp(({ body }, response) =>
+        json(response, { echo: body }, { 'set-cookie': 'a=s3cret' }),
+      )
+      const events: WireEvent[] = []
+      const send = createSender({ named: [server.origin], onWire: (event) => events.push(event) })
+      const request: GuardedRequest = {
+        method: 'POST',
+        url: `${server.origin}/a?api_key=s3cret&q=1&odd=inv%2Fented`,
+        headers: {
+          authorization: 'Bearer s3cret',
+          cookie: 'k=s3cret',
+          'x-api-key': 's3cret',
+          'x-odd': 'inv/ented',
+          a: 'b',
+        },
+        body: 'inv/ented words',
+        secrets: ['inv/ented'],
+      }
+      await send(request)
+      expect(events.map(({ kind }) => kind)).toEqual(['request', 'response'])
+      const [sent, answered] = events
+      expect(sent).toMatchObject({
+        method: 'POST',
+        headers: { a: 'b', authorization: '[redacted]' },
+        body: '[redacted] words',
+      })
+      expect(answered).toMatchObject({ status: 200, exchange: 1, body: '{"echo":"[redacted] words"}' })
+      expect(JSON.stringify(events)).not.toMatch(/s3cret|ented"|inv%2F/)
+    })
+
+    it('shows the pieces of a stream, failures, and no confidential bodies', async () => {
+      await using server = await serveHttp(({ path }, response) =>
+        path === '/stream'
+          ? response.writeHead(200, { 'content-type': 'text/event-stream' }).end('data: 1\n\n')
+          : json(response, { access_token: 't' }),
+      )
+      const events: WireEvent[] = []
+      const send = createSender({ named: [server.origin], onWire: (event) => events.push(event), maxBytes: 100 })
+      expect(await (await send(get(`${server.origin}/stream`, { isStream: true }))).text()).toBe('data: 1\n\n')
+      expect(events.at(-1)).toMatchObject({ kind: 'chunk', text: 'data: 1\n\n' })
+      await send(get(server.origin, { isConfidential: true } as Partial<GuardedRequest>))
+      expect(events.at(-1)).toMatchObject({ kind: 'response', body: '[redacted]' })
+      await failure(send(get('http://127.0.0.1:1/')))
+      expect(events.at(-1)).toMatchObject({ kind: 'failure', exchange: 3 })
+    })
+  })
+})

@@ -1,0 +1,29 @@
+// Calling agents
+
+// The vocabulary
+export type { AgentCard, AgentInterface, AgentSkill } from '../model/agent-card.js'
+export type { Artifact } from '../model/artifact.js'
+// What can go wrong
+export { A2AError, type ErrorCode, errorCodes } from '../model/errors.js'
+export type { StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from '../model/event.js'
+export type { Message } from '../model/message.js'
+export { data, file, type Part, text, textOf } from '../model/part.js'
+export type { AgentService } from '../model/service.js'
+export { isInterrupted, isTerminal, type Task, type TaskState } from '../model/task.js'
+export { TransportError, type TransportFailure } from '../transports/transport-error.js'
+export type {
+  AgentClient,
+  Answer,
+  Binding,
+  CallOptions,
+  Choice,
+  ClientOperations,
+  Conversation,
+  Say,
+  SayOptions,
+  TaskHandle,
+  Update,
+} from './agent-client.js'
+export { connect } from './connect.js'
+export type { ConnectOptions, WireEntry } from './connect-options.js'
+export { collect } from './face.js'

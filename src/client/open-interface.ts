@@ -1,0 +1,84 @@
+/** One interface of an agent as a service: the transport that its binding asks for. */
+import type { ClientFacts } from '../dialects/client-dialect.js'
+import { clientDialects } from '../dialects/clients.js'
+import { callStreaming, callUnary, fromGeneric, toGeneric } from '../model/generic-service.js'
+import type { AgentService } from '../model/service.js'
+import { isNode } from '../net/runtime.js'
+import type { GrpcClient, GrpcClientOptions } from '../transports/grpc/client.js'
+import type { HttpSender } from '../transports/http-sender.js'
+import { createJsonRpcClient } from '../transports/jsonrpc/client.js'
+import { createRestClient } from '../transports/rest/client.js'
+import type { Choice } from './agent-client.js'
+
+export interface InterfaceParts {
+  readonly send: HttpSender
+  readonly facts: ClientFacts
+  /** What gRPC needs in place of a sender. */
+  readonly grpc: Pick<GrpcClientOptions, 'metadata' | 'onWire' | 'timeoutMs' | 'tls'>
+}
+
+export interface OpenInterface {
+  readonly service: AgentService
+  close(): void
+}
+
+/** gRPC needs Node: bundles for browsers do not even contain it. */
+export const hasGrpc: boolean = isNode()
+
+const largestMessage = 64 * 1024 * 1024
+
+export function openInterface(choice: Choice, parts: InterfaceParts): OpenInterface {
+  const { service, close } = open(choice, parts)
+  return { service: choice.tenant === undefined ? service : withTenant(service, choice.tenant), close }
+}
+
+/** Clients echo the tenant that an interface names (R-TEN-1). */
+function withTenant(service: AgentService, tenant: string): AgentService {
+  const { unary, streaming } = toGeneric(service)
+  const named = (request: unknown) => ({ tenant, ...(request as object) })
+  return fromGeneric({
+    unary: (operation, request, context) => unary(operation, named(request), context),
+    streaming: (operation, request, context) => streaming(operation, named(request), context),
+  })
+}
+
+function open({ dialect, binding, url }: Choice, { send, facts, grpc }: InterfaceParts): OpenInterface {
+  const options = { url, dialect: clientDialects[dialect], send, facts }
+  if (binding === 'JSONRPC') return { service: createJsonRpcClient(options), close: () => undefined }
+  if (binding === 'HTTP+JSON') return { service: createRestClient(options), close: () => undefined }
+  return lazily(async () => {
+    // Not written as a constant: bundlers follow those, and would pull Node's modules into the browser.
+    const path = ['..', 'transports', 'grpc', 'client.js'].join('/')
+    const { createGrpcClient } = (await import(
+      /* @vite-ignore */ path
+    )) as typeof import('../transports/grpc/client.js')
+    return createGrpcClient({
+      ...grpc,
+      authority: url,
+      dialect: clientDialects[dialect],
+      facts,
+      maxMessageBytes: largestMessage,
+    })
+  })
+}
+
+/** A client that is made with its first call. */
+function lazily(make: () => Promise<GrpcClient>): OpenInterface {
+  let made: Promise<GrpcClient> | undefined
+  const client = () => {
+    made ??= make()
+    return made
+  }
+  return {
+    service: fromGeneric({
+      unary: async (operation, request, context) =>
+        await callUnary((await client()).service, operation, request, context),
+      async *streaming(operation, request, context) {
+        yield* callStreaming((await client()).service, operation, request, context)
+      },
+    }),
+    close: () => {
+      made?.then((opened) => opened.close()).catch(() => undefined) // what was never opened needs no closing
+    },
+  }
+}

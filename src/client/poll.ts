@@ -1,0 +1,73 @@
+/** A stream from a peer that cannot stream: its task, asked for again and again, told as what changed. */
+import { A2AError } from '../model/errors.js'
+import type { StreamResponse } from '../model/event.js'
+import type { AgentService, CallContext, SendMessageRequest, StreamItem } from '../model/service.js'
+import { isInterrupted, isTerminal, type Task } from '../model/task.js'
+import type { Waiting } from './retry.js'
+
+const firstPollMs = 250
+const longestPollMs = 5_000
+
+export function polling(service: AgentService, waiting: Waiting): AgentService {
+  return {
+    ...service,
+    sendStreamingMessage: (request, context) => sendAndPoll(service, request, context, waiting),
+    subscribeToTask: ({ id }, context) => follow(service, id, context, waiting),
+  }
+}
+
+async function* sendAndPoll(
+  service: AgentService,
+  request: SendMessageRequest,
+  context: CallContext,
+  waiting: Waiting,
+): AsyncGenerator<StreamItem, void, void> {
+  // Older peers cannot be asked to return at once: then the answer is the end already.
+  const configuration = { ...request.configuration, returnImmediately: true }
+  const answer = await service.sendMessage({ ...request, configuration }, context)
+  yield { event: answer }
+  if ('task' in answer) yield* changes(service, answer.task, context, waiting)
+}
+
+async function* follow(
+  service: AgentService,
+  id: string,
+  context: CallContext,
+  waiting: Waiting,
+): AsyncGenerator<StreamItem, void, void> {
+  const task = await service.getTask({ id }, context)
+  if (isTerminal(task.status.state))
+    throw new A2AError('UNSUPPORTED_OPERATION', `Task ${id} has ended; there is nothing more to follow`)
+  yield { event: { task } }
+  // A question does not end a subscription, unless it was open when it began and nothing moves.
+  yield* changes(service, task, context, waiting)
+}
+
+async function* changes(
+  service: AgentService,
+  first: Task,
+  context: CallContext,
+  { wait }: Waiting,
+): AsyncGenerator<StreamItem, void, void> {
+  let task = first
+  let pauseMs = firstPollMs
+  while (!isTerminal(task.status.state) && !isInterrupted(task.status.state)) {
+    await wait(pauseMs, context.signal)
+    const next = await service.getTask({ id: task.id }, context)
+    const events = differences(task, next)
+    for (const event of events) yield { event }
+    pauseMs = events.length > 0 ? firstPollMs : Math.min(longestPollMs, pauseMs * 1.5)
+    task = next
+  }
+}
+
+/** Artifacts that are new or have grown are told whole; the status comes last, as it does in a stream. */
+function differences(before: Task, now: Task): readonly StreamResponse[] {
+  const { id: taskId, contextId, artifacts = [], status } = now
+  const known = new Map((before.artifacts ?? []).map((artifact) => [artifact.artifactId, JSON.stringify(artifact)]))
+  const updates: StreamResponse[] = artifacts
+    .filter((artifact) => known.get(artifact.artifactId) !== JSON.stringify(artifact))
+    .map((artifact) => ({ artifactUpdate: { taskId, contextId, artifact } }))
+  const isNewStatus = JSON.stringify(before.status) !== JSON.stringify(status)
+  return isNewStatus ? [...updates, { statusUpdate: { taskId, contextId, status } }] : updates
+}

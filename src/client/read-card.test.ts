@@ -1,0 +1,73 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { A2AError } from '../model/errors.js'
+import { taskRestCard, v0_1Card, v0_3Card, v1Card } from './cards.fixture.js'
+import { readCard } from './read-card.js'
+
+const url = 'https://agent.example/rpc'
+
+describe('readCard', () => {
+  it.each([
+    ['v1', v1Card(url)],
+    ['v1', { ...v0_3Card(url), ...v1Card(url) }],
+    ['v0.3', v0_3Card(url)],
+    ['v0.3', { ...v0_3Card(url), supportedInterfaces: [] }],
+    ['v0.3', v0_3Card(url, { protocolVersion: '1.0' })],
+    ['v0.2', v0_3Card(url, { protocolVersion: '0.2.9' })],
+    ['v0.2', v0_1Card(url, { securitySchemes: {} })],
+    ['v0.2', v0_1Card(url, { preferredTransport: 'JSONRPC' })],
+    ['v0.1', v0_1Card(url, { authentication: { schemes: ['Bearer'] } })],
+    ['v0.1', v0_1Card(url)],
+    ['v0.1', v0_1Card(url, { protocolVersion: '0.1.0' })],
+    ['v0.1-go', v0_1Card(url, { iconUri: 'https://x.example/i.png', authentication: { schemes: [] } })],
+    ['task-rest', taskRestCard(url)],
+    ['task-rest', taskRestCard(url, { authentication: { schemes: ['apiKey'] } })],
+    ['v0.1', taskRestCard(url, { defaultInputModes: ['text'] })],
+  ])('takes a card for %s (RM-CARD-3, RM-CARD-5)', (family, raw) => {
+    const read = readCard(raw)
+    expect(read.family).toBe(family)
+    expect(read.card).toMatchObject({ name: 'Agent', supportedInterfaces: [{ url }] })
+  })
+
+  it('reads v1.0 cards without what can be done without', () => {
+    const raw = { name: 'A', supportedInterfaces: [{ url, protocolBinding: 'GRPC' }], unknown: 1 }
+    expect(readCard(raw).card).toEqual({
+      name: 'A',
+      description: '',
+      version: '',
+      supportedInterfaces: [{ url, protocolBinding: 'GRPC', protocolVersion: '1.0' }],
+      capabilities: {},
+      defaultInputModes: ['text/plain'],
+      defaultOutputModes: ['text/plain'],
+      skills: [],
+    })
+  })
+
+  it('says which members are wrong', () => {
+    const read = () => readCard(v1Card(url, { name: 5 }))
+    expect(read).toThrow(/The card cannot be read: name: must be a string/)
+    expect(read).toThrow(A2AError)
+  })
+
+  it('throws nothing but INVALID_AGENT_RESPONSE, whatever the card is', () => {
+    const keys = fc.constantFrom(
+      'name',
+      'url',
+      'supportedInterfaces',
+      'protocolVersion',
+      'skills',
+      'securitySchemes',
+      '__proto__',
+    )
+    const cards = fc.oneof(fc.jsonValue(), fc.dictionary(keys, fc.jsonValue()))
+    fc.assert(
+      fc.property(cards, (raw) => {
+        try {
+          readCard(raw)
+        } catch (caught) {
+          expect(caught).toMatchObject({ name: 'A2AError', code: 'INVALID_AGENT_RESPONSE' })
+        }
+      }),
+    )
+  })
+})

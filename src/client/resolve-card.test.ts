@@ -1,0 +1,243 @@
+import type { ServerResponse } from 'node:http'
+import { describe, expect, it } from 'vitest'
+import { createCardCache, freshForMs } from './card-cache.js'
+import { v0_1Card, v0_3Card, v1Card } from './cards.fixture.js'
+import { fetchWithNames, json, serveHttp } from './http-server.fixture.js'
+import { resolveCard } from './resolve-card.js'
+import { placesOf } from './resolve-card-places.js'
+
+/** A server with answers at some paths, and 404 elsewhere. */
+function serveAt(answers: Record<string, (response: ServerResponse, headers: Record<string, unknown>) => unknown>) {
+  return serveHttp(({ path, headers }, response) => {
+    const answer = answers[path]
+    if (answer) answer(response, headers)
+    else response.writeHead(404).end('not here')
+  })
+}
+
+const newer = '/.well-known/agent-card.json'
+const older = '/.well-known/agent.json'
+
+describe('placesOf', () => {
+  it.each([
+    ['agent.example', 'https://agent.example', [newer, older]],
+    ['agent.example:8443', 'https://agent.example:8443', [newer, older]],
+    ['localhost:8001', 'http://localhost:8001', [newer, older]],
+    ['127.1', 'http://127.0.0.1', [newer, older]],
+    ['[::1]:80', 'http://[::1]', [newer, older]],
+    ['http://agent.example/', 'http://agent.example', [newer, older]],
+    ['agent.example/a/b/', 'https://agent.example', [`/a/b${newer}`, `/a/b${older}`, newer, older]],
+    ['https://agent.example/cards/x.json?v=1#a', 'https://agent.example', ['/cards/x.json?v=1']],
+    [`agent.example${older}`, 'https://agent.example', [older]],
+  ])('looks for the card of %s', (ref, origin, paths) => {
+    expect(placesOf(ref)).toEqual({ origin, urls: paths.map((path) => origin + path) })
+  })
+
+  it.each(['file:///etc/passwd', 'ftp://a.example', 'two words', '', 'http://', 'https://a b'])('refuses %j', (ref) => {
+    expect(() => placesOf(ref)).toThrow(expect.objectContaining({ name: 'TransportError', failure: 'refused' }))
+  })
+})
+
+describe('resolveCard', () => {
+  it('reads the card at the well-known place', async () => {
+    await using server = await serveAt({ [newer]: (response) => json(response, v1Card(server.origin)) })
+    const resolved = await resolveCard(`127.0.0.1:${server.port}`)
+    expect(resolved).toMatchObject({ family: 'v1', url: server.origin + newer, origin: server.origin, warnings: [] })
+    expect(resolved.report.isValid).toBe(true)
+    expect(resolved.raw).toEqual(v1Card(server.origin))
+    expect(server.seen[0]?.headers).toMatchObject({ 'a2a-version': '1.0', accept: 'application/json' })
+  })
+
+  it('tries the older place on 404 (RL-02-2)', async () => {
+    await using server = await serveAt({ [older]: (response) => json(response, v0_1Card(server.origin)) })
+    const resolved = await resolveCard(server.origin)
+    expect(resolved).toMatchObject({ family: 'v0.1', url: server.origin + older })
+    expect(resolved.warnings[0]).toContain('HTTP 404')
+  })
+
+  it('looks below the path first, then at the origin', async () => {
+    const own = `/agents/a${newer}`
+    await using both = await serveAt({
+      [own]: (response) => json(response, v1Card('http://x.example', { name: 'below' })),
+      [newer]: (response) => json(response, v1Card('http://x.example', { name: 'above' })),
+    })
+    expect((await resolveCard(`${both.origin}/agents/a/`)).card.name).toBe('below')
+    expect((await resolveCard(`${both.origin}/agents/b`)).card.name).toBe('above')
+  })
+
+  it('takes front pages for what they are, and goes on', async () => {
+    await using server = await serveAt({
+      [newer]: (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('<!doctype html>'),
+      [older]: (response) => json(response, v0_3Card(server.origin)),
+    })
+    const { family, warnings } = await resolveCard(server.origin)
+    expect(family).toBe('v0.3')
+    expect(warnings[0]).toContain('is no JSON')
+  })
+
+  it('reads a card that lies about its type, and says so', async () => {
+    await using server = await serveAt({
+      [newer]: (response) =>
+        response.writeHead(200, { 'content-type': 'text/html' }).end(JSON.stringify(v1Card('http://x.example'))),
+    })
+    expect((await resolveCard(server.origin)).warnings).toEqual([
+      'The card is sent as text/html and not as application/json',
+    ])
+  })
+
+  it('asks once more without a version where the version is refused', async () => {
+    await using server = await serveAt({
+      [newer]: (response, headers) =>
+        headers['a2a-version'] ? json(response, {}, {}, 400) : json(response, v0_3Card('http://x.example')),
+    })
+    expect((await resolveCard(server.origin)).family).toBe('v0.3')
+  })
+
+  it.each([
+    ['nothing anywhere', {}, 'There is no card at'],
+    ['an array', { [newer]: (response: ServerResponse) => json(response, '[]') }, 'is no JSON object'],
+    ['no card', { [newer]: (response: ServerResponse) => json(response, '{}') }, 'The card cannot be read: name'],
+    [
+      'depth',
+      { [newer]: (response: ServerResponse) => json(response, `${'[{"a":'.repeat(5000)}1${'}]'.repeat(5000)}`) },
+      'is no JSON',
+    ],
+    ['a closed door', { [newer]: (response: ServerResponse) => json(response, '{}', {}, 401) }, 'is not for everybody'],
+    ['a broken server', { [newer]: (response: ServerResponse) => json(response, '{}', {}, 500) }, 'HTTP 500'],
+    [
+      'a huge card',
+      { [newer]: (response: ServerResponse) => json(response, JSON.stringify({ name: 'x'.repeat(1.1e6) })) },
+      'longer than 1048576',
+    ],
+    [
+      'a redirect inside',
+      { [newer]: (response: ServerResponse) => response.writeHead(302, { location: 'http://169.254.169.254/' }).end() },
+      'link-local',
+    ],
+  ])('says what is wrong: %s', async (_, answers, words) => {
+    await using server = await serveAt(answers)
+    await expect(resolveCard(server.origin)).rejects.toThrow(words)
+  })
+
+  it('gives up on slow cards', async () => {
+    await using server = await serveAt({ [newer]: (response) => response.writeHead(200).write('{"name":') })
+    await expect(resolveCard(server.origin, { timeoutMs: 60 })).rejects.toMatchObject({ failure: 'timeout' })
+  })
+
+  it('does not let an agent on the internet lead to this machine', async () => {
+    await using server = await serveAt({
+      [newer]: (response) => response.writeHead(302, { location: `${server.origin}/secret` }).end(),
+      '/secret': (response) => json(response, v1Card('http://x.example')),
+    })
+    const options = { fetch: fetchWithNames('agent.example'), lookup: async () => 'public' as const }
+    const promise = resolveCard(`http://agent.example:${server.port}`, options)
+    await expect(promise).rejects.toMatchObject({ failure: 'refused' })
+    expect(server.seen).toHaveLength(1)
+  })
+
+  it('takes a card that is given', async () => {
+    const resolved = await resolveCard(v0_3Card('https://agent.example'))
+    expect(resolved.family).toBe('v0.3')
+    expect(resolved).not.toHaveProperty('origin')
+  })
+
+  describe('resolvers', () => {
+    it('are asked in order for names, and not for addresses', async () => {
+      await using server = await serveAt({ [newer]: (response) => json(response, v1Card(server.origin)) })
+      const names: string[] = []
+      const resolvers = [
+        async (name: string) => void names.push(name),
+        async (name: string) => (name === 'weather' ? server.origin : undefined),
+        async () => v0_3Card('https://agent.example'),
+      ]
+      expect((await resolveCard('weather', { resolvers })).url).toBe(server.origin + newer)
+      expect((await resolveCard('other.name', { resolvers })).family).toBe('v0.3')
+      await resolveCard(`127.0.0.1:${server.port}`, { resolvers })
+      await resolveCard(server.origin, { resolvers })
+      expect(names).toEqual(['weather', 'other.name'])
+    })
+
+    it('that know nothing leave the reference a host', async () => {
+      const resolvers = [async () => undefined]
+      await expect(resolveCard('no-such-agent.invalid', { resolvers })).rejects.toThrow(
+        'no-such-agent.invalid cannot be reached',
+      )
+      await expect(resolveCard('no such agent', { resolvers })).rejects.toThrow(
+        'neither an address nor the name of an agent',
+      )
+    })
+  })
+
+  describe('the cache (R-CARD-6)', () => {
+    async function serveTagged(control: string) {
+      let version = 1
+      const server = await serveHttp(({ headers, path }, response) => {
+        if (path !== older) return response.writeHead(404).end()
+        const etag = `"${version}"`
+        const fields = { etag, 'cache-control': control }
+        if (headers['if-none-match'] === etag) return response.writeHead(304, fields).end()
+        return json(response, v0_3Card(server.origin, { version: String(version) }), fields)
+      })
+      return {
+        ...server,
+        origin: server.origin,
+        change: () => void version++,
+        [Symbol.asyncDispose]: server[Symbol.asyncDispose],
+      }
+    }
+
+    it('asks nobody while a card is fresh, and only whether it changed afterwards', async () => {
+      await using server = await serveTagged('public, max-age=100')
+      let nowMs = 0
+      const options = { cache: createCardCache(), now: () => nowMs }
+      const version = async (rest = {}) => (await resolveCard(server.origin, { ...options, ...rest })).card.version
+      expect(await version()).toBe('1')
+      nowMs = 99_999
+      server.change()
+      expect(await version()).toBe('1')
+      expect(server.seen).toHaveLength(2) // 404 at the newer place, then the card
+      nowMs = 100_001
+      expect(await version()).toBe('2')
+      nowMs = 200_002
+      expect(await version()).toBe('2')
+      expect(server.seen.slice(2).map(({ path, headers }) => [path, headers['if-none-match']])).toEqual([
+        [older, '"1"'],
+        [older, '"2"'],
+      ])
+      server.change()
+      expect(await version({ refresh: true })).toBe('3')
+    })
+
+    it('keeps nothing where that is asked', async () => {
+      await using server = await serveTagged('no-store')
+      const cache = createCardCache()
+      await resolveCard(server.origin, { cache })
+      expect(await cache.get(server.origin + newer)).toBeUndefined()
+    })
+
+    it.each([
+      ['max-age=10', 10_000],
+      ['public, Max-Age="10"', 10_000],
+      ['no-cache, max-age=10', 0],
+      ['max-age=99999999', 86_400_000],
+      ['', 60_000],
+      ['no-store', undefined],
+    ])('understands %j', (control, expected) => {
+      expect(freshForMs(new Headers(control ? { 'cache-control': control } : {}))).toBe(expected)
+    })
+
+    it('takes the age of an answer into account', () => {
+      expect(freshForMs(new Headers({ 'cache-control': 'max-age=10', age: '4' }))).toBe(6000)
+    })
+
+    it('forgets what was not used for longest', async () => {
+      const cache = createCardCache()
+      const entry = { url: 'u', raw: {}, freshUntilMs: 0 }
+      for (let count = 0; count < 200; count++) await cache.set(String(count), entry)
+      await cache.get('0')
+      await cache.set('new', entry)
+      expect(await cache.get('0')).toBeDefined()
+      expect(await cache.get('1')).toBeUndefined()
+    })
+  })
+})

@@ -1,0 +1,183 @@
+/**
+ * From a reference to a card: finds it, reads it whatever its age, and says what is wrong with it. Everything in
+ * a card is a stranger's words: it is measured before it is parsed, and nothing in it is acted upon here.
+ */
+import { type CardReport, validateCard } from '../dialects/validate-card/index.js'
+import type { AgentCard } from '../model/agent-card.js'
+import { A2AError } from '../model/errors.js'
+import type { HttpSender } from '../transports/http-sender.js'
+import { parseJson } from '../transports/read-json.js'
+import { TransportError } from '../transports/transport-error.js'
+import { type CachedCard, type CardCache, cachedCard, validators } from './card-cache.js'
+import { createSender, type SenderOptions } from './guarded-fetch.js'
+import { type CardFamily, readCard } from './read-card.js'
+import { readLimited } from './read-limited.js'
+import { type CardPlaces, isAddress, placesOf } from './resolve-card-places.js'
+
+/** Finds agents by name: an address, a card, or nothing. */
+export type CardResolver = (name: string) => Promise<string | object | undefined>
+
+export interface ResolveOptions
+  extends Omit<SenderOptions, 'named' | 'headersTimeoutMs' | 'bodyTimeoutMs' | 'maxBytes'> {
+  /** In place of a sender made of the other options. */
+  readonly send?: HttpSender
+  readonly resolvers?: readonly CardResolver[]
+  /** Default: nothing is remembered. */
+  readonly cache?: CardCache
+  /** Asks even when the card in the cache is still good. */
+  readonly refresh?: boolean
+  /** For cards that are not for everybody. */
+  readonly headers?: Readonly<Record<string, string>>
+  readonly signal?: AbortSignal
+  /** For the whole search. Default 15 s. */
+  readonly timeoutMs?: number
+  /** Default 1 MB. */
+  readonly maxBytes?: number
+  readonly now?: () => number
+}
+
+export interface ResolvedCard {
+  readonly card: AgentCard
+  /** As it came, for whoever checks signatures. */
+  readonly raw: unknown
+  /** Where it was found; absent when it was given. */
+  readonly url?: string
+  /** The origin that the user, or a resolver for the user, named. */
+  readonly origin?: string
+  readonly family: CardFamily
+  /** The card does not say its version: the agent may speak the next best. */
+  readonly isGuess: boolean
+  readonly report: CardReport
+  readonly warnings: readonly string[]
+}
+
+/**
+ * ```ts
+ * const { card } = await resolveCard('localhost:8001')
+ * ```
+ */
+export async function resolveCard(ref: string | object, options: ResolveOptions = {}): Promise<ResolvedCard> {
+  const target = typeof ref === 'string' ? await resolveName(ref.trim(), options.resolvers ?? []) : ref
+  if (typeof target !== 'string') return understand(target, [])
+  const places = placesOf(target)
+  const { raw, url, warnings } = await findCard(places, options)
+  return { ...understand(raw, warnings), url, origin: places.origin }
+}
+
+async function resolveName(ref: string, resolvers: readonly CardResolver[]): Promise<string | object> {
+  if (isAddress(ref)) return ref
+  for (const resolve of resolvers) {
+    const found = await resolve(ref)
+    if (found !== undefined) return found
+  }
+  return ref
+}
+
+function understand(raw: unknown, warnings: readonly string[]): Omit<ResolvedCard, 'url' | 'origin'> {
+  const { card, family, isGuess } = readCard(raw)
+  return { card, raw, family, isGuess, report: validateCard(raw), warnings }
+}
+
+interface Found {
+  readonly raw: unknown
+  readonly url: string
+  readonly warnings: readonly string[]
+}
+
+async function findCard(places: CardPlaces, options: ResolveOptions): Promise<Found> {
+  const { cache, now = Date.now, refresh = false } = options
+  const key = places.urls[0] as string // there is always one
+  const known = await cache?.get(key)
+  if (known && !refresh && known.freshUntilMs > now()) return { raw: known.raw, url: known.url, warnings: [] }
+  const ask = createAsker(places, options)
+  const urls = known ? [known.url, ...places.urls.filter((url) => url !== known.url)] : places.urls
+  const misses: string[] = []
+  for (const url of urls) {
+    const cached = url === known?.url ? known : undefined
+    const answer = await ask(url, cached)
+    if ('miss' in answer) {
+      misses.push(`${url} ${answer.miss}`)
+      continue
+    }
+    const { raw, headers, warnings, finalUrl } = answer
+    const entry = cachedCard(url, raw, headers, now())
+    if (entry) await cache?.set(key, { ...cached, ...entry })
+    else await cache?.delete(key)
+    return {
+      raw,
+      url: finalUrl,
+      warnings: misses.length > 0 ? [...warnings, `Found at ${url}, after: ${misses.join('; ')}`] : warnings,
+    }
+  }
+  await cache?.delete(key)
+  throw new TransportError('bad-answer', `There is no card at ${places.origin}: ${misses.join('; ')}`)
+}
+
+interface FoundAnswer {
+  readonly raw: unknown
+  readonly headers: Headers
+  readonly finalUrl: string
+  readonly warnings: readonly string[]
+}
+
+type CardAnswer = FoundAnswer | { readonly miss: string }
+
+function createAsker({ origin }: CardPlaces, options: ResolveOptions) {
+  const { timeoutMs = 15_000, maxBytes = 1024 * 1024, signal } = options
+  const send = options.send ?? createSender({ ...options, named: [origin], headersTimeoutMs: timeoutMs, maxBytes })
+  const deadline = AbortSignal.timeout(timeoutMs)
+  const given = { ...options.headers, accept: 'application/json' }
+  const get = (url: string, headers: Record<string, string>) =>
+    send({
+      method: 'GET',
+      url,
+      headers: { ...given, ...headers },
+      signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
+    })
+  return async (url: string, cached: CachedCard | undefined): Promise<CardAnswer> => {
+    const conditions = validators(cached)
+    let response = await get(url, { ...conditions, 'a2a-version': '1.0' })
+    // Servers of older versions may refuse the version by name, and have a card for those who name none.
+    if (isRefusal(response.status)) response = await get(url, conditions)
+    if (response.status === 304 && cached) {
+      return { raw: cached.raw, headers: response.headers, finalUrl: cached.url, warnings: [] }
+    }
+    return readAnswer(url, response, maxBytes)
+  }
+}
+
+function isRefusal(status: number): boolean {
+  return status >= 400 && status < 500 && ![401, 403, 404, 410, 429].includes(status)
+}
+
+async function readAnswer(url: string, response: Response, maxBytes: number): Promise<CardAnswer> {
+  const { status, headers } = response
+  if (status === 401 || status === 403) {
+    const code = status === 401 ? 'UNAUTHENTICATED' : 'PERMISSION_DENIED'
+    throw new A2AError(code, `The card at ${url} is not for everybody (HTTP ${status})`)
+  }
+  if (status === 429 || status >= 500) {
+    throw new TransportError('unreachable', `${url} answers with HTTP ${status}`, { isRetryable: true })
+  }
+  if (!response.ok) return { miss: `answers with HTTP ${status}` }
+  const bytes = await readLimited(response, maxBytes)
+  let raw: unknown
+  try {
+    raw = parseJson(bytes)
+  } catch {
+    // Many sites answer every path with their front page.
+    return { miss: 'is no JSON' }
+  }
+  if (typeof raw !== 'object' || raw === null || Array.isArray(raw)) return { miss: 'is no JSON object' }
+  const type = headers.get('content-type') ?? 'no type'
+  const finalUrl = response.url === '' ? url : response.url
+  return {
+    raw,
+    headers,
+    finalUrl,
+    warnings: [
+      ...(/\bjson\b/i.test(type) ? [] : [`The card is sent as ${type.slice(0, 80)} and not as application/json`]),
+      ...(new URL(finalUrl).origin === new URL(url).origin ? [] : [`${url} redirects to ${finalUrl}`]),
+    ],
+  }
+}

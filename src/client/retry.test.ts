@@ -1,0 +1,135 @@
+import { describe, expect, it } from 'vitest'
+import { A2AError } from '../model/errors.js'
+import { TransportError } from '../transports/transport-error.js'
+import { Breaker, breaking } from './breaker.js'
+import { polling } from './poll.js'
+import { retrying } from './retry.js'
+import { all, context, noWaiting, peer, taskIn } from './scripted.fixture.js'
+
+const message = { messageId: 'm1', role: 'ROLE_USER' as const, parts: [{ text: 'hi' }] }
+const task = taskIn('TASK_STATE_COMPLETED')
+const unreachable = new TransportError('unreachable', 'Nobody listens there')
+
+/** Fails as often as it is told to, then answers. */
+function failing(times: number, error: unknown) {
+  let calls = 0
+  return {
+    count: () => calls,
+    async call<T>(result: T): Promise<T> {
+      calls += 1
+      if (calls <= times) throw error
+      return result
+    },
+  }
+}
+
+describe('a call that may be made again', () => {
+  it('is, with longer and longer pauses', async () => {
+    const waiting = noWaiting()
+    const script = failing(3, unreachable)
+    const service = retrying(peer({ getTask: () => script.call(task) }), { firstDelayMs: 100 }, waiting)
+    expect(await service.getTask({ id: 't1' }, context)).toBe(task)
+    expect(waiting.waits).toEqual([100, 200, 400])
+  })
+
+  it('waits as long as it is asked to, but not for ever', async () => {
+    const waiting = noWaiting()
+    const patient = failing(1, new A2AError('RATE_LIMITED', 'Slow down', { retryAfterSeconds: 2 }))
+    await retrying(peer({ getTask: () => patient.call(task) }), {}, waiting).getTask({ id: 't1' }, context)
+    expect(waiting.waits).toEqual([2000])
+    const forever = failing(1, new A2AError('UNAVAILABLE', 'Come back tomorrow', { retryAfterSeconds: 86_400 }))
+    const service = retrying(peer({ getTask: () => forever.call(task) }), {}, waiting)
+    await expect(service.getTask({ id: 't1' }, context)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  })
+
+  it('is not when the agent has answered, when it was aborted, or when the attempts are used up', async () => {
+    const answered = failing(9, new A2AError('TASK_NOT_FOUND', 'No task'))
+    const service = retrying(peer({ getTask: () => answered.call(task) }), {}, noWaiting())
+    await expect(service.getTask({ id: 't1' }, context)).rejects.toMatchObject({ code: 'TASK_NOT_FOUND' })
+    expect(answered.count()).toBe(1)
+    const silent = failing(9, unreachable)
+    const tired = retrying(peer({ getTask: () => silent.call(task) }), { attempts: 3 }, noWaiting())
+    await expect(tired.getTask({ id: 't1' }, context)).rejects.toBe(unreachable)
+    expect(silent.count()).toBe(3)
+  })
+
+  it('is a send only under an idempotency key', async () => {
+    const plain = failing(1, unreachable)
+    const service = (script: ReturnType<typeof failing>) =>
+      retrying(peer({ sendMessage: () => script.call({ task }) }), {}, noWaiting())
+    await expect(service(plain).sendMessage({ message }, context)).rejects.toBe(unreachable)
+    const keyed = failing(1, unreachable)
+    expect(await service(keyed).sendMessage({ message }, { ...context, idempotencyKey: 'k' })).toEqual({ task })
+  })
+})
+
+describe('the circuit breaker', () => {
+  it('leaves a silent agent alone for a while, then tries once', async () => {
+    let now = 0
+    let isDown = true
+    let calls = 0
+    const breaker = new Breaker({ failures: 2, openMs: 1000 }, () => now)
+    const service = breaking(
+      peer({
+        getTask: async () => {
+          calls += 1
+          if (isDown) throw unreachable
+          return task
+        },
+      }),
+      breaker,
+    )
+    const call = () => service.getTask({ id: 't1' }, context)
+    await expect(call()).rejects.toBe(unreachable)
+    await expect(call()).rejects.toBe(unreachable)
+    await expect(call()).rejects.toMatchObject({ failure: 'circuit-open' })
+    expect(calls).toBe(2)
+    now = 1000
+    await expect(call()).rejects.toBe(unreachable)
+    await expect(call()).rejects.toMatchObject({ failure: 'circuit-open' })
+    now = 2000
+    isDown = false
+    expect(await call()).toBe(task)
+    expect(await call()).toBe(task)
+  })
+
+  it('takes an error of the agent for a sign of life', async () => {
+    const breaker = new Breaker({ failures: 1 }, () => 0)
+    const service = breaking(
+      peer({ getTask: () => Promise.reject(new A2AError('TASK_NOT_FOUND', 'No task')) }),
+      breaker,
+    )
+    for (let call = 0; call < 3; call++) {
+      await expect(service.getTask({ id: 't1' }, context)).rejects.toMatchObject({ code: 'TASK_NOT_FOUND' })
+    }
+  })
+})
+
+describe('a peer that cannot stream', () => {
+  it('is asked again until its task ends, and tells what changed', async () => {
+    const states = [
+      taskIn('TASK_STATE_WORKING'),
+      taskIn('TASK_STATE_WORKING', { artifacts: [{ artifactId: 'a1', parts: [{ text: 'x' }] }] }),
+      taskIn('TASK_STATE_COMPLETED', { artifacts: [{ artifactId: 'a1', parts: [{ text: 'x' }] }] }),
+    ]
+    const asked: unknown[] = []
+    const service = polling(
+      peer({
+        sendMessage: async ({ configuration }) => {
+          asked.push(configuration)
+          return { task: taskIn('TASK_STATE_SUBMITTED') }
+        },
+        getTask: async () => states.shift() ?? task,
+      }),
+      noWaiting(),
+    )
+    const seen = await all(service.sendStreamingMessage({ message }, context))
+    expect(asked).toEqual([{ returnImmediately: true }])
+    expect(seen.map(({ event }) => Object.keys(event)[0])).toEqual([
+      'task',
+      'statusUpdate',
+      'artifactUpdate',
+      'statusUpdate',
+    ])
+  })
+})

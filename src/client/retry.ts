@@ -1,0 +1,88 @@
+/**
+ * Calls that are made again when that is safe: operations that change nothing or change it once, and sends
+ * that carry an `Idempotency-Key`. Everything else fails with what it failed with.
+ */
+import { A2AError } from '../model/errors.js'
+import { fromGeneric, toGeneric } from '../model/generic-service.js'
+import type { Operation } from '../model/operations.js'
+import type { AgentService } from '../model/service.js'
+import { TransportError } from '../transports/transport-error.js'
+
+export interface RetryOptions {
+  /** Attempts in all. Default 4. */
+  readonly attempts?: number
+  /** Before the second attempt; doubled from then on, and never the same twice. Default 200 ms. */
+  readonly firstDelayMs?: number
+  /** Default 5 s. A peer that asks for longer in `Retry-After` is not asked again. */
+  readonly longestDelayMs?: number
+}
+
+export interface Waiting {
+  /** Resolves after a while, or rejects when the signal fires. */
+  wait(ms: number, signal: AbortSignal | undefined): Promise<void>
+  random(): number
+}
+
+/** May be made twice without harm: reading, and changes that are the same the second time. */
+const idempotent: ReadonlySet<Operation> = new Set<Operation>([
+  'getTask',
+  'listTasks',
+  'cancelTask',
+  'getTaskPushNotificationConfig',
+  'listTaskPushNotificationConfigs',
+  'deleteTaskPushNotificationConfig',
+  'getExtendedAgentCard',
+])
+
+export function retrying(service: AgentService, options: RetryOptions, waiting: Waiting): AgentService {
+  const { unary, streaming } = toGeneric(service)
+  return fromGeneric({
+    unary(operation, request, context) {
+      const isSafe = idempotent.has(operation) || context.idempotencyKey !== undefined
+      const call = () => unary(operation, request, context)
+      return isSafe ? attempt(call, options, waiting, context.signal) : call()
+    },
+    // Streams heal by themselves.
+    streaming,
+  })
+}
+
+async function attempt<T>(
+  call: () => Promise<T>,
+  options: RetryOptions,
+  waiting: Waiting,
+  signal: AbortSignal | undefined,
+): Promise<T> {
+  const { attempts = 4 } = options
+  for (let made = 1; ; made++) {
+    try {
+      return await call()
+    } catch (error) {
+      const delayMs = made < attempts ? delayBefore(error, made, options, waiting) : undefined
+      if (delayMs === undefined || signal?.aborted) throw error
+      await waiting.wait(delayMs, signal)
+    }
+  }
+}
+
+/** How long to wait before trying again; absent when trying again makes no sense. */
+export function delayBefore(
+  error: unknown,
+  made: number,
+  { firstDelayMs = 200, longestDelayMs = 5_000 }: RetryOptions,
+  { random }: Waiting,
+): number | undefined {
+  const asked = askedDelay(error)
+  if (asked === undefined) return undefined
+  if (asked > longestDelayMs) return undefined
+  const backOff = Math.min(longestDelayMs, firstDelayMs * 2 ** (made - 1))
+  // Between half and the whole: callers that failed together do not come back together.
+  return Math.max(asked, backOff * (0.5 + random() / 2))
+}
+
+/** 0: whenever we like. Absent: never. */
+function askedDelay(error: unknown): number | undefined {
+  if (error instanceof TransportError) return error.isRetryable ? (error.retryAfterMs ?? 0) : undefined
+  const isPassing = error instanceof A2AError && (error.code === 'UNAVAILABLE' || error.code === 'RATE_LIMITED')
+  return isPassing ? (error.details.retryAfterSeconds ?? 0) * 1000 : undefined
+}

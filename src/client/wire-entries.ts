@@ -1,0 +1,46 @@
+/** From what the senders log to what users are shown: one kind of entry for every binding. */
+import type { GrpcWireEntry } from '../transports/grpc/client.js'
+import type { Binding } from './agent-client.js'
+import type { WireEntry } from './connect-options.js'
+import { redacted, type WireEvent } from './wire-log.js'
+
+export function fromHttp(onWire: (entry: WireEntry) => void, binding: Binding | 'card'): (event: WireEvent) => void {
+  const named = new Map<number, string>()
+  return (event) => {
+    const { exchange } = event
+    if (event.kind === 'request') {
+      const what = `${event.method} ${event.url}`
+      named.set(exchange, what)
+      onWire({ direction: 'request', binding, what, headers: event.headers, ...(event.body && { body: event.body }) })
+      return
+    }
+    const what = named.get(exchange) ?? ''
+    const { ms } = event
+    if (event.kind === 'response') {
+      const { status, headers, body } = event
+      onWire({ direction: 'response', binding, what, status, headers, ms, ...(body !== undefined && { body }) })
+    } else if (event.kind === 'chunk') onWire({ direction: 'event', binding, what, body: event.text, ms })
+    else onWire({ direction: 'response', binding, what, status: event.message, ms })
+    // A stream's pieces come for as long as it lives; everything else is over.
+    if (event.kind === 'failure' || (event.kind === 'response' && event.body !== undefined)) named.delete(exchange)
+  }
+}
+
+/** Metadata that is no secret; everything else is one until somebody says otherwise. */
+const harmless =
+  /^(a2a-.*|x-a2a-extensions|content-type|user-agent|traceparent|last-event-id|idempotency-key|grpc-.*|date)$/i
+
+export function fromGrpc(onWire: (entry: WireEntry) => void): (entry: GrpcWireEntry) => void {
+  return ({ direction, rpc, headers, body, status, ms }) =>
+    onWire({
+      direction: direction === 'out' ? 'request' : status === undefined ? 'event' : 'response',
+      binding: 'GRPC',
+      what: rpc,
+      headers: Object.fromEntries(
+        Object.entries(headers).map(([name, value]) => [name, harmless.test(name) ? value : redacted]),
+      ),
+      ms,
+      ...(body && { body }),
+      ...(status !== undefined && { status }),
+    })
+}

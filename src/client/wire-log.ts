@@ -1,0 +1,117 @@
+/**
+ * What went over the wire, for people who look for a fault. Secrets are taken out by the names they usually
+ * have and by their values, wherever they stand (R-SEC-5).
+ */
+import type { TransportError } from '../transports/transport-error.js'
+
+type Headers = Readonly<Record<string, string>>
+
+export type WireEvent =
+  | {
+      readonly kind: 'request'
+      /** The same for a request and everything that follows from it. */
+      readonly exchange: number
+      readonly method: string
+      readonly url: string
+      readonly headers: Headers
+      readonly body?: string
+    }
+  | {
+      readonly kind: 'response'
+      readonly exchange: number
+      readonly status: number
+      readonly headers: Headers
+      /** Absent for streams. */
+      readonly body?: string
+      readonly ms: number
+    }
+  /** A piece of a stream. */
+  | { readonly kind: 'chunk'; readonly exchange: number; readonly text: string; readonly ms: number }
+  | { readonly kind: 'failure'; readonly exchange: number; readonly message: string; readonly ms: number }
+
+interface Logged {
+  readonly method: string
+  readonly url: string
+  readonly headers: Headers
+  readonly body?: string
+  readonly secrets?: readonly string[]
+  readonly isConfidential?: boolean
+}
+
+export interface ExchangeLog {
+  answered(response: Response, bytes: Uint8Array | undefined): void
+  /** The same response; its pieces are logged as they are read. */
+  streaming(response: Response): Response
+  failed(error: TransportError): void
+}
+
+export interface WireLog {
+  begin(request: Logged): ExchangeLog
+}
+
+export const redacted = '[redacted]'
+
+export function createWireLog(onWire: (event: WireEvent) => void): WireLog {
+  let exchanges = 0
+  return {
+    begin(request) {
+      const exchange = ++exchanges
+      const started = performance.now()
+      const ms = () => Math.round(performance.now() - started)
+      const clean = cleaner(request.secrets ?? [])
+      const shown = (body: string) => (request.isConfidential ? redacted : clean(body))
+      onWire({
+        kind: 'request',
+        exchange,
+        method: request.method,
+        url: clean(withoutSecrets(request.url)),
+        headers: cleanHeaders(Object.entries(request.headers), clean),
+        ...(request.body !== undefined && { body: shown(request.body) }),
+      })
+      const head = ({ status, headers }: Response) =>
+        ({ kind: 'response', exchange, status, headers: cleanHeaders(headers.entries(), clean), ms: ms() }) as const
+      return {
+        answered(response, bytes) {
+          onWire({ ...head(response), ...(bytes && { body: shown(new TextDecoder().decode(bytes)) }) })
+        },
+        streaming(response) {
+          onWire(head(response))
+          const decoder = new TextDecoder()
+          const listen = new TransformStream<Uint8Array, Uint8Array>({
+            transform(chunk, controller) {
+              onWire({ kind: 'chunk', exchange, text: clean(decoder.decode(chunk, { stream: true })), ms: ms() })
+              controller.enqueue(chunk)
+            },
+          })
+          const { status, statusText, headers } = response
+          return new Response(response.body?.pipeThrough(listen) ?? null, { status, statusText, headers })
+        },
+        failed({ message }) {
+          onWire({ kind: 'failure', exchange, message: clean(message), ms: ms() })
+        },
+      }
+    },
+  }
+}
+
+const secretNames = /authori[sz]ation|cookie|api-?_?key|token|secret|passw|credential|^key$|^code$|signature/i
+
+function cleanHeaders(entries: Iterable<readonly [string, string]>, clean: (text: string) => string): Headers {
+  return Object.fromEntries(
+    [...entries].map(([name, value]) => [name, secretNames.test(name) ? redacted : clean(value)]),
+  )
+}
+
+function withoutSecrets(address: string): string {
+  const url = new URL(address)
+  const hasSecrets = [...url.searchParams.keys()].some((name) => secretNames.test(name))
+  if (!hasSecrets) return address
+  for (const name of new Set(url.searchParams.keys())) if (secretNames.test(name)) url.searchParams.set(name, redacted)
+  return url.href
+}
+
+/** In both spellings a value may have on its way: as it is, and as a part of an address. */
+function cleaner(secrets: readonly string[]): (text: string) => string {
+  const spellings = [...new Set(secrets.flatMap((secret) => [secret, encodeURIComponent(secret)]))].filter(Boolean)
+  return (text) => spellings.reduce((cleaned, secret) => cleaned.replaceAll(secret, redacted), text)
+}

@@ -1,0 +1,49 @@
+/** Messages out and in; the address of the interface is the endpoint itself. */
+import type { CancelTaskRequest, GetTaskRequest, SendMessageRequest } from '../../model/service.js'
+import type { ClientDialect, RequestCodec } from '../client-dialect.js'
+import { decodeCard } from '../v0_3/read-card.js'
+import { jsonSpelling } from '../v0_3/spelling.js'
+import { decodeTask } from '../v0_3/tasks.js'
+import { decodeError } from './errors.js'
+import { encodeSendParams } from './messages.js'
+import { createStreamDecoder } from './read-stream.js'
+import { decodeResponse } from './tasks.js'
+
+const encode: RequestCodec['encode'] = (request) => encodeSendParams(request as SendMessageRequest)
+
+const decodeAnswer: RequestCodec['decode'] = (answer) => decodeTask(answer, jsonSpelling)
+
+export const chatRpcClient: ClientDialect = {
+  name: 'chat-rpc',
+  extensionsHeader: 'X-A2A-Extensions',
+  jsonrpc: {
+    methods: {
+      sendMessage: 'message/send',
+      sendStreamingMessage: 'message/stream',
+      getTask: 'tasks/get',
+      cancelTask: 'tasks/cancel',
+    },
+    operations: {
+      sendMessage: { encode, decode: (answer, _request, facts) => decodeResponse(answer, facts) },
+      // An answer that is not streamed is read as the only element of the stream.
+      sendStreamingMessage: { encode, decode: (answer) => answer },
+      getTask: {
+        encode(request) {
+          const { id, historyLength } = request as GetTaskRequest
+          return { id, historyLength }
+        },
+        decode: decodeAnswer,
+      },
+      cancelTask: {
+        encode(request) {
+          const { id, metadata } = request as CancelTaskRequest
+          return { id, metadata }
+        },
+        decode: decodeAnswer,
+      },
+    },
+    createStreamDecoder,
+    decodeError,
+  },
+  decodeCard,
+}

@@ -1,0 +1,99 @@
+/**
+ * The client's side of a dialect: requests out, answers in. The contract is apart from the server's
+ * (`dialect.ts`) so that neither side carries the other's tables. Pure, like every dialect: what an answer
+ * cannot tell (ids of messages that have none) is asked of `ClientFacts`.
+ *
+ * Decoders throw `A2AError` (`INVALID_PARAMS`, with the paths) for answers that are none; the transport
+ * turns that into `INVALID_AGENT_RESPONSE`. They are lenient where peers are known to be sloppy.
+ */
+import type { AgentCard } from '../model/agent-card.js'
+import type { A2AError } from '../model/errors.js'
+import type { StreamResponse } from '../model/event.js'
+import type { Operation } from '../model/operations.js'
+import type { DialectName } from './dialect.js'
+
+export interface ClientFacts {
+  newId(): string
+}
+
+/** One operation: the request as JSON-RPC's `params` or as a protobuf message, and its answer. */
+export interface RequestCodec {
+  encode(request: unknown, facts: ClientFacts): unknown
+  /** `request` is what was asked, for answers that do not repeat it. */
+  decode(answer: unknown, request: unknown, facts: ClientFacts): unknown
+}
+
+export interface RestRequest {
+  readonly method: 'GET' | 'POST' | 'DELETE'
+  /** Below the interface's address, with its parameters encoded. */
+  readonly path: string
+  readonly query?: Readonly<Record<string, string>>
+  readonly body?: unknown
+}
+
+export interface RestRequestCodec {
+  encode(request: unknown, facts: ClientFacts): RestRequest
+  decode(answer: unknown, request: unknown, facts: ClientFacts): unknown
+}
+
+/** One server-sent event or stream message, out of the envelope of its binding. */
+export interface IncomingFrame {
+  /** The `event:` line, where there was one. */
+  readonly event?: string
+  /** Parsed JSON; text that is none (`[DONE]`) as it came. */
+  readonly data: unknown
+}
+
+/** Reads one stream. It may keep state: the task that v0.1 never shows, the answer so far. */
+export interface StreamDecoder {
+  decode(frame: IncomingFrame): readonly StreamResponse[]
+  /** The peer has said that nothing more comes (`final: true`, `[DONE]`); the connection may still be open. */
+  readonly isOver: boolean
+}
+
+/** What a stream is read for. */
+export interface StreamRequest {
+  readonly operation: Operation
+  /** As the model has it. */
+  readonly request: unknown
+  /** What was sent for it: v0.1's task ids are made when a request is encoded. */
+  readonly sent: unknown
+  readonly facts: ClientFacts
+}
+
+interface ClientForm<Codec> {
+  /** What is absent the peer cannot do: the call fails here, with `UNSUPPORTED_OPERATION` (mapping, section 2). */
+  readonly operations: { readonly [O in Operation]?: Codec }
+  createStreamDecoder(stream: StreamRequest): StreamDecoder
+}
+
+export interface JsonRpcClientForm extends ClientForm<RequestCodec> {
+  readonly methods: { readonly [O in Operation]?: string }
+  /** Reads JSON-RPC's `error`. */
+  decodeError(error: { readonly code: number; readonly message: string; readonly data?: unknown }): A2AError
+}
+
+export interface RestClientForm extends ClientForm<RestRequestCodec> {
+  /** Reads the body of an answer that is no success. `body` is parsed JSON, or text. */
+  decodeError(status: number, body: unknown): A2AError
+}
+
+export interface GrpcClientForm extends ClientForm<RequestCodec> {
+  readonly service: string
+  readonly rpcs: { readonly [O in Operation]?: string }
+  /** `details` are those of `google.rpc.Status`, each with its `@type`. */
+  decodeError(status: string, message: string, details: readonly object[]): A2AError
+}
+
+export interface ClientDialect {
+  readonly name: DialectName
+  /** For the header `A2A-Version`; absent: the header is not sent. */
+  readonly version?: string
+  /** The header that names extensions. */
+  readonly extensionsHeader: string
+  readonly jsonrpc?: JsonRpcClientForm
+  readonly rest?: RestClientForm
+  readonly grpc?: GrpcClientForm
+  /** Reads a card written for this dialect into the model. Absent: it has none. */
+  decodeCard?(card: unknown): AgentCard
+}

@@ -1,0 +1,50 @@
+/** `input` out, `output` in: over HTTP, or in a JSON-RPC envelope around the same objects (RL-L1-6). */
+import type { SendMessageRequest, SendMessageResponse } from '../../model/service.js'
+import type { ClientDialect, RequestCodec, RestRequestCodec } from '../client-dialect.js'
+import { decodeHttpError, decodeRpcError } from './errors.js'
+import { encodeSendParams } from './messages.js'
+import { paths } from './operations.js'
+import { createStreamDecoder } from './read-stream.js'
+import { decodeResponse } from './tasks.js'
+
+/** Callers choose `chat_id`: a stream that is to be gone on with was given one. A known task is in a chat already. */
+const encode: RequestCodec['encode'] = (request, { newId }) => {
+  const { message, ...rest } = request as SendMessageRequest
+  const isKnown = message.contextId !== undefined || message.taskId !== undefined
+  return encodeSendParams({ ...rest, message: isKnown ? message : { ...message, contextId: newId() } })
+}
+
+const sendMessage: RequestCodec = {
+  encode,
+  decode(answer, request, { newId }): SendMessageResponse {
+    const { contextId, taskId } = (request as SendMessageRequest).message
+    const asked = { ...(contextId !== undefined && { contextId }), ...(taskId !== undefined && { taskId }) }
+    return decodeResponse(answer, { ...asked, newId })
+  },
+}
+
+/** A single chunk and an answer that is not streamed are the same. */
+const sendStreamingMessage: RequestCodec = { encode, decode: (answer) => answer }
+
+export const invokeClient: ClientDialect = {
+  name: 'invoke',
+  extensionsHeader: 'A2A-Extensions',
+  rest: {
+    operations: {
+      sendMessage: posted(paths[0], sendMessage),
+      sendStreamingMessage: posted(paths[1], sendStreamingMessage),
+    },
+    createStreamDecoder,
+    decodeError: decodeHttpError,
+  },
+  jsonrpc: {
+    methods: { sendMessage: 'invoke', sendStreamingMessage: 'stream' },
+    operations: { sendMessage, sendStreamingMessage },
+    createStreamDecoder,
+    decodeError: decodeRpcError,
+  },
+}
+
+function posted(path: string, codec: RequestCodec): RestRequestCodec {
+  return { ...codec, encode: (request, facts) => ({ method: 'POST', path, body: codec.encode(request, facts) }) }
+}

@@ -1,0 +1,186 @@
+/**
+ * Errors of peers, on each binding, as the one class of ours. A reason says exactly which code is meant;
+ * without one it follows from the number, the name of a status, or HTTP's status, in this order. What none
+ * of them tells is `INTERNAL_ERROR`, with the peer's own code beside it (RM-ERR-4).
+ */
+import { A2AError, clip, type ErrorCode, errorCodes, type FieldViolation } from '../model/errors.js'
+import { isObject } from './decode.js'
+import type { ErrorSpelling } from './error-details.js'
+import { codeNamed, readErrorDetails, readViolations, type ToldDetails } from './read-error-details.js'
+
+/** What a number of JSON-RPC means in a dialect. */
+export type Meanings = ReadonlyMap<number, ErrorCode>
+
+/** Free for every server to use, and used for anything. */
+const anyServerError = -32000
+
+/** The numbers of a dialect the other way round: one that stands for several codes means the first. */
+export function meaningsOf(errors: Readonly<Record<ErrorCode, Pick<ErrorSpelling, 'jsonrpc'>>>): Meanings {
+  // Those of the Go SDK, outside the range of the protocol's own.
+  const meanings = new Map<number, ErrorCode>([
+    [-31401, 'UNAUTHENTICATED'],
+    [-31403, 'PERMISSION_DENIED'],
+  ])
+  for (const code of errorCodes) {
+    const number = errors[code].jsonrpc
+    if (number !== anyServerError && !meanings.has(number)) meanings.set(number, code)
+  }
+  return meanings
+}
+
+/** JSON-RPC's `error`. */
+export interface RpcError {
+  readonly code: number
+  readonly message: string
+  readonly data?: unknown
+}
+
+export function readRpcError({ code: number, message, data }: RpcError, meanings: Meanings): A2AError {
+  const details = readErrorDetails(data)
+  return makeError(details.code ?? meanings.get(number), { message, details, peerCode: String(number), data })
+}
+
+/** Statuses that say by themselves what is meant, whatever general number a body has. */
+const clearStatuses: ReadonlyMap<number, ErrorCode> = new Map([
+  [401, 'UNAUTHENTICATED'],
+  [403, 'PERMISSION_DENIED'],
+  [409, 'TASK_NOT_CANCELABLE'], // 1.0.0's
+  [413, 'PAYLOAD_TOO_LARGE'],
+  [415, 'CONTENT_TYPE_NOT_SUPPORTED'], // 1.0.0's
+  [429, 'RATE_LIMITED'],
+  [503, 'UNAVAILABLE'],
+])
+
+const otherStatuses: ReadonlyMap<number, ErrorCode> = new Map([
+  [400, 'INVALID_REQUEST'],
+  [405, 'METHOD_NOT_FOUND'],
+  [406, 'CONTENT_TYPE_NOT_SUPPORTED'],
+  [408, 'UNAVAILABLE'],
+  [422, 'INVALID_PARAMS'],
+  [500, 'INTERNAL_ERROR'],
+  [501, 'UNSUPPORTED_OPERATION'],
+  [502, 'UNAVAILABLE'],
+  [504, 'UNAVAILABLE'],
+])
+
+const generalNumbers: ReadonlySet<number | undefined> = new Set([anyServerError, -32600, -32603])
+
+/**
+ * `{"error": {…}}`, 0.3's bare `{code, message, data}`, problem details, FastAPI's `detail`, or text (RM-ERR-3).
+ * `otherwise` is what a dialect knows better than HTTP's status when the body names no code.
+ */
+export function readHttpError(status: number, body: unknown, meanings: Meanings, otherwise?: ErrorCode): A2AError {
+  const { message, number, statusName, type, details } = readBody(body)
+  const byNumber = generalNumbers.has(number) ? undefined : meanings.get(number ?? 0)
+  const code =
+    details.code ??
+    byNumber ??
+    codeNamed(type?.split(/[/:#]/).at(-1)) ??
+    otherwise ??
+    clearStatuses.get(status) ??
+    meanings.get(number ?? 0) ??
+    (statusName === undefined ? undefined : grpcStatuses.get(statusName)) ??
+    (status === 404 ? missing(message) : otherStatuses.get(status))
+  const peerCode = String(number !== undefined && number < 0 ? number : status)
+  return makeError(code, { message: message || `The agent answered HTTP ${status}`, details, peerCode })
+}
+
+/** A path that the peer does not have, unless it speaks of a task. */
+function missing(message: string): ErrorCode {
+  return /\btask\b/i.test(message) ? 'TASK_NOT_FOUND' : 'METHOD_NOT_FOUND'
+}
+
+interface ReadBody {
+  readonly message: string
+  readonly number?: number
+  readonly statusName?: string
+  readonly type?: string
+  readonly details: ToldDetails
+}
+
+function readBody(body: unknown): ReadBody {
+  const whole: unknown = Array.isArray(body) ? body[0] : body
+  if (!isObject(whole)) return { message: typeof whole === 'string' ? lineOf(whole) : '', details: { rest: {} } }
+  const inner = [whole.error, whole.detail].find(isObject) ?? whole
+  const { code, status, type } = inner
+  const told = [inner.message, inner.detail, whole.error_description, whole.error, inner.title]
+  const message = told.find((each) => typeof each === 'string' && each !== '') as string | undefined // just looked
+  const violations = readViolations(whole.detail)
+  return {
+    message: message ?? summaryOf(violations),
+    ...(Number.isInteger(code) && { number: code as number }), // an integer is a number
+    ...(typeof status === 'string' && { statusName: status }),
+    ...(typeof type === 'string' && { type }),
+    details: { ...readErrorDetails(inner.details ?? inner.data), ...(violations && { violations }) },
+  }
+}
+
+function summaryOf(violations: readonly FieldViolation[] = []): string {
+  return violations
+    .slice(0, 3)
+    .map(({ field, description }) => (field === '' ? description : `${field}: ${description}`))
+    .join('; ')
+}
+
+/** The first line of a text; nothing of a web page. */
+function lineOf(text: string): string {
+  const start = text.slice(0, 1000).trim()
+  return start.startsWith('<') ? '' : clip(start.split(/[\r\n]/)[0] ?? '')
+}
+
+const grpcStatuses: ReadonlyMap<string, ErrorCode> = new Map([
+  ['NOT_FOUND', 'TASK_NOT_FOUND'],
+  ['INVALID_ARGUMENT', 'INVALID_PARAMS'],
+  ['OUT_OF_RANGE', 'INVALID_PARAMS'],
+  ['FAILED_PRECONDITION', 'UNSUPPORTED_OPERATION'],
+  ['UNIMPLEMENTED', 'METHOD_NOT_FOUND'],
+  ['UNAUTHENTICATED', 'UNAUTHENTICATED'],
+  ['PERMISSION_DENIED', 'PERMISSION_DENIED'],
+  ['RESOURCE_EXHAUSTED', 'RATE_LIMITED'],
+  ['UNAVAILABLE', 'UNAVAILABLE'],
+  ['INTERNAL', 'INTERNAL_ERROR'],
+])
+
+/** The Python SDK of 0.3 sends no details, but begins its messages with the name of the error. */
+const namedFirst = /^\s*([A-Za-z]{3,60}Error)\b/
+
+export function readGrpcError(status: string, message: string, given: readonly object[]): A2AError {
+  const details = readErrorDetails(given)
+  const isTooLarge = status === 'RESOURCE_EXHAUSTED' && /message.{0,20} larger than/i.test(message)
+  const code =
+    details.code ??
+    codeNamed(namedFirst.exec(message)?.[1]) ??
+    (isTooLarge ? 'PAYLOAD_TOO_LARGE' : grpcStatuses.get(status))
+  return makeError(code, { message, details, peerCode: status })
+}
+
+interface Told {
+  readonly message: unknown
+  readonly details: ToldDetails
+  readonly peerCode: string
+  readonly data?: unknown
+}
+
+const longestMessage = 2000
+
+function makeError(known: ErrorCode | undefined, { message, details, peerCode, data }: Told): A2AError {
+  const { violations, retryAfterSeconds, metadata, rest } = details
+  const code = known ?? (violations ? 'INVALID_PARAMS' : 'INTERNAL_ERROR')
+  const facts = { ...metadata, ...rest, ...(known === undefined && { peerCode, ...peerData(details, data) }) }
+  const text = typeof message === 'string' && message !== '' ? message : `The agent failed with ${peerCode}`
+  return new A2AError(code, text.length > longestMessage ? `${text.slice(0, longestMessage)}…` : text, {
+    ...(violations && { violations }),
+    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+    ...((metadata || Object.keys(facts).length > 0) && { metadata: facts }),
+  })
+}
+
+/** Data that nothing was read from. */
+function peerData({ metadata, rest, violations }: ToldDetails, data: unknown): { readonly peerData?: string } {
+  if (metadata || violations || Object.keys(rest).length > 0 || data === undefined || data === null) return {}
+  try {
+    return { peerData: clip(JSON.stringify(data)) }
+  } catch {
+    return {} // nested too deeply to be written
+  }
+}

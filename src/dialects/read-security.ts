@@ -1,0 +1,130 @@
+/** Security schemes and requirements of cards: as v1.0 and the protobufs spell them, and as 0.3's JSON does, after OpenAPI. */
+import type {
+  APIKeySecurityScheme,
+  HTTPAuthSecurityScheme,
+  OAuth2SecurityScheme,
+  OAuthFlows,
+  OpenIdConnectSecurityScheme,
+  SecurityRequirement,
+  SecurityScheme,
+} from '../model/agent-card.js'
+import {
+  array,
+  boolean,
+  converted,
+  type Decoder,
+  type Fault,
+  isObject,
+  object,
+  optional,
+  refuse,
+  required,
+  string,
+} from './decode.js'
+
+/** Entries that cannot be read are left out: a card with a scheme of a later version is still a card. */
+export function mapOf<T>(decode: Decoder<T>): Decoder<Readonly<Record<string, T>>> {
+  return (value, faults) => {
+    if (!isObject(value)) return refuse(faults, 'must be an object')
+    const entries: [string, T][] = []
+    for (const [name, each] of Object.entries(value)) {
+      const own: Fault[] = []
+      const read = name === '__proto__' ? undefined : decode(each, own)
+      if (read !== undefined && own.length === 0) entries.push([name, read])
+    }
+    return Object.fromEntries(entries)
+  }
+}
+
+const description = optional(string)
+const scopes = optional(mapOf(string))
+const refreshUrl = optional(string)
+const tokenUrl = required(string)
+
+/** gRPC cannot tell a flow with no scopes from one that does not speak of them. */
+function scoped<F extends { readonly scopes?: object }>(decode: Decoder<F>): Decoder<F> {
+  return converted(decode, (flow) => (flow.scopes ? flow : { ...flow, scopes: {} }))
+}
+
+/** One flow is kept: the first in this order. */
+const flowDecoders = Object.entries<Decoder<object>>({
+  authorizationCode: scoped(
+    object({ authorizationUrl: required(string), tokenUrl, refreshUrl, scopes, pkceRequired: optional(boolean) }),
+  ),
+  clientCredentials: scoped(object({ tokenUrl, refreshUrl, scopes })),
+  deviceCode: scoped(object({ deviceAuthorizationUrl: required(string), tokenUrl, refreshUrl, scopes })),
+  password: object({ tokenUrl: optional(string), refreshUrl, scopes }),
+  implicit: object({ authorizationUrl: optional(string), refreshUrl, scopes }),
+})
+
+const flows: Decoder<OAuthFlows> = (value, faults) => {
+  const wire = unwrapped(value, 'flow')
+  if (!isObject(wire)) return refuse(faults, 'must be an object')
+  for (const [name, decode] of flowDecoders) {
+    const inner = memberOf(wire, name)
+    if (inner === undefined) continue
+    const flow = decode(inner, faults)
+    return flow && ({ [name]: flow } as unknown as OAuthFlows) // each name comes with the flow of its type
+  }
+  return refuse(faults, 'has no flow that is known')
+}
+
+/** The official JavaScript SDK serves cards with its own wrappers around what is one of several. */
+function unwrapped(value: unknown, wrapper: string): unknown {
+  const inner = isObject(value) ? value[wrapper] : undefined
+  return isObject(inner) && typeof inner.$case === 'string' ? { [inner.$case]: inner.value } : value
+}
+
+function memberOf(value: Record<string, unknown>, name: string): unknown {
+  return value[name] ?? value[name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)] ?? undefined
+}
+
+/** 0.3's `type`, v1.0's member, and what is inside. */
+const schemeDecoders: readonly (readonly [string, string, Decoder<object>])[] = [
+  [
+    'apiKey',
+    'apiKeySecurityScheme',
+    object<APIKeySecurityScheme>(
+      { description, location: required(string), name: required(string) },
+      { aliases: { location: ['in'] } },
+    ),
+  ],
+  [
+    'http',
+    'httpAuthSecurityScheme',
+    object<HTTPAuthSecurityScheme>({ description, scheme: required(string), bearerFormat: optional(string) }),
+  ],
+  [
+    'oauth2',
+    'oauth2SecurityScheme',
+    object<OAuth2SecurityScheme>({ description, flows: required(flows), oauth2MetadataUrl: optional(string) }),
+  ],
+  [
+    'openIdConnect',
+    'openIdConnectSecurityScheme',
+    object<OpenIdConnectSecurityScheme>({ description, openIdConnectUrl: required(string) }),
+  ],
+  ['mutualTLS', 'mtlsSecurityScheme', object<{ readonly description?: string }>({ description })],
+]
+
+export const securityScheme: Decoder<SecurityScheme> = (value, faults) => {
+  const wire = unwrapped(value, 'scheme')
+  if (!isObject(wire)) return refuse(faults, 'must be an object')
+  for (const [type, member, decode] of schemeDecoders) {
+    const inner = memberOf(wire, member) ?? (wire.type === type ? wire : undefined)
+    if (inner === undefined) continue
+    const scheme = decode(inner, faults)
+    return scheme && ({ [member]: scheme } as unknown as SecurityScheme) // each member comes with its own type
+  }
+  return refuse(faults, 'is of no type that is known')
+}
+
+const listed = mapOf(object<{ readonly list?: readonly string[] }>({ list: optional(array(string)) }))
+const bare = mapOf(converted(array(string), (list) => (list.length > 0 ? { list } : {})))
+
+/** `{name: [scopes]}`, or the protobuf's `{schemes: {name: {list}}}`. */
+export const securityRequirement: Decoder<SecurityRequirement> = (value, faults) => {
+  const isListed = isObject(value) && isObject(value.schemes)
+  const schemes = isListed ? listed(value.schemes, faults) : bare(value, faults)
+  return schemes && { schemes }
+}

@@ -1,0 +1,73 @@
+/** A2A v0.3 as callers speak it; 0.2 differs in nothing that matters to them. No header names the version (mapping section 8). */
+import type { Operation } from '../../model/operations.js'
+import type { ClientDialect, RequestCodec, RestRequestCodec } from '../client-dialect.js'
+import { meaningsOf, readGrpcError, readHttpError, readRpcError } from '../peer-error.js'
+import { decodeCard } from './card.js'
+import { decodersOf, streamDecoderOf } from './client-answers.js'
+import { grpcRequests, jsonRequests, restRequests } from './client-requests.js'
+import { errors } from './errors.js'
+import { jsonSpelling, protoJsonSpelling, protoSpelling, type Spelling } from './spelling.js'
+
+type Operations<C> = { readonly [O in Operation]?: C }
+
+/** What has no request in a form is not in its table. */
+function codecs<Encode>(
+  requests: Operations<Encode>,
+  as: Spelling,
+): Operations<{ readonly encode: Encode; readonly decode: RequestCodec['decode'] }> {
+  const decoders = decodersOf(as)
+  const entries = Object.entries(requests) as [Operation, Encode][] // the keys of that record are operations
+  return Object.fromEntries(entries.map(([name, encode]) => [name, { encode, decode: decoders[name] }]))
+}
+
+const methods = {
+  sendMessage: 'message/send',
+  sendStreamingMessage: 'message/stream',
+  getTask: 'tasks/get',
+  cancelTask: 'tasks/cancel',
+  subscribeToTask: 'tasks/resubscribe',
+  createTaskPushNotificationConfig: 'tasks/pushNotificationConfig/set',
+  getTaskPushNotificationConfig: 'tasks/pushNotificationConfig/get',
+  listTaskPushNotificationConfigs: 'tasks/pushNotificationConfig/list',
+  deleteTaskPushNotificationConfig: 'tasks/pushNotificationConfig/delete',
+  getExtendedAgentCard: 'agent/getAuthenticatedExtendedCard',
+} as const
+
+const rpcs = {
+  sendMessage: 'SendMessage',
+  sendStreamingMessage: 'SendStreamingMessage',
+  getTask: 'GetTask',
+  cancelTask: 'CancelTask',
+  subscribeToTask: 'TaskSubscription',
+  createTaskPushNotificationConfig: 'CreateTaskPushNotificationConfig',
+  getTaskPushNotificationConfig: 'GetTaskPushNotificationConfig',
+  listTaskPushNotificationConfigs: 'ListTaskPushNotificationConfig',
+  deleteTaskPushNotificationConfig: 'DeleteTaskPushNotificationConfig',
+  getExtendedAgentCard: 'GetAgentCard',
+} as const
+
+const meanings = meaningsOf(errors)
+
+export const v0_3Client: ClientDialect = {
+  name: 'v0.3',
+  extensionsHeader: 'X-A2A-Extensions',
+  jsonrpc: {
+    methods,
+    operations: codecs<RequestCodec['encode']>(jsonRequests, jsonSpelling),
+    createStreamDecoder: streamDecoderOf(jsonSpelling),
+    decodeError: (error) => readRpcError(error, meanings),
+  },
+  rest: {
+    operations: codecs<RestRequestCodec['encode']>(restRequests, protoJsonSpelling),
+    createStreamDecoder: streamDecoderOf(protoJsonSpelling),
+    decodeError: (status, body) => readHttpError(status, body, meanings),
+  },
+  grpc: {
+    service: 'a2a.v1.A2AService',
+    rpcs,
+    operations: codecs<RequestCodec['encode']>(grpcRequests, protoSpelling),
+    createStreamDecoder: streamDecoderOf(protoSpelling),
+    decodeError: readGrpcError,
+  },
+  decodeCard,
+}

@@ -1,0 +1,60 @@
+/** v1.0 as callers speak it. */
+import { type Operation, operations as table } from '../../model/operations.js'
+import type { ClientDialect, RequestCodec, RestRequestCodec, StreamDecoder, StreamRequest } from '../client-dialect.js'
+import { createStreamDecoder } from '../gaps.js'
+import { meaningsOf, readGrpcError, readHttpError, readRpcError } from '../peer-error.js'
+import { decodeEvent, decoders } from './client-answers.js'
+import { restRequests } from './client-requests.js'
+import { errors } from './errors.js'
+import { decodeCard } from './read-card.js'
+
+const names = Object.keys(table) as Operation[]
+
+function eachOperation<C>(make: (name: Operation) => C): Readonly<Record<Operation, C>> {
+  return Object.fromEntries(names.map((name) => [name, make(name)])) as Record<Operation, C> // the names are all there are
+}
+
+const methods = eachOperation<string>((name) => table[name].name)
+
+/** The model is v1.0's JSON: requests go out as they are. */
+const requests = eachOperation<RequestCodec>((name) => ({
+  encode: (request) => request ?? {},
+  decode: decoders[name],
+}))
+
+const restOperations = eachOperation<RestRequestCodec>((name) => ({
+  encode: restRequests[name],
+  decode: decoders[name],
+}))
+
+/** The end of the connection is the end of the stream (R-STRM-12). */
+function createDecoder(stream: StreamRequest): StreamDecoder {
+  return createStreamDecoder(stream, { decode: decodeEvent })
+}
+
+const meanings = meaningsOf(errors)
+
+export const v1Client: ClientDialect = {
+  name: 'v1',
+  version: '1.0',
+  extensionsHeader: 'A2A-Extensions',
+  jsonrpc: {
+    methods,
+    operations: requests,
+    createStreamDecoder: createDecoder,
+    decodeError: (error) => readRpcError(error, meanings),
+  },
+  rest: {
+    operations: restOperations,
+    createStreamDecoder: createDecoder,
+    decodeError: (status, body) => readHttpError(status, body, meanings),
+  },
+  grpc: {
+    service: 'lf.a2a.v1.A2AService',
+    rpcs: methods,
+    operations: requests,
+    createStreamDecoder: createDecoder,
+    decodeError: readGrpcError,
+  },
+  decodeCard,
+}

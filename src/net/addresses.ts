@@ -1,0 +1,127 @@
+/**
+ * Where an address leads, by itself: no name is looked up here. Pure, and used by everything that follows a URL
+ * somebody else wrote. Whatever cannot be understood is not public.
+ */
+
+/**
+ * `loopback`: this machine. `private`: a network that is not the internet, or nobody's. `link-local`: the next
+ * wire, where clouds keep the secrets of their machines; the other places where they do so count as well.
+ */
+export type AddressClass = 'public' | 'private' | 'link-local' | 'loopback'
+
+/** A host as URLs have it, in any spelling, with or without brackets. `name`: it has to be looked up. */
+export function classifyHost(host: string): AddressClass | 'name' {
+  const normal = normalise(host)
+  if (normal === undefined) return 'private'
+  if (normal.startsWith('[')) return classifyIPv6(normal.slice(1, -1))
+  if (/^\d+\.\d+\.\d+\.\d+$/.test(normal)) return classifyIPv4(normal.split('.').map(Number))
+  const name = normal.replace(/\.$/, '')
+  return name === 'localhost' || name.endsWith('.localhost') ? 'loopback' : 'name'
+}
+
+/** An address that a name was resolved to. */
+export function classifyAddress(address: string): AddressClass {
+  const found = classifyHost(address.replace(/%.*$/, '')) // `fe80::1%eth0`: the zone is of no matter
+  return found === 'name' ? 'private' : found
+}
+
+/** Whether both lead to the same machine, as far as their spelling tells. */
+export function isSameHost(one: string, other: string): boolean {
+  const first = normalise(one)
+  if (first === undefined) return false
+  if (first === normalise(other)) return true
+  return classifyHost(one) === 'loopback' && classifyHost(other) === 'loopback'
+}
+
+/** URL knows every spelling of an IPv4 address there is: decimal, octal, hexadecimal, with parts left out. */
+function normalise(host: string): string | undefined {
+  const isBareIPv6 = host.includes(':') && !host.startsWith('[')
+  // Anything that would end the host makes it something else than a host.
+  if (host === '' || host.length > 255 || /[/?#@\\\s]/.test(host)) return undefined
+  try {
+    const { hostname, port } = new URL(`http://${isBareIPv6 ? `[${host}]` : host}/`)
+    return port === '' && hostname !== '' ? hostname : undefined
+  } catch {
+    return undefined
+  }
+}
+
+type Block = readonly [first: readonly number[], bits: number, leadsTo: AddressClass]
+
+/** Everything that is not on the internet (the registry of special-purpose addresses); the first match counts. */
+const blocks: readonly Block[] = [
+  // Dialling "any address" reaches this machine.
+  [[0, 0, 0, 0], 32, 'loopback'],
+  [[127], 8, 'loopback'],
+  [[169, 254], 16, 'link-local'],
+  [[100, 100, 100, 200], 32, 'link-local'],
+  [[192, 0, 0, 192], 32, 'link-local'],
+  [[0], 8, 'private'],
+  [[10], 8, 'private'],
+  [[100, 64], 10, 'private'],
+  [[172, 16], 12, 'private'],
+  [[192, 0, 0], 24, 'private'],
+  [[192, 0, 2], 24, 'private'],
+  [[192, 88, 99], 24, 'private'],
+  [[192, 168], 16, 'private'],
+  [[198, 18], 15, 'private'],
+  [[198, 51, 100], 24, 'private'],
+  [[203, 0, 113], 24, 'private'],
+  [[224], 3, 'private'], // multicast, reserved, broadcast
+]
+
+function classifyIPv4(octets: readonly number[]): AddressClass {
+  return blocks.find((block) => isWithin(octets, block, 8))?.[2] ?? 'public'
+}
+
+const v6Blocks: readonly Block[] = [
+  [[0, 0, 0, 0, 0, 0, 0, 0], 128, 'loopback'],
+  [[0, 0, 0, 0, 0, 0, 0, 1], 128, 'loopback'],
+  [[0xfe80], 10, 'link-local'],
+  [[0xfd00, 0xec2], 32, 'link-local'],
+  [[0xfd20, 0xce], 32, 'link-local'],
+  [[0x2001, 0], 23, 'private'], // Teredo and its kin
+  [[0x2001, 0xdb8], 32, 'private'],
+  [[0x3fff], 20, 'private'],
+]
+
+/** Ways to write an IPv4 address inside an IPv6 one: prefix, its bits, and the group the address begins at. */
+const embeddings: readonly (readonly [first: readonly number[], bits: number, at: number])[] = [
+  [[0, 0, 0, 0, 0, 0xffff], 96, 6],
+  [[0, 0, 0, 0, 0xffff, 0], 96, 6],
+  [[0, 0, 0, 0, 0, 0], 96, 6],
+  [[0x64, 0xff9b, 0, 0, 0, 0], 96, 6],
+  [[0x2002], 16, 1],
+]
+
+function classifyIPv6(address: string): AddressClass {
+  const groups = groupsOf(address)
+  if (groups.length !== 8) return 'private'
+  const known = v6Blocks.find((block) => isWithin(groups, block, 16))
+  if (known) return known[2]
+  const embedding = embeddings.find(([first, bits]) => isWithin(groups, [first, bits, 'private'], 16))
+  const at = embedding?.[2] ?? (groups[5] === 0x5efe ? 6 : undefined) // ISATAP
+  if (at !== undefined) return classifyIPv4(groups.slice(at, at + 2).flatMap((group) => [group >> 8, group & 255]))
+  // Nothing else is routed on the internet.
+  return isWithin(groups, [[0x2000], 3, 'public'], 16) ? 'public' : 'private'
+}
+
+function groupsOf(address: string): readonly number[] {
+  const [head = '', tail] = address.split('::').map((side) => (side === '' ? [] : side.split(':')))
+  if (tail === undefined) return [...head].map(fromHex)
+  const zeros: string[] = Array(Math.max(0, 8 - head.length - tail.length)).fill('0')
+  return [...head, ...zeros, ...tail].map(fromHex)
+}
+
+function fromHex(group: string): number {
+  return Number.parseInt(group, 16)
+}
+
+/** Compares the leading bits, unit by unit. */
+function isWithin(units: readonly number[], [first, bits]: Block, unitBits: number): boolean {
+  for (let place = 0, left = bits; left > 0; place++, left -= unitBits) {
+    const dropped = Math.max(0, unitBits - left)
+    if ((units[place] ?? 0) >> dropped !== (first[place] ?? 0) >> dropped) return false
+  }
+  return true
+}

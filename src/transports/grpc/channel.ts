@@ -1,0 +1,92 @@
+/** Where a client connects, and how. The address often is what a stranger's card says. */
+import { type ChannelCredentials, Client, credentials } from '@grpc/grpc-js'
+import { clip } from '../../model/errors.js'
+import { TransportError } from '../transport-error.js'
+
+export interface GrpcTls {
+  /** PEM. Default: the authorities Node trusts. */
+  readonly ca?: string | Buffer
+  /** PEM, for agents that want to know their callers by certificate; `key` belongs to it. */
+  readonly cert?: string | Buffer
+  readonly key?: string | Buffer
+}
+
+export interface ChannelOptions {
+  /** `host:port`, as cards have it; `http://…`, `https://…` and `dns:///…` are understood too (R-GRPC-5). */
+  readonly authority: string
+  /**
+   * `https://…` is always encrypted, and so is port 443 unless this is `false`; everything else is when
+   * this is given. (A card's `host:port` does not say, and R-GRPC-5's suite means plaintext by it.)
+   */
+  readonly tls?: false | GrpcTls
+  /** An IP address somebody has checked: connect there, whatever the name in `authority` resolves to. */
+  readonly address?: string
+  /** An answer or an event that is larger is refused. */
+  readonly maxMessageBytes: number
+  readonly userAgent?: string
+}
+
+/** Servers may close connections on which pings come more often than every five minutes. */
+const keepaliveMs = 6 * 60_000
+/** The caller decides when to try again; a connection must not be asleep for long by then. */
+const firstReconnectMs = 100
+const longestReconnectMs = 2_000
+
+export function openChannel(options: ChannelOptions): Client {
+  const { host, port, isTls } = parseAuthority(options)
+  const { address } = options
+  const isAddress6 = address?.includes(':') === true
+  const target = address === undefined ? host : isAddress6 ? `[${address}]` : address
+  return new Client(`dns:///${target}:${port}`, isTls ? encrypted(options) : credentials.createInsecure(), {
+    'grpc.max_receive_message_length': options.maxMessageBytes,
+    'grpc.max_send_message_length': -1,
+    'grpc.keepalive_time_ms': keepaliveMs,
+    'grpc.initial_reconnect_backoff_ms': firstReconnectMs,
+    'grpc.max_reconnect_backoff_ms': longestReconnectMs,
+    // Two clients of one agent may have different credentials: they share nothing.
+    'grpc.use_local_subchannel_pool': 1,
+    // Neither a name server nor the environment decides about retries and routes.
+    'grpc.service_config_disable_resolution': 1,
+    'grpc.enable_http_proxy': 0,
+    'grpc.enable_channelz': 0,
+    ...(options.userAgent !== undefined && { 'grpc.primary_user_agent': options.userAgent }),
+    ...(address !== undefined && {
+      'grpc.default_authority': `${host}:${port}`,
+      'grpc.ssl_target_name_override': host.replace(/^\[|\]$/g, ''),
+    }),
+  })
+}
+
+interface Authority {
+  readonly host: string
+  readonly port: number
+  readonly isTls: boolean
+}
+
+const form = /^(?:(https?:\/\/)|dns:(?:\/\/\/)?)?(\[[\da-f:.]+\]|[^\s:/?#@[\]\\]+)(?::(\d{1,5}))?(\/[^\s]*)?$/i
+
+function parseAuthority({ authority, tls }: Pick<ChannelOptions, 'authority' | 'tls'>): Authority {
+  const [, scheme, host, digits, path] = form.exec(authority) ?? []
+  const port = digits === undefined ? undefined : Number(digits)
+  // gRPC has no paths below an address: those of web addresses are passed over.
+  if (host === undefined || port === 0 || (port ?? 0) > 65_535 || (path !== undefined && scheme === undefined)) {
+    throw new TransportError(
+      'refused',
+      `${clip(authority)} is no address of a gRPC service: write host:port or https://host:port`,
+    )
+  }
+  const isTls =
+    scheme?.toLowerCase() === 'https://' ||
+    (tls !== undefined && tls !== false) ||
+    (port === 443 && scheme === undefined && tls !== false)
+  return { host, port: port ?? (isTls ? 443 : 80), isTls }
+}
+
+function encrypted({ tls }: ChannelOptions): ChannelCredentials {
+  const { ca, cert, key } = tls || {}
+  return credentials.createSsl(pem(ca), pem(key), pem(cert))
+}
+
+function pem(text: string | Buffer | undefined): Buffer | null {
+  return text === undefined ? null : Buffer.from(text)
+}

@@ -1,0 +1,95 @@
+/**
+ * One stream in. The library reads ahead by a handful of messages and then stops the peer, so a slow
+ * consumer costs no memory. Leaving the iterator ends the call at once, even while `next()` waits.
+ */
+import type { Client, Metadata, StatusObject } from '@grpc/grpc-js'
+import { status as codes } from '@grpc/grpc-js'
+import type { StreamDecoder } from '../../dialects/client-dialect.js'
+import type { CallContext, StreamItem } from '../../model/service.js'
+import { aborted, failureOf, statusName } from './failure.js'
+import { decodeBytes, decodeItems } from './incoming.js'
+import type { Outgoing, Route } from './outgoing.js'
+
+export interface Following {
+  readonly client: Client
+  readonly route: Route
+  readonly context: CallContext
+  readonly prepare: () => Promise<Outgoing>
+  readonly createDecoder: (sent: unknown) => StreamDecoder
+}
+
+/** Nothing is sent before the first `next()`, and never twice. */
+export function follow(following: Following): AsyncIterableIterator<StreamItem> {
+  const reader: Reader = { isLeft: false, wake: () => undefined }
+  const items = read(following, reader)
+  return {
+    next: () => items.next(),
+    return() {
+      reader.isLeft = true
+      reader.wake()
+      return items.return()
+    },
+    [Symbol.asyncIterator]() {
+      return this
+    },
+  }
+}
+
+interface Reader {
+  isLeft: boolean
+  wake: () => void
+}
+
+async function* read(
+  { client, route, context, prepare, createDecoder }: Following,
+  reader: Reader,
+): AsyncGenerator<StreamItem, void, void> {
+  const { signal } = context
+  const { bytes, metadata, sent, note } = await prepare()
+  const decoder = createDecoder(sent)
+  if (reader.isLeft) return
+  const call = client.makeServerStreamRequest(route.path, same, same, bytes, metadata)
+  const wake = () => reader.wake()
+  let ended: StatusObject | undefined
+  const headers: Metadata[] = []
+  call.on('metadata', (received: Metadata) => {
+    headers.push(received)
+    context.onOpen?.()
+  })
+  call.on('readable', wake)
+  call.on('status', (status: StatusObject) => {
+    ended = status
+    wake()
+  })
+  // The status tells the same.
+  call.on('error', () => undefined)
+  signal?.addEventListener('abort', wake, { once: true })
+  try {
+    for (;;) {
+      if (signal?.aborted) throw aborted(signal)
+      if (reader.isLeft) return
+      const frame = call.read() as Buffer | null
+      if (frame !== null) {
+        const message = decodeBytes(route, frame)
+        note?.({ body: message })
+        for (const item of decodeItems(decoder, message)) yield item
+        if (decoder.isOver) return
+        continue
+      }
+      // A status that is an error overtakes messages that wait to be read: those come first.
+      if (ended) break
+      await new Promise<void>((resolve) => {
+        reader.wake = resolve
+      })
+    }
+  } finally {
+    signal?.removeEventListener('abort', wake)
+    if (!ended) call.cancel()
+  }
+  note?.({ status: statusName(ended.code), metadata: [...headers, ended.metadata] })
+  if (ended.code !== codes.OK) throw failureOf(ended, route.form, { isStream: true, headers: headers[0] })
+}
+
+function same(bytes: Buffer): Buffer {
+  return bytes
+}

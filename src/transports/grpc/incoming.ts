@@ -1,0 +1,53 @@
+/** Answers as bytes, read into the model. Every one of them is a stranger's. */
+import type { StreamDecoder } from '../../dialects/client-dialect.js'
+import { A2AError } from '../../model/errors.js'
+import type { StreamItem } from '../../model/service.js'
+import { positionExtension } from '../transport.js'
+import { TransportError } from '../transport-error.js'
+import type { Route } from './outgoing.js'
+
+export function decodeBytes({ rpc, name }: Route, bytes: Buffer): object {
+  try {
+    return rpc.response.decode(bytes)
+  } catch (cause) {
+    throw new TransportError('bad-answer', `The answer is no message of ${name}`, { cause })
+  }
+}
+
+/** An answer that cannot be read is the agent's fault, whatever the decoder calls it. */
+export function readable<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (cause) {
+    if (!(cause instanceof A2AError))
+      throw new A2AError('INVALID_AGENT_RESPONSE', "The agent's answer cannot be read", { cause })
+    if (cause.code !== 'INVALID_PARAMS') throw cause
+    throw new A2AError('INVALID_AGENT_RESPONSE', `The agent's answer cannot be read: ${cause.message}`, cause.details)
+  }
+}
+
+/** The events of one message of a stream. */
+export function decodeItems(decoder: StreamDecoder, message: object): readonly StreamItem[] {
+  const { data, seq } = takePosition(message)
+  const events = readable(() => decoder.decode({ data }))
+  // Of several events only the last is at that position: whoever resumes behind the first would miss the others.
+  return events.map((event, place) => (seq !== undefined && place === events.length - 1 ? { event, seq } : { event }))
+}
+
+interface Bearer {
+  readonly metadata?: Readonly<Record<string, unknown>>
+}
+
+/** Takes an event's place in the log out of its metadata, where servers put it on this binding. */
+function takePosition(message: object): { readonly data: object; readonly seq?: number } {
+  for (const kind of ['artifactUpdate', 'statusUpdate', 'task']) {
+    const bearer = (message as Readonly<Record<string, Bearer | undefined>>)[kind]
+    if (!bearer) continue
+    const seq = bearer.metadata?.[positionExtension]
+    if (typeof seq !== 'number' || !Number.isSafeInteger(seq) || seq < 0) return { data: message }
+    const { [positionExtension]: _, ...others } = bearer.metadata ?? {}
+    const { metadata: __, ...bare } = bearer
+    return { data: { [kind]: Object.keys(others).length > 0 ? { ...bare, metadata: others } : bare }, seq }
+  }
+  return { data: message }
+}

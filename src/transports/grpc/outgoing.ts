@@ -1,0 +1,136 @@
+/** One call on its way out: its bytes, its metadata, and what of it is written down. */
+import { Metadata } from '@grpc/grpc-js'
+import type { ClientDialect, ClientFacts, GrpcClientForm, RequestCodec } from '../../dialects/client-dialect.js'
+import { A2AError, clip } from '../../model/errors.js'
+import type { Operation } from '../../model/operations.js'
+import type { CallContext } from '../../model/service.js'
+import { parameterHeaders, positionExtension } from '../transport.js'
+import { TransportError } from '../transport-error.js'
+import { aborted } from './failure.js'
+import type { Rpc } from './messages.js'
+
+/** One line of a log of the wire. Nothing is left out: whoever keeps it hides what is secret. */
+export interface GrpcWireEntry {
+  readonly direction: 'out' | 'in'
+  readonly rpc: string
+  /** Metadata; of answers, what came before and behind them. */
+  readonly headers: Readonly<Record<string, string>>
+  /** A message, as a plain object. */
+  readonly body?: object
+  /** How the call ended, by name: with its only answer, or alone behind a stream. */
+  readonly status?: string
+  /** Since the call began. */
+  readonly ms: number
+}
+
+/** One rpc of the dialect. */
+export interface Route {
+  readonly form: GrpcClientForm
+  readonly operation: Operation
+  /** `/<service>/<rpc>` */
+  readonly path: string
+  readonly name: string
+  readonly codec: RequestCodec
+  readonly rpc: Rpc
+}
+
+export interface OutgoingOptions {
+  readonly dialect: ClientDialect
+  readonly facts: ClientFacts
+  /** Credentials and other headers, asked for before each call. What it throws is what the call fails with. */
+  readonly metadata: () => Promise<Readonly<Record<string, string>>>
+  readonly onWire?: (entry: GrpcWireEntry) => void
+}
+
+export interface Outgoing {
+  readonly bytes: Buffer
+  readonly metadata: Metadata
+  /** What the dialect made of the request. */
+  readonly sent: unknown
+  /** Writes down what comes in; absent when nobody wants to know. */
+  readonly note: ((entry: { body?: object; status?: string; metadata?: readonly Metadata[] }) => void) | undefined
+}
+
+export async function prepare(
+  options: OutgoingOptions,
+  route: Route,
+  request: unknown,
+  context: CallContext,
+): Promise<Outgoing> {
+  const { signal } = context
+  if (signal?.aborted) throw aborted(signal)
+  const sent = route.codec.encode(request, options.facts)
+  const message = (sent ?? {}) as object // on this binding requests are messages; one without fields may be nothing
+  const bytes = encodeBytes(route.rpc, message)
+  const headers = { ...(await unlessAborted(options.metadata(), signal)), ...parametersOf(options, route, context) }
+  const metadata = metadataOf(headers)
+  const { onWire } = options
+  if (!onWire) return { bytes, metadata, sent, note: undefined }
+  const begin = performance.now()
+  const rpc = route.name
+  onWire({ direction: 'out', rpc, headers, body: message, ms: 0 })
+  return {
+    bytes,
+    metadata,
+    sent,
+    note: ({ metadata: received = [], ...entry }) =>
+      onWire({ direction: 'in', rpc, headers: headersOf(received), ...entry, ms: performance.now() - begin }),
+  }
+}
+
+function encodeBytes(rpc: Rpc, message: object): Buffer {
+  try {
+    return rpc.request.encode(message)
+  } catch (cause) {
+    throw new A2AError('INVALID_PARAMS', 'The request cannot be written as a message of this rpc', { cause })
+  }
+}
+
+function parametersOf(
+  { dialect }: OutgoingOptions,
+  { rpc }: Route,
+  { extensions = [], idempotencyKey, resumeAfter, traceparent }: CallContext,
+): Record<string, string> {
+  const headers: Record<string, string> = {}
+  // Events have no place for their position on this binding, unless it is asked for (E-4).
+  const asked =
+    rpc.isStreaming && !extensions.includes(positionExtension) ? [...extensions, positionExtension] : extensions
+  if (dialect.version !== undefined) headers[parameterHeaders.version] = dialect.version
+  if (asked.length > 0) headers[dialect.extensionsHeader] = asked.join(', ')
+  if (idempotencyKey !== undefined) headers[parameterHeaders.idempotencyKey] = idempotencyKey
+  if (resumeAfter !== undefined) headers[parameterHeaders.lastEventId] = String(resumeAfter)
+  if (traceparent !== undefined) headers[parameterHeaders.traceparent] = traceparent
+  return headers
+}
+
+/** The library's errors quote the value, which may be a secret: they are not passed on. */
+function metadataOf(headers: Readonly<Record<string, string>>): Metadata {
+  const metadata = new Metadata()
+  for (const [name, value] of Object.entries(headers)) {
+    try {
+      metadata.set(name, value)
+    } catch {
+      throw new TransportError('refused', `The header ${clip(name)} has a name or a value that gRPC cannot carry`)
+    }
+  }
+  return metadata
+}
+
+function headersOf(received: readonly Metadata[]): Record<string, string> {
+  const headers: Record<string, string> = {}
+  for (const metadata of received) {
+    for (const [name, value] of Object.entries(metadata.getMap()))
+      headers[name] = typeof value === 'string' ? value : value.toString('base64')
+  }
+  return headers
+}
+
+/** Credentials may take long to come; nobody waits for them who has left. */
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (!signal) return promise
+  return new Promise((resolve, reject) => {
+    const leave = () => reject(aborted(signal))
+    signal.addEventListener('abort', leave, { once: true })
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', leave))
+  })
+}

@@ -1,0 +1,161 @@
+/** What the JSON-RPC and HTTP+JSON clients have in common: calls by name, headers, streams, answers that are none. */
+import type { ClientDialect, ClientFacts, IncomingFrame, StreamDecoder } from '../dialects/client-dialect.js'
+import { A2AError, clip } from '../model/errors.js'
+import { fromGeneric } from '../model/generic-service.js'
+import { type Operation, operations } from '../model/operations.js'
+import type { AgentService, CallContext, StreamItem } from '../model/service.js'
+import type { HttpRequest, HttpSender } from './http-sender.js'
+import { readSse, type SseEvent } from './sse-reader.js'
+import { parameterHeaders } from './transport.js'
+import { TransportError } from './transport-error.js'
+
+export interface HttpClientOptions {
+  /** The interface's address. */
+  readonly url: string
+  readonly dialect: ClientDialect
+  readonly send: HttpSender
+  readonly facts: ClientFacts
+  /** Default 10 MB. */
+  readonly maxEventBytes?: number
+}
+
+/** One binding: how a call becomes a request, and what its answers mean. */
+export interface HttpBinding {
+  /** Throws `UNSUPPORTED_OPERATION` for what the peer's version does not have. */
+  request(operation: Operation, request: unknown): OutgoingCall
+}
+
+export interface OutgoingCall {
+  readonly http: Pick<HttpRequest, 'method' | 'url' | 'body'>
+  /** The result of an answer, or what it failed with. `body` is parsed JSON, or text. */
+  read(status: number, body: unknown): unknown
+  createStreamDecoder(): StreamDecoder
+  /** Takes the data of an event out of its envelope; throws what the peer failed with. */
+  open(data: unknown): unknown
+}
+
+export function createHttpClient(options: HttpClientOptions, binding: HttpBinding): AgentService {
+  const call = async (operation: Operation, request: unknown, context: CallContext): Promise<unknown> => {
+    const outgoing = binding.request(operation, request)
+    const response = await options.send(httpRequest(options, outgoing, context, 'application/json'))
+    return asAnswer(outgoing, response, await readBody(response))
+  }
+  const follow = (operation: Operation, request: unknown, context: CallContext): AsyncIterable<StreamItem> =>
+    readStream(options, () => binding.request(operation, request), context)
+  return fromGeneric({ unary: call, streaming: follow })
+}
+
+async function* readStream(
+  options: HttpClientOptions,
+  prepare: () => OutgoingCall,
+  context: CallContext,
+): AsyncGenerator<StreamItem, void, void> {
+  const outgoing = prepare()
+  const request = httpRequest(options, outgoing, context, 'text/event-stream')
+  const response = await options.send({ ...request, isStream: true })
+  const type = response.headers.get('content-type') ?? ''
+  const decoder = outgoing.createStreamDecoder()
+  if (!response.ok || !type.startsWith('text/event-stream') || !response.body) {
+    // Most often an error; some peers answer a stream's only element without streaming.
+    const data = asAnswer(outgoing, response, await readBody(response))
+    for (const event of readable(() => decoder.decode({ data }))) yield { event }
+    return
+  }
+  try {
+    for await (const batch of readSse(response.body as ReadableStream<Uint8Array>, limits(options))) {
+      for (const sse of batch) {
+        const seq = seqOf(sse)
+        for (const event of readable(() => decoder.decode(frameOf(sse, outgoing)))) {
+          yield seq === undefined ? { event } : { event, seq }
+        }
+        if (decoder.isOver) return
+      }
+    }
+  } catch (cause) {
+    if (cause instanceof TransportError || cause instanceof A2AError) throw cause
+    if (context.signal?.aborted) throw new TransportError('aborted', 'The stream was left', { cause })
+    throw new TransportError('broken-stream', 'The stream broke off', { cause })
+  }
+}
+
+function limits({ maxEventBytes = 10 * 1024 * 1024 }: HttpClientOptions): { readonly maxEventBytes: number } {
+  return { maxEventBytes }
+}
+
+function frameOf({ event, data }: SseEvent, outgoing: OutgoingCall): IncomingFrame {
+  const parsed = data === '[DONE]' ? data : outgoing.open(parseEvent(data))
+  return event === undefined ? { data: parsed } : { event, data: parsed }
+}
+
+function parseEvent(data: string): unknown {
+  try {
+    return JSON.parse(data)
+  } catch (cause) {
+    throw new TransportError('bad-answer', `An event is no JSON: ${clip(data)}`, { cause })
+  }
+}
+
+/** Our own servers number events; of others' ids nothing can be concluded (RM-STR-5). */
+function seqOf({ id }: SseEvent): number | undefined {
+  return id !== undefined && /^\d{1,15}$/.test(id) ? Number(id) : undefined
+}
+
+function httpRequest(
+  { dialect }: HttpClientOptions,
+  { http }: OutgoingCall,
+  context: CallContext,
+  accept: string,
+): HttpRequest {
+  const headers: Record<string, string> = { accept }
+  if (http.body !== undefined) headers['content-type'] = 'application/json'
+  if (dialect.version !== undefined) headers[parameterHeaders.version] = dialect.version
+  if (context.extensions?.length) headers[dialect.extensionsHeader] = context.extensions.join(', ')
+  if (context.idempotencyKey !== undefined) headers[parameterHeaders.idempotencyKey] = context.idempotencyKey
+  if (context.resumeAfter !== undefined) headers[parameterHeaders.lastEventId] = String(context.resumeAfter)
+  if (context.traceparent !== undefined) headers[parameterHeaders.traceparent] = context.traceparent
+  return { ...http, headers, ...(context.signal && { signal: context.signal }) }
+}
+
+async function readBody(response: Response): Promise<unknown> {
+  const text = await response.text()
+  if (text === '') return undefined
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}
+
+function asAnswer(outgoing: OutgoingCall, { status, headers }: Response, body: unknown): unknown {
+  try {
+    return readable(() => outgoing.read(status, body))
+  } catch (error) {
+    const seconds = Number(headers.get('retry-after') ?? Number.NaN)
+    if (!(error instanceof A2AError) || error.details.retryAfterSeconds !== undefined || !(seconds >= 0)) throw error
+    throw new A2AError(error.code, error.message, { ...error.details, retryAfterSeconds: seconds })
+  }
+}
+
+/** An answer that cannot be read is the agent's fault, whatever the decoder calls it. */
+function readable<T>(read: () => T): T {
+  try {
+    return read()
+  } catch (error) {
+    if (!(error instanceof A2AError) || error.code !== 'INVALID_PARAMS') throw error
+    throw new A2AError('INVALID_AGENT_RESPONSE', `The agent's answer cannot be read: ${error.message}`, error.details)
+  }
+}
+
+export function unsupported(operation: Operation, { name }: ClientDialect): A2AError {
+  return new A2AError('UNSUPPORTED_OPERATION', `${operations[operation].name} does not exist in ${name}`, {
+    metadata: { operation: operations[operation].name, dialect: name },
+  })
+}
+
+/** An answer that is neither a result nor an error of the protocol: a proxy's page, most often. */
+export function noAnswer(status: number, body: unknown): TransportError {
+  const said = typeof body === 'string' ? `: ${clip(body.replace(/\s+/g, ' ').slice(0, 200))}` : ''
+  return new TransportError('bad-answer', `HTTP ${status} with no answer of the protocol${said}`, {
+    isRetryable: status === 502 || status === 503 || status === 504,
+  })
+}

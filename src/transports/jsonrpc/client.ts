@@ -1,0 +1,70 @@
+/** JSON-RPC over HTTP, from the caller's side. */
+import type { ClientDialect, JsonRpcClientForm, RequestCodec } from '../../dialects/client-dialect.js'
+import { isObject } from '../../dialects/decode.js'
+import { A2AError } from '../../model/errors.js'
+import type { Operation } from '../../model/operations.js'
+import type { AgentService } from '../../model/service.js'
+import { createHttpClient, type HttpClientOptions, noAnswer, type OutgoingCall, unsupported } from '../http-client.js'
+import { TransportError } from '../transport-error.js'
+
+export function createJsonRpcClient(options: HttpClientOptions): AgentService {
+  const { dialect, facts, url } = options
+  const form = dialect.jsonrpc
+  if (!form) throw new TypeError(`${dialect.name} is not spoken over JSON-RPC`)
+  let lastId = 0
+  return createHttpClient(options, {
+    request(operation, request): OutgoingCall {
+      const { codec, method } = rowOf(form, dialect, operation)
+      lastId += 1
+      const id = lastId
+      const sent = codec.encode(request, facts)
+      return {
+        http: {
+          method: 'POST',
+          url,
+          body: JSON.stringify({ jsonrpc: '2.0', id, method, ...(sent !== undefined && { params: sent }) }),
+        },
+        read: (status, body) => codec.decode(resultOf(status, body, form), request, facts),
+        createStreamDecoder: () => form.createStreamDecoder({ operation, request, sent, facts }),
+        open: (data) => (isObject(data) && 'jsonrpc' in data ? resultOf(200, data, form) : data),
+      }
+    },
+  })
+}
+
+function rowOf(
+  form: JsonRpcClientForm,
+  dialect: ClientDialect,
+  operation: Operation,
+): { readonly codec: RequestCodec; readonly method: string } {
+  const codec = form.operations[operation]
+  const method = form.methods[operation]
+  if (!codec || method === undefined) throw unsupported(operation, dialect)
+  return { codec, method }
+}
+
+/** Ids are not compared: peers answer with null where they could not read ours, and one request has one answer. */
+function resultOf(status: number, body: unknown, form: JsonRpcClientForm): unknown {
+  if (isObject(body) && isObject(body.error)) {
+    const { code, message, data } = body.error
+    throw form.decodeError({
+      code: typeof code === 'number' ? code : 0,
+      message: typeof message === 'string' ? message : 'The agent gave no reason',
+      ...(data !== undefined && { data }),
+    })
+  }
+  if (isObject(body) && 'result' in body) return body.result
+  throw byStatus(status, body)
+}
+
+/** Gateways refuse without knowing the protocol. */
+function byStatus(status: number, body: unknown): A2AError | TransportError {
+  if (status === 401) return new A2AError('UNAUTHENTICATED', 'Missing or invalid credentials')
+  if (status === 403) return new A2AError('PERMISSION_DENIED', 'Not permitted')
+  if (status === 413) return new A2AError('PAYLOAD_TOO_LARGE', 'The request is too large')
+  if (status === 429) return new A2AError('RATE_LIMITED', 'Too many requests')
+  if (status === 404 || status === 405) {
+    return new TransportError('bad-answer', `HTTP ${status}: there is no JSON-RPC endpoint at this address`)
+  }
+  return noAnswer(status, body)
+}

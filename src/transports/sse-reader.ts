@@ -1,0 +1,46 @@
+/** Server-sent events in, from peers of every kind (RM-STR-5): line ends, comments, names and marks are the parser's. */
+import { createParser } from 'eventsource-parser'
+import { TransportError } from './transport-error.js'
+
+export interface SseEvent {
+  readonly id?: string
+  readonly event?: string
+  readonly data: string
+}
+
+/**
+ * The events of a body, as many at once as came together. A body that breaks off throws; one that ends in
+ * the middle of an event drops that event, as the standard says.
+ */
+export async function* readSse(
+  body: ReadableStream<Uint8Array>,
+  { maxEventBytes }: { readonly maxEventBytes: number },
+): AsyncGenerator<readonly SseEvent[], void, void> {
+  let ready: SseEvent[] = []
+  const parser = createParser({
+    maxBufferSize: maxEventBytes,
+    onEvent: ({ id, event, data }) =>
+      ready.push({ data, ...(id !== undefined && { id }), ...(event !== undefined && { event }) }),
+    onError: (error) => {
+      // Fields nobody knows are passed over; a line that never ends is not.
+      if (error.type === 'max-buffer-size-exceeded')
+        throw new TransportError('refused', `An event is longer than ${maxEventBytes} bytes`, { isRetryable: false })
+    },
+  })
+  const decoder = new TextDecoder()
+  const reader = body.getReader()
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) return
+      parser.feed(decoder.decode(value, { stream: true }))
+      if (ready.length === 0) continue
+      const batch = ready
+      ready = []
+      yield batch
+    }
+  } finally {
+    // Leaving early hangs up; on a body that has ended or failed this does nothing.
+    await reader.cancel().catch(() => undefined)
+  }
+}

@@ -1,0 +1,37 @@
+/**
+ * What cannot cross the wire because the wire is what failed: nobody answered, too late, or with what is no
+ * answer. Callers see this class or `A2AError`, and nothing else.
+ */
+export type TransportFailure =
+  /** No connection could be made, or it broke before an answer came. */
+  | 'unreachable'
+  | 'timeout'
+  /** Something answered, but not in this protocol. */
+  | 'bad-answer'
+  /** A stream ended in the middle. */
+  | 'broken-stream'
+  /** A rule of this client forbade it: an address, a redirect, a size. */
+  | 'refused'
+  /** The agent failed too often lately; it is left alone for a moment. */
+  | 'circuit-open'
+  | 'aborted'
+
+export class TransportError extends Error {
+  readonly failure: TransportFailure
+  /** The same call may succeed when it is made again. */
+  readonly isRetryable: boolean
+  /** How long the peer asked to be left alone. */
+  readonly retryAfterMs: number | undefined
+
+  constructor(
+    failure: TransportFailure,
+    message: string,
+    options: { readonly cause?: unknown; readonly isRetryable?: boolean; readonly retryAfterMs?: number } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'TransportError'
+    this.failure = failure
+    this.isRetryable = options.isRetryable ?? (failure === 'unreachable' || failure === 'broken-stream')
+    this.retryAfterMs = options.retryAfterMs
+  }
+}

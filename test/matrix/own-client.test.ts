@@ -1,0 +1,40 @@
+/** Our client against our server: every dialect over every binding, on one real port. */
+import { type Served, serve } from 'dragoman'
+import { type AgentClient, type ConnectOptions, connect } from 'dragoman/client'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { ownClient } from './own-client.js'
+import { matrixAgent, scenarios } from './scenarios.js'
+
+let served: Served
+beforeAll(async () => {
+  served = await serve(matrixAgent, { dialects: 'all' })
+})
+afterAll(() => served.close({ deadlineMs: 0 }))
+
+const ways: readonly (readonly [ConnectOptions, path?: string])[] = [
+  [{}],
+  [{ dialect: 'v1', binding: 'JSONRPC' }],
+  [{ dialect: 'v1', binding: 'HTTP+JSON' }],
+  [{ dialect: 'v1', binding: 'GRPC' }],
+  [{ dialect: 'v0.3', binding: 'JSONRPC' }],
+  [{ dialect: 'v0.3', binding: 'HTTP+JSON' }],
+  [{ dialect: 'v0.3', binding: 'GRPC' }],
+  [{ dialect: 'v0.1' }, '/.well-known/agent.json'],
+  [{ dialect: 'v0.1-go' }, '/go/.well-known/agent.json'],
+  [{ dialect: 'invoke' }],
+]
+
+describe.each(ways)('our client with %j', (options, path = '') => {
+  const open = (): Promise<AgentClient> => connect(new URL(path, served.url).href, options)
+
+  it('speaks as it was told to', async () => {
+    await using agent = await open()
+    expect(agent.choice).toMatchObject(options)
+    expect(agent.choice.reasons.length).toBeGreaterThan(0)
+  })
+
+  it.each(scenarios)('%s', async (_scenario, play) => {
+    await using agent = await open()
+    await play(ownClient(agent))
+  })
+})
