@@ -1,14 +1,26 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { getRequestListener } from '@hono/node-server'
+import { getRequestListener, type HttpBindings } from '@hono/node-server'
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
+import { feedOf, sseBodiesMade } from '../transports/sse.js'
 import type { Handler } from './handler.js'
+import { writeSse } from './write-sse.js'
 
 export type NodeListener = (request: IncomingMessage, response: ServerResponse) => void
 
 /** The handler for `http.createServer`. */
 export function toNodeListener({ fetch }: Pick<Handler, 'fetch'>): NodeListener {
   const endOfTick = createEndOfTick()
-  const answer = async (request: Request): Promise<Response> => {
+  const answer = async (request: Request, bindings: unknown): Promise<Response> => {
+    const streams = sseBodiesMade()
     const response = await fetch(request)
+    // A look at the body of a small answer costs as much as the rest of its way out.
+    const body = sseBodiesMade() === streams ? null : response.body
+    const feed = body && feedOf(body)
+    if (feed) {
+      const { outgoing } = bindings as HttpBindings // HTTP/2 has no way in here
+      writeSse(feed, response, outgoing)
+      return alreadySent
+    }
     await endOfTick()
     return response
   }
@@ -17,6 +29,12 @@ export function toNodeListener({ fetch }: Pick<Handler, 'fetch'>): NodeListener 
     listener(request, response).catch(() => response.destroy()) // the answer could not be written
   }
 }
+
+/**
+ * Tells hono that there is nothing left to write. It looks at the headers of an ordinary `Response` only;
+ * cloning makes one of it even where hono has put its own in the place of the global one.
+ */
+const alreadySent = RESPONSE_ALREADY_SENT.clone()
 
 /**
  * Answers that become ready in one turn of the event loop leave together. Written one by one, each

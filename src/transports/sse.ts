@@ -7,13 +7,13 @@ import { A2AError } from '../model/errors.js'
 import type { StreamItem } from '../model/service.js'
 
 const encoder = new TextEncoder()
-/** Bytes waiting for the socket before reading stops. */
+/** Characters waiting for the reader before reading stops. */
 const highWaterMark = 64 * 1024
-const heartbeat = encoder.encode(':\n\n')
+const heartbeat = ':\n\n'
 
 /** One timer for all streams. */
 export class Heartbeats {
-  readonly #beats = new Set<() => void>()
+  readonly #feeds = new Set<SseFeed>()
   readonly #everyMs: number
   #timer: ReturnType<typeof setInterval> | undefined
 
@@ -21,24 +21,33 @@ export class Heartbeats {
     this.#everyMs = everyMs
   }
 
-  add(beat: () => void): () => void {
-    this.#beats.add(beat)
+  add(feed: SseFeed): void {
+    this.#feeds.add(feed)
     this.#timer ??= setInterval(() => {
-      for (const each of this.#beats) each()
+      for (const each of this.#feeds) each.beat()
     }, this.#everyMs)
-    return () => {
-      this.#beats.delete(beat)
-      if (this.#beats.size > 0) return
-      clearInterval(this.#timer)
-      this.#timer = undefined
-    }
   }
+
+  remove(feed: SseFeed): void {
+    this.#feeds.delete(feed)
+    if (this.#feeds.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+}
+
+/**
+ * An iterator that may have read more than it was asked for. `takeReady` hands that out without a
+ * promise; a burst of events then costs one wait instead of one each.
+ */
+export interface ReadAhead extends AsyncIterator<StreamItem> {
+  takeReady?(): StreamItem | undefined
 }
 
 export interface SseStream {
   /** The first element, asked for already. */
   readonly first: Promise<IteratorResult<StreamItem, unknown>>
-  readonly rest: AsyncIterator<StreamItem>
+  readonly rest: ReadAhead
   /** The data of one event, without line breaks. */
   readonly encode: (item: StreamItem) => string
   readonly encodeError: (error: A2AError) => string
@@ -53,66 +62,181 @@ export const sseHeaders = {
   'x-accel-buffering': 'no',
 } as const
 
-export function sseBody(stream: SseStream): ReadableStream<Uint8Array> {
-  let wakeReader: (() => void) | undefined
-  let stopHeartbeat: () => void = () => undefined
-  let isGone = false
-  return new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        stopHeartbeat = stream.heartbeats.add(() => {
-          if ((controller.desiredSize ?? 0) > 0) controller.enqueue(heartbeat)
-        })
-        pump(controller).catch(() => undefined) // the stream was cancelled under it
-      },
-      pull() {
-        wakeReader?.()
-      },
-      cancel() {
-        isGone = true
-        stopHeartbeat()
-        stream.onGone()
-        wakeReader?.()
-      },
-    },
-    { highWaterMark, size: (chunk) => chunk.byteLength },
-  )
+/** Where the text goes. */
+export interface SseSink {
+  /** The answer begins, although there is nothing to say yet. */
+  open(): void
+  /** False when the reader has enough; it calls `resume` when it wants more. */
+  write(text: string): boolean
+  end(text: string): void
+}
 
-  async function pump(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
-    let ready = ''
-    let isFlushScheduled = false
-    const flush = () => {
-      isFlushScheduled = false
-      if (ready === '' || isGone) return
-      const chunk = encoder.encode(ready)
-      ready = ''
-      controller.enqueue(chunk)
-    }
+/** Moves the events of one stream into the first sink it is given. */
+export class SseFeed {
+  readonly #rest: ReadAhead
+  readonly #encode: SseStream['encode']
+  readonly #encodeError: SseStream['encodeError']
+  readonly #onGone: () => void
+  readonly #heartbeats: Heartbeats
+  #first: SseStream['first'] | undefined
+  #sink: SseSink | undefined
+  #ready = ''
+  #isOpen = false
+  #isFlushScheduled = false
+  #isBlocked = false
+  #isGone = false
+  #wake: (() => void) | undefined
+
+  constructor({ first, rest, encode, encodeError, onGone, heartbeats }: SseStream) {
+    this.#first = first
+    this.#rest = rest
+    this.#encode = encode
+    this.#encodeError = encodeError
+    this.#onGone = onGone
+    this.#heartbeats = heartbeats
+  }
+
+  get isStarted(): boolean {
+    return this.#sink !== undefined
+  }
+
+  start(sink: SseSink): void {
+    const first = this.#first
+    if (!first || this.#isGone) return
+    // Not kept: it holds the first event, often a whole task.
+    this.#first = undefined
+    this.#sink = sink
+    this.#heartbeats.add(this)
+    this.#flushSoon()
+    this.#pump(first).catch(() => this.cancel()) // the sink broke
+  }
+
+  /** The reader wants more. */
+  resume(): void {
+    this.#isBlocked = false
+    if (this.#ready !== '') this.#flushSoon()
+    this.#wakeUp()
+  }
+
+  /** The reader is gone. */
+  cancel(): void {
+    if (this.#isGone) return
+    this.#isGone = true
+    this.#heartbeats.remove(this)
+    this.#onGone()
+    this.#wakeUp()
+    // Without a start nobody else ends the reading.
+    if (!this.#sink) this.#rest.return?.().catch(() => undefined) // nobody is left to tell
+  }
+
+  beat(): void {
+    if (!this.#isBlocked && this.#isOpen) this.#isBlocked = this.#sink?.write(heartbeat) === false
+  }
+
+  async #pump(first: SseStream['first']): Promise<void> {
+    const rest = this.#rest
     try {
-      for (let next = await stream.first; !next.done && !isGone; next = await stream.rest.next()) {
-        ready += frame(next.value, stream.encode)
-        if (!isFlushScheduled) {
-          isFlushScheduled = true
-          soon(flush)
-        }
-        if (ready.length < highWaterMark && (controller.desiredSize ?? 0) > 0) continue
-        flush()
-        while (!isGone && (controller.desiredSize ?? 0) <= 0) {
-          await new Promise<void>((resolve) => {
-            wakeReader = resolve
-          })
+      for (let next = await first; !next.done && !this.#isGone; next = await rest.next()) {
+        for (let item: StreamItem | undefined = next.value; item && !this.#isGone; item = rest.takeReady?.()) {
+          this.#ready += frame(item, this.#encode)
+          if (this.#ready.length < highWaterMark && !this.#isBlocked) this.#flushSoon()
+          else await this.#drained()
         }
       }
     } catch (error) {
-      ready += `data: ${stream.encodeError(A2AError.from(error))}\n\n`
+      this.#ready += `data: ${this.#encodeError(A2AError.from(error))}\n\n`
     }
-    stopHeartbeat()
-    if (!isGone) {
-      flush()
-      controller.close()
-    }
+    this.#heartbeats.remove(this)
+    const isReadToItsEnd = !this.#isGone
+    // From here on a reader that goes changes nothing any more.
+    this.#isGone = true
+    if (isReadToItsEnd) this.#sink?.end(this.#ready)
     // Whatever ended the reading, what is read from must learn of it.
-    await stream.rest.return?.()
+    await rest.return?.()
+  }
+
+  /** Everything ready is with the reader, and it wants more. */
+  async #drained(): Promise<void> {
+    while (!this.#isGone) {
+      if (!this.#isBlocked) this.#flush()
+      if (!this.#isBlocked) return
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    }
+  }
+
+  #wakeUp(): void {
+    const wake = this.#wake
+    this.#wake = undefined
+    wake?.()
+  }
+
+  #flushSoon(): void {
+    if (this.#isFlushScheduled) return
+    this.#isFlushScheduled = true
+    soon(() => {
+      this.#isFlushScheduled = false
+      this.#flush()
+    })
+  }
+
+  #flush(): void {
+    if (this.#isBlocked || this.#isGone) return
+    const isFirst = !this.#isOpen
+    this.#isOpen = true
+    const text = this.#ready
+    this.#ready = ''
+    if (text !== '') this.#isBlocked = this.#sink?.write(text) === false
+    else if (isFirst) this.#sink?.open()
+  }
+}
+
+const feedKey = Symbol('feed')
+let bodiesMade = 0
+
+/** Grows with every body made here: a cheap way to see that an answer cannot be one. */
+export function sseBodiesMade(): number {
+  return bodiesMade
+}
+
+/**
+ * The body of an answer, for whoever reads streams. A server that can write text to a connection itself
+ * takes the feed out instead (`feedOf`), within the turn of the event loop in which the body was made.
+ */
+export function sseBody(stream: SseStream): ReadableStream<Uint8Array> {
+  const feed = new SseFeed(stream)
+  bodiesMade += 1
+  const body = new ReadableStream<Uint8Array>(
+    {
+      start(controller) {
+        soon(() => feed.start(sinkOf(controller)))
+      },
+      pull: () => feed.resume(),
+      cancel: () => feed.cancel(),
+    },
+    { highWaterMark, size: (chunk) => chunk.byteLength },
+  )
+  return Object.assign(body, { [feedKey]: feed })
+}
+
+/** The feed behind a body that nobody has begun to read. */
+export function feedOf(body: ReadableStream): SseFeed | undefined {
+  const feed = (body as { readonly [feedKey]?: SseFeed })[feedKey]
+  return feed?.isStarted ? undefined : feed
+}
+
+function sinkOf(controller: ReadableStreamDefaultController<Uint8Array>): SseSink {
+  return {
+    open: () => undefined,
+    write(text) {
+      controller.enqueue(encoder.encode(text))
+      return (controller.desiredSize ?? 0) > 0
+    },
+    end(text) {
+      if (text !== '') controller.enqueue(encoder.encode(text))
+      controller.close()
+    },
   }
 }
 
