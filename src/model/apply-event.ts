@@ -28,7 +28,7 @@ interface OpenArtifact {
   /** A snapshot holds `parts`; copy before the next push. */
   isShared: boolean
   /** The artifact as last handed out. */
-  snapshot?: Artifact
+  snapshot: Artifact | undefined
 }
 
 /** May a task go from one state to another? */
@@ -182,24 +182,24 @@ export class TaskFold {
 
   #updateArtifact({ artifact, append, lastChunk }: TaskArtifactUpdateEvent): void {
     if (!this.#task) throw new Error('An artifact needs a task')
-    const { parts, ...head } = artifact
     const open = this.#artifacts?.get(artifact.artifactId)
     // An append to an unknown artifact creates it (R-STRM-8).
     if (!open || !append) {
+      const { parts, ...head } = artifact
       this.#put(head, parts)
       return
     }
-    delete open.snapshot
+    open.snapshot = undefined
     if (open.isShared) {
       open.parts = open.parts.slice()
       open.isShared = false
     }
-    for (const part of parts) if (!(lastChunk && isEmptyText(part))) open.parts.push(part)
+    for (const part of artifact.parts) if (!(lastChunk && isEmptyText(part))) open.parts.push(part)
   }
 
   #put(head: Omit<Artifact, 'parts'>, parts: readonly Part[]): void {
     this.#artifacts ??= new Map()
-    this.#artifacts.set(head.artifactId, { head, parts: [...parts], isShared: false })
+    this.#artifacts.set(head.artifactId, { head, parts: [...parts], isShared: false, snapshot: undefined })
   }
 }
 

@@ -28,12 +28,13 @@ class Connection implements SseSink {
   }
 
   write(text: string): boolean {
-    const hasRoom = this.#outgoing.write(text)
+    // As bytes: Node takes three times as long to write a long string.
+    const hasRoom = this.#outgoing.write(Buffer.from(text))
     if (!hasRoom) this.#outgoing.once('drain', () => this.#feed.resume())
     return hasRoom
   }
 
   end(text: string): void {
-    this.#outgoing.end(text)
+    this.#outgoing.end(Buffer.from(text))
   }
 }

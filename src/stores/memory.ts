@@ -7,7 +7,7 @@ import type { TaskEvent } from '../model/event.js'
 import { isTerminal } from '../model/task.js'
 import { EndedRows, ListIndex } from './memory-index.js'
 import { MemoryOutbox } from './memory-outbox.js'
-import { eventsOf, heldBy, loadRow, type Row } from './memory-row.js'
+import { dropEvents, eventsAfter, heldBy, loadRow, type Row, seal } from './memory-row.js'
 import type {
   Append,
   AppendOutcome,
@@ -89,12 +89,7 @@ export class MemoryStore implements Store {
   async read(key: TaskKey, afterSeq: number, limit: number): Promise<readonly TaskEvent[] | undefined> {
     this.#assertOpen()
     const row = this.#rows.get(rowId(key))
-    if (!row) return undefined
-    const events = eventsOf(row)
-    const first = events[0]?.seq ?? row.seq + 1
-    if (afterSeq + 1 < first) return undefined
-    const from = afterSeq + 1 - first
-    return events.slice(from, from + Math.min(limit, readBatch))
+    return row && eventsAfter(row, afterSeq, Math.min(limit, readBatch))
   }
 
   async list(query: ListQuery): Promise<ListPage> {
@@ -214,15 +209,7 @@ export class MemoryStore implements Store {
       if (place < surplus || (expiry.endedTasksMs !== undefined && age > expiry.endedTasksMs)) {
         this.#remove(row)
         touched += 1
-      } else if (
-        expiry.endedEventsMs !== undefined &&
-        age > expiry.endedEventsMs &&
-        row.sealed &&
-        row.sealed.bodies.length > 0
-      ) {
-        row.sealed = { ...row.sealed, bodies: [] }
-        touched += 1
-      }
+      } else if (expiry.endedEventsMs !== undefined && age > expiry.endedEventsMs && dropEvents(row)) touched += 1
     }
     return touched
   }
@@ -312,15 +299,7 @@ export class MemoryStore implements Store {
   }
 
   #end(row: Row, step: Append): void {
-    if (step.snapshot) {
-      row.sealed = {
-        snapshot: step.snapshot,
-        bodies: row.events.map(({ body }) => body),
-        firstSeq: row.events[0]?.seq ?? 1,
-        timeMs: row.events.at(-1)?.time ?? 0,
-      }
-      row.events = []
-    }
+    if (step.snapshot) seal(row, step.snapshot)
     row.endedMs = this.#now()
     this.#ended.add(row)
     const oldest = this.#ended.size > this.#maxEndedTasks ? this.#ended.oldest() : undefined
