@@ -13,7 +13,7 @@ import { trimHistory } from './history.js'
 import type { Internals } from './internals.js'
 import { taskNotFound } from './ownership.js'
 import { snapshotOf } from './snapshot.js'
-import type { Follower, Topic } from './topic.js'
+import type { Batch, Follower, Topic } from './topic.js'
 import type { TurnWatch } from './watch-turn.js'
 
 /** A task is created among the first events of its log. */
@@ -110,16 +110,21 @@ export class TaskStream implements AsyncIterableIterator<StreamItem, undefined> 
         if (value) return { done: false, value }
         if (this.#isOver || !this.#topic || !this.#follower) return { done: true, value: undefined }
         const next = this.#topic.next(this.#follower)
-        const batch = next instanceof Promise ? await next : next
-        if (batch === 'end') this.#end()
-        else if (batch === 'removed') await this.#startOver()
-        else if (batch && !this.#isOver) this.#batch = batch
+        if (this.#isRemoved(next instanceof Promise ? await next : next)) await this.#startOver()
       }
     } catch (error) {
       throw this.#failed(error)
     } finally {
       this.#isReading = false
     }
+  }
+
+  /** Takes a batch in; true when retention was faster. */
+  #isRemoved(batch: Batch | undefined): boolean {
+    if (batch === 'removed') return true
+    if (batch === 'end') this.#end()
+    else if (batch && !this.#isOver) this.#batch = batch
+    return false
   }
 
   #failed(error: unknown): A2AError {
@@ -188,6 +193,8 @@ export class TaskStream implements AsyncIterableIterator<StreamItem, undefined> 
   #end(): void {
     this.#isOver = true
     this.#open = undefined
+    // Whoever holds a stream that is over must not hold the events of its topic.
+    this.#opening = undefined
     this.#first = undefined
     this.#batch = noEvents
     this.#place = 0

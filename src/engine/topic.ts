@@ -101,6 +101,9 @@ export class Topic {
     this.#wake()
     this.#followers -= 1
     this.#releaseIfIdle()
+    // The map of topics may hold on to one that was removed until the next full garbage collection (an
+    // outgrown table of a V8 map keeps its entries), and then to all these events: half of what a stream makes.
+    if (!this.#isFed && this.#followers === 0) this.#tail = []
   }
 
   /**

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { getRequestListener, type HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
-import { feedOf, sseBodiesMade } from '../transports/sse.js'
+import { feedOf } from '../transports/sse.js'
 import type { Handler } from './handler.js'
 import { writeSse } from './write-sse.js'
 
@@ -11,11 +11,8 @@ export type NodeListener = (request: IncomingMessage, response: ServerResponse) 
 export function toNodeListener({ fetch }: Pick<Handler, 'fetch'>): NodeListener {
   const endOfTick = createEndOfTick()
   const answer = async (request: Request, bindings: unknown): Promise<Response> => {
-    const streams = sseBodiesMade()
     const response = await fetch(request)
-    // A look at the body of a small answer costs as much as the rest of its way out.
-    const body = sseBodiesMade() === streams ? null : response.body
-    const feed = body && feedOf(body)
+    const feed = feedOf(bodyOf(response))
     if (feed) {
       const { outgoing } = bindings as HttpBindings // HTTP/2 has no way in here
       writeSse(feed, response, outgoing)
@@ -28,6 +25,20 @@ export function toNodeListener({ fetch }: Pick<Handler, 'fetch'>): NodeListener 
   return (request, response) => {
     listener(request, response).catch(() => response.destroy()) // the answer could not be written
   }
+}
+
+/**
+ * The body an answer was made with. hono's own `Response` keeps it in a member named by a symbol, in an
+ * array, and makes a real `Response` when asked for `body`. A small answer must not pay for that; and a
+ * real one with a stream is registered for finalization, so that the garbage collector moved everything
+ * a stream had in hand to the old generation.
+ */
+function bodyOf(response: Response): unknown {
+  for (const symbol of Object.getOwnPropertySymbols(response)) {
+    const kept: unknown = Reflect.get(response, symbol)
+    if (Array.isArray(kept)) return kept[1]
+  }
+  return response.body
 }
 
 /**

@@ -146,13 +146,20 @@ export class SseFeed {
     } catch (error) {
       this.#ready += `data: ${this.#encodeError(A2AError.from(error))}\n\n`
     }
+    this.#finish()
+    // Whatever ended the reading, what is read from must learn of it.
+    await rest.return?.()
+  }
+
+  #finish(): void {
     this.#heartbeats.remove(this)
     const isReadToItsEnd = !this.#isGone
     // From here on a reader that goes changes nothing any more.
     this.#isGone = true
-    if (isReadToItsEnd) this.#sink?.end(this.#ready)
-    // Whatever ended the reading, what is read from must learn of it.
-    await rest.return?.()
+    const last = this.#ready
+    // A server keeps what belongs to an answer until the connection brings the next request.
+    this.#ready = ''
+    if (isReadToItsEnd) this.#sink?.end(last)
   }
 
   /** Everything ready is with the reader, and it wants more. */
@@ -193,12 +200,6 @@ export class SseFeed {
 }
 
 const feedKey = Symbol('feed')
-let bodiesMade = 0
-
-/** Grows with every body made here: a cheap way to see that an answer cannot be one. */
-export function sseBodiesMade(): number {
-  return bodiesMade
-}
 
 /**
  * The body of an answer, for whoever reads streams. A server that can write text to a connection itself
@@ -206,7 +207,6 @@ export function sseBodiesMade(): number {
  */
 export function sseBody(stream: SseStream): ReadableStream<Uint8Array> {
   const feed = new SseFeed(stream)
-  bodiesMade += 1
   const body = new ReadableStream<Uint8Array>(
     {
       start(controller) {
@@ -220,9 +220,9 @@ export function sseBody(stream: SseStream): ReadableStream<Uint8Array> {
   return Object.assign(body, { [feedKey]: feed })
 }
 
-/** The feed behind a body that nobody has begun to read. */
-export function feedOf(body: ReadableStream): SseFeed | undefined {
-  const feed = (body as { readonly [feedKey]?: SseFeed })[feedKey]
+/** The feed behind the body of an answer, if it is one of `sseBody` and nobody has begun to read it. */
+export function feedOf(body: unknown): SseFeed | undefined {
+  const feed = (body as { readonly [feedKey]?: SseFeed } | null | undefined)?.[feedKey]
   return feed?.isStarted ? undefined : feed
 }
 
