@@ -10,7 +10,6 @@ import type { Task } from '../model/task.js'
 export interface PackedLog {
   readonly firstSeq: number
   readonly timeMs: number
-  readonly length: number
   readonly rows: readonly (EventBody | Chunks)[]
 }
 
@@ -23,7 +22,15 @@ interface Chunks {
   to: number
 }
 
+/** Most tasks say less than this; there is nothing to gain. */
+const shortLog = 8
+
 export function packLog(events: readonly TaskEvent[], snapshot: Task): PackedLog {
+  const rows = events.length > shortLog ? rowsOf(events, snapshot) : events.map(({ body }) => body)
+  return { firstSeq: events[0]?.seq ?? 1, timeMs: events.at(-1)?.time ?? 0, rows }
+}
+
+function rowsOf(events: readonly TaskEvent[], snapshot: Task): readonly (EventBody | Chunks)[] {
   const rows: (EventBody | Chunks)[] = []
   /** How many parts of each artifact lie behind. */
   const places = new Map<string, number>()
@@ -45,7 +52,7 @@ export function packLog(events: readonly TaskEvent[], snapshot: Task): PackedLog
       rows.push(chunks ?? body)
     }
   }
-  return { firstSeq: events[0]?.seq ?? 1, timeMs: events.at(-1)?.time ?? 0, length: events.length, rows }
+  return rows
 }
 
 export function unpackLog({ rows, firstSeq, timeMs }: PackedLog): readonly TaskEvent[] {

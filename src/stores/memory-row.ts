@@ -1,6 +1,7 @@
 /** One task in the memory store. */
 import type { TaskEvent } from '../model/event.js'
 import type { Task, TaskState } from '../model/task.js'
+import type { ListIndex } from './memory-index.js'
 import { type PackedLog, packLog, unpackLog } from './memory-log.js'
 import type { LoadedTask, StoredPushConfig, TaskKey, TaskRecord, Visibility } from './store.js'
 
@@ -12,6 +13,9 @@ interface Lease {
 /** One task. `serial` orders tasks of equal status time. */
 export interface Row {
   readonly key: TaskKey
+  /** Its name among all rows, and the list it is shown in: both are asked for several times a commit. */
+  readonly id: string
+  readonly list: ListIndex<Row>
   readonly tenant: string
   readonly owner: string
   readonly contextId: string

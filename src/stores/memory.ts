@@ -67,7 +67,7 @@ export class MemoryStore implements Store {
     let row = this.#rows.get(id)
     if (step.create) {
       if (row || step.expect !== 0) return { result: 'conflict' }
-      row = this.#newRow(step.key, step.create)
+      row = this.#newRow(id, step.key, step.create)
     } else {
       if (!row || row.seq !== step.expect) return { result: step.fence !== undefined && !row ? 'fenced' : 'conflict' }
       if (step.fence !== undefined && step.fence !== row.fence) return { result: 'fenced' }
@@ -75,7 +75,7 @@ export class MemoryStore implements Store {
       if (claims && heldBy(row, this.#now()) !== undefined) return { result: 'conflict' }
     }
     if (step.idempotency && !this.#takeKey(row, step, step.idempotency)) return { result: 'key-taken' }
-    this.#rows.set(id, row)
+    if (step.create) this.#rows.set(id, row)
     this.#write(row, step)
     return { result: 'ok', fence: row.fence }
   }
@@ -244,10 +244,12 @@ export class MemoryStore implements Store {
     return true
   }
 
-  #newRow(key: TaskKey, creation: TaskCreation): Row {
+  #newRow(id: string, key: TaskKey, creation: TaskCreation): Row {
     this.#serial += 1
     return {
       key,
+      id,
+      list: this.#listOf({ agent: key.agent, tenant: creation.tenant, owner: creation.owner }),
       tenant: creation.tenant,
       owner: creation.owner,
       contextId: creation.contextId,
@@ -276,11 +278,10 @@ export class MemoryStore implements Store {
     if (step.lease === 'release') row.lease = undefined
     else if (step.lease) this.#lease(row, step.lease)
     if (step.status) {
-      const list = this.#listOf(row)
-      if (wasListed) list.remove(row)
+      if (wasListed) row.list.remove(row)
       row.state = step.status.state
       row.statusTimeMs = step.status.timeMs
-      if (row.visibility === 'task') list.add(row)
+      if (row.visibility === 'task') row.list.add(row)
     }
     if (step.isRunnable !== undefined) {
       row.isRunnable = step.isRunnable
@@ -294,7 +295,7 @@ export class MemoryStore implements Store {
     if (step.outbox) this.#outbox.add(row.key, step.outbox)
     const isOver = row.visibility === 'message' || (row.state !== undefined && isTerminal(row.state))
     if (isOver && row.endedMs === undefined) this.#end(row, step)
-    this.#watchers.task(rowId(row.key), row.seq)
+    this.#watchers.task(row.id, row.seq)
     if (row.isRunnable && heldBy(row, this.#now()) === undefined) this.#watchers.runnable(row.key.agent)
   }
 
@@ -307,10 +308,10 @@ export class MemoryStore implements Store {
   }
 
   #remove(row: Row): void {
-    this.#rows.delete(rowId(row.key))
+    this.#rows.delete(row.id)
     this.#runnable.delete(row)
     this.#ended.remove(row)
-    this.#listOf(row).remove(row)
+    row.list.remove(row)
     if (row.idempotencyKeys) for (const id of row.idempotencyKeys) this.#keys.delete(id)
     this.#outbox.remove(row.key)
   }
@@ -320,8 +321,8 @@ export class MemoryStore implements Store {
     row.lease = { owner: lease.owner, untilMs: this.#now() + lease.ttlMs }
   }
 
-  #listOf(row: Row): ListIndex<Row> {
-    const id = scopeId({ agent: row.key.agent, tenant: row.tenant, owner: row.owner })
+  #listOf(scope: Scope): ListIndex<Row> {
+    const id = scopeId(scope)
     let index = this.#lists.get(id)
     if (!index) {
       index = new ListIndex()
