@@ -229,9 +229,8 @@ export class TaskWriter {
   }
 
   /**
-   * Commits of one task never overlap; one that fails ends the run at its next flush. Not an async
-   * function: V8 keeps the variables of one that is over for as long as anything leads to it, and these
-   * are the events.
+   * Commits of one task never overlap; one that fails ends the run at its next flush. One promise instead
+   * of three: that was a twentieth of the cost of a small send.
    */
   #append(commit: Commit): Promise<CommitOutcome> {
     const { bodies, lease, withMessage } = commit

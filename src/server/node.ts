@@ -29,9 +29,8 @@ export function toNodeListener({ fetch }: Pick<Handler, 'fetch'>): NodeListener 
 
 /**
  * The body an answer was made with. hono's own `Response` keeps it in a member named by a symbol, in an
- * array, and makes a real `Response` when asked for `body`. A small answer must not pay for that; and a
- * real one with a stream is registered for finalization, so that the garbage collector moved everything
- * a stream had in hand to the old generation.
+ * array, and makes a real `Response` when asked for `body`, which is dear: a small answer must not pay for
+ * it, a short stream pays a fiftieth of its time. Where hono keeps it otherwise, `body` is right as well.
  */
 function bodyOf(response: Response): unknown {
   for (const symbol of Object.getOwnPropertySymbols(response)) {
