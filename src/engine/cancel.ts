@@ -73,8 +73,8 @@ async function cancelElsewhere(
   const patience = AbortSignal.timeout(leaseMs * 2 + cancelGraceMs)
   const signal = context.signal ? AbortSignal.any([context.signal, patience]) : patience
   const watch = new TurnWatch('subscription')
-  for await (const batch of internals.topic(key.id).follow(seq, signal)) {
-    if (!batch || batch.some((event) => watch.see(event))) return true
+  for await (const batch of internals.topic(key.id).batches(seq, signal)) {
+    if (batch === 'removed' || batch.some((event) => watch.see(event))) return true
   }
   throw new A2AError('UNAVAILABLE', 'The cancel was noted, but the task has not ended yet', { retryAfterSeconds: 1 })
 }

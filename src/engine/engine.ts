@@ -105,10 +105,9 @@ function settingsOf(options: EngineOptions): EngineSettings {
   return settings
 }
 
-/** Every failure leaves as an `A2AError`. */
+/** Every failure leaves as an `A2AError`; streams see to that themselves. */
 function operationsOf(internals: Internals): AgentService {
   type Work<Request, Response> = (internals: Internals, request: Request, context: CallContext) => Promise<Response>
-  type Follow<Request, Item> = (internals: Internals, request: Request, context: CallContext) => AsyncIterable<Item>
   const rethrow = (error: unknown): never => {
     throw internals.failure(error)
   }
@@ -116,21 +115,13 @@ function operationsOf(internals: Internals): AgentService {
     <Request, Response>(work: Work<Request, Response>) =>
     (request: Request, context: CallContext): Promise<Response> =>
       work(internals, request, context).catch(rethrow)
-  const streaming = <Request, Item>(follow: Follow<Request, Item>) =>
-    async function* (request: Request, context: CallContext): AsyncGenerator<Item, void, void> {
-      try {
-        yield* follow(internals, request, context)
-      } catch (error) {
-        throw internals.failure(error)
-      }
-    }
   return {
     sendMessage: unary(sendMessage),
-    sendStreamingMessage: streaming(sendStreamingMessage),
+    sendStreamingMessage: (request, context) => sendStreamingMessage(internals, request, context),
     getTask: unary(getTask),
     listTasks: unary(listTasks),
     cancelTask: unary(cancelTask),
-    subscribeToTask: streaming(subscribeToTask),
+    subscribeToTask: (request, context) => subscribeToTask(internals, request, context),
     createTaskPushNotificationConfig: unary(createPushConfig),
     getTaskPushNotificationConfig: unary(getPushConfig),
     listTaskPushNotificationConfigs: unary(listPushConfigs),

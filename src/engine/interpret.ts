@@ -4,7 +4,8 @@
  * Artifact ids count within the turn, so that another attempt of it makes the same ones and replaces
  * what the first attempt left behind (E-9).
  */
-import type { EventBody } from '../model/event.js'
+import type { Artifact } from '../model/artifact.js'
+import type { EventBody, TaskArtifactUpdateEvent } from '../model/event.js'
 import type { Message } from '../model/message.js'
 import type { Part } from '../model/part.js'
 import type { TaskState, TaskStatus } from '../model/task.js'
@@ -44,7 +45,7 @@ export class Interpreter {
 
   artifact({ name, parts, options }: ArtifactDraft): EventBody {
     const { taskId, contextId, attempt, hasArtifact } = this.#start
-    const { id, append, lastChunk, ...more } = options
+    const { id, append, lastChunk, description, metadata, extensions } = options
     this.#begun ??= { ids: new Set(), byName: new Map() }
     const { ids, byName } = this.#begun
     const artifactId = id ?? (append ? byName.get(name) : undefined) ?? this.#nextId()
@@ -53,15 +54,15 @@ export class Interpreter {
     byName.set(name, artifactId)
     // The first piece of an attempt replaces; only an artifact of an earlier turn is added to.
     const isAdded = append === true && (!isFirst || (attempt === 1 && hasArtifact(artifactId)))
-    return {
-      artifactUpdate: {
-        taskId,
-        contextId,
-        artifact: { artifactId, name, ...more, parts: ownParts(parts) },
-        ...(isAdded && { append: true }),
-        ...(lastChunk && { lastChunk: true }),
-      },
-    }
+    // Member by member: with spreads, making the event took as long as spelling it as JSON.
+    const artifact: Changeable<Artifact> = { artifactId, name, parts: ownParts(parts) }
+    if (description !== undefined) artifact.description = description
+    if (metadata !== undefined) artifact.metadata = metadata
+    if (extensions !== undefined) artifact.extensions = extensions
+    const artifactUpdate: Changeable<TaskArtifactUpdateEvent> = { taskId, contextId, artifact }
+    if (isAdded) artifactUpdate.append = true
+    if (lastChunk) artifactUpdate.lastChunk = true
+    return { artifactUpdate }
   }
 
   /** Marks an uncommitted chunk as the last of the answer; absent when this is no chunk of it. */
@@ -110,3 +111,5 @@ export class Interpreter {
 function ownParts(parts: readonly Part[]): readonly Part[] {
   return parts.map((part) => ('data' in part ? { ...part, data: structuredClone(part.data) } : { ...part }))
 }
+
+type Changeable<Value> = { -readonly [Member in keyof Value]: Value[Member] }

@@ -8,7 +8,8 @@ import { assertHistoryLength, trimHistory } from './history.js'
 import type { Internals } from './internals.js'
 import { taskNotFound } from './ownership.js'
 import { foldOf, snapshotOf } from './snapshot.js'
-import { followTask, nothingToFollow } from './subscribe.js'
+import { nothingToFollow } from './subscribe.js'
+import { type StreamOpening, TaskStream } from './task-stream.js'
 import { TurnWatch } from './watch-turn.js'
 
 export async function sendMessage(
@@ -32,46 +33,39 @@ export async function sendMessage(
   return { task: trimHistory(await taskAfter(internals, admission, last), historyLength) }
 }
 
-export async function* sendStreamingMessage(
+export function sendStreamingMessage(
   internals: Internals,
   request: SendMessageRequest,
   context: CallContext,
-): AsyncGenerator<StreamItem, void, void> {
+): AsyncIterable<StreamItem> {
+  return new TaskStream(internals, context.signal, () => openSend(internals, request, context))
+}
+
+async function openSend(
+  internals: Internals,
+  request: SendMessageRequest,
+  context: CallContext,
+): Promise<StreamOpening> {
   assertHistoryLength(request.configuration?.historyLength, 'configuration.historyLength')
   assertStreaming(internals.agent)
-  const admission = await admit(internals, request, context, false)
+  const admitted = admit(internals, request, context, false)
+  const admission = admitted instanceof Promise ? await admitted : admitted
   const { taskId, after, topic } = admission
   const { historyLength } = request.configuration ?? {}
   // A place in the log means something only to a send that is repeated with its key (E-4).
   if (context.resumeAfter !== undefined && !admission.isNew && context.idempotencyKey !== undefined) {
     await assertCursor(internals, taskId, context.resumeAfter)
     const own = await acceptedTurn(internals, admission)
-    yield* followTask(internals, taskId, {
-      after: context.resumeAfter,
-      watch: new TurnWatch('stream', own, context.resumeAfter > after ? own : 0),
-      context,
-      historyLength,
-    })
-    return
+    const watch = new TurnWatch('stream', own, context.resumeAfter > after ? own : 0)
+    return { taskId, after: context.resumeAfter, watch, historyLength }
   }
-  if (after === 0) {
-    yield* followTask(internals, taskId, {
-      after: 0,
-      watch: new TurnWatch('stream'),
-      context,
-      historyLength,
-      ...(topic && { topic }),
-    })
-    return
-  }
+  if (after === 0) return { taskId, after: 0, watch: new TurnWatch('stream'), historyLength, topic }
   // A task that existed before: its snapshot first (R-STRM-3), taken together with the place in the log.
   const own = await acceptedTurn(internals, admission)
   const snapshot = await snapshotOf(internals, taskId)
   if (!snapshot) throw taskNotFound(taskId)
-  yield { event: { task: trimHistory(snapshot.task, historyLength) }, seq: snapshot.seq }
   const watch = new TurnWatch('stream', own, snapshot.currentTurn)
-  if (watch.endsAt(snapshot.task.status.state)) return
-  yield* followTask(internals, taskId, { after: snapshot.seq, watch, context, historyLength })
+  return { taskId, after: snapshot.seq, watch, historyLength, snapshot: snapshot.task }
 }
 
 /** Waits for the event that ends the sender's turn. Absent when retention removed it meanwhile. */
@@ -81,8 +75,8 @@ async function lastEvent(
   context: CallContext,
 ): Promise<TaskEvent | undefined> {
   const watch = new TurnWatch('unary')
-  for await (const batch of internals.topic(taskId).follow(after, context.signal)) {
-    if (!batch) return undefined
+  for await (const batch of internals.topic(taskId).batches(after, context.signal)) {
+    if (batch === 'removed') return undefined
     for (const event of batch) if (watch.see(event)) return event
   }
   throw new A2AError('UNAVAILABLE', 'The task goes on, but this call ends here; ask for the task', {

@@ -54,10 +54,7 @@ function assertParts(parts: unknown): void {
     throw new UnsendableError('An artifact or message needs at least one part')
   for (const part of parts as unknown[]) {
     if (!isRecord(part)) throw new UnsendableError('A part is an object')
-    const kinds = contents.filter((kind) => part[kind] !== undefined)
-    const [kind] = kinds
-    if (kind === undefined || kinds.length > 1)
-      throw new UnsendableError('A part has exactly one of text, raw, url and data')
+    const kind = contentOf(part)
     if (kind === 'data' ? !isJson(part.data, 0) : typeof part[kind] !== 'string')
       throw new UnsendableError(`The ${kind} of a part cannot be sent`)
     assertText(part.mediaType, 'A media type')
@@ -65,6 +62,18 @@ function assertParts(parts: unknown): void {
     if (part.metadata !== undefined && !(isRecord(part.metadata) && isJson(part.metadata, 0)))
       throw new UnsendableError('Metadata is a JSON object')
   }
+}
+
+function contentOf(part: Record<string, unknown>): (typeof contents)[number] {
+  let found: (typeof contents)[number] | undefined
+  let isOne = true
+  for (const kind of contents) {
+    if (part[kind] === undefined) continue
+    isOne = found === undefined
+    found ??= kind
+  }
+  if (!found || !isOne) throw new UnsendableError('A part has exactly one of text, raw, url and data')
+  return found
 }
 
 function assertText(value: unknown, what: string): void {

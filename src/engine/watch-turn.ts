@@ -13,7 +13,7 @@ export class TurnWatch {
   /** The first messages, as the snapshot of a new task shows them. */
   readonly messages: Message[] = []
   readonly #kind: WatchKind
-  /** Set for subscribers whose dialect ends their streams at a question. */
+  /** Set for subscribers whose dialect ends their streams at a new question; one that is open already may be waited on. */
   endsAtQuestions = false
   #mine: number | undefined
   #current: number
@@ -33,13 +33,15 @@ export class TurnWatch {
     } else if ('started' in body) this.#current = body.started.turn
     else if ('message' in body) return true
     else if ('refused' in body) throw new A2AError(body.refused.code, body.refused.message, body.refused.details)
-    else if ('statusUpdate' in body) return this.endsAt(body.statusUpdate.status.state)
+    else if ('statusUpdate' in body) {
+      const { state } = body.statusUpdate.status
+      return this.endsAt(state) || (this.endsAtQuestions && state === 'TASK_STATE_INPUT_REQUIRED')
+    }
     return false
   }
 
   endsAt(state: TaskState): boolean {
     if (isTerminal(state)) return true
-    if (this.endsAtQuestions && state === 'TASK_STATE_INPUT_REQUIRED') return true
     if (this.#kind === 'subscription' || !isInterrupted(state)) return false
     if (this.#mine === undefined || this.#current < this.#mine) return false
     // Streams stay open while the caller fetches a credential (R-STRM-7); a unary call has to say so.

@@ -22,13 +22,23 @@ export interface AcceptedMessage {
   readonly request?: TurnRequest
 }
 
+/** Members by name: copying what is left of an object after taking some out is slow. */
+interface TaskHead {
+  readonly id: string
+  readonly contextId: string
+  readonly status: TaskStatus
+  readonly metadata: Task['metadata'] | undefined
+}
+
 interface OpenArtifact {
-  readonly head: Omit<Artifact, 'parts'>
-  parts: Part[]
+  /** As it began. */
+  readonly begun: Artifact
+  /** All its parts, once there are more than it began with. */
+  parts: Part[] | undefined
   /** A snapshot holds `parts`; copy before the next push. */
   isShared: boolean
   /** The artifact as last handed out. */
-  snapshot?: Artifact
+  snapshot: Artifact | undefined
 }
 
 /** May a task go from one state to another? */
@@ -51,7 +61,7 @@ export class TaskFold {
   /** Set when the exchange ended as a Message and no task exists (E-6). */
   answer: Message | undefined
 
-  #task: Pick<Task, 'id' | 'contextId' | 'status' | 'metadata'> | undefined
+  #task: TaskHead | undefined
   #history: Message[] = []
   /** Made with the first artifact. */
   #artifacts: Map<string, OpenArtifact> | undefined
@@ -60,13 +70,10 @@ export class TaskFold {
   /** A fold that continues from a task as it stood after event `seq`. */
   static from(task: Task, seq: number): TaskFold {
     const fold = new TaskFold()
-    const { history, artifacts, ...rest } = task
     fold.seq = seq
-    fold.#task = rest
-    fold.#history = [...(history ?? [])]
-    for (const { parts, ...head } of artifacts ?? []) {
-      fold.#put(head, parts)
-    }
+    fold.#task = headOf(task)
+    fold.#history = [...(task.history ?? [])]
+    for (const artifact of task.artifacts ?? []) fold.#put(artifact)
     return fold
   }
 
@@ -127,7 +134,7 @@ export class TaskFold {
     return this.#snapshot
   }
 
-  #makeSnapshot({ id, contextId, status, metadata }: Omit<Task, 'artifacts' | 'history'>): Task {
+  #makeSnapshot({ id, contextId, status, metadata }: TaskHead): Task {
     const snapshot: { -readonly [Member in keyof Task]: Task[Member] } = { id, contextId, status }
     if (this.#artifacts) snapshot.artifacts = Array.from(this.#artifacts.values(), shareArtifact)
     if (this.#history.length > 0) snapshot.history = this.#history.slice()
@@ -157,8 +164,7 @@ export class TaskFold {
 
   #create(task: Task): void {
     if (this.#task) throw new Error('A task is created once')
-    const { history: _history, artifacts: _artifacts, ...rest } = task
-    this.#task = rest
+    this.#task = headOf(task)
   }
 
   #start(turn: number, attempt: number): void {
@@ -175,32 +181,34 @@ export class TaskFold {
     if (!canMove(this.#task.status.state, status.state)) {
       throw new Error(`A task does not go from ${this.#task.status.state} to ${status.state}`)
     }
-    this.#task = { ...this.#task, status }
+    const { id, contextId, metadata } = this.#task
+    this.#task = { id, contextId, status, metadata }
     // Questions and last words are part of the conversation; progress is not.
     if (status.message && (isTerminal(status.state) || isInterrupted(status.state))) this.#history.push(status.message)
   }
 
   #updateArtifact({ artifact, append, lastChunk }: TaskArtifactUpdateEvent): void {
     if (!this.#task) throw new Error('An artifact needs a task')
-    const { parts, ...head } = artifact
     const open = this.#artifacts?.get(artifact.artifactId)
     // An append to an unknown artifact creates it (R-STRM-8).
     if (!open || !append) {
-      this.#put(head, parts)
+      this.#put(artifact)
       return
     }
-    delete open.snapshot
-    if (open.isShared) {
-      open.parts = open.parts.slice()
-      open.isShared = false
-    }
-    for (const part of parts) if (!(lastChunk && isEmptyText(part))) open.parts.push(part)
+    open.snapshot = undefined
+    if (!open.parts || open.isShared) open.parts = (open.parts ?? open.begun.parts).slice()
+    open.isShared = false
+    for (const part of artifact.parts) if (!(lastChunk && isEmptyText(part))) open.parts.push(part)
   }
 
-  #put(head: Omit<Artifact, 'parts'>, parts: readonly Part[]): void {
+  #put(begun: Artifact): void {
     this.#artifacts ??= new Map()
-    this.#artifacts.set(head.artifactId, { head, parts: [...parts], isShared: false })
+    this.#artifacts.set(begun.artifactId, { begun, parts: undefined, isShared: false, snapshot: undefined })
   }
+}
+
+function headOf({ id, contextId, status, metadata }: Task): TaskHead {
+  return { id, contextId, status, metadata }
 }
 
 /** The task after one more event. Pure: the given task is not touched. */
@@ -224,8 +232,10 @@ export function foldEvents(
 }
 
 function shareArtifact(open: OpenArtifact): Artifact {
+  const { begun, parts } = open
+  if (!parts) return begun
   open.isShared = true
-  open.snapshot ??= { ...open.head, parts: open.parts }
+  open.snapshot ??= { ...begun, parts }
   return open.snapshot
 }
 

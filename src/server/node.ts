@@ -1,14 +1,23 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import { getRequestListener } from '@hono/node-server'
+import { getRequestListener, type HttpBindings } from '@hono/node-server'
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
+import { feedOf } from '../transports/sse.js'
 import type { Handler } from './handler.js'
+import { writeSse } from './write-sse.js'
 
 export type NodeListener = (request: IncomingMessage, response: ServerResponse) => void
 
 /** The handler for `http.createServer`. */
 export function toNodeListener({ fetch }: Pick<Handler, 'fetch'>): NodeListener {
   const endOfTick = createEndOfTick()
-  const answer = async (request: Request): Promise<Response> => {
+  const answer = async (request: Request, bindings: unknown): Promise<Response> => {
     const response = await fetch(request)
+    const feed = feedOf(bodyOf(response))
+    if (feed) {
+      const { outgoing } = bindings as HttpBindings // HTTP/2 has no way in here
+      writeSse(feed, response, outgoing)
+      return alreadySent
+    }
     await endOfTick()
     return response
   }
@@ -17,6 +26,25 @@ export function toNodeListener({ fetch }: Pick<Handler, 'fetch'>): NodeListener 
     listener(request, response).catch(() => response.destroy()) // the answer could not be written
   }
 }
+
+/**
+ * The body an answer was made with. hono's own `Response` keeps it in a member named by a symbol, in an
+ * array, and makes a real `Response` when asked for `body`, which is dear: a small answer must not pay for
+ * it, a short stream pays a fiftieth of its time. Where hono keeps it otherwise, `body` is right as well.
+ */
+function bodyOf(response: Response): unknown {
+  for (const symbol of Object.getOwnPropertySymbols(response)) {
+    const kept: unknown = Reflect.get(response, symbol)
+    if (Array.isArray(kept)) return kept[1]
+  }
+  return response.body
+}
+
+/**
+ * Tells hono that there is nothing left to write. It looks at the headers of an ordinary `Response` only;
+ * cloning makes one of it even where hono has put its own in the place of the global one.
+ */
+const alreadySent = RESPONSE_ALREADY_SENT.clone()
 
 /**
  * Answers that become ready in one turn of the event loop leave together. Written one by one, each

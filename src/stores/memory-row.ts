@@ -1,6 +1,8 @@
 /** One task in the memory store. */
-import type { EventBody, TaskEvent } from '../model/event.js'
+import type { TaskEvent } from '../model/event.js'
 import type { Task, TaskState } from '../model/task.js'
+import type { ListIndex } from './memory-index.js'
+import { type PackedLog, packLog, unpackLog } from './memory-log.js'
 import type { LoadedTask, StoredPushConfig, TaskKey, TaskRecord, Visibility } from './store.js'
 
 interface Lease {
@@ -11,6 +13,9 @@ interface Lease {
 /** One task. `serial` orders tasks of equal status time. */
 export interface Row {
   readonly key: TaskKey
+  /** Its name among all rows, and the list it is shown in: both are asked for several times a commit. */
+  readonly id: string
+  readonly list: ListIndex<Row>
   readonly tenant: string
   readonly owner: string
   readonly contextId: string
@@ -30,12 +35,11 @@ export interface Row {
   pushConfigs: Map<string, StoredPushConfig> | undefined
 }
 
-/** An ended task: its snapshot and what its events were, which share most of their parts. */
+/** An ended task: its snapshot and, in place of its events, what can be made of them again. */
 interface Sealed {
   readonly snapshot: Task
-  readonly bodies: readonly EventBody[]
-  readonly firstSeq: number
-  readonly timeMs: number
+  /** Absent when retention has removed it. */
+  readonly log: PackedLog | undefined
 }
 
 export function heldBy({ lease }: Row, now: number): string | undefined {
@@ -65,9 +69,26 @@ export function loadRow(row: Row, now: number, includeArtifacts: boolean): Loade
   return { record, snapshot: rest, events: [] }
 }
 
-export function eventsOf({ events, sealed }: Row): readonly TaskEvent[] {
-  if (!sealed) return events
-  return sealed.bodies.map((body, place) => ({ seq: sealed.firstSeq + place, time: sealed.timeMs, body }))
+/** The task has ended. */
+export function seal(row: Row, snapshot: Task): void {
+  row.sealed = { snapshot, log: packLog(row.events, snapshot) }
+  row.events = []
+}
+
+/** Forgets the events of an ended task; false when there were none. */
+export function dropEvents(row: Row): boolean {
+  if (!row.sealed?.log) return false
+  row.sealed = { snapshot: row.sealed.snapshot, log: undefined }
+  return true
+}
+
+/** Events behind a sequence; absent when they are not kept any more. */
+export function eventsAfter(row: Row, afterSeq: number, limit: number): readonly TaskEvent[] | undefined {
+  const events = row.sealed?.log ? unpackLog(row.sealed.log) : row.events
+  const first = events[0]?.seq ?? row.seq + 1
+  if (afterSeq + 1 < first) return undefined
+  const from = afterSeq + 1 - first
+  return events.slice(from, from + limit)
 }
 
 function isNotArtifact({ body }: TaskEvent): boolean {

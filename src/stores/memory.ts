@@ -7,7 +7,7 @@ import type { TaskEvent } from '../model/event.js'
 import { isTerminal } from '../model/task.js'
 import { EndedRows, ListIndex } from './memory-index.js'
 import { MemoryOutbox } from './memory-outbox.js'
-import { eventsOf, heldBy, loadRow, type Row } from './memory-row.js'
+import { dropEvents, eventsAfter, heldBy, loadRow, type Row, seal } from './memory-row.js'
 import type {
   Append,
   AppendOutcome,
@@ -67,7 +67,7 @@ export class MemoryStore implements Store {
     let row = this.#rows.get(id)
     if (step.create) {
       if (row || step.expect !== 0) return { result: 'conflict' }
-      row = this.#newRow(step.key, step.create)
+      row = this.#newRow(id, step.key, step.create)
     } else {
       if (!row || row.seq !== step.expect) return { result: step.fence !== undefined && !row ? 'fenced' : 'conflict' }
       if (step.fence !== undefined && step.fence !== row.fence) return { result: 'fenced' }
@@ -75,7 +75,7 @@ export class MemoryStore implements Store {
       if (claims && heldBy(row, this.#now()) !== undefined) return { result: 'conflict' }
     }
     if (step.idempotency && !this.#takeKey(row, step, step.idempotency)) return { result: 'key-taken' }
-    this.#rows.set(id, row)
+    if (step.create) this.#rows.set(id, row)
     this.#write(row, step)
     return { result: 'ok', fence: row.fence }
   }
@@ -89,12 +89,7 @@ export class MemoryStore implements Store {
   async read(key: TaskKey, afterSeq: number, limit: number): Promise<readonly TaskEvent[] | undefined> {
     this.#assertOpen()
     const row = this.#rows.get(rowId(key))
-    if (!row) return undefined
-    const events = eventsOf(row)
-    const first = events[0]?.seq ?? row.seq + 1
-    if (afterSeq + 1 < first) return undefined
-    const from = afterSeq + 1 - first
-    return events.slice(from, from + Math.min(limit, readBatch))
+    return row && eventsAfter(row, afterSeq, Math.min(limit, readBatch))
   }
 
   async list(query: ListQuery): Promise<ListPage> {
@@ -214,15 +209,7 @@ export class MemoryStore implements Store {
       if (place < surplus || (expiry.endedTasksMs !== undefined && age > expiry.endedTasksMs)) {
         this.#remove(row)
         touched += 1
-      } else if (
-        expiry.endedEventsMs !== undefined &&
-        age > expiry.endedEventsMs &&
-        row.sealed &&
-        row.sealed.bodies.length > 0
-      ) {
-        row.sealed = { ...row.sealed, bodies: [] }
-        touched += 1
-      }
+      } else if (expiry.endedEventsMs !== undefined && age > expiry.endedEventsMs && dropEvents(row)) touched += 1
     }
     return touched
   }
@@ -257,10 +244,12 @@ export class MemoryStore implements Store {
     return true
   }
 
-  #newRow(key: TaskKey, creation: TaskCreation): Row {
+  #newRow(id: string, key: TaskKey, creation: TaskCreation): Row {
     this.#serial += 1
     return {
       key,
+      id,
+      list: this.#listOf({ agent: key.agent, tenant: creation.tenant, owner: creation.owner }),
       tenant: creation.tenant,
       owner: creation.owner,
       contextId: creation.contextId,
@@ -289,11 +278,10 @@ export class MemoryStore implements Store {
     if (step.lease === 'release') row.lease = undefined
     else if (step.lease) this.#lease(row, step.lease)
     if (step.status) {
-      const list = this.#listOf(row)
-      if (wasListed) list.remove(row)
+      if (wasListed) row.list.remove(row)
       row.state = step.status.state
       row.statusTimeMs = step.status.timeMs
-      if (row.visibility === 'task') list.add(row)
+      if (row.visibility === 'task') row.list.add(row)
     }
     if (step.isRunnable !== undefined) {
       row.isRunnable = step.isRunnable
@@ -307,20 +295,12 @@ export class MemoryStore implements Store {
     if (step.outbox) this.#outbox.add(row.key, step.outbox)
     const isOver = row.visibility === 'message' || (row.state !== undefined && isTerminal(row.state))
     if (isOver && row.endedMs === undefined) this.#end(row, step)
-    this.#watchers.task(rowId(row.key), row.seq)
+    this.#watchers.task(row.id, row.seq)
     if (row.isRunnable && heldBy(row, this.#now()) === undefined) this.#watchers.runnable(row.key.agent)
   }
 
   #end(row: Row, step: Append): void {
-    if (step.snapshot) {
-      row.sealed = {
-        snapshot: step.snapshot,
-        bodies: row.events.map(({ body }) => body),
-        firstSeq: row.events[0]?.seq ?? 1,
-        timeMs: row.events.at(-1)?.time ?? 0,
-      }
-      row.events = []
-    }
+    if (step.snapshot) seal(row, step.snapshot)
     row.endedMs = this.#now()
     this.#ended.add(row)
     const oldest = this.#ended.size > this.#maxEndedTasks ? this.#ended.oldest() : undefined
@@ -328,10 +308,10 @@ export class MemoryStore implements Store {
   }
 
   #remove(row: Row): void {
-    this.#rows.delete(rowId(row.key))
+    this.#rows.delete(row.id)
     this.#runnable.delete(row)
     this.#ended.remove(row)
-    this.#listOf(row).remove(row)
+    row.list.remove(row)
     if (row.idempotencyKeys) for (const id of row.idempotencyKeys) this.#keys.delete(id)
     this.#outbox.remove(row.key)
   }
@@ -341,8 +321,8 @@ export class MemoryStore implements Store {
     row.lease = { owner: lease.owner, untilMs: this.#now() + lease.ttlMs }
   }
 
-  #listOf(row: Row): ListIndex<Row> {
-    const id = scopeId({ agent: row.key.agent, tenant: row.tenant, owner: row.owner })
+  #listOf(scope: Scope): ListIndex<Row> {
+    const id = scopeId(scope)
     let index = this.#lists.get(id)
     if (!index) {
       index = new ListIndex()

@@ -7,13 +7,13 @@ import { A2AError } from '../model/errors.js'
 import type { StreamItem } from '../model/service.js'
 
 const encoder = new TextEncoder()
-/** Bytes waiting for the socket before reading stops. */
+/** Characters waiting for the reader before reading stops. */
 const highWaterMark = 64 * 1024
-const heartbeat = encoder.encode(':\n\n')
+const heartbeat = ':\n\n'
 
 /** One timer for all streams. */
 export class Heartbeats {
-  readonly #beats = new Set<() => void>()
+  readonly #feeds = new Set<SseFeed>()
   readonly #everyMs: number
   #timer: ReturnType<typeof setInterval> | undefined
 
@@ -21,24 +21,33 @@ export class Heartbeats {
     this.#everyMs = everyMs
   }
 
-  add(beat: () => void): () => void {
-    this.#beats.add(beat)
+  add(feed: SseFeed): void {
+    this.#feeds.add(feed)
     this.#timer ??= setInterval(() => {
-      for (const each of this.#beats) each()
+      for (const each of this.#feeds) each.beat()
     }, this.#everyMs)
-    return () => {
-      this.#beats.delete(beat)
-      if (this.#beats.size > 0) return
-      clearInterval(this.#timer)
-      this.#timer = undefined
-    }
   }
+
+  remove(feed: SseFeed): void {
+    this.#feeds.delete(feed)
+    if (this.#feeds.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+}
+
+/**
+ * An iterator that may have read more than it was asked for. `takeReady` hands that out without a
+ * promise; a burst of events then costs one wait instead of one each.
+ */
+export interface ReadAhead extends AsyncIterator<StreamItem> {
+  takeReady?(): StreamItem | undefined
 }
 
 export interface SseStream {
   /** The first element, asked for already. */
   readonly first: Promise<IteratorResult<StreamItem, unknown>>
-  readonly rest: AsyncIterator<StreamItem>
+  readonly rest: ReadAhead
   /** The text of one event, framed. */
   readonly encode: (item: StreamItem) => string
   /** What stands behind the last event; may be empty. */
@@ -55,67 +64,184 @@ export const sseHeaders = {
   'x-accel-buffering': 'no',
 } as const
 
+/** Where the text goes. */
+export interface SseSink {
+  /** The answer begins, although there is nothing to say yet. */
+  open(): void
+  /** False when the reader has enough; it calls `resume` when it wants more. */
+  write(text: string): boolean
+  end(text: string): void
+}
+
+/** Moves the events of one stream into the first sink it is given. */
+export class SseFeed {
+  readonly #rest: ReadAhead
+  readonly #encode: SseStream['encode']
+  readonly #encodeEnd: SseStream['encodeEnd']
+  readonly #encodeError: SseStream['encodeError']
+  readonly #onGone: () => void
+  readonly #heartbeats: Heartbeats
+  #first: SseStream['first'] | undefined
+  #sink: SseSink | undefined
+  #ready = ''
+  #isOpen = false
+  #isFlushScheduled = false
+  #isBlocked = false
+  #isGone = false
+  #wake: (() => void) | undefined
+
+  constructor({ first, rest, encode, encodeEnd, encodeError, onGone, heartbeats }: SseStream) {
+    this.#first = first
+    this.#rest = rest
+    this.#encode = encode
+    this.#encodeEnd = encodeEnd
+    this.#encodeError = encodeError
+    this.#onGone = onGone
+    this.#heartbeats = heartbeats
+  }
+
+  get isStarted(): boolean {
+    return this.#sink !== undefined
+  }
+
+  start(sink: SseSink): void {
+    const first = this.#first
+    if (!first || this.#isGone) return
+    // Not kept: it holds the first event, often a whole task.
+    this.#first = undefined
+    this.#sink = sink
+    this.#heartbeats.add(this)
+    this.#flushSoon()
+    this.#pump(first).catch(() => this.cancel()) // the sink broke
+  }
+
+  /** The reader wants more. */
+  resume(): void {
+    this.#isBlocked = false
+    if (this.#ready !== '') this.#flushSoon()
+    this.#wakeUp()
+  }
+
+  /** The reader is gone. */
+  cancel(): void {
+    if (this.#isGone) return
+    this.#isGone = true
+    this.#heartbeats.remove(this)
+    this.#onGone()
+    this.#wakeUp()
+    // Without a start nobody else ends the reading.
+    if (!this.#sink) this.#rest.return?.().catch(() => undefined) // nobody is left to tell
+  }
+
+  beat(): void {
+    if (!this.#isBlocked && this.#isOpen) this.#isBlocked = this.#sink?.write(heartbeat) === false
+  }
+
+  async #pump(first: SseStream['first']): Promise<void> {
+    const rest = this.#rest
+    try {
+      for (let next = await first; !next.done && !this.#isGone; next = await rest.next()) {
+        for (let item: StreamItem | undefined = next.value; item && !this.#isGone; item = rest.takeReady?.()) {
+          this.#ready += this.#encode(item)
+          if (this.#ready.length < highWaterMark && !this.#isBlocked) this.#flushSoon()
+          else await this.#drained()
+        }
+      }
+      this.#ready += this.#encodeEnd()
+    } catch (error) {
+      this.#ready += this.#encodeError(A2AError.from(error))
+    }
+    this.#finish()
+    // Whatever ended the reading, what is read from must learn of it.
+    await rest.return?.()
+  }
+
+  #finish(): void {
+    this.#heartbeats.remove(this)
+    const isReadToItsEnd = !this.#isGone
+    // From here on a reader that goes changes nothing any more.
+    this.#isGone = true
+    const last = this.#ready
+    // A server keeps what belongs to an answer until the connection brings the next request.
+    this.#ready = ''
+    if (isReadToItsEnd) this.#sink?.end(last)
+  }
+
+  /** Everything ready is with the reader, and it wants more. */
+  async #drained(): Promise<void> {
+    while (!this.#isGone) {
+      if (!this.#isBlocked) this.#flush()
+      if (!this.#isBlocked) return
+      await new Promise<void>((resolve) => {
+        this.#wake = resolve
+      })
+    }
+  }
+
+  #wakeUp(): void {
+    const wake = this.#wake
+    this.#wake = undefined
+    wake?.()
+  }
+
+  #flushSoon(): void {
+    if (this.#isFlushScheduled) return
+    this.#isFlushScheduled = true
+    soon(() => {
+      this.#isFlushScheduled = false
+      this.#flush()
+    })
+  }
+
+  #flush(): void {
+    if (this.#isBlocked || this.#isGone) return
+    const isFirst = !this.#isOpen
+    this.#isOpen = true
+    const text = this.#ready
+    this.#ready = ''
+    if (text !== '') this.#isBlocked = this.#sink?.write(text) === false
+    else if (isFirst) this.#sink?.open()
+  }
+}
+
+const feedKey = Symbol('feed')
+
+/**
+ * The body of an answer, for whoever reads streams. A server that can write text to a connection itself
+ * takes the feed out instead (`feedOf`), within the turn of the event loop in which the body was made.
+ */
 export function sseBody(stream: SseStream): ReadableStream<Uint8Array> {
-  let wakeReader: (() => void) | undefined
-  let stopHeartbeat: () => void = () => undefined
-  let isGone = false
-  return new ReadableStream<Uint8Array>(
+  const feed = new SseFeed(stream)
+  const body = new ReadableStream<Uint8Array>(
     {
       start(controller) {
-        stopHeartbeat = stream.heartbeats.add(() => {
-          if ((controller.desiredSize ?? 0) > 0) controller.enqueue(heartbeat)
-        })
-        pump(controller).catch(() => undefined) // the stream was cancelled under it
+        soon(() => feed.start(sinkOf(controller)))
       },
-      pull() {
-        wakeReader?.()
-      },
-      cancel() {
-        isGone = true
-        stopHeartbeat()
-        stream.onGone()
-        wakeReader?.()
-      },
+      pull: () => feed.resume(),
+      cancel: () => feed.cancel(),
     },
     { highWaterMark, size: (chunk) => chunk.byteLength },
   )
+  return Object.assign(body, { [feedKey]: feed })
+}
 
-  async function pump(controller: ReadableStreamDefaultController<Uint8Array>): Promise<void> {
-    let ready = ''
-    let isFlushScheduled = false
-    const flush = () => {
-      isFlushScheduled = false
-      if (ready === '' || isGone) return
-      const chunk = encoder.encode(ready)
-      ready = ''
-      controller.enqueue(chunk)
-    }
-    try {
-      for (let next = await stream.first; !next.done && !isGone; next = await stream.rest.next()) {
-        ready += stream.encode(next.value)
-        if (!isFlushScheduled) {
-          isFlushScheduled = true
-          soon(flush)
-        }
-        if (ready.length < highWaterMark && (controller.desiredSize ?? 0) > 0) continue
-        flush()
-        while (!isGone && (controller.desiredSize ?? 0) <= 0) {
-          await new Promise<void>((resolve) => {
-            wakeReader = resolve
-          })
-        }
-      }
-      ready += stream.encodeEnd()
-    } catch (error) {
-      ready += stream.encodeError(A2AError.from(error))
-    }
-    stopHeartbeat()
-    if (!isGone) {
-      flush()
+/** The feed behind the body of an answer, if it is one of `sseBody` and nobody has begun to read it. */
+export function feedOf(body: unknown): SseFeed | undefined {
+  const feed = (body as { readonly [feedKey]?: SseFeed } | null | undefined)?.[feedKey]
+  return feed?.isStarted ? undefined : feed
+}
+
+function sinkOf(controller: ReadableStreamDefaultController<Uint8Array>): SseSink {
+  return {
+    open: () => undefined,
+    write(text) {
+      controller.enqueue(encoder.encode(text))
+      return (controller.desiredSize ?? 0) > 0
+    },
+    end(text) {
+      if (text !== '') controller.enqueue(encoder.encode(text))
       controller.close()
-    }
-    // Whatever ended the reading, what is read from must learn of it.
-    await stream.rest.return?.()
+    },
   }
 }
 

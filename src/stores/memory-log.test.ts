@@ -1,0 +1,42 @@
+import { describe, expect, it } from 'vitest'
+import { foldEvents } from '../model/apply-event.js'
+import type { EventBody, TaskArtifactUpdateEvent, TaskEvent } from '../model/event.js'
+import type { Task } from '../model/task.js'
+import { packLog, unpackLog } from './memory-log.js'
+
+const place = { taskId: 't', contextId: 'c' }
+const born: EventBody = { task: { id: 't', contextId: 'c', status: { state: 'TASK_STATE_WORKING' } } }
+const ended: EventBody = { statusUpdate: { ...place, status: { state: 'TASK_STATE_COMPLETED' } } }
+
+function chunk(artifactId: string, text: string, more: Partial<TaskArtifactUpdateEvent> = {}): EventBody {
+  return { artifactUpdate: { ...place, artifact: { artifactId, name: 'answer', parts: [{ text }] }, ...more } }
+}
+
+function chunks(artifactId: string, count: number): EventBody[] {
+  return Array.from({ length: count }, (_, index) => chunk(artifactId, `${index}`, index > 0 ? { append: true } : {}))
+}
+
+function logOf(...bodies: readonly EventBody[]): { readonly events: readonly TaskEvent[]; readonly snapshot: Task } {
+  const events = [born, ...bodies, ended].map((body, index) => ({ seq: index + 1, time: 7, body }))
+  return { events, snapshot: foldEvents(events).snapshot() as Task } // the first event makes a task
+}
+
+describe('a packed log', () => {
+  it.each<[string, readonly EventBody[], number]>([
+    ['chunks of one artifact', [...chunks('a', 50), chunk('a', 'end', { append: true, lastChunk: true })], 5],
+    ['chunks of two, one after the other', [...chunks('a', 20), ...chunks('b', 20)], 6],
+    ['an artifact that is replaced', [...chunks('a', 20), ...chunks('a', 20)], 24],
+    ['an empty last chunk', [...chunks('a', 20), chunk('a', '', { append: true, lastChunk: true })], 5],
+    [
+      'chunks behind an empty last one',
+      [...chunks('a', 9), chunk('a', '', { append: true, lastChunk: true }), chunk('a', 'x', { append: true })],
+      6,
+    ],
+    ['chunks that say more', [...chunks('a', 10), chunk('a', 'x', { append: true, metadata: { by: 'me' } })], 5],
+  ])('gives back %s', (_what, bodies, rows) => {
+    const { events, snapshot } = logOf(...bodies)
+    const packed = packLog(events, snapshot)
+    expect(unpackLog(packed)).toEqual(events)
+    expect(packed.rows).toHaveLength(rows)
+  })
+})
