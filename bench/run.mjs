@@ -35,8 +35,8 @@ async function main() {
 
 function prepare({ servers, isBuildWanted }) {
   installCompetitors()
-  const isOursMeasured = !servers || servers.some((name) => contestants[name].isOurs)
-  if (isBuildWanted && isOursMeasured) buildDragoman()
+  const isBuildNeeded = !servers || servers.some((name) => contestants[name].needsBuild)
+  if (isBuildWanted && isBuildNeeded) buildDragoman()
 }
 
 function warnWhenBusy({ loadAverageAtStart, cores }) {

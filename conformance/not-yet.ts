@@ -27,7 +27,6 @@ export const notYet: readonly NotYet[] = [
   { id: 'R-VER-1', reason: noClient },
   { id: 'R-VER-7', reason: noClient },
   { id: 'R-SEC-4', reason: noClient },
-  { id: 'R3-STRM-5', reason: noClient },
   { id: 'RM-STR-5', reason: noClient },
   { id: 'R-PDEL-8', reason: noReceiver },
   { id: 'RM-PUSH-3', reason: noReceiver },

@@ -22,13 +22,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'engine/': ['model/', 'stores/store.ts'],
   'auth/': ['model/'],
   'net/': ['model/'],
-  'client/': [
-    'model/',
-    'dialects/',
-    'transports/',
-    'net/addresses.ts',
-    'net/runtime.ts',
-  ],
+  'client/': ['model/', 'dialects/', 'transports/', 'net/addresses.ts', 'net/runtime.ts', 'net/node-lookup.ts'],
   'server/': ['model/', 'dialects/', 'transports/', 'engine/', 'auth/', 'stores/store.ts', 'stores/memory.ts'],
   'index.ts': ['model/', 'dialects/', 'transports/', 'stores/', 'engine/', 'auth/', 'server/'],
   'cli/': [
@@ -163,7 +157,7 @@ describe('the architecture', () => {
     expect(printing.map(({ path }) => path)).toEqual([])
   })
 
-  it('is used from outside through the public entries, the test-bed agent aside', () => {
+  it('is used from outside through the public entries, the test-bed agent and fixtures aside', () => {
     const outside = ['conformance/', 'examples/'].flatMap((folder) => {
       const root = fileURLToPath(new URL(`../${folder}`, import.meta.url))
       const files = existsSync(root) ? readdirSync(root, { recursive: true, encoding: 'utf8' }) : []
@@ -176,7 +170,7 @@ describe('the architecture', () => {
             text: withoutComments(readFileSync(join(root, file), 'utf8')),
           }),
         )
-        .filter(({ to }) => to.startsWith('src/') && to !== 'src/cli/echo-agent.ts')
+        .filter(({ to }) => to.startsWith('src/') && to !== 'src/cli/echo-agent.ts' && !to.endsWith('.fixture.ts'))
     })
     expect(outside.map(spell)).toEqual([])
   })

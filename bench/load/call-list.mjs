@@ -1,4 +1,6 @@
-import { withConnections } from './workers.mjs'
+import { openConnection } from './connection.mjs'
+import { resultOf, v1Call } from './dialects.mjs'
+import { withMany } from './workers.mjs'
 
 /**
  * Times `repeats` ListTasks calls, one after the other: the question is how long one caller waits.
@@ -7,7 +9,7 @@ import { withConnections } from './workers.mjs'
  * @returns {Promise<{ firstPageMs: number[], nextPageMs: number[] }>}
  */
 export function callList({ origin, repeats, expectedTotal }) {
-  return withConnections(origin, { count: 1 }, async ([connection]) => {
+  return withMany(1, { open: () => openConnection(origin) }, async ([connection]) => {
     const firstPageMs = []
     const nextPageMs = []
     let pageToken = ''
@@ -30,7 +32,7 @@ export function callList({ origin, repeats, expectedTotal }) {
 
 async function timeList(connection, params) {
   const startedAt = performance.now()
-  const page = await connection.call('ListTasks', params)
+  const page = resultOf(await connection.call(v1Call('ListTasks', params)))
   return { page, ms: performance.now() - startedAt }
 }
 

@@ -1,27 +1,30 @@
-// One keep-alive connection that carries one call at a time. undici's `dispatch` is used instead of
+// One connection that carries one call at a time. undici's `dispatch` is used instead of
 // `node:http` because the generator must cost clearly less than the fastest server it measures.
 import { Client } from 'undici'
 
-const headers = { 'content-type': 'application/json', 'a2a-version': '1.0' }
-
 /**
  * @param {string} origin
- * @param {{ silenceMs?: number }} [options] how long a server may stay silent before a call fails
+ * @param {{ silenceMs?: number, isKeptAlive?: boolean }} [options] how long a server may stay silent
+ *   before a call fails, and whether all calls share the connection or each makes its own
  */
 export function openConnection(origin, options = {}) {
-  const { silenceMs = 60_000 } = options
-  const client = new Client(origin, { bodyTimeout: silenceMs, headersTimeout: silenceMs })
+  const { silenceMs = 60_000, isKeptAlive = true } = options
+  const client = new Client(origin, {
+    bodyTimeout: silenceMs,
+    headersTimeout: silenceMs,
+    pipelining: isKeptAlive ? 1 : 0,
+  })
   return {
     /** The parsed answer of a call that is not a stream. */
-    async call(method, params) {
+    async call(request) {
       const chunks = []
-      await exchange(client, encodeCall(method, params), (chunk) => chunks.push(chunk))
+      await exchange(client, request, (chunk) => chunks.push(chunk))
       const body = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)
-      return resultOf(JSON.parse(body.toString()))
+      return JSON.parse(body.toString())
     },
     /** Hands every piece of the body over as it comes; ends when the server ends the stream. */
-    stream(method, params, onChunk) {
-      return exchange(client, encodeCall(method, params), onChunk)
+    stream(request, onChunk) {
+      return exchange(client, request, onChunk)
     },
     close() {
       return client.destroy()
@@ -29,16 +32,15 @@ export function openConnection(origin, options = {}) {
   }
 }
 
-function encodeCall(method, params) {
-  return JSON.stringify({ jsonrpc: '2.0', id: 1, method, params })
-}
-
-/** @returns {Promise<void>} settled when the answer has ended */
-function exchange(client, body, onChunk) {
+/**
+ * @param {import('./dialects.mjs').Request} request
+ * @returns {Promise<void>} settled when the answer has ended
+ */
+function exchange(client, { path, headers, body }, onChunk) {
   return new Promise((resolve, reject) => {
     let status
     client.dispatch(
-      { path: '/', method: 'POST', headers, body },
+      { path, method: 'POST', headers, body },
       {
         onRequestStart() {},
         onResponseStart(_controller, statusCode) {
@@ -57,9 +59,4 @@ function exchange(client, body, onChunk) {
       },
     )
   })
-}
-
-export function resultOf(answer) {
-  if (answer.error) throw new Error(`The server answered ${JSON.stringify(answer.error)}`)
-  return answer.result
 }

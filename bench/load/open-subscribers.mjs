@@ -1,6 +1,6 @@
 import { openConnection } from './connection.mjs'
-import { userMessage } from './messages.mjs'
-import { withConnections } from './workers.mjs'
+import { resultOf, v1Call, v1Message } from './dialects.mjs'
+import { withMany } from './workers.mjs'
 
 /**
  * Starts `count` tasks that only sleep.
@@ -8,16 +8,16 @@ import { withConnections } from './workers.mjs'
  * @returns {Promise<{ taskIds: string[] }>}
  */
 export function createTasks({ origin, connections, count, sleepMs }) {
-  return withConnections(origin, { count: connections }, async (opened) => {
+  return withMany(connections, { open: () => openConnection(origin) }, async (opened) => {
     const taskIds = []
     let started = 0
     await Promise.all(
       opened.map(async (connection) => {
         while (started++ < count) {
-          const message = userMessage(`sleep ${sleepMs}`)
+          const message = v1Message(`sleep ${sleepMs}`)
           const configuration = { returnImmediately: true }
-          const { task } = await connection.call('SendMessage', { message, configuration })
-          taskIds.push(task.id)
+          const answer = await connection.call(v1Call('SendMessage', { message, configuration }))
+          taskIds.push(resultOf(answer).task.id)
         }
       }),
     )
@@ -66,6 +66,6 @@ function subscribe(origin, id) {
       openSubscriptions.delete(connection)
       reject(new Error(`The subscription to task ${id} ended`))
     }
-    connection.stream('SubscribeToTask', { id }, onChunk).then(onEnd, onEnd)
+    connection.stream(v1Call('SubscribeToTask', { id }), onChunk).then(onEnd, onEnd)
   })
 }

@@ -1,27 +1,31 @@
 import { assertEchoed, nextGreeting } from './messages.mjs'
-import { after, keepBusy, withConnections } from './workers.mjs'
+import { speakerOf } from './speaker.mjs'
+import { after, keepBusy, withMany } from './workers.mjs'
 
 /**
  * Blocking sends of small messages, for a time (`durationMs`) or for a number of tasks (`count`).
  *
- * @param {{ origin: string, connections: number, warmUpMs?: number,
- *   durationMs?: number, count?: number }} options
+ * @param {{ origin: string, dialect?: string, isKeptAlive?: boolean, connections: number,
+ *   warmUpMs?: number, durationMs?: number, count?: number, timeoutMs?: number }} options
  */
-export function sendMessages({ origin, connections, warmUpMs = 0, durationMs, count }) {
-  return withConnections(origin, { count: connections }, async (opened) => {
-    if (warmUpMs > 0) await keepBusy(opened, { turn: sendOne, isOver: after(warmUpMs) })
+export async function sendMessages(options) {
+  const { origin, dialect = 'v1', isKeptAlive, connections, warmUpMs = 0, durationMs, count, timeoutMs } = options
+  const openSpeaker = await speakerOf(dialect)
+  const open = () => openSpeaker(origin, { isKeptAlive })
+  return withMany(connections, { open, timeoutMs }, async (speakers) => {
+    if (warmUpMs > 0) await keepBusy(speakers, { turn: sendOne, isOver: after(warmUpMs) })
     let requests = 0
     const isOver = count === undefined ? after(durationMs) : () => requests >= count
-    const turn = (connection) => {
+    const turn = (speaker) => {
       requests += 1
-      return sendOne(connection)
+      return sendOne(speaker)
     }
-    const timing = await keepBusy(opened, { turn, isOver })
+    const timing = await keepBusy(speakers, { turn, isOver })
     return { requests, ...timing }
   })
 }
 
-async function sendOne(connection) {
-  const message = nextGreeting()
-  assertEchoed(await connection.call('SendMessage', { message }), message)
+async function sendOne(speaker) {
+  const text = nextGreeting()
+  assertEchoed(await speaker.send(text), text)
 }

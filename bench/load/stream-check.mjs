@@ -1,71 +1,31 @@
-// Two ways to look at a stream: every event parsed, or the same facts counted in the raw bytes.
-// The first is thorough, the second cheap enough for the measured part.
-import { resultOf } from './connection.mjs'
+// What a right stream looks like: thoroughly, with every event read, or by what was counted in it.
 
-const updateMark = Buffer.from('"artifactUpdate":')
-const completedMark = Buffer.from('"TASK_STATE_COMPLETED"')
-const eventEnd = Buffer.from('\n\n')
+/** @param {{ chunks: number, isCompleted: boolean }} counted */
+export function assertCounted({ chunks, isCompleted }, expected) {
+  if (chunks === expected && isCompleted) return
+  const end = isCompleted ? 'completed' : 'did not complete'
+  throw new Error(`Wanted ${expected} chunks, got ${chunks}; the task ${end}`)
+}
 
-/** Counts artifact updates and sees whether the task completed. */
-export function createStreamCounter() {
-  let updates = 0
-  let lastEvents = Buffer.alloc(0)
-  /** An event that has begun but not ended yet. */
-  let open = Buffer.alloc(0)
-  return {
-    add(chunk) {
-      const bytes = open.length === 0 ? chunk : Buffer.concat([open, chunk])
-      const lastEnd = bytes.lastIndexOf(eventEnd)
-      const cut = lastEnd === -1 ? 0 : lastEnd + eventEnd.length
-      open = bytes.subarray(cut)
-      if (cut === 0) return
-      lastEvents = bytes.subarray(0, cut)
-      updates += countMarks(lastEvents)
-    },
-    assertComplete(expectedUpdates) {
-      const isCompleted = lastEvents.includes(completedMark)
-      if (updates === expectedUpdates && isCompleted) return
-      const end = isCompleted ? 'completed' : 'did not complete'
-      throw new Error(`Wanted ${expectedUpdates} chunks, got ${updates}; the task ${end}`)
-    },
+/**
+ * Throws unless the events are the task (where the dialect sends it), chunks in order, COMPLETED.
+ *
+ * @param {import('./speaker.mjs').ToldEvent[]} events
+ * @param {{ chunks: number, isTaskFirst: boolean }} expected
+ */
+export function assertWholeStream(events, { chunks, isTaskFirst }) {
+  const found = events.map(({ chunk }) => chunk).filter((chunk) => chunk !== undefined)
+  const isBegun = !isTaskFirst || Boolean(events[0]?.isTask)
+  const isCompletedLast = Boolean(events.at(-1)?.isCompleted)
+  if (!isBegun || !isCompletedLast || found.length !== chunks) {
+    const got = JSON.stringify(events).slice(0, 2000)
+    throw new Error(`Wanted ${isTaskFirst ? 'a task, ' : ''}${chunks} chunks and COMPLETED, got ${got}`)
   }
+  assertInOrder(found)
 }
 
-function countMarks(buffer) {
-  let count = 0
-  for (let at = buffer.indexOf(updateMark); at !== -1; count++) {
-    at = buffer.indexOf(updateMark, at + updateMark.length)
-  }
-  return count
-}
-
-/** Parses a whole stream and throws unless it is task, updates in order, COMPLETED. */
-export function assertWholeStream(text, expectedUpdates) {
-  const results = readEvents(text)
-  const updates = results.filter((result) => result.artifactUpdate)
-  const isTaskFirst = Boolean(results[0]?.task)
-  const isCompletedLast = finalState(results.at(-1)) === 'TASK_STATE_COMPLETED'
-  if (!isTaskFirst || !isCompletedLast || updates.length !== expectedUpdates) {
-    throw new Error(`Wanted a task, ${expectedUpdates} chunks and COMPLETED, got ${text.slice(0, 2000)}`)
-  }
-  assertInOrder(updates)
-}
-
-function readEvents(text) {
-  return text
-    .split('\n')
-    .filter((line) => line.startsWith('data:'))
-    .map((line) => resultOf(JSON.parse(line.slice('data:'.length))))
-}
-
-function finalState(result) {
-  return (result?.statusUpdate ?? result?.task)?.status.state
-}
-
-function assertInOrder(updates) {
-  const numbers = updates.map(({ artifactUpdate }) =>
-    Number(/^chunk (\d+) $/.exec(artifactUpdate.artifact.parts[0].text)?.[1]),
-  )
+function assertInOrder(chunks) {
+  const numbers = chunks.map((chunk) => Number(/^chunk (\d+) $/.exec(chunk)?.[1]))
   const isOrdered = numbers.every((number, index) => number === numbers[0] + index)
   if (!isOrdered) throw new Error(`Chunks out of order: ${numbers.slice(0, 20).join(', ')}…`)
 }

@@ -1,5 +1,4 @@
 // Keeps a number of connections busy and accounts for the time it took.
-import { openConnection } from './connection.mjs'
 
 /**
  * Runs `turn(connection)` over and over on each connection until `isOver()`, then lets what is
@@ -23,13 +22,35 @@ export async function keepBusy(connections, { turn, isOver }) {
   return { seconds, generatorBusy: (cpu.user + cpu.system) / 1e6 / seconds }
 }
 
-/** Opens `count` connections for the length of `work`. */
-export async function withConnections(origin, { count, silenceMs }, work) {
-  const connections = Array.from({ length: count }, () => openConnection(origin, { silenceMs }))
+/**
+ * Opens `count` connections, or whatever else can be closed, for the length of `work`.
+ *
+ * @param {number} count
+ * @param {{ open(): { close(): unknown }, timeoutMs?: number }} options how long the work may take
+ */
+export async function withMany(count, { open, timeoutMs }, work) {
+  const opened = Array.from({ length: count }, open)
   try {
-    return await work(connections)
+    return await within(timeoutMs, work(opened))
   } finally {
-    await Promise.all(connections.map((connection) => connection.close()))
+    await Promise.all(opened.map((each) => each.close()))
+  }
+}
+
+/** Fails with the code `NO_ANSWER` when the work takes longer than it may. */
+async function within(timeoutMs, work) {
+  if (timeoutMs === undefined) return work
+  let timer
+  const timeout = new Promise((_resolve, reject) => {
+    const error = new Error(`no answer in ${timeoutMs / 1000} s`)
+    timer = setTimeout(() => reject(Object.assign(error, { code: 'NO_ANSWER' })), timeoutMs)
+  })
+  // The loser of the race fails later, when its connections are closed; nobody waits for it then.
+  work.catch(() => {})
+  try {
+    return await Promise.race([work, timeout])
+  } finally {
+    clearTimeout(timer)
   }
 }
 

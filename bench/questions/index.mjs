@@ -2,9 +2,12 @@
 //
 // A question names its columns (the figures each measurement returns), its settings, its entries
 // (who is measured at what) and the budgets its medians are held against.
+import { dialects } from './dialects.mjs'
+import { grpc } from './grpc.mjs'
 import { idle } from './idle.mjs'
 import { list } from './list.mjs'
 import { memory } from './memory.mjs'
+import { port } from './port.mjs'
 import { send } from './send.mjs'
 import { stream } from './stream.mjs'
 
@@ -22,4 +25,4 @@ import { stream } from './stream.mjs'
  */
 
 /** @type {Question[]} */
-export const questions = [send, stream, memory, idle, list]
+export const questions = [send, stream, dialects, grpc, port, memory, idle, list]

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { arch, availableParallelism, cpus, loadavg, platform, totalmem } from 'node:os'
 
-const competitors = ['@a2a-js/sdk', 'express', 'kysely', 'libsql', 'undici']
+const competitors = ['@a2a-js/sdk', '@bufbuild/protobuf', '@grpc/grpc-js', 'express', 'kysely', 'libsql', 'undici']
 
 export function describeMachine() {
   return {

@@ -1,8 +1,8 @@
 // The floor: `node:http` and JSON, nothing else. It parses the request, builds the task and every
 // event as objects, stringifies them and writes them; it validates, stores and recovers nothing.
-import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
+import { complete, eventsFor, newTask, statusNow, statusUpdate } from './bare-messages.mjs'
 import { readScript } from './script.mjs'
 
 const sseHeaders = { 'content-type': 'text/event-stream', 'cache-control': 'no-cache' }
@@ -57,24 +57,12 @@ function finish(task) {
   for (const { call, response } of readers) response.end(sseEvent(call.id, update))
 }
 
-function complete(task, script) {
-  task.artifacts = [{ artifactId: randomUUID(), parts: [{ text: script.text }] }]
-  task.status = statusNow('TASK_STATE_COMPLETED')
-}
-
 async function stream(call, response) {
-  const task = newTask(call.params.message)
-  const script = readScript(call.params.message.parts[0].text)
   response.writeHead(200, sseHeaders)
-  response.write(sseEvent(call.id, { task }))
-  response.write(sseEvent(call.id, statusUpdate(task, 'TASK_STATE_WORKING')))
-  const artifactId = randomUUID()
-  for (let index = 0; index < script.count; index++) {
-    const isLast = index === script.count - 1
-    const update = artifactUpdate(task, { artifactId, index, isLast })
-    if (!response.write(sseEvent(call.id, update))) await once(response, 'drain')
+  for (const event of eventsFor(call.params.message)) {
+    if (!response.write(sseEvent(call.id, event))) await once(response, 'drain')
   }
-  response.end(sseEvent(call.id, statusUpdate(task, 'TASK_STATE_COMPLETED')))
+  response.end()
 }
 
 function subscribe(call, response) {
@@ -84,33 +72,6 @@ function subscribe(call, response) {
   response.on('close', () => running.readers.delete(reader))
   response.writeHead(200, sseHeaders)
   response.write(sseEvent(call.id, { task: running.task }))
-}
-
-function newTask(message) {
-  const id = randomUUID()
-  const contextId = message.contextId ?? randomUUID()
-  const history = [{ ...message, taskId: id, contextId }]
-  return { id, contextId, status: statusNow('TASK_STATE_SUBMITTED'), history }
-}
-
-function statusNow(state) {
-  return { state, timestamp: new Date().toISOString() }
-}
-
-function statusUpdate(task, state) {
-  return { statusUpdate: { taskId: task.id, contextId: task.contextId, status: statusNow(state) } }
-}
-
-function artifactUpdate(task, { artifactId, index, isLast }) {
-  return {
-    artifactUpdate: {
-      taskId: task.id,
-      contextId: task.contextId,
-      artifact: { artifactId, parts: [{ text: `chunk ${index + 1} ` }] },
-      ...(index > 0 && { append: true }),
-      ...(isLast && { lastChunk: true }),
-    },
-  }
 }
 
 function sseEvent(id, result) {

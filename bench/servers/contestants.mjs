@@ -5,25 +5,46 @@ import { fileURLToPath } from 'node:url'
 const pathOf = (relative) => fileURLToPath(new URL(relative, import.meta.url))
 
 const dragoman =
-  (store) =>
-  ({ port }) => [pathOf('../../bin/dragoman.js'), ...['serve', '--echo', '--port', String(port), '--store', store]]
+  (store, ...more) =>
+  ({ port }) => [
+    pathOf('../../bin/dragoman.js'),
+    ...['serve', '--echo', '--port', String(port), '--store', store, ...more],
+  ]
 const sdk = (store) => () => [pathOf('sdk.mjs'), store]
+const alone = (file) => () => [pathOf(file)]
 
 /**
- * @typedef {{ title: string, isOurs?: boolean,
+ * @typedef {{ title: string, needsBuild?: boolean,
  *   args(place: { port: number, database: string }): string[] }} Contestant
+ *   Dragoman has to be built for its own servers, for those made of its parts, and for whoever is
+ *   called over gRPC, because the generator speaks that with Dragoman's codecs.
  * @type {Record<string, Contestant>}
  */
 export const contestants = {
   'dragoman-memory': {
     title: 'Dragoman, memory',
-    isOurs: true,
+    needsBuild: true,
     args: dragoman('memory'),
   },
   'dragoman-sqlite': {
     title: 'Dragoman, SQLite',
-    isOurs: true,
+    needsBuild: true,
     args: (place) => dragoman(`sqlite:${place.database}`)(place),
+  },
+  'dragoman-all-memory': {
+    title: 'memory',
+    needsBuild: true,
+    args: dragoman('memory', '--dialects', 'all'),
+  },
+  'dragoman-all-sqlite': {
+    title: 'SQLite',
+    needsBuild: true,
+    args: (place) => dragoman(`sqlite:${place.database}`, '--dialects', 'all')(place),
+  },
+  'plain-http': {
+    title: "Dragoman's handler on `node:http`, memory",
+    needsBuild: true,
+    args: alone('plain-http.mjs'),
   },
   'sdk-memory': {
     title: '@a2a-js/sdk, memory',
@@ -33,8 +54,18 @@ export const contestants = {
     title: '@a2a-js/sdk, SQLite',
     args: (place) => sdk(`sqlite:${place.database}`)(place),
   },
+  'sdk-grpc': {
+    title: '@a2a-js/sdk, memory',
+    needsBuild: true,
+    args: alone('sdk-grpc.mjs'),
+  },
   bare: {
     title: 'bare `node:http`',
-    args: () => [pathOf('bare.mjs')],
+    args: alone('bare.mjs'),
+  },
+  'bare-grpc': {
+    title: 'bare grpc-js',
+    needsBuild: true,
+    args: alone('bare-grpc.mjs'),
   },
 }

@@ -69,6 +69,8 @@ interface ClientForm<Codec> {
 
 export interface JsonRpcClientForm extends ClientForm<RequestCodec> {
   readonly methods: { readonly [O in Operation]?: string }
+  /** Paths below the interface's address, where a method has one of its own. */
+  readonly paths?: { readonly [O in Operation]?: string }
   /** Reads JSON-RPC's `error`. */
   decodeError(error: { readonly code: number; readonly message: string; readonly data?: unknown }): A2AError
 }

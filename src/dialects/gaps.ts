@@ -1,5 +1,5 @@
 /** What peers leave out of their answers and the call knows: ids of messages, the task and context of an update. */
-import { invalidField } from '../model/errors.js'
+import { A2AError, invalidField } from '../model/errors.js'
 import type { StreamResponse } from '../model/event.js'
 import type { Message } from '../model/message.js'
 import type { SendMessageResponse } from '../model/service.js'
@@ -78,7 +78,8 @@ function placeOf({ taskId, contextId }: Placed, known: Known): Placed {
 /** The answer to a send: a task or a message, and nothing that only happens to one. */
 export function filledAnswer(event: StreamResponse, known: Known): SendMessageResponse {
   if ('task' in event || 'message' in event) return filledEvent(event, known) as SendMessageResponse // filling keeps the kind
-  throw invalidField('', 'must be a task or a message')
+  const description = 'must be a task or a message'
+  throw new A2AError('INVALID_PARAMS', `The answer ${description}`, { violations: [{ field: '', description }] })
 }
 
 /** How a dialect reads one frame. */
@@ -109,9 +110,13 @@ export function createStreamDecoder({ request, facts }: StreamRequest, reader: F
 
   function keepInMind(event: StreamResponse): void {
     if ('message' in event) return
-    if ('task' in event) known.taskId = event.task.id
-    const { contextId } =
-      'task' in event ? event.task : 'statusUpdate' in event ? event.statusUpdate : event.artifactUpdate
+    const { taskId, contextId } =
+      'task' in event
+        ? { taskId: event.task.id, contextId: event.task.contextId }
+        : 'statusUpdate' in event
+          ? event.statusUpdate
+          : event.artifactUpdate
+    known.taskId = taskId
     if (contextId !== '') known.contextId = contextId
   }
 }

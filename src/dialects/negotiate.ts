@@ -77,7 +77,8 @@ function isNew({ versions }: Dialect): boolean {
 export function versionNotSupported(offered: readonly string[], asked: string): A2AError {
   const version = clip(asked)
   const versions = [...new Set(offered)].join(', ')
-  return new A2AError('VERSION_NOT_SUPPORTED', `A2A version ${version} is not offered here; offered: ${versions}`, {
+  const instead = versions === '' ? 'name none' : `offered: ${versions}`
+  return new A2AError('VERSION_NOT_SUPPORTED', `A2A version ${version} is not offered here; ${instead}`, {
     metadata: { requestedVersion: version, supportedVersions: versions },
   })
 }

@@ -48,7 +48,7 @@ export function toldMessage(part: Decoder<Part>): Decoder<Message> {
     (read, faults): Message | undefined => {
       const { messageId, role: speaker, parts } = read
       if (messageId !== undefined && speaker && parts) return read as Message // that is all it needs
-      if (messageId === undefined && !parts) return refuse(faults, 'must have a messageId or parts')
+      if (messageId === undefined && !speaker && !parts) return refuse(faults, 'must have a messageId, a role or parts')
       // Agents are who answers.
       return { ...read, messageId: messageId ?? '', role: speaker ?? 'ROLE_AGENT', parts: parts ?? [] }
     },

@@ -24,7 +24,7 @@ export async function cancelTask(
     if (loaded?.record.visibility !== 'task' || !isOwn(loaded.record, context)) throw taskNotFound(request.id)
     const task = foldOf(loaded).snapshot()
     if (!task) throw taskNotFound(request.id)
-    if (isTerminal(task.status.state)) return answerFor(internals, task, run !== undefined)
+    if (isTerminal(task.status.state)) return answerFor(internals, task, run !== undefined, context)
     if (internals.runs.has(request.id)) continue
     const isIdle = loaded.record.leaseOwner === undefined && isInterrupted(task.status.state)
     const isDone = isIdle
@@ -33,15 +33,15 @@ export async function cancelTask(
     if (isDone) {
       const ended = await snapshotOf(internals, request.id, context)
       if (!ended) throw taskNotFound(request.id)
-      return answerFor(internals, ended.task, true)
+      return answerFor(internals, ended.task, true, context)
     }
   }
 }
 
 /** `isOurs`: this call asked for the cancel, so a cancelled task is its success. */
-function answerFor({ settings }: Internals, task: Task, isOurs: boolean): Task {
+function answerFor({ settings }: Internals, task: Task, isOurs: boolean, { cancelsOnce }: CallContext): Task {
   const isCanceled = task.status.state === 'TASK_STATE_CANCELED'
-  if (isCanceled && (isOurs || settings.cancelTwice === 'task')) return task
+  if (isCanceled && (isOurs || (settings.cancelTwice === 'task' && !cancelsOnce))) return task
   throw new A2AError('TASK_NOT_CANCELABLE', `Task ${task.id} has already ended`, {
     metadata: { taskId: task.id, state: task.status.state },
   })

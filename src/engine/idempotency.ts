@@ -38,9 +38,13 @@ function keyOf({ settings }: Internals, { message }: SendMessageRequest, context
   return settings.dedupeByMessageId ? `message:${message.messageId}` : undefined
 }
 
-/** Equal requests have equal fingerprints, in whatever order their members came. */
+/**
+ * Equal requests have equal fingerprints, in whatever order their members came. The id of the message is
+ * left out: several dialects have none, so each time one is made, and many clients make a new one to try again.
+ */
 async function digestOf({ message, configuration, metadata }: SendMessageRequest): Promise<string> {
-  const bytes = new TextEncoder().encode(JSON.stringify([message, configuration, metadata], sortMembers))
+  const { messageId: _id, ...said } = message
+  const bytes = new TextEncoder().encode(JSON.stringify([said, configuration, metadata], sortMembers))
   return Buffer.from(await crypto.subtle.digest('SHA-256', bytes)).toString('base64url')
 }
 

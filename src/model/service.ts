@@ -102,6 +102,8 @@ export interface CallTraits {
   readonly showsEndedTasks?: boolean
   /** Subscriptions end where the agent asks something, too (R3-STRM-4). */
   readonly endsAtQuestions?: boolean
+  /** Cancelling a task that is cancelled already is an error (R3-CANCEL-1). */
+  readonly cancelsOnce?: boolean
   /** Push configs without an id of their own are called like their task: there is one of them. */
   readonly hasOnePushConfig?: boolean
   /** A message that names no task answers the only question open in its context. */

@@ -5,8 +5,8 @@
 import { isObject } from '../dialects/decode.js'
 import type { Dialect } from '../dialects/dialect.js'
 import { A2AError } from '../model/errors.js'
-import { createJsonRpcServer, type JsonRpcServer } from '../transports/jsonrpc/server.js'
-import { parseJson, readBody } from '../transports/read-json.js'
+import { createJsonRpcServer, type JsonRpcServer, longestPeek } from '../transports/jsonrpc/server.js'
+import { assertJson, parseJson, readBody } from '../transports/read-json.js'
 import { createRestServer, type RestCall, type RestServer } from '../transports/rest/server.js'
 import type { Arrival, Endpoint } from '../transports/transport.js'
 
@@ -67,15 +67,24 @@ function eitherDoor(endpoint: Endpoint, request: Request, rpc: JsonRpcServer, ro
     async answer(arrival) {
       let body: unknown
       try {
+        assertJson(request)
         body = parseJson(await readBody(request, endpoint.maxBodyBytes))
       } catch (error) {
         return route.refuse(A2AError.from(error))
       }
-      const isRpc = isObject(body) && 'jsonrpc' in body
-      return await (isRpc ? rpc.answer(request, { ...arrival, body }) : route.answer({ ...arrival, body }))
+      return await (isRpc(body) ? rpc.answer(request, { ...arrival, body }) : route.answer({ ...arrival, body }))
     },
-    refuse: async (error) => route.refuse(error),
+    async refuse(error) {
+      const peek = await readBody(request.clone(), longestPeek)
+        .then(parseJson)
+        .catch(() => undefined)
+      return isRpc(peek) ? await rpc.refuse(request, error) : route.refuse(error)
+    },
   }
+}
+
+function isRpc(body: unknown): boolean {
+  return isObject(body) && 'jsonrpc' in body
 }
 
 function noDoor(
@@ -88,8 +97,13 @@ function noDoor(
     new A2AError('METHOD_NOT_FOUND', `Nothing answers ${request.method} ${path.slice(0, 200) || '/'}`)
   const refuse = async (error: A2AError): Promise<Response> => {
     if (rest) return rest.refuse(request, error)
+    // JSON-RPC's errors are successes to HTTP; here nobody speaks it, and there is nothing to succeed in.
     const [rpc] = rpcByPath.values()
-    return rpc ? await rpc.refuse(request, error) : new Response(null, { status: 404 })
+    const said = await rpc?.refuse(request, error)
+    return new Response((await said?.text()) ?? null, {
+      status: said && said.status !== 200 ? said.status : 404,
+      headers: { 'content-type': 'application/json' },
+    })
   }
   return { answer: () => refuse(nothing()), refuse }
 }

@@ -1,6 +1,6 @@
 /** The agent's cards as resources: made once, with validators and conditional answers (R-CARD-5). */
 import { askedVersion, versionNotSupported } from '../dialects/negotiate.js'
-import type { A2AError } from '../model/errors.js'
+import { A2AError } from '../model/errors.js'
 import { readVersion } from '../transports/transport.js'
 import type { SpelledCards } from './card-forms.js'
 
@@ -15,6 +15,8 @@ interface Resource {
 }
 
 interface Variants {
+  /** Whatever version a reader names, there is one card. */
+  readonly isForAll: boolean
   /** For readers that name no version. */
   readonly unversioned: Promise<Resource> | undefined
   readonly byVersion: ReadonlyMap<string, Promise<Resource>>
@@ -32,10 +34,11 @@ export function createCardServer(
 ): CardServer {
   const serving: Serving = { lastModified: new Date(Math.floor(startedMs / 1000) * 1000), refuse }
   const resources = new Map<string, Variants>()
-  const add = (path: string, unversioned: object | undefined, byVersion: ReadonlyMap<string, object> = new Map()) =>
+  const add = (path: string, unversioned: object | undefined, byVersion?: ReadonlyMap<string, object>) =>
     resources.set(path, {
+      isForAll: byVersion === undefined,
       unversioned: unversioned && spell(unversioned),
-      byVersion: new Map([...byVersion].map(([version, card]) => [version, spell(card)])),
+      byVersion: new Map([...(byVersion ?? [])].map(([version, card]) => [version, spell(card)])),
     })
   add('/.well-known/agent-card.json', cards.unversioned, cards.byVersion)
   if (cards.legacy) add('/.well-known/agent.json', cards.legacy)
@@ -53,6 +56,8 @@ export function createCardServer(
 
 async function answer(request: Request, variants: Variants, serving: Serving): Promise<Response> {
   const resource = await choose(request, variants)
+  if (!resource && !variants.unversioned)
+    return await serving.refuse(request, new A2AError('METHOD_NOT_FOUND', 'There is no card here'))
   if (!resource) {
     const asked = askedVersion(readVersion(request.headers, request.url)) ?? ''
     return serving.refuse(request, versionNotSupported([...variants.byVersion.keys()], asked))
@@ -71,8 +76,8 @@ async function answer(request: Request, variants: Variants, serving: Serving): P
 }
 
 /** A card that does not depend on the version is for everybody. */
-function choose(request: Request, { unversioned, byVersion }: Variants): Promise<Resource> | undefined {
-  if (byVersion.size === 0) return unversioned
+function choose(request: Request, { unversioned, byVersion, isForAll }: Variants): Promise<Resource> | undefined {
+  if (isForAll) return unversioned
   const asked = askedVersion(readVersion(request.headers, request.url))
   return asked === undefined ? unversioned : byVersion.get(asked)
 }

@@ -27,8 +27,9 @@ export interface HttpBinding {
 
 export interface OutgoingCall {
   readonly http: Pick<HttpRequest, 'method' | 'url' | 'body'>
-  /** The result of an answer, or what it failed with. `body` is parsed JSON, or text. */
-  read(status: number, body: unknown): unknown
+  /** Takes the result out of an answer, or throws what the peer failed with. `body` is parsed JSON, or text. */
+  result(status: number, body: unknown): unknown
+  decode(result: unknown): unknown
   createStreamDecoder(): StreamDecoder
   /** Takes the data of an event out of its envelope; throws what the peer failed with. */
   open(data: unknown): unknown
@@ -65,7 +66,8 @@ async function* readStream(
     for await (const batch of readSse(response.body as ReadableStream<Uint8Array>, limits(options))) {
       for (const sse of batch) {
         const seq = seqOf(sse)
-        for (const event of readable(() => decoder.decode(frameOf(sse, outgoing)))) {
+        const frame = frameOf(sse, outgoing)
+        for (const event of readable(() => decoder.decode(frame))) {
           yield seq === undefined ? { event } : { event, seq }
         }
         if (decoder.isOver) return
@@ -128,7 +130,8 @@ async function readBody(response: Response): Promise<unknown> {
 
 function asAnswer(outgoing: OutgoingCall, { status, headers }: Response, body: unknown): unknown {
   try {
-    return readable(() => outgoing.read(status, body))
+    const result = outgoing.result(status, body)
+    return readable(() => outgoing.decode(result))
   } catch (error) {
     const seconds = Number(headers.get('retry-after') ?? Number.NaN)
     if (!(error instanceof A2AError) || error.details.retryAfterSeconds !== undefined || !(seconds >= 0)) throw error

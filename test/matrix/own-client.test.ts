@@ -11,20 +11,22 @@ beforeAll(async () => {
 })
 afterAll(() => served.close({ deadlineMs: 0 }))
 
-const ways: readonly (readonly [ConnectOptions, path?: string])[] = [
-  [{}],
-  [{ dialect: 'v1', binding: 'JSONRPC' }],
-  [{ dialect: 'v1', binding: 'HTTP+JSON' }],
-  [{ dialect: 'v1', binding: 'GRPC' }],
-  [{ dialect: 'v0.3', binding: 'JSONRPC' }],
-  [{ dialect: 'v0.3', binding: 'HTTP+JSON' }],
-  [{ dialect: 'v0.3', binding: 'GRPC' }],
-  [{ dialect: 'v0.1' }, '/.well-known/agent.json'],
-  [{ dialect: 'v0.1-go' }, '/go/.well-known/agent.json'],
-  [{ dialect: 'invoke' }],
+const card = '/.well-known/agent.json'
+const ways: readonly (readonly [options: ConnectOptions, path: string])[] = [
+  [{}, '/'],
+  [{ dialect: 'v1', binding: 'JSONRPC' }, '/'],
+  [{ dialect: 'v1', binding: 'HTTP+JSON' }, '/'],
+  [{ dialect: 'v1', binding: 'GRPC' }, '/'],
+  [{ dialect: 'v0.3', binding: 'JSONRPC' }, '/'],
+  [{ dialect: 'v0.3', binding: 'HTTP+JSON' }, '/'],
+  [{ dialect: 'v0.3', binding: 'GRPC' }, '/'],
+  [{ dialect: 'v0.1' }, card],
+  [{ dialect: 'v0.1-go' }, `/go${card}`],
+  [{ dialect: 'invoke' }, '/'],
+  [{ dialect: 'invoke', binding: 'JSONRPC' }, '/'],
 ]
 
-describe.each(ways)('our client with %j', (options, path = '') => {
+describe.each(ways)('our client with %j', (options, path) => {
   const open = (): Promise<AgentClient> => connect(new URL(path, served.url).href, options)
 
   it('speaks as it was told to', async () => {

@@ -65,9 +65,15 @@ interface Endpoints {
 }
 
 function endpointsOf(flows: OAuthFlows): Endpoints {
-  if ('authorizationCode' in flows) return flows.authorizationCode
+  if ('authorizationCode' in flows) {
+    const { authorizationUrl, tokenUrl } = flows.authorizationCode
+    return { authorizationUrl, tokenUrl }
+  }
+  if ('deviceCode' in flows) {
+    const { deviceAuthorizationUrl, tokenUrl } = flows.deviceCode
+    return { deviceAuthorizationUrl, tokenUrl }
+  }
   if ('clientCredentials' in flows) return { tokenUrl: flows.clientCredentials.tokenUrl }
-  if ('deviceCode' in flows) return flows.deviceCode
   return 'password' in flows ? { tokenUrl: flows.password.tokenUrl } : {}
 }
 

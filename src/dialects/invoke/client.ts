@@ -39,6 +39,7 @@ export const invokeClient: ClientDialect = {
   },
   jsonrpc: {
     methods: { sendMessage: 'invoke', sendStreamingMessage: 'stream' },
+    paths: { sendMessage: paths[0], sendStreamingMessage: paths[1] },
     operations: { sendMessage, sendStreamingMessage },
     createStreamDecoder,
     decodeError: decodeRpcError,

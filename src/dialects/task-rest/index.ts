@@ -17,6 +17,7 @@ export const taskRest: Dialect = {
     cannotResume: true,
     showsEndedTasks: true,
     endsAtQuestions: true,
+    cancelsOnce: true,
   },
   rest: { routes, operations, createStreamEncoder, encodeError },
   push: {

@@ -23,7 +23,7 @@ export function createV0_1({ profile = 'standard' }: V0_1Options = {}): Dialect 
     // Nobody names the Go library's form: it is chosen by the address it is mounted at.
     versions: isGo ? [] : ['0.1'],
     extensionsHeader: 'X-A2A-Extensions',
-    traits: { mustBeTask: true, hasOnePushConfig: true, cannotResume: true, endsAtQuestions: !isGo },
+    traits: { mustBeTask: true, hasOnePushConfig: true, cannotResume: true, cancelsOnce: true, endsAtQuestions: !isGo },
     jsonrpc: {
       methods,
       operations: createOperations(spelling),

@@ -14,7 +14,7 @@ export const v0_3: Dialect = {
   name: 'v0.3',
   versions: ['0.3', '0.2'],
   extensionsHeader: 'X-A2A-Extensions',
-  traits: { showsEndedTasks: true, endsAtQuestions: true, hasOnePushConfig: true },
+  traits: { showsEndedTasks: true, endsAtQuestions: true, cancelsOnce: true, hasOnePushConfig: true },
   jsonrpc: {
     methods,
     operations: jsonOperations,

@@ -246,7 +246,12 @@ describe('the dialect', () => {
   it('serves 0.2 as well (RL-02-3)', () => {
     expect(v0_3.versions).toEqual(['0.3', '0.2'])
     expect(v0_3.extensionsHeader).toBe('X-A2A-Extensions')
-    expect(v0_3.traits).toEqual({ showsEndedTasks: true, endsAtQuestions: true, hasOnePushConfig: true })
+    expect(v0_3.traits).toEqual({
+      showsEndedTasks: true,
+      endsAtQuestions: true,
+      cancelsOnce: true,
+      hasOnePushConfig: true,
+    })
   })
 
   it('answers the drafts after it under their names (R3-MTH-3)', () => {

@@ -3,7 +3,7 @@ import type { StreamItem } from '../../model/service.js'
 import type { Dialect, StreamEncoder } from '../dialect.js'
 import { errorDetails } from '../error-details.js'
 import { type ErrorProfile, errorsOf } from './errors.js'
-import { grpcOperations, methods, operations, routes } from './operations.js'
+import { grpcOperations, methods, operations, routes, rpcs } from './operations.js'
 
 export interface V1Options {
   /** Which release's HTTP and gRPC statuses errors have. Default 1.0.1. */
@@ -42,7 +42,7 @@ export function createV1({ errors: profile = '1.0.1' }: V1Options = {}): Dialect
     },
     grpc: {
       service: 'lf.a2a.v1.A2AService',
-      rpcs: methods,
+      rpcs,
       operations: grpcOperations,
       createStreamEncoder:
         () =>

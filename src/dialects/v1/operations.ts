@@ -72,7 +72,14 @@ export const grpcOperations = Object.fromEntries(names.map((name) => [name, grpc
   GrpcCodec
 >
 
-export const methods: ReadonlyMap<string, Operation> = new Map(names.map((name) => [table[name].name, name]))
+export const rpcs: ReadonlyMap<string, Operation> = new Map(names.map((name) => [table[name].name, name]))
+
+/** With two names that drafts before v1.0 had for them (mapping, section 1.2). */
+export const methods: ReadonlyMap<string, Operation> = new Map([
+  ...rpcs,
+  ['SetTaskPushNotificationConfig', 'createTaskPushNotificationConfig'],
+  ['ListTaskPushNotificationConfig', 'listTaskPushNotificationConfigs'],
+])
 
 export const routes: readonly Route[] = [
   { method: 'POST', path: '/message:send', operation: 'sendMessage' },

@@ -3,6 +3,7 @@ import type { Metadata, ServerWritableStream } from '@grpc/grpc-js'
 import { callStreaming } from '../../model/generic-service.js'
 import type { Operation } from '../../model/operations.js'
 import type { AgentService, StreamItem } from '../../model/service.js'
+import type { ReadAhead } from '../sse.js'
 import { type PreparedCall, positionExtension } from '../transport.js'
 
 export interface OutgoingStream {
@@ -37,16 +38,22 @@ export async function sendStream(
     isOpen = true
   }
   const context = { ...prepared.context, signal: gone.signal, onOpen: open }
-  for await (const item of callStreaming(service, operation, prepared.request, context)) {
-    if (call.cancelled) break
-    const encoded = encodeItem(item)
-    const message = encodeBytes(isPositioned ? positioned(encoded, item.seq) : encoded)
-    open()
-    if (call.write(message)) continue
-    await new Promise<void>((resolve) => {
-      wake = resolve
-      if (call.cancelled) resolve()
-    })
+  const items: ReadAhead = callStreaming(service, operation, prepared.request, context)[Symbol.asyncIterator]()
+  try {
+    for (let next = await items.next(); !next.done && !call.cancelled; next = await items.next()) {
+      for (let item: StreamItem | undefined = next.value; item && !call.cancelled; item = items.takeReady?.()) {
+        const encoded = encodeItem(item)
+        const message = encodeBytes(isPositioned ? positioned(encoded, item.seq) : encoded)
+        open()
+        if (call.write(message)) continue
+        await new Promise<void>((resolve) => {
+          wake = resolve
+          if (call.cancelled) resolve()
+        })
+      }
+    }
+  } finally {
+    await items.return?.()
   }
   isDone = true
   if (call.cancelled) return

@@ -21,10 +21,11 @@ export function createJsonRpcClient(options: HttpClientOptions): AgentService {
       return {
         http: {
           method: 'POST',
-          url,
+          url: form.paths?.[operation] === undefined ? url : `${url.replace(/\/+$/, '')}${form.paths[operation]}`,
           body: JSON.stringify({ jsonrpc: '2.0', id, method, ...(sent !== undefined && { params: sent }) }),
         },
-        read: (status, body) => codec.decode(resultOf(status, body, form), request, facts),
+        result: (status, body) => resultOf(status, body, form),
+        decode: (result) => codec.decode(result, request, facts),
         createStreamDecoder: () => form.createStreamDecoder({ operation, request, sent, facts }),
         open: (data) => (isObject(data) && 'jsonrpc' in data ? resultOf(200, data, form) : data),
       }

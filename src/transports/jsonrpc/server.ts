@@ -28,7 +28,7 @@ const withStatus: ReadonlySet<ErrorCode> = new Set([
 ])
 
 /** Bodies up to this size are looked at to refuse a stranger in its own words. */
-const longestPeek = 64 * 1024
+export const longestPeek = 64 * 1024
 
 export interface JsonRpcServer {
   readonly answer: ServerTransport

@@ -17,10 +17,11 @@ export function createRestClient(options: HttpClientOptions): AgentService {
       const search = query && Object.keys(query).length > 0 ? `?${new URLSearchParams(query)}` : ''
       return {
         http: { method, url: `${base}${path}${search}`, ...(body !== undefined && { body: JSON.stringify(body) }) },
-        read(status, answer) {
+        result(status, answer) {
           if (status < 200 || status > 299) throw form.decodeError(status, answer)
-          return codec.decode(answer, request, facts)
+          return answer
         },
+        decode: (answer) => codec.decode(answer, request, facts),
         createStreamDecoder: () => form.createStreamDecoder({ operation, request, sent: body, facts }),
         open(data) {
           // In the middle of a stream there is no status any more; the body of the error is the same.

@@ -1,0 +1,214 @@
+import { describe, expect, it } from 'vitest'
+import type { AgentCard, SecurityScheme } from '../../model/agent-card.js'
+import { v1Card } from '../cards.fixture.js'
+import { createSender } from '../guarded-fetch.js'
+import { fetchWithNames, json, serveHttp } from '../http-server.fixture.js'
+import { readCard } from '../read-card.js'
+import type { WireEvent } from '../wire-log.js'
+import { createAuthorizer, withCredentials } from './authorizer.js'
+import type { CredentialSource, CredentialSources } from './credential.js'
+import { planCredentials } from './plan.js'
+import { apiKey, basic, bearer, certificateOf, mutualTls } from './static.js'
+
+const key = { apiKeySecurityScheme: { location: 'header', name: 'X-Key' } }
+const http = (scheme: string) => ({ httpAuthSecurityScheme: { scheme } })
+
+/** `asks`: an OR of ANDs, by names. */
+function cardWith(securitySchemes: Record<string, SecurityScheme>, asks: readonly (readonly string[])[]): AgentCard {
+  const securityRequirements = asks.map((names) => ({ schemes: Object.fromEntries(names.map((name) => [name, {}])) }))
+  return readCard(v1Card('https://agent.example', { securitySchemes, securityRequirements })).card
+}
+
+async function additions(card: AgentCard, sources: CredentialSources, url = 'https://agent.example/rpc') {
+  return createAuthorizer(card, sources, { origins: ['https://agent.example'] }).additionsFor(url)
+}
+
+describe('credentials from the card', () => {
+  it.each<[string, SecurityScheme, CredentialSource, object]>([
+    ['an API key in a header', key, apiKey('k'), { headers: { 'x-key': 'k' } }],
+    [
+      'an API key in the query',
+      { apiKeySecurityScheme: { location: 'query', name: 'q' } },
+      apiKey('k'),
+      { query: { q: 'k' } },
+    ],
+    [
+      'an API key in a cookie',
+      { apiKeySecurityScheme: { location: 'cookie', name: 'c' } },
+      apiKey('a b'),
+      { headers: { cookie: 'c=a%20b' } },
+    ],
+    ['a password', http('Basic'), basic('ü', 'p:w'), { headers: { authorization: 'Basic w7w6cDp3' } }],
+    ['a token', http('bearer'), bearer('t'), { headers: { authorization: 'Bearer t' } }],
+    [
+      'a token of somebody else',
+      { openIdConnectSecurityScheme: { openIdConnectUrl: 'https://x.example' } },
+      bearer(async () => 't'),
+      { headers: { authorization: 'Bearer t' } },
+    ],
+    ['a certificate', { mtlsSecurityScheme: {} }, mutualTls({ cert: 'c', key: 'k' }), { headers: {}, query: {} }],
+  ])('send %s', async (_, scheme, source, expected) => {
+    expect(await additions(cardWith({ s: scheme }, [['s']]), source)).toMatchObject(expected)
+  })
+
+  it('take the first requirement that can be met, and all of its schemes', async () => {
+    const schemes = { key, basic: http('Basic'), token: http('Bearer') }
+    const both = cardWith(schemes, [['key', 'token'], ['basic']])
+    expect((await additions(both, [bearer('t'), apiKey('k')])).headers).toEqual({
+      'x-key': 'k',
+      authorization: 'Bearer t',
+    })
+    expect((await additions(both, [apiKey('k'), basic('u', 'p')])).headers).toEqual({ authorization: 'Basic dTpw' })
+    await expect(additions(both, apiKey('k'))).rejects.toThrow(
+      'do not fit: Agent asks for key (an API key in the header X-Key) and token (HTTP Bearer), or basic (HTTP Basic)',
+    )
+  })
+
+  it('may be given by the names of schemes', async () => {
+    const schemes = { one: key, two: { apiKeySecurityScheme: { location: 'header', name: 'X-Two' } } }
+    const { headers } = await additions(cardWith(schemes, [['one', 'two']]), { one: apiKey('1'), two: apiKey('2') })
+    expect(headers).toEqual({ 'x-key': '1', 'x-two': '2' })
+    expect(planCredentials(cardWith({ constructor: key }, [['constructor']]), { other: apiKey('k') })).toHaveProperty(
+      'problem',
+    )
+  })
+
+  it('do not meet a requirement whose scheme nobody knows', () => {
+    const card = cardWith({ key }, [['key', 'unknown']])
+    expect(planCredentials(card, apiKey('k'))).toHaveProperty('problem')
+  })
+
+  it('are sent as usual where the card asks for nothing, and not at all where it says that nothing is needed', async () => {
+    expect((await additions(cardWith({}, []), apiKey('k'))).headers).toEqual({ 'x-api-key': 'k' })
+    expect((await additions(cardWith({ key }, []), apiKey('k'))).headers).toEqual({ 'x-key': 'k' })
+    expect((await additions(cardWith({ key }, [[]]), bearer('t'))).headers).toEqual({})
+    expect(
+      await createAuthorizer(cardWith({ key }, [['key']]), undefined, {
+        origins: ['https://agent.example'],
+      }).additionsFor('https://agent.example'),
+    ).toMatchObject({ headers: {} })
+  })
+
+  it.each(['Host', 'content-length', 'A2A-Version', 'x y', 'a\r\nb', ''])(
+    'do not go into the header %j',
+    async (name) => {
+      const scheme = { apiKeySecurityScheme: { location: 'header', name } }
+      const card = { ...cardWith({ s: key }, [['s']]), securitySchemes: { s: scheme } }
+      await expect(additions(card, apiKey('k'))).rejects.toMatchObject({ failure: 'refused' })
+    },
+  )
+
+  it('with line breaks are refused without being repeated', async () => {
+    const promise = additions(cardWith({ key }, [['key']]), apiKey('sec\r\nret'))
+    await expect(promise).rejects.toThrow('A credential has characters in it that no header can carry')
+  })
+
+  it('say where the certificate is', () => {
+    expect(certificateOf([apiKey('k'), mutualTls({ cert: 'c', key: 'k' })])).toEqual({ cert: 'c', key: 'k' })
+    expect(certificateOf([apiKey('k')])).toBeUndefined()
+  })
+})
+
+describe('withCredentials', () => {
+  const call = (url: string) => ({ method: 'POST', url, headers: { a: 'b' }, body: '{}' })
+
+  it('sends credentials to the origins that may have them, and to no other', async () => {
+    await using own = await serveHttp((_, response) => json(response, '1'))
+    await using other = await serveHttp((_, response) => json(response, '1'))
+    const schemes = { key, query: { apiKeySecurityScheme: { location: 'query', name: 'q' } }, token: http('Bearer') }
+    const authorizer = createAuthorizer(cardWith(schemes, [['key', 'query', 'token']]), [apiKey('k3y'), bearer('t')], {
+      origins: [own.origin],
+    })
+    const send = withCredentials(createSender({ named: [own.origin] }), authorizer)
+    await send(call(`${own.origin}/rpc?x=1`))
+    await send(call(`${other.origin}/rpc?x=1`))
+    expect(own.seen[0]).toMatchObject({
+      path: '/rpc?x=1&q=k3y',
+      headers: { 'x-key': 'k3y', authorization: 'Bearer t', a: 'b' },
+    })
+    expect(other.seen[0]?.path).toBe('/rpc?x=1')
+    expect(JSON.stringify(other.seen)).not.toContain('k3y')
+    expect(other.seen[0]?.headers).not.toHaveProperty('authorization')
+  })
+
+  it('does not carry them through a redirect to another port or host', async () => {
+    await using thief = await serveHttp((_, response) => json(response, '1'))
+    await using own = await serveHttp(({ path }, response) =>
+      response
+        .writeHead(302, { location: path === '/port' ? thief.origin : `http://thief.example:${thief.port}/` })
+        .end(),
+    )
+    const origin = `http://agent.example:${own.port}`
+    const authorizer = createAuthorizer(cardWith({ key }, [['key']]), apiKey('k3y'), { origins: [origin] })
+    const fetch = fetchWithNames('agent.example', 'thief.example')
+    const send = withCredentials(
+      createSender({ named: [origin], fetch, lookup: async () => 'public', allowPrivate: true }),
+      authorizer,
+    )
+    for (const path of ['/port', '/host']) await send({ method: 'GET', url: origin + path, headers: {} })
+    expect(own.seen.map(({ headers }) => headers['x-key'])).toEqual(['k3y', 'k3y'])
+    expect(thief.seen).toHaveLength(2)
+    expect(JSON.stringify(thief.seen)).not.toContain('k3y')
+  })
+
+  it('keeps them out of the log of the wire (R-SEC-5)', async () => {
+    await using own = await serveHttp(({ headers, path }, response) => json(response, { headers, path }))
+    const schemes = {
+      odd: { apiKeySecurityScheme: { location: 'header', name: 'X-Odd' } },
+      query: { apiKeySecurityScheme: { location: 'query', name: 'q' } },
+      basic: http('Basic'),
+    }
+    const events: WireEvent[] = []
+    const authorizer = createAuthorizer(
+      cardWith(schemes, [['odd', 'query', 'basic']]),
+      [apiKey('s3cr3t/+ value'), basic('user', 'passw0rd')],
+      { origins: [own.origin] },
+    )
+    const send = withCredentials(
+      createSender({ named: [own.origin], onWire: (event) => events.push(event) }),
+      authorizer,
+    )
+    await send(call(own.origin))
+    expect(events).toHaveLength(2)
+    expect(own.seen[0]?.headers['x-odd']).toBe('s3cr3t/+ value')
+    expect(JSON.stringify(events)).not.toMatch(/s3cr3t|dXNlcjpw/)
+  })
+
+  it('asks once more for a token that was refused', async () => {
+    await using own = await serveHttp(({ headers }, response) =>
+      json(response, '1', {}, headers.authorization === 'Bearer 2' ? 200 : 401),
+    )
+    const tokens = ['1', '1', '2', '2']
+    const authorizer = createAuthorizer(
+      cardWith({ s: http('Bearer') }, [['s']]),
+      bearer(() => tokens.shift() ?? '0'),
+      { origins: [own.origin] },
+    )
+    const send = withCredentials(createSender({ named: [own.origin] }), authorizer)
+    expect((await send(call(own.origin))).status).toBe(401) // the same token again: there is no use in trying
+    expect((await send(call(own.origin))).status).toBe(200)
+    expect(own.seen).toHaveLength(2)
+  })
+
+  it('tries once more and not for ever', async () => {
+    await using own = await serveHttp((_, response) => json(response, '1', {}, 401))
+    let count = 0
+    const authorizer = createAuthorizer(
+      cardWith({ s: http('Bearer') }, [['s']]),
+      bearer(() => String(count++)),
+      { origins: [own.origin] },
+    )
+    const send = withCredentials(createSender({ named: [own.origin] }), authorizer)
+    expect((await send(call(own.origin))).status).toBe(401)
+    expect(own.seen).toHaveLength(2)
+  })
+
+  it('does not ask again with credentials that stay the same', async () => {
+    await using own = await serveHttp((_, response) => json(response, '1', {}, 401))
+    const authorizer = createAuthorizer(cardWith({ key }, [['key']]), apiKey('k'), { origins: [own.origin] })
+    expect((await withCredentials(createSender({ named: [own.origin] }), authorizer)(call(own.origin))).status).toBe(
+      401,
+    )
+    expect(own.seen).toHaveLength(1)
+  })
+})

@@ -1,0 +1,252 @@
+import { describe, expect, it } from 'vitest'
+import type { OAuthFlows, SecurityScheme } from '../../model/agent-card.js'
+import { listenForRedirect } from '../../net/node-redirect-receiver.js'
+import { createSender } from '../guarded-fetch.js'
+import type { WireEvent } from '../wire-log.js'
+import { serveTokens } from './authorization-server.fixture.js'
+import type { CredentialContext, SchemeNeed } from './credential.js'
+import { type OAuth2Options, oauth2 } from './oauth2.js'
+import { createTokenStore } from './token-store.js'
+
+const client = { clientId: 'me', clientSecret: 's3cret' }
+
+function needOf(flows: OAuthFlows, scopes: readonly string[] = ['read', 'write']): SchemeNeed {
+  return { name: 'oauth', scheme: { oauth2SecurityScheme: { flows } }, scopes }
+}
+const credentialsFlow = (origin: string): OAuthFlows => ({
+  clientCredentials: { tokenUrl: `${origin}/token`, scopes: {} },
+})
+
+/** The agent is on this machine, as the authorization server is: its own host. */
+const context = (rest: Partial<CredentialContext> = {}): CredentialContext => ({
+  origin: 'http://127.0.0.1:9',
+  sender: (named) => createSender({ named }),
+  ...rest,
+})
+
+describe('oauth2', () => {
+  it('gets a token with client credentials, for the scopes the card asks for', async () => {
+    await using server = await serveTokens()
+    const source = oauth2(client)
+    const need = needOf(credentialsFlow(server.origin))
+    expect(source.fits(need.scheme)).toBe(true)
+    expect(await source.get(need, context())).toEqual({ headers: { authorization: 'Bearer token-0' } })
+    expect(Object.fromEntries(server.grants[0] ?? [])).toMatchObject({
+      grant_type: 'client_credentials',
+      scope: 'read write',
+    })
+  })
+
+  it('asks once for callers that come together, and keeps what it got', async () => {
+    await using server = await serveTokens({ delayMs: 30 })
+    const source = oauth2(client)
+    const need = needOf(credentialsFlow(server.origin))
+    const got = await Promise.all(Array.from({ length: 20 }, () => source.get(need, context())))
+    expect(new Set(got.map(({ headers }) => headers?.authorization))).toEqual(new Set(['Bearer token-0']))
+    await source.get(need, context())
+    expect(server.grants).toHaveLength(1)
+  })
+
+  it('does not use the token of one agent for another', async () => {
+    await using server = await serveTokens()
+    const source = oauth2({ ...client, tokenUrl: `${server.origin}/token` })
+    const need = needOf(credentialsFlow(server.origin))
+    const other = await source.get(need, context({ origin: 'http://127.0.0.1:10' }))
+    expect(other).not.toEqual(await source.get(need, context()))
+  })
+
+  it('renews a token before it ends, and begins again when that is refused', async () => {
+    await using server = await serveTokens({ expiresIn: 100, hasRefreshTokens: true })
+    let nowMs = 0
+    const source = oauth2({ ...client, now: () => nowMs })
+    const token = async () =>
+      (await source.get(needOf(credentialsFlow(server.origin)), context())).headers?.authorization
+    expect(await token()).toBe('Bearer token-0')
+    nowMs = 69_000
+    expect(await token()).toBe('Bearer token-0')
+    nowMs = 71_000
+    expect(await token()).toBe('Bearer token-1')
+    server.revokeRefreshTokens()
+    nowMs = 300_000
+    expect(await token()).toBe('Bearer token-2')
+    expect(server.grants.map((grant) => grant.get('grant_type'))).toEqual([
+      'client_credentials',
+      'refresh_token',
+      'refresh_token',
+      'client_credentials',
+    ])
+  })
+
+  it('drops a token that an agent refused, but not the newer one of somebody else', async () => {
+    await using server = await serveTokens({ hasRefreshTokens: true })
+    const store = createTokenStore()
+    const source = oauth2({ ...client, store })
+    const need = needOf(credentialsFlow(server.origin))
+    const first = await source.get(need, context())
+    expect(await source.refused?.(need, first, context())).toBe(true)
+    const second = await source.get(need, context())
+    expect(second.headers?.authorization).toBe('Bearer token-1')
+    expect(server.grants[1]?.get('grant_type')).toBe('refresh_token')
+    expect(await source.refused?.(need, first, context())).toBe(true)
+    expect(await source.get(need, context())).toEqual(second)
+  })
+
+  it('shows the code of the device flow and waits', async () => {
+    await using server = await serveTokens()
+    const codes: string[] = []
+    const source = oauth2({
+      clientId: 'me',
+      showCode: ({ userCode, verificationUri }) => {
+        codes.push(`${userCode} ${verificationUri}`)
+        setTimeout(server.approve, 50)
+      },
+    })
+    const flows = {
+      deviceCode: { deviceAuthorizationUrl: `${server.origin}/device`, tokenUrl: `${server.origin}/token`, scopes: {} },
+    }
+    expect(await source.get(needOf(flows), context())).toEqual({ headers: { authorization: 'Bearer token-0' } })
+    expect(codes).toEqual([`ABCD ${server.origin}/enter`])
+    expect(server.grants.length).toBeGreaterThan(1)
+  })
+
+  it('stops asking for the device when nobody waits any more', async () => {
+    await using server = await serveTokens()
+    const controller = new AbortController()
+    const source = oauth2({ clientId: 'me', showCode: () => void setTimeout(() => controller.abort(), 60) })
+    const flows = {
+      deviceCode: { deviceAuthorizationUrl: `${server.origin}/device`, tokenUrl: `${server.origin}/token`, scopes: {} },
+    }
+    const promise = source.get(needOf(flows), context({ signal: controller.signal }))
+    await expect(promise).rejects.toMatchObject({ name: 'TransportError', failure: 'aborted' })
+    const { length } = server.grants
+    await new Promise((resolve) => setTimeout(resolve, 100)) // five intervals of the server
+    expect(server.grants.length).toBeLessThanOrEqual(length + 1)
+  })
+
+  describe('with an authorization code', () => {
+    const flowsOf = (origin: string) => ({
+      authorizationCode: {
+        authorizationUrl: `${origin}/authorize`,
+        tokenUrl: `${origin}/token`,
+        scopes: {},
+        pkceRequired: true,
+      },
+    })
+    /** A browser whose user agrees to everything. */
+    const open = async (url: string) => void (await fetch(url))
+    const options: OAuth2Options = { clientId: 'me', open, receiver: () => listenForRedirect() }
+
+    it('goes through the browser, with PKCE', async () => {
+      await using server = await serveTokens()
+      const source = oauth2(options)
+      expect(await source.get(needOf(flowsOf(server.origin)), context())).toEqual({
+        headers: { authorization: 'Bearer token-0' },
+      })
+      const asked = new URL(server.seen[0]?.path ?? '', server.origin).searchParams
+      expect(Object.fromEntries(asked)).toMatchObject({
+        response_type: 'code',
+        client_id: 'me',
+        code_challenge_method: 'S256',
+        scope: 'read write',
+      })
+      expect(server.grants[0]?.get('code_verifier')).toMatch(/^[\w-]{43}$/)
+    })
+
+    it('takes no answer that it did not ask for', async () => {
+      await using server = await serveTokens()
+      const forge = async (url: string) => {
+        const back = new URL(new URL(url).searchParams.get('redirect_uri') ?? '')
+        back.search = '?code=stolen&state=another'
+        await fetch(back)
+      }
+      const source = oauth2({ ...options, open: forge })
+      await expect(source.get(needOf(flowsOf(server.origin)), context())).rejects.toMatchObject({
+        code: 'UNAUTHENTICATED',
+      })
+      expect(server.grants).toEqual([])
+    })
+  })
+
+  describe('and OpenID Connect', () => {
+    const need = (url: string): SchemeNeed => ({
+      name: 'oidc',
+      scopes: [],
+      scheme: { openIdConnectSecurityScheme: { openIdConnectUrl: url } },
+    })
+
+    it('looks up where tokens come from', async () => {
+      await using server = await serveTokens()
+      const got = await oauth2(client).get(need(`${server.origin}/.well-known/openid-configuration`), context())
+      expect(got).toEqual({ headers: { authorization: 'Bearer token-0' } })
+    })
+
+    it('believes no server that speaks for another', async () => {
+      await using server = await serveTokens({ issuer: () => 'https://login.example' })
+      const promise = oauth2(client).get(need(`${server.origin}/.well-known/openid-configuration`), context())
+      await expect(promise).rejects.toThrow('is not about itself')
+      await expect(
+        oauth2({ ...client, issuer: server.origin }).get(need('https://x.example'), context()),
+      ).rejects.toThrow('is not about itself')
+    })
+  })
+
+  describe('keeps the client secret from servers that only the card named', () => {
+    const secret = async (scheme: SecurityScheme, origin: string, options: Partial<OAuth2Options> = {}) =>
+      oauth2({ ...client, ...options }).get({ name: 's', scheme, scopes: [] }, context({ origin }))
+
+    it.each([
+      ['the token endpoint', (url: string) => ({ oauth2SecurityScheme: { flows: credentialsFlow(url) } })],
+      [
+        'the metadata',
+        (url: string) => ({
+          oauth2SecurityScheme: {
+            flows: credentialsFlow('https://agent.example'),
+            oauth2MetadataUrl: `${url}/.well-known/openid-configuration`,
+          },
+        }),
+      ],
+      [
+        'the discovery',
+        (url: string) => ({
+          openIdConnectSecurityScheme: { openIdConnectUrl: `${url}/.well-known/openid-configuration` },
+        }),
+      ],
+    ])('%s', async (_, schemeAt) => {
+      await using server = await serveTokens()
+      await expect(secret(schemeAt(server.origin), 'https://agent.example')).rejects.toMatchObject({
+        failure: 'refused',
+      })
+      expect(server.seen).toEqual([])
+      // The user may say otherwise.
+      await secret(schemeAt(server.origin), 'https://agent.example', { allowedOrigins: [server.origin] })
+      await secret(schemeAt('https://thief.example'), 'https://agent.example', { issuer: server.origin })
+      expect(server.tokens).toHaveLength(2)
+    })
+  })
+
+  it('says what the authorization server said', async () => {
+    await using server = await serveTokens()
+    const promise = oauth2({ ...client, clientSecret: 'wrong' }).get(needOf(credentialsFlow(server.origin)), context())
+    await expect(promise).rejects.toThrow(`No token from ${server.origin}: invalid_client (for a test)`)
+  })
+
+  it('shows neither secrets nor tokens in the log of the wire', async () => {
+    await using server = await serveTokens({ hasRefreshTokens: true })
+    const events: WireEvent[] = []
+    const sender = (named: readonly string[]) => createSender({ named, onWire: (event) => events.push(event) })
+    await oauth2(client).get(needOf(credentialsFlow(server.origin)), context({ sender }))
+    expect(events).toHaveLength(2)
+    expect(JSON.stringify(events)).not.toMatch(/s3cret|token-0|refresh-1/)
+  })
+
+  it('fits what it has the means for', () => {
+    const flows = needOf(credentialsFlow('https://agent.example')).scheme
+    expect(oauth2({ clientId: 'me' }).fits(flows)).toBe(false)
+    expect(oauth2(client).fits({ httpAuthSecurityScheme: { scheme: 'Bearer' } })).toBe(false)
+    expect(
+      oauth2({ ...client, issuer: 'https://x.example' }).fits({ httpAuthSecurityScheme: { scheme: 'Bearer' } }),
+    ).toBe(true)
+    expect(oauth2(client).fits({ mtlsSecurityScheme: {} })).toBe(false)
+    expect(oauth2({ ...client, flow: 'deviceCode' }).fits(flows)).toBe(false)
+  })
+})

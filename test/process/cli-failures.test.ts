@@ -1,0 +1,125 @@
+/** How commands fail: one sentence and a hint on stderr, JSON for programs, and the exit codes that are promised. */
+import { createServer, type Server } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { cli, json } from './cli-command.js'
+import { type ServerProcess, startServer } from './server-process.js'
+
+let server: ServerProcess
+let ref: string
+let closedServer: ServerProcess
+
+beforeAll(async () => {
+  ;[server, closedServer] = await Promise.all([startServer(), startServer(['--echo', '--api-key', 'open sesame'])])
+  ref = new URL(server.url).host
+})
+
+afterAll(async () => {
+  await Promise.all([server[Symbol.asyncDispose](), closedServer[Symbol.asyncDispose]()])
+})
+
+async function failure(args: readonly string[]) {
+  const { code, stdout, stderr } = await cli([...args, '-o', 'json'])
+  return { code, stdout, ...(json(stderr) as { error: Record<string, string> }) }
+}
+
+describe('exit codes', () => {
+  it('1 for an error of the agent, with its own code in JSON', async () => {
+    expect(await failure(['task', 'get', ref, 'nobody'])).toEqual({
+      code: 1,
+      stdout: '',
+      error: {
+        code: 'task-not-found',
+        message: 'No task nobody',
+        hint: 'It does not exist, or belongs to somebody else',
+        a2aCode: 'TASK_NOT_FOUND',
+      },
+    })
+  })
+
+  it('2 for words that cannot be meant, also in JSON', async () => {
+    expect(await failure(['send', ref, '--bogus'])).toEqual({
+      code: 2,
+      stdout: '',
+      error: { code: 'usage', message: "unknown option '--bogus'" },
+    })
+    expect(await failure(['task', 'get', ref])).toMatchObject({
+      code: 2,
+      error: { message: 'give the id of a task too' },
+    })
+    expect(await failure(['send'])).toMatchObject({ code: 2, error: { code: 'usage' } })
+  })
+
+  it.each([['bogus'], ['card'], ['task', 'bogus'], ['completion', 'tcsh']])('2 for dragoman %s %s', async (...args) => {
+    const { code, stdout, stderr } = await cli(args.filter((word) => word !== undefined))
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).not.toBe('')
+  })
+
+  it('3 where nobody listens', async () => {
+    const port = await freePort()
+    const { code, stdout, stderr } = await cli(['send', `localhost:${port}`, 'hello'])
+    expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
+    expect(stderr).toMatch(
+      /^dragoman: [^\n]*cannot be reached[^\n]*\nIs the agent running, and is the address right\?\n$/,
+    )
+    expect(await failure(['card', 'get', `localhost:${port}`])).toMatchObject({
+      code: 3,
+      error: { code: 'unreachable' },
+    })
+  })
+
+  it('4 without the right credentials', async () => {
+    const place = new URL(closedServer.url).host
+    expect(await failure(['send', place, 'hello'])).toMatchObject({
+      code: 4,
+      error: { code: 'unauthenticated', a2aCode: 'UNAUTHENTICATED', hint: expect.stringContaining('auth login') },
+    })
+    expect(await cli(['send', place, 'hello', '-H', 'X-API-Key: open sesame'])).toMatchObject({ code: 0 })
+  })
+
+  it.each([[[]], [['--stream']]])('5 when it takes too long: send %j', async (options) => {
+    const { code, error } = await failure(['send', ref, 'sleep 60000', '--timeout', '1', ...options])
+    expect({ code, is: error.code }).toEqual({ code: 5, is: 'timeout' })
+  })
+
+  it('5 when a task that is waited for takes too long', async () => {
+    const { stdout } = await cli(['send', ref, '--async', 'sleep 60000', '-o', 'json'])
+    const { task } = json(stdout) as { task: { id: string } }
+    expect(await failure(['task', 'get', ref, task.id, '--wait', '--timeout', '1'])).toMatchObject({ code: 5 })
+    expect(await cli(['task', 'subscribe', ref, task.id, '--timeout', '1'])).toMatchObject({ code: 5 })
+  })
+})
+
+describe('--debug', () => {
+  it('prints the wire to stderr and no secret, whatever header it is in', async () => {
+    const secrets = ['X-API-Key: open sesame', 'X-Odd: hush-hush-1']
+    const { code, stdout, stderr } = await cli([
+      'send',
+      new URL(closedServer.url).host,
+      'hello',
+      '--debug',
+      ...secrets.flatMap((header) => ['-H', header]),
+    ])
+    expect({ code, stdout }).toEqual({ code: 0, stdout: 'hello\n' })
+    expect(stderr).toMatch(/→ card GET http:\S+\/\.well-known\/agent-card\.json/)
+    expect(stderr).toMatch(/→ JSONRPC POST http:/)
+    expect(stderr).toMatch(/← JSONRPC POST http:\S+ 200/)
+    expect(stderr).toContain('"method":"SendMessage"')
+    expect(stderr).not.toMatch(/sesame|hush/)
+  })
+
+  it('shows gRPC as well', async () => {
+    const { code, stderr } = await cli(['send', ref, 'hello', '--binding', 'grpc', '--debug'])
+    expect(code).toBe(0)
+    expect(stderr).toMatch(/→ GRPC \S*SendMessage/)
+  })
+})
+
+async function freePort(): Promise<number> {
+  const taken: Server = createServer()
+  await new Promise<void>((resolve) => taken.listen(0, '127.0.0.1', resolve))
+  const address = taken.address()
+  await new Promise((resolve) => taken.close(resolve))
+  if (address === null || typeof address === 'string') throw new Error('No port')
+  return address.port
+}
