@@ -26,7 +26,7 @@ export interface ResolveOptions
   readonly cache?: CardCache
   /** Asks even when the card in the cache is still good. */
   readonly refresh?: boolean
-  /** For cards that are not for everybody. */
+  /** For cards that are not for everybody; such cards are not remembered. */
   readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
   /** For the whole search. Default 15 s. */
@@ -85,7 +85,9 @@ interface Found {
 }
 
 async function findCard(places: CardPlaces, options: ResolveOptions): Promise<Found> {
-  const { cache, now = Date.now, refresh = false } = options
+  const { now = Date.now, refresh = false, headers } = options
+  // A card for one caller is not for the next one.
+  const cache = headers && Object.keys(headers).length > 0 ? undefined : options.cache
   const key = places.urls[0] as string // there is always one
   const known = await cache?.get(key)
   if (known && !refresh && known.freshUntilMs > now()) return { raw: known.raw, url: known.url, warnings: [] }
@@ -99,8 +101,8 @@ async function findCard(places: CardPlaces, options: ResolveOptions): Promise<Fo
       misses.push(`${url} ${answer.miss}`)
       continue
     }
-    const { raw, headers, warnings, finalUrl } = answer
-    const entry = cachedCard(url, raw, headers, now())
+    const { raw, warnings, finalUrl } = answer
+    const entry = cachedCard(url, raw, answer.headers, now())
     if (entry) await cache?.set(key, { ...cached, ...entry })
     else await cache?.delete(key)
     return {

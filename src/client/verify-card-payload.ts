@@ -111,7 +111,8 @@ const scheme = shape({
   mtlsSecurityScheme: kept(shape({ description })),
 })
 
-const strictCard = shape({
+/** Without what v1.0 does not know, and without defaults. */
+export const strictCard = shape({
   name: kept(),
   description: kept(),
   supportedInterfaces: kept(

@@ -2,9 +2,10 @@
 import type { ClientDialect, ClientFacts, IncomingFrame, StreamDecoder } from '../dialects/client-dialect.js'
 import { A2AError, clip } from '../model/errors.js'
 import { fromGeneric } from '../model/generic-service.js'
-import { type Operation, operations } from '../model/operations.js'
+import type { Operation } from '../model/operations.js'
 import type { AgentService, CallContext, StreamItem } from '../model/service.js'
 import type { HttpRequest, HttpSender } from './http-sender.js'
+import { readable } from './peer-answer.js'
 import { readSse, type SseEvent } from './sse-reader.js'
 import { parameterHeaders } from './transport.js'
 import { TransportError } from './transport-error.js'
@@ -137,22 +138,6 @@ function asAnswer(outgoing: OutgoingCall, { status, headers }: Response, body: u
     if (!(error instanceof A2AError) || error.details.retryAfterSeconds !== undefined || !(seconds >= 0)) throw error
     throw new A2AError(error.code, error.message, { ...error.details, retryAfterSeconds: seconds })
   }
-}
-
-/** An answer that cannot be read is the agent's fault, whatever the decoder calls it. */
-function readable<T>(read: () => T): T {
-  try {
-    return read()
-  } catch (error) {
-    if (!(error instanceof A2AError) || error.code !== 'INVALID_PARAMS') throw error
-    throw new A2AError('INVALID_AGENT_RESPONSE', `The agent's answer cannot be read: ${error.message}`, error.details)
-  }
-}
-
-export function unsupported(operation: Operation, { name }: ClientDialect): A2AError {
-  return new A2AError('UNSUPPORTED_OPERATION', `${operations[operation].name} does not exist in ${name}`, {
-    metadata: { operation: operations[operation].name, dialect: name },
-  })
 }
 
 /** An answer that is neither a result nor an error of the protocol: a proxy's page, most often. */

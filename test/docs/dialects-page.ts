@@ -128,7 +128,7 @@ function lossTable(dialects: readonly Dialect[]): string {
   const rows = dialects.flatMap(({ name, losses }) =>
     losses.map(({ direction, what, remedy }) => [
       name,
-      direction === 'in' ? 'from its callers' : 'to its callers',
+      direction === 'in' ? 'from its peers' : 'to its peers',
       what,
       remedy ?? '–',
     ]),

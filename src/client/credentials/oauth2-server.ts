@@ -107,10 +107,12 @@ async function discovered(issuer: string | undefined, urls: readonly string[], s
       await response.body?.cancel()
       continue
     }
+    // A redirect, which anybody may have put into the address, speaks for nobody.
+    const isThere = response.url === '' || new URL(response.url).origin === new URL(url).origin
     const server = parseMetadata(new Uint8Array(await response.arrayBuffer()))
     // Its name must be the one it was asked under, or it could speak for another one.
     const isOwn = issuer === undefined ? isIssuedAt(server, url) : withoutSlash(server?.issuer) === withoutSlash(issuer)
-    if (!server || !isOwn) throw new A2AError('UNAUTHENTICATED', `What ${url} says is not about itself`)
+    if (!server || !isOwn || !isThere) throw new A2AError('UNAUTHENTICATED', `What ${url} says is not about itself`)
     return { server, isMadeUp: false }
   }
   throw new A2AError('UNAUTHENTICATED', `Nothing tells where tokens come from: ${urls.join(', ')}`)

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest'
 import type { OAuthFlows, SecurityScheme } from '../../model/agent-card.js'
 import { listenForRedirect } from '../../net/node-redirect-receiver.js'
 import { createSender } from '../guarded-fetch.js'
+import { serveHttp } from '../http-server.fixture.js'
 import type { WireEvent } from '../wire-log.js'
 import { serveTokens } from './authorization-server.fixture.js'
 import type { CredentialContext, SchemeNeed } from './credential.js'
@@ -222,6 +223,18 @@ describe('oauth2', () => {
       await secret(schemeAt('https://thief.example'), 'https://agent.example', { issuer: server.origin })
       expect(server.tokens).toHaveLength(2)
     })
+  })
+
+  it('believes no server that a redirect leads to', async () => {
+    await using evil = await serveTokens({ issuer: () => own.origin })
+    await using own = await serveHttp((_, response) =>
+      response.writeHead(302, { location: `${evil.origin}/.well-known/openid-configuration` }).end(),
+    )
+    const scheme = { openIdConnectSecurityScheme: { openIdConnectUrl: `${own.origin}/go?to=evil` } }
+    await expect(oauth2(client).get({ name: 's', scheme, scopes: [] }, context())).rejects.toThrow(
+      'is not about itself',
+    )
+    expect(evil.tokens).toEqual([])
   })
 
   it('says what the authorization server said', async () => {

@@ -1,7 +1,7 @@
 /** Answers as bytes, read into the model. Every one of them is a stranger's. */
 import type { StreamDecoder } from '../../dialects/client-dialect.js'
-import { A2AError } from '../../model/errors.js'
 import type { StreamItem } from '../../model/service.js'
+import { readable } from '../peer-answer.js'
 import { positionExtension } from '../transport.js'
 import { TransportError } from '../transport-error.js'
 import type { Route } from './outgoing.js'
@@ -11,18 +11,6 @@ export function decodeBytes({ rpc, name }: Route, bytes: Buffer): object {
     return rpc.response.decode(bytes)
   } catch (cause) {
     throw new TransportError('bad-answer', `The answer is no message of ${name}`, { cause })
-  }
-}
-
-/** An answer that cannot be read is the agent's fault, whatever the decoder calls it. */
-export function readable<T>(read: () => T): T {
-  try {
-    return read()
-  } catch (cause) {
-    if (!(cause instanceof A2AError))
-      throw new A2AError('INVALID_AGENT_RESPONSE', "The agent's answer cannot be read", { cause })
-    if (cause.code !== 'INVALID_PARAMS') throw cause
-    throw new A2AError('INVALID_AGENT_RESPONSE', `The agent's answer cannot be read: ${cause.message}`, cause.details)
   }
 }
 

@@ -4,7 +4,8 @@ import { isObject } from '../../dialects/decode.js'
 import { A2AError } from '../../model/errors.js'
 import type { Operation } from '../../model/operations.js'
 import type { AgentService } from '../../model/service.js'
-import { createHttpClient, type HttpClientOptions, noAnswer, type OutgoingCall, unsupported } from '../http-client.js'
+import { createHttpClient, type HttpClientOptions, noAnswer, type OutgoingCall } from '../http-client.js'
+import { unsupported } from '../peer-answer.js'
 import { TransportError } from '../transport-error.js'
 
 export function createJsonRpcClient(options: HttpClientOptions): AgentService {

@@ -3,7 +3,8 @@ import type { ClientDialect, RestClientForm, RestRequestCodec } from '../../dial
 import { isObject } from '../../dialects/decode.js'
 import type { Operation } from '../../model/operations.js'
 import type { AgentService } from '../../model/service.js'
-import { createHttpClient, type HttpClientOptions, type OutgoingCall, unsupported } from '../http-client.js'
+import { createHttpClient, type HttpClientOptions, type OutgoingCall } from '../http-client.js'
+import { unsupported } from '../peer-answer.js'
 
 export function createRestClient(options: HttpClientOptions): AgentService {
   const { dialect, facts } = options

@@ -1,0 +1,86 @@
+/** `dragoman auth`: credentials that are kept, used, and never shown. */
+import { readFile, stat, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { cli, json } from './cli-command.js'
+import { type ServerProcess, startServer, temporaryFolder } from './server-process.js'
+
+let server: ServerProcess
+let ref: string
+
+beforeAll(async () => {
+  server = await startServer(['--echo', '--api-key', 'open sesame'])
+  ref = new URL(server.url).host
+})
+
+afterAll(async () => {
+  await server[Symbol.asyncDispose]()
+})
+
+describe('dragoman auth', () => {
+  it('keeps an API key, sends it from then on, and forgets it', async () => {
+    await using folder = await temporaryFolder()
+    const run = (args: readonly string[], stdin?: string) =>
+      cli(args, { configFolder: join(folder.path, 'config'), ...(stdin !== undefined && { stdin }) })
+    expect(await run(['send', ref, 'hello'])).toMatchObject({ code: 4 })
+    expect(await run(['auth', 'login', ref, '--api-key', '-'], 'open sesame\n')).toMatchObject({
+      code: 0,
+      stdout: `Kept a credential (api-key) for http://${ref}\n`,
+      stderr: '',
+    })
+    expect(await run(['send', ref, 'hello'])).toMatchObject({ code: 0, stdout: 'hello\n' })
+    const debug = await run(['send', ref, 'hello', '--debug'])
+    expect(debug.stderr).toContain('[redacted]')
+    const status = await run(['auth', 'status'])
+    expect(status.stdout).toBe(`http://${ref}  api-key  header X-API-Key\n`)
+    expect(json((await run(['auth', 'status', ref, '-o', 'json'])).stdout)).toEqual({
+      credentials: [{ origin: `http://${ref}`, kind: 'api-key', location: 'header', name: 'X-API-Key' }],
+    })
+    expect(debug.stderr + status.stdout).not.toContain('sesame')
+    expect(await run(['auth', 'logout', ref])).toMatchObject({ code: 0 })
+    expect(await run(['send', ref, 'hello'])).toMatchObject({ code: 4 })
+  })
+
+  it.skipIf(process.platform === 'win32')('keeps it where only its owner can read it', async () => {
+    await using folder = await temporaryFolder()
+    const configFolder = join(folder.path, 'config')
+    await cli(['auth', 'login', ref, '--api-key', 'open sesame'], { configFolder })
+    expect((await stat(join(configFolder, 'credentials.json'))).mode & 0o777).toBe(0o600)
+    expect((await stat(configFolder)).mode & 0o777).toBe(0o700)
+  })
+
+  it('does not keep what the agent refuses, unless it is told not to try', async () => {
+    await using folder = await temporaryFolder()
+    const run = (...args: string[]) => cli(args, { configFolder: folder.path })
+    const { code, stderr } = await run('auth', 'login', ref, '--bearer', 'nonsense')
+    expect(code).toBe(4)
+    expect(stderr).toMatch(/refuses this credential/)
+    expect(await run('auth', 'status')).toMatchObject({ stdout: 'No credentials\n' })
+    expect(await run('auth', 'login', ref, '--basic', 'ada:secret', '--no-check')).toMatchObject({ code: 0 })
+    expect(await run('auth', 'status')).toMatchObject({ stdout: `http://${ref}  basic  ada\n` })
+  })
+
+  it('sends a credential to the origin it is for, and to no other', async () => {
+    await using folder = await temporaryFolder()
+    await using other = await startServer(['--echo', '--api-key', 'open sesame'])
+    await cli(['auth', 'login', ref, '--api-key', 'open sesame'], { configFolder: folder.path })
+    expect(await cli(['send', other.url, 'hello'], { configFolder: folder.path })).toMatchObject({ code: 4 })
+  })
+
+  it('asks nobody when there is nobody to ask', async () => {
+    await using folder = await temporaryFolder()
+    expect(await cli(['auth', 'login', ref], { configFolder: folder.path })).toMatchObject({
+      code: 2,
+      stderr: 'dragoman: give --api-key, --bearer or --basic\n',
+    })
+  })
+
+  it('does not overwrite a file it did not write', async () => {
+    await using folder = await temporaryFolder()
+    const file = join(folder.path, 'credentials.json')
+    await writeFile(file, 'something else')
+    const { code, stderr } = await cli(['auth', 'login', ref, '--api-key', 'x'], { configFolder: folder.path })
+    expect({ code, stderr }).toMatchObject({ code: 1, stderr: expect.stringContaining('repair or remove it') })
+    expect(await readFile(file, 'utf8')).toBe('something else')
+  })
+})

@@ -1,0 +1,107 @@
+/** `dragoman push`: registering webhooks, and receiving what agents of every version send to them. */
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { proves } from '../../conformance/proves.js'
+import { within } from '../hostile/waiting.js'
+import { cli, json, jsonLines, Talk } from './cli-command.js'
+import { type ServerProcess, startServer } from './server-process.js'
+
+let server: ServerProcess
+let ref: string
+let task: string
+
+beforeAll(async () => {
+  server = await startServer()
+  ref = new URL(server.url).host
+  const { stdout } = await cli(['send', ref, 'ask', '-o', 'json'])
+  task = (json(stdout) as { task: { id: string } }).task.id
+})
+
+afterAll(async () => {
+  await server[Symbol.asyncDispose]()
+})
+
+describe('dragoman push', () => {
+  it('sets, gets, lists and deletes, and shows no secret', async () => {
+    const url = 'https://hooks.example/a'
+    const secrets = ['--token', 't0ken', '--auth-scheme', 'Bearer', '--auth-credentials', 'hush']
+    const set = await cli(['push', 'set', ref, task, url, '--id', 'mine', ...secrets])
+    expect(set).toMatchObject({
+      code: 0,
+      stdout: expect.stringMatching(/^Webhook +https:\/\/hooks\.example\/a\nId +mine\n/),
+    })
+    const get = await cli(['push', 'get', ref, task, 'mine', '-o', 'json'])
+    expect(json(get.stdout)).toMatchObject({ id: 'mine', taskId: task, url })
+    const list = await cli(['push', 'list', ref, task])
+    expect(list).toMatchObject({ code: 0, stdout: `mine  ${url}\n` })
+    expect(set.stdout + get.stdout + list.stdout).not.toMatch(/t0ken|hush/)
+    expect(await cli(['push', 'delete', ref, task, 'mine'])).toMatchObject({ code: 0, stdout: 'Removed mine\n' })
+    expect(await cli(['push', 'list', ref, task])).toMatchObject({ code: 0, stdout: 'No webhooks\n' })
+  })
+
+  it.each([
+    [['push', 'set', 'localhost:1', 'task']],
+    [['push', 'set', 'localhost:1', 'task', 'ftp://x']],
+    [['push', 'get', 'localhost:1']],
+    [['push', 'delete', 'localhost:1', 'task']],
+  ])('refuses %j', async (args) => {
+    expect(await cli(args)).toMatchObject({ code: 2, stdout: '' })
+  })
+})
+
+describe('dragoman push listen', () => {
+  async function listening(...options: string[]) {
+    const run = new Talk(['push', 'listen', ...options])
+    const [, url = ''] = await run.says(/(http:\/\/127\.0\.0\.1:\d+\/)/)
+    const post = async (body: unknown, headers: Record<string, string> = {}) => {
+      const text = typeof body === 'string' ? body : JSON.stringify(body)
+      return (await fetch(url, { method: 'POST', body: text, headers })).status
+    }
+    return { run, url, post, [Symbol.asyncDispose]: () => run[Symbol.asyncDispose]() }
+  }
+
+  it(proves('RM-PUSH-3', 'recognises the bodies of every version'), async () => {
+    await using hook = await listening('--count', '6', '-o', 'json')
+    const bodies = [
+      { statusUpdate: { taskId: 't', contextId: 'c', status: { state: 'TASK_STATE_WORKING' } } },
+      { task: { id: 't', contextId: 'c', status: { state: 'TASK_STATE_COMPLETED' } } },
+      { kind: 'task', id: 't', contextId: 'c', status: { state: 'completed' } },
+      { kind: 'artifact-update', taskId: 't', contextId: 'c', artifact: { artifactId: 'a', parts: [] } },
+      { id: 'other', taskId: 't', status: { state: 'completed' } },
+      { id: 't', status: { state: 'completed' } },
+    ]
+    for (const body of bodies) expect(await hook.post(body)).toBe(200)
+    const { code, stdout } = await within(5000, 'the receiver to end', hook.run.exit)
+    expect(code).toBe(0)
+    const [, ...deliveries] = jsonLines(stdout)
+    expect(deliveries).toEqual([
+      { kind: 'status-update', form: 'stream-response', taskId: 't', state: 'TASK_STATE_WORKING', body: bodies[0] },
+      { kind: 'task', form: 'stream-response', taskId: 't', state: 'TASK_STATE_COMPLETED', body: bodies[1] },
+      { kind: 'task', form: 'kind', taskId: 't', state: 'completed', body: bodies[2] },
+      { kind: 'artifact-update', form: 'kind', taskId: 't', body: bodies[3] },
+      { kind: 'task', form: 'taskId+status', taskId: 't', state: 'completed', body: bodies[4] },
+      { kind: 'task', form: 'id+status', taskId: 't', state: 'completed', body: bodies[5] },
+    ])
+  })
+
+  it('refuses what has not the token, and what is no delivery', async () => {
+    await using hook = await listening('--token', 'right', '--count', '1')
+    const body = { id: 't', status: { state: 'completed' } }
+    const right = { 'x-a2a-notification-token': 'right' }
+    expect(await hook.post(body)).toBe(401)
+    expect(await hook.post(body, { 'x-a2a-notification-token': 'wrong' })).toBe(401)
+    expect(await hook.post('no JSON', right)).toBe(400)
+    expect(await hook.post({ hello: 'world' }, right)).toBe(400)
+    expect(await hook.post(body, right)).toBe(200)
+    const { code, stdout, stderr } = await within(5000, 'the receiver to end', hook.run.exit)
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^Listening at http:\S+\ntask {2}t {2}completed {2}\(id\+status\)\n\{/)
+    expect(stderr.match(/warning: /g)).toHaveLength(4)
+  })
+
+  it('proves whose it is to agents that ask', async () => {
+    await using hook = await listening()
+    expect(await (await fetch(`${hook.url}?validationToken=echo-me`)).text()).toBe('echo-me')
+    hook.run.signal('SIGTERM')
+    expect(await within(5000, 'the receiver to end', hook.run.exit)).toMatchObject({ code: 0 })
+  })
+})
