@@ -49,6 +49,7 @@ const entries: Readonly<Record<string, readonly string[]>> = {
     'TransportError',
     'collect',
     'connect',
+    'createPushReceiver',
     'data',
     'errorCodes',
     'file',

@@ -27,3 +27,4 @@ export type {
 export { connect } from './connect.js'
 export type { ConnectOptions, WireEntry } from './connect-options.js'
 export { collect } from './face.js'
+export { createPushReceiver, type PushDelivery, type PushReceiverOptions } from './push-receiver.js'

@@ -1,0 +1,92 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { describe, expect, it } from 'vitest'
+import { createDialects } from '../dialects/index.js'
+import type { StreamResponse } from '../model/event.js'
+import type { Task } from '../model/task.js'
+import { createPushReceiver, type PushDelivery } from './push-receiver.js'
+
+const task: Task = {
+  id: 't1',
+  contextId: 'c1',
+  status: { state: 'TASK_STATE_COMPLETED', timestamp: '2026-01-05T08:00:00.000Z' },
+  artifacts: [{ artifactId: 'a1', parts: [{ text: 'done' }] }],
+}
+const event: StreamResponse = { statusUpdate: { taskId: 't1', contextId: 'c1', status: task.status } }
+
+function post(body: string, headers: Record<string, string> = {}): Request {
+  return new Request('https://receiver.example/hook', { method: 'POST', headers, body })
+}
+
+describe('a push receiver', () => {
+  const senders = Object.values(createDialects()).filter(({ push }) => push)
+
+  it.each(senders)('reads what a webhook of $name is told (RM-PUSH-3)', async ({ push }) => {
+    const told: PushDelivery[] = []
+    const receive = createPushReceiver({ onDelivery: (delivery) => void told.push(delivery) })
+    const response = await receive(post(push?.encode(event, task) ?? ''))
+    expect(response.status).toBe(200)
+    expect(told.map(({ taskId }) => taskId)).toContain('t1')
+    const states = told.map(({ event: each }) =>
+      'task' in each ? each.task.status.state : 'statusUpdate' in each ? each.statusUpdate.status.state : undefined,
+    )
+    expect(states).toContain('TASK_STATE_COMPLETED')
+  })
+
+  it('tells of a delivery once, and again when it was not taken', async () => {
+    let calls = 0
+    const receive = createPushReceiver({
+      onDelivery: () => {
+        calls += 1
+        if (calls === 1) throw new Error('Not now')
+      },
+    })
+    const body = JSON.stringify(event)
+    const statuses = []
+    for (let time = 0; time < 3; time++) statuses.push((await receive(post(body))).status)
+    expect([statuses, calls]).toEqual([[500, 200, 200], 2])
+  })
+
+  it('refuses a wrong token, and bodies that are no notification', async () => {
+    const receive = createPushReceiver({ token: 'secret', onDelivery: () => undefined })
+    const token = { 'x-a2a-notification-token': 'secret' }
+    expect((await receive(post(JSON.stringify(event)))).status).toBe(401)
+    expect((await receive(post(JSON.stringify(event), token))).status).toBe(200)
+    for (const body of ['', 'null', '[]', '{}', '{"id":1}', '{"kind":"task"}', 'no json'])
+      expect((await receive(post(body, token))).status, body).toBe(400)
+  })
+
+  it('answers a question about its ownership, and nothing else', async () => {
+    const receive = createPushReceiver({ onDelivery: () => undefined })
+    const ask = (query: string) => receive(new Request(`https://receiver.example/hook${query}`))
+    expect(await (await ask('?validationToken=abc')).text()).toBe('abc')
+    expect((await ask('')).status).toBe(405)
+  })
+
+  it('takes only what a published key has signed, and lately', async () => {
+    const { publicKey, privateKey } = await generateKeyPair('ES256')
+    const jwks = JSON.stringify({ keys: [{ ...(await exportJWK(publicKey)), kid: 'k1', alg: 'ES256' }] })
+    const keys = createServer((_request, response) => response.setHeader('content-type', 'application/json').end(jwks))
+    await new Promise<void>((resolve) => keys.listen(0, '127.0.0.1', resolve))
+    const jwksUrl = `http://127.0.0.1:${(keys.address() as AddressInfo).port}/jwks.json`
+    const receive = createPushReceiver({ jwksUrl, onDelivery: () => undefined })
+    const body = JSON.stringify(event)
+    const hash = Buffer.from(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(body))).toString('hex')
+    const signed = async (claims: Record<string, unknown>, issuedAt: number | string = '0s') => {
+      const jwt = new SignJWT(claims).setProtectedHeader({ alg: 'ES256', kid: 'k1' })
+      const token = await (typeof issuedAt === 'number' ? jwt.setIssuedAt(issuedAt) : jwt.setIssuedAt()).sign(
+        privateKey,
+      )
+      return { authorization: `Bearer ${token}` }
+    }
+    const statuses = [
+      await receive(post(body)),
+      await receive(post(body, await signed({ request_body_sha256: 'other' }))),
+      await receive(post(body, await signed({ request_body_sha256: hash }, Math.floor(Date.now() / 1000) - 3600))),
+      await receive(post(body, await signed({ request_body_sha256: hash }))),
+    ].map(({ status }) => status)
+    keys.close()
+    expect(statuses).toEqual([401, 401, 401, 200])
+  })
+})

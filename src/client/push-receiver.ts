@@ -1,0 +1,147 @@
+/**
+ * The other end of push notifications: a handler for the address a webhook was registered with. It knows the
+ * body of every dialect (RM-PUSH-3), checks token and signature, and tells of each delivery once.
+ */
+import { clientDialects } from '../dialects/clients.js'
+import { isObject } from '../dialects/decode.js'
+import type { DialectName } from '../dialects/dialect.js'
+import { A2AError } from '../model/errors.js'
+import type { StreamResponse } from '../model/event.js'
+import { parseJson, readBody } from '../transports/read-json.js'
+
+export interface PushDelivery {
+  /** The dialect the webhook was registered in. */
+  readonly dialect: DialectName
+  readonly event: StreamResponse
+  readonly taskId: string
+}
+
+export interface PushReceiverOptions {
+  /** Told of every delivery once. When it throws, the sender is told to try again. */
+  readonly onDelivery: (delivery: PushDelivery) => void | Promise<void>
+  /** What `X-A2A-Notification-Token` must be. */
+  readonly token?: string
+  /** Where the sender publishes its keys: deliveries must then carry a signed token about their very body. */
+  readonly jwksUrl?: string
+  /** How old a signed delivery may be. Default 5 minutes. */
+  readonly maxAgeMs?: number
+  /** Default 10 MB. */
+  readonly maxBytes?: number
+}
+
+/** Deliveries that are remembered to tell of each once. */
+const mostRemembered = 10_000
+
+/**
+ * ```ts
+ * const receive = createPushReceiver({ token: 'secret', onDelivery: ({ event }) => console.log(event) })
+ * const response = await receive(request)
+ * ```
+ */
+export function createPushReceiver(options: PushReceiverOptions): (request: Request) => Promise<Response> {
+  const seen = new Set<string>()
+  const isAuthentic = options.jwksUrl === undefined ? undefined : createSignatureCheck(options.jwksUrl, options)
+  return async (request) => {
+    // Senders may ask whether this address wants to be told (RL-01-9).
+    if (request.method === 'GET') return echoValidation(request.url)
+    if (request.method !== 'POST') return new Response(null, { status: 405, headers: { allow: 'GET, POST' } })
+    try {
+      const bytes = await readBody(request, options.maxBytes ?? 10 * 1024 * 1024)
+      const isKnown = await isEqual(request.headers.get('x-a2a-notification-token') ?? '', options.token)
+      if (!isKnown) return new Response(null, { status: 401 })
+      if (isAuthentic && !(await isAuthentic(request.headers.get('authorization'), bytes)))
+        return new Response(null, { status: 401 })
+      const deliveries = readDelivery(parseJson(bytes))
+      const id = request.headers.get('x-a2a-delivery-id') ?? (await digest(bytes))
+      if (seen.has(id)) return new Response(null, { status: 200 })
+      for (const delivery of deliveries) await options.onDelivery(delivery)
+      // Remembered only now: a delivery that was not taken may come again.
+      seen.add(id)
+      const [oldest] = seen
+      if (seen.size > mostRemembered && oldest !== undefined) seen.delete(oldest)
+      return new Response(null, { status: 200 })
+    } catch (error) {
+      return new Response(null, { status: statusOf(error) })
+    }
+  }
+}
+
+function statusOf(error: unknown): number {
+  if (!(error instanceof A2AError)) return 500
+  return error.code === 'PAYLOAD_TOO_LARGE' ? 413 : 400
+}
+
+/** What a body tells, in whichever dialect it is written. Throws `A2AError` for what is no notification. */
+export function readDelivery(body: unknown): readonly PushDelivery[] {
+  const dialect = dialectOf(body)
+  if (!dialect) throw new A2AError('INVALID_PARAMS', 'The body is no notification of any known version')
+  const form = clientDialects[dialect].jsonrpc ?? clientDialects[dialect].rest
+  const decoder = form?.createStreamDecoder({
+    operation: 'subscribeToTask',
+    request: { id: taskIdIn(body) },
+    sent: { id: taskIdIn(body) },
+    facts: { newId: () => crypto.randomUUID() },
+  })
+  const events = decoder?.decode({ data: dialect === 'task-rest' ? { task: body } : body }) ?? []
+  return events.map((event) => ({ dialect, event, taskId: idIn(event) ?? taskIdIn(body) }))
+}
+
+function dialectOf(body: unknown): DialectName | undefined {
+  if (!isObject(body)) return undefined
+  if (['task', 'message', 'statusUpdate', 'artifactUpdate'].some((name) => isObject(body[name]))) return 'v1'
+  if (typeof body.kind === 'string') return 'v0.3'
+  if (!isObject(body.status)) return undefined
+  if (typeof body.taskId === 'string' || 'sessionId' in body) return 'v0.1'
+  return typeof body.id === 'string' ? 'task-rest' : undefined
+}
+
+function taskIdIn(body: unknown): string {
+  const { id, taskId } = body as { readonly id?: unknown; readonly taskId?: unknown }
+  return typeof id === 'string' ? id : typeof taskId === 'string' ? taskId : ''
+}
+
+function idIn(event: StreamResponse): string | undefined {
+  if ('task' in event) return event.task.id
+  if ('statusUpdate' in event) return event.statusUpdate.taskId
+  return 'artifactUpdate' in event ? event.artifactUpdate.taskId : event.message.taskId
+}
+
+function echoValidation(url: string): Response {
+  const token = new URL(url).searchParams.get('validationToken')
+  if (token === null || token.length > 1024) return new Response(null, { status: 405, headers: { allow: 'POST' } })
+  return new Response(token, { headers: { 'content-type': 'text/plain', 'x-content-type-options': 'nosniff' } })
+}
+
+/** A JWT whose `request_body_sha256` is that of this body, issued lately, by a key the sender publishes. */
+function createSignatureCheck(jwksUrl: string, { maxAgeMs = 5 * 60_000 }: PushReceiverOptions) {
+  const keys = import('jose').then(({ createRemoteJWKSet, jwtVerify }) => ({
+    jwks: createRemoteJWKSet(new URL(jwksUrl)),
+    jwtVerify,
+  }))
+  return async (authorization: string | null, bytes: Uint8Array): Promise<boolean> => {
+    const [, token] = /^Bearer (.+)$/i.exec(authorization ?? '') ?? []
+    if (token === undefined) return false
+    const { jwks, jwtVerify } = await keys
+    try {
+      const { payload } = await jwtVerify(token, jwks, {
+        algorithms: ['ES256', 'RS256', 'EdDSA'],
+        maxTokenAge: Math.ceil(maxAgeMs / 1000),
+      })
+      return payload.request_body_sha256 === (await digest(bytes))
+    } catch {
+      return false
+    }
+  }
+}
+
+async function digest(bytes: Uint8Array): Promise<string> {
+  const hash = new Uint8Array(await crypto.subtle.digest('SHA-256', new Uint8Array(bytes)))
+  return Array.from(hash, (byte) => byte.toString(16).padStart(2, '0')).join('')
+}
+
+/** Digests are of one length: time tells nothing about the token. */
+async function isEqual(given: string, wanted: string | undefined): Promise<boolean> {
+  if (wanted === undefined) return true
+  const encoder = new TextEncoder()
+  return (await digest(encoder.encode(given))) === (await digest(encoder.encode(wanted)))
+}
