@@ -40,6 +40,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 /** What is loaded on use only, so that nobody pays for it at start-up. */
 const mayLoad: Readonly<Record<string, readonly string[]>> = {
   'server/': ['stores/sqlite/index.ts'],
+  'client/': ['net/node-lookup.ts', 'net/node-fetch.ts'],
 }
 
 interface Import {

@@ -7,6 +7,7 @@ import type { Message } from '../model/message.js'
 import type { Part, Struct } from '../model/part.js'
 import type { AgentService, CallContext, SendMessageConfiguration } from '../model/service.js'
 import type { Task, TaskState } from '../model/task.js'
+import type { Verification } from './verify-card.js'
 
 export type Binding = 'JSONRPC' | 'HTTP+JSON' | 'GRPC'
 
@@ -91,6 +92,8 @@ export type ClientOperations = {
 export interface AgentClient extends ClientOperations {
   readonly card: AgentCard
   readonly choice: Choice
+  /** Whether the card is signed, and by whom. */
+  readonly signature: Verification
   /** Sends and waits for the end: of the task, or of its turn when the agent asks something. */
   ask(say: Say, options?: SayOptions): Promise<Answer>
   /** Sends and follows; where the peer cannot stream it is asked again and again, behind the same iterator. */

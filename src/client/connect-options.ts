@@ -2,6 +2,8 @@
 import type { DialectName } from '../dialects/dialect.js'
 import type { Binding } from './agent-client.js'
 import type { BreakerOptions } from './breaker.js'
+import type { CardCache } from './card-cache.js'
+import type { CredentialSources } from './credentials/index.js'
 import type { RetryOptions } from './retry.js'
 
 /** One exchange as it was on the wire, secrets taken out: for a debug log. */
@@ -23,20 +25,24 @@ export interface ConnectOptions {
   readonly dialect?: DialectName
   /** Speak what was asked for or fail: no older version, no other binding. */
   readonly pin?: boolean
+  /** How to prove who calls, by the card's security schemes: `apiKey('…')`, `bearer('…')`, `oauth2({ … })` … */
+  readonly credentials?: CredentialSources
   /** Headers for every call; they are taken for secrets. */
   readonly headers?: Readonly<Record<string, string>>
   /** For one attempt of a unary call. Default 60 s; 0 is none. */
   readonly timeoutMs?: number
   readonly retry?: RetryOptions
   readonly breaker?: BreakerOptions
-  /** Whether cards must be signed: default `warn`. */
+  /** Whether cards must be signed. Default `warn`, of signatures that are there and not good. */
   readonly signatures?: 'require' | 'warn' | 'ignore'
   /** Addresses inside private networks may be followed, although the user named a public one. */
   readonly allowPrivate?: boolean
-  /** Other origins that interfaces of the card may be at, and that may get credentials. */
+  /** Other origins that interfaces of the card may be at, and that may get credentials; another port is another origin. */
   readonly allowedOrigins?: readonly string[]
   /** Finds agents by name: registries. Asked in order, before a reference is taken for a host. */
   readonly resolvers?: readonly ((name: string) => Promise<string | object | undefined>)[]
+  /** Cards that were read before: share one between connections, and they are asked for only when they may have changed. */
+  readonly cache?: CardCache
   /** In place of the global `fetch`. */
   readonly fetch?: typeof fetch
   readonly onWire?: (entry: WireEntry) => void

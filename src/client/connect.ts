@@ -4,18 +4,19 @@ import type { Operation } from '../model/operations.js'
 import { type AgentService, anonymous, type CallContext } from '../model/service.js'
 import type { AgentClient, CallOptions, Choice } from './agent-client.js'
 import { Breaker, breaking } from './breaker.js'
-import { type CardCache, createCardCache } from './card-cache.js'
+import { type Callee, createCaller } from './callers.js'
 import { chooseInterface, chooseWithoutCard } from './choose-interface.js'
+import { originOf } from './choose-interface-address.js'
 import type { ConnectOptions } from './connect-options.js'
 import { createFace } from './face.js'
 import { Ways } from './fall-back.js'
-import { createSender } from './guarded-fetch.js'
 import { healing } from './heal.js'
 import { hasGrpc, openInterface } from './open-interface.js'
 import { polling } from './poll.js'
 import { type ResolvedCard, resolveCard } from './resolve-card.js'
 import { retrying, type Waiting } from './retry.js'
-import { fromGrpc, fromHttp } from './wire-entries.js'
+import { type Verification, verifyCard } from './verify-card.js'
+import { fromHttp } from './wire-entries.js'
 
 const usualTimeoutMs = 60_000
 
@@ -28,14 +29,11 @@ const usualTimeoutMs = 60_000
  * ```
  */
 export async function connect(ref: string | object, options: ConnectOptions = {}): Promise<AgentClient> {
-  const { timeoutMs = usualTimeoutMs } = options
   const target = await find(ref, options)
   const warn = options.onWarning ?? (() => undefined)
   for (const warning of target.warnings) warn(warning)
-  const opened = target.choices.map((choice) => ({
-    choice,
-    ...openInterface(choice, partsFor(choice, target, options)),
-  }))
+  const caller = await createCaller(target, { ...options, timeoutMs: options.timeoutMs ?? usualTimeoutMs })
+  const opened = target.choices.map((choice) => ({ choice, ...openInterface(choice, caller(choice)) }))
   const ways = new Ways(opened, (choice, why) => warn(`Fell back to ${choice.dialect} over ${choice.binding}: ${why}`))
   const service = dependable(ways.service(), target.card, options)
   const close = async () => {
@@ -45,54 +43,37 @@ export async function connect(ref: string | object, options: ConnectOptions = {}
     ...operationsOf(service, () => ways.current.choice),
     ...createFace(service, { newId, timeoutMs: 0, dialect: ways.current.choice.dialect }),
     card: target.card,
+    signature: target.signature,
     get choice() {
       return ways.current.choice
     },
     close,
     [Symbol.asyncDispose]: close,
   }
-
-  function partsFor(choice: Choice, { origins }: Target, given: ConnectOptions) {
-    const { onWire, headers = {} } = given
-    const send = createSender({
-      named: origins,
-      headersTimeoutMs: timeoutMs === 0 ? 0x7fff_ffff : timeoutMs,
-      ...(given.allowPrivate !== undefined && { allowPrivate: given.allowPrivate }),
-      ...(given.fetch && { fetch: given.fetch }),
-      ...(onWire && { onWire: fromHttp(onWire, choice.binding) }),
-    })
-    return {
-      send: (request: Parameters<typeof send>[0]) => send({ ...request, headers: { ...request.headers, ...headers } }),
-      facts: { newId },
-      grpc: { metadata: async () => headers, timeoutMs, ...(onWire && { onWire: fromGrpc(onWire) }) },
-    }
-  }
 }
 
-interface Target {
-  readonly card: AgentCard
+interface Target extends Callee {
   readonly choices: readonly Choice[]
-  /** Origins that the user named. */
-  readonly origins: readonly string[]
+  readonly signature: Verification
   readonly warnings: readonly string[]
 }
-
-/** Cards are the same for every connection of a process. */
-const cache: CardCache = createCardCache()
 
 async function find(ref: string | object, options: ConnectOptions): Promise<Target> {
   const { dialect, binding, allowedOrigins = [] } = options
   if (dialect === 'invoke' && typeof ref === 'string') {
     const choice = chooseWithoutCard(ref, { dialect, ...(binding && { binding }) })
-    return { card: unknownAgent(ref), choices: [choice], origins: [new URL(ref).origin], warnings: [] }
+    const origins = [new URL(ref).origin, ...allowedOrigins]
+    const signature: Verification = { state: 'absent', reason: 'There is no card' }
+    return { card: unknownAgent(ref), choices: [choice], reachable: origins, trusted: origins, signature, warnings: [] }
   }
   const resolved = await resolveCard(ref, {
-    cache,
+    ...(options.cache && { cache: options.cache }),
     ...(options.resolvers && { resolvers: options.resolvers }),
     ...(options.fetch && { fetch: options.fetch }),
     ...(options.allowPrivate !== undefined && { allowPrivate: options.allowPrivate }),
     ...(options.onWire && { onWire: fromHttp(options.onWire, 'card') }),
   })
+  const signature = await verifyCard(resolved, { policy: options.signatures ?? 'warn' })
   const choices = chooseInterface(resolved, {
     hasGrpc,
     allowedOrigins,
@@ -103,23 +84,37 @@ async function find(ref: string | object, options: ConnectOptions): Promise<Targ
   return {
     card: resolved.card,
     choices,
-    origins: namedBy(resolved, choices, allowedOrigins),
-    warnings: warningsOf(resolved),
+    signature,
+    ...originsOf(resolved, choices, allowedOrigins),
+    warnings: warningsOf(resolved, signature),
   }
 }
 
-/** The interface that was chosen has been checked against what the user named, so it may be reached. */
-function namedBy({ origin }: ResolvedCard, choices: readonly Choice[], allowed: readonly string[]): readonly string[] {
-  const chosen = choices.flatMap(({ url }) => (URL.canParse(url) ? [new URL(url).origin] : []))
-  return [...new Set([...(origin ? [origin] : []), ...chosen, ...allowed])]
+/**
+ * An interface that was chosen has been checked against what the user named, so it may be reached. That is no
+ * reason to trust it with credentials: another port of the same host may be somebody else's. Whoever gives a
+ * card instead of an address has named everything in it.
+ */
+function originsOf(
+  { origin }: ResolvedCard,
+  choices: readonly Choice[],
+  allowed: readonly string[],
+): Pick<Target, 'reachable' | 'trusted'> {
+  const chosen = choices.flatMap(({ url }) => originOf(url) ?? [])
+  const named = origin === undefined ? chosen : [origin, `grpc://${new URL(origin).host}`]
+  return { reachable: [...new Set([...named, ...chosen, ...allowed])], trusted: [...new Set([...named, ...allowed])] }
 }
 
-function warningsOf({ warnings, report }: ResolvedCard): readonly string[] {
+function warningsOf({ warnings, report }: ResolvedCard, { state, warning }: Verification): readonly string[] {
   const faults = report.problems.filter(({ severity }) => severity === 'error')
   const [first] = faults
-  if (!first) return warnings
   const more = faults.length > 1 ? `, and ${faults.length - 1} more` : ''
-  return [...warnings, `The card is not valid: ${first.path || 'card'} ${first.message}${more}`]
+  return [
+    ...warnings,
+    ...(first ? [`The card is not valid: ${first.path || 'card'} ${first.message}${more}`] : []),
+    // Nearly no card is signed yet; that is no news.
+    ...(warning !== undefined && state !== 'absent' ? [warning] : []),
+  ]
 }
 
 /** Retries, healing, polling and the breaker, from the inside out. */

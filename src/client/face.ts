@@ -1,5 +1,6 @@
 /** The friendly face of an agent: say something, get an answer. Everything here stands on the eleven operations. */
 import { TaskFold } from '../model/apply-event.js'
+import { A2AError } from '../model/errors.js'
 import type { Message } from '../model/message.js'
 import { type Part, textOf } from '../model/part.js'
 import { type AgentService, anonymous, type CallContext, type SendMessageRequest } from '../model/service.js'
@@ -67,9 +68,15 @@ async function* updates(
 async function waitFor(service: AgentService, id: string, context: CallContext): Promise<Task> {
   const now = await service.getTask({ id }, context)
   if (isSettled(now)) return now
-  for await (const { event } of service.subscribeToTask({ id }, context)) {
-    const status = 'task' in event ? event.task.status : 'statusUpdate' in event ? event.statusUpdate.status : undefined
-    if (status && (isTerminal(status.state) || isInterrupted(status.state))) break
+  try {
+    for await (const { event } of service.subscribeToTask({ id }, context)) {
+      const status =
+        'task' in event ? event.task.status : 'statusUpdate' in event ? event.statusUpdate.status : undefined
+      if (status && (isTerminal(status.state) || isInterrupted(status.state))) break
+    }
+  } catch (error) {
+    // It ended while we were about to look.
+    if (!(error instanceof A2AError) || error.code !== 'UNSUPPORTED_OPERATION') throw error
   }
   return await service.getTask({ id }, context)
 }

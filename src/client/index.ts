@@ -24,7 +24,24 @@ export type {
   TaskHandle,
   Update,
 } from './agent-client.js'
+export { type CachedCard, type CardCache, createCardCache } from './card-cache.js'
 export { connect } from './connect.js'
 export type { ConnectOptions, WireEntry } from './connect-options.js'
+// Who calls
+export {
+  apiKey,
+  basic,
+  bearer,
+  type ClientCertificate,
+  type CredentialSource,
+  type CredentialSources,
+  createTokenStore,
+  mutualTls,
+  type OAuth2Options,
+  oauth2,
+  type TokenStore,
+} from './credentials/index.js'
 export { collect } from './face.js'
+// Being called back
 export { createPushReceiver, type PushDelivery, type PushReceiverOptions } from './push-receiver.js'
+export type { Verification } from './verify-card.js'

@@ -1,0 +1,62 @@
+/** What goes out with every call of one connection: who calls, within which limits, seen by whom. */
+import type { AgentCard } from '../model/agent-card.js'
+import type { HttpSender } from '../transports/http-sender.js'
+import type { Choice } from './agent-client.js'
+import type { ConnectOptions } from './connect-options.js'
+import { certificateOf, createAuthorizer, listOf, withCredentials } from './credentials/index.js'
+import { createSender } from './guarded-fetch.js'
+import type { InterfaceParts } from './open-interface.js'
+import { fromGrpc, fromHttp } from './wire-entries.js'
+
+export interface Callee {
+  readonly card: AgentCard
+  /** Addresses that may be reached. */
+  readonly reachable: readonly string[]
+  /** Origins that may get credentials: what the user named, and what the user allowed. */
+  readonly trusted: readonly string[]
+}
+
+const longest = 0x7fff_ffff
+
+/** The parts that an interface is opened with. */
+export async function createCaller(
+  callee: Callee,
+  options: ConnectOptions & { readonly timeoutMs: number },
+): Promise<(choice: Choice) => InterfaceParts> {
+  const { credentials, headers = {}, onWire, timeoutMs, allowPrivate } = options
+  const certificate = credentials && certificateOf(listOf(credentials))
+  const fetch = options.fetch ?? (certificate && (await certified(certificate)))
+  const authorizer = credentials && createAuthorizer(callee.card, credentials, { origins: callee.trusted })
+  return ({ binding, url }) => {
+    const plain = createSender({
+      named: callee.reachable,
+      headersTimeoutMs: timeoutMs === 0 ? longest : timeoutMs,
+      ...(allowPrivate !== undefined && { allowPrivate }),
+      ...(fetch && { fetch }),
+      ...(onWire && { onWire: fromHttp(onWire, binding) }),
+    })
+    const withHeaders: HttpSender = (request) =>
+      plain({
+        ...request,
+        headers: { ...request.headers, ...headers },
+        secrets: Object.values(headers),
+      } as typeof request)
+    return {
+      send: authorizer ? withCredentials(withHeaders, authorizer) : withHeaders,
+      facts: { newId: () => crypto.randomUUID() },
+      grpc: {
+        metadata: async () => ({ ...headers, ...(await authorizer?.additionsFor(url))?.headers }),
+        timeoutMs,
+        ...(certificate && { tls: certificate }),
+        ...(onWire && { onWire: fromGrpc(onWire) }),
+      },
+    }
+  }
+}
+
+/** Loaded on use, and by a name that bundlers do not follow: browsers choose certificates themselves. */
+async function certified(certificate: NonNullable<ReturnType<typeof certificateOf>>): Promise<typeof fetch> {
+  const path = ['..', 'net', 'node-fetch.js'].join('/')
+  const { createNodeFetch } = (await import(/* @vite-ignore */ path)) as typeof import('../net/node-fetch.js')
+  return createNodeFetch(certificate)
+}

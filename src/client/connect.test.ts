@@ -1,0 +1,86 @@
+import { apiKey as requireKey, serve } from 'dragoman'
+import { describe, expect, it } from 'vitest'
+import { echoAgent } from '../cli/echo-agent.js'
+import { apiKey, collect, connect, type WireEntry } from './index.js'
+
+describe('connect', () => {
+  it('is three lines, whatever the agent speaks', async () => {
+    await using served = await serve(echoAgent)
+    await using agent = await connect(served.url)
+    expect((await agent.ask('Hello')).text).toBe('Hello')
+    expect(agent.choice).toMatchObject({ dialect: 'v1', binding: 'JSONRPC', url: served.url })
+    expect(agent.choice.reasons[0]).toMatch(/^Took JSONRPC 1\.0/)
+  })
+
+  it('takes a host, an address, the address of a card, or a card', async () => {
+    await using served = await serve(echoAgent)
+    const url = new URL(served.url)
+    const card: unknown = await (await fetch(`${url}.well-known/agent-card.json`)).json()
+    for (const ref of [url.host, url.href, `${url}.well-known/agent-card.json`, card as object]) {
+      await using agent = await connect(ref)
+      expect((await agent.ask('hi')).text).toBe('hi')
+    }
+  })
+
+  it('asks resolvers for names', async () => {
+    await using served = await serve(echoAgent)
+    const resolvers = [async (name: string) => (name === 'echo' ? served.url : undefined)]
+    await using agent = await connect('echo', { resolvers })
+    expect(agent.card.name).toBe('Echo')
+  })
+
+  it.each(['JSONRPC', 'HTTP+JSON', 'GRPC'] as const)('brings what the card asks for over %s', async (binding) => {
+    await using served = await serve(echoAgent, { auth: [requireKey('secret')] })
+    await using stranger = await connect(served.url, { binding })
+    await expect(stranger.ask('hi')).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
+    const wire: WireEntry[] = []
+    await using known = await connect(served.url, {
+      binding,
+      credentials: apiKey('secret'),
+      onWire: (entry) => wire.push(entry),
+    })
+    expect((await known.ask('hi')).text).toBe('hi')
+    expect(wire.length).toBeGreaterThan(2)
+    expect(JSON.stringify(wire)).not.toContain('secret')
+  })
+
+  it('keeps a conversation through a question', async () => {
+    await using served = await serve(echoAgent)
+    await using agent = await connect(served.url)
+    const talk = agent.conversation()
+    const asked = await talk.ask('ask')
+    expect([asked.state, asked.text]).toEqual(['TASK_STATE_INPUT_REQUIRED', 'What is the second text?'])
+    expect(talk.taskId).toBe(asked.task?.id)
+    const answered = await collect(talk.stream('second'))
+    expect([answered.state, answered.text]).toEqual(['TASK_STATE_COMPLETED', 'ask\nsecond'])
+    expect(talk.taskId).toBeUndefined()
+    expect((await talk.ask('more')).task?.contextId).toBe(asked.task?.contextId)
+  })
+
+  it('handles tasks: get, wait, watch, cancel', async () => {
+    await using served = await serve(echoAgent)
+    await using agent = await connect(served.url)
+    const start = async (text: string) => {
+      const { task } = await agent
+        .ask(text, { configuration: { returnImmediately: true } })
+        .catch(() => ({ task: undefined }))
+      return task
+    }
+    const ended = await start('chunks 3 5')
+    expect(ended?.status.state).toBe('TASK_STATE_COMPLETED')
+    const sent = await agent.sendMessage({
+      message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'sleep 60000' }] },
+      configuration: { returnImmediately: true },
+    })
+    const id = 'task' in sent ? sent.task.id : ''
+    const waiting = agent.task(id).wait()
+    expect((await agent.task(id).cancel()).status.state).toBe('TASK_STATE_CANCELED')
+    expect((await waiting).status.state).toBe('TASK_STATE_CANCELED')
+  })
+
+  it('says plainly what is wrong', async () => {
+    await expect(connect('127.0.0.1:9')).rejects.toMatchObject({ name: 'TransportError', failure: 'unreachable' })
+    await using served = await serve(echoAgent, { dialects: ['v1'] })
+    await expect(connect(served.url, { dialect: 'v0.3', pin: true })).rejects.toMatchObject({ failure: 'refused' })
+  })
+})
