@@ -9,7 +9,6 @@ export interface NotYet {
 
 const noClient = 'The client is not finished yet'
 const noDelivery = 'Webhooks are stored but not delivered yet'
-const noSigning = 'Cards are not signed yet'
 const noReceiver = 'There is no receiver of webhooks yet'
 const noRegistry = 'There is no registry yet'
 const operatorsTls =
@@ -29,7 +28,6 @@ export const notYet: readonly NotYet[] = [
   { id: 'R-SEC-4', reason: noClient },
   { id: 'RM-STR-5', reason: noClient },
   { id: 'R-PDEL-8', reason: noReceiver },
-  { id: 'RM-PUSH-3', reason: noReceiver },
 
   // Other bindings
   { id: 'R-CB-1', reason: 'No binding beside those of the protocol is offered' },
@@ -48,11 +46,6 @@ export const notYet: readonly NotYet[] = [
   { id: 'RL-L0-8', reason: noRegistry },
 
   // Signatures
-  { id: 'R-SIGN-2', reason: noSigning },
-  { id: 'R-SIGN-3', reason: noSigning },
-  { id: 'R-SIGN-4', reason: noSigning },
-  { id: 'R-SIGN-5', reason: noSigning },
-  { id: 'R-SIGN-6', reason: noSigning },
 
   // Security
   { id: 'R-SEC-1', reason: operatorsTls },

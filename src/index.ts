@@ -1,5 +1,6 @@
 // Writing agents
 
+// Serving them
 export { apiKey } from './auth/api-key.js'
 export {
   type Agent,
@@ -47,7 +48,6 @@ export { data, file, text, textOf } from './model/part.js'
 export type { AuthenticationInfo, TaskPushNotificationConfig } from './model/push-config.js'
 export type { AgentService, CallContext, Caller, StreamItem } from './model/service.js'
 export { isInterrupted, isTerminal, type Task, type TaskState, type TaskStatus } from './model/task.js'
-// Serving them
 export { type Served, type ServedAgent, type ServeOptions, serve } from './server/serve.js'
 export { MemoryStore } from './stores/memory.js'
 export type { Store } from './stores/store.js'

@@ -8,7 +8,7 @@ export { A2AError, type ErrorCode, errorCodes } from '../model/errors.js'
 export type { StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from '../model/event.js'
 export type { Message } from '../model/message.js'
 export { data, file, type Part, text, textOf } from '../model/part.js'
-export type { AgentService } from '../model/service.js'
+export type { AgentService, CallContext, SendMessageRequest, StreamItem } from '../model/service.js'
 export { isInterrupted, isTerminal, type Task, type TaskState } from '../model/task.js'
 export { TransportError, type TransportFailure } from '../transports/transport-error.js'
 export type {

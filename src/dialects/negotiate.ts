@@ -37,7 +37,7 @@ export function negotiate(
   if (asked === undefined) {
     // What an older dialect may mean, it means: only v1.0's callers are told to name their version.
     const older = spoken.filter((dialect) => !isNew(dialect))
-    if (older.length > 0) return older
+    if (older.length > 0) return [...older].sort(knownByPathFirst)
     if (assumeV1 && spoken.length > 0) return spoken
   } else if (spoken.length > 0) {
     const exact = spoken.filter(({ versions }) => versions.includes(asked))
@@ -68,6 +68,11 @@ export function askedVersion(version: string | undefined): string | undefined {
 function accepts(dialect: Dialect, asked: string | undefined): boolean {
   if (asked === undefined || dialect.versions.includes(asked)) return true
   return oldVersions.has(asked) && !isNew(dialect)
+}
+
+/** A dialect without versions was switched on for the sake of its paths (RM-DET-3). */
+function knownByPathFirst(a: Dialect, b: Dialect): number {
+  return Math.min(a.versions.length, 1) - Math.min(b.versions.length, 1)
 }
 
 function isNew({ versions }: Dialect): boolean {

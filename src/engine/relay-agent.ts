@@ -27,8 +27,9 @@ async function* relay(turn: Turn, service: AgentService): AsyncGenerator<Yield, 
   const context: CallContext = { caller: anonymous, dialect: 'v1', signal: gone.signal }
   let taskId = there
   const cancel = () => {
-    if (taskId !== undefined)
-      service.cancelTask({ id: taskId }, { caller: anonymous, dialect: 'v1' }).catch(() => undefined) // it may have ended meanwhile
+    // Until the other agent has named its task there is nothing to cancel: the stream is read up to that point.
+    if (taskId === undefined) return
+    service.cancelTask({ id: taskId }, { caller: anonymous, dialect: 'v1' }).catch(() => undefined) // it may have ended meanwhile
     gone.abort()
   }
   turn.signal.addEventListener('abort', cancel)
@@ -36,6 +37,10 @@ async function* relay(turn: Turn, service: AgentService): AsyncGenerator<Yield, 
   try {
     for await (const { event } of service.sendStreamingMessage(requestOf(turn, there), context)) {
       taskId = idIn(event) ?? taskId
+      if (turn.signal.aborted) {
+        cancel()
+        return
+      }
       const said = [...retold(event, seen, taskId)]
       yield* said
       if (said.some(endsTurn)) return

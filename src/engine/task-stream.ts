@@ -7,7 +7,7 @@
  */
 import type { A2AError } from '../model/errors.js'
 import { isPublic, type TaskEvent } from '../model/event.js'
-import type { StreamItem } from '../model/service.js'
+import type { ReadAhead, StreamItem } from '../model/service.js'
 import type { Task } from '../model/task.js'
 import { trimHistory } from './history.js'
 import type { Internals } from './internals.js'
@@ -35,7 +35,7 @@ type Result = IteratorResult<StreamItem, undefined>
 
 const noEvents: readonly TaskEvent[] = []
 
-export class TaskStream implements AsyncIterableIterator<StreamItem, undefined> {
+export class TaskStream implements AsyncIterableIterator<StreamItem, undefined>, ReadAhead {
   readonly #internals: Internals
   readonly #signal: AbortSignal | undefined
   #open: (() => Promise<StreamOpening>) | undefined

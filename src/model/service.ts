@@ -141,10 +141,18 @@ export interface StreamItem {
   readonly source?: TaskEvent
 }
 
+/**
+ * An iterator that may have read more than it was asked for. `takeReady` hands that out without a
+ * promise; a burst of events then costs one wait instead of one each.
+ */
+export interface ReadAhead extends AsyncIterator<StreamItem> {
+  takeReady?(): StreamItem | undefined
+}
+
 type Unary<Request, Response> = (request: Request, context: CallContext) => Promise<Response>
 type Streaming<Request> = (request: Request, context: CallContext) => AsyncIterable<StreamItem>
 
-/** The eleven operations. Failures are thrown as `A2AError`. */
+/** The eleven operations. Failures are thrown as `A2AError`; a service that is far away also throws what broke on the way. */
 export interface AgentService {
   readonly sendMessage: Unary<SendMessageRequest, SendMessageResponse>
   readonly sendStreamingMessage: Streaming<SendMessageRequest>

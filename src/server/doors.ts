@@ -69,8 +69,10 @@ function eitherDoor(endpoint: Endpoint, request: Request, rpc: JsonRpcServer, ro
       try {
         assertJson(request)
         body = parseJson(await readBody(request, endpoint.maxBodyBytes))
-      } catch (error) {
-        return route.refuse(A2AError.from(error))
+      } catch (caught) {
+        const error = A2AError.from(caught)
+        endpoint.onError(error)
+        return route.refuse(error)
       }
       return await (isRpc(body) ? rpc.answer(request, { ...arrival, body }) : route.answer({ ...arrival, body }))
     },

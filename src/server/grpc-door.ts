@@ -1,6 +1,7 @@
 /** gRPC on the common port: loaded with the first connection that speaks it. */
 import type { Socket } from 'node:net'
 import { authenticate } from '../auth/scheme.js'
+import { A2AError } from '../model/errors.js'
 import { fromGeneric, toGeneric } from '../model/generic-service.js'
 import type { AgentService, CallContext } from '../model/service.js'
 import type { GrpcServer } from '../transports/grpc/server.js'
@@ -29,7 +30,12 @@ export function createGrpcDoor(assembly: () => Assembly | undefined): GrpcDoor {
       server ??= load(assembled)
       server.then(
         (loaded) => loaded.injectConnection(socket),
-        () => socket.destroy(),
+        (cause: unknown) => {
+          // The next connection tries again.
+          server = undefined
+          socket.destroy()
+          for (const { onError } of assembled.endpoints.values()) onError(A2AError.from(cause))
+        },
       )
     },
     async close() {
@@ -64,7 +70,7 @@ function endpointsByTenant(endpoints: ReadonlyMap<string, Endpoint>): ReadonlyMa
   const byTenant = new Map<string | undefined, Endpoint>()
   for (const [path, endpoint] of endpoints) {
     const name = path.slice(1)
-    if (name === '') byTenant.set(undefined, endpoint)
+    if (name === '' || endpoints.size === 1) byTenant.set(undefined, endpoint)
     else byTenant.set(name, { ...endpoint, tenants: new Set([name]), service: withoutTenant(endpoint.service) })
   }
   return byTenant

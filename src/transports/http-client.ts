@@ -5,10 +5,10 @@ import { fromGeneric } from '../model/generic-service.js'
 import type { Operation } from '../model/operations.js'
 import type { AgentService, CallContext, StreamItem } from '../model/service.js'
 import type { HttpRequest, HttpSender } from './http-sender.js'
-import { readable } from './peer-answer.js'
+import { itemsOf, readable } from './peer-answer.js'
 import { readSse, type SseEvent } from './sse-reader.js'
 import { parameterHeaders } from './transport.js'
-import { TransportError } from './transport-error.js'
+import { leftBy, TransportError } from './transport-error.js'
 
 export interface HttpClientOptions {
   /** The interface's address. */
@@ -57,29 +57,33 @@ async function* readStream(
   const response = await options.send({ ...request, isStream: true })
   const type = response.headers.get('content-type') ?? ''
   const decoder = outgoing.createStreamDecoder()
-  if (!response.ok || !type.startsWith('text/event-stream') || !response.body) {
+  // Whatever is an event stream here is one to the sender: nobody else has limited its length.
+  if (!response.ok || !isEventStream.test(type) || !response.body) {
     // Most often an error; some peers answer a stream's only element without streaming.
     const data = asAnswer(outgoing, response, await readBody(response))
     for (const event of readable(() => decoder.decode({ data }))) yield { event }
     return
   }
+  context.onOpen?.()
   try {
     for await (const batch of readSse(response.body as ReadableStream<Uint8Array>, limits(options))) {
       for (const sse of batch) {
-        const seq = seqOf(sse)
         const frame = frameOf(sse, outgoing)
-        for (const event of readable(() => decoder.decode(frame))) {
-          yield seq === undefined ? { event } : { event, seq }
-        }
+        yield* itemsOf(
+          readable(() => decoder.decode(frame)),
+          seqOf(sse),
+        )
         if (decoder.isOver) return
       }
     }
   } catch (cause) {
     if (cause instanceof TransportError || cause instanceof A2AError) throw cause
-    if (context.signal?.aborted) throw new TransportError('aborted', 'The stream was left', { cause })
+    if (context.signal?.aborted) throw leftBy(context.signal)
     throw new TransportError('broken-stream', 'The stream broke off', { cause })
   }
 }
+
+const isEventStream = /^\s*text\/event-stream\b/i
 
 function limits({ maxEventBytes = 10 * 1024 * 1024 }: HttpClientOptions): { readonly maxEventBytes: number } {
   return { maxEventBytes }
@@ -134,10 +138,19 @@ function asAnswer(outgoing: OutgoingCall, { status, headers }: Response, body: u
     const result = outgoing.result(status, body)
     return readable(() => outgoing.decode(result))
   } catch (error) {
-    const seconds = Number(headers.get('retry-after') ?? Number.NaN)
-    if (!(error instanceof A2AError) || error.details.retryAfterSeconds !== undefined || !(seconds >= 0)) throw error
-    throw new A2AError(error.code, error.message, { ...error.details, retryAfterSeconds: seconds })
+    const retryAfterSeconds = secondsOf(headers.get('retry-after'))
+    if (retryAfterSeconds === undefined) throw error
+    if (error instanceof A2AError && error.details.retryAfterSeconds === undefined)
+      throw new A2AError(error.code, error.message, { ...error.details, retryAfterSeconds })
+    if (!(error instanceof TransportError)) throw error
+    const { failure, message, isRetryable, cause } = error
+    throw new TransportError(failure, message, { cause, isRetryable, retryAfterMs: retryAfterSeconds * 1000 })
   }
+}
+
+/** Seconds; a date is as good as nothing where clocks differ. */
+function secondsOf(retryAfter: string | null): number | undefined {
+  return retryAfter !== null && /^\s*\d+\s*$/.test(retryAfter) ? Number(retryAfter) : undefined
 }
 
 /** An answer that is neither a result nor an error of the protocol: a proxy's page, most often. */

@@ -1,7 +1,9 @@
 /** What clients of every binding say about a peer that cannot do, or cannot say, what was asked of it. */
 import type { ClientDialect } from '../dialects/client-dialect.js'
 import { A2AError } from '../model/errors.js'
+import type { StreamResponse } from '../model/event.js'
 import { type Operation, operations } from '../model/operations.js'
+import type { StreamItem } from '../model/service.js'
 
 /** An answer that cannot be read is the agent's fault, whatever the decoder calls it. */
 export function readable<T>(read: () => T): T {
@@ -19,4 +21,9 @@ export function unsupported(operation: Operation, { name }: ClientDialect): A2AE
   return new A2AError('UNSUPPORTED_OPERATION', `${operations[operation].name} does not exist in ${name}`, {
     metadata: { operation: operations[operation].name, dialect: name },
   })
+}
+
+/** The events that one message told. Only the last is at its position: who resumes behind the first would miss the others. */
+export function itemsOf(events: readonly StreamResponse[], seq: number | undefined): readonly StreamItem[] {
+  return events.map((event, place) => (seq !== undefined && place === events.length - 1 ? { event, seq } : { event }))
 }

@@ -4,7 +4,7 @@
  * nothing else.
  */
 import { A2AError } from '../model/errors.js'
-import type { StreamItem } from '../model/service.js'
+import type { ReadAhead, StreamItem } from '../model/service.js'
 
 const encoder = new TextEncoder()
 /** Characters waiting for the reader before reading stops. */
@@ -34,14 +34,6 @@ export class Heartbeats {
     clearInterval(this.#timer)
     this.#timer = undefined
   }
-}
-
-/**
- * An iterator that may have read more than it was asked for. `takeReady` hands that out without a
- * promise; a burst of events then costs one wait instead of one each.
- */
-export interface ReadAhead extends AsyncIterator<StreamItem> {
-  takeReady?(): StreamItem | undefined
 }
 
 export interface SseStream {

@@ -35,3 +35,10 @@ export class TransportError extends Error {
     this.retryAfterMs = options.retryAfterMs
   }
 }
+
+/** What a call fails with whose caller gave up on it: after a while, or for a reason of its own. */
+export function leftBy({ reason }: AbortSignal): TransportError {
+  return reason instanceof Error && reason.name === 'TimeoutError'
+    ? new TransportError('timeout', 'The agent was not done in time', { cause: reason })
+    : new TransportError('aborted', 'The call was aborted', { cause: reason })
+}

@@ -40,3 +40,12 @@ describe.each(ways)('our client with %j', (options, path) => {
     await play(ownClient(agent))
   })
 })
+
+describe.each(['task-rest', 'chat-rpc'] as const)('our client with an agent that only speaks %s', (dialect) => {
+  it.each(scenarios)('%s', async (_scenario, play) => {
+    await using only = await serve(matrixAgent, { dialects: [dialect] })
+    await using agent = await connect(only.url, { dialect })
+    expect(agent.choice.dialect).toBe(dialect)
+    await play(ownClient(agent))
+  })
+})

@@ -34,7 +34,7 @@ export function validateCard(card: unknown): CardReport {
   return findings.report(version)
 }
 
-/** What a reader would take the card for (RM-CARD-3). */
+/** The rules to measure a card by: what its author meant it for, be it readable or not. */
 function cardVersion(card: Place): CardVersion {
   const hasAny = (...names: string[]) => names.some((name) => card.has(name))
   if (hasAny('supportedInterfaces', 'supported_interfaces'))

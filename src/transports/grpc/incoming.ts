@@ -1,7 +1,7 @@
 /** Answers as bytes, read into the model. Every one of them is a stranger's. */
 import type { StreamDecoder } from '../../dialects/client-dialect.js'
 import type { StreamItem } from '../../model/service.js'
-import { readable } from '../peer-answer.js'
+import { itemsOf, readable } from '../peer-answer.js'
 import { positionExtension } from '../transport.js'
 import { TransportError } from '../transport-error.js'
 import type { Route } from './outgoing.js'
@@ -17,9 +17,10 @@ export function decodeBytes({ rpc, name }: Route, bytes: Buffer): object {
 /** The events of one message of a stream. */
 export function decodeItems(decoder: StreamDecoder, message: object): readonly StreamItem[] {
   const { data, seq } = takePosition(message)
-  const events = readable(() => decoder.decode({ data }))
-  // Of several events only the last is at that position: whoever resumes behind the first would miss the others.
-  return events.map((event, place) => (seq !== undefined && place === events.length - 1 ? { event, seq } : { event }))
+  return itemsOf(
+    readable(() => decoder.decode({ data })),
+    seq,
+  )
 }
 
 interface Bearer {

@@ -2,8 +2,7 @@
 import type { Metadata, ServerWritableStream } from '@grpc/grpc-js'
 import { callStreaming } from '../../model/generic-service.js'
 import type { Operation } from '../../model/operations.js'
-import type { AgentService, StreamItem } from '../../model/service.js'
-import type { ReadAhead } from '../sse.js'
+import type { AgentService, ReadAhead, StreamItem } from '../../model/service.js'
 import { type PreparedCall, positionExtension } from '../transport.js'
 
 export interface OutgoingStream {

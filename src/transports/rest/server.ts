@@ -55,8 +55,8 @@ async function answer(
     const body = request.method === 'POST' ? await readJson(request, arrival, endpoint.maxBodyBytes) : undefined
     const version = readVersion(request.headers, request.url)
     const { assumeV1, dialects } = endpoint
-    const candidates = negotiate(dialects, { version, isSpokenIn: (each) => matches.has(each), assumeV1 })
-    dialect = candidates.at(-1) ?? dialect // an older dialect that was switched on for this path means it (RM-DET-3)
+    const [best] = negotiate(dialects, { version, isSpokenIn: (each) => matches.has(each), assumeV1 })
+    dialect = best ?? dialect
     match = matches.get(dialect)
     if (!match)
       throw new A2AError(
