@@ -62,7 +62,7 @@ export interface StreamRequest {
 }
 
 interface ClientForm<Codec> {
-  /** What is absent the peer cannot do: the call fails here, with `UNSUPPORTED_OPERATION` (mapping, section 2). */
+  /** What is absent the peer cannot do: the call fails here, with `UNSUPPORTED_OPERATION`. */
   readonly operations: { readonly [O in Operation]?: Codec }
   createStreamDecoder(stream: StreamRequest): StreamDecoder
 }

@@ -188,7 +188,7 @@ function wrapped(name: keyof AnyEvent, value: object | undefined): StreamRespons
   return value && ({ [name]: value } as unknown as StreamResponse) // each name comes with the value of its type
 }
 
-/** A page, or the tasks alone: 0.3 promises no more (mapping 4.7). */
+/** A page, or the tasks alone: 0.3 promises no more. */
 export function toldTaskList(task: Decoder<Task>): Decoder<ListTasksResponse> {
   const page = object<Partial<ListTasksResponse>>({
     tasks: optional(array(task)),

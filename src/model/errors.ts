@@ -1,6 +1,6 @@
 /**
  * The closed set of errors that may cross the wire, in any dialect. The first nine are the
- * protocol's own reasons, the next five JSON-RPC's, the last five ours (v1.0 section 5).
+ * protocol's own reasons, the next five JSON-RPC's, the last five ours.
  */
 export const errorCodes = [
   'TASK_NOT_FOUND',

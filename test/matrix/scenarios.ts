@@ -1,5 +1,5 @@
 /**
- * What every dialect must be able to do over every binding, written once (mapping, section 11). The
+ * What every dialect must be able to do over every binding, written once. The
  * agent is the test-bed agent, with one more word: `mirror` gives the parts of its message back.
  */
 import { agent, artifact, textOf } from 'dragoman'

@@ -1,4 +1,4 @@
-/** 0.3's messages with less required of them (legacy section 6). */
+/** 0.3's messages with less required of them. */
 import type { Message } from '../../model/message.js'
 import type { Struct } from '../../model/part.js'
 import type { SendMessageRequest } from '../../model/service.js'
@@ -12,7 +12,7 @@ import {
 } from '../v0_3/messages.js'
 import { jsonSpelling, type Wire } from '../v0_3/spelling.js'
 
-/** Of a request only the message and its metadata count: the answer is always waited for (mapping 4.5). */
+/** Of a request only the message and its metadata count: the answer is always waited for. */
 export function decodeSendParams(params: unknown, facts: Pick<CallFacts, 'newId'>): SendMessageRequest {
   if (!isObject(params)) return decodeSendRequest(params, jsonSpelling)
   const { message, metadata } = params

@@ -1,4 +1,4 @@
-/** The routes of legacy 4 as callers use them. */
+/** The routes as callers use them. */
 import type { Message } from '../../model/message.js'
 import type {
   CancelTaskRequest,

@@ -1,4 +1,4 @@
-/** HTTP statuses by mapping 6; bodies in the form of the framework this dialect comes from (RL-L0-2). Numbers are v0.1's. */
+/** Bodies in the form of the framework this dialect comes from (RL-L0-2). Numbers are v0.1's. */
 import type { A2AError } from '../../model/errors.js'
 import { isObject } from '../decode.js'
 import { readHttpError } from '../peer-error.js'

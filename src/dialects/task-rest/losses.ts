@@ -1,6 +1,6 @@
 import type { Loss } from '../dialect.js'
 
-/** What this dialect cannot say (mapping 10, rows 4, 10 and 11). */
+/** What this dialect cannot say. */
 export const losses: readonly Loss[] = [
   {
     direction: 'out',

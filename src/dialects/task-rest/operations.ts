@@ -1,4 +1,4 @@
-/** Routes and codecs (legacy 4). No JSON-RPC: bodies and answers are bare objects. */
+/** Routes and codecs. No JSON-RPC: bodies and answers are bare objects. */
 import type { Operation } from '../../model/operations.js'
 import type {
   CancelTaskRequest,

@@ -1,4 +1,4 @@
-/** v0.1's card (legacy 1.1): one address, authentication by name. */
+/** v0.1's card: one address, authentication by name. */
 import type { AgentCard, AgentInterface, AgentSkill, SecurityScheme } from '../../model/agent-card.js'
 import { array, boolean, type Decoder, decodeOrThrow, object, optional, required, string } from '../decode.js'
 import type { Spelling } from './spelling.js'
@@ -56,7 +56,7 @@ export function authenticationOf({ securitySchemes = {} }: AgentCard): Authentic
   return { schemes: [...schemes], ...(Object.keys(hints).length > 0 && { credentials: JSON.stringify(hints) }) }
 }
 
-/** Names by mapping 7. A client certificate is not a credential in a header: it has none. */
+/** A client certificate is not a credential in a header: it has none. */
 function schemeName(scheme: SecurityScheme): string | undefined {
   if ('apiKeySecurityScheme' in scheme) return 'apiKey'
   if ('httpAuthSecurityScheme' in scheme) {

@@ -1,4 +1,4 @@
-/** v0.1's numbers (legacy 1.4). Later versions gave -32006 to -32009 other meanings. */
+/** v0.1's numbers. Later versions gave -32006 to -32009 other meanings. */
 import { A2AError, type ErrorCode } from '../../model/errors.js'
 import { type ErrorSpelling, flatErrorDetails } from '../error-details.js'
 import { type Meanings, type RpcError, readRpcError } from '../peer-error.js'

@@ -1,6 +1,6 @@
 import type { Loss } from '../dialect.js'
 
-/** What v0.1 cannot say (mapping 10, rows 4, 5, 10 and 11). */
+/** What v0.1 cannot say. */
 export const losses: readonly Loss[] = [
   {
     direction: 'out',
@@ -43,7 +43,7 @@ export const losses: readonly Loss[] = [
   { direction: 'in', what: 'members the protocol does not know', remedy: 'put such data into `metadata`' },
 ]
 
-/** What the Go library's form of it cannot say either (mapping 10, row 6). */
+/** What the Go library's form of it cannot say either. */
 export const goLosses: readonly Loss[] = [
   {
     direction: 'out',

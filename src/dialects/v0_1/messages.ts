@@ -1,4 +1,4 @@
-/** Messages have no ids here and send no references: those travel in metadata, where there is any (mapping 4.2). */
+/** Messages have no ids here and send no references: those travel in metadata, where there is any. */
 import type { Message, Role } from '../../model/message.js'
 import type { JsonValue, Part, Struct } from '../../model/part.js'
 import type { TaskPushNotificationConfig } from '../../model/push-config.js'

@@ -1,4 +1,4 @@
-/** v0.1's methods (legacy 1.2). The caller chooses the id of a task; a config that is `null` is a deletion. */
+/** v0.1's methods. The caller chooses the id of a task; a config that is `null` is a deletion. */
 import type { Operation } from '../../model/operations.js'
 import type { TaskPushNotificationConfig } from '../../model/push-config.js'
 import type {

@@ -1,4 +1,4 @@
-/** Push configs: one a task, called like it (mapping 4.6). */
+/** Push configs: one a task, called like it. */
 import type { AuthenticationInfo, TaskPushNotificationConfig } from '../../model/push-config.js'
 import { array, converted, object, optional, required, string } from '../decode.js'
 

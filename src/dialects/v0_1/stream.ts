@@ -80,7 +80,7 @@ function rpcResult(result: object): Frame {
   return { event: 'rpc_result', data: JSON.stringify(result) }
 }
 
-/** A question ends a stream where it can be asked; a missing credential does not (mapping 5). */
+/** A question ends a stream where it can be asked; a missing credential does not. */
 function isLast(state: TaskState, { states }: Spelling): boolean {
   return isTerminal(state) || (state === 'TASK_STATE_INPUT_REQUIRED' && states[state] === 'input-required')
 }

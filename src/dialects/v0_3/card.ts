@@ -1,4 +1,4 @@
-/** Cards, both ways (mapping section 7), and the card that 0.3 and v1.0 readers understand alike. */
+/** Cards, both ways, and the card that 0.3 and v1.0 readers understand alike. */
 import type { AgentCard, AgentInterface, AgentSkill } from '../../model/agent-card.js'
 import { encodeRequirement, encodeScheme } from './card-security.js'
 import type { Shape, Wire } from './spelling.js'

@@ -192,7 +192,7 @@ describe('answers of other servers', () => {
     )
   })
 
-  it('to a list of tasks may be an array (mapping 4.7)', () => {
+  it('to a list of tasks may be an array', () => {
     const one = { id: 't', contextId: 'c', status: { state: 'TASK_STATE_WORKING' } }
     expect(overRest('listTasks', [one])).toEqual({ tasks: [one], nextPageToken: '', pageSize: 1, totalSize: 1 })
     expect(overRest('listTasks', { tasks: [one], totalSize: '3', nextPageToken: 'n' })).toEqual({

@@ -1,4 +1,4 @@
-/** Requests as each form of 0.3 spells them (v0.3 section 1). Tenants have no place in any. */
+/** Requests as each form of 0.3 spells them. Tenants have no place in any. */
 import type { Operation } from '../../model/operations.js'
 import type { TaskPushNotificationConfig } from '../../model/push-config.js'
 import type {

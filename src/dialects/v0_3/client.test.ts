@@ -59,7 +59,7 @@ describe.each(pairs.map((pair) => [pair.name, pair] as const))('over %s', (name,
   // gRPC's `blocking: false` cannot be told from no word about it.
   const read = name === 'gRPC' ? (request: object) => dropImmediate(inFull(request)) : inFull
 
-  it('offers what this version has (mapping section 2)', () => {
+  it('offers what this version has', () => {
     const missing = Object.keys(operations).filter((operation) => !pair.operations.includes(operation as Operation))
     expect(missing).toEqual(name === 'HTTP+JSON' ? [] : ['listTasks'])
   })
@@ -342,7 +342,7 @@ describe('errors', () => {
 })
 
 describe('the dialect', () => {
-  it('names no version in a header, and extensions in the old one (mapping section 8)', () => {
+  it('names no version in a header, and extensions in the old one', () => {
     expect(v0_3Client).not.toHaveProperty('version')
     expect(v0_3Client.extensionsHeader).toBe('X-A2A-Extensions')
   })

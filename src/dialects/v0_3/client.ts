@@ -1,4 +1,4 @@
-/** A2A v0.3 as callers speak it; 0.2 differs in nothing that matters to them. No header names the version (mapping section 8). */
+/** A2A v0.3 as callers speak it; 0.2 differs in nothing that matters to them. No header names the version. */
 import type { Operation } from '../../model/operations.js'
 import type { ClientDialect, RequestCodec, RestRequestCodec } from '../client-dialect.js'
 import { meaningsOf, readGrpcError, readHttpError, readRpcError } from '../peer-error.js'

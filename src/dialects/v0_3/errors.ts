@@ -1,4 +1,4 @@
-/** 0.3's spelling of every error (v0.3 section 5). Numbers it does not have are sent as later versions have them. */
+/** 0.3's spelling of every error. Numbers it does not have are sent as later versions have them. */
 import type { A2AError, ErrorCode } from '../../model/errors.js'
 import { type ErrorSpelling, flatErrorDetails } from '../error-details.js'
 

@@ -1,4 +1,4 @@
-/** What does not survive the way between 0.3 and the model (mapping section 10). */
+/** What does not survive the way between 0.3 and the model. */
 import type { Loss } from '../dialect.js'
 
 export const losses: readonly Loss[] = [

@@ -1,4 +1,4 @@
-/** Messages and the requests that send them, both ways (mapping 4.2, 4.5). */
+/** Messages and the requests that send them, both ways. */
 import type { Message } from '../../model/message.js'
 import type { JsonValue } from '../../model/part.js'
 import type { SendMessageConfiguration, SendMessageRequest } from '../../model/service.js'

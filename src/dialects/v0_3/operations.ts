@@ -1,4 +1,4 @@
-/** 0.3's methods, rpcs and codecs (v0.3 section 1); REST's routes are in `routes.ts`. */
+/** 0.3's methods, rpcs and codecs; REST's routes are in `routes.ts`. */
 import type { AgentCard } from '../../model/agent-card.js'
 import { A2AError } from '../../model/errors.js'
 import type { StreamResponse } from '../../model/event.js'
@@ -75,7 +75,7 @@ function encodeReadTask(task: Task, params: unknown): Wire {
   return wire
 }
 
-/** `pageSize` is the number of tasks in this page (mapping 4.7). */
+/** `pageSize` is the number of tasks in this page. */
 function encodeTaskList({ tasks, totalSize, nextPageToken }: ListTasksResponse, as: Spelling): Wire {
   const wire = tasks.map((each) => encodeTask(each, as))
   return { tasks: wire, totalSize, pageSize: wire.length, nextPageToken }

@@ -1,4 +1,4 @@
-/** Parts, both ways (mapping 4.1). */
+/** Parts, both ways. */
 import type { DataPart, JsonValue, Part, RawPart, Struct, TextPart, UrlPart } from '../../model/part.js'
 import {
   bytes,

@@ -1,4 +1,4 @@
-/** Webhooks, both ways (mapping 4.6). The model is flat; 0.3 nests what belongs to the webhook alone. */
+/** Webhooks, both ways. The model is flat; 0.3 nests what belongs to the webhook alone. */
 import type { AuthenticationInfo, TaskPushNotificationConfig } from '../../model/push-config.js'
 import { array, converted, type Decoder, decodeOrThrow, object, optional, refuse, required, string } from '../decode.js'
 import { joinName, splitName } from './resource-names.js'

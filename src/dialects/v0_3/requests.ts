@@ -124,7 +124,7 @@ export const deletePushConfigRequest: Readonly<Record<Shape, Decoder<DeleteTaskP
 
 const latest = Date.UTC(9999, 11, 31)
 
-/** Epoch milliseconds in the first drafts of `tasks/list`, ISO in the later ones (mapping 4.7). */
+/** Epoch milliseconds in the first drafts of `tasks/list`, ISO in the later ones. */
 const instant: Decoder<string> = (value, faults) => {
   const time = typeof value === 'string' && /^\d{1,15}$/.test(value) ? Number(value) : value
   if (typeof time !== 'number') return utcTimestamp(time, faults)

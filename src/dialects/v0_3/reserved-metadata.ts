@@ -1,4 +1,4 @@
-/** Metadata keys that carry what 0.3 has no member for (mapping section 9). They are taken out again when read back. */
+/** Metadata keys that carry what 0.3 has no member for. They are taken out again when read back. */
 import type { Struct } from '../../model/part.js'
 
 export const reserved = {

@@ -1,6 +1,6 @@
 /**
  * 0.3 spells its objects in two ways: JSON-RPC has `kind` members and lower-case enums, REST and gRPC
- * have the protobuf's shape (v0.3 section 3). REST uses the JSON names of the protobuf, gRPC its own.
+ * have the protobuf's shape. REST uses the JSON names of the protobuf, gRPC its own.
  * Reading is more lenient than writing: both enum forms are understood everywhere (`enums.ts`).
  */
 import type { Role } from '../../model/message.js'

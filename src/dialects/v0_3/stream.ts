@@ -1,4 +1,4 @@
-/** Events keep no state here: each one is translated by itself (mapping section 5). */
+/** Events keep no state here: each one is translated by itself. */
 import type { StreamItem } from '../../model/service.js'
 import type { StreamEncoder } from '../dialect.js'
 import { jsonSpelling, protoJsonSpelling, protoSpelling, type Wire } from './spelling.js'

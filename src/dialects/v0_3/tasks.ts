@@ -1,4 +1,4 @@
-/** Tasks and what happens to them, both ways (mapping 4.3, 4.4). */
+/** Tasks and what happens to them, both ways. */
 import type { Artifact } from '../../model/artifact.js'
 import type { StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from '../../model/event.js'
 import { isTerminal, type Task, type TaskState, type TaskStatus } from '../../model/task.js'

@@ -1,4 +1,4 @@
-/** Requests over HTTP+JSON: what is in the path is not repeated in the body (v1.0 section 1). */
+/** Requests over HTTP+JSON: what is in the path is not repeated in the body. */
 import type { Operation } from '../../model/operations.js'
 import type { TaskPushNotificationConfig } from '../../model/push-config.js'
 import type {

@@ -1,4 +1,4 @@
-/** v1.0's spelling of every error (v1.0 section 5). */
+/** v1.0's spelling of every error. */
 import type { ErrorCode } from '../../model/errors.js'
 import type { ErrorSpelling } from '../error-details.js'
 

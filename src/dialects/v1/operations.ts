@@ -1,4 +1,4 @@
-/** v1.0's methods and routes (v1.0 section 1). Encoding is the identity: the model is v1.0's JSON. */
+/** v1.0's methods and routes. Encoding is the identity: the model is v1.0's JSON. */
 import { type Operation, operations as table } from '../../model/operations.js'
 import { type Decoder, decodeOrThrow, object, required, string } from '../decode.js'
 import type { GrpcCodec, OperationCodec, Route } from '../dialect.js'
@@ -74,7 +74,7 @@ export const grpcOperations = Object.fromEntries(names.map((name) => [name, grpc
 
 export const rpcs: ReadonlyMap<string, Operation> = new Map(names.map((name) => [table[name].name, name]))
 
-/** With two names that drafts before v1.0 had for them (mapping, section 1.2). */
+/** With two names that drafts before v1.0 had for them. */
 export const methods: ReadonlyMap<string, Operation> = new Map([
   ...rpcs,
   ['SetTaskPushNotificationConfig', 'createTaskPushNotificationConfig'],

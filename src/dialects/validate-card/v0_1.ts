@@ -1,4 +1,4 @@
-/** The rules of 0.1: few members are required, and modes may be bare words (legacy section 1.1). */
+/** The rules of 0.1: few members are required, and modes may be bare words. */
 import {
   checkArray,
   checkModes,

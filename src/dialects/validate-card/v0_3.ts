@@ -1,4 +1,4 @@
-/** The rules of 0.3 and, with what they had not yet, of 0.2 (v0.3 sections 2 and 6). */
+/** The rules of 0.3 and, with what they had not yet, of 0.2. */
 import {
   checkArray,
   checkBinding,

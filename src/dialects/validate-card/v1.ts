@@ -1,4 +1,4 @@
-/** The rules of v1.0 (v1.0 section 11 and its table of the card). */
+/** The rules of v1.0. */
 import { isObject } from '../decode.js'
 import {
   checkArray,

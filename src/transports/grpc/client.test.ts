@@ -169,7 +169,7 @@ describe('the gRPC client', () => {
     expect(() => testClient(0, { authority })).toThrow(/write host:port or https:\/\/host:port/)
   })
 
-  it('fails here for what the version does not have, and asks nobody (mapping, section 2)', async () => {
+  it('fails here for what the version does not have, and asks nobody', async () => {
     const { grpc } = plain as { grpc: NonNullable<typeof plain.grpc> } // it has one
     const { listTasks: _, subscribeToTask: __, ...rpcs } = grpc.rpcs
     using client = testClient(await freePort(), { dialect: { ...plain, grpc: { ...grpc, rpcs } } })

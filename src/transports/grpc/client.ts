@@ -60,7 +60,7 @@ export function createGrpcClient(options: GrpcClientOptions): GrpcClient {
   }
 }
 
-/** An operation the peer's version does not have fails here, with no call made (mapping, section 2). */
+/** An operation the peer's version does not have fails here, with no call made. */
 function missing(operation: Operation, dialect: ClientDialect): () => Promise<never> | AsyncIterable<never> {
   const fail = () => Promise.reject(unsupported(operation, dialect))
   return isStreaming(operation) ? () => ({ [Symbol.asyncIterator]: () => ({ next: fail }) }) : fail

@@ -162,7 +162,7 @@ function writeInstant({ seconds, nanos }: Instant, writer: Writer): void {
   if (nanos !== 0) writer.uint32(16).int32(nanos)
 }
 
-/** Digits below the millisecond are cut (mapping: lossy case 10). */
+/** Digits below the millisecond are cut. */
 export function readTimestamp(reader: BinaryReader, end: number): string {
   const { seconds, nanos } = readInstant(reader, end)
   return new Date(seconds * 1000 + Math.floor(nanos / 1e6)).toISOString()
