@@ -1,10 +1,25 @@
 import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
-import { serveCommand } from './commands/serve.js'
-import { UsageError } from './usage-error.js'
+import { commands } from './commands/index.js'
+import { failureOf } from './failure.js'
+import { type Format, Output } from './output.js'
 
-/** The command line. Exit codes: 0 done, 1 failed, 2 wrong usage. */
+/** The command line. The exit codes are part of what is promised. */
 export async function run(argv: readonly string[]): Promise<void> {
+  leaveQuietlyWithTheReader()
+  const format = formatIn(argv)
+  const program = createProgram(format)
+  try {
+    await program.parseAsync(argv)
+  } catch (error) {
+    // Commander has told people what was wrong with the words.
+    const isTold = error instanceof CommanderError && (format === 'text' || error.exitCode === 0)
+    if (isTold) process.exitCode = error.exitCode === 0 ? 0 : failureOf(error).exitCode
+    else process.exitCode = new Output(format).failure(error)
+  }
+}
+
+export function createProgram(format: Format): Command {
   const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
     version: string
   }
@@ -12,19 +27,34 @@ export async function run(argv: readonly string[]): Promise<void> {
     .description('The stack for the Agent2Agent (A2A) protocol')
     .version(version)
     .showHelpAfterError('(dragoman --help lists the commands)')
-    .addHelpText('after', '\nExit codes: 0 done, 1 failed, 2 wrong usage')
+    .addHelpText(
+      'after',
+      '\nExit codes: 0 done (a task that failed is an answer), 1 error, 2 usage, 3 unreachable, 4 authentication, 5 timeout',
+    )
     .exitOverride()
-  program.addCommand(serveCommand().copyInheritedSettings(program))
-  try {
-    await program.parseAsync(argv)
-  } catch (error) {
-    process.exitCode = exitCodeOf(error)
-    if (error instanceof CommanderError) return // commander has said it
-    console.error(`dragoman: ${error instanceof Error ? error.message : String(error)}`)
-  }
+  if (format === 'json') program.configureOutput({ writeErr: () => {}, outputError: () => {} })
+  for (const create of commands) program.addCommand(create(program))
+  inherit(program)
+  return program
 }
 
-function exitCodeOf(error: unknown): number {
-  if (error instanceof CommanderError) return error.exitCode === 0 ? 0 : 2
-  return error instanceof UsageError ? 2 : 1
+function inherit(parent: Command): void {
+  for (const child of parent.commands) inherit(child.copyInheritedSettings(parent))
+}
+
+/** `dragoman … | head` has seen enough: that is no failure. */
+function leaveQuietlyWithTheReader(): void {
+  process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code === 'EPIPE') process.exit(0)
+    throw error
+  })
+}
+
+/** Errors are told in the format that was asked for, however far the words were understood. */
+function formatIn(argv: readonly string[]): Format {
+  const isJson = argv.some(
+    (word, place) =>
+      /^(--output=json|-ojson)$/.test(word) || (/^(-o|--output)$/.test(word) && argv[place + 1] === 'json'),
+  )
+  return isJson ? 'json' : 'text'
 }

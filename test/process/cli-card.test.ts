@@ -26,7 +26,7 @@ describe('dragoman card get', () => {
     expect(stdout).toMatch(/^Echo 1\.0\.0\nRepeats what it is told/)
     expect(stdout).toMatch(/^Can +streaming, push notifications$/m)
     expect(stdout).toMatch(/^Security +none$/m)
-    expect(stdout).toMatch(/^Signatures +none$/m)
+    expect(stdout).toMatch(/^Signature +none$/m)
     expect(stdout).toMatch(/^ {2}JSONRPC +1\.0 {2}http:/m)
     expect(stdout).toMatch(/^ {2}echo {2}Echo: Repeats the text/m)
     expect(stdout).toMatch(/^Spoken to in v1 over JSONRPC at http:\S+\n {2}Took JSONRPC 1\.0 at/m)
@@ -39,6 +39,7 @@ describe('dragoman card get', () => {
     })
     expect(json((await cli(['card', 'get', ref, '--why', '-o', 'json'])).stdout)).toMatchObject({
       card: { name: 'Echo' },
+      signature: { state: 'absent' },
       choice: { dialect: 'v1', binding: 'JSONRPC', reasons: expect.arrayContaining([expect.any(String)]) },
     })
   })

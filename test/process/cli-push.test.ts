@@ -65,27 +65,33 @@ describe('dragoman push listen', () => {
       { statusUpdate: { taskId: 't', contextId: 'c', status: { state: 'TASK_STATE_WORKING' } } },
       { task: { id: 't', contextId: 'c', status: { state: 'TASK_STATE_COMPLETED' } } },
       { kind: 'task', id: 't', contextId: 'c', status: { state: 'completed' } },
-      { kind: 'artifact-update', taskId: 't', contextId: 'c', artifact: { artifactId: 'a', parts: [] } },
-      { id: 'other', taskId: 't', status: { state: 'completed' } },
+      {
+        kind: 'artifact-update',
+        taskId: 't',
+        contextId: 'c',
+        artifact: { artifactId: 'a', parts: [{ kind: 'text', text: 'hi' }] },
+      },
+      { id: 't', taskId: 't', sessionId: 'c', status: { state: 'completed' } },
       { id: 't', status: { state: 'completed' } },
     ]
     for (const body of bodies) expect(await hook.post(body)).toBe(200)
-    const { code, stdout } = await within(5000, 'the receiver to end', hook.run.exit)
-    expect(code).toBe(0)
+    const { code, stdout, stderr } = await within(5000, 'the receiver to end', hook.run.exit)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     const [, ...deliveries] = jsonLines(stdout)
-    expect(deliveries).toEqual([
-      { kind: 'status-update', form: 'stream-response', taskId: 't', state: 'TASK_STATE_WORKING', body: bodies[0] },
-      { kind: 'task', form: 'stream-response', taskId: 't', state: 'TASK_STATE_COMPLETED', body: bodies[1] },
-      { kind: 'task', form: 'kind', taskId: 't', state: 'completed', body: bodies[2] },
-      { kind: 'artifact-update', form: 'kind', taskId: 't', body: bodies[3] },
-      { kind: 'task', form: 'taskId+status', taskId: 't', state: 'completed', body: bodies[4] },
-      { kind: 'task', form: 'id+status', taskId: 't', state: 'completed', body: bodies[5] },
+    const completed = { id: 't', status: { state: 'TASK_STATE_COMPLETED' } }
+    expect(deliveries).toMatchObject([
+      { dialect: 'v1', taskId: 't', event: { statusUpdate: { status: { state: 'TASK_STATE_WORKING' } } } },
+      { dialect: 'v1', taskId: 't', event: { task: completed } },
+      { dialect: 'v0.3', taskId: 't', event: { task: completed } },
+      { dialect: 'v0.3', taskId: 't', event: { artifactUpdate: { artifact: { parts: [{ text: 'hi' }] } } } },
+      { dialect: 'v0.1', taskId: 't', event: { task: completed } },
+      { dialect: 'task-rest', taskId: 't', event: { task: completed } },
     ])
   })
 
   it('refuses what has not the token, and what is no delivery', async () => {
     await using hook = await listening('--token', 'right', '--count', '1')
-    const body = { id: 't', status: { state: 'completed' } }
+    const body = { kind: 'task', id: 't', contextId: 'c', status: { state: 'completed' } }
     const right = { 'x-a2a-notification-token': 'right' }
     expect(await hook.post(body)).toBe(401)
     expect(await hook.post(body, { 'x-a2a-notification-token': 'wrong' })).toBe(401)
@@ -94,7 +100,7 @@ describe('dragoman push listen', () => {
     expect(await hook.post(body, right)).toBe(200)
     const { code, stdout, stderr } = await within(5000, 'the receiver to end', hook.run.exit)
     expect(code).toBe(0)
-    expect(stdout).toMatch(/^Listening at http:\S+\ntask {2}t {2}completed {2}\(id\+status\)\n\{/)
+    expect(stdout).toMatch(/^Listening at http:\S+\ntask {2}t {2}completed {2}\(v0\.3\)\n$/)
     expect(stderr.match(/warning: /g)).toHaveLength(4)
   })
 

@@ -46,11 +46,6 @@ describe('dragoman', () => {
 
 describe('dragoman serve refuses in one sentence', () => {
   it.each([
-    ['--dialects', 'all'],
-    ['--dialects', '0.3'],
-    ['--card', 'hybrid'],
-    ['--card', '0.3'],
-    ['--errors', '1.0.0'],
     ['--allow-webhook', 'localhost'],
     ['--store', 'postgres://user@localhost/db'],
   ])('%s %s, which is not built yet', async (option, value) => {
@@ -133,7 +128,7 @@ describe('dragoman serve', () => {
       supportedInterfaces: readonly { url: string }[]
     }
     assert.equal(card.name, 'Shout')
-    for (const { url } of card.supportedInterfaces) assert.ok(url.startsWith(server.url.replace(/\/$/, '')), url)
+    for (const { url } of card.supportedInterfaces) assert.ok(url.includes(new URL(server.url).host), url)
   })
 
   it('serves the agents of a module that exports several, each under its path', async () => {

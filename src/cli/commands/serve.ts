@@ -1,10 +1,7 @@
-import { existsSync } from 'node:fs'
-import { resolve } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { Command, InvalidArgumentError, Option } from 'commander'
 import pc from 'picocolors'
 import type { LogEntry } from '../../engine/index.js'
-import { type Agent, apiKey, isAgent, type Served, serve } from '../../index.js'
+import { apiKey, type Served, serve } from '../../index.js'
 import {
   type CardForm,
   cardForms,
@@ -13,11 +10,11 @@ import {
   type ErrorProfile,
   errorProfiles,
 } from '../../server/index.js'
-import { echoAgent } from '../echo-agent.js'
+import { addSourceOptions, openSource, type Source, type SourceOptions } from '../agent-source.js'
+import { oneLine } from '../printable.js'
 import { UsageError } from '../usage-error.js'
 
-interface Options {
-  readonly echo?: true
+interface Options extends SourceOptions {
   readonly port: number
   readonly host: string
   readonly store: string
@@ -35,10 +32,10 @@ interface Options {
 const drainMs = 10_000
 
 export function serveCommand(): Command {
-  return new Command('serve')
-    .description('Serve an agent: a module that exports one (default export or `agent`), or the test-bed agent')
-    .argument('[module]', 'path of a JavaScript module')
-    .option('--echo', 'serve the test-bed agent, which acts on the text it is sent')
+  const command = new Command('serve')
+    .description('Serve an agent in every dialect: a module’s, any program, or one that is somewhere else')
+    .argument('[module]', 'path of a JavaScript module that exports an agent, as default or as `agent`')
+  return addSourceOptions(command)
     .option('-p, --port <port>', 'port to listen on, 0 for any', toPort, 8001)
     .option('--host <address>', 'address to bind; anything but loopback needs --api-key or --no-auth', '127.0.0.1')
     .option('--store <store>', 'memory, or sqlite:PATH', 'memory')
@@ -62,6 +59,16 @@ Examples:
   dragoman serve --echo --store sqlite:tasks.sqlite --api-key secret
   dragoman serve --echo --dialects all
   dragoman serve ./my-agent.js --port 8001 --dialects v1,v0.3,task-rest@/old
+  dragoman serve --exec 'python3 answer.py --brief' --name Answers
+  dragoman serve --exec 'tr a-z A-Z | tee -a said.txt' --shell
+  dragoman serve --proxy old-agent.example --upstream-header 'X-API-Key: secret' --api-key another
+
+A bridge (--proxy) has the name, skills and abilities of the agent behind it, its own tasks, and its own callers:
+--api-key is what they show to the bridge, --upstream-header what the bridge shows to the agent.
+
+A program (--exec) is started for every message, without a shell unless --shell is given, with DRAGOMAN_TASK_ID and
+DRAGOMAN_CONTEXT_ID in its environment. Exit code 0 completes the task, any other fails it, without saying why to
+the caller: --verbose prints the last line of its stderr. Cancelling sends SIGTERM, and SIGKILL four seconds later.
 
 Dialects: v1, v0.3 (0.2 too) and v0.1 are on; task-rest, invoke, chat-rpc and v0.1-go (at /go) come with
 all, or when they are named.
@@ -74,9 +81,9 @@ file, data. Anything else comes back as the text of an artifact.`,
 
 async function run(module: string | undefined, options: Options): Promise<void> {
   refuseUnbuilt(options)
-  const agents = await agentsFrom(module, options)
+  const source = await openSource(module, options, options.verbose ? printLog : undefined)
   const auth = options.apiKey !== undefined ? [apiKey(options.apiKey)] : options.auth ? undefined : ('none' as const)
-  const served = await serveOrExplain(agents, {
+  const served = await serveOrExplain(source.agents, {
     port: options.port,
     host: options.host,
     store: options.store,
@@ -87,20 +94,8 @@ async function run(module: string | undefined, options: Options): Promise<void> 
     ...(options.card && { card: options.card }),
     ...(options.verbose && { log: printLog }),
   })
-  printReady(served)
-  closeOnSignal(served)
-}
-
-async function agentsFrom(module: string | undefined, { echo }: Options): Promise<Agent | readonly Agent[]> {
-  if (echo && module !== undefined) throw new UsageError('give a module or --echo, not both')
-  if (echo) return echoAgent
-  if (module === undefined) throw new UsageError('give the path of a module that exports an agent, or --echo')
-  const path = resolve(module)
-  if (!existsSync(path)) throw new UsageError(`there is no module ${module}`)
-  const exports = (await import(pathToFileURL(path).href)) as { readonly default?: unknown; readonly agent?: unknown }
-  const found = exports.default ?? exports.agent
-  if (isAgent(found) || (Array.isArray(found) && found.length > 0 && found.every(isAgent))) return found
-  throw new UsageError(`${module} exports no agent: export one, or a list, as default or as \`agent\``)
+  printReady(served, source)
+  closeOnSignal(served, source)
 }
 
 /** A configuration that cannot be meant is a mistake of whoever typed it. */
@@ -119,22 +114,23 @@ function refuseUnbuilt({ allowWebhook, store }: Options): void {
     throw new UsageError('--store postgres: only memory and sqlite:PATH are there so far')
 }
 
-function printReady({ agents }: Served): void {
+function printReady({ agents }: Served, { note }: Source): void {
   for (const { name, url } of agents) {
-    console.log(`${pc.bold(name)} is ready at ${pc.cyan(url)}`)
+    console.log(`${pc.bold(oneLine(name))} is ready at ${pc.cyan(url)}`)
     console.log(pc.dim(`  JSON-RPC   POST ${url}`))
     console.log(pc.dim(`  HTTP+JSON  POST ${url}message:send`))
     console.log(pc.dim(`  gRPC       ${new URL(url).host}`))
     console.log(pc.dim(`  card       GET  ${url}.well-known/agent-card.json`))
   }
+  if (note !== undefined) console.log(pc.dim(`  ${note}`))
 }
 
-function closeOnSignal(served: Served): void {
+function closeOnSignal(served: Served, source: Source): void {
   let signals = 0
   const onSignal = () => {
     signals += 1
     if (signals > 1) process.exit(1)
-    served.close({ deadlineMs: drainMs }).then(
+    closeBoth(served, source).then(
       () => process.exit(0),
       (error: unknown) => {
         console.error('dragoman: could not close cleanly:', error)
@@ -144,6 +140,12 @@ function closeOnSignal(served: Served): void {
   }
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)
+}
+
+/** The server first: turns that end meanwhile still need what is behind them. */
+async function closeBoth(served: Served, source: Source): Promise<void> {
+  await served.close({ deadlineMs: drainMs })
+  await source.close?.()
 }
 
 function printLog({ level, message, dialect, taskId, error }: LogEntry): void {

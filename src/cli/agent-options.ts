@@ -1,0 +1,185 @@
+/** The options of every command that talks to an agent. */
+import { type Command, InvalidArgumentError, Option } from 'commander'
+import {
+  type AgentClient,
+  type Binding,
+  type ConnectOptions,
+  type CredentialSource,
+  connect,
+  mutualTls,
+  type WireEntry,
+} from '../client/index.js'
+import { type DialectName, dialectNames } from '../server/index.js'
+import { onStderr } from './colours.js'
+import { readCredentials, storedTokens } from './credentials/credential-file.js'
+import { askLater, credentialSource } from './credentials/credential-source.js'
+import { originOf, sameMachine } from './credentials/origin.js'
+import { readGivenFile } from './message-parts.js'
+import { type Format, Output } from './output.js'
+import { printable } from './printable.js'
+import { UsageError } from './usage-error.js'
+
+export interface AgentOptions {
+  readonly agent?: string
+  readonly binding?: Binding
+  readonly protocol?: DialectName
+  readonly pin?: true
+  readonly header?: Readonly<Record<string, string>>
+  readonly timeout?: number
+  readonly clientCert?: string
+  readonly clientKey?: string
+  readonly signed?: true
+  readonly debug?: true
+  readonly output: Format
+}
+
+const bindingNames: Readonly<Record<string, Binding>> = { jsonrpc: 'JSONRPC', rest: 'HTTP+JSON', grpc: 'GRPC' }
+
+export function addAgentOptions(command: Command): Command {
+  return addOutputOption(
+    command
+      .option('-a, --agent <ref>', 'the agent: host, URL, card URL or name; instead of the first argument')
+      .addOption(
+        new Option('--binding <name>', 'jsonrpc, rest or grpc (default: what the card prefers)').argParser(toBinding),
+      )
+      .addOption(
+        new Option('--protocol <version>', 'v1, v0.3, v0.1 … (default: the newest that works)').argParser(toDialect),
+      )
+      .option('--pin', 'speak --binding and --protocol or fail')
+      .option('-H, --header <name: value>', 'a header for every call; may be repeated', toHeader)
+      .option('--timeout <seconds>', 'how long an answer may take', toSeconds)
+      .option('--client-cert <path>', 'a client certificate, as PEM')
+      .option('--client-key <path>', 'its key, as PEM')
+      .option('--signed', 'refuse cards without a good signature')
+      .option('--debug', 'print what goes over the wire to stderr, secrets taken out'),
+  )
+}
+
+export function addOutputOption(command: Command): Command {
+  return command.addOption(
+    new Option('-o, --output <format>', 'text for people, json for programs').choices(['text', 'json']).default('text'),
+  )
+}
+
+/** The reference and the other arguments: `-a REF` frees the first place. */
+export function splitReference(args: readonly string[], { agent }: AgentOptions): [ref: string, rest: string[]] {
+  if (agent !== undefined) return [agent, [...args]]
+  const [ref, ...rest] = args
+  if (ref === undefined) throw new UsageError('name an agent: its host, its URL or the URL of its card')
+  return [ref, rest]
+}
+
+export const refHelp = 'the agent: host, URL, card URL or name'
+
+/** The reference and what must follow it, neither less nor more. */
+export function splitWords<Needed extends readonly string[]>(
+  words: readonly (string | undefined)[],
+  options: AgentOptions,
+  needed: readonly [...Needed],
+): [ref: string, ...rest: { [K in keyof Needed]: string }] {
+  const given = words.filter((word) => word !== undefined)
+  const [ref, rest] = splitReference(given, options)
+  const missing = needed[rest.length]
+  if (missing !== undefined) throw new UsageError(`give ${missing} too`)
+  if (rest.length > needed.length) throw new UsageError(`there is a word too many: ${rest[needed.length]}`)
+  return [ref, ...rest] as unknown as [string, ...{ [K in keyof Needed]: string }] // counted above
+}
+
+/** Runs a command against an agent, and closes the connection whatever happens. */
+export async function withAgent(
+  ref: string,
+  options: AgentOptions,
+  work: (agent: AgentClient, output: Output) => Promise<void>,
+): Promise<void> {
+  const output = new Output(options.output)
+  const agent = await connect(ref, await connectOptions(ref, options, output))
+  try {
+    await work(agent, output)
+  } finally {
+    await agent.close()
+  }
+}
+
+export async function connectOptions(ref: string, options: AgentOptions, output: Output): Promise<ConnectOptions> {
+  const origin = originOf(ref)
+  const stored = (await readCredentials()).get(origin)
+  const sources = [
+    ...(options.clientCert === undefined ? [] : [await readCertificate(options)]),
+    ...(stored ? [credentialSource(stored, storedTokens(origin), askLater(ref))] : []),
+  ]
+  const headers = options.header ?? {}
+  return {
+    headers,
+    allowedOrigins: sameMachine(origin),
+    ...(sources.length > 0 && { credentials: sources }),
+    ...(options.signed && { signatures: 'require' }),
+    onWarning: (warning) => output.warning(warning),
+    ...(options.binding && { binding: options.binding }),
+    ...(options.protocol && { dialect: options.protocol }),
+    ...(options.pin && { pin: true }),
+    ...(options.timeout !== undefined && { timeoutMs: options.timeout * 1000 }),
+    ...(options.debug && { onWire: (entry) => printWire(entry, headers) }),
+  }
+}
+
+async function readCertificate({ clientCert, clientKey }: AgentOptions): Promise<CredentialSource> {
+  if (clientCert === undefined || clientKey === undefined) throw new UsageError('--client-cert needs --client-key')
+  const [cert, key] = await Promise.all(
+    [clientCert, clientKey].map(async (path) => (await readGivenFile(path)).toString()),
+  )
+  return mutualTls({ cert: cert ?? '', key: key ?? '' })
+}
+
+/** Everything that was given as a header is a secret here, whatever its name. */
+function printWire(entry: WireEntry, secrets: Readonly<Record<string, string>>): void {
+  const { direction, binding, what, status, headers = {}, body, ms } = entry
+  const values = Object.values(secrets).filter((value) => value !== '')
+  const clean = (text: string) => printable(values.reduce((left, value) => left.replaceAll(value, '[redacted]'), text))
+  const arrow = direction === 'request' ? '→' : '←'
+  const facts = [status, ms !== undefined && `${Math.round(ms)} ms`].filter(Boolean).join(', ')
+  const lines = [`${onStderr.cyan(arrow)} ${binding} ${clean(what)} ${onStderr.dim(facts)}`]
+  for (const [name, value] of Object.entries(headers)) lines.push(onStderr.dim(`    ${name}: ${clean(value)}`))
+  if (body !== undefined) lines.push(`    ${clean(typeof body === 'string' ? body.trimEnd() : JSON.stringify(body))}`)
+  process.stderr.write(`${lines.join('\n')}\n`)
+}
+
+export function toBinding(name: string): Binding {
+  const binding = bindingNames[name.toLowerCase()] ?? Object.values(bindingNames).find((each) => each === name)
+  if (binding) return binding
+  throw new InvalidArgumentError(`choose from ${Object.keys(bindingNames).join(', ')}`)
+}
+
+/** Versions may be written as people say them: `1.0`, `0.3`. */
+export function toDialect(given: string): DialectName {
+  const wanted = given === '1.0' ? 'v1' : /^0\.\d/.test(given) ? `v${given}` : given
+  const dialect = dialectNames.find((name) => name === (wanted === 'v0.2' ? 'v0.3' : wanted))
+  if (dialect) return dialect
+  throw new InvalidArgumentError(`there is no dialect ${given}: choose from ${dialectNames.join(', ')}`)
+}
+
+export function toHeader(
+  text: string,
+  before: Readonly<Record<string, string>> = {},
+): Readonly<Record<string, string>> {
+  const [, name, value] = /^([^:\s]+):\s*(.*)$/.exec(text) ?? []
+  if (name === undefined || value === undefined) throw new InvalidArgumentError('write it as "Name: value"')
+  return { ...before, [name]: value }
+}
+
+export function toCount(text: string): number {
+  const count = Number(text)
+  if (Number.isInteger(count) && count >= 0 && text.trim() !== '') return count
+  throw new InvalidArgumentError('a whole number, 0 or more')
+}
+
+export function toPositive(text: string): number {
+  const count = toCount(text)
+  if (count > 0) return count
+  throw new InvalidArgumentError('a whole number, 1 or more')
+}
+
+function toSeconds(text: string): number {
+  const seconds = Number(text)
+  if (seconds > 0) return seconds
+  throw new InvalidArgumentError('a time in seconds, above 0')
+}

@@ -1,0 +1,91 @@
+import { describe, expect, it } from 'vitest'
+import type { Message, Struct } from '../../index.js'
+import { type Field, fieldsOf, formAnswer, readField, schemaOf } from './form.js'
+
+const schema: Struct = {
+  type: 'object',
+  required: ['name', 'size'],
+  properties: {
+    name: { type: 'string', title: 'Your name', minLength: 2, maxLength: 5 },
+    size: { type: 'integer', minimum: 1, maximum: 9, default: 3 },
+    price: { type: ['number', 'null'] },
+    colour: { enum: ['red', 'green'] },
+    extras: { type: 'array', items: { enum: ['a', 'b'] } },
+    words: { type: 'array', items: { type: 'string' } },
+    gift: { type: 'boolean', description: 'Wrap it?' },
+    place: { type: 'object' },
+    kind: { oneOf: [{ const: 'x', title: 'X' }, { const: 'y' }] },
+  },
+}
+
+function field(name: string): Field {
+  const found = fieldsOf(schema).find((each) => each.name === name)
+  if (!found) throw new Error(`No field ${name}`)
+  return found
+}
+
+describe('fieldsOf', () => {
+  it('knows what each property is asked as', () => {
+    expect(fieldsOf(schema).map(({ name, kind, isRequired }) => [name, kind, isRequired])).toEqual([
+      ['name', 'text', true],
+      ['size', 'integer', true],
+      ['price', 'number', false],
+      ['colour', 'choice', false],
+      ['extras', 'choices', false],
+      ['words', 'list', false],
+      ['gift', 'boolean', false],
+      ['place', 'json', false],
+      ['kind', 'choice', false],
+    ])
+    expect(field('kind').choices).toEqual(['x', 'y'])
+    expect(field('size').initial).toBe(3)
+    expect(field('name').title).toBe('Your name')
+  })
+
+  it('asks for one value where the schema is of no object', () => {
+    const fields = fieldsOf({ type: 'number' })
+    expect(fields).toMatchObject([{ name: '', kind: 'number', isRequired: true }])
+    expect(formAnswer(fields, new Map([['', 7]]))).toBe(7)
+  })
+
+  it('makes something of any schema', () => {
+    for (const odd of [{}, { properties: { a: true } }, { properties: { a: null } }, { enum: [] }])
+      expect(fieldsOf(odd as Struct)).toHaveLength(1)
+  })
+})
+
+describe('readField', () => {
+  it.each<[string, string, unknown]>([
+    ['name', ' Ada ', { value: 'Ada' }],
+    ['name', 'A', { problem: 'At least 2 characters' }],
+    ['name', 'Ada Lovelace', { problem: 'At most 5 characters' }],
+    ['name', '  ', { problem: 'This is needed' }],
+    ['size', '4', { value: 4 }],
+    ['size', '4.5', { problem: 'Write a whole number' }],
+    ['size', '12', { problem: 'At most 9' }],
+    ['size', '0', { problem: 'At least 1' }],
+    ['size', 'four', { problem: 'Write a number' }],
+    ['price', '', { value: undefined }],
+    ['price', '1.5', { value: 1.5 }],
+    ['words', 'a, b,,c ', { value: ['a', 'b', 'c'] }],
+    ['place', '{"x":1}', { value: { x: 1 } }],
+    ['place', '{x', { problem: 'Write JSON' }],
+  ])('%s: %j', (name, typed, answer) => {
+    expect(readField(field(name), typed)).toEqual(answer)
+  })
+})
+
+describe('schemaOf', () => {
+  const question = (parts: Message['parts']): Message => ({ messageId: 'm', role: 'ROLE_AGENT', parts })
+
+  it('finds the schema that a question carries', () => {
+    const parts = [{ text: 'How large?' }, { data: schema, mediaType: 'application/schema+json' }]
+    expect(schemaOf(question(parts))).toBe(schema)
+  })
+
+  it('takes nothing else for one', () => {
+    expect(schemaOf(undefined)).toBeUndefined()
+    expect(schemaOf(question([{ text: 'x' }, { data: {}, mediaType: 'application/json' }]))).toBeUndefined()
+    expect(schemaOf(question([{ data: 'x', mediaType: 'application/schema+json' }]))).toBeUndefined()
+  })
+})

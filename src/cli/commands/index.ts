@@ -1,0 +1,27 @@
+import type { Command } from 'commander'
+import { authCommand } from './auth.js'
+import { benchCommand } from './bench.js'
+import { cardCommand } from './card.js'
+import { chatCommand } from './chat.js'
+import { completionCommand } from './completion.js'
+import { doctorCommand } from './doctor.js'
+import { initCommand } from './init.js'
+import { pushCommand } from './push.js'
+import { sendCommand } from './send.js'
+import { serveCommand } from './serve.js'
+import { taskCommand } from './task.js'
+
+/** Every verb, in the order that help lists them. */
+export const commands: readonly ((program: Command) => Command)[] = [
+  sendCommand,
+  chatCommand,
+  cardCommand,
+  taskCommand,
+  pushCommand,
+  authCommand,
+  initCommand,
+  serveCommand,
+  doctorCommand,
+  benchCommand,
+  completionCommand,
+]

@@ -1,0 +1,38 @@
+import { Command } from 'commander'
+import { type AgentOptions, addAgentOptions, refHelp, splitWords, withAgent } from '../../agent-options.js'
+import { filesOf } from '../../artifact-files.js'
+import { byteSize } from '../../printable.js'
+import { saveFiles } from '../../save-files.js'
+
+interface Options extends AgentOptions {
+  readonly out: string
+  readonly force?: true
+  readonly links?: true
+}
+
+export function downloadCommand(): Command {
+  return addAgentOptions(
+    new Command('download')
+      .description('Write the artifacts of a task into a folder: text, data and files')
+      .argument('[ref]', refHelp)
+      .argument('[id]', 'of the task')
+      .option('--out <folder>', 'where to; made when it is not there', '.')
+      .option('--links', 'fetch what the artifacts only link to, without any credentials')
+      .option('--force', 'overwrite files that are there already'),
+  )
+    .addHelpText('after', '\nExample:\n  dragoman task download localhost:8001 0193… --out ./report')
+    .action(async (first: string | undefined, second: string | undefined, options: Options) => {
+      const [ref, id] = splitWords([first, second], options, ['the id of a task'])
+      await withAgent(ref, options, async (agent, output) => {
+        const task = await output.during('Reading', agent.task(id).get())
+        const saved = await output.during('Saving', saveFiles(filesOf(task), options))
+        output.result({ files: saved }, () =>
+          saved.length === 0
+            ? 'There are no artifacts'
+            : saved.map((each) => ('path' in each ? `${each.path} (${byteSize(each.bytes)})` : each.url)).join('\n'),
+        )
+        if (saved.some((each) => 'url' in each && !('path' in each)))
+          output.note('Addresses are links that were not followed: --links fetches them')
+      })
+    })
+}

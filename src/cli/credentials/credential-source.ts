@@ -1,0 +1,31 @@
+/** From what is kept to what a client asks for credentials. */
+import {
+  A2AError,
+  apiKey,
+  basic,
+  bearer,
+  type CredentialSource,
+  type OAuth2Options,
+  oauth2,
+  type TokenStore,
+} from '../../client/index.js'
+import type { Credential } from './credential-file.js'
+
+/** How the user is asked, when a token can be had in no other way. */
+export type Asking = Pick<OAuth2Options, 'showCode' | 'open' | 'receiver'>
+
+export function credentialSource(credential: Credential, tokens: TokenStore, asking: Asking): CredentialSource {
+  if (credential.kind === 'api-key') return apiKey(credential.key)
+  if (credential.kind === 'bearer') return bearer(credential.token)
+  if (credential.kind === 'basic') return basic(credential.user, credential.password)
+  const { kind: _, ...options } = credential
+  return oauth2({ ...options, ...asking, store: tokens })
+}
+
+/** Commands do not stop in the middle for a browser: they say what to do. */
+export function askLater(ref: string): Asking {
+  const refuse = () => {
+    throw new A2AError('UNAUTHENTICATED', `The login is over: dragoman auth login ${ref}`)
+  }
+  return { showCode: refuse, open: refuse, receiver: refuse }
+}

@@ -1,0 +1,206 @@
+/**
+ * The files of a new project. The same source is JavaScript and TypeScript: everything in it is inferred, so the
+ * two differ in their settings only.
+ */
+export interface Project {
+  /** On the card. */
+  readonly name: string
+  /** Of the npm package. */
+  readonly packageName: string
+  readonly language: 'javascript' | 'typescript'
+  /** What to depend on, by package. */
+  readonly versions: { readonly dragoman: string; readonly typescript: string; readonly nodeTypes: string }
+}
+
+/** Contents by path. */
+export function filesOf(project: Project): ReadonlyMap<string, string> {
+  const isTyped = project.language === 'typescript'
+  const source = (text: string) => (isTyped ? text : `// @ts-check\n${text}`)
+  const path = (name: string) => (isTyped ? `src/${name}.ts` : `${name}.js`)
+  return new Map([
+    ['package.json', json(packageOf(project))],
+    [isTyped ? 'tsconfig.json' : 'jsconfig.json', json(isTyped ? typescriptSettings : javascriptSettings)],
+    [path('agent'), source(agentSource(project))],
+    [path('server'), source(serverSource)],
+    [path('client'), source(clientSource)],
+    [path('agent.test'), source(testSource)],
+    ['README.md', readme(project, path)],
+    ['.gitignore', `node_modules/\n${isTyped ? 'dist/\n' : ''}*.sqlite*\n`],
+  ])
+}
+
+function json(value: unknown): string {
+  return `${JSON.stringify(value, null, 2)}\n`
+}
+
+function packageOf({ packageName, language, versions }: Project): object {
+  const common = { name: packageName, version: '0.1.0', private: true, type: 'module', engines: { node: '>=20.19' } }
+  const dependencies = { dragoman: versions.dragoman }
+  if (language === 'javascript')
+    return {
+      ...common,
+      scripts: { start: 'node server.js', client: 'node client.js', test: 'node --test' },
+      dependencies,
+      devDependencies: { '@types/node': versions.nodeTypes },
+    }
+  return {
+    ...common,
+    scripts: {
+      build: 'tsc',
+      start: 'tsc && node dist/server.js',
+      client: 'tsc && node dist/client.js',
+      test: 'tsc && node --test dist/',
+    },
+    dependencies,
+    devDependencies: { '@types/node': versions.nodeTypes, typescript: versions.typescript },
+  }
+}
+
+const typescriptSettings = {
+  compilerOptions: {
+    target: 'es2023',
+    module: 'nodenext',
+    types: ['node'],
+    strict: true,
+    noUncheckedIndexedAccess: true,
+    verbatimModuleSyntax: true,
+    skipLibCheck: true,
+    rootDir: 'src',
+    outDir: 'dist',
+    sourceMap: true,
+  },
+  include: ['src'],
+}
+
+const javascriptSettings = {
+  compilerOptions: {
+    target: 'es2023',
+    module: 'nodenext',
+    types: ['node'],
+    strict: true,
+    checkJs: true,
+    noEmit: true,
+    skipLibCheck: true,
+  },
+  exclude: ['node_modules'],
+}
+
+function agentSource({ name }: Project): string {
+  return `import { agent, ask, working } from 'dragoman'
+
+/** What this agent is, and what it does with a message. Each \`yield\` is sent at once. */
+export default agent(
+  {
+    name: ${JSON.stringify(name)},
+    description: 'Greets people',
+    version: '0.1.0',
+    skills: [
+      {
+        id: 'greet',
+        name: 'Greet',
+        description: 'Says hello to whoever is named',
+        tags: ['hello'],
+        examples: ['greet Ada', 'greet'],
+      },
+    ],
+  },
+  async function* ({ text, history }) {
+    // A question ends the turn; its answer is the next one, with both messages in the history.
+    const isAnswer = history.length > 1
+    const whom = isAnswer ? text.trim() : /^greet\\s+(.+)$/i.exec(text.trim())?.[1]
+    if (!whom) {
+      yield ask('Whom shall I greet?')
+      return
+    }
+    yield working('Looking for the right words')
+    for (const word of ['Hello, ', whom, '!']) yield word
+  },
+)
+`
+}
+
+const serverSource = `import { serve } from 'dragoman'
+import agent from './agent.js'
+
+const port = Number(process.env.PORT ?? 8001)
+const served = await serve(agent, { port, store: process.env.STORE ?? 'memory' })
+console.log(\`\${agent.card.name} is at \${served.url}\`)
+
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.once(signal, () => {
+    // Work that is under way is finished first.
+    served.close({ deadlineMs: 10_000 }).then(() => process.exit(0))
+  })
+}
+`
+
+const clientSource = `import { connect } from 'dragoman/client'
+
+// Usage: client [address] [words]
+const [address = 'localhost:8001', ...words] = process.argv.slice(2)
+const agent = await connect(address)
+
+for await (const update of agent.stream(words.join(' ') || 'greet the world')) {
+  if ('artifactUpdate' in update) {
+    for (const part of update.artifactUpdate.artifact.parts) if ('text' in part) process.stdout.write(part.text)
+  }
+}
+process.stdout.write('\\n')
+await agent.close()
+`
+
+const testSource = `import assert from 'node:assert/strict'
+import { after, describe, it } from 'node:test'
+import { serve } from 'dragoman'
+import { connect } from 'dragoman/client'
+import agent from './agent.js'
+
+describe(agent.card.name, async () => {
+  const served = await serve(agent)
+  const client = await connect(served.url)
+
+  after(async () => {
+    await client.close()
+    await served.close({ deadlineMs: 0 })
+  })
+
+  it('greets whoever is named', async () => {
+    const { text, state } = await client.ask('greet Ada')
+    assert.equal(text, 'Hello, Ada!')
+    assert.equal(state, 'TASK_STATE_COMPLETED')
+  })
+
+  it('asks when nobody is named', async () => {
+    const talk = client.conversation()
+    const question = await talk.ask('greet')
+    assert.equal(question.state, 'TASK_STATE_INPUT_REQUIRED')
+    const answer = await talk.ask('Grace')
+    assert.equal(answer.text, 'Hello, Grace!')
+  })
+})
+`
+
+function readme({ name, language }: Project, path: (name: string) => string): string {
+  const note =
+    language === 'typescript'
+      ? 'Written in TypeScript: every script compiles to `dist/` first.'
+      : 'Plain JavaScript, checked by the types of its libraries (`// @ts-check`): there is nothing to build.'
+  return `# ${name}
+
+An agent for the Agent2Agent (A2A) protocol, made with Dragoman. ${note}
+
+\`\`\`sh
+npm install
+npm start          # serves it at http://127.0.0.1:8001/, PORT=… elsewhere
+npm run client     # asks it, in another terminal
+npm test
+\`\`\`
+
+- \`${path('agent')}\` is the agent: start here
+- \`${path('server')}\` serves it; \`STORE=sqlite:tasks.sqlite npm start\` keeps its tasks
+- \`${path('client')}\` talks to it
+- \`${path('agent.test')}\` starts it and asks it
+
+Others talk to it too: \`npx dragoman chat localhost:8001\`, \`npx dragoman doctor localhost:8001 --send\`.
+`
+}

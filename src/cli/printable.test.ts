@@ -1,0 +1,55 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { byteSize, oneLine, printable, shellWord, table } from './printable.js'
+
+describe('printable', () => {
+  it('takes out what a terminal would obey, and keeps lines', () => {
+    expect(printable('a\u001b[31mb\u0007\r\nc\td\u009b2J\u202ee')).toBe('a[31mb\nc\td2Je')
+  })
+
+  it('leaves ordinary text of any script alone', () => {
+    for (const text of ['héllo – “world”', '你好，世界', '👩‍👩‍👧', 'مرحبا']) expect(printable(text)).toBe(text)
+  })
+
+  it('never lets a control character through', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        expect(oneLine(text)).not.toMatch(/\p{Cc}/u)
+      }),
+    )
+  })
+})
+
+describe('shellWord', () => {
+  it.each([
+    ['localhost:8001', 'localhost:8001'],
+    ['https://a.example/x?y=1', "'https://a.example/x?y=1'"],
+    ["it's; rm -rf /", "'it'\\''s; rm -rf /'"],
+    ['', "''"],
+  ])('spells %j as %s', (word, spelled) => {
+    expect(shellWord(word)).toBe(spelled)
+  })
+})
+
+describe('byteSize', () => {
+  it.each([
+    [0, '0 B'],
+    [999, '999 B'],
+    [1000, '1.0 kB'],
+    [23_400, '23 kB'],
+    [5_600_000, '5.6 MB'],
+  ])('%d is %s', (bytes, said) => {
+    expect(byteSize(bytes)).toBe(said)
+  })
+})
+
+describe('table', () => {
+  it('makes columns as wide as they must be', () => {
+    expect(
+      table([
+        ['a', 'bb', 'c'],
+        ['aaa', 'b', 'cc'],
+      ]),
+    ).toBe('a    bb  c\naaa  b   cc')
+  })
+})

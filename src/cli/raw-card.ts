@@ -1,0 +1,50 @@
+/** Cards as they came, valid or not: what a client understands of a card is not enough to judge it. */
+import { statSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { connect, type WireEntry } from '../client/index.js'
+import { type AgentOptions, connectOptions } from './agent-options.js'
+import type { Output } from './output.js'
+
+export interface RawCard {
+  readonly raw: unknown
+  /** The address or the path it is from. */
+  readonly source: string
+}
+
+export async function readRawCard(ref: string, options: AgentOptions, output: Output): Promise<RawCard> {
+  if (isFile(ref)) return { raw: parse(await readFile(ref, 'utf8'), ref), source: ref }
+  let found: RawCard | undefined
+  const usual = await connectOptions(ref, options, output)
+  const onWire = (entry: WireEntry) => {
+    usual.onWire?.(entry)
+    const { binding, direction, status, body, what } = entry
+    if (binding !== 'card' || direction !== 'response' || status !== 200 || typeof body !== 'string') return
+    const source = what.replace(/^GET /, '')
+    try {
+      found = { raw: parse(body, source), source }
+    } catch {
+      // Many sites answer every path with their front page.
+    }
+  }
+  try {
+    // What there is to warn of is in the card, and that is what the caller looks at.
+    const agent = await connect(ref, { ...usual, onWire, onWarning: () => {} })
+    await agent.close()
+  } catch (error) {
+    if (!found) throw error
+  }
+  if (!found) throw new Error(`There is no card at ${ref}`)
+  return found
+}
+
+function isFile(ref: string): boolean {
+  return statSync(ref, { throwIfNoEntry: false })?.isFile() ?? false
+}
+
+function parse(text: string, source: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    throw new Error(`${source} is no JSON`)
+  }
+}

@@ -1,0 +1,321 @@
+/** `dragoman doctor`: its verdict on our server, on servers nobody here wrote, and on some that lie or say nothing. */
+import { createServer } from 'node:net'
+import { serve } from 'dragoman'
+import { echoAgent } from 'dragoman/testing'
+import { describe, expect, it, vi } from 'vitest'
+import { certificate, key } from '../matrix/certificate.js'
+import { type ForeignServer, serveV1, serveV02, serveV03 } from '../peers/foreign-servers.js'
+import { cli, json } from './cli-command.js'
+import { type Asked, freePort, scriptedServer, sendJson } from './hostile-agent.js'
+import { startServer } from './server-process.js'
+
+interface Finding {
+  readonly check: string
+  readonly verdict: string
+  readonly what: string
+  readonly advice?: string
+}
+
+interface Examined {
+  readonly code: number | null
+  readonly health: string
+  readonly findings: readonly Finding[]
+}
+
+async function doctor(...args: string[]): Promise<Examined> {
+  const { code, stdout, stderr } = await cli(['doctor', ...args, '-o', 'json'])
+  expect(stderr).toBe('')
+  return { code, ...(json(stdout) as Omit<Examined, 'code'>) }
+}
+
+/** `verdict check`, in order. */
+function verdicts({ findings }: Examined): string[] {
+  return findings.map(({ check, verdict }) => `${verdict} ${check}`)
+}
+
+function faults({ findings }: Examined): Finding[] {
+  return findings.filter(({ verdict }) => verdict === 'problem' || verdict === 'warning')
+}
+
+describe('dragoman doctor on our server', () => {
+  it('finds nothing wrong, in words for people', async () => {
+    await using server = await startServer()
+    const { code, stdout, stderr } = await cli(['doctor', server.url, '--send'])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const lines = stdout.trimEnd().split('\n')
+    expect(lines.at(-1)).toBe('Healthy')
+    expect(lines.slice(0, -1).filter((line) => !line.startsWith('ok '))).toEqual([])
+    expect(stdout).toContain(`found at ${server.url}.well-known/agent-card.json`)
+    expect(stdout).toMatch(/^ok +GRPC 1\.0 +answers at /m)
+    expect(stdout).toMatch(/^ok +HTTP\+JSON 0\.3 +answers at /m)
+    expect(stdout).toMatch(/^ok +streaming +declared, and works: 3 events in \d+ ms, completed$/m)
+  })
+
+  it('sends nothing unless it is told to', async () => {
+    await using server = await startServer()
+    const examined = await doctor(server.url)
+    expect(examined).toMatchObject({ code: 0, health: 'healthy' })
+    expect(verdicts(examined)).toContain('skipped sending')
+    const listed = await cli(['task', 'list', server.url, '-o', 'json'])
+    expect(json(listed.stdout)).toMatchObject({ tasks: [] })
+  })
+
+  it('with a key: looks at what is behind it only when it has it', async () => {
+    await using server = await startServer(['--echo', '--api-key', 'sesame'])
+    const outside = await doctor(server.url)
+    expect(outside).toMatchObject({ code: 0, health: 'healthy' })
+    expect(verdicts(outside)).toEqual(expect.arrayContaining(['ok security', 'skipped credentials']))
+    const inside = await doctor(server.url, '--send', '--header', 'X-API-Key: sesame')
+    expect(inside).toMatchObject({ code: 0, health: 'healthy' })
+    expect(verdicts(inside)).toEqual(expect.arrayContaining(['ok security', 'ok push', 'ok streaming']))
+    const wrong = await doctor(server.url, '--header', 'X-API-Key: guess')
+    expect(wrong).toMatchObject({ code: 1, health: 'problems' })
+    expect(faults(wrong)).toMatchObject([{ check: 'credentials', verdict: 'problem' }])
+  })
+
+  it.each(['v0.1', 'v0.3', 'v1'])('that speaks %s only', async (dialect) => {
+    await using server = await startServer(['--echo', '--dialects', dialect])
+    const examined = await doctor(server.url, '--send')
+    expect({ code: examined.code, faults: faults(examined) }).toEqual({ code: 0, faults: [] })
+    expect(verdicts(examined)).toContain('ok streaming')
+  })
+
+  it('looks at one binding when that is asked for', async () => {
+    await using server = await startServer()
+    const examined = await doctor(server.url, '--binding', 'rest')
+    expect(examined).toMatchObject({ code: 0, health: 'healthy' })
+    expect(verdicts(examined)).toEqual(expect.arrayContaining(['skipped JSONRPC 1.0', 'ok HTTP+JSON 1.0']))
+  })
+})
+
+describe('dragoman doctor on the servers of the official SDK', () => {
+  async function examined(start: () => Promise<ForeignServer>): Promise<Examined> {
+    for (const level of ['error', 'warn', 'log'] as const) vi.spyOn(console, level).mockImplementation(() => undefined)
+    await using server = await start()
+    return await doctor(server.url, '--send')
+  }
+
+  it.each([
+    ['1.3.0', serveV1, ['JSONRPC 1.0', 'HTTP+JSON 1.0', 'GRPC 1.0']],
+    ['0.3.14', serveV03, ['JSONRPC 0.3', 'HTTP+JSON 0.3', 'GRPC 0.3']],
+  ] as const)('%s: healthy on every binding', async (_, start, bindings) => {
+    const found = await examined(start)
+    expect({ code: found.code, faults: faults(found) }).toEqual({ code: 0, faults: [] })
+    expect(verdicts(found)).toEqual(expect.arrayContaining(bindings.map((binding) => `ok ${binding}`)))
+    expect(verdicts(found)).toContain('ok streaming')
+  })
+
+  it('0.2.5: healthy, but its card does not say its version', async () => {
+    const found = await examined(serveV02)
+    expect(found).toMatchObject({ code: 0, health: 'healthy' })
+    expect(faults(found)).toMatchObject([{ check: 'version', verdict: 'warning' }])
+    expect(verdicts(found)).toEqual(expect.arrayContaining(['ok JSONRPC 0.2', 'ok push', 'ok streaming']))
+  })
+})
+
+describe('dragoman doctor on agents that lie', () => {
+  /** A card that promises everything, and keeps the rules of cards. */
+  function lyingCard(url: string, more: object = {}): object {
+    return {
+      name: 'Liar',
+      description: 'Says what it likes',
+      version: '1.0.0',
+      supportedInterfaces: [{ url: `${url}/rpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+      capabilities: { streaming: true, pushNotifications: true },
+      defaultInputModes: ['text/plain'],
+      defaultOutputModes: ['text/plain'],
+      skills: [{ id: 'lie', name: 'Lie', description: 'Lies', tags: ['lie'] }],
+      ...more,
+    }
+  }
+
+  const isCard = ({ path }: Asked) => path === '/.well-known/agent-card.json'
+
+  it('names every lie: an interface that is not there, wrong codes, versions, push, security, garbage in streams', async () => {
+    const grpcPort = await freePort()
+    await using server = await scriptedServer((asked, response) => {
+      const { url, path, method, id } = asked
+      if (isCard(asked))
+        return sendJson(
+          response,
+          lyingCard(url, {
+            supportedInterfaces: [
+              { url: `${url}/rpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+              { url: `${url}/rest`, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' },
+              { url: `127.0.0.1:${grpcPort}`, protocolBinding: 'GRPC', protocolVersion: '1.0' },
+              { url: 'https://elsewhere.example/rpc', protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+            ],
+            securitySchemes: { key: { apiKeySecurityScheme: { location: 'header', name: 'X-Key' } } },
+            securityRequirements: [{ schemes: { key: { list: [] } } }],
+          }),
+        )
+      if (path.startsWith('/rest')) return response.writeHead(200, { 'content-type': 'text/html' }).end('<h1>Hi</h1>')
+      if (path !== '/rpc') return sendJson(response, {}, 404)
+      if (method === 'SendStreamingMessage')
+        return response.writeHead(200, { 'content-type': 'text/event-stream' }).end('data: {"oops\n\nrubbish\n\n')
+      const code = /Push/.test(method) ? -32601 : -32000
+      sendJson(response, { jsonrpc: '2.0', id, error: { code, message: 'Nope' } })
+    })
+    const examined = await doctor(server.url, '--send', '--timeout', '5')
+    expect(examined).toMatchObject({ code: 1, health: 'problems' })
+    expect(verdicts(examined)).toContain('ok card rules')
+    expect(faults(examined)).toEqual(
+      [
+        ['JSONRPC 1.0', 'problem', /the error code is -32000 and not -32001/],
+        ['JSONRPC 1.0', 'warning', /A2A-Version 99\.0 is answered with/],
+        ['HTTP+JSON 1.0', 'problem', /\/rest, but not there: .* cannot be read/],
+        ['GRPC 1.0', 'problem', /declared at 127\.0\.0\.1:\d+, but not there/],
+        ['JSONRPC 1.0', 'warning', /was not called: it is at elsewhere\.example/],
+        ['security', 'problem', /a call without credentials is answered/],
+        ['push', 'problem', /METHOD_NOT_FOUND/],
+        ['subscription', 'warning', /Nope/],
+        ['events', 'problem', /an event is no JSON/],
+        ['events', 'problem', /a line is no field of an event: "rubbish"/],
+        ['streaming', 'problem', /declared, but ping is answered with/],
+      ].map(([check, verdict, what]) =>
+        expect.objectContaining({ check, verdict, what: expect.stringMatching(what as RegExp) }),
+      ),
+    )
+  })
+
+  it('says that A2A-Version is ignored', async () => {
+    await using server = await scriptedServer((asked, response) => {
+      if (isCard(asked)) return sendJson(response, lyingCard(asked.url, { capabilities: {} }))
+      const error = { code: /Push/.test(asked.method) ? -32003 : -32001, message: 'There is no such thing' }
+      sendJson(response, { jsonrpc: '2.0', id: asked.id, error })
+    })
+    const examined = await doctor(server.url)
+    expect(faults(examined)).toMatchObject(
+      [{ check: 'JSONRPC 1.0', verdict: 'problem', what: /99\.0/ }].map(({ what, ...rest }) => ({
+        ...rest,
+        what: expect.stringMatching(what),
+      })),
+    )
+    expect(examined.code).toBe(1)
+  })
+
+  it('says that credentials are wanted which no card mentions', async () => {
+    await using server = await scriptedServer((asked, response) => {
+      if (isCard(asked)) return sendJson(response, lyingCard(asked.url))
+      sendJson(response, { error: 'who are you' }, 401)
+    })
+    const examined = await doctor(server.url)
+    expect(faults(examined)).toMatchObject([
+      { check: 'security', verdict: 'problem', advice: expect.stringContaining('securitySchemes') },
+      { check: 'security', verdict: 'warning', what: expect.stringContaining('WWW-Authenticate') },
+    ])
+  })
+
+  it('sees a wrong clock, a wrong type and a card that breaks rules', async () => {
+    await using server = await scriptedServer((asked, response) => {
+      if (!isCard(asked)) return sendJson(response, {}, 404)
+      const { name: _, ...nameless } = lyingCard(asked.url) as { name: string }
+      response.writeHead(200, { 'content-type': 'text/plain', date: new Date(Date.now() - 3600_000).toUTCString() })
+      response.end(JSON.stringify({ ...nameless, skills: [] }))
+    })
+    const examined = await doctor(server.url)
+    expect(examined.code).toBe(1)
+    expect(verdicts(examined)).toEqual(
+      expect.arrayContaining(['problem card rules', 'warning card type', 'warning clock']),
+    )
+  })
+
+  it('sees a signature that is none', async () => {
+    await using server = await scriptedServer((asked, response) => {
+      if (!isCard(asked)) return sendJson(response, {}, 404)
+      sendJson(response, lyingCard(asked.url, { signatures: [{ protected: 'eyJhbGciOiJub25lIn0', signature: 'AA' }] }))
+    })
+    expect(verdicts(await doctor(server.url))).toContain('problem signature')
+  })
+
+  it('gives credentials to nobody but the address that was named', async () => {
+    const seen: unknown[] = []
+    await using other = await scriptedServer(({ headers, id }, response) => {
+      seen.push(headers['x-api-key'])
+      sendJson(response, { jsonrpc: '2.0', id, error: { code: -32001, message: 'No such task' } })
+    })
+    await using server = await scriptedServer((asked, response) => {
+      const elsewhere = { url: `${other.url}/rpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }
+      if (isCard(asked)) return sendJson(response, lyingCard(asked.url, { supportedInterfaces: [elsewhere] }))
+      sendJson(response, {}, 404)
+    })
+    await doctor(server.url, '--header', 'X-API-Key: sesame')
+    expect(seen.length).toBeGreaterThan(1)
+    expect(new Set(seen)).toEqual(new Set([undefined]))
+  })
+
+  it('ends in time and reports what it saw when calls are never answered', { timeout: 40_000 }, async () => {
+    await using server = await scriptedServer((asked, response) => {
+      if (isCard(asked)) sendJson(response, lyingCard(asked.url))
+    })
+    const examined = await doctor(server.url, '--timeout', '0.5')
+    expect(examined).toMatchObject({ code: 1, health: 'problems' })
+    expect(verdicts(examined)).toEqual(expect.arrayContaining(['ok connection', 'ok card', 'problem JSONRPC 1.0']))
+    expect(faults(examined)[0]?.what).toContain('no answer within 0.5 s')
+  })
+
+  it('ends in time when a stream never does', { timeout: 40_000 }, async () => {
+    await using server = await scriptedServer((asked, response) => {
+      if (isCard(asked)) return sendJson(response, lyingCard(asked.url))
+      if (asked.method === 'SendStreamingMessage') {
+        response.writeHead(200, { 'content-type': 'text/event-stream' }).write(': waiting\n\n')
+        return
+      }
+      sendJson(response, { jsonrpc: '2.0', id: asked.id, error: { code: -32001, message: 'No such task' } })
+    })
+    const examined = await doctor(server.url, '--send', '--timeout', '1')
+    expect(faults(examined).at(-1)).toMatchObject({
+      check: 'streaming',
+      verdict: 'problem',
+      what: expect.stringContaining('no answer within 1 s'),
+    })
+  })
+})
+
+describe('dragoman doctor on what is no agent', () => {
+  it('a port that is closed: unreachable, exit 3', async () => {
+    const examined = await doctor(`localhost:${await freePort()}`)
+    expect(examined).toMatchObject({ code: 3, health: 'unreachable' })
+    expect(verdicts(examined).at(-1)).toBe('problem connection')
+  })
+
+  it('a name nobody knows: exit 3', async () => {
+    const examined = await doctor('agent.invalid')
+    expect(examined).toMatchObject({
+      code: 3,
+      health: 'unreachable',
+      findings: [{ check: 'name', verdict: 'problem' }],
+    })
+  })
+
+  it('a port that takes connections and says nothing: exit 3, in time', async () => {
+    const silent = createServer(() => undefined)
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve))
+    const { port } = silent.address() as { port: number }
+    const child = doctor(`localhost:${port}`, '--timeout', '0.5')
+    const examined = await child
+    silent.close()
+    expect(examined).toMatchObject({ code: 3, health: 'unreachable' })
+    expect(verdicts(examined)).toEqual(['ok name', 'ok connection', 'problem card'])
+  })
+
+  it('a web site without a card: exit 1', async () => {
+    await using server = await scriptedServer((_, response) => response.end('<h1>Welcome</h1>'))
+    const examined = await doctor(server.url)
+    expect(examined).toMatchObject({ code: 1, health: 'problems' })
+    expect(faults(examined)).toMatchObject([{ check: 'card', what: expect.stringContaining('is no JSON') }])
+  })
+
+  it('a certificate that nobody trusts: exit 3, and says so', async () => {
+    await using served = await serve(echoAgent, { tls: { cert: certificate, key } })
+    const examined = await doctor(served.url)
+    expect(examined).toMatchObject({ code: 3, health: 'unreachable' })
+    expect(faults(examined)).toMatchObject([
+      { check: 'encryption', verdict: 'problem', what: expect.stringContaining('signed by itself') },
+    ])
+  })
+
+  it('nothing at all: exit 2', async () => {
+    expect(await cli(['doctor'])).toMatchObject({ code: 2, stdout: '' })
+  })
+})

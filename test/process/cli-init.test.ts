@@ -1,0 +1,120 @@
+/** `dragoman init`: what it writes runs at once, and nothing of anybody's is written over. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises'
+import { join, resolve } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { within } from '../hostile/waiting.js'
+import { cli, json, temporaryFolder } from './cli-command.js'
+
+const root = resolve(import.meta.dirname, '../..')
+
+/** In place of `npm install`, which would ask the registry. */
+async function install(folder: string): Promise<void> {
+  const modules = join(folder, 'node_modules')
+  await mkdir(join(modules, '@types'), { recursive: true })
+  await symlink(root, join(modules, 'dragoman'))
+  for (const name of ['typescript', '@types/node', 'undici-types']) {
+    await symlink(join(root, 'node_modules', name), join(modules, name))
+  }
+}
+
+function start(folder: string, command: string, env: NodeJS.ProcessEnv = {}): ChildProcess {
+  const path = `${join(root, 'node_modules/.bin')}:${process.env.PATH}`
+  return spawn('sh', ['-c', `exec ${command}`], { cwd: folder, env: { ...process.env, ...env, PATH: path } })
+}
+
+async function run(folder: string, command: string): Promise<{ code: number | null; output: string }> {
+  const child = start(folder, command)
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk) => (output += String(chunk)))
+  const code = await within(
+    60_000,
+    command,
+    new Promise<number | null>((done) => child.on('close', (exit) => done(exit))),
+  )
+  return { code, output }
+}
+
+interface Manifest {
+  readonly name: string
+  readonly type: string
+  readonly scripts: Readonly<Record<'start' | 'client' | 'test', string>>
+  readonly dependencies: Readonly<Record<string, string>>
+}
+
+async function manifestOf(folder: string): Promise<Manifest> {
+  return JSON.parse(await readFile(join(folder, 'package.json'), 'utf8')) as Manifest
+}
+
+describe('dragoman init', () => {
+  it.each([
+    ['javascript', 'jsconfig.json'],
+    ['typescript', 'tsconfig.json'],
+  ])('--%s writes a project whose types, tests, server and client work', async (language, settings) => {
+    await using folder = await temporaryFolder()
+    const place = join(folder.path, 'my-greeter')
+    const made = await cli(['init', place, `--${language}`, '--name', 'Grace "the" Greeter'])
+    expect(made).toMatchObject({ code: 0, stdout: expect.stringContaining('Wrote Grace "the" Greeter') })
+    expect(made.stderr).toMatch(/^Next: cd \S+my-greeter && npm install && npm start\n$/)
+    await install(place)
+    const { name, type, scripts, dependencies } = await manifestOf(place)
+    expect({ name, type }).toEqual({ name: 'my-greeter', type: 'module' })
+    expect(dependencies.dragoman).toMatch(/^\^\d+\.\d+\.\d+$/)
+
+    expect(await run(place, `tsc -p ${settings}`)).toEqual({ code: 0, output: '' })
+    const tests = await run(place, scripts.test.replace('tsc && ', ''))
+    expect(tests.output).toMatch(/# pass 2\n# fail 0/)
+    expect(tests.code).toBe(0)
+
+    const server = start(place, scripts.start.replace('tsc && ', ''), { PORT: '0' })
+    try {
+      const ready = await within(
+        15_000,
+        'the server',
+        new Promise<string>((done) => server.stdout?.once('data', (chunk) => done(String(chunk)))),
+      )
+      const [, url = ''] = /^Grace "the" Greeter is at (http:\S+)\n$/.exec(ready) ?? []
+      const client = scripts.client.replace('tsc && ', '')
+      expect(await run(place, `${client} ${url}`)).toEqual({ code: 0, output: 'Hello, the world!\n' })
+      expect(await run(place, `${client} ${url} greet Ada`)).toEqual({ code: 0, output: 'Hello, Ada!\n' })
+      const examined = await cli(['doctor', url, '--send'])
+      expect(examined).toMatchObject({ code: 0, stdout: expect.stringContaining('Healthy\n') })
+      const closed = new Promise((done) => server.once('exit', done))
+      server.kill('SIGTERM')
+      expect(await within(5000, 'the server to stop', closed)).toBe(0)
+    } finally {
+      server.kill('SIGKILL')
+    }
+  })
+
+  it('takes the name of the folder, and JavaScript, when nothing else is said', async () => {
+    await using folder = await temporaryFolder()
+    await mkdir(join(folder.path, 'Weather Agent'))
+    const cwd = join(folder.path, 'Weather Agent')
+    const { code, stdout, stderr } = await cli(['init', '-o', 'json'], { cwd })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const files = ['package.json', 'jsconfig.json', 'agent.js', 'server.js', 'client.js', 'agent.test.js', 'README.md']
+    expect(json(stdout)).toMatchObject({
+      name: 'Weather Agent',
+      language: 'javascript',
+      files: [...files, '.gitignore'],
+    })
+    expect((await readdir(cwd)).sort()).toEqual([...files, '.gitignore'].sort())
+    expect((await manifestOf(cwd)).name).toBe('weather-agent')
+  })
+
+  it('writes nothing over anything without --force', async () => {
+    await using folder = await temporaryFolder()
+    await writeFile(join(folder.path, 'README.md'), 'mine')
+    const refused = await cli(['init', folder.path])
+    expect(refused).toMatchObject({ code: 2, stdout: '' })
+    expect(refused.stderr).toMatch(/^dragoman: README\.md in \S+ would be overwritten: say --force/)
+    expect(await readdir(folder.path)).toEqual(['README.md'])
+    expect(await cli(['init', folder.path, '--force'])).toMatchObject({ code: 0 })
+    expect(await readFile(join(folder.path, 'README.md'), 'utf8')).not.toBe('mine')
+  })
+
+  it('is told one language', async () => {
+    expect(await cli(['init', '/nonexistent', '--javascript', '--typescript'])).toMatchObject({ code: 2 })
+  })
+})

@@ -1,0 +1,222 @@
+/** `dragoman serve --proxy`: a bridge between agents that cannot talk to each other. */
+import { join } from 'node:path'
+import { agent, type Served, serve, type Task, working } from 'dragoman'
+import { type AgentClient, connect } from 'dragoman/client'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { eventually } from '../hostile/waiting.js'
+import { all, lastState, matrixAgent, scenarios } from '../matrix/scenarios.js'
+import type { Fetch, Speaker } from '../matrix/speaker.js'
+import { v01JsonRpc } from '../matrix/v0-speakers.js'
+import { type ForeignServer, serveV1, serveV02, serveV03 } from '../peers/foreign-servers.js'
+import { sdk1, sdk03 } from '../peers/official-speakers.js'
+import { freePort, scriptedServer } from './hostile-agent.js'
+import { runCommand, type ServerProcess, startServer, temporaryFolder } from './server-process.js'
+
+beforeAll(() => {
+  // The SDK prints every failure it answers with.
+  for (const level of ['error', 'warn', 'log'] as const) vi.spyOn(console, level).mockImplementation(() => undefined)
+})
+
+/** Calls of a speaker that knows paths, at a real address. */
+function at(url: string): Fetch {
+  return (path, init) => fetch(new URL(path, url), init)
+}
+
+describe('an official 0.3 client, a bridge, an agent that speaks v0.1 only', () => {
+  let behind: Served
+  let bridge: ServerProcess
+  beforeAll(async () => {
+    behind = await serve(matrixAgent, { dialects: ['v0.1'] })
+    bridge = await startServer(['--proxy', behind.url])
+  })
+  afterAll(async () => {
+    await bridge[Symbol.asyncDispose]()
+    await behind.close({ deadlineMs: 0 })
+  })
+
+  it('says what it is, and what is behind it', async () => {
+    expect(bridge.stdout).toMatch(/^Echo is ready at /)
+    expect(bridge.stdout).toContain(`behind it  v0.1 over JSONRPC at ${behind.url}\n`)
+    await using agent = await connect(bridge.url)
+    expect(agent.card).toMatchObject({
+      name: 'Echo',
+      description: matrixAgent.card.description,
+      skills: [{ id: 'echo', tags: ['test', 'echo'] }],
+      capabilities: { streaming: true, pushNotifications: true },
+    })
+    expect(agent.card.supportedInterfaces.every(({ url }) => url.includes(new URL(bridge.url).port))).toBe(true)
+  })
+
+  it.each(scenarios)('%s', async (_, play) => await play(await sdk03(bridge.url, 'JSONRPC')))
+
+  it('and newer ones over gRPC: streams come as they are made', async () => {
+    const speaker = await sdk1(bridge.url, 'GRPC')
+    const events = await all(speaker.stream('chunks 4 20'))
+    expect(events.map(({ text }) => text ?? '').join('')).toContain('chunk 1 chunk 2 chunk 3 chunk 4 ')
+    expect(lastState(events)).toBe('completed')
+  })
+})
+
+/** The SDK 1.3.0 reads a null in JSON as nothing at all. */
+const withoutNull: Speaker['carries'] = (piece) => ('data' in piece && piece.data === null ? undefined : piece)
+
+describe.each<[string, () => Promise<ForeignServer>, Partial<Speaker>]>([
+  ['1.3.0', serveV1, { carries: withoutNull }],
+  ['0.3.14', serveV03, {}],
+  ['0.2.5', serveV02, {}],
+])('a v0.1 client, a bridge, a server of the official SDK %s', (_name, start, habits) => {
+  let behind: ForeignServer
+  let bridge: ServerProcess
+  let speaker: Speaker
+  beforeAll(async () => {
+    behind = await start()
+    bridge = await startServer(['--proxy', behind.url])
+    speaker = { ...v01JsonRpc(at(bridge.url)), ...habits }
+  })
+  afterAll(async () => {
+    await bridge[Symbol.asyncDispose]()
+    await behind[Symbol.asyncDispose]()
+  })
+
+  it.each(scenarios)('%s', async (_, play) => await play(speaker))
+})
+
+describe('dragoman serve --proxy', () => {
+  it('cancels there what is cancelled here', async () => {
+    let state = 'idle'
+    const sleeper = agent('Sleeper', async function* ({ signal }) {
+      yield working()
+      state = 'asleep'
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      state = 'woken'
+    })
+    await using behind = await serve(sleeper)
+    await using bridge = await startServer(['--proxy', behind.url])
+    await using client = await connect(bridge.url)
+    const { task } = await sentOnly(client)
+    await eventually(5000, 'the agent to work', () => state === 'asleep')
+    expect((await client.task(task.id).cancel()).status.state).toBe('TASK_STATE_CANCELED')
+    await eventually(5000, 'the agent to hear of it', () => state === 'woken')
+  })
+
+  it('keeps its own tasks when it is started again', async () => {
+    await using folder = await temporaryFolder()
+    await using behind = await startServer()
+    const args = ['--proxy', behind.url, '--store', `sqlite:${join(folder.path, 'bridge.sqlite')}`]
+    let id = ''
+    {
+      await using bridge = await startServer(args)
+      await using client = await connect(bridge.url)
+      const { task } = await client.ask('ask')
+      id = task?.id ?? ''
+      expect(task?.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+    }
+    await using bridge = await startServer(args)
+    await using client = await connect(bridge.url)
+    expect((await client.ask('second', { taskId: id })).text).toBe('ask\nsecond')
+  })
+
+  it('has its own callers, and its own credentials for the agent behind it', async () => {
+    await using behind = await startServer(['--echo', '--api-key', 'inner'])
+    const args = [
+      '--proxy',
+      behind.url,
+      '--api-key',
+      'outer',
+      '--upstream-header',
+      'X-API-Key: inner',
+      '--name',
+      'Gate',
+    ]
+    await using bridge = await startServer(args)
+    expect(bridge.stdout).toMatch(/^Gate is ready/)
+    await using stranger = await connect(bridge.url, { headers: { 'X-API-Key': 'inner' } })
+    await expect(stranger.ask('hello')).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
+    await using client = await connect(bridge.url, { headers: { 'X-API-Key': 'outer' } })
+    expect((await client.ask('hello')).text).toBe('hello')
+  })
+
+  it('does not tell its callers that their credentials are wrong when its own are', async () => {
+    await using behind = await startServer(['--echo', '--api-key', 'inner'])
+    await using bridge = await startServer(['--proxy', behind.url])
+    await using client = await connect(bridge.url)
+    await expect(client.ask('hello')).rejects.toMatchObject({
+      code: 'INVALID_AGENT_RESPONSE',
+      message: 'The agent behind this one does not accept its calls',
+    })
+    await eventually(5000, 'the warning', () => bridge.stderr.includes('UNAUTHENTICATED'))
+    expect(bridge.stderr).toMatch(/^warning: The agent behind this bridge answers UNAUTHENTICATED: [^\n]+\n$/)
+  })
+
+  it('speaks to the agent as it is told to', async () => {
+    await using behind = await startServer()
+    await using bridge = await startServer([
+      '--proxy',
+      behind.url,
+      '--upstream-protocol',
+      '0.3',
+      '--upstream-binding',
+      'rest',
+    ])
+    expect(bridge.stdout).toContain('behind it  v0.3 over HTTP+JSON')
+    await using client = await connect(bridge.url)
+    expect((await client.ask('hello')).text).toBe('hello')
+  })
+
+  it('offers the dialects it is told to', async () => {
+    await using behind = await startServer()
+    await using bridge = await startServer(['--proxy', behind.url, '--dialects', 'all'])
+    await using client = await connect(bridge.url, { dialect: 'invoke', binding: 'HTTP+JSON' })
+    expect((await client.ask('hello')).text).toBe('hello')
+  })
+
+  it('survives the agent behind it, and says that it is away', async () => {
+    const behind = await startServer()
+    await using bridge = await startServer(['--proxy', behind.url])
+    await behind[Symbol.asyncDispose]()
+    await using client = await connect(bridge.url, { retry: { attempts: 1 } })
+    await expect(client.ask('hello')).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+  })
+
+  it('does not start without an agent behind it: one sentence, exit 3', async () => {
+    const { code, stdout, stderr } = await runCommand([
+      'serve',
+      '--proxy',
+      `localhost:${await freePort()}`,
+      '--port',
+      '0',
+    ])
+    expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
+    expect(stderr).toMatch(/^dragoman: localhost:\d+ cannot be reached: [^\n]+\nIs the agent running[^\n]+\n$/)
+  })
+
+  it('does not start with a web site behind it: exit 1', async () => {
+    await using site = await scriptedServer((_, response) => response.end('<h1>Welcome</h1>'))
+    const { code, stderr } = await runCommand(['serve', '--proxy', site.url, '--port', '0'])
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^dragoman: There is no card at /)
+  })
+
+  it.each<[string, readonly string[], RegExp]>([
+    ['two agents', ['--echo', '--proxy', 'localhost:1'], /one of them/],
+    ['an option of another source', ['--echo', '--upstream-header', 'A: b'], /--upstream-header belongs to --proxy/],
+    ['a name for what has one', ['--echo', '--name', 'X'], /--name belongs to --exec and --proxy/],
+    [
+      'a binding nobody knows',
+      ['--proxy', 'localhost:1', '--upstream-binding', 'soap'],
+      /choose from jsonrpc, rest, grpc/,
+    ],
+    ['a header without a name', ['--proxy', 'localhost:1', '--upstream-header', 'oops'], /Name: value/],
+  ])('refuses %s: exit 2', async (_, args, message) => {
+    const { code, stdout, stderr } = await runCommand(['serve', ...args])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toMatch(message)
+  })
+})
+
+async function sentOnly(client: AgentClient): Promise<{ task: Task }> {
+  const message = { messageId: 'm1', role: 'ROLE_USER', parts: [{ text: 'sleep' }] } as const
+  const answer = await client.sendMessage({ message, configuration: { returnImmediately: true } })
+  if ('task' in answer) return answer
+  throw new Error('There is no task')
+}
