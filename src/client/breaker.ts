@@ -48,6 +48,11 @@ export class Breaker {
     this.#isTrying = false
   }
 
+  /** A stream that nobody reads any more has tried nothing: the next call may. */
+  left(): void {
+    this.#isTrying = false
+  }
+
   failed(error: unknown): void {
     const isSilence =
       error instanceof TransportError && (error.failure === 'unreachable' || error.failure === 'timeout')
@@ -94,5 +99,7 @@ async function* watched(
   } catch (error) {
     breaker.failed(error)
     throw error
+  } finally {
+    breaker.left()
   }
 }

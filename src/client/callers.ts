@@ -2,6 +2,7 @@
 import type { AgentCard } from '../model/agent-card.js'
 import type { HttpSender } from '../transports/http-sender.js'
 import type { Choice } from './agent-client.js'
+import { originOf } from './choose-interface-address.js'
 import type { ConnectOptions } from './connect-options.js'
 import { certificateOf, createAuthorizer, listOf, withCredentials } from './credentials/index.js'
 import { createSender } from './guarded-fetch.js'
@@ -18,6 +19,11 @@ export interface Callee {
 
 const longest = 0x7fff_ffff
 
+/** Whether an interface may have what the user gave along, headers and credentials alike. */
+export function isTrusted(url: string, { trusted }: Pick<Callee, 'trusted'>): boolean {
+  return trusted.some((origin) => origin === '*' || originOf(origin) === originOf(url))
+}
+
 /** The parts that an interface is opened with. */
 export async function createCaller(
   callee: Callee,
@@ -28,9 +34,11 @@ export async function createCaller(
   const fetch = options.fetch ?? (certificate && (await certified(certificate)))
   const authorizer = credentials && createAuthorizer(callee.card, credentials, { origins: callee.trusted })
   return ({ binding, url }) => {
+    const given = isTrusted(url, callee) ? headers : {}
     const plain = createSender({
       named: callee.reachable,
       headersTimeoutMs: timeoutMs === 0 ? longest : timeoutMs,
+      ...(timeoutMs > 0 && { bodyTimeoutMs: timeoutMs }),
       ...(allowPrivate !== undefined && { allowPrivate }),
       ...(fetch && { fetch }),
       ...(onWire && { onWire: fromHttp(onWire, binding) }),
@@ -38,14 +46,14 @@ export async function createCaller(
     const withHeaders: HttpSender = (request) =>
       plain({
         ...request,
-        headers: { ...request.headers, ...headers },
-        secrets: Object.values(headers),
+        headers: { ...request.headers, ...given },
+        secrets: Object.values(given),
       } as typeof request)
     return {
       send: authorizer ? withCredentials(withHeaders, authorizer) : withHeaders,
       facts: { newId: () => crypto.randomUUID() },
       grpc: {
-        metadata: async () => ({ ...headers, ...(await authorizer?.additionsFor(url))?.headers }),
+        metadata: async () => ({ ...given, ...(await authorizer?.additionsFor(url))?.headers }),
         timeoutMs,
         ...(certificate && { tls: certificate }),
         ...(onWire && { onWire: fromGrpc(onWire) }),

@@ -2,9 +2,11 @@ import type { AgentCard } from '../model/agent-card.js'
 import { fromGeneric, toGeneric } from '../model/generic-service.js'
 import type { Operation } from '../model/operations.js'
 import { type AgentService, anonymous, type CallContext } from '../model/service.js'
+import { classifyHost } from '../net/addresses.js'
+import { leftBy } from '../transports/transport-error.js'
 import type { AgentClient, CallOptions, Choice } from './agent-client.js'
 import { Breaker, breaking } from './breaker.js'
-import { type Callee, createCaller } from './callers.js'
+import { type Callee, createCaller, isTrusted } from './callers.js'
 import { chooseInterface, chooseWithoutCard } from './choose-interface.js'
 import { originOf } from './choose-interface-address.js'
 import type { ConnectOptions } from './connect-options.js'
@@ -19,6 +21,8 @@ import { type Verification, verifyCard } from './verify-card.js'
 import { fromHttp } from './wire-entries.js'
 
 const usualTimeoutMs = 60_000
+/** A card is a small file; a caller in a hurry does not wait longer for it than for an answer. */
+const longestSearchMs = 15_000
 
 /**
  * Connects to an agent of any age: finds its card, chooses an interface both sides speak, and says why.
@@ -31,7 +35,7 @@ const usualTimeoutMs = 60_000
 export async function connect(ref: string | object, options: ConnectOptions = {}): Promise<AgentClient> {
   const target = await find(ref, options)
   const warn = options.onWarning ?? (() => undefined)
-  for (const warning of target.warnings) warn(warning)
+  for (const warning of [...target.warnings, ...withheldFrom(target, options)]) warn(warning)
   const caller = await createCaller(target, { ...options, timeoutMs: options.timeoutMs ?? usualTimeoutMs })
   const opened = target.choices.map((choice) => ({ choice, ...openInterface(choice, caller(choice)) }))
   const ways = new Ways(opened, (choice, why) => warn(`Fell back to ${choice.dialect} over ${choice.binding}: ${why}`))
@@ -41,7 +45,7 @@ export async function connect(ref: string | object, options: ConnectOptions = {}
   }
   return {
     ...operationsOf(service, () => ways.current.choice),
-    ...createFace(service, { newId, timeoutMs: 0, dialect: ways.current.choice.dialect }),
+    ...createFace(service, { newId, timeoutMs: 0, dialect: () => ways.current.choice.dialect, waiting }),
     card: target.card,
     signature: target.signature,
     get choice() {
@@ -67,6 +71,7 @@ async function find(ref: string | object, options: ConnectOptions): Promise<Targ
     return { card: unknownAgent(ref), choices: [choice], reachable: origins, trusted: origins, signature, warnings: [] }
   }
   const resolved = await resolveCard(ref, {
+    timeoutMs: Math.min(longestSearchMs, options.timeoutMs || longestSearchMs),
     ...(options.cache && { cache: options.cache }),
     ...(options.resolvers && { resolvers: options.resolvers }),
     ...(options.fetch && { fetch: options.fetch }),
@@ -101,9 +106,19 @@ function originsOf(
   allowed: readonly string[],
 ): Pick<Target, 'reachable' | 'trusted'> {
   const chosen = choices.flatMap(({ url }) => originOf(url) ?? [])
-  const named = origin === undefined ? chosen : [origin, `grpc://${new URL(origin).host}`]
+  const named = origin === undefined ? chosen : spellingsOf(origin)
   return { reachable: [...new Set([...named, ...chosen, ...allowed])], trusted: [...new Set([...named, ...allowed])] }
 }
+
+/** gRPC has no scheme, and this machine has several names. */
+function spellingsOf(origin: string): readonly string[] {
+  const { protocol, host, hostname, port } = new URL(origin)
+  const hosts =
+    classifyHost(hostname) === 'loopback' ? loopbackNames.map((name) => `${name}${port && `:${port}`}`) : [host]
+  return [...new Set([origin, ...hosts.flatMap((each) => [`${protocol}//${each}`, `grpc://${each}`])])]
+}
+
+const loopbackNames = ['localhost', '127.0.0.1', '[::1]']
 
 function warningsOf({ warnings, report }: ResolvedCard, { state, warning }: Verification): readonly string[] {
   const faults = report.problems.filter(({ severity }) => severity === 'error')
@@ -115,6 +130,14 @@ function warningsOf({ warnings, report }: ResolvedCard, { state, warning }: Veri
     // Nearly no card is signed yet; that is no news.
     ...(warning !== undefined && state !== 'absent' ? [warning] : []),
   ]
+}
+
+/** Calls that fail for want of a header are easier to understand when somebody said why it was not sent. */
+function withheldFrom(target: Target, { headers = {}, credentials }: ConnectOptions): readonly string[] {
+  const [first] = target.choices
+  const isNothing = credentials === undefined && Object.keys(headers).length === 0
+  if (!first || isNothing || isTrusted(first.url, target)) return []
+  return [`Headers and credentials are not sent to ${originOf(first.url)}: allow that origin if it may have them`]
 }
 
 /** Retries, healing, polling and the breaker, from the inside out. */
@@ -148,7 +171,7 @@ const waiting: Waiting = {
       const done = () => {
         clearTimeout(timer)
         signal?.removeEventListener('abort', done)
-        if (signal?.aborted) reject(signal.reason)
+        if (signal?.aborted) reject(leftBy(signal))
         else resolve()
       }
       const timer = setTimeout(done, ms)

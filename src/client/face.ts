@@ -1,12 +1,19 @@
 /** The friendly face of an agent: say something, get an answer. Everything here stands on the eleven operations. */
 import { TaskFold } from '../model/apply-event.js'
-import { A2AError } from '../model/errors.js'
 import type { Message } from '../model/message.js'
 import { type Part, textOf } from '../model/part.js'
-import { type AgentService, anonymous, type CallContext, type SendMessageRequest } from '../model/service.js'
+import {
+  type AgentService,
+  anonymous,
+  type CallContext,
+  type SendMessageRequest,
+  type StreamItem,
+} from '../model/service.js'
 import { isInterrupted, isTerminal, type Task } from '../model/task.js'
 import { TransportError } from '../transports/transport-error.js'
 import type { AgentClient, Answer, Conversation, Say, SayOptions, TaskHandle, Update } from './agent-client.js'
+import { cannotBeFollowed, changes } from './poll.js'
+import type { Waiting } from './retry.js'
 
 type Face = Pick<AgentClient, 'ask' | 'stream' | 'conversation' | 'task'>
 
@@ -14,8 +21,9 @@ interface FaceOptions {
   readonly newId: () => string
   /** For calls that name no time of their own; 0 is none. */
   readonly timeoutMs: number
-  /** Whether the peer can be followed at all, by streaming or by asking again. */
-  readonly dialect: string
+  /** What is spoken at the moment. */
+  readonly dialect: () => string
+  readonly waiting: Waiting
 }
 
 export function createFace(service: AgentService, options: FaceOptions): Face {
@@ -23,7 +31,7 @@ export function createFace(service: AgentService, options: FaceOptions): Face {
     const signal = signalOf(given, options.timeoutMs)
     return {
       caller: anonymous,
-      dialect: options.dialect,
+      dialect: options.dialect(),
       ...(given.idempotencyKey !== undefined && { idempotencyKey: given.idempotencyKey }),
       ...(signal && { signal }),
     }
@@ -33,7 +41,7 @@ export function createFace(service: AgentService, options: FaceOptions): Face {
     if ('message' in result) return messageAnswer(result.message)
     if (isSettled(result.task)) return taskAnswer(result.task)
     // Some agents answer before they are done, whatever they were asked.
-    return taskAnswer(await waitFor(service, result.task.id, contextOf(given)))
+    return taskAnswer(await waitFor(service, result.task.id, contextOf(given), options.waiting))
   }
   const stream = (say: Say, given: SayOptions = {}): AsyncIterable<Update> =>
     updates(service.sendStreamingMessage(requestOf(say, given, options.newId), contextOf({ timeoutMs: 0, ...given })))
@@ -41,7 +49,7 @@ export function createFace(service: AgentService, options: FaceOptions): Face {
     id,
     get: (historyLength) =>
       service.getTask({ id, ...(historyLength !== undefined && { historyLength }) }, contextOf({})),
-    wait: (given = {}) => waitFor(service, id, contextOf({ timeoutMs: 0, ...given })),
+    wait: (given = {}) => waitFor(service, id, contextOf({ timeoutMs: 0, ...given }), options.waiting),
     cancel: () => service.cancelTask({ id }, contextOf({})),
     watch: (given = {}) => updates(service.subscribeToTask({ id }, contextOf({ timeoutMs: 0, ...given }))),
   })
@@ -64,21 +72,24 @@ async function* updates(
   }
 }
 
-/** By subscribing, so that the end is known when it comes; a task that has ended is read. */
-async function waitFor(service: AgentService, id: string, context: CallContext): Promise<Task> {
+/** By subscribing, so that the end is known when it comes; by asking again where that cannot be. */
+async function waitFor(service: AgentService, id: string, context: CallContext, waiting: Waiting): Promise<Task> {
   const now = await service.getTask({ id }, context)
   if (isSettled(now)) return now
   try {
-    for await (const { event } of service.subscribeToTask({ id }, context)) {
-      const status =
-        'task' in event ? event.task.status : 'statusUpdate' in event ? event.statusUpdate.status : undefined
-      if (status && (isTerminal(status.state) || isInterrupted(status.state))) break
-    }
+    await settled(service.subscribeToTask({ id }, context))
   } catch (error) {
-    // It ended while we were about to look.
-    if (!(error instanceof A2AError) || error.code !== 'UNSUPPORTED_OPERATION') throw error
+    if (!cannotBeFollowed(error)) throw error
+    await settled(changes(service, now, context, waiting))
   }
   return await service.getTask({ id }, context)
+}
+
+async function settled(items: AsyncIterable<StreamItem>): Promise<void> {
+  for await (const { event } of items) {
+    const status = 'task' in event ? event.task.status : 'statusUpdate' in event ? event.statusUpdate.status : undefined
+    if (status && (isTerminal(status.state) || isInterrupted(status.state))) return
+  }
 }
 
 /** Keeps what makes several calls one conversation. */
@@ -105,6 +116,7 @@ class Talk implements Conversation {
     for await (const update of this.#face.stream(say, this.#placed(options))) {
       fold.see(update)
       if (fold.task) this.#keep(fold.task)
+      else if ('message' in update) this.contextId = update.message.contextId ?? this.contextId
       yield update
     }
   }

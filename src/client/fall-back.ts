@@ -1,6 +1,7 @@
 /**
  * Several ways to one agent, the best first. A call that the peer did not even understand is made again the
- * next way, and that way is kept: nothing happened there, so nothing happens twice.
+ * next way: nothing happened there, so nothing happens twice. The first way that is understood is kept for good;
+ * what the peer does not understand from then on, it does not have.
  */
 import { A2AError } from '../model/errors.js'
 import { callStreaming, callUnary, fromGeneric } from '../model/generic-service.js'
@@ -18,6 +19,7 @@ export class Ways {
   readonly #ways: readonly Way[]
   readonly #onFallBack: (choice: Choice, why: string) => void
   #place = 0
+  #isKept = false
 
   constructor(ways: readonly Way[], onFallBack: (choice: Choice, why: string) => void) {
     this.#ways = ways
@@ -25,7 +27,7 @@ export class Ways {
   }
 
   get current(): Way {
-    return this.#ways[this.#place] as Way // there is one at least, and the place never passes the last
+    return this.#way(this.#place)
   }
 
   /** The service that always is the current one. */
@@ -36,41 +38,74 @@ export class Ways {
     })
   }
 
+  // Each call has its own place: many may be under way when the first one finds out which way is understood.
   async #call(operation: Operation, request: unknown, context: CallContext): Promise<unknown> {
-    for (;;) {
+    const misunderstood: unknown[] = []
+    for (let place = this.#place; ; place = this.#next(place)) {
       try {
-        return await callUnary(this.current.service, operation, request, context)
+        const result = await callUnary(this.#way(place).service, operation, request, context)
+        this.#keep(place, misunderstood)
+        return result
       } catch (error) {
-        if (!this.#advance(error)) throw error
+        this.#learn(error, place, misunderstood)
       }
     }
   }
 
   async *#follow(operation: Operation, request: unknown, context: CallContext): AsyncGenerator<StreamItem, void, void> {
-    for (;;) {
+    const misunderstood: unknown[] = []
+    for (let place = this.#place; ; place = this.#next(place)) {
       let isStarted = false
       try {
-        for await (const item of callStreaming(this.current.service, operation, request, context)) {
+        for await (const item of callStreaming(this.#way(place).service, operation, request, context)) {
           isStarted = true
+          this.#keep(place, misunderstood)
           yield item
         }
         return
       } catch (error) {
-        if (isStarted || !this.#advance(error)) throw error
+        if (isStarted) throw error
+        this.#learn(error, place, misunderstood)
       }
     }
   }
 
-  #advance(error: unknown): boolean {
-    const next = this.#ways[this.#place + 1]
-    if (!next || !wasNotUnderstood(error)) return false
-    this.#place += 1
-    this.#onFallBack(next.choice, error instanceof Error ? error.message : String(error))
-    return true
+  #way(place: number): Way {
+    return this.#ways[place] as Way // there is one at least, and no place passes the last
+  }
+
+  #next(place: number): number {
+    return this.#isKept ? this.#place : place + 1
+  }
+
+  #keep(place: number, misunderstood: readonly unknown[]): void {
+    if (this.#isKept) return
+    this.#isKept = true
+    if (place === this.#place) return
+    this.#place = place
+    const [first] = misunderstood
+    this.#onFallBack(this.current.choice, first instanceof Error ? first.message : String(first))
+  }
+
+  /** Throws what the caller has to know; returns when the call is worth another way. */
+  #learn(error: unknown, place: number, misunderstood: unknown[]): void {
+    if (!wasNotUnderstood(error)) {
+      if (isAnswer(error)) this.#keep(place, misunderstood)
+      throw error
+    }
+    misunderstood.push(error)
+    const hasOther = this.#isKept ? place !== this.#place : place + 1 < this.#ways.length
+    // Where nobody understands, the best way says why.
+    if (!hasOther) throw misunderstood[0]
   }
 }
 
 function wasNotUnderstood(error: unknown): boolean {
   if (error instanceof A2AError) return error.code === 'METHOD_NOT_FOUND' || error.code === 'VERSION_NOT_SUPPORTED'
   return error instanceof TransportError && error.failure === 'bad-answer' && !error.isRetryable
+}
+
+/** A refusal in the words of the protocol; an operation that a dialect does not have was never asked for. */
+function isAnswer(error: unknown): boolean {
+  return error instanceof A2AError && error.code !== 'UNSUPPORTED_OPERATION'
 }

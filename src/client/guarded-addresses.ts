@@ -54,6 +54,8 @@ async function lookedUp(host: string, classOf: (host: string) => Promise<Address
 /** A browser looks nothing up for us, and has a guard of its own. */
 async function lookupName(name: string): Promise<AddressClass> {
   if (!isNode()) return 'public'
-  const { classifyName } = await import('../net/node-lookup.js')
+  // Not written as a constant: bundlers follow those, and would pull Node's modules into the browser.
+  const path = ['..', 'net', 'node-lookup.js'].join('/')
+  const { classifyName } = (await import(/* @vite-ignore */ path)) as typeof import('../net/node-lookup.js')
   return classifyName(name)
 }

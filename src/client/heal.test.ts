@@ -125,6 +125,102 @@ describe('a stream that heals', () => {
     expect(waiting.waits).toEqual([100, 200, 400])
   })
 
+  it('is over when the task is, however the connection ends', async () => {
+    const service = healing(
+      peer({ sendStreamingMessage: () => play(numbered(1, working, completed), broken) }),
+      {},
+      noWaiting(),
+    )
+    expect(await all(service.sendStreamingMessage({ message }, context))).toHaveLength(2)
+  })
+
+  it('ends at a question when it was sent, and goes on behind one when it is a subscription', async () => {
+    const asking = status('TASK_STATE_INPUT_REQUIRED')
+    const events = numbered(1, working, asking)
+    const sent = healing(peer({ sendStreamingMessage: () => play(events, broken) }), {}, noWaiting())
+    expect(await all(sent.sendStreamingMessage({ message }, context))).toEqual(events)
+    const watched = healing(
+      peer({
+        subscribeToTask: (_request, { resumeAfter }) =>
+          resumeAfter === undefined ? play(events, broken) : play(numbered(3, completed)),
+      }),
+      {},
+      noWaiting(),
+    )
+    expect(await all(watched.subscribeToTask({ id: 't1' }, context))).toHaveLength(3)
+  })
+
+  it('says why nothing could be sent', async () => {
+    const refused = new TransportError('unreachable', 'Nothing listens there')
+    const waiting = noWaiting()
+    const service = healing(peer({ sendStreamingMessage: () => play([], refused) }), {}, waiting)
+    await expect(all(service.sendStreamingMessage({ message }, context))).rejects.toBe(refused)
+    expect(waiting.waits).toEqual([])
+  })
+
+  it('waits when it is told that it comes too often', async () => {
+    const waiting = noWaiting()
+    let opened = 0
+    const service = healing(
+      peer({
+        sendStreamingMessage: () => play(numbered(1, working), broken),
+        subscribeToTask: () => {
+          opened += 1
+          return opened === 1
+            ? play([], new A2AError('RATE_LIMITED', 'Slowly', { retryAfterSeconds: 2 }))
+            : play(numbered(2, completed))
+        },
+      }),
+      { firstDelayMs: 100 },
+      waiting,
+    )
+    expect(await all(service.sendStreamingMessage({ message }, context))).toHaveLength(2)
+    expect(waiting.waits).toEqual([100, 2000])
+  })
+
+  it.each([
+    ['begins with an update', context, () => play([{ event: chunk('b') }])],
+    ['shows the task and ends', context, () => play([{ event: working }])],
+    ['is one of a version that never shows the task', { ...context, dialect: 'v0.1' }, () => play([])],
+    ['does not exist', context, () => play([], new A2AError('METHOD_NOT_FOUND', 'No such method'))],
+  ])('asks for the task until it has ended when a subscription %s', async (_what, called, subscribeToTask) => {
+    const artifacts = [{ artifactId: 'a1', parts: [{ text: 'ab' }] }]
+    const answers = [taskIn('TASK_STATE_WORKING'), taskIn('TASK_STATE_COMPLETED', { artifacts })]
+    const service = healing(
+      peer({
+        sendStreamingMessage: () => play([{ event: working }, { event: chunk('a') }], broken),
+        subscribeToTask,
+        getTask: async () => answers.shift() ?? taskIn('TASK_STATE_FAILED'),
+      }),
+      {},
+      noWaiting(),
+    )
+    const seen = await all(service.sendStreamingMessage({ message }, called))
+    expect(seen.map(({ event }) => event)).toEqual([
+      working,
+      chunk('a'),
+      working,
+      { artifactUpdate: { taskId: 't1', contextId: 'c1', artifact: artifacts[0] } },
+      completed,
+    ])
+  })
+
+  it('gives up a peer that shows the same task again and again', async () => {
+    let shown = 0
+    const service = healing(
+      peer({
+        subscribeToTask: () => {
+          shown += 1
+          return play([{ event: working }], broken)
+        },
+      }),
+      { attempts: 4 },
+      noWaiting(),
+    )
+    await expect(all(service.subscribeToTask({ id: 't1' }, context))).rejects.toBe(broken)
+    expect(shown).toBe(5)
+  })
+
   it('passes on what the agent says', async () => {
     const refusal = new A2AError('TASK_NOT_FOUND', 'No task t1')
     const service = healing(peer({ subscribeToTask: () => play([], refusal) }), {}, noWaiting())

@@ -5,10 +5,12 @@
  *
  * A stream is whole when it ended at a state that ends it, or when the peer said so.
  */
+import type { DialectName } from '../dialects/dialect.js'
 import { A2AError } from '../model/errors.js'
 import type { AgentService, CallContext, SendMessageRequest, StreamItem } from '../model/service.js'
-import { isInterrupted, isTerminal, type TaskState } from '../model/task.js'
+import { isInterrupted, isTerminal, type Task, type TaskState } from '../model/task.js'
 import { TransportError } from '../transports/transport-error.js'
+import { cannotBeFollowed, changes } from './poll.js'
 import { delayBefore, type RetryOptions, type Waiting } from './retry.js'
 
 /** What is known of the task that a stream is about. */
@@ -17,64 +19,69 @@ interface Progress {
   seq: number | undefined
   state: TaskState | undefined
   isMessage: boolean
+  /** The task that a reopened stream began with, as text: the same again is no progress. */
+  shown: string | undefined
   /** Failures since the last event. */
   failures: number
 }
 
+interface Opening {
+  open(): AsyncIterable<StreamItem>
+  readonly taskId?: string
+  /** A send without a key happens once; everything else may be opened again before a task is known. */
+  readonly canRepeat: boolean
+  /** A question ends it. */
+  readonly endsAtQuestions: boolean
+}
+
+interface Healing {
+  readonly service: AgentService
+  readonly options: RetryOptions
+  readonly waiting: Waiting
+}
+
 export function healing(service: AgentService, options: RetryOptions, waiting: Waiting): AgentService {
-  const heal = (first: (progress: Progress) => AsyncIterable<StreamItem>, context: CallContext) =>
-    healed(service, first, context, { options, waiting })
+  const parts: Healing = { service, options, waiting }
   return {
     ...service,
-    sendStreamingMessage: (request, context) =>
-      heal((progress) => sendAgain(service, request, context, progress), context),
+    sendStreamingMessage: (request: SendMessageRequest, context) =>
+      healed(parts, context, {
+        open: () => service.sendStreamingMessage(request, context),
+        canRepeat: context.idempotencyKey !== undefined,
+        endsAtQuestions: true,
+      }),
     subscribeToTask: (request, context) =>
-      heal((progress) => {
-        progress.taskId = request.id
-        return service.subscribeToTask(request, context)
-      }, context),
+      healed(parts, context, {
+        open: () => service.subscribeToTask(request, context),
+        taskId: request.id,
+        canRepeat: true,
+        endsAtQuestions: false,
+      }),
   }
 }
 
-/** A send is opened again only under its key: the peer then attaches instead of running it twice. */
-function sendAgain(
-  service: AgentService,
-  request: SendMessageRequest,
-  context: CallContext,
-  { failures }: Progress,
-): AsyncIterable<StreamItem> {
-  if (failures > 0 && context.idempotencyKey === undefined) {
-    throw new TransportError('broken-stream', 'The connection broke before the agent named a task', {
-      isRetryable: false,
-    })
-  }
-  return service.sendStreamingMessage(request, context)
-}
-
-async function* healed(
-  service: AgentService,
-  first: (progress: Progress) => AsyncIterable<StreamItem>,
-  context: CallContext,
-  { options, waiting }: { readonly options: RetryOptions; readonly waiting: Waiting },
-): AsyncGenerator<StreamItem, void, void> {
+async function* healed(parts: Healing, context: CallContext, opening: Opening): AsyncGenerator<StreamItem, void, void> {
+  const { options, waiting } = parts
+  const { attempts = 4 } = options
   const progress: Progress = {
-    taskId: undefined,
+    taskId: opening.taskId,
     seq: context.resumeAfter,
     state: undefined,
     isMessage: false,
+    shown: undefined,
     failures: 0,
   }
-  const { attempts = 4 } = options
-  let isFirst = true
-  for (;;) {
+  for (let isFirst = true; ; isFirst = false) {
     let cause: unknown
     try {
-      const items = isFirst || progress.taskId === undefined ? first(progress) : reopened(service, progress, context)
-      isFirst = false
+      const isAgain = !isFirst && progress.taskId !== undefined
       // What comes behind a whole task is told on top of it, whatever was told before.
       let seenUpTo = progress.seq
-      for await (const item of items) {
-        if ('task' in item.event) seenUpTo = undefined
+      for await (const item of isAgain ? reopened(parts, progress, context) : opening.open()) {
+        if ('task' in item.event) {
+          seenUpTo = undefined
+          if (isAgain && isShown(item.event.task, progress)) continue
+        }
         if (item.seq !== undefined && seenUpTo !== undefined && item.seq <= seenUpTo) continue
         note(item, progress)
         yield item
@@ -82,11 +89,13 @@ async function* healed(
       if (isWhole(progress)) return
       cause = new TransportError('broken-stream', 'The stream ended in the middle of the task')
     } catch (error) {
+      if (isEnded(progress, opening)) return
       // An error of the agent is an answer; only what broke on the way heals.
-      if (error instanceof A2AError && error.code !== 'UNAVAILABLE') throw error
-      if (progress.isMessage || context.signal?.aborted) throw error
+      if (error instanceof A2AError && error.code !== 'UNAVAILABLE' && error.code !== 'RATE_LIMITED') throw error
+      if (context.signal?.aborted) throw error
       cause = error
     }
+    if (progress.taskId === undefined && !opening.canRepeat) throw brokenSend(cause)
     progress.failures += 1
     const delayMs = progress.failures < attempts ? delayBefore(cause, progress.failures, options, waiting) : undefined
     if (delayMs === undefined) throw cause
@@ -94,23 +103,68 @@ async function* healed(
   }
 }
 
-/** Behind the last event if the peer numbers them, else from the task as it is; else the task once. */
+/** Whether the send had an effect is not known, so that it must not just be made again. */
+function brokenSend(cause: unknown): unknown {
+  const isBroken = cause instanceof TransportError && cause.failure === 'broken-stream'
+  if (!isBroken) return cause
+  return new TransportError('broken-stream', 'The connection broke before the agent named a task', {
+    cause,
+    isRetryable: false,
+  })
+}
+
+/**
+ * Behind the last event if the peer numbers them, else from the task as it is. A peer that does not begin with
+ * the task, or has nothing to say behind it, or cannot be subscribed to at all, is asked again and again.
+ */
 async function* reopened(
-  service: AgentService,
-  { taskId = '', seq }: Progress,
+  { service, waiting }: Healing,
+  { taskId: id = '', seq }: Progress,
   context: CallContext,
 ): AsyncGenerator<StreamItem, void, void> {
   const { resumeAfter: _old, idempotencyKey: _key, ...rest } = context
-  const resumed: CallContext = seq === undefined ? rest : { ...rest, resumeAfter: seq }
   try {
-    yield* service.subscribeToTask({ id: taskId }, resumed)
+    const resumed: CallContext = seq === undefined ? rest : { ...rest, resumeAfter: seq }
+    if (
+      !showsNoTask.has(rest.dialect) &&
+      (yield* isFollowed(service.subscribeToTask({ id }, resumed), seq !== undefined))
+    )
+      return
   } catch (error) {
-    const isOver =
-      error instanceof A2AError && (error.code === 'UNSUPPORTED_OPERATION' || error.code === 'METHOD_NOT_FOUND')
-    if (!isOver) throw error
-    // It has ended meanwhile, or the peer cannot be subscribed to: what it has become.
-    yield { event: { task: await service.getTask({ id: taskId }, rest) } }
+    if (!cannotBeFollowed(error)) throw error
   }
+  const task = await service.getTask({ id }, rest)
+  yield { event: { task } }
+  yield* changes(service, task, rest, waiting)
+}
+
+/** Their streams tell what is new and nothing else: a subscription says nothing of what was missed. */
+const showsNoTask: ReadonlySet<string> = new Set<DialectName>(['v0.1', 'v0.1-go'])
+
+/** The events; and whether they are all that can be had from this peer. */
+async function* isFollowed(
+  items: AsyncIterable<StreamItem>,
+  isNumbered: boolean,
+): AsyncGenerator<StreamItem, boolean, void> {
+  let count = 0
+  let isOver = false
+  for await (const item of items) {
+    const { event } = item
+    count += 1
+    // What was missed before an update that comes first, nobody knows.
+    if (count === 1 && !isNumbered && ('statusUpdate' in event || 'artifactUpdate' in event)) return false
+    isOver = 'task' in event && isTerminal(event.task.status.state)
+    yield item
+  }
+  return isNumbered || isOver || count !== 1
+}
+
+/** A peer that shows the same task each time it is asked has not come any further. */
+function isShown(task: Task, progress: Progress): boolean {
+  const text = JSON.stringify(task)
+  if (text === progress.shown) return true
+  progress.shown = text
+  return false
 }
 
 function note({ event, seq }: StreamItem, progress: Progress): void {
@@ -120,12 +174,19 @@ function note({ event, seq }: StreamItem, progress: Progress): void {
   else if ('task' in event) {
     progress.taskId = event.task.id
     progress.state = event.task.status.state
+    return
   } else if ('statusUpdate' in event) {
     progress.taskId = event.statusUpdate.taskId
     progress.state = event.statusUpdate.status.state
   } else progress.taskId = event.artifactUpdate.taskId
+  progress.shown = undefined
 }
 
 function isWhole({ state, isMessage }: Progress): boolean {
   return isMessage || (state !== undefined && (isTerminal(state) || isInterrupted(state)))
+}
+
+/** Whatever breaks now, nothing was to come. A subscription goes on behind a question. */
+function isEnded(progress: Progress, { endsAtQuestions }: Opening): boolean {
+  return isWhole(progress) && (endsAtQuestions || progress.state === undefined || isTerminal(progress.state))
 }

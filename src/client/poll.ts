@@ -43,7 +43,13 @@ async function* follow(
   yield* changes(service, task, context, waiting)
 }
 
-async function* changes(
+/** It has ended meanwhile, or this peer cannot be subscribed to: asking for the task is what is left. */
+export function cannotBeFollowed(error: unknown): boolean {
+  return error instanceof A2AError && (error.code === 'UNSUPPORTED_OPERATION' || error.code === 'METHOD_NOT_FOUND')
+}
+
+/** What becomes of a task, until it ends or asks something. */
+export async function* changes(
   service: AgentService,
   first: Task,
   context: CallContext,

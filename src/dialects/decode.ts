@@ -172,8 +172,18 @@ export const bytes: Decoder<string> = (value, faults) => {
   if (!/^[A-Za-z0-9+/_-]*={0,2}$/.test(value)) return refuse(faults, 'is not base64')
   const bare = value.replace(/=+$/, '')
   if (bare.length % 4 === 1) return refuse(faults, 'is not base64')
-  const standard = /[-_]/.test(bare) ? bare.replaceAll('-', '+').replaceAll('_', '/') : bare
+  const standard = /[-_]/.test(bare) ? toStandardAlphabet(bare) : bare
   return standard.padEnd(Math.ceil(standard.length / 4) * 4, '=')
+}
+
+/** By bytes: replacing millions of characters in a string takes seconds. */
+function toStandardAlphabet(text: string): string {
+  const codes = new TextEncoder().encode(text)
+  for (let place = 0; place < codes.length; place++) {
+    if (codes[place] === 0x2d) codes[place] = 0x2b
+    else if (codes[place] === 0x5f) codes[place] = 0x2f
+  }
+  return new TextDecoder().decode(codes)
 }
 
 /** RFC 3339 with any offset in; UTC with milliseconds out (R-JSON-11). */

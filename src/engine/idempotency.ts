@@ -16,7 +16,7 @@ export async function idempotencyOf(
   if (key.length > longestKey + 'message:'.length || (context.idempotencyKey?.length ?? 0) > longestKey) {
     throw new A2AError('INVALID_REQUEST', `Idempotency-Key is longer than ${longestKey} characters`)
   }
-  return { key, digest: await digestOf(request), ttlMs: internals.settings.idempotencyMs }
+  return { key, digest: await digestOf(request, context), ttlMs: internals.settings.idempotencyMs }
 }
 
 /** The earlier send with the same key; throws when it had another body. */
@@ -42,9 +42,14 @@ function keyOf({ settings }: Internals, { message }: SendMessageRequest, context
  * Equal requests have equal fingerprints, in whatever order their members came. The id of the message is
  * left out: several dialects have none, so each time one is made, and many clients make a new one to try again.
  */
-async function digestOf({ message, configuration, metadata }: SendMessageRequest): Promise<string> {
-  const { messageId: _id, ...said } = message
-  const bytes = new TextEncoder().encode(JSON.stringify([said, configuration, metadata], sortMembers))
+async function digestOf(
+  { message, configuration, metadata }: SendMessageRequest,
+  { wantedTaskId, continuesContext }: CallContext,
+): Promise<string> {
+  const { messageId: _id, taskId, ...said } = message
+  // A question that is open the first time is answered the second: which task was meant is not the caller's word.
+  const task = wantedTaskId ?? (continuesContext ? undefined : taskId)
+  const bytes = new TextEncoder().encode(JSON.stringify([said, task, configuration, metadata], sortMembers))
   return Buffer.from(await crypto.subtle.digest('SHA-256', bytes)).toString('base64url')
 }
 

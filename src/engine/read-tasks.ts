@@ -5,6 +5,7 @@ import type { Task } from '../model/task.js'
 import { isPosition, type ListQuery, type LoadedTask } from '../stores/store.js'
 import { assertHistoryLength, trimHistory } from './history.js'
 import type { Internals } from './internals.js'
+import { readPage } from './list-page.js'
 import { isOwn, taskNotFound } from './ownership.js'
 import { snapshotOf } from './snapshot.js'
 
@@ -53,13 +54,12 @@ export async function listTasks(
     ...(statusTimestampAfter !== undefined && { statusTimeFromMs: Date.parse(statusTimestampAfter) }),
     ...(after !== undefined && { after }),
   }
-  const page = await internals.store.list(query)
-  const tasks = page.tasks.flatMap((loaded) => {
+  const page = await readPage(internals.store, query, (loaded) => {
     const task = listedTask(loaded, includeArtifacts)
-    return task ? [trimHistory(task, historyLength)] : []
+    return task && trimHistory(task, historyLength)
   })
   return {
-    tasks,
+    tasks: page.tasks,
     nextPageToken: page.next === undefined ? '' : makeToken(page.next, request),
     pageSize,
     totalSize: page.total,

@@ -17,19 +17,23 @@ export interface EndpointParts {
   readonly auth: readonly AuthScheme[]
   /** Origins that browsers may call from, beside this server's own. */
   readonly origins: ReadonlySet<string>
+  /** Host and port of the agent's public address. */
+  readonly ownHost: string
 }
 
 /** Answers a request by its path below the mount, which begins with a slash or is empty. */
 export type AgentEndpoint = (request: Request, path: string) => Promise<Response>
 
 export function createAgentEndpoint(parts: EndpointParts): AgentEndpoint {
-  const { offered, endpoint, cards, startedMs, auth, origins } = parts
+  const { offered, endpoint, cards, startedMs, auth, origins, ownHost } = parts
   const doors = createDoors(endpoint)
   const answerCard = createCardServer(cards, {
     startedMs,
     refuse: (request, error) => doors(request, '/.well-known/').refuse(error),
   })
-  const pinned = [...offered.pinned].map(([path, dialect]) => ({
+  // Longer paths first: a pin below another one is its own.
+  const byLength = [...offered.pinned].sort(([a], [b]) => b.length - a.length)
+  const pinned = byLength.map(([path, dialect]) => ({
     path,
     doors: createDoors({ ...endpoint, dialects: [dialect] }, { isPinned: true }),
   }))
@@ -52,7 +56,7 @@ export function createAgentEndpoint(parts: EndpointParts): AgentEndpoint {
     if (card) return card
     const { tenant, rest } = placeOf(path, endpoint.tenants)
     const door = findDoor(request, rest, pinned, doors)
-    if (!isFromHere(request, origins)) {
+    if (!isFromHere(request, origins, ownHost)) {
       return door.refuse(new A2AError('PERMISSION_DENIED', 'This origin may not call this agent'))
     }
     return auth.length === 0 ? door.answer(arrivalOf(anonymous, tenant)) : answerKnown(request, door, tenant)
@@ -88,10 +92,14 @@ function arrivalOf(caller: Caller, tenant: string | undefined): { readonly calle
  * A web page may send simple requests to any address its reader can reach, loopback included. Browsers
  * say where they come from; other clients do not, and pass.
  */
-function isFromHere(request: Request, origins: ReadonlySet<string>): boolean {
+function isFromHere(request: Request, origins: ReadonlySet<string>, ownHost: string): boolean {
   const origin = request.headers.get('origin')
   if (origin === null || origins.has(origin)) return true
-  return URL.canParse(origin) && new URL(origin).host === new URL(request.url).host
+  if (!URL.canParse(origin)) return false
+  const { host, hostname } = new URL(origin)
+  if (host === ownHost) return true
+  // A name of the page's own choosing may lead here too (DNS rebinding): only names that cannot are believed.
+  return host === new URL(request.url).host && /^(localhost|[\d.]+|\[[\da-f:.]+\])$/i.test(hostname)
 }
 
 function unauthenticated(): A2AError {

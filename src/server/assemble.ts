@@ -53,8 +53,8 @@ interface Member {
 
 export async function assemble(agents: Agents, options: HandlerOptions, port: PortFacts = {}): Promise<Assembly> {
   const mounts = mountsOf(agents)
-  assertTenants(options, mounts)
   const offered = offeredDialects(options.dialects, options.errors)
+  assertTenants(options, mounts, offered)
   const given = options.store ?? 'memory'
   const store = typeof given === 'string' ? await openStore(given) : given
   const closeStore = async () => {
@@ -124,7 +124,15 @@ function createMember(mount: Mount, shared: Shared): Member {
   const endpoint = endpointOf(engine, service, card, shared)
   const cards = spellCards(card, offered, { url, form: options.card })
   const origins = new Set(options.cors)
-  const answer = createAgentEndpoint({ offered, endpoint, cards, startedMs: Date.now(), auth, origins })
+  const answer = createAgentEndpoint({
+    offered,
+    endpoint,
+    cards,
+    startedMs: Date.now(),
+    auth,
+    origins,
+    ownHost: new URL(url).host,
+  })
   return { mount, engine, endpoint, answer }
 }
 
@@ -168,10 +176,12 @@ function endpointOf(engine: Engine, service: AgentService, card: AgentCard, shar
   }
 }
 
-function assertTenants({ tenants = [] }: HandlerOptions, mounts: readonly Mount[]): void {
+function assertTenants({ tenants = [] }: HandlerOptions, mounts: readonly Mount[], { pinned }: OfferedDialects): void {
   for (const tenant of tenants) {
     if (reserved.has(tenant)) throw new TypeError(`A tenant cannot be called ${tenant}: /${tenant} is reserved`)
     if (mounts.some(({ path }) => path === `/${tenant}`))
       throw new TypeError(`A tenant cannot be called ${tenant}: an agent is mounted at /${tenant}`)
+    if ([...pinned.keys()].some((path) => path.split('/')[1] === tenant))
+      throw new TypeError(`A tenant cannot be called ${tenant}: a dialect is pinned below /${tenant}`)
   }
 }

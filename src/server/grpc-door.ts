@@ -29,7 +29,10 @@ export function createGrpcDoor(assembly: () => Assembly | undefined): GrpcDoor {
       }
       server ??= load(assembled)
       server.then(
-        (loaded) => loaded.injectConnection(socket),
+        (loaded) => {
+          // It may have gone while gRPC was loaded.
+          if (!socket.destroyed) loaded.injectConnection(socket)
+        },
         (cause: unknown) => {
           // The next connection tries again.
           server = undefined

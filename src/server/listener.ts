@@ -59,8 +59,10 @@ export function createListener(
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
     socket.on('error', ignore)
-    socket.setTimeout(firstByteMs, () => socket.destroy())
-    sniff(socket, Buffer.alloc(0))
+    // From the connection on, however it is spent: a byte now and then is no sign of life.
+    const deadline = setTimeout(() => socket.destroy(), firstByteMs)
+    socket.once('close', () => clearTimeout(deadline))
+    sniff(socket, Buffer.alloc(0), deadline)
   }
   const server = tls
     ? createTlsServer(
@@ -72,27 +74,26 @@ export function createListener(
   // Out of file descriptors: connections wait until there are some again.
   server.on('error', ignore)
 
-  function sniff(socket: Socket, before: Buffer): void {
+  function sniff(socket: Socket, before: Buffer, deadline: NodeJS.Timeout): void {
     socket.once('data', (chunk: Buffer) => {
       socket.pause()
       const seen = before.length === 0 ? chunk : Buffer.concat([before, chunk])
       const isPreface = seen.subarray(0, http2Preface.length).equals(http2Preface.subarray(0, seen.length))
       if (isPreface && seen.length < http2Preface.length) {
         socket.resume()
-        sniff(socket, seen)
+        sniff(socket, seen, deadline)
         return
       }
       if (isPreface && !onHttp2) {
         socket.end(noHttp2)
         return
       }
-      socket.setTimeout(0)
-      socket.removeAllListeners('timeout')
-      socket.off('error', ignore)
+      clearTimeout(deadline)
       socket.unshift(seen)
       // An HTTP/2 session drains the socket's buffer itself; HTTP/1.1 wants it flowing.
       if (isPreface) onHttp2?.(socket)
       else {
+        socket.off('error', ignore)
         http.emit('connection', socket)
         socket.resume()
       }

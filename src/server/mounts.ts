@@ -25,6 +25,10 @@ export const reserved: ReadonlySet<string> = new Set([
   'healthz',
   'readyz',
   'metrics',
+  'message:send',
+  'message:stream',
+  'extendedAgentCard',
+  'agent',
 ])
 
 export function mountsOf(agents: Agents): readonly Mount[] {

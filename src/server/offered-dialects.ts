@@ -2,6 +2,7 @@
 import { type Dialect, type DialectName, dialectNames } from '../dialects/dialect.js'
 import { createDialects } from '../dialects/index.js'
 import type { ErrorProfile } from '../dialects/v1/errors.js'
+import { reserved } from './mounts.js'
 
 /** A dialect at a path of its own below the agent's, where nothing else is understood. */
 export interface PinnedDialect {
@@ -47,6 +48,11 @@ export function offeredDialects(choice: DialectChoice = usual, errors: ErrorProf
 
 function pathOf({ path }: PinnedDialect): string {
   const trimmed = path.replace(/\/+$/, '')
-  if (/^\/[^/]/.test(trimmed) && !trimmed.startsWith('/.well-known')) return trimmed
+  const [, first = ''] = trimmed.split('/')
+  if (reserved.has(first))
+    throw new TypeError(
+      `A dialect cannot be pinned to ${path}: /${first} means something to others, choose another path`,
+    )
+  if (/^\/[^/]/.test(trimmed)) return trimmed
   throw new TypeError(`A dialect cannot be pinned to ${JSON.stringify(path)}: write a path such as /legacy`)
 }

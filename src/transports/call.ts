@@ -62,8 +62,13 @@ async function streamAnswer(
   // What fails before the first event is an ordinary error answer (R-STRM-11).
   const first = rest.next()
   await Promise.race([first, opened])
+  // Only the last frame is at the event's place: whoever resumes behind the first would miss the others.
   const spell = (frames: readonly Frame[], seq?: number): string =>
-    frames.map(({ data, event, isBare }) => frame(isBare ? data : envelope.result(data), seq, event)).join('')
+    frames
+      .map(({ data, event, isBare }, place) =>
+        frame(isBare ? data : envelope.result(data), place === frames.length - 1 ? seq : undefined, event),
+      )
+      .join('')
   const body = sseBody({
     first,
     rest,

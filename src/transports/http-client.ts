@@ -22,8 +22,8 @@ export interface HttpClientOptions {
 
 /** One binding: how a call becomes a request, and what its answers mean. */
 export interface HttpBinding {
-  /** Throws `UNSUPPORTED_OPERATION` for what the peer's version does not have. */
-  request(operation: Operation, request: unknown): OutgoingCall
+  /** Throws `UNSUPPORTED_OPERATION` for what the peer's version does not have. `naming` makes the ids of the request. */
+  request(operation: Operation, request: unknown, naming: ClientFacts): OutgoingCall
 }
 
 export interface OutgoingCall {
@@ -37,14 +37,36 @@ export interface OutgoingCall {
 }
 
 export function createHttpClient(options: HttpClientOptions, binding: HttpBinding): AgentService {
+  const naming = createNaming(options.facts)
   const call = async (operation: Operation, request: unknown, context: CallContext): Promise<unknown> => {
-    const outgoing = binding.request(operation, request)
+    const outgoing = binding.request(operation, request, naming(request, context))
     const response = await options.send(httpRequest(options, outgoing, context, 'application/json'))
     return asAnswer(outgoing, response, await readBody(response))
   }
   const follow = (operation: Operation, request: unknown, context: CallContext): AsyncIterable<StreamItem> =>
-    readStream(options, () => binding.request(operation, request), context)
+    readStream(options, () => binding.request(operation, request, naming(request, context)), context)
   return fromGeneric({ unary: call, streaming: follow })
+}
+
+/**
+ * Older versions have callers name tasks and sessions. A send that is repeated under its key must be the same
+ * send, so it keeps the names that it was given first.
+ */
+function createNaming(facts: ClientFacts): (request: unknown, context: CallContext) => ClientFacts {
+  const given = new WeakMap<object, string[]>()
+  return (request, { idempotencyKey }) => {
+    if (idempotencyKey === undefined || typeof request !== 'object' || request === null) return facts
+    const ids = given.get(request) ?? []
+    given.set(request, ids)
+    let place = 0
+    return {
+      newId() {
+        const id = ids[place] ?? facts.newId()
+        ids[place++] = id
+        return id
+      },
+    }
+  }
 }
 
 async function* readStream(

@@ -26,6 +26,8 @@ export interface Access {
   readonly endpointOf: (tenant: string | undefined) => Endpoint | undefined
   /** Who calls, or nobody whom this server knows. Absent: everybody is `anonymous`. */
   readonly authenticate?: (headers: HeaderReader) => Promise<Caller | undefined>
+  /** Who made a call that was let in; set by the server where there is a gate. */
+  readonly callerOf?: (metadata: Metadata) => Caller | undefined
   /** What callers without credentials are told, as in `WWW-Authenticate`. */
   readonly challenge?: string
   /** Told of what fails before the agent is known. */
@@ -57,14 +59,15 @@ interface Understood {
 }
 
 /** Authentication, bytes, version, extensions, request: in this order (R-ERR-10). */
-async function understand(
+function understand(
   access: Access,
   { dialect, operation, codec, rpc }: Route,
   call: UnaryCall | StreamingCall,
   listener: Listener,
-): Promise<Understood> {
+): Understood {
   const headers = headersOf(call.metadata)
-  const caller = access.authenticate ? await access.authenticate(headers) : anonymous
+  const caller = access.callerOf ? access.callerOf(call.metadata) : anonymous
+  // Whoever comes here was let in by the gate; nobody else is answered.
   if (!caller) throw new A2AError('UNAUTHENTICATED', 'Missing or invalid credentials')
   const params = decodeBytes(rpc, call.request)
   // A service is one dialect's, so a version need not be named; one that is must fit (R-VER-4).
@@ -108,7 +111,7 @@ export function unaryHandler(access: Access, route: Route) {
 
 /** A caller that leaves, or whose deadline passes, changes nothing (R-SEND-11), so nobody listens for it. */
 async function answerUnary(access: Access, route: Route, call: UnaryCall, listener: Listener): Promise<Buffer> {
-  const { endpoint, prepared, params } = await understand(access, route, call, listener)
+  const { endpoint, prepared, params } = understand(access, route, call, listener)
   const result = await callUnary(endpoint.service, route.operation, prepared.request, prepared.context)
   const message = route.rpc.response.encode(route.codec.encode(result, params))
   if (prepared.activated !== undefined) call.sendMetadata(answerHeaders(route.dialect, prepared.activated))
@@ -127,7 +130,7 @@ export function streamingHandler(access: Access, route: Route) {
 
 async function answerStream(access: Access, route: Route, call: StreamingCall, listener: Listener): Promise<void> {
   const { dialect, form, operation, rpc } = route
-  const { endpoint, prepared, params } = await understand(access, route, call, listener)
+  const { endpoint, prepared, params } = understand(access, route, call, listener)
   // This binding has no place for an event's sequence; whoever asks gets it inside the event (E-4).
   const isPositioned = prepared.context.extensions?.includes(positionExtension) === true
   const activated = isPositioned ? withPosition(prepared.activated) : prepared.activated
@@ -154,7 +157,7 @@ function answerHeaders({ extensionsHeader }: Dialect, activated: string): Metada
   return metadata
 }
 
-function failure(access: Access, { form }: Route, { onError }: Listener, caught: unknown) {
+export function failure(access: Access, { form }: Route, { onError }: Listener, caught: unknown) {
   const error = A2AError.from(caught)
   onError(error)
   const status = statusOf(error, form)
@@ -163,7 +166,7 @@ function failure(access: Access, { form }: Route, { onError }: Listener, caught:
 }
 
 /** Several values of one name are a list (R-SVC-2). */
-function headersOf(metadata: Metadata): HeaderReader {
+export function headersOf(metadata: Metadata): HeaderReader {
   return {
     get(name) {
       const values = metadata.get(name)

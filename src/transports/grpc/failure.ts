@@ -2,7 +2,7 @@
 import { type Metadata, type StatusObject, status } from '@grpc/grpc-js'
 import type { GrpcClientForm } from '../../dialects/client-dialect.js'
 import { A2AError, clip } from '../../model/errors.js'
-import { TransportError } from '../transport-error.js'
+import { leftBy, TransportError } from '../transport-error.js'
 import { detailsTrailer, readDetails } from './status.js'
 
 /** How far a call had come. */
@@ -92,5 +92,5 @@ function detailsOf(metadata: Metadata): ReturnType<typeof readDetails> | undefin
 }
 
 export function aborted(signal: AbortSignal | undefined): TransportError {
-  return new TransportError('aborted', 'The call was aborted', { cause: signal?.reason })
+  return signal ? leftBy(signal) : new TransportError('aborted', 'The call was aborted')
 }

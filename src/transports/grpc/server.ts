@@ -7,6 +7,7 @@ import { Server, ServerCredentials } from '@grpc/grpc-js'
 import type { Dialect } from '../../dialects/dialect.js'
 import { isStreaming } from '../../model/operations.js'
 import { type Access, type Route, streamingHandler, unaryHandler } from './answer.js'
+import { createGate } from './gate.js'
 import { services } from './messages.js'
 
 export interface GrpcServerOptions extends Access {
@@ -26,8 +27,18 @@ export interface GrpcServer {
 const keepaliveMs = 60_000
 const idleConnectionMs = 10 * 60_000
 
+/** What one connection may hold in memory, requests and answers that nobody reads together. */
+const mostSessionMegabytes = 64
+const mostStreams = 1000
+
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
+  const routes = routesOf(options.dialects)
+  const gate = options.authenticate && createGate(options.authenticate, options, routes)
+  const access: Access = gate ? { ...options, callerOf: gate.callerOf } : options
   const server = new Server({
+    ...(gate && { interceptors: [gate.interceptor] }),
+    'grpc.max_concurrent_streams': mostStreams,
+    'grpc-node.max_session_memory': mostSessionMegabytes,
     'grpc.max_receive_message_length': options.maxMessageBytes,
     'grpc.max_send_message_length': -1,
     'grpc.keepalive_time_ms': keepaliveMs,
@@ -35,10 +46,10 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     // Statistics for a service that is not offered here.
     'grpc.enable_channelz': 0,
   })
-  for (const [path, route] of routesOf(options.dialects)) {
+  for (const [path, route] of routes) {
     // Bytes pass through: what is wrong with a message has to be told with its details.
-    if (route.rpc.isStreaming) server.register(path, streamingHandler(options, route), bytes, bytes, 'serverStream')
-    else server.register(path, unaryHandler(options, route), bytes, bytes, 'unary')
+    if (route.rpc.isStreaming) server.register(path, streamingHandler(access, route), bytes, bytes, 'serverStream')
+    else server.register(path, unaryHandler(access, route), bytes, bytes, 'unary')
   }
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure())
   const sockets = new Set<Duplex>()

@@ -14,11 +14,11 @@ export function createJsonRpcClient(options: HttpClientOptions): AgentService {
   if (!form) throw new TypeError(`${dialect.name} is not spoken over JSON-RPC`)
   let lastId = 0
   return createHttpClient(options, {
-    request(operation, request): OutgoingCall {
+    request(operation, request, naming): OutgoingCall {
       const { codec, method } = rowOf(form, dialect, operation)
       lastId += 1
       const id = lastId
-      const sent = codec.encode(request, facts)
+      const sent = codec.encode(request, naming)
       return {
         http: {
           method: 'POST',

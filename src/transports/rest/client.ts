@@ -12,9 +12,9 @@ export function createRestClient(options: HttpClientOptions): AgentService {
   if (!form) throw new TypeError(`${dialect.name} is not spoken over HTTP+JSON`)
   const base = options.url.replace(/\/+$/, '')
   return createHttpClient(options, {
-    request(operation, request): OutgoingCall {
+    request(operation, request, naming): OutgoingCall {
       const codec = codecOf(form, dialect, operation)
-      const { method, path, query, body } = codec.encode(request, facts)
+      const { method, path, query, body } = codec.encode(request, naming)
       const search = query && Object.keys(query).length > 0 ? `?${new URLSearchParams(query)}` : ''
       return {
         http: { method, url: `${base}${path}${search}`, ...(body !== undefined && { body: JSON.stringify(body) }) },

@@ -15,7 +15,7 @@ interface CompiledRoute {
 export type Router = (method: string, path: string) => Match | undefined
 
 export function createRouter(routes: readonly Route[]): Router {
-  const compiled = routes.map(compile).sort((a, b) => Number(isAction(b)) - Number(isAction(a)))
+  const compiled = routes.map(compile).sort((a, b) => Number(isAction(b.route)) - Number(isAction(a.route)))
   return (method, path) => {
     for (const { route, pattern, names } of compiled) {
       if (route.method !== method) continue
@@ -41,8 +41,9 @@ function compile(route: Route): CompiledRoute {
   return { route, names, pattern: new RegExp(`^${source}/?$`) }
 }
 
-function isAction({ route }: CompiledRoute): boolean {
-  return /\}:/.test(route.path)
+/** `/tasks/{id}:cancel` rather than `/tasks/{id}`. */
+export function isAction({ path }: Route): boolean {
+  return /\}:/.test(path)
 }
 
 function decodeSegment(segment: string): string | undefined {

@@ -6,7 +6,7 @@ import { A2AError } from '../../model/errors.js'
 import { answerCall, type Envelope, type HttpCall } from '../call.js'
 import { assertJson, parseJson, readBody } from '../read-json.js'
 import { type Arrival, type Endpoint, readVersion } from '../transport.js'
-import { createRouter, type Match } from './route.js'
+import { createRouter, isAction, type Match } from './route.js'
 
 /** A request whose verb and path are a route of at least one dialect. */
 export interface RestCall {
@@ -27,12 +27,15 @@ export function createRestServer(endpoint: Endpoint): RestServer {
   const routers = endpoint.dialects.map((dialect) => ({ dialect, route: createRouter(formOf(dialect).routes) }))
   return {
     find(request, path) {
-      const matches = new Map<Dialect, Match>()
+      const found: [Dialect, Match][] = []
       for (const { dialect, route } of routers) {
         const match = route(request.method, path)
-        if (match) matches.set(dialect, match)
+        if (match) found.push([dialect, match])
       }
-      if (matches.size === 0) return undefined
+      if (found.length === 0) return undefined
+      // What is an action in one dialect is no id in another (R-REST-1).
+      const actions = found.filter(([, { route }]) => isAction(route))
+      const matches = new Map(actions.length > 0 ? actions : found)
       return {
         answer: (arrival) => answer(endpoint, request, arrival, matches),
         refuse: (error) => errorAnswer(error, likelyDialect(matches, request), request),

@@ -1,0 +1,39 @@
+import { describe, expect, it } from 'vitest'
+import { TransportError } from '../transports/transport-error.js'
+import { Breaker, breaking } from './breaker.js'
+import { all, context, peer, play, taskIn } from './scripted.fixture.js'
+
+const silence = new TransportError('unreachable', 'Nothing listens there')
+const working = { task: taskIn('TASK_STATE_WORKING') }
+
+describe('a breaker', () => {
+  it('leaves an agent alone after several failures, and tries it again after a while', async () => {
+    let now = 0
+    let isThere = false
+    const service = breaking(
+      peer({ getTask: () => (isThere ? Promise.resolve(working.task) : Promise.reject(silence)) }),
+      new Breaker({ failures: 2, openMs: 1000 }, () => now),
+    )
+    const call = () => service.getTask({ id: 't1' }, context)
+    await expect(call()).rejects.toBe(silence)
+    await expect(call()).rejects.toBe(silence)
+    await expect(call()).rejects.toMatchObject({ failure: 'circuit-open' })
+    now = 1000
+    isThere = true
+    expect(await call()).toBe(working.task)
+    expect(await call()).toBe(working.task)
+  })
+
+  it('lets the next call try after a stream that said nothing', async () => {
+    let now = 0
+    const answers = [() => Promise.reject(silence), () => Promise.resolve(working.task)]
+    const service = breaking(
+      peer({ getTask: () => answers.shift()?.() ?? Promise.reject(silence), subscribeToTask: () => play([]) }),
+      new Breaker({ failures: 1, openMs: 1000 }, () => now),
+    )
+    await expect(service.getTask({ id: 't1' }, context)).rejects.toBe(silence)
+    now = 1000
+    expect(await all(service.subscribeToTask({ id: 't1' }, context))).toEqual([])
+    expect(await service.getTask({ id: 't1' }, context)).toBe(working.task)
+  })
+})

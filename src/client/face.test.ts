@@ -1,0 +1,44 @@
+import { describe, expect, it } from 'vitest'
+import { A2AError } from '../model/errors.js'
+import type { AgentService } from '../model/service.js'
+import type { Task } from '../model/task.js'
+import { createFace } from './face.js'
+import { noWaiting, numbered, peer, play, status, taskIn } from './scripted.fixture.js'
+
+const working = taskIn('TASK_STATE_WORKING')
+const done = taskIn('TASK_STATE_COMPLETED')
+
+function faceOf(operations: Partial<AgentService>) {
+  return createFace(peer(operations), { newId: () => 'm1', timeoutMs: 0, dialect: () => 'v1', waiting: noWaiting() })
+}
+
+function inTurn(...tasks: Task[]): () => Promise<Task> {
+  return async () => tasks.shift() ?? Promise.reject(new Error('Asked too often'))
+}
+
+describe('waiting for a task', () => {
+  it('is following it to its end', async () => {
+    const { task } = faceOf({
+      getTask: inTurn(working, done),
+      subscribeToTask: () => play(numbered(1, { task: working }, status('TASK_STATE_COMPLETED'))),
+    })
+    expect(await task('t1').wait()).toBe(done)
+  })
+
+  it('is reading it when it ended in between', async () => {
+    const { task } = faceOf({
+      getTask: inTurn(working, done, done),
+      subscribeToTask: () => play([], new A2AError('UNSUPPORTED_OPERATION', 'It has ended')),
+    })
+    expect(await task('t1').wait()).toBe(done)
+  })
+
+  it('is asking again and again where nobody can subscribe', async () => {
+    const { ask } = faceOf({
+      sendMessage: async () => ({ task: working }),
+      getTask: inTurn(working, working, working, done, done),
+      subscribeToTask: () => play([], new A2AError('METHOD_NOT_FOUND', 'No such method')),
+    })
+    expect(await ask('hi')).toMatchObject({ state: 'TASK_STATE_COMPLETED', task: done })
+  })
+})

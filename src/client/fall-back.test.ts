@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest'
+import { A2AError } from '../model/errors.js'
+import type { AgentService } from '../model/service.js'
+import { TransportError } from '../transports/transport-error.js'
+import { Ways } from './fall-back.js'
+import { all, context, numbered, peer, play, status, taskIn } from './scripted.fixture.js'
+
+const unknownMethod = new A2AError('METHOD_NOT_FOUND', 'Method not found')
+const noSuchPage = new TransportError('bad-answer', 'HTTP 404: there is no JSON-RPC endpoint at this address')
+const done = taskIn('TASK_STATE_COMPLETED')
+const message = { messageId: 'm1', role: 'ROLE_USER' as const, parts: [{ text: 'hi' }] }
+
+function deaf(error: Error = unknownMethod): AgentService {
+  const fail = () => Promise.reject(error)
+  return peer({ getTask: fail, cancelTask: fail, sendStreamingMessage: () => play([], error) })
+}
+
+function waysTo(...services: AgentService[]) {
+  const told: string[] = []
+  const ways = new Ways(
+    services.map((service, place) => ({
+      service,
+      choice: { dialect: 'v1', binding: 'JSONRPC', url: `http://agent/${place}`, reasons: [] },
+    })),
+    (choice, why) => told.push(`${choice.url} ${why}`),
+  )
+  return { ways, told, service: ways.service() }
+}
+
+describe('several ways to one agent', () => {
+  it.each([unknownMethod, noSuchPage])('takes the next one when the first is not understood: %s', async (error) => {
+    const { service, told, ways } = waysTo(deaf(error), peer({ getTask: async () => done }))
+    expect(await service.getTask({ id: 't1' }, context)).toBe(done)
+    expect(ways.current.choice.url).toBe('http://agent/1')
+    expect(told).toEqual([`http://agent/1 ${error.message}`])
+  })
+
+  it('does so for streams that have not begun', async () => {
+    const events = numbered(1, { task: taskIn('TASK_STATE_WORKING') }, status('TASK_STATE_COMPLETED'))
+    const { service } = waysTo(deaf(), peer({ sendStreamingMessage: () => play(events) }))
+    expect(await all(service.sendStreamingMessage({ message }, context))).toHaveLength(2)
+  })
+
+  it('skips no way when many calls find out at once', async () => {
+    const { service, told } = waysTo(
+      deaf(),
+      peer({ getTask: async () => done }),
+      peer({ getTask: () => Promise.reject(new Error('The third way was taken')) }),
+    )
+    const answers = await Promise.all([1, 2, 3].map(() => service.getTask({ id: 't1' }, context)))
+    expect(answers).toEqual([done, done, done])
+    expect(told).toHaveLength(1)
+  })
+
+  it('stays where it was understood once, whatever the agent does not have', async () => {
+    const { service, ways } = waysTo(
+      peer({ getTask: async () => done, cancelTask: () => Promise.reject(unknownMethod) }),
+      peer({}),
+    )
+    await service.getTask({ id: 't1' }, context)
+    await expect(service.cancelTask({ id: 't1' }, context)).rejects.toBe(unknownMethod)
+    expect(ways.current.choice.url).toBe('http://agent/0')
+  })
+
+  it('stays at the best when nobody understands, and says what that one said', async () => {
+    const { service, ways, told } = waysTo(deaf(), deaf(noSuchPage))
+    await expect(service.getTask({ id: 't1' }, context)).rejects.toBe(unknownMethod)
+    expect([ways.current.choice.url, told]).toEqual(['http://agent/0', []])
+  })
+
+  it('takes a refusal for understanding', async () => {
+    const missing = new A2AError('TASK_NOT_FOUND', 'No task t1')
+    const { service, ways } = waysTo(deaf(), peer({ getTask: () => Promise.reject(missing) }))
+    await expect(service.getTask({ id: 't1' }, context)).rejects.toBe(missing)
+    expect(ways.current.choice.url).toBe('http://agent/1')
+  })
+
+  it('is no way out of a connection that fails', async () => {
+    const silence = new TransportError('unreachable', 'Nothing listens there')
+    const { service } = waysTo(deaf(silence), peer({}))
+    await expect(service.getTask({ id: 't1' }, context)).rejects.toBe(silence)
+  })
+})

@@ -1,0 +1,75 @@
+/** A TCP proxy that cuts connections at moments nobody expects, the same ones each time it is given the same seed. */
+
+import type { AddressInfo } from 'node:net'
+import { connect, createServer, type Socket } from 'node:net'
+
+export interface CuttingProxy extends AsyncDisposable {
+  readonly port: number
+  readonly cuts: number
+}
+
+export interface CutOptions {
+  readonly seed: number
+  /** How many bytes of answers pass before a connection is cut. */
+  readonly fewestBytes: number
+  readonly mostBytes: number
+  /** After so many, connections live as long as they like. */
+  readonly mostCuts?: number
+}
+
+export async function cuttingProxy(targetPort: number, options: CutOptions): Promise<CuttingProxy> {
+  const { seed, fewestBytes, mostBytes, mostCuts = Number.POSITIVE_INFINITY } = options
+  const random = seeded(seed)
+  const open = new Set<Socket>()
+  let cuts = 0
+  const server = createServer((near) => {
+    const far = connect(targetPort, '127.0.0.1')
+    let left = fewestBytes + Math.floor(random() * (mostBytes - fewestBytes))
+    const both = [near, far]
+    const end = () => {
+      for (const socket of both) socket.destroy()
+    }
+    for (const socket of both) {
+      open.add(socket)
+      socket.on('error', end)
+      socket.on('close', () => {
+        open.delete(socket)
+        end()
+      })
+    }
+    near.pipe(far)
+    far.on('data', (bytes) => {
+      if (cuts >= mostCuts || bytes.length < left) {
+        left -= bytes.length
+        near.write(bytes)
+        return
+      }
+      cuts += 1
+      // The bytes up to the cut arrive; what a peer reads last is the middle of something.
+      near.write(bytes.subarray(0, left), () => near.resetAndDestroy())
+      far.destroy()
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  return {
+    port: (server.address() as AddressInfo).port, // it listens on a port
+    get cuts() {
+      return cuts
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of open) socket.destroy()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+/** Mulberry32: small, and good enough to be unexpected. */
+function seeded(seed: number): () => number {
+  let state = seed
+  return () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 4294967296
+  }
+}

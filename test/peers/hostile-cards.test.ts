@@ -1,0 +1,251 @@
+/** Cards that lie, and what a client gives away to those who wrote them: nothing. */
+
+import type { AddressInfo, Socket } from 'node:net'
+import { createServer as createTcpServer } from 'node:net'
+import { A2AError, type ConnectOptions, connect, TransportError } from 'dragoman/client'
+import { describe, expect, it } from 'vitest'
+import { fetchWithNames } from '../../src/client/http-server.fixture.js'
+import { type Call, cardOf, cardPath, type HostileServer, hostileServer, json, result, task } from './hostile-server.js'
+
+const quick: ConnectOptions = { timeoutMs: 1000, retry: { firstDelayMs: 1, longestDelayMs: 10 } }
+const secret = { authorization: 'Bearer s3cret', 'x-api-key': 's3cret' }
+const named = fetchWithNames('agent.example', 'evil.example')
+
+async function failureOf(call: () => Promise<unknown>): Promise<string> {
+  const startedAt = performance.now()
+  try {
+    return `answered ${JSON.stringify(await call())}`
+  } catch (error) {
+    expect(performance.now() - startedAt).toBeLessThan(5000)
+    if (error instanceof A2AError) return error.code
+    if (error instanceof TransportError) return error.failure
+    throw error
+  }
+}
+
+/** The agent answers everything, and so does whoever it sends the client to. */
+const obliging = {
+  SendMessage: (call: Call) => result(call, { task: task('COMPLETED') }),
+  GetTask: (call: Call) => result(call, task('COMPLETED')),
+}
+
+function secretsSeenBy({ calls }: HostileServer): readonly unknown[] {
+  return calls.filter(({ headers }) => JSON.stringify(headers).includes('s3cret'))
+}
+
+function rpcAt(url: string): object {
+  return { supportedInterfaces: [{ url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }] }
+}
+
+describe('a card', () => {
+  const cards: readonly (readonly [name: string, failure: string | RegExp, answer: (call: Call) => unknown])[] = [
+    ['that is a web page', 'bad-answer', ({ response }) => response.end('<!doctype html>')],
+    ['that is not there', 'bad-answer', ({ response }) => response.writeHead(404).end()],
+    ['that is a list', 'bad-answer', ({ response }) => json(response, [])],
+    ['that says nothing', 'INVALID_AGENT_RESPONSE', ({ response }) => json(response, {})],
+    [
+      'whose interfaces are no list',
+      /INVALID_AGENT_RESPONSE|refused/,
+      ({ response }) => json(response, { supportedInterfaces: 7 }),
+    ],
+    ['that is too long', 'refused', ({ response }) => response.end(`"${'x'.repeat(2 * 1024 * 1024)}"`)],
+    ['that never comes', 'timeout', () => undefined],
+    [
+      'that nests too deeply',
+      'bad-answer',
+      ({ response }) => response.end(`{"a":${'['.repeat(50_000)}${']'.repeat(50_000)}}`),
+    ],
+    ['that breaks off', 'unreachable', ({ response }) => response.destroy()],
+    ['that redirects to itself', 'refused', ({ response }) => response.writeHead(302, { location: cardPath }).end()],
+    [
+      'that redirects to a file',
+      'refused',
+      ({ response }) => response.writeHead(302, { location: 'file:///etc/passwd' }).end(),
+    ],
+    ['that redirects nowhere', 'refused', ({ response }) => response.writeHead(302).end()],
+    [
+      'of another world',
+      'refused',
+      ({ response }) =>
+        json(
+          response,
+          cardOf('', { supportedInterfaces: [{ url: '/', protocolBinding: 'JSONRPC', protocolVersion: '9.9' }] }),
+        ),
+    ],
+    [
+      'with a script for an address',
+      'refused',
+      ({ response }) => json(response, cardOf('', rpcAt('javascript:alert(1)'))),
+    ],
+    [
+      'with a password in its address',
+      'refused',
+      ({ response }) => json(response, cardOf('', rpcAt('http://a:b@127.0.0.1:1/'))),
+    ],
+  ]
+
+  it.each(cards)('%s is %s', async (_name, failure, answer) => {
+    await using server = await hostileServer({ [cardPath]: answer, '/.well-known/agent.json': answer })
+    const failed = await failureOf(async () => {
+      await using agent = await connect(server.origin, quick)
+      return await agent.ask('hi')
+    })
+    if (typeof failure === 'string') expect(failed).toBe(failure)
+    else expect(failed).toMatch(failure)
+  })
+
+  it('may not lead from the internet to this machine', async () => {
+    await using inside = await hostileServer(obliging)
+    await using server = await hostileServer({
+      [cardPath]: ({ response }) => response.writeHead(302, { location: inside.origin + cardPath }).end(),
+    })
+    const connecting = () => connect(`http://agent.example:${server.port}`, { ...quick, fetch: named })
+    // Where no name service knows the agent, there is nothing to compare this machine with.
+    expect(await failureOf(connecting)).toMatch(/^(refused|unreachable)$/)
+    expect(inside.calls).toEqual([])
+  })
+
+  it('may not send its readers to another host', async () => {
+    await using evil = await hostileServer(obliging)
+    await using server = await hostileServer({
+      [cardPath]: ({ response }) => json(response, cardOf('', rpcAt(`http://evil.example:${evil.port}/`))),
+    })
+    const url = `http://agent.example:${server.port}`
+    expect(await failureOf(() => connect(url, { ...quick, fetch: named, headers: secret }))).toBe('refused')
+    expect(evil.calls).toEqual([])
+  })
+
+  it('that lies about one interface is used by another', async () => {
+    await using server = await hostileServer({
+      ...obliging,
+      [cardPath]: ({ response }) =>
+        json(
+          response,
+          cardOf('', {
+            supportedInterfaces: [
+              { url: 'http://evil.example/', protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+              // Nothing speaks HTTP+JSON here.
+              { url: `${server.origin}/rest`, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' },
+              { url: `${server.origin}/`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+            ],
+          }),
+        ),
+    })
+    const warnings: string[] = []
+    await using agent = await connect(server.origin, { ...quick, onWarning: (warning) => warnings.push(warning) })
+    expect((await agent.ask('hi')).state).toBe('TASK_STATE_COMPLETED')
+    expect(agent.choice).toMatchObject({ binding: 'JSONRPC', url: `${server.origin}/` })
+    expect(warnings.join()).toContain('Fell back to v1 over JSONRPC')
+  })
+})
+
+describe('gRPC that is not there', () => {
+  const grpcAt = (port: number) =>
+    cardOf('', {
+      supportedInterfaces: [{ url: `127.0.0.1:${port}`, protocolBinding: 'GRPC', protocolVersion: '1.0' }],
+    })
+
+  it.each([
+    ['nobody listens', undefined],
+    ['somebody hangs up', (socket: Socket) => socket.destroy()],
+    ['somebody speaks of other things', (socket: Socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')],
+    ['somebody says nothing', () => undefined],
+    ['somebody talks without end', (socket: Socket) => socket.on('data', () => socket.write(Buffer.alloc(65_536)))],
+  ])('because %s fails in time', async (_name, behave) => {
+    const sockets = new Set<Socket>()
+    const server = createTcpServer((socket) => {
+      sockets.add(socket)
+      socket.on('error', () => undefined)
+      behave?.(socket)
+    })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo // it listens on a port
+    if (!behave) await new Promise((resolve) => server.close(resolve))
+    await using agent = await connect(grpcAt(port), quick)
+    expect(await failureOf(() => agent.ask('hi'))).toMatch(/^(unreachable|timeout|bad-answer)$/)
+    for (const socket of sockets) socket.destroy()
+    server.close()
+  })
+})
+
+describe('what the user gave along', () => {
+  it('goes to the origin that was named', async () => {
+    await using server = await hostileServer(obliging)
+    await using agent = await connect(server.origin, { ...quick, headers: secret })
+    await agent.ask('hi')
+    expect(server.calls.at(-1)?.headers).toMatchObject(secret)
+  })
+
+  it('does not go to another port of the same host, and says so', async () => {
+    await using other = await hostileServer(obliging)
+    await using server = await hostileServer({
+      [cardPath]: ({ response }) => json(response, cardOf('', rpcAt(`${other.origin}/`))),
+    })
+    const warnings: string[] = []
+    const onWarning = (warning: string) => warnings.push(warning)
+    await using agent = await connect(server.origin, { ...quick, headers: secret, onWarning })
+    expect((await agent.ask('hi')).state).toBe('TASK_STATE_COMPLETED')
+    expect(secretsSeenBy(other)).toEqual([])
+    expect(warnings).toEqual([expect.stringContaining(`not sent to ${other.origin}`)])
+  })
+
+  it('goes there once that origin is allowed', async () => {
+    await using other = await hostileServer(obliging)
+    await using server = await hostileServer({
+      [cardPath]: ({ response }) => json(response, cardOf('', rpcAt(`${other.origin}/`))),
+    })
+    await using agent = await connect(server.origin, { ...quick, headers: secret, allowedOrigins: [other.origin] })
+    await agent.ask('hi')
+    expect(secretsSeenBy(other)).toHaveLength(1)
+  })
+
+  it('does not follow redirects, of the card or of a call', async () => {
+    await using other = await hostileServer({
+      ...obliging,
+      '/tasks/t1': ({ response }) => json(response, task('COMPLETED')),
+      [cardPath]: ({ response }) =>
+        json(
+          response,
+          cardOf('', {
+            supportedInterfaces: [{ url: `${server.origin}/`, protocolBinding: 'HTTP+JSON', protocolVersion: '1.0' }],
+          }),
+        ),
+    })
+    const away = ({ path, response }: Call) => response.writeHead(307, { location: other.origin + path }).end()
+    await using server = await hostileServer({ [cardPath]: away, '*': away })
+    await using agent = await connect(server.origin, { ...quick, headers: secret })
+    await failureOf(() => agent.ask('hi'))
+    await failureOf(() => agent.task('t1').get())
+    await failureOf(async () => {
+      for await (const _ of agent.stream('hi'));
+    })
+    expect(other.calls.length).toBeGreaterThan(0)
+    expect(secretsSeenBy(other)).toEqual([])
+    expect(secretsSeenBy(server).length).toBeGreaterThan(0)
+  })
+
+  it('is not joined by cookies that a server sets', async () => {
+    await using server = await hostileServer({
+      GetTask(call) {
+        call.response.setHeader('set-cookie', 'track=me; Path=/')
+        result(call, task('COMPLETED'))
+      },
+    })
+    await using agent = await connect(server.origin, quick)
+    await agent.task('t1').get()
+    await agent.task('t1').get()
+    expect(server.calls.map(({ headers }) => headers.cookie)).toEqual([undefined, undefined, undefined])
+  })
+})
+
+it('pages that lead in a circle are pages: whoever turns them sees the token', async () => {
+  await using server = await hostileServer({
+    ListTasks: (call) =>
+      result(call, { tasks: [task('COMPLETED')], nextPageToken: 'again', pageSize: 1, totalSize: 1 }),
+  })
+  await using agent = await connect(server.origin, quick)
+  const first = await agent.listTasks({})
+  const second = await agent.listTasks({ pageToken: first.nextPageToken })
+  expect([first.nextPageToken, second.nextPageToken]).toEqual(['again', 'again'])
+  expect(server.calls.filter(({ method }) => method === 'ListTasks')).toHaveLength(2)
+})

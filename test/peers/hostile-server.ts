@@ -1,0 +1,129 @@
+/** A server that does whatever a test tells it to, and writes down what it was sent. */
+import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+
+export interface Call {
+  readonly path: string
+  readonly headers: IncomingHttpHeaders
+  /** JSON-RPC's, when the body is JSON-RPC. */
+  readonly method: string
+  readonly id: unknown
+  /** How many calls of this method came before. */
+  readonly count: number
+  readonly response: ServerResponse
+}
+
+export interface HostileServer extends AsyncDisposable {
+  readonly origin: string
+  readonly port: number
+  readonly calls: readonly Pick<Call, 'path' | 'headers' | 'method'>[]
+  /** Answers that are still being written to somebody. */
+  readonly answering: number
+}
+
+type Answer = (call: Call) => unknown
+
+export const cardPath = '/.well-known/agent-card.json'
+
+/** Answers by path, else by method; a card that names this server is at its place unless told otherwise. */
+export async function hostileServer(answers: Readonly<Record<string, Answer>>): Promise<HostileServer> {
+  const calls: Call[] = []
+  const server = createServer((request, response) => {
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
+    // Clients that leave in the middle are what is tested.
+    request.on('error', () => undefined)
+    response.on('error', () => undefined)
+    request.on('end', () => {
+      const { url: path = '', headers } = request
+      const { method = '', id } = readRpc(Buffer.concat(chunks).toString())
+      const count = calls.filter((each) => each.method === method && each.path === path).length
+      const call = { path, headers, method, id, count, response }
+      calls.push(call)
+      const answer = answers[path] ?? answers[method] ?? answers['*']
+      if (answer) answer(call)
+      else if (path === cardPath) json(response, cardOf(origin))
+      else response.writeHead(404).end()
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as AddressInfo // it listens on a port
+  const origin = `http://127.0.0.1:${port}`
+  return {
+    origin,
+    port,
+    calls,
+    get answering() {
+      return calls.filter(({ response }) => !response.closed).length
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+    },
+  }
+}
+
+function readRpc(body: string): { readonly method?: string; readonly id?: unknown } {
+  try {
+    return JSON.parse(body) as { method?: string; id?: unknown }
+  } catch {
+    return {}
+  }
+}
+
+export function cardOf(origin: string, more: object = {}): object {
+  return {
+    name: 'Hostile',
+    description: 'Does what it likes',
+    version: '1.0.0',
+    supportedInterfaces: [{ url: `${origin}/`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+    capabilities: { streaming: true },
+    defaultInputModes: ['text/plain'],
+    defaultOutputModes: ['text/plain'],
+    skills: [{ id: 's', name: 'S', description: 'None', tags: ['none'] }],
+    ...more,
+  }
+}
+
+export function json(response: ServerResponse, body: unknown, status = 200): void {
+  response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+}
+
+/** The right envelope around any result. */
+export function result({ id, response }: Call, value: unknown): void {
+  json(response, { jsonrpc: '2.0', id, result: value })
+}
+
+export function task(state: string, more: object = {}): object {
+  return { id: 't1', contextId: 'c1', status: { state: `TASK_STATE_${state}` }, ...more }
+}
+
+export function status(state: string): object {
+  return { statusUpdate: { taskId: 't1', contextId: 'c1', status: { state: `TASK_STATE_${state}` } } }
+}
+
+export function chunk(text: string): object {
+  const artifact = { artifactId: 'a1', parts: [{ text }] }
+  return { artifactUpdate: { taskId: 't1', contextId: 'c1', artifact, append: true } }
+}
+
+export function openStream({ response }: Call, type = 'text/event-stream'): void {
+  response.writeHead(200, { 'content-type': type })
+}
+
+/** One event in its envelope; numbered when a number is given. */
+export function event({ id }: Call, value: object, seq?: number): string {
+  return `${seq === undefined ? '' : `id: ${seq}\n`}data: ${JSON.stringify({ jsonrpc: '2.0', id, result: value })}\n\n`
+}
+
+/** Events, and then the end as HTTP has it. */
+export function streamOf(call: Call, ...events: string[]): void {
+  openStream(call)
+  call.response.end(events.join(''))
+}
+
+/** Events, and then nothing but a closed connection. */
+export function brokenStream(call: Call, ...events: string[]): void {
+  openStream(call)
+  call.response.write(events.join(''), () => setImmediate(() => call.response.destroy()))
+}
