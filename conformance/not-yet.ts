@@ -7,9 +7,7 @@ export interface NotYet {
   readonly reason: string
 }
 
-const noClient = 'The client is not finished yet'
 const noDelivery = 'Webhooks are stored but not delivered yet'
-const noReceiver = 'There is no receiver of webhooks yet'
 const noRegistry = 'There is no registry yet'
 const operatorsTls =
   'Whether production uses TLS is for its operator to decide: `serve` takes a certificate, or stands behind a proxy'
@@ -21,13 +19,6 @@ export const notYet: readonly NotYet[] = [
     reason:
       'A unary call with `returnImmediately` makes a task visible at once, even if the agent later answers with a Message (E-6); streams do ignore the flag',
   },
-
-  // The client
-  { id: 'R-VER-1', reason: noClient },
-  { id: 'R-VER-7', reason: noClient },
-  { id: 'R-SEC-4', reason: noClient },
-  { id: 'RM-STR-5', reason: noClient },
-  { id: 'R-PDEL-8', reason: noReceiver },
 
   // Other bindings
   { id: 'R-CB-1', reason: 'No binding beside those of the protocol is offered' },
@@ -44,8 +35,6 @@ export const notYet: readonly NotYet[] = [
 
   // Finding agents
   { id: 'RL-L0-8', reason: noRegistry },
-
-  // Signatures
 
   // Security
   { id: 'R-SEC-1', reason: operatorsTls },

@@ -44,6 +44,31 @@ describe('connect', () => {
     expect(JSON.stringify(wire)).not.toContain('secret')
   })
 
+  it('names its version on every request (R-VER-1), and brings credentials in headers only (R-SEC-4)', async () => {
+    await using served = await serve(echoAgent, { auth: [requireKey('secret')] })
+    const sent: { readonly version: string | null; readonly key: string | null; readonly body: string }[] = []
+    const spying: typeof fetch = async (input, init) => {
+      const request = new Request(input, init)
+      const body = await request.clone().text()
+      sent.push({ version: request.headers.get('a2a-version'), key: request.headers.get('x-api-key'), body })
+      return await fetch(request)
+    }
+    await using agent = await connect(served.url, { credentials: apiKey('secret'), fetch: spying })
+    const { task } = await agent.ask('hi')
+    await agent.task(task?.id ?? '').get()
+    await collect(agent.stream('chunks 2'))
+    expect(sent.map(({ version }) => version)).toEqual(sent.map(() => '1.0'))
+    expect(sent.slice(1).map(({ key }) => key)).toEqual(sent.slice(1).map(() => 'secret'))
+    expect(sent.map(({ body }) => body).join()).not.toContain('secret')
+  })
+
+  it('negotiates, and can be pinned so that it does not fall back (R-VER-7)', async () => {
+    await using old = await serve(echoAgent, { dialects: ['v0.3'] })
+    await using agent = await connect(old.url)
+    expect(agent.choice.dialect).toBe('v0.3')
+    await expect(connect(old.url, { dialect: 'v1', pin: true })).rejects.toMatchObject({ failure: 'refused' })
+  })
+
   it('keeps a conversation through a question', async () => {
     await using served = await serve(echoAgent)
     await using agent = await connect(served.url)

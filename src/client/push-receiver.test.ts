@@ -48,7 +48,7 @@ describe('a push receiver', () => {
     expect([statuses, calls]).toEqual([[500, 200, 200], 2])
   })
 
-  it('refuses a wrong token, and bodies that are no notification', async () => {
+  it('answers 2xx to what it knows, and refuses a wrong token and bodies that are no notification (R-PDEL-8)', async () => {
     const receive = createPushReceiver({ token: 'secret', onDelivery: () => undefined })
     const token = { 'x-a2a-notification-token': 'secret' }
     expect((await receive(post(JSON.stringify(event)))).status).toBe(401)
