@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs'
 
 const main = new URL('../dist/cli/main.js', import.meta.url)
 if (!existsSync(main)) {
-  console.error('dragoman: not built yet; run `npm run build` first')
+  console.error('dragoman: not built yet; in a clone, run `npm start` once, or `npm ci && npm run build`')
   process.exit(1)
 }
 const { run } = await import(main.href)

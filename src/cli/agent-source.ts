@@ -110,7 +110,9 @@ async function agentsIn(module: string): Promise<Agent | readonly Agent[]> {
   const exports = (await import(pathToFileURL(path).href)) as { readonly default?: unknown; readonly agent?: unknown }
   const found = exports.default ?? exports.agent
   if (isAgent(found) || (Array.isArray(found) && found.length > 0 && found.every(isAgent))) return found
-  throw new UsageError(`${module} exports no agent: export one, or a list, as default or as \`agent\``)
+  throw new UsageError(
+    `${module} exports no agent: export one, or a list, as default or as \`agent\`. A module that serves by itself is run with node`,
+  )
 }
 
 function programOf(command: string, options: SourceOptions, log: Log | undefined): Agent {

@@ -16,6 +16,8 @@ export async function run(argv: readonly string[]): Promise<void> {
     const isTold = error instanceof CommanderError && (format === 'text' || error.exitCode === 0)
     if (isTold) process.exitCode = error.exitCode === 0 ? 0 : failureOf(error).exitCode
     else process.exitCode = new Output(format).failure(error)
+    // A module that was looked at may have left something running; what was said has to get out first.
+    process.stderr.write('', () => process.exit())
   }
 }
 

@@ -15,6 +15,8 @@ export interface Callee {
   readonly reachable: readonly string[]
   /** Origins that may get credentials: what the user named, and what the user allowed. */
   readonly trusted: readonly string[]
+  /** The card came over https: what it says of gRPC, which names no scheme, is behind TLS too. */
+  readonly isSecure: boolean
 }
 
 const longest = 0x7fff_ffff
@@ -55,7 +57,7 @@ export async function createCaller(
       grpc: {
         metadata: async () => ({ ...given, ...(await authorizer?.additionsFor(url))?.headers }),
         timeoutMs,
-        ...(certificate && { tls: certificate }),
+        ...((certificate || callee.isSecure) && { tls: certificate ?? {} }),
         ...(onWire && { onWire: fromGrpc(onWire) }),
       },
     }

@@ -16,6 +16,7 @@ import { healing } from './heal.js'
 import { hasGrpc, openInterface } from './open-interface.js'
 import { polling } from './poll.js'
 import { type ResolvedCard, resolveCard } from './resolve-card.js'
+import { placesOf } from './resolve-card-places.js'
 import { retrying, type Waiting } from './retry.js'
 import { type Verification, verifyCard } from './verify-card.js'
 import { fromHttp } from './wire-entries.js'
@@ -65,10 +66,19 @@ interface Target extends Callee {
 async function find(ref: string | object, options: ConnectOptions): Promise<Target> {
   const { dialect, binding, allowedOrigins = [] } = options
   if (dialect === 'invoke' && typeof ref === 'string') {
-    const choice = chooseWithoutCard(ref, { dialect, ...(binding && { binding }) })
-    const origins = [new URL(ref).origin, ...allowedOrigins]
+    const url = addressWithoutCard(ref)
+    const choice = chooseWithoutCard(url, { dialect, ...(binding && { binding }) })
+    const origins = [...spellingsOf(new URL(url).origin), ...allowedOrigins]
     const signature: Verification = { state: 'absent', reason: 'There is no card' }
-    return { card: unknownAgent(ref), choices: [choice], reachable: origins, trusted: origins, signature, warnings: [] }
+    return {
+      card: unknownAgent(url),
+      choices: [choice],
+      reachable: origins,
+      trusted: origins,
+      isSecure: false,
+      signature,
+      warnings: [],
+    }
   }
   const resolved = await resolveCard(ref, {
     timeoutMs: Math.min(longestSearchMs, options.timeoutMs || longestSearchMs),
@@ -91,6 +101,7 @@ async function find(ref: string | object, options: ConnectOptions): Promise<Targ
     choices,
     signature,
     ...originsOf(resolved, choices, allowedOrigins),
+    isSecure: resolved.url?.startsWith('https:') ?? false,
     warnings: warningsOf(resolved, signature),
   }
 }
@@ -182,6 +193,12 @@ const waiting: Waiting = {
 
 function newId(): string {
   return crypto.randomUUID()
+}
+
+/** Where a reference leads when no card is looked for; people also give the path of the method itself. */
+function addressWithoutCard(ref: string): string {
+  const [first = ref] = placesOf(ref).urls
+  return first.replace(/\/\.well-known\/.*$/, '').replace(/\/a2a\/(invoke|stream)\/?$/, '')
 }
 
 /** For agents that have no card: what is known of them is where they are. */

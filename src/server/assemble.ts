@@ -53,6 +53,8 @@ interface Member {
 
 export async function assemble(agents: Agents, options: HandlerOptions, port: PortFacts = {}): Promise<Assembly> {
   const mounts = mountsOf(agents)
+  if (options.log !== undefined && typeof options.log !== 'function')
+    throw new TypeError('`log` is a function that takes one entry: `({ level, message, error }) => …`')
   const offered = offeredDialects(options.dialects, options.errors)
   assertTenants(options, mounts, offered)
   const given = options.store ?? 'memory'

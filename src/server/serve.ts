@@ -143,12 +143,20 @@ async function openPort(
 
 function listen({ server }: Listener, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', reject)
+    const onError = (error: NodeJS.ErrnoException) => reject(inWords(error, port, host))
+    server.once('error', onError)
     server.listen(port, host, () => {
-      server.off('error', reject)
+      server.off('error', onError)
       resolve()
     })
   })
+}
+
+/** The two mistakes everybody makes once. */
+function inWords(error: NodeJS.ErrnoException, port: number, host: string): Error {
+  if (error.code === 'EADDRINUSE') return new Error(`Port ${port} is in use: choose another one`, { cause: error })
+  if (error.code === 'EADDRNOTAVAIL') return new Error(`${host} is no address of this machine`, { cause: error })
+  return error
 }
 
 /** Agents with a port of their own stand alone at its root; the others share the common one. */

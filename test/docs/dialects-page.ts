@@ -35,7 +35,27 @@ v0.1 on arrival and is always pinned, at \`/go\` unless told otherwise.
 5. Methods that 0.3 and 0.1 share (\`tasks/get\`, \`tasks/cancel\`, \`tasks/resubscribe\`) are answered as the task was
    created; with a version named, in that version.
 
-A server with a \`log\` (\`dragoman serve --verbose\`) is told the dialect of every call.
+A server with a \`log\` (\`dragoman serve --verbose\`) is told the dialect of every call that was understood.
+
+## What calls look like
+
+\`\`\`sh
+u=http://localhost:8001 h='content-type: application/json'
+# v1.0
+curl $u/message:send -H "$h" -d '{"message":{"messageId":"1","role":"ROLE_USER","parts":[{"text":"hi"}]}}'
+curl $u -H "$h" -d '{"jsonrpc":"2.0","id":1,"method":"SendMessage","params":{"message":{"messageId":"1","role":"ROLE_USER","parts":[{"text":"hi"}]}}}'
+# v0.3, and 0.2 over JSON-RPC
+curl $u -H "$h" -d '{"jsonrpc":"2.0","id":1,"method":"message/send","params":{"message":{"kind":"message","messageId":"1","role":"user","parts":[{"kind":"text","text":"hi"}]}}}'
+curl $u/v1/message:send -H "$h" -d '{"message":{"messageId":"1","role":"ROLE_USER","content":[{"text":"hi"}]}}'
+# v0.1, and at /go the Go library's form of it
+curl $u -H "$h" -d '{"jsonrpc":"2.0","id":1,"method":"tasks/send","params":{"id":"job-1","message":{"role":"user","parts":[{"type":"text","text":"hi"}]}}}'
+# task-rest, invoke, chat-rpc
+curl $u/tasks/send -H "$h" -d '{"message":{"role":"user","parts":[{"type":"text","text":"hi"}]}}'
+curl $u/a2a/invoke -H "$h" -d '{"input":"hi","chat_id":"c1"}'
+curl $u/api/v1/a2a -H "$h" -d '{"jsonrpc":"2.0","id":1,"method":"message/send","params":{"message":{"role":"user","parts":[{"kind":"text","text":"hi"}]}}}'
+# gRPC, with the files of src/transports/grpc/proto
+dragoman send localhost:8001 --binding grpc hi
+\`\`\`
 
 ## Cards
 

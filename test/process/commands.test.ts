@@ -200,11 +200,13 @@ describe('dragoman serve', () => {
     assert.deepEqual(await getTask(server.url, task.id), task)
   })
 
-  it('says on the ready line where it is, and nothing else to stderr', async () => {
+  it('says on the ready line where it is, and on stderr what no caller may see', async () => {
     await using server = await startServer()
-    await sendTask(server.url, 'crash')
+    await sendTask(server.url, 'hello')
     assert.match(server.stdout, /^Echo is ready at http:\/\/127\.0\.0\.1:\d+\/\n/)
     assert.equal(server.stderr, '')
+    await sendTask(server.url, 'crash')
+    await eventually(5000, 'the log', async () => server.stderr.includes('Crashed as asked'))
   })
 })
 

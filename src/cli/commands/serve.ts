@@ -49,8 +49,8 @@ export function serveCommand(): Command {
     .addOption(
       new Option('--errors <release>', 'whose error statuses v1.0 sends').choices(errorProfiles).default('1.0.1'),
     )
-    .option('--allow-webhook <host>', 'a host that webhooks may be sent to')
-    .option('-v, --verbose', 'log what goes wrong to stderr')
+    .addOption(new Option('--allow-webhook <host>', 'a host that webhooks may be sent to').hideHelp())
+    .option('-v, --verbose', 'log every call to stderr, with its dialect; without it, only what goes wrong')
     .addHelpText(
       'after',
       `
@@ -68,7 +68,7 @@ A bridge (--proxy) has the name, skills and abilities of the agent behind it, it
 
 A program (--exec) is started for every message, without a shell unless --shell is given, with DRAGOMAN_TASK_ID and
 DRAGOMAN_CONTEXT_ID in its environment. Exit code 0 completes the task, any other fails it, without saying why to
-the caller: --verbose prints the last line of its stderr. Cancelling sends SIGTERM, and SIGKILL four seconds later.
+the caller: the last line of its stderr is logged. Cancelling sends SIGTERM, and SIGKILL four seconds later.
 
 Dialects: v1, v0.3 (0.2 too) and v0.1 are on; task-rest, invoke, chat-rpc and v0.1-go (at /go) come with
 all, or when they are named.
@@ -81,7 +81,8 @@ file, data. Anything else comes back as the text of an artifact.`,
 
 async function run(module: string | undefined, options: Options): Promise<void> {
   refuseUnbuilt(options)
-  const source = await openSource(module, options, options.verbose ? printLog : undefined)
+  const log = options.verbose ? printLog : printFaults
+  const source = await openSource(module, options, log)
   const auth = options.apiKey !== undefined ? [apiKey(options.apiKey)] : options.auth ? undefined : ('none' as const)
   const served = await serveOrExplain(source.agents, {
     port: options.port,
@@ -92,7 +93,7 @@ async function run(module: string | undefined, options: Options): Promise<void> 
     errors: options.errors,
     ...(options.dialects && { dialects: options.dialects }),
     ...(options.card && { card: options.card }),
-    ...(options.verbose && { log: printLog }),
+    log,
   })
   printReady(served, source)
   closeOnSignal(served, source)
@@ -103,8 +104,14 @@ async function serveOrExplain(...args: Parameters<typeof serve>): Promise<Served
   try {
     return await serve(...args)
   } catch (error) {
-    throw error instanceof TypeError ? new UsageError(error.message) : error
+    if (error instanceof TypeError) throw new UsageError(inOptions(error.message))
+    throw error
   }
+}
+
+/** The library speaks of its own options. */
+function inOptions(message: string): string {
+  return message.replace(/give `auth`, or say `auth: 'none'`/, 'give --api-key, or say --no-auth')
 }
 
 /** Options whose work is not done yet are refused rather than ignored. */
@@ -114,15 +121,16 @@ function refuseUnbuilt({ allowWebhook, store }: Options): void {
     throw new UsageError('--store postgres: only memory and sqlite:PATH are there so far')
 }
 
+/** In one piece: whoever waits for the first line may want the others too. */
 function printReady({ agents }: Served, { note }: Source): void {
-  for (const { name, url } of agents) {
-    console.log(`${pc.bold(oneLine(name))} is ready at ${pc.cyan(url)}`)
-    console.log(pc.dim(`  JSON-RPC   POST ${url}`))
-    console.log(pc.dim(`  HTTP+JSON  POST ${url}message:send`))
-    console.log(pc.dim(`  gRPC       ${new URL(url).host}`))
-    console.log(pc.dim(`  card       GET  ${url}.well-known/agent-card.json`))
-  }
-  if (note !== undefined) console.log(pc.dim(`  ${note}`))
+  const lines = agents.flatMap(({ name, url }) => [
+    `${pc.bold(oneLine(name))} is ready at ${pc.cyan(url)}`,
+    pc.dim(`  JSON-RPC   POST ${url}`),
+    pc.dim(`  HTTP+JSON  POST ${url}message:send`),
+    pc.dim(`  gRPC       ${new URL(url).host}`),
+    pc.dim(`  card       GET  ${url}.well-known/agent-card.json`),
+  ])
+  console.log([...lines, ...(note === undefined ? [] : [pc.dim(`  ${note}`)])].join('\n'))
 }
 
 function closeOnSignal(served: Served, source: Source): void {
@@ -146,6 +154,11 @@ function closeOnSignal(served: Served, source: Source): void {
 async function closeBoth(served: Served, source: Source): Promise<void> {
   await served.close({ deadlineMs: drainMs })
   await source.close?.()
+}
+
+/** What no caller may see has to be seen by somebody. */
+function printFaults(entry: LogEntry): void {
+  if (entry.level === 'error' || entry.level === 'warn') printLog(entry)
 }
 
 function printLog({ level, message, dialect, taskId, error }: LogEntry): void {

@@ -49,7 +49,7 @@ function packageOf({ packageName, language, versions }: Project): object {
       build: 'tsc',
       start: 'tsc && node dist/server.js',
       client: 'tsc && node dist/client.js',
-      test: 'tsc && node --test dist/',
+      test: 'tsc && node --test dist/agent.test.js',
     },
     dependencies,
     devDependencies: { '@types/node': versions.nodeTypes, typescript: versions.typescript },
@@ -123,7 +123,14 @@ const serverSource = `import { serve } from 'dragoman'
 import agent from './agent.js'
 
 const port = Number(process.env.PORT ?? 8001)
-const served = await serve(agent, { port, store: process.env.STORE ?? 'memory' })
+const served = await serve(agent, {
+  port,
+  store: process.env.STORE ?? 'memory',
+  // What your agent throws is for you, not for its callers.
+  log: ({ level, message, error }) => {
+    if (level === 'error') console.error(message, error)
+  },
+})
 console.log(\`\${agent.card.name} is at \${served.url}\`)
 
 for (const signal of ['SIGINT', 'SIGTERM']) {

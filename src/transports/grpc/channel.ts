@@ -1,4 +1,6 @@
 /** Where a client connects, and how. The address often is what a stranger's card says. */
+import { readFileSync } from 'node:fs'
+import { rootCertificates } from 'node:tls'
 import { type ChannelCredentials, Client, credentials } from '@grpc/grpc-js'
 import { clip } from '../../model/errors.js'
 import { TransportError } from '../transport-error.js'
@@ -84,7 +86,18 @@ function parseAuthority({ authority, tls }: Pick<ChannelOptions, 'authority' | '
 
 function encrypted({ tls }: ChannelOptions): ChannelCredentials {
   const { ca, cert, key } = tls || {}
-  return credentials.createSsl(pem(ca), pem(key), pem(cert))
+  return credentials.createSsl(pem(ca) ?? extraAuthorities(), pem(key), pem(cert))
+}
+
+/** grpc-js does not look where Node looks for further authorities. */
+function extraAuthorities(): Buffer | null {
+  const { NODE_EXTRA_CA_CERTS: file } = process.env
+  if (!file) return null
+  try {
+    return Buffer.from([...rootCertificates, readFileSync(file, 'utf8')].join('\n'))
+  } catch {
+    return null // Node has complained about it already
+  }
 }
 
 function pem(text: string | Buffer | undefined): Buffer | null {
