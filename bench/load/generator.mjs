@@ -5,9 +5,12 @@ import { callList } from './call-list.mjs'
 import { countSubscribers, createTasks, openSubscribers } from './open-subscribers.mjs'
 import { sendMessages } from './send-messages.mjs'
 import { streamChunks } from './stream-chunks.mjs'
+import { clientSends, clientStreams } from './use-client.mjs'
 
 const jobs = {
   callList,
+  clientSends,
+  clientStreams,
   countSubscribers,
   createTasks,
   openSubscribers,

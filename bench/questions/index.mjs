@@ -2,6 +2,7 @@
 //
 // A question names its columns (the figures each measurement returns), its settings, its entries
 // (who is measured at what) and the budgets its medians are held against.
+import { client } from './client.mjs'
 import { dialects } from './dialects.mjs'
 import { grpc } from './grpc.mjs'
 import { idle } from './idle.mjs'
@@ -25,4 +26,4 @@ import { stream } from './stream.mjs'
  */
 
 /** @type {Question[]} */
-export const questions = [send, stream, dialects, grpc, port, memory, idle, list]
+export const questions = [send, stream, dialects, grpc, port, client, memory, idle, list]

@@ -14,3 +14,5 @@ app.use(jsonRpcHandler({ requestHandler, userBuilder: UserBuilder.noAuthenticati
 const server = app.listen(0, '127.0.0.1', () => {
   console.log(`Listening on http://127.0.0.1:${server.address().port}`)
 })
+// Five seconds, Node's default, are over while its slow streams end, and connections that wait are reset.
+server.keepAliveTimeout = 65_000
