@@ -49,5 +49,14 @@ export type { AuthenticationInfo, TaskPushNotificationConfig } from './model/pus
 export type { AgentService, CallContext, Caller, StreamItem } from './model/service.js'
 export { isInterrupted, isTerminal, type Task, type TaskState, type TaskStatus } from './model/task.js'
 export { type Served, type ServedAgent, type ServeOptions, serve } from './server/serve.js'
+export { type Claims, createSigner, type SignatureProfile, type Signer, type SigningOptions } from './signing/signer.js'
+export {
+  generateSigningKey,
+  type KeyMaterial,
+  type NamedKey,
+  type SigningAlgorithm,
+  type SigningKey,
+  signingAlgorithms,
+} from './signing/signing-key.js'
 export { MemoryStore } from './stores/memory.js'
 export type { Store } from './stores/store.js'

@@ -2,10 +2,10 @@ import { canonicalizeAgentCard, generateAgentCardSignature } from 'a2a-sdk-v1'
 import canonicalize from 'canonicalize'
 import * as jose from 'jose'
 import { beforeAll, describe, expect, it } from 'vitest'
+import { payloadsOf } from '../signing/card-payload.js'
 import { v0_3Card, v1Card } from './cards.fixture.js'
 import { fetchWithNames, json, serveHttp } from './http-server.fixture.js'
 import { type SignedCard, type VerifyOptions, verifyCard } from './verify-card.js'
-import { payloadsOf } from './verify-card-payload.js'
 
 const origin = 'https://agent.example'
 let pair: jose.GenerateKeyPairResult

@@ -3,12 +3,20 @@
  * given, or when it is published where the card itself comes from or at an origin that was allowed: a signature
  * by a key from anywhere proves nothing.
  */
+import canonicalize from 'canonicalize'
 import type * as Jose from 'jose'
 import { isObject } from '../dialects/decode.js'
+import {
+  canonicalBytes,
+  payloadsOf,
+  type SignedForm,
+  type SignedPayload,
+  strictCard,
+  withoutEmpty,
+} from '../signing/card-payload.js'
 import { TransportError } from '../transports/transport-error.js'
 import { readCard } from './read-card.js'
 import { type CardHome, createKeyFinder, type KeyOptions, type PublicKey } from './verify-card-keys.js'
-import { payloadsOf, type SignedForm, type SignedPayload, strictCard, withoutEmpty } from './verify-card-payload.js'
 
 export interface VerifyOptions extends KeyOptions {
   /** `require`: only signed cards are good. Default `warn`. */
@@ -72,8 +80,8 @@ async function check(
   card: SignedCard,
   options: VerifyOptions,
 ): Promise<Verification> {
-  // Most cards are not signed: nobody pays for these unless one is.
-  const [jose, { default: canonicalize }] = await Promise.all([import('jose'), import('canonicalize')])
+  // Most cards are not signed: nobody pays for this unless one is.
+  const jose = await import('jose')
   const payloads = payloadsOf(card.raw as Record<string, unknown>) // it has signatures, so it is an object
   const keys = createKeyFinder(card, options)
   const verdicts: Verification[] = []
@@ -125,10 +133,9 @@ async function check(
     return false
   }
 
-  function bytesOf({ content, isAscii }: SignedPayload): Uint8Array | undefined {
+  function bytesOf(payload: SignedPayload): Uint8Array | undefined {
     try {
-      const text = canonicalize(content) ?? ''
-      return new TextEncoder().encode(isAscii ? escaped(text) : text)
+      return canonicalBytes(payload)
     } catch {
       return undefined // what has no canonical form cannot be signed
     }
@@ -156,8 +163,4 @@ function headerOf(jose: typeof Jose, signature: Signature): Jose.JWSHeaderParame
   } catch {
     return undefined
   }
-}
-
-function escaped(text: string): string {
-  return text.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

@@ -3,6 +3,7 @@ import type { AuthScheme } from '../auth/scheme.js'
 import { createEngine, type Engine } from '../engine/engine.js'
 import type { AgentCard } from '../model/agent-card.js'
 import type { AgentService } from '../model/service.js'
+import { type Signer, toSigner } from '../signing/signer.js'
 import type { Store } from '../stores/store.js'
 import { Heartbeats } from '../transports/sse.js'
 import type { Endpoint } from '../transports/transport.js'
@@ -40,6 +41,7 @@ interface Shared {
   readonly url: string
   readonly isAlone: boolean
   readonly grpcAuthority: string | undefined
+  readonly signer: Signer | undefined
   /** Filled while agents are made: they find each other when they run. */
   readonly services: Map<string, AgentService>
 }
@@ -57,6 +59,7 @@ export async function assemble(agents: Agents, options: HandlerOptions, port: Po
     throw new TypeError('`log` is a function that takes one entry: `({ level, message, error }) => …`')
   const offered = offeredDialects(options.dialects, options.errors)
   assertTenants(options, mounts, offered)
+  const signer = options.signing && (await toSigner(options.signing))
   const given = options.store ?? 'memory'
   const store = typeof given === 'string' ? await openStore(given) : given
   const closeStore = async () => {
@@ -72,6 +75,7 @@ export async function assemble(agents: Agents, options: HandlerOptions, port: Po
     url: (options.publicUrl ?? 'http://localhost').replace(/\/+$/, ''),
     isAlone: mounts.length === 1,
     grpcAuthority: port.grpcAuthority,
+    signer,
     services: new Map(),
   }
   const members: Member[] = []

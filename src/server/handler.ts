@@ -10,6 +10,7 @@ import type { EngineOptions } from '../engine/engine.js'
 import type { Log } from '../engine/internals.js'
 import type { Retention } from '../engine/retention.js'
 import type { AgentService } from '../model/service.js'
+import type { Signer, SigningOptions } from '../signing/signer.js'
 import type { Store } from '../stores/store.js'
 import { assemble } from './assemble.js'
 import type { CardForm } from './card-forms.js'
@@ -35,6 +36,8 @@ export interface HandlerOptions {
   readonly dialects?: DialectChoice
   /** The card for readers that name no version. Default: hybrid while 0.3 is spoken, else v1. */
   readonly card?: CardForm
+  /** Keys that sign cards and push deliveries, published at `/.well-known/jwks.json`; or a signer of one's own. */
+  readonly signing?: SigningOptions | Signer
   /** Which release's HTTP and gRPC statuses v1.0's errors have. Default 1.0.1. */
   readonly errors?: ErrorProfile
   /** Serve calls that name no version, if they can only be v1.0. Default true. */

@@ -4,6 +4,7 @@ import type { TlsOptions } from 'node:tls'
 import type { Agent } from '../engine/agent.js'
 import { isAgent } from '../engine/agent.js'
 import type { AgentService } from '../model/service.js'
+import { toSigner } from '../signing/signer.js'
 import { type Assembly, assemble } from './assemble.js'
 import { createGrpcDoor } from './grpc-door.js'
 import type { HandlerOptions } from './handler.js'
@@ -54,6 +55,7 @@ export async function serve(
   options: ServeOptions = {},
 ): Promise<Served> {
   assertClosedByDefault(options)
+  const signing = options.signing && (await toSigner(options.signing))
   const given = options.store ?? 'memory'
   const store = typeof given === 'string' ? await openStore(given) : given
   const services = new Map<string, AgentService>()
@@ -64,7 +66,7 @@ export async function serve(
   }
   try {
     for (const { mounted, ...place } of byPort(agents, options)) {
-      ports.push(await openPort(mounted, { ...options, store }, place, services))
+      ports.push(await openPort(mounted, { ...options, store, ...(signing && { signing }) }, place, services))
     }
   } catch (error) {
     await closeAll(0)

@@ -1,8 +1,9 @@
 /**
- * What a signature of a card may be over. The protocol's form keeps the members that v1.0 knows and leaves out
- * what equals a default (R-SIGN-2, R-SIGN-3); official SDKs leave out whatever is empty (R-SIGN-7); 0.3 says
- * nothing, and the card as it came is meant (R3-CARD-7). Pure.
+ * What a signature of a card may be over, for those who sign and those who verify. The protocol's form keeps the
+ * members that v1.0 knows and leaves out what equals a default (R-SIGN-2, R-SIGN-3); official SDKs leave out
+ * whatever is empty (R-SIGN-7); 0.3 says nothing, and the card as it came is meant (R3-CARD-7). Pure.
  */
+import canonicalize from 'canonicalize'
 import { isObject } from '../dialects/decode.js'
 
 /** `strict`: by the letter of v1.0. `as-received`: every member. `stripped`: without anything empty, as SDKs sign. */
@@ -13,22 +14,40 @@ export interface SignedPayload {
   /** What the signature vouches for, if it is good for this form. */
   readonly content: object
   /** Some SDKs escape everything beyond ASCII, which the canonical form does not. */
-  readonly isAscii: boolean
+  readonly isAscii?: boolean
 }
 
-/** In the order in which they are tried. */
-export function payloadsOf(raw: Readonly<Record<string, unknown>>): readonly SignedPayload[] {
-  const { signatures: _signatures, ...received } = raw
-  const known = strictCard(received) as object // an object in is an object out
-  const stripped = (content: object) => (withoutEmpty(content) ?? {}) as object // the same
-  const payloads: SignedPayload[] = [
-    { form: 'strict', content: known, isAscii: false },
-    { form: 'as-received', content: received, isAscii: false },
-    { form: 'stripped', content: stripped(known), isAscii: false },
-    { form: 'stripped', content: stripped(received), isAscii: false },
-    { form: 'stripped', content: stripped(known), isAscii: true },
+type Card = Readonly<Record<string, unknown>>
+
+/** What is signed in a form. A card that `isOlder` than v1.0 has no rules that could say which members count. */
+export function payloadOf(card: Card, form: SignedForm, isOlder = false): SignedPayload {
+  const { signatures: _signatures, ...received } = card
+  if (form === 'as-received') return { form, content: received }
+  const known = isOlder ? received : (strictCard(received) as object) // an object in is an object out
+  if (form === 'strict') return { form, content: known }
+  return { form, content: (withoutEmpty(known) ?? {}) as object } // the same
+}
+
+/** What may have been signed, in the order in which it is tried. */
+export function payloadsOf(card: Card): readonly SignedPayload[] {
+  const stripped = payloadOf(card, 'stripped')
+  return [
+    payloadOf(card, 'strict'),
+    payloadOf(card, 'as-received'),
+    stripped,
+    payloadOf(card, 'stripped', true),
+    { ...stripped, isAscii: true },
   ]
-  return payloads
+}
+
+/** The canonical form (RFC 8785). Throws for what has none: half a surrogate pair, a number that is none. */
+export function canonicalBytes({ content, isAscii }: SignedPayload): Uint8Array {
+  const text = canonicalize(content) ?? ''
+  return new TextEncoder().encode(isAscii ? escaped(text) : text)
+}
+
+function escaped(text: string): string {
+  return text.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }
 
 /** Nothing that is empty, at any depth; absent when nothing is left. */

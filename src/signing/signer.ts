@@ -1,0 +1,125 @@
+/**
+ * Signs in the name of a server: its cards (R-SIGN), and tokens about what it sends (R-PDEL-9). The first key
+ * signs; all are published, so that a new one is known before it is used and an old one as long as it is needed.
+ */
+import type { JWK, JWTPayload } from 'jose'
+import type { AgentCardSignature } from '../model/agent-card.js'
+import { canonicalBytes, payloadOf, type SignedForm, type SignedPayload } from './card-payload.js'
+import { type LoadedKey, loadKey, type SigningKey } from './signing-key.js'
+
+export interface SigningOptions {
+  /** The first one signs, all of them are published. */
+  readonly keys: readonly SigningKey[]
+  /** `all`: cards are signed with every private key, while clients move from one to the next. Default `first`. */
+  readonly signWith?: 'first' | 'all'
+  /**
+   * `spec`: by the letter of v1.0 (default). `sdk`: what official SDKs expect, who leave out everything that is
+   * empty, so that they can verify cards with empty members too. Both: a signature of each.
+   */
+  readonly profiles?: readonly SignatureProfile[]
+}
+
+export type SignatureProfile = 'spec' | 'sdk'
+
+/** Which readers a signature is for: those of v1.0, or those of 0.3, which names no canonical form. */
+export type CardReader = 'v1' | 'v0.3'
+
+/** Plain claims; the caller says when the token was issued and when it ends. */
+export type Claims = JWTPayload
+
+export interface Signer {
+  /** The card with its signatures beside those it has; `jku` is where the keys are published. */
+  signCard<Card extends object>(
+    card: Card,
+    jku: string,
+    readers?: readonly CardReader[],
+  ): Promise<Card & { readonly signatures: readonly AgentCardSignature[] }>
+  /** A compact JWT by the current key. */
+  signJwt(claims: Claims): Promise<string>
+  /** The public keys, as a JWK Set. */
+  jwks(): { readonly keys: readonly JWK[] }
+}
+
+/**
+ * Reads the keys and checks them.
+ *
+ * ```ts
+ * const signer = await createSigner({ keys: [newKey, oldKey] })
+ * const token = await signer.signJwt({ iss, aud, iat, exp, jti })
+ * ```
+ */
+export async function createSigner(options: SigningOptions): Promise<Signer> {
+  const { keys: given, signWith = 'first', profiles = ['spec'] } = options
+  if (!Array.isArray(given) || given.length === 0) throw new TypeError('Signing needs a key: `keys` is a list of them')
+  if (profiles.length === 0 || profiles.some((each) => each !== 'spec' && each !== 'sdk'))
+    throw new TypeError("`profiles` is a list of 'spec' and 'sdk'")
+  const keys = await Promise.all(given.map(loadKey))
+  const twice = keys.find(({ kid }, place) => keys.findIndex((each) => each.kid === kid) !== place)
+  if (twice) throw new TypeError(`Two signing keys are called ${twice.kid}: give one of them another kid`)
+  const [current] = keys
+  if (!current?.privateKey) throw new TypeError('The first signing key is the one that signs: it must be private')
+  const { FlattenedSign, SignJWT } = await import('jose')
+  const signing = (signWith === 'all' ? keys : [current]).filter(isPrivate)
+  const published = { keys: keys.map(({ publicJwk }) => publicJwk) }
+  const { privateKey, alg, kid } = current as PrivateKey // looked at above
+
+  return {
+    async signCard(card, jku, readers = ['v1']) {
+      const payloads = bytesToSign(card, readers, profiles)
+      const signatures: AgentCardSignature[] = []
+      for (const key of signing) {
+        for (const bytes of payloads) {
+          const header = { alg: key.alg, kid: key.kid, typ: 'JOSE', jku }
+          const jws = await new FlattenedSign(bytes).setProtectedHeader(header).sign(key.privateKey)
+          signatures.push({ protected: jws.protected ?? '', signature: jws.signature })
+        }
+      }
+      const { signatures: before = [] } = card as { readonly signatures?: readonly AgentCardSignature[] }
+      return { ...card, signatures: [...before, ...signatures] }
+    },
+    signJwt: (claims) => new SignJWT(claims).setProtectedHeader({ alg, kid, typ: 'JWT' }).sign(privateKey),
+    jwks: () => published,
+  }
+}
+
+/** Options as a signer; one that is made already, or that signs elsewhere, is taken as it is. */
+export async function toSigner(given: SigningOptions | Signer): Promise<Signer> {
+  return 'signCard' in given ? given : await createSigner(given)
+}
+
+type PrivateKey = LoadedKey & { readonly privateKey: NonNullable<LoadedKey['privateKey']> }
+
+function isPrivate(key: LoadedKey): key is PrivateKey {
+  return key.privateKey !== undefined
+}
+
+/** Most cards have nothing empty in them: then the forms are the same, and one signature is good for all. */
+function bytesToSign(
+  card: object,
+  readers: readonly CardReader[],
+  profiles: readonly SignatureProfile[],
+): readonly Uint8Array[] {
+  const distinct = new Map<string, Uint8Array>()
+  for (const profile of profiles) {
+    for (const reader of readers) {
+      const isOlder = reader === 'v0.3'
+      const form: SignedForm = profile === 'sdk' ? 'stripped' : isOlder ? 'as-received' : 'strict'
+      const bytes = canonicalForm(payloadOf(plainJson(card), form, isOlder))
+      distinct.set(new TextDecoder().decode(bytes), bytes)
+    }
+  }
+  return [...distinct.values()]
+}
+
+function canonicalForm(payload: SignedPayload): Uint8Array {
+  try {
+    return canonicalBytes(payload)
+  } catch (cause) {
+    throw new TypeError('The card cannot be signed: it has no canonical form', { cause })
+  }
+}
+
+/** As it is sent: members that are `undefined` here are not there. */
+function plainJson(card: object): Readonly<Record<string, unknown>> {
+  return JSON.parse(JSON.stringify(card)) as Record<string, unknown>
+}

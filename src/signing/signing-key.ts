@@ -1,0 +1,154 @@
+/** Keys that sign: read from what users have, checked once, with their public half ready to be published. */
+import type { CryptoKey, JWK } from 'jose'
+
+export const signingAlgorithms = ['ES256', 'RS256', 'EdDSA'] as const
+/** ES256 is quick and understood by everybody; EdDSA gives the same signature for the same card every time. */
+export type SigningAlgorithm = (typeof signingAlgorithms)[number]
+
+/** A JSON Web Key, a PEM (`PRIVATE KEY`, or `PUBLIC KEY` for one that is only published), or a key of Web Crypto. */
+export type KeyMaterial = JWK | string | CryptoKey | { readonly privateKey: CryptoKey; readonly publicKey: CryptoKey }
+
+/** A key under a name of the user's. */
+export interface NamedKey {
+  readonly key: KeyMaterial
+  /** What it is published as. Default: the `kid` in the JWK, else its thumbprint (RFC 7638). */
+  readonly kid?: string
+}
+
+export type SigningKey = KeyMaterial | NamedKey
+
+/** A key that is ready. */
+export interface LoadedKey {
+  readonly kid: string
+  readonly alg: SigningAlgorithm
+  /** Absent when the key is only published: one that was in use before, or will be. */
+  readonly privateKey: CryptoKey | undefined
+  /** As it is published. */
+  readonly publicJwk: JWK
+}
+
+/**
+ * A new private key as a JWK, with a `kid`. Keep it secret.
+ *
+ * ```ts
+ * await serve(agent, { signing: { keys: [await generateSigningKey()] } })
+ * ```
+ */
+export async function generateSigningKey({ alg = 'ES256' }: { readonly alg?: SigningAlgorithm } = {}): Promise<JWK> {
+  if (!signingAlgorithms.includes(alg)) throw new TypeError(`Keys are for ${spelledAlgorithms}, not for ${alg}`)
+  const { generateKeyPair, exportJWK } = await import('jose')
+  const { privateKey } = await generateKeyPair(alg, { extractable: true, modulusLength: 3072 })
+  const jwk = await exportJWK(privateKey)
+  return { ...jwk, kid: await thumbprint(jwk), alg, use: 'sig' }
+}
+
+/** Throws a `TypeError` that says what is wrong with the key, and nothing of the key itself. */
+export async function loadKey(given: SigningKey): Promise<LoadedKey> {
+  const { key: material, kid }: NamedKey = isNamed(given) ? given : { key: given }
+  const { jwk, privateKey } = await read(material)
+  const alg = algorithmOf(jwk)
+  const bare = publicMembers(jwk)
+  const name = kid ?? jwk.kid ?? (await thumbprint(bare))
+  if (typeof name !== 'string' || name === '') throw new TypeError('The `kid` of a signing key is a text')
+  const key: LoadedKey = { kid: name, alg, privateKey, publicJwk: { ...bare, kid: name, alg, use: 'sig' } }
+  await assertSigns(key)
+  return key
+}
+
+const spelledAlgorithms = 'ES256, RS256 and EdDSA (Ed25519)'
+
+function isNamed(given: SigningKey): given is NamedKey {
+  return typeof given === 'object' && given !== null && 'key' in given && !('kty' in given)
+}
+
+interface Read {
+  /** With at least the public members. */
+  readonly jwk: JWK
+  readonly privateKey: CryptoKey | undefined
+}
+
+async function read(material: KeyMaterial): Promise<Read> {
+  if (typeof material === 'string') return await readPem(material.trim())
+  if (typeof material !== 'object' || material === null)
+    throw new TypeError('A signing key is a JWK, a PEM or a CryptoKey')
+  if ('privateKey' in material) return { jwk: await exported(material.publicKey), privateKey: material.privateKey }
+  if ('kty' in material) return await readJwk(material)
+  const key = material as CryptoKey // what is left of the union
+  return { jwk: await exported(key), privateKey: key.type === 'private' ? key : undefined }
+}
+
+async function readJwk(jwk: JWK): Promise<Read> {
+  const alg = algorithmOf(jwk)
+  if (jwk.d === undefined) return { jwk, privateKey: undefined }
+  const { importJWK } = await import('jose')
+  const privateKey = (await importJWK(jwk, alg).catch(unreadable)) as CryptoKey // only `oct` gives bytes
+  return { jwk, privateKey }
+}
+
+async function readPem(pem: string): Promise<Read> {
+  const isPublic = pem.startsWith('-----BEGIN PUBLIC KEY-----')
+  if (!isPublic && !pem.startsWith('-----BEGIN PRIVATE KEY-----'))
+    throw new TypeError(
+      'A PEM of a signing key begins with "-----BEGIN PRIVATE KEY-----": `openssl pkcs8 -topk8 -nocrypt` makes one of others',
+    )
+  const { importPKCS8, importSPKI } = await import('jose')
+  // A PEM does not say what it is for: the algorithm is the one that takes it.
+  for (const alg of signingAlgorithms) {
+    try {
+      const key = await (isPublic ? importSPKI : importPKCS8)(pem, alg, { extractable: true })
+      return { jwk: { ...(await exported(key)), alg }, privateKey: isPublic ? undefined : key }
+    } catch {
+      // The next algorithm may be the one.
+    }
+  }
+  throw new TypeError(`The PEM of a signing key cannot be read; keys are for ${spelledAlgorithms}`)
+}
+
+async function exported(key: CryptoKey): Promise<JWK> {
+  if (!key.extractable && key.type !== 'public')
+    throw new TypeError('The public half of a CryptoKey that is not extractable is not known: give the pair')
+  const { exportJWK } = await import('jose')
+  return await exportJWK(key).catch(unreadable)
+}
+
+function unreadable(cause: unknown): never {
+  throw new TypeError('A signing key cannot be read', { cause })
+}
+
+function algorithmOf({ kty, crv, alg }: JWK): SigningAlgorithm {
+  const own = kty === 'RSA' ? 'RS256' : crv === 'P-256' ? 'ES256' : crv === 'Ed25519' ? 'EdDSA' : undefined
+  const isMeant = alg === undefined || alg === own || (alg === 'Ed25519' && own === 'EdDSA')
+  if (own === undefined || !isMeant)
+    throw new TypeError(`A signing key is for ${alg ?? crv ?? kty}; keys are for ${spelledAlgorithms}`)
+  return own
+}
+
+/** Named one by one: a private member that nobody here has heard of is not published either. */
+function publicMembers({ kty, crv, x, y, n, e }: JWK): JWK {
+  if (kty === 'RSA') return defined({ kty, n, e })
+  return kty === 'EC' ? defined({ kty, crv, x, y }) : defined({ kty, crv, x })
+}
+
+function defined(members: Readonly<Record<string, string | undefined>>): JWK {
+  if (Object.values(members).some((each) => typeof each !== 'string'))
+    throw new TypeError('A signing key lacks members of its public half')
+  return members as JWK // all of them are texts
+}
+
+async function thumbprint(jwk: JWK): Promise<string> {
+  const { calculateJwkThumbprint } = await import('jose')
+  return await calculateJwkThumbprint(jwk)
+}
+
+/** What is published must verify what is signed; a pair that does not match is found now and not by a client. */
+async function assertSigns({ alg, kid, privateKey, publicJwk }: LoadedKey): Promise<void> {
+  const { FlattenedSign, flattenedVerify, importJWK } = await import('jose')
+  const publicKey = await importJWK(publicJwk, alg).catch(unreadable)
+  if (!privateKey) return
+  try {
+    const jws = await new FlattenedSign(new Uint8Array(1)).setProtectedHeader({ alg }).sign(privateKey)
+    await flattenedVerify(jws, publicKey)
+  } catch (cause) {
+    throw new TypeError(`The signing key ${kid} does not sign: its halves do not match, or it is too weak`, { cause })
+  }
+}
