@@ -13,6 +13,8 @@ export interface TestServer extends AsyncDisposable {
   readonly origin: string
   readonly port: number
   readonly seen: Seen[]
+  /** How many were made, ended ones included. */
+  connections(): number
 }
 
 export async function serveHttp(
@@ -20,6 +22,7 @@ export async function serveHttp(
   host = '127.0.0.1',
 ): Promise<TestServer> {
   const seen: Seen[] = []
+  let connections = 0
   const server = createServer((request, response) => {
     let body = ''
     request.on('data', (chunk) => {
@@ -32,12 +35,14 @@ export async function serveHttp(
       answer(one, response)
     })
   })
+  server.on('connection', () => connections++)
   await new Promise<void>((resolve) => server.listen(0, host, resolve))
   const { port } = server.address() as AddressInfo // it listens on a port
   return {
     origin: `http://${host}:${port}`,
     port,
     seen,
+    connections: () => connections,
     async [Symbol.asyncDispose]() {
       server.closeAllConnections()
       await new Promise((resolve) => server.close(resolve))

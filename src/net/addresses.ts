@@ -15,14 +15,18 @@ export function classifyHost(host: string): AddressClass | 'name' {
   if (normal === undefined) return 'private'
   if (normal.startsWith('[')) return classifyIPv6(normal.slice(1, -1))
   if (/^\d+\.\d+\.\d+\.\d+$/.test(normal)) return classifyIPv4(normal.split('.').map(Number))
-  const name = normal.replace(/\.$/, '')
-  return name === 'localhost' || name.endsWith('.localhost') ? 'loopback' : 'name'
+  return normal === 'localhost' || normal.endsWith('.localhost') ? 'loopback' : 'name'
 }
 
 /** An address that a name was resolved to. */
 export function classifyAddress(address: string): AddressClass {
   const found = classifyHost(address.replace(/%.*$/, '')) // `fe80::1%eth0`: the zone is of no matter
   return found === 'name' ? 'private' : found
+}
+
+/** Whether this is a host and nothing else: no scheme, no port. */
+export function isHost(host: string): boolean {
+  return normalise(host) !== undefined
 }
 
 /** Whether both lead to the same machine, as far as their spelling tells. */
@@ -40,7 +44,8 @@ function normalise(host: string): string | undefined {
   if (host === '' || host.length > 255 || /[/?#@\\\s]/.test(host)) return undefined
   try {
     const { hostname, port } = new URL(`http://${isBareIPv6 ? `[${host}]` : host}/`)
-    return port === '' && hostname !== '' ? hostname : undefined
+    const name = hostname.replace(/\.$/, '') // the root of all names, which is there anyway
+    return port === '' && name !== '' ? name : undefined
   } catch {
     return undefined
   }

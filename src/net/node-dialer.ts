@@ -1,0 +1,158 @@
+/**
+ * Connections to addresses that strangers wrote, on Node. A name is resolved once for a connection, all its addresses
+ * are held against the rules, and one of these is dialled: a name service that answers otherwise the next time
+ * (DNS rebinding) gains nothing. TLS and `Host` keep the name. A connection that is used again was checked when it was
+ * made; connections are kept by origin, and a dialer's rules never change.
+ *
+ * No redirect is followed unless the caller says so; each place on the way is then checked like the first.
+ * How long and how much to read is up to the caller: there is no time-out here but the one for connecting.
+ */
+import dns from 'node:dns'
+import { isIP, type LookupFunction } from 'node:net'
+import type { Agent, Dispatcher, RequestInit as UndiciInit } from 'undici'
+import { AddressRefused, type AddressRules, createAddressGuard, type NameLookup } from './address-rules.js'
+
+export interface TlsOptions {
+  /** A client certificate and its key, as PEM. */
+  readonly cert?: string
+  readonly key?: string
+  readonly passphrase?: string
+  /** Who may have signed the peer's certificate. Default: those the platform trusts. */
+  readonly ca?: string
+}
+
+export interface DialerOptions extends AddressRules {
+  /** In place of the name service of the platform. */
+  readonly lookup?: NameLookup
+  readonly tls?: TlsOptions
+  /** For resolving, connecting and TLS. Default 10 s. */
+  readonly connectTimeoutMs?: number
+}
+
+/** What a small request needs; the body goes out in one piece. */
+export interface DialerRequest {
+  readonly method: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: string | Uint8Array
+  readonly signal?: AbortSignal
+}
+
+export interface GuardedDialer extends AsyncDisposable {
+  /** For when an address is registered: rejects with `AddressRefused`, which names the rule that it breaks. */
+  check(url: string | URL, options?: { readonly signal?: AbortSignal }): Promise<void>
+  /** As the platform's, on checked addresses; redirects are left to the caller unless `init` says `redirect: 'follow'`. */
+  fetch(url: string | URL, init?: RequestInit): Promise<Response>
+  /** Without the machinery of `fetch`, for many small requests. The body must be read, or dumped. Follows no redirect. */
+  request(url: string | URL, request: DialerRequest): Promise<Dispatcher.ResponseData>
+  /** Ends all connections, what is under way included. */
+  close(): Promise<void>
+}
+
+export function createGuardedDialer(options: DialerOptions = {}): GuardedDialer {
+  const { lookup = lookupName, tls, connectTimeoutMs = 10_000 } = options
+  const guard = createAddressGuard(options, lookup)
+  let opened: Promise<Opened> | undefined
+  let isClosed = false
+
+  const pinned: LookupFunction = (name, { all }, callback) => {
+    guard.resolve(name).then(
+      (addresses) => {
+        const found = addresses.map((address) => ({ address, family: isIP(address) }))
+        const [first] = found
+        if (all || !first) callback(null, found)
+        else callback(null, first.address, first.family)
+      },
+      (error: Error) => callback(error, []),
+    )
+  }
+
+  const open = (): Promise<Opened> => {
+    if (isClosed) return Promise.reject(new Error('The dialer is closed'))
+    opened ??= import('undici').then(({ Agent, buildConnector, fetch, request }) => {
+      const dial = buildConnector({ ...tls, lookup: pinned, timeout: connectTimeoutMs })
+      const agent = new Agent({
+        headersTimeout: 0,
+        bodyTimeout: 0,
+        connect: (target, callback) => {
+          // Where `fetch` follows a redirect, this is the first we see of it. Addresses are dialled without a lookup.
+          const checked = new Promise<unknown>((resolve) => {
+            const { protocol, port, hostname } = target
+            const host = isIP(hostname) === 6 ? `[${hostname}]` : hostname
+            guard.checkUrl(`${protocol}//${host}${port && `:${port}`}`)
+            resolve(isIP(hostname) ? guard.resolve(hostname) : undefined)
+          })
+          checked.then(
+            () => dial(target, callback),
+            (error: Error) => callback(error, null),
+          )
+        },
+      })
+      return { agent, fetch, request }
+    })
+    return opened
+  }
+
+  const close = async () => {
+    isClosed = true
+    await (await opened)?.agent.destroy()
+  }
+
+  return {
+    async check(url, { signal } = {}) {
+      const { hostname } = guard.checkUrl(url)
+      const deadline = AbortSignal.timeout(connectTimeoutMs)
+      await unlessAborted(guard.resolve(hostname), signal ? AbortSignal.any([signal, deadline]) : deadline)
+    },
+    fetch: (url, init) =>
+      plainly(async () => {
+        const checked = guard.checkUrl(url)
+        const { agent, fetch } = await open()
+        // The package's own types of what are the same things: `fetch` of the platform takes no foreign agent.
+        const given = { redirect: 'manual', ...init, dispatcher: agent } as UndiciInit
+        return (await fetch(checked, given)) as unknown as Response
+      }),
+    request: (url, { method, headers = {}, body = null, signal }) =>
+      plainly(async () => {
+        const checked = guard.checkUrl(url)
+        const { agent, request } = await open()
+        const answer = request(checked, {
+          dispatcher: agent,
+          method: method as Dispatcher.HttpMethod, // any token will do
+          headers,
+          body,
+          ...(signal && { signal }),
+        })
+        // By itself it does not notice a signal before the connection is made.
+        return signal ? unlessAborted(answer, signal) : answer
+      }),
+    close,
+    [Symbol.asyncDispose]: close,
+  }
+}
+
+type Opened = { readonly agent: Agent } & Pick<typeof import('undici'), 'fetch' | 'request'>
+
+async function lookupName(name: string): Promise<readonly string[]> {
+  const found = await dns.promises.lookup(name, { all: true, verbatim: true })
+  return found.map(({ address }) => address)
+}
+
+/** A refusal as itself, and not as the cause of something that failed. */
+async function plainly<T>(run: () => Promise<T>): Promise<T> {
+  try {
+    return await run()
+  } catch (caught) {
+    for (let error = caught, depth = 0; error instanceof Error && depth < 5; error = error.cause, depth++)
+      if (error instanceof AddressRefused) throw error
+    throw caught
+  }
+}
+
+function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort, { once: true })
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
+}
