@@ -71,7 +71,17 @@ const entries: Readonly<Record<string, readonly string[]>> = {
   './engine': [...authoring, 'createEngine', 'relayAgent', 'systemClock'],
   './stores/sqlite': ['openSqliteStore'],
   './auth': ['apiKey', 'authenticate'],
-  './testing': ['callBy', 'echoAgent', 'fakeClock', 'gate', 'send', 'storeContract', 'until', 'userMessage'],
+  './testing': [
+    'callBy',
+    'echoAgent',
+    'fakeClock',
+    'gate',
+    'recordsContract',
+    'send',
+    'storeContract',
+    'until',
+    'userMessage',
+  ],
 }
 
 const importers: Readonly<Record<string, () => Promise<object>>> = {

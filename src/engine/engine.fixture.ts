@@ -58,6 +58,7 @@ export function mortal(store: Store): { readonly store: Store; kill(): void } {
   const never = new Promise<never>(() => undefined)
   const handler: ProxyHandler<Store> = {
     get(target, name: keyof Store) {
+      if (name === 'records') return target.records
       const call = target[name].bind(target) as (...args: unknown[]) => unknown
       if (name === 'watch' || name === 'watchRunnable') {
         return (subject: unknown, onChange: (seq: number) => void) =>
@@ -78,14 +79,18 @@ export function mortal(store: Store): { readonly store: Store; kill(): void } {
 
 /** A store as a plain object, for tests that replace single operations. */
 export function bound(store: Store): Store {
+  const member = (name: string | symbol) => {
+    const key = name as keyof Store // what is asked for below are names of the contract
+    return key === 'records' ? store.records : store[key].bind(store)
+  }
   return new Proxy({} as Store, {
     ownKeys: () => Object.getOwnPropertyNames(Object.getPrototypeOf(store)).filter((name) => name !== 'constructor'),
     getOwnPropertyDescriptor: (_, name) => ({
       enumerable: true,
       configurable: true,
-      value: store[name as keyof Store].bind(store),
+      value: member(name),
     }),
-    get: (_, name) => store[name as keyof Store].bind(store),
+    get: (_, name) => member(name),
   })
 }
 

@@ -32,6 +32,7 @@ export function guardedStore(store: Store, onFailure: (error: unknown) => void):
     }
   }
   return {
+    records: store.records,
     append: guard(store.append),
     load: guard(store.load),
     read: guard(store.read),

@@ -7,7 +7,9 @@ import type { TaskEvent } from '../model/event.js'
 import { isTerminal } from '../model/task.js'
 import { EndedRows, ListIndex } from './memory-index.js'
 import { MemoryOutbox } from './memory-outbox.js'
+import { MemoryRecords } from './memory-records.js'
 import { dropEvents, eventsAfter, heldBy, loadRow, type Row, seal } from './memory-row.js'
+import type { Records } from './records.js'
 import type {
   Append,
   AppendOutcome,
@@ -44,6 +46,7 @@ interface KeyEntry extends KeyedSend {
 const readBatch = 1000
 
 export class MemoryStore implements Store {
+  readonly records: Records
   readonly #now: () => number
   readonly #maxEndedTasks: number
   readonly #rows = new Map<string, Row>()
@@ -58,6 +61,7 @@ export class MemoryStore implements Store {
 
   constructor(options: MemoryStoreOptions = {}) {
     this.#now = options.now ?? Date.now
+    this.records = new MemoryRecords(this.#now)
     this.#maxEndedTasks = options.maxEndedTasks ?? 10_000
   }
 

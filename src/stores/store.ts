@@ -16,6 +16,7 @@
 import type { TaskEvent } from '../model/event.js'
 import type { TaskPushNotificationConfig } from '../model/push-config.js'
 import type { Task, TaskState } from '../model/task.js'
+import type { Records } from './records.js'
 
 export interface TaskKey {
   readonly agent: string
@@ -233,6 +234,9 @@ export interface Store {
   watch(key: TaskKey, onChange: (seq: number) => void): () => void
   /** Call back when `claim` may find something for this agent. A hint likewise. */
   watchRunnable(agent: string, onChange: () => void): () => void
+
+  /** Documents that are no tasks. */
+  readonly records: Records
 
   /** Resolves when the store can be used, rejects when it cannot. */
   ping(): Promise<void>

@@ -1,7 +1,8 @@
-/** Callbacks by task and by agent, for stores that can tell what changed. */
+/** Callbacks by task, by agent and by collection of records, for stores that can tell what changed. */
 export class Watchers {
   readonly #tasks = new Map<string, Set<(seq: number) => void>>()
   readonly #agents = new Map<string, Set<() => void>>()
+  readonly #collections = new Map<string, Set<() => void>>()
 
   watchTask(id: string, onChange: (seq: number) => void): () => void {
     return add(this.#tasks, id, onChange)
@@ -11,8 +12,12 @@ export class Watchers {
     return add(this.#agents, agent, onChange)
   }
 
+  watchCollection(name: string, onChange: () => void): () => void {
+    return add(this.#collections, name, onChange)
+  }
+
   get isIdle(): boolean {
-    return this.#tasks.size === 0 && this.#agents.size === 0
+    return this.#tasks.size === 0 && this.#agents.size === 0 && this.#collections.size === 0
   }
 
   task(id: string, seq: number): void {
@@ -25,9 +30,15 @@ export class Watchers {
     if (watchers) for (const onChange of [...watchers]) onChange()
   }
 
+  collection(name: string): void {
+    const watchers = this.#collections.get(name)
+    if (watchers) for (const onChange of [...watchers]) onChange()
+  }
+
   /** Something changed and nobody knows what. */
-  everyAgent(): void {
+  everything(): void {
     for (const agent of [...this.#agents.keys()]) this.runnable(agent)
+    for (const name of [...this.#collections.keys()]) this.collection(name)
   }
 }
 

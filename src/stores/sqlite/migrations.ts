@@ -69,4 +69,16 @@ export const migrations: readonly string[] = [
   CREATE INDEX outbox_by_lane ON outbox (task, config, id);
   CREATE INDEX outbox_by_due ON outbox (due_ms) WHERE is_dead = 0;
   `,
+  /* 2 */ `
+  CREATE TABLE collections (name TEXT PRIMARY KEY, head INTEGER NOT NULL, floor INTEGER NOT NULL) WITHOUT ROWID;
+
+  -- A row without a body is a tombstone.
+  CREATE TABLE records (
+    collection TEXT NOT NULL, id TEXT NOT NULL, revision INTEGER NOT NULL, body TEXT, until_ms INTEGER NOT NULL,
+    written_ms INTEGER NOT NULL,
+    PRIMARY KEY (collection, id));
+  CREATE UNIQUE INDEX records_by_revision ON records (collection, revision);
+  CREATE INDEX records_by_expiry ON records (collection, until_ms) WHERE body IS NOT NULL;
+  CREATE INDEX records_tombstones ON records (collection, written_ms) WHERE body IS NULL;
+  `,
 ]

@@ -4,6 +4,7 @@
  */
 import type Database from 'libsql'
 import type { TaskEvent } from '../../model/event.js'
+import type { Records } from '../records.js'
 import { fromStorable, toStorable } from '../storable-text.js'
 import type {
   Append,
@@ -29,6 +30,7 @@ import { Sweeper } from './expire.js'
 import { GroupCommit } from './group-commit.js'
 import { findPage } from './list.js'
 import { openDatabase } from './open.js'
+import { SqliteRecords } from './records.js'
 import { type EventRow, type RecordRow, readBatch, readRecord, readSnapshot } from './rows.js'
 import { CountChanges, Names, type Session, watchId } from './session.js'
 import { prepareStatements, type Statements } from './statements.js'
@@ -55,6 +57,7 @@ export async function openSqliteStore(path: string, options: SqliteStoreOptions 
 const batchesPerRead = 32
 
 class SqliteStore implements Store {
+  readonly records: Records
   readonly #db: Database.Database
   readonly #sql: Statements
   readonly #session: Session
@@ -82,6 +85,13 @@ class SqliteStore implements Store {
       beforeCommit: () => this.#session.counts.write(this.#sql),
       afterCommit: () => this.#wake(),
       afterRollback: () => this.#forget(),
+    })
+    this.records = new SqliteRecords({
+      db,
+      commits: this.#commits,
+      now: this.#session.now,
+      wake: (collection) => this.#watchers.collection(collection),
+      watch: (collection, onChange) => this.#watching(this.#watchers.watchCollection(collection, onChange)),
     })
   }
 
@@ -339,7 +349,7 @@ class SqliteStore implements Store {
       this.#lastEventRow = Math.max(this.#lastEventRow, eventRow)
       this.#watchers.task(watchId({ agent: fromStorable(agent), id: fromStorable(id) }), seq)
     }
-    this.#watchers.everyAgent()
+    this.#watchers.everything()
   }
 }
 

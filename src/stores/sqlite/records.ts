@@ -1,0 +1,153 @@
+/** Records in a SQLite file. */
+import type Database from 'libsql'
+import type {
+  PutOptions,
+  RecordChange,
+  RecordExpiry,
+  RecordPage,
+  Records,
+  StoredRecord,
+  WriteOptions,
+  WriteOutcome,
+} from '../records.js'
+import { fromStorable, toStorable } from '../storable-text.js'
+import type { GroupCommit } from './group-commit.js'
+import type { Statement } from './statements.js'
+
+export interface RecordsParts {
+  readonly db: Database.Database
+  readonly commits: GroupCommit
+  now(): number
+  /** Something of this collection was committed here. */
+  wake(collection: string): void
+  watch(collection: string, onChange: () => void): () => void
+}
+
+/** Times fit into SQLite's integers; this one is never reached. */
+const never = Number.MAX_SAFE_INTEGER
+
+export class SqliteRecords implements Records {
+  readonly #parts: RecordsParts
+  readonly #sql: ReturnType<typeof prepareStatements>
+
+  constructor(parts: RecordsParts) {
+    this.#parts = parts
+    this.#sql = prepareStatements(parts.db)
+  }
+
+  async get(collection: string, id: string): Promise<StoredRecord | undefined> {
+    const row = this.#live(collection, id)
+    return row && { id, revision: row.revision, value: JSON.parse(row.value) as unknown }
+  }
+
+  async put(collection: string, id: string, value: unknown, options: PutOptions = {}): Promise<WriteOutcome> {
+    const body = JSON.stringify(value)
+    return this.#write(collection, id, options, () => {
+      const until = options.ttlMs === undefined ? never : this.#parts.now() + options.ttlMs
+      return this.#append(collection, id, body, until)
+    })
+  }
+
+  delete(collection: string, id: string, options: WriteOptions = {}): Promise<WriteOutcome> {
+    return this.#write(collection, id, options, (present) =>
+      present === 0 ? 0 : this.#append(collection, id, null, never),
+    )
+  }
+
+  renew(collection: string, id: string, ttlMs: number): Promise<boolean> {
+    return this.#parts.commits.write(() => {
+      const now = this.#parts.now()
+      return this.#sql.renew.run(now + ttlMs, collection, toStorable(id), now).changes > 0
+    })
+  }
+
+  async readAfter(collection: string, revision: number, limit: number): Promise<RecordPage> {
+    const changes = this.#sql.after.all(collection, revision, limit).map(readChange)
+    const [head, floor] = (this.#sql.bounds.get(collection) as [number, number] | undefined) ?? [0, 0]
+    return { changes, head, floor }
+  }
+
+  async expire(collection: string, { limit, tombstonesMs }: RecordExpiry): Promise<number> {
+    const now = this.#parts.now()
+    const forgetBefore = tombstonesMs === undefined ? -1 : now - tombstonesMs
+    // A sweep that finds nothing, as nearly all do, must not take the database's one writer.
+    const isIdle = () =>
+      !this.#sql.expired.get(collection, now, 1) && !this.#sql.tombstones.get(collection, forgetBefore, 1)
+    if (isIdle()) return 0
+    const { buried, forgotten } = await this.#parts.commits.write(() =>
+      this.#sweep(collection, now, forgetBefore, limit),
+    )
+    if (buried > 0) this.#parts.wake(collection)
+    return buried + forgotten
+  }
+
+  watch(collection: string, onChange: () => void): () => void {
+    return this.#parts.watch(collection, onChange)
+  }
+
+  #sweep(collection: string, now: number, forgetBefore: number, limit: number) {
+    const expired = this.#sql.expired.all(collection, now, limit) as [string][]
+    for (const [id] of expired) this.#append(collection, fromStorable(id), null, never)
+    const old = this.#sql.tombstones.all(collection, forgetBefore, limit - expired.length) as [string, number][]
+    for (const [id, revision] of old) {
+      this.#sql.remove.run(collection, id)
+      this.#sql.raiseFloor.run(revision, collection)
+    }
+    return { buried: expired.length, forgotten: old.length }
+  }
+
+  async #write(
+    collection: string,
+    id: string,
+    { expect }: WriteOptions,
+    write: (present: number) => number,
+  ): Promise<WriteOutcome> {
+    const outcome = await this.#parts.commits.write((): WriteOutcome => {
+      const present = this.#live(collection, id)?.revision ?? 0
+      if (expect !== undefined && expect !== present) return { result: 'conflict', revision: present }
+      return { result: 'ok', revision: write(present) }
+    })
+    if (outcome.result === 'ok' && outcome.revision > 0) this.#parts.wake(collection)
+    return outcome
+  }
+
+  #append(collection: string, id: string, body: string | null, untilMs: number): number {
+    this.#sql.advance.run(collection)
+    const [revision] = this.#sql.bounds.get(collection) as [number, number] // made above when it was missing
+    this.#sql.put.run(collection, toStorable(id), revision, body, untilMs, this.#parts.now())
+    return revision
+  }
+
+  #live(collection: string, id: string): { readonly revision: number; readonly value: string } | undefined {
+    const row = this.#sql.live.get(collection, toStorable(id), this.#parts.now()) as [number, string] | undefined
+    return row && { revision: row[0], value: row[1] }
+  }
+}
+
+function readChange(row: unknown): RecordChange {
+  const [id, revision, body] = row as [string, number, string | null] // the columns of `after`
+  return { id: fromStorable(id), revision, ...(body !== null && { value: JSON.parse(body) as unknown }) }
+}
+
+function prepareStatements(db: Database.Database) {
+  const prepare = (sql: string): Statement => db.prepare(sql).raw()
+  const command = (sql: string): Statement => db.prepare(sql)
+  return {
+    bounds: prepare('SELECT head, floor FROM collections WHERE name = ?'),
+    advance: command(`INSERT INTO collections (name, head, floor) VALUES (?, 1, 0)
+      ON CONFLICT (name) DO UPDATE SET head = head + 1`),
+    raiseFloor: command('UPDATE collections SET floor = max(floor, ?) WHERE name = ?'),
+    live: prepare(`SELECT revision, body FROM records
+      WHERE collection = ? AND id = ? AND body IS NOT NULL AND until_ms > ?`),
+    put: command(`INSERT OR REPLACE INTO records (collection, id, revision, body, until_ms, written_ms)
+      VALUES (?, ?, ?, ?, ?, ?)`),
+    renew: command(`UPDATE records SET until_ms = ?
+      WHERE collection = ? AND id = ? AND body IS NOT NULL AND until_ms > ?`),
+    after: prepare(`SELECT id, revision, body FROM records
+      WHERE collection = ? AND revision > ? ORDER BY revision LIMIT ?`),
+    expired: prepare('SELECT id FROM records WHERE collection = ? AND body IS NOT NULL AND until_ms <= ? LIMIT ?'),
+    tombstones: prepare(`SELECT id, revision FROM records
+      WHERE collection = ? AND body IS NULL AND written_ms <= ? LIMIT ?`),
+    remove: command('DELETE FROM records WHERE collection = ? AND id = ?'),
+  }
+}
