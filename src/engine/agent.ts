@@ -3,7 +3,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { AgentCapabilities, AgentCard, AgentSkill } from '../model/agent-card.js'
 import type { Message } from '../model/message.js'
 import type { JsonValue, Struct } from '../model/part.js'
-import type { Caller } from '../model/service.js'
+import type { AgentService, Caller } from '../model/service.js'
 import type { Task } from '../model/task.js'
 import type { Content, Yield } from './yields.js'
 
@@ -80,6 +80,8 @@ export interface Turn<Input = JsonValue | undefined> {
   readonly caller: Caller
   /** Fires when the task is cancelled or the process shuts down. */
   readonly signal: AbortSignal
+  /** 1 for the message that began the task, 2 for the next one. */
+  readonly number: number
   /** 1, or more when the process died during an earlier attempt. */
   readonly attempt: number
   /** Metadata of the request. */
@@ -90,6 +92,15 @@ export interface Turn<Input = JsonValue | undefined> {
   readonly extensions: readonly string[]
   /** Asks another agent, in the same context; cancelling this task cancels that one. */
   call(agent: AgentRef, content: Content): Promise<CallResult>
+  /** The operations of another agent, called for the caller of this one; absent when none of that name can be reached. */
+  service(agent: AgentRef): AgentService | undefined
+  /**
+   * Writes something down for later attempts and later turns of this task. Committed when it resolves; nobody
+   * is ever sent it. The same key again replaces the value. At most 1 MB of JSON, and 10,000 keys a task.
+   */
+  checkpoint(key: string, value: JsonValue): Promise<void>
+  /** What was written down so far, by key. */
+  readonly checkpoints: ReadonlyMap<string, JsonValue>
 }
 
 /** An agent served beside this one, or the name of one. */
@@ -100,7 +111,17 @@ export type Handler<Input = JsonValue | undefined> = (turn: Turn<Input>) => Asyn
 export interface Agent {
   readonly card: AgentInit
   readonly handler: Handler<never>
+  /**
+   * Called when a task has been cancelled, whether its handler ran or not, or given up after a crash. What was
+   * begun elsewhere for its sake can be ended there too. Nobody waits for it for long.
+   */
+  readonly onAbandoned?: (task: AbandonedTask) => Promise<void>
+  /** Called when the engine has drained: connections that handlers share can be closed. */
+  readonly onDrained?: () => Promise<void>
 }
+
+/** What is known of a task that has been ended from outside. */
+export type AbandonedTask = Pick<Turn, 'task' | 'caller' | 'checkpoints' | 'service'>
 
 /**
  * Makes an agent.

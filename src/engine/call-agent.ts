@@ -1,23 +1,36 @@
 /** One agent asks another: same context, and a cancel that reaches the child too. */
 import { A2AError } from '../model/errors.js'
+import { fromGeneric, toGeneric } from '../model/generic-service.js'
 import type { Message } from '../model/message.js'
 import { textOf } from '../model/part.js'
 import type { AgentService, CallContext } from '../model/service.js'
 import type { Task } from '../model/task.js'
-import type { CallResult, Turn } from './agent.js'
+import type { AgentRef, CallResult, Turn } from './agent.js'
+import type { TurnSource } from './turn.js'
 import { type Content, partsOf } from './yields.js'
 
 interface Delegation {
   readonly content: Content
   readonly turn: Turn<unknown>
-  readonly tenant: string
   readonly newId: () => string
 }
 
-export async function callAgent(
-  service: AgentService,
-  { content, turn, tenant, newId }: Delegation,
-): Promise<CallResult> {
+/** Another agent's operations as the caller of a turn may use them: same owner, same tenant. */
+export function serviceFor(
+  { internals, caller, tenant }: Pick<TurnSource, 'internals' | 'caller' | 'tenant'>,
+  ref: AgentRef,
+): AgentService | undefined {
+  const service = internals.resolve?.(ref)
+  if (!service) return undefined
+  const { unary, streaming } = toGeneric(service)
+  const owned = (context: CallContext): CallContext => ({ ...context, caller, ...(tenant && { tenant }) })
+  return fromGeneric({
+    unary: (operation, request, context) => unary(operation, request, owned(context)),
+    streaming: (operation, request, context) => streaming(operation, request, owned(context)),
+  })
+}
+
+export async function callAgent(service: AgentService, { content, turn, newId }: Delegation): Promise<CallResult> {
   const message: Message = {
     messageId: newId(),
     contextId: turn.contextId,
@@ -25,7 +38,7 @@ export async function callAgent(
     parts: partsOf(content),
     referenceTaskIds: [turn.task.id],
   }
-  const context: CallContext = { caller: turn.caller, dialect: 'v1', ...(tenant && { tenant }) }
+  const context: CallContext = { caller: turn.caller, dialect: 'v1' }
   let child: string | undefined
   const cancelChild = () => {
     if (child !== undefined) service.cancelTask({ id: child }, context).catch(() => undefined) // it may have ended meanwhile

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { callBy, gate, send, until } from '../testing/index.js'
-import { agent, type Handler } from './agent.js'
+import { type AbandonedTask, agent, type Handler } from './agent.js'
 import {
   bound,
   collect,
@@ -62,6 +62,75 @@ describe.each(storeKinds)('durability on %s', (kind) => {
     expect(attempts).toEqual([1, 2, 3])
     expect(task.artifacts?.map(({ parts }) => textIn(parts))).toEqual(['go 3.1 3.2'])
     await store.close()
+  })
+
+  it('E-4: checkpoints are there in later attempts and later turns, and nobody is sent them', async () => {
+    const store = await openTestStore(kind)
+    const seen: unknown[] = []
+    const careful = agent({ name: 'Test', onCrash: { attempts: 2 } }, async function* (turn) {
+      seen.push([turn.number, turn.attempt, Object.fromEntries(turn.checkpoints)])
+      const value = { at: turn.number }
+      const written = turn.checkpoint(`step ${turn.number}`, value)
+      value.at = 99
+      await written
+      yield working()
+      if (turn.number === 1 && turn.attempt === 1) await new Promise(() => undefined)
+      if (turn.number === 1) yield ask('More?')
+    })
+    const life = mortal(store)
+    const first = await testEngine(careful, life.store, { owner: 'p1' })
+    const { id } = taskIn(await first.sendMessage(send('go', {}, immediately), callBy()))
+    await until(async () => (await first.getTask({ id }, callBy())).status.state === 'TASK_STATE_WORKING')
+    life.kill()
+    await using second = await testEngine(careful, store, { owner: 'p2', isOwnerDead: (owner) => owner === 'p1' })
+    await until(async () => (await second.getTask({ id }, callBy())).status.state === 'TASK_STATE_INPUT_REQUIRED')
+    await second.sendMessage(send('more', { taskId: id }), callBy())
+    expect(seen).toEqual([
+      [1, 1, {}],
+      [1, 2, { 'step 1': { at: 1 } }],
+      [2, 1, { 'step 1': { at: 1 } }],
+    ])
+    const replayed = await collect(second.subscribeToTask({ id }, callBy('ann', { resumeAfter: 0 })))
+    expect(JSON.stringify(replayed)).not.toContain('checkpoint')
+    await store.close()
+  })
+
+  it('E-4: a checkpoint that is too large, or no JSON, is refused', async () => {
+    const refusals: unknown[] = []
+    await using engine = await testEngine(async function* (turn) {
+      for (const [key, value] of [
+        ['large', 'x'.repeat(1_000_001)],
+        ['', 1],
+        ['date', new Date() as never],
+      ] as const)
+        await turn.checkpoint(key, value).catch((error: unknown) => refusals.push((error as Error).message))
+      yield `${turn.checkpoints.size} kept`
+    }, kind)
+    expect(taskIn(await engine.sendMessage(send('go'), callBy())).artifacts).toMatchObject([
+      { parts: [{ text: '0 kept' }] },
+    ])
+    expect(refusals).toEqual([
+      'The checkpoint large is longer than 1000000 characters of JSON',
+      'The key of a checkpoint is a string of 1 to 255 characters',
+      'The checkpoint date is no JSON value',
+    ])
+  })
+
+  it('E-7: an agent is told of tasks that are cancelled while they wait', async () => {
+    const told: unknown[] = []
+    const waiting = {
+      ...agent('Test', async function* (turn) {
+        await turn.checkpoint('child', 'c-1')
+        yield ask('More?')
+      }),
+      onAbandoned: async ({ task, checkpoints }: AbandonedTask) => {
+        told.push([task.status.state, checkpoints.get('child')])
+      },
+    }
+    await using engine = await testEngine(waiting, kind)
+    const { id } = taskIn(await engine.sendMessage(send('go'), callBy()))
+    await engine.cancelTask({ id }, callBy())
+    expect(told).toEqual([['TASK_STATE_CANCELED', 'c-1']])
   })
 
   it('E-9: an attempt too many is the last', async () => {

@@ -93,6 +93,7 @@ export function createEngine(agent: Agent, options: EngineOptions): Engine {
       for (const run of rest) run.stop('hand-over')
       await Promise.all(rest.map(({ done }) => done))
       for (const topic of internals.topics) topic.close()
+      await agent.onDrained?.()
     },
   }
 }

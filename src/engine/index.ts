@@ -42,6 +42,7 @@ export type {
   Visibility,
 } from '../stores/store.js'
 export {
+  type AbandonedTask,
   type Agent,
   type AgentInit,
   type AgentRef,

@@ -105,7 +105,8 @@ function take(value: Yield, stage: Stage, isFirst: boolean): TurnEnd | Promise<u
 }
 
 function takeArtifact(draft: ArtifactDraft, { run, voice }: Stage): Promise<undefined> | undefined {
-  const { schemas } = run.internals
+  // What an extension adds has a shape of its own: skills say what their own results look like.
+  const schemas = draft.options.extensions?.length ? undefined : run.internals.schemas
   if (!schemas) return afterRoom(voice.artifact(draft))
   return schemas.output(draft.parts).then(() => afterRoom(voice.artifact(draft)))
 }

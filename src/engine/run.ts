@@ -10,33 +10,23 @@
  *
  * A stopped handler gets its `AbortSignal` and a grace period; what it yields afterwards is dropped.
  */
-import type { AcceptedMessage, TaskFold } from '../model/apply-event.js'
+import type { AcceptedMessage } from '../model/apply-event.js'
 import { A2AError } from '../model/errors.js'
 import type { EventBody, TurnRequest } from '../model/event.js'
 import type { Message } from '../model/message.js'
-import type { Part, Struct } from '../model/part.js'
+import type { JsonValue, Part, Struct } from '../model/part.js'
 import type { Caller, SendMessageResponse } from '../model/service.js'
 import { isInterrupted, isTerminal, type Task, type TaskState } from '../model/task.js'
-import type { Scope, TaskKey } from '../stores/store.js'
+import type { Scope } from '../stores/store.js'
+import { tellAbandoned } from './abandoned.js'
+import { writeCheckpoint } from './checkpoint.js'
 import type { Internals } from './internals.js'
 import { runHandler, type TurnEnd } from './run-handler.js'
+import { accepted, type RunStart } from './run-start.js'
+import { type Stop, stopReason } from './stop.js'
 import { TaskWriter, type WithMessage } from './task-writer.js'
 import type { TurnSource } from './turn.js'
 import { TaskVoice } from './voice.js'
-
-export interface RunStart {
-  readonly key: TaskKey
-  readonly contextId: string
-  readonly tenant: string
-  readonly owner: string
-  readonly dialect: string
-  readonly fold: TaskFold
-  readonly isNew: boolean
-  readonly fence?: number
-  readonly withMessage?: WithMessage
-}
-
-type Stop = 'cancel' | 'hand-over' | 'fenced'
 
 export class Run implements TurnSource {
   readonly id: string
@@ -151,10 +141,29 @@ export class Run implements TurnSource {
     try {
       this.#isEnding = true
       this.#voice.say(state, parts)
-      return (await this.writer.commit({ lease: 'release' })) === 'ok'
+      const isEnded = (await this.writer.commit({ lease: 'release' })) === 'ok'
+      if (isEnded) await tellAbandoned(this)
+      return isEnded
     } finally {
       this.close()
     }
+  }
+
+  /** Written down for later attempts; a handler that was stopped has nothing more to say (E-4). */
+  async checkpoint(key: string, value: JsonValue): Promise<void> {
+    let isWritten = false
+    try {
+      isWritten = !this.#stop && !this.#isClosed && (await writeCheckpoint(this.writer, key, value))
+    } catch (error) {
+      // A store that fails is a failure of the run, not of the handler.
+      if (error instanceof A2AError) this.#fail(error)
+      throw error
+    }
+    if (!isWritten) throw stopReason(this.#stop ?? 'fenced')
+  }
+
+  get checkpoints(): ReadonlyMap<string, JsonValue> {
+    return this.writer.fold.checkpoints
   }
 
   /** Asks the handler to stop; the request itself is in the log before anything happens. */
@@ -299,6 +308,7 @@ export class Run implements TurnSource {
       if (outcome === 'fenced') return this.#lost()
       if (outcome === 'ok') {
         this.#tellSender()
+        if (state === 'TASK_STATE_CANCELED') await tellAbandoned(this)
         return undefined
       }
       this.writer.unhold()
@@ -380,16 +390,4 @@ export class Run implements TurnSource {
   currentTask(current: AcceptedMessage): Task {
     return this.task ?? this.#voice.provisionalTask(current)
   }
-}
-
-function stopReason(stop: Stop): DOMException {
-  return new DOMException(`The task was stopped: ${stop}`, 'AbortError')
-}
-
-function accepted(
-  turn: number,
-  message: Message,
-  request: TurnRequest | undefined,
-): { readonly accepted: AcceptedMessage } {
-  return { accepted: request ? { turn, message, request } : { turn, message } }
 }

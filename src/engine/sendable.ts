@@ -81,7 +81,7 @@ function assertText(value: unknown, what: string): void {
 }
 
 /** Plain objects, arrays and finite values: what comes out of JSON as it went in. */
-function isJson(value: unknown, depth: number): boolean {
+export function isJson(value: unknown, depth: number): boolean {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return true
   if (typeof value === 'number') return Number.isFinite(value)
   if (typeof value !== 'object' || depth >= deepestValue) return false

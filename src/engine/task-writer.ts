@@ -122,7 +122,7 @@ export class TaskWriter {
    */
   push(body: EventBody): Promise<void> | undefined {
     this.#buffer.push(body)
-    if (this.#buffer.length >= largestBuffer) return this.flush()
+    if (this.#buffer.length >= largestBuffer) return this.flush().then(() => undefined)
     if (!this.#isFlushScheduled) {
       this.#isFlushScheduled = true
       this.#internals.atEndOfTick(() => {
@@ -133,15 +133,16 @@ export class TaskWriter {
     return undefined
   }
 
-  /** Commits what is buffered, whatever other processes write meanwhile. */
-  async flush(): Promise<void> {
+  /** Commits what is buffered, whatever other processes write meanwhile; `false` when that is not for us to do any more. */
+  async flush(): Promise<boolean> {
     if (this.#failure !== undefined) throw this.#failure
     while (this.#buffer.length > 0) {
       const outcome = await this.commit({ lease: 'keep' })
-      if (outcome === 'fenced') return
+      if (outcome === 'fenced') return false
       if (outcome === 'key-taken') throw new Error('An idempotency key was taken behind our back')
       if (outcome === 'conflict') await this.catchUp()
     }
+    return true
   }
 
   /** One attempt to commit the buffer. After `conflict` nothing is lost: catch up, decide, try again. */

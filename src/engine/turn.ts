@@ -1,10 +1,10 @@
 import type { AcceptedMessage } from '../model/apply-event.js'
 import type { Message } from '../model/message.js'
 import { type JsonValue, type Struct, textOf } from '../model/part.js'
-import type { Caller } from '../model/service.js'
+import type { AgentService, Caller } from '../model/service.js'
 import type { Task } from '../model/task.js'
 import type { AgentRef, CallResult, Turn } from './agent.js'
-import { callAgent } from './call-agent.js'
+import { callAgent, serviceFor } from './call-agent.js'
 import type { Internals } from './internals.js'
 import type { Content } from './yields.js'
 
@@ -14,6 +14,8 @@ export interface TurnSource {
   readonly caller: Caller
   readonly tenant: string
   readonly attempt: number
+  readonly checkpoints: ReadonlyMap<string, JsonValue>
+  checkpoint(key: string, value: JsonValue): Promise<void>
   signal(): AbortSignal
   currentTask(current: AcceptedMessage): Task
 }
@@ -62,8 +64,20 @@ export class RunningTurn implements Turn<unknown> {
     return this.#source.signal()
   }
 
+  get number(): number {
+    return this.#accepted.turn
+  }
+
   get attempt(): number {
     return this.#source.attempt
+  }
+
+  get checkpoints(): ReadonlyMap<string, JsonValue> {
+    return this.#source.checkpoints
+  }
+
+  checkpoint(key: string, value: JsonValue): Promise<void> {
+    return this.#source.checkpoint(key, value)
   }
 
   get metadata(): Struct {
@@ -79,11 +93,14 @@ export class RunningTurn implements Turn<unknown> {
   }
 
   async call(ref: AgentRef, content: Content): Promise<CallResult> {
-    const { internals, tenant } = this.#source
-    const service = internals.resolve?.(ref)
+    const service = this.service(ref)
     const name = typeof ref === 'string' ? ref : ref.card.name
     if (!service) throw new Error(`No agent called ${name} can be reached from here`)
-    return await callAgent(service, { content, turn: this, tenant, newId: () => internals.clock.newId() })
+    return await callAgent(service, { content, turn: this, newId: () => this.#source.internals.clock.newId() })
+  }
+
+  service(ref: AgentRef): AgentService | undefined {
+    return serviceFor(this.#source, ref)
   }
 }
 

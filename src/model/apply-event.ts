@@ -12,7 +12,7 @@
 import type { Artifact } from './artifact.js'
 import type { EventBody, TaskArtifactUpdateEvent, TaskEvent, TaskStatusUpdateEvent, TurnRequest } from './event.js'
 import type { Message } from './message.js'
-import type { Part } from './part.js'
+import type { JsonValue, Part } from './part.js'
 import { isInterrupted, isTerminal, type Task, type TaskState, type TaskStatus } from './task.js'
 
 /** A message that waits for its turn. */
@@ -47,6 +47,8 @@ function canMove(from: TaskState, to: TaskState): boolean {
   return to !== 'TASK_STATE_SUBMITTED' || from === 'TASK_STATE_SUBMITTED'
 }
 
+const noCheckpoints: ReadonlyMap<string, JsonValue> = new Map()
+
 export class TaskFold {
   /** The last event applied. */
   seq = 0
@@ -61,6 +63,8 @@ export class TaskFold {
   /** Set when the exchange ended as a Message and no task exists (E-6). */
   answer: Message | undefined
 
+  /** Made with the first checkpoint. */
+  #checkpoints: Map<string, JsonValue> | undefined
   #task: TaskHead | undefined
   #history: Message[] = []
   /** Made with the first artifact. */
@@ -89,6 +93,7 @@ export class TaskFold {
     copy.answer = this.answer
     copy.#task = this.#task
     copy.#history = this.#history.slice()
+    if (this.#checkpoints) copy.#checkpoints = new Map(this.#checkpoints)
     if (this.#artifacts) {
       copy.#artifacts = new Map()
       for (const [id, open] of this.#artifacts) {
@@ -114,6 +119,11 @@ export class TaskFold {
   /** The number of the newest turn, accepted or run. */
   get lastTurn(): number {
     return this.waiting.at(-1)?.turn ?? this.current?.turn ?? 0
+  }
+
+  /** What the handler wrote down, by key. */
+  get checkpoints(): ReadonlyMap<string, JsonValue> {
+    return this.#checkpoints ?? noCheckpoints
   }
 
   hasArtifact(artifactId: string): boolean {
@@ -159,7 +169,10 @@ export class TaskFold {
     else if ('message' in body) this.answer = body.message
     else if ('cancelAsked' in body) this.isCancelAsked = true
     else if ('refused' in body) this.refusal = body.refused
-    else throw new Error(`Unknown event ${Object.keys(body satisfies never).join()}`)
+    else if ('checkpoint' in body) {
+      this.#checkpoints ??= new Map()
+      this.#checkpoints.set(body.checkpoint.key, body.checkpoint.value)
+    } else throw new Error(`Unknown event ${Object.keys(body satisfies never).join()}`)
   }
 
   #create(task: Task): void {

@@ -5,7 +5,7 @@
 import type { Artifact } from './artifact.js'
 import type { ErrorCode, ErrorDetails } from './errors.js'
 import type { Message } from './message.js'
-import type { Struct } from './part.js'
+import type { JsonValue, Struct } from './part.js'
 import type { Task, TaskStatus } from './task.js'
 
 export interface TaskStatusUpdateEvent {
@@ -49,6 +49,8 @@ export type PrivateEvent =
   | { readonly refused: { readonly code: ErrorCode; readonly message: string; readonly details?: ErrorDetails } }
   /** Somebody asked for the task to be cancelled. */
   | { readonly cancelAsked: { readonly metadata?: Struct } }
+  /** Something the handler wants to know again in later attempts and turns; the newest value of a key counts. */
+  | { readonly checkpoint: { readonly key: string; readonly value: JsonValue } }
 
 export type EventBody = StreamResponse | PrivateEvent
 

@@ -1,0 +1,27 @@
+/** What a run begins with. */
+import type { AcceptedMessage, TaskFold } from '../model/apply-event.js'
+import type { TurnRequest } from '../model/event.js'
+import type { Message } from '../model/message.js'
+import type { TaskKey } from '../stores/store.js'
+import type { WithMessage } from './task-writer.js'
+
+export interface RunStart {
+  readonly key: TaskKey
+  readonly contextId: string
+  readonly tenant: string
+  readonly owner: string
+  readonly dialect: string
+  readonly fold: TaskFold
+  readonly isNew: boolean
+  readonly fence?: number
+  readonly withMessage?: WithMessage
+}
+
+/** The event that puts a message into the queue. */
+export function accepted(
+  turn: number,
+  message: Message,
+  request: TurnRequest | undefined,
+): { readonly accepted: AcceptedMessage } {
+  return { accepted: request ? { turn, message, request } : { turn, message } }
+}
