@@ -2,6 +2,7 @@
  * Leaves an agent alone that does not answer. Closed: calls go through. After several failures in a row it
  * opens: calls fail at once. After a while one call may try; its outcome closes it or opens it again.
  */
+import { batchesOf, items } from '../model/batches.js'
 import { fromGeneric, toGeneric } from '../model/generic-service.js'
 import type { AgentService, StreamItem } from '../model/service.js'
 import { TransportError } from '../transports/transport-error.js'
@@ -82,19 +83,19 @@ export function breaking(service: AgentService, breaker: Breaker): AgentService 
         throw error
       }
     },
-    streaming: (...call) => watched(() => streaming(...call), breaker),
+    streaming: (...call) => items(watched(() => streaming(...call), breaker)),
   })
 }
 
 async function* watched(
   open: () => AsyncIterable<StreamItem>,
   breaker: Breaker,
-): AsyncGenerator<StreamItem, void, void> {
+): AsyncGenerator<readonly StreamItem[], void, void> {
   breaker.assertClosed()
   try {
-    for await (const item of open()) {
+    for await (const batch of batchesOf(open())) {
       breaker.succeeded()
-      yield item
+      yield batch
     }
   } catch (error) {
     breaker.failed(error)

@@ -1,5 +1,6 @@
 /** The friendly face of an agent: say something, get an answer. Everything here stands on the eleven operations. */
 import { TaskFold } from '../model/apply-event.js'
+import { batchesOf, items } from '../model/batches.js'
 import type { Message } from '../model/message.js'
 import { type Part, textOf } from '../model/part.js'
 import {
@@ -62,13 +63,19 @@ export function createFace(service: AgentService, options: FaceOptions): Face {
 }
 
 /** The first `task` begins a stream; another one means that the peer could not go on where it broke. */
-async function* updates(
-  items: AsyncIterable<{ readonly event: Exclude<Update, { reset: Task }> }>,
-): AsyncGenerator<Update> {
+function updates(stream: AsyncIterable<StreamItem>): AsyncIterable<Update> {
+  return items(told(stream))
+}
+
+async function* told(stream: AsyncIterable<StreamItem>): AsyncGenerator<readonly Update[], void, void> {
   let isFirst = true
-  for await (const { event } of items) {
-    yield 'task' in event && !isFirst ? { reset: event.task } : event
-    isFirst = false
+  for await (const batch of batchesOf(stream)) {
+    const updates: Update[] = []
+    for (const { event } of batch) {
+      updates.push('task' in event && !isFirst ? { reset: event.task } : event)
+      isFirst = false
+    }
+    yield updates
   }
 }
 

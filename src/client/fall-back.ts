@@ -3,6 +3,8 @@
  * next way: nothing happened there, so nothing happens twice. The first way that is understood is kept for good;
  * what the peer does not understand from then on, it does not have.
  */
+
+import { batchesOf, items } from '../model/batches.js'
 import { A2AError } from '../model/errors.js'
 import { callStreaming, callUnary, fromGeneric } from '../model/generic-service.js'
 import type { Operation } from '../model/operations.js'
@@ -34,7 +36,7 @@ export class Ways {
   service(): AgentService {
     return fromGeneric({
       unary: (operation, request, context) => this.#call(operation, request, context),
-      streaming: (operation, request, context) => this.#follow(operation, request, context),
+      streaming: (operation, request, context) => items(this.#follow(operation, request, context)),
     })
   }
 
@@ -52,15 +54,19 @@ export class Ways {
     }
   }
 
-  async *#follow(operation: Operation, request: unknown, context: CallContext): AsyncGenerator<StreamItem, void, void> {
+  async *#follow(
+    operation: Operation,
+    request: unknown,
+    context: CallContext,
+  ): AsyncGenerator<readonly StreamItem[], void, void> {
     const misunderstood: unknown[] = []
     for (let place = this.#place; ; place = this.#next(place)) {
       let isStarted = false
       try {
-        for await (const item of callStreaming(this.#way(place).service, operation, request, context)) {
+        for await (const batch of batchesOf(callStreaming(this.#way(place).service, operation, request, context))) {
           isStarted = true
           this.#keep(place, misunderstood)
-          yield item
+          yield batch
         }
         return
       } catch (error) {

@@ -6,6 +6,7 @@
  * A stream is whole when it ended at a state that ends it, or when the peer said so.
  */
 import type { DialectName } from '../dialects/dialect.js'
+import { batchesOf, items } from '../model/batches.js'
 import { A2AError } from '../model/errors.js'
 import type { AgentService, CallContext, SendMessageRequest, StreamItem } from '../model/service.js'
 import { isInterrupted, isTerminal, type Task, type TaskState } from '../model/task.js'
@@ -45,22 +46,30 @@ export function healing(service: AgentService, options: RetryOptions, waiting: W
   return {
     ...service,
     sendStreamingMessage: (request: SendMessageRequest, context) =>
-      healed(parts, context, {
-        open: () => service.sendStreamingMessage(request, context),
-        canRepeat: context.idempotencyKey !== undefined,
-        endsAtQuestions: true,
-      }),
+      items(
+        healed(parts, context, {
+          open: () => service.sendStreamingMessage(request, context),
+          canRepeat: context.idempotencyKey !== undefined,
+          endsAtQuestions: true,
+        }),
+      ),
     subscribeToTask: (request, context) =>
-      healed(parts, context, {
-        open: () => service.subscribeToTask(request, context),
-        taskId: request.id,
-        canRepeat: true,
-        endsAtQuestions: false,
-      }),
+      items(
+        healed(parts, context, {
+          open: () => service.subscribeToTask(request, context),
+          taskId: request.id,
+          canRepeat: true,
+          endsAtQuestions: false,
+        }),
+      ),
   }
 }
 
-async function* healed(parts: Healing, context: CallContext, opening: Opening): AsyncGenerator<StreamItem, void, void> {
+async function* healed(
+  parts: Healing,
+  context: CallContext,
+  opening: Opening,
+): AsyncGenerator<readonly StreamItem[], void, void> {
   const { options, waiting } = parts
   const { attempts = 4 } = options
   const progress: Progress = {
@@ -77,14 +86,18 @@ async function* healed(parts: Healing, context: CallContext, opening: Opening): 
       const isAgain = !isFirst && progress.taskId !== undefined
       // What comes behind a whole task is told on top of it, whatever was told before.
       let seenUpTo = progress.seq
-      for await (const item of isAgain ? reopened(parts, progress, context) : opening.open()) {
-        if ('task' in item.event) {
-          seenUpTo = undefined
-          if (isAgain && isShown(item.event.task, progress)) continue
+      for await (const batch of batchesOf(isAgain ? reopened(parts, progress, context) : opening.open())) {
+        const news: StreamItem[] = []
+        for (const item of batch) {
+          if ('task' in item.event) {
+            seenUpTo = undefined
+            if (isAgain && isShown(item.event.task, progress)) continue
+          }
+          if (item.seq !== undefined && seenUpTo !== undefined && item.seq <= seenUpTo) continue
+          note(item, progress)
+          news.push(item)
         }
-        if (item.seq !== undefined && seenUpTo !== undefined && item.seq <= seenUpTo) continue
-        note(item, progress)
-        yield item
+        yield news
       }
       if (isWhole(progress)) return
       cause = new TransportError('broken-stream', 'The stream ended in the middle of the task')

@@ -1,8 +1,9 @@
 /** One interface of an agent as a service: the transport that its binding asks for. */
 import type { ClientFacts } from '../dialects/client-dialect.js'
 import { clientDialects } from '../dialects/clients.js'
+import { batchesOf, items } from '../model/batches.js'
 import { callStreaming, callUnary, fromGeneric, toGeneric } from '../model/generic-service.js'
-import type { AgentService } from '../model/service.js'
+import type { AgentService, StreamItem } from '../model/service.js'
 import { isNode } from '../net/runtime.js'
 import type { GrpcClient, GrpcClientOptions } from '../transports/grpc/client.js'
 import type { HttpSender } from '../transports/http-sender.js'
@@ -62,6 +63,12 @@ function open({ dialect, binding, url }: Choice, { send, facts, grpc }: Interfac
   })
 }
 
+async function* opened(
+  open: () => Promise<AsyncIterable<StreamItem>>,
+): AsyncGenerator<readonly StreamItem[], void, void> {
+  yield* batchesOf(await open())
+}
+
 /** A client that is made with its first call. */
 function lazily(make: () => Promise<GrpcClient>): OpenInterface {
   let made: Promise<GrpcClient> | undefined
@@ -73,9 +80,8 @@ function lazily(make: () => Promise<GrpcClient>): OpenInterface {
     service: fromGeneric({
       unary: async (operation, request, context) =>
         await callUnary((await client()).service, operation, request, context),
-      async *streaming(operation, request, context) {
-        yield* callStreaming((await client()).service, operation, request, context)
-      },
+      streaming: (operation, request, context) =>
+        items(opened(async () => callStreaming((await client()).service, operation, request, context))),
     }),
     close: () => {
       made?.then((opened) => opened.close()).catch(() => undefined) // what was never opened needs no closing

@@ -145,8 +145,8 @@ export interface StreamItem {
  * An iterator that may have read more than it was asked for. `takeReady` hands that out without a
  * promise; a burst of events then costs one wait instead of one each.
  */
-export interface ReadAhead extends AsyncIterator<StreamItem> {
-  takeReady?(): StreamItem | undefined
+export interface ReadAhead<T = StreamItem> extends AsyncIterator<T> {
+  takeReady?(): T | undefined
 }
 
 type Unary<Request, Response> = (request: Request, context: CallContext) => Promise<Response>

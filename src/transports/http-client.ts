@@ -1,11 +1,12 @@
 /** What the JSON-RPC and HTTP+JSON clients have in common: calls by name, headers, streams, answers that are none. */
 import type { ClientDialect, ClientFacts, IncomingFrame, StreamDecoder } from '../dialects/client-dialect.js'
+import { items } from '../model/batches.js'
 import { A2AError, clip } from '../model/errors.js'
 import { fromGeneric } from '../model/generic-service.js'
 import type { Operation } from '../model/operations.js'
 import type { AgentService, CallContext, StreamItem } from '../model/service.js'
 import type { HttpRequest, HttpSender } from './http-sender.js'
-import { itemsOf, readable } from './peer-answer.js'
+import { addItems, readable } from './peer-answer.js'
 import { readSse, type SseEvent } from './sse-reader.js'
 import { parameterHeaders } from './transport.js'
 import { leftBy, TransportError } from './transport-error.js'
@@ -44,7 +45,7 @@ export function createHttpClient(options: HttpClientOptions, binding: HttpBindin
     return asAnswer(outgoing, response, await readBody(response))
   }
   const follow = (operation: Operation, request: unknown, context: CallContext): AsyncIterable<StreamItem> =>
-    readStream(options, () => binding.request(operation, request, naming(request, context)), context)
+    items(readStream(options, () => binding.request(operation, request, naming(request, context)), context))
   return fromGeneric({ unary: call, streaming: follow })
 }
 
@@ -73,7 +74,7 @@ async function* readStream(
   options: HttpClientOptions,
   prepare: () => OutgoingCall,
   context: CallContext,
-): AsyncGenerator<StreamItem, void, void> {
+): AsyncGenerator<readonly StreamItem[], void, void> {
   const outgoing = prepare()
   const request = httpRequest(options, outgoing, context, 'text/event-stream')
   const response = await options.send({ ...request, isStream: true })
@@ -83,25 +84,41 @@ async function* readStream(
   if (!response.ok || !isEventStream.test(type) || !response.body) {
     // Most often an error; some peers answer a stream's only element without streaming.
     const data = asAnswer(outgoing, response, await readBody(response))
-    for (const event of readable(() => decoder.decode({ data }))) yield { event }
+    yield readable(() => decoder.decode({ data })).map((event) => ({ event }))
     return
   }
   context.onOpen?.()
   try {
     for await (const batch of readSse(response.body as ReadableStream<Uint8Array>, limits(options))) {
-      for (const sse of batch) {
-        const frame = frameOf(sse, outgoing)
-        yield* itemsOf(
-          readable(() => decoder.decode(frame)),
-          seqOf(sse),
-        )
-        if (decoder.isOver) return
-      }
+      const { read, failure } = readBatch(batch, outgoing, decoder)
+      yield read
+      if (failure) throw failure.error
+      if (decoder.isOver) return
     }
   } catch (cause) {
     if (cause instanceof TransportError || cause instanceof A2AError) throw cause
     if (context.signal?.aborted) throw leftBy(context.signal)
     throw new TransportError('broken-stream', 'The stream broke off', { cause })
+  }
+}
+
+/** What came together, read together; what cannot be read comes after what could. */
+function readBatch(
+  batch: readonly SseEvent[],
+  outgoing: OutgoingCall,
+  decoder: StreamDecoder,
+): { readonly read: readonly StreamItem[]; readonly failure?: { readonly error: unknown } } {
+  const read: StreamItem[] = []
+  try {
+    for (const sse of batch) {
+      const frame = frameOf(sse, outgoing)
+      const events = readable(() => decoder.decode(frame))
+      addItems(read, events, seqOf(sse))
+      if (decoder.isOver) break
+    }
+    return { read }
+  } catch (error) {
+    return { read, failure: { error } }
   }
 }
 

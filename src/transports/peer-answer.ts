@@ -24,6 +24,10 @@ export function unsupported(operation: Operation, { name }: ClientDialect): A2AE
 }
 
 /** The events that one message told. Only the last is at its position: who resumes behind the first would miss the others. */
-export function itemsOf(events: readonly StreamResponse[], seq: number | undefined): readonly StreamItem[] {
-  return events.map((event, place) => (seq !== undefined && place === events.length - 1 ? { event, seq } : { event }))
+export function addItems(to: StreamItem[], events: readonly StreamResponse[], seq: number | undefined): void {
+  const last = events.length - 1
+  for (let place = 0; place <= last; place++) {
+    const event = events[place] as StreamResponse // place is within the events
+    to.push(seq !== undefined && place === last ? { event, seq } : { event })
+  }
 }

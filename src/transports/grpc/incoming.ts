@@ -1,7 +1,7 @@
 /** Answers as bytes, read into the model. Every one of them is a stranger's. */
 import type { StreamDecoder } from '../../dialects/client-dialect.js'
 import type { StreamItem } from '../../model/service.js'
-import { itemsOf, readable } from '../peer-answer.js'
+import { addItems, readable } from '../peer-answer.js'
 import { positionExtension } from '../transport.js'
 import { TransportError } from '../transport-error.js'
 import type { Route } from './outgoing.js'
@@ -17,10 +17,13 @@ export function decodeBytes({ rpc, name }: Route, bytes: Buffer): object {
 /** The events of one message of a stream. */
 export function decodeItems(decoder: StreamDecoder, message: object): readonly StreamItem[] {
   const { data, seq } = takePosition(message)
-  return itemsOf(
+  const items: StreamItem[] = []
+  addItems(
+    items,
     readable(() => decoder.decode({ data })),
     seq,
   )
+  return items
 }
 
 interface Bearer {

@@ -1,0 +1,87 @@
+/**
+ * Streams by the handful. What arrives together passes each layer together: a layer that hands on every
+ * element by itself costs three promises an element, and a client has six layers.
+ *
+ * Layers are generators of batches; `items` gives them the face of a stream of elements, and `batchesOf`
+ * puts it off again for the next layer.
+ */
+import type { ReadAhead } from './service.js'
+
+/** What is there of a stream, as much at once as has been read. A stream that fails gives first what came before. */
+export async function* batchesOf<T>(stream: AsyncIterable<T>): AsyncGenerator<readonly T[], void, void> {
+  const iterator: ReadAhead<T> = stream[Symbol.asyncIterator]()
+  let isOver = false
+  const ended = <Result>(result: Result): Result => {
+    isOver = true
+    return result
+  }
+  try {
+    for (;;) {
+      const next = await iterator.next().catch((error: unknown) => Promise.reject(ended(error)))
+      if (next.done) return ended(undefined)
+      const batch = [next.value]
+      const failure = addReady(iterator, batch)
+      yield batch
+      if (failure) throw ended(failure.error)
+    }
+  } finally {
+    // Whoever leaves early lets go of the source.
+    if (!isOver) await iterator.return?.()
+  }
+}
+
+function addReady<T>(iterator: ReadAhead<T>, batch: T[]): { readonly error: unknown } | undefined {
+  try {
+    for (let more = iterator.takeReady?.(); more !== undefined; more = iterator.takeReady?.()) batch.push(more)
+    return undefined
+  } catch (error) {
+    return { error }
+  }
+}
+
+/** The elements of batches, one at a time. */
+export function items<T>(batches: AsyncGenerator<readonly T[], void, void>): AsyncIterableIterator<T> & ReadAhead<T> {
+  return new Items(batches)
+}
+
+class Items<T> implements AsyncIterableIterator<T, undefined>, ReadAhead<T> {
+  readonly #batches: AsyncGenerator<readonly T[], void, void>
+  #batch: readonly T[] = []
+  #place = 0
+
+  constructor(batches: AsyncGenerator<readonly T[], void, void>) {
+    this.#batches = batches
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this
+  }
+
+  next(): Promise<IteratorResult<T, undefined>> {
+    const value = this.takeReady()
+    return value === undefined ? this.#read() : Promise.resolve({ done: false, value })
+  }
+
+  takeReady(): T | undefined {
+    return this.#place < this.#batch.length ? this.#batch[this.#place++] : undefined
+  }
+
+  async return(): Promise<IteratorResult<T, undefined>> {
+    this.#batch = []
+    await this.#batches.return()
+    return { done: true, value: undefined }
+  }
+
+  async #read(): Promise<IteratorResult<T, undefined>> {
+    for (;;) {
+      const next = await this.#batches.next()
+      // Somebody else may have asked meanwhile: what was read first is handed out first.
+      const earlier = this.takeReady()
+      if (next.done) return earlier === undefined ? { done: true, value: undefined } : { done: false, value: earlier }
+      this.#batch = earlier === undefined ? next.value : [...this.#batch.slice(this.#place), ...next.value]
+      this.#place = 0
+      const value = earlier ?? this.takeReady()
+      if (value !== undefined) return { done: false, value }
+    }
+  }
+}
