@@ -42,8 +42,10 @@ interface Sending {
   readonly context: CallContext
   readonly turnRequest: TurnRequest | undefined
   readonly idempotency: IdempotencyKey | undefined
-  /** The task has to be visible before the agent speaks (E-6). */
+  /** The task is visible before the agent speaks (E-6). */
   readonly isVisibleAtOnce: boolean
+  /** Its sender waits for nothing else: it is in the store before the agent runs. */
+  readonly isShownAtOnce: boolean
   readonly isUnary: boolean
 }
 
@@ -61,16 +63,18 @@ export function admit(
     throw new A2AError('UNAVAILABLE', 'The server is shutting down, try again', { retryAfterSeconds: 1 })
   assertAcceptable(internals.agent, request)
   assertHistoryLength(request.configuration?.historyLength, 'configuration.historyLength')
+  const isShownAtOnce = isUnary && request.configuration?.returnImmediately === true
   const sending: Sending = {
     request,
     context,
     turnRequest: turnRequestOf(request, context),
     idempotency: undefined,
     isUnary,
-    isVisibleAtOnce: context.mustBeTask === true || (isUnary && request.configuration?.returnImmediately === true),
+    isVisibleAtOnce: context.mustBeTask === true || isShownAtOnce,
+    isShownAtOnce,
   }
   const isKeyed = context.idempotencyKey !== undefined || internals.settings.dedupeByMessageId
-  const isPlain = !isKeyed && !sending.isVisibleAtOnce && !internals.schemas
+  const isPlain = !isKeyed && !isShownAtOnce && !internals.schemas
   if (isPlain && request.message.taskId === undefined && context.wantedTaskId === undefined)
     return startAtOnce(internals, sending)
   return admitWithStore(internals, sending)
@@ -85,15 +89,18 @@ async function admitWithStore(internals: Internals, given: Sending): Promise<Adm
     const earlier = await findKeyedSend(internals, context, sending.idempotency)
     if (earlier) return { taskId: earlier.taskId, after: earlier.seq - 1, ...liveRun(internals, earlier.taskId) }
     const { taskId } = request.message
-    const admission = taskId ? await continueTask(internals, sending, taskId) : await startTask(internals, sending)
+    const admission = taskId
+      ? await continueTask(internals, sending, taskId)
+      : await startTask(internals, sending, attempt > 0)
     if (admission !== 'again') return admission
   }
   throw new A2AError('UNAVAILABLE', 'Too many messages to this task at once, try again', { retryAfterSeconds: 1 })
 }
 
-async function startTask(internals: Internals, sending: Sending): Promise<Admission | 'again'> {
+/** A wanted id is nobody's most of the time: that it is somebody's is learned from the store's refusal, and looked at then. */
+async function startTask(internals: Internals, sending: Sending, isRefused: boolean): Promise<Admission | 'again'> {
   const { wantedTaskId } = sending.context
-  if (wantedTaskId !== undefined) {
+  if (wantedTaskId !== undefined && (isRefused || internals.runs.has(wantedTaskId))) {
     const rival = internals.runs.get(wantedTaskId)
     if (rival && !rival.task) {
       await rival.writer.settled()
@@ -108,7 +115,7 @@ async function startTask(internals: Internals, sending: Sending): Promise<Admiss
     }
   }
   // With a key the record is there before the agent's first line runs: a retry will find it (E-6).
-  const isPlain = !sending.isVisibleAtOnce && !sending.idempotency && wantedTaskId === undefined
+  const isPlain = !sending.isShownAtOnce && !sending.idempotency && wantedTaskId === undefined
   if (isPlain) return startAtOnce(internals, sending)
   if (wantedTaskId !== undefined && internals.runs.has(wantedTaskId)) return 'again'
   const { run, current } = newRun(internals, sending)
@@ -119,6 +126,11 @@ async function startTask(internals: Internals, sending: Sending): Promise<Admiss
 
 function startAtOnce(internals: Internals, sending: Sending): Admission {
   const { run, current } = newRun(internals, sending)
+  if (sending.isVisibleAtOnce) {
+    // Stored at the end of this tick, together with all that a quick agent says in it.
+    run.holdVisible()
+    run.writer.flushSoon()
+  }
   return begin(internals, sending, run, current)
 }
 

@@ -123,14 +123,18 @@ export class TaskWriter {
   push(body: EventBody): Promise<void> | undefined {
     this.#buffer.push(body)
     if (this.#buffer.length >= largestBuffer) return this.flush().then(() => undefined)
-    if (!this.#isFlushScheduled) {
-      this.#isFlushScheduled = true
-      this.#internals.atEndOfTick(() => {
-        this.#isFlushScheduled = false
-        if (this.#buffer.length > 0) this.flush().catch((error) => this.#onFailed(error))
-      })
-    }
+    this.flushSoon()
     return undefined
+  }
+
+  /** Commits what is buffered at the end of this turn of the event loop. */
+  flushSoon(): void {
+    if (this.#isFlushScheduled) return
+    this.#isFlushScheduled = true
+    this.#internals.atEndOfTick(() => {
+      this.#isFlushScheduled = false
+      if (this.#buffer.length > 0) this.flush().catch((error) => this.#onFailed(error))
+    })
   }
 
   /** Commits what is buffered, whatever other processes write meanwhile; `false` when that is not for us to do any more. */
