@@ -1,13 +1,17 @@
 /** What an agent refuses before any work starts (R-ERR-8), and what it cannot do (R-ERR-9). */
-import { A2AError, clip, invalidField } from '../model/errors.js'
+import { A2AError, clip } from '../model/errors.js'
 import type { SendMessageRequest } from '../model/service.js'
 import type { Agent } from './agent.js'
+import { assertWebhook } from './webhooks.js'
+
+/** Where a webhook stands in a request to send a message. */
+export const inlineConfig = 'configuration.taskPushNotificationConfig'
 
 export function assertAcceptable(agent: Agent, { message, configuration }: SendMessageRequest): void {
   const push = configuration?.taskPushNotificationConfig
   if (push) {
     assertPush(agent)
-    assertWebhook(push.url, 'configuration.taskPushNotificationConfig.url')
+    assertWebhook(push, `${inlineConfig}.`)
   }
   const modes = acceptedModes(agent)
   if (!modes) return
@@ -31,11 +35,6 @@ export function assertStreaming(agent: Agent): void {
 export function assertPush(agent: Agent): void {
   if (agent.card.capabilities?.pushNotifications === true) return
   throw new A2AError('PUSH_NOTIFICATION_NOT_SUPPORTED', 'This agent sends no push notifications')
-}
-
-export function assertWebhook(url: string, field: string): void {
-  const protocol = URL.canParse(url) ? new URL(url).protocol : ''
-  if (protocol !== 'https:' && protocol !== 'http:') throw invalidField(field, 'must be an absolute http or https URL')
 }
 
 /** Absent when the author declared no input modes: then everything is welcome. */

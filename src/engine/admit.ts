@@ -6,20 +6,19 @@ import { type AcceptedMessage, TaskFold } from '../model/apply-event.js'
 import { A2AError, invalidField } from '../model/errors.js'
 import type { TurnRequest } from '../model/event.js'
 import type { Message } from '../model/message.js'
-import type { TaskPushNotificationConfig } from '../model/push-config.js'
 import type { CallContext, SendMessageRequest } from '../model/service.js'
 import { isInterrupted } from '../model/task.js'
-import type { IdempotencyKey, LoadedTask, StoredPushConfig } from '../stores/store.js'
-import { assertAcceptable } from './acceptable.js'
+import type { IdempotencyKey, LoadedTask } from '../stores/store.js'
+import { assertAcceptable, inlineConfig } from './acceptable.js'
 import { assertHistoryLength } from './history.js'
 import { findKeyedSend, idempotencyOf } from './idempotency.js'
 import type { Internals } from './internals.js'
 import { isOwn, taskNotFound } from './ownership.js'
-import { defaultId } from './push-configs.js'
 import { Run } from './run.js'
 import { foldOf } from './snapshot.js'
 import type { WithMessage } from './task-writer.js'
 import type { Topic } from './topic.js'
+import { assertReachable, assertRoomForWebhook, newPushConfig } from './webhooks.js'
 
 /** Where a sender looks for its answer. */
 export interface Admission {
@@ -74,7 +73,8 @@ export function admit(
     isShownAtOnce,
   }
   const isKeyed = context.idempotencyKey !== undefined || internals.settings.dedupeByMessageId
-  const isPlain = !isKeyed && !isShownAtOnce && !internals.schemas
+  const hasWebhook = request.configuration?.taskPushNotificationConfig !== undefined
+  const isPlain = !isKeyed && !isShownAtOnce && !internals.schemas && !hasWebhook
   if (isPlain && request.message.taskId === undefined && context.wantedTaskId === undefined)
     return startAtOnce(internals, sending)
   return admitWithStore(internals, sending)
@@ -84,6 +84,8 @@ async function admitWithStore(internals: Internals, given: Sending): Promise<Adm
   const { request, context } = given
   // Skills say what begins a task; answers to questions are free.
   if (request.message.taskId === undefined) await internals.schemas?.input(request.message)
+  const webhook = request.configuration?.taskPushNotificationConfig
+  if (webhook) await assertReachable(internals, webhook.url, `${inlineConfig}.url`)
   const sending = { ...given, idempotency: await idempotencyOf(internals, request, context) }
   for (let attempt = 0; attempt < mostAttempts; attempt++) {
     const earlier = await findKeyedSend(internals, context, sending.idempotency)
@@ -171,11 +173,9 @@ async function continueTask(internals: Internals, sending: Sending, taskId: stri
   if (run) {
     if (!run.task || !isOwn(run.scope, context)) throw taskNotFound(taskId)
     const message = addressed(sending.request.message, taskId, run.contextId)
-    const seq = await run.accept(
-      message,
-      sending.turnRequest,
-      withMessage(internals, sending, taskId).withMessage ?? {},
-    )
+    const given = withMessage(internals, sending, taskId).withMessage ?? {}
+    if (given.pushConfig) await assertRoomForWebhook(internals, run.writer.key, given.pushConfig)
+    const seq = await run.accept(message, sending.turnRequest, given)
     if (seq === 'ending') await run.done
     return typeof seq === 'number' ? { taskId, after: seq - 1, run } : 'again'
   }
@@ -188,6 +188,8 @@ async function continueTask(internals: Internals, sending: Sending, taskId: stri
     })
   }
   const message = addressed(sending.request.message, taskId, loaded.record.contextId)
+  const { pushConfig } = withMessage(internals, sending, taskId).withMessage ?? {}
+  if (pushConfig) await assertRoomForWebhook(internals, loaded.record.key, pushConfig)
   const isIdle = fold.state !== undefined && isInterrupted(fold.state) && fold.waiting.length === 0
   if (loaded.record.leaseOwner === undefined && isIdle)
     return await resumeTask(internals, sending, { loaded, fold, message })
@@ -283,15 +285,12 @@ function withMessage(internals: Internals, sending: Sending, taskId: string): { 
   const { idempotency, request, context } = sending
   const given = request.configuration?.taskPushNotificationConfig
   if (!idempotency && !given) return {}
-  const pushConfig: StoredPushConfig | undefined = given && {
-    dialect: context.dialect,
-    config: { ...withoutTenant(given), id: given.id || defaultId(internals, taskId, context), taskId },
+  return {
+    withMessage: {
+      ...(idempotency && { idempotency }),
+      ...(given && { pushConfig: newPushConfig(internals, given, taskId, context) }),
+    },
   }
-  return { withMessage: { ...(idempotency && { idempotency }), ...(pushConfig && { pushConfig }) } }
-}
-
-function withoutTenant({ tenant: _tenant, ...config }: TaskPushNotificationConfig): TaskPushNotificationConfig {
-  return config
 }
 
 function liveRun(internals: Internals, taskId: string): { readonly run?: Run } {

@@ -18,6 +18,7 @@ import { schemaCheckOf } from './schemas.js'
 import { sendMessage, sendStreamingMessage } from './send.js'
 import { subscribeToTask } from './subscribe.js'
 import { systemClock } from './system-clock.js'
+import type { CheckWebhook } from './webhooks.js'
 
 export interface EngineOptions extends Partial<EngineSettings> {
   readonly store: Store
@@ -33,6 +34,8 @@ export interface EngineOptions extends Partial<EngineSettings> {
   readonly resolve?: (ref: AgentRef) => AgentService | undefined
   /** The card for callers that have proved who they are. */
   readonly extendedCard?: (context: CallContext) => Promise<AgentCard>
+  /** Rejects for webhooks that must not be called from here, in words for the caller. Default: all may be. */
+  readonly checkWebhook?: CheckWebhook
 }
 
 export interface Engine extends AgentService {
@@ -53,6 +56,8 @@ const defaults: EngineSettings = {
   maxRuns: 10_000,
   dedupeByMessageId: false,
   cancelTwice: 'task',
+  maxPushConfigs: 10,
+  pushSecrets: 'creator',
 }
 
 export function createEngine(agent: Agent, options: EngineOptions): Engine {
@@ -67,6 +72,7 @@ export function createEngine(agent: Agent, options: EngineOptions): Engine {
     owner: options.owner ?? `engine-${clock.newId()}`,
     resolve: options.resolve,
     extendedCard: options.extendedCard,
+    checkWebhook: options.checkWebhook,
   })
   const keeper = new LeaseKeeper(internals, options.isOwnerDead ?? (() => false))
   let stopRetention: (() => void) | undefined

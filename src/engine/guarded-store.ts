@@ -46,12 +46,16 @@ export function guardedStore(store: Store, onFailure: (error: unknown) => void):
     listPushConfigs: guard(store.listPushConfigs),
     getPushConfig: guard(store.getPushConfig),
     deletePushConfig: guard(store.deletePushConfig),
-    claimDeliveries: guard(store.claimDeliveries),
-    settleDelivery: guard(store.settleDelivery),
+    claimLanes: guard(store.claimLanes),
+    settleLane: guard(store.settleLane),
+    listDeadLetters: guard(store.listDeadLetters),
+    getDeadLetter: guard(store.getDeadLetter),
+    deleteDeadLetter: guard(store.deleteDeadLetter),
     expire: guard(store.expire),
     ping: guard(store.ping),
     close: guard(store.close),
     watch: (key, onChange) => guardWatch(() => store.watch(key, onChange)),
     watchRunnable: (agent, onChange) => guardWatch(() => store.watchRunnable(agent, onChange)),
+    watchLanes: (agent, onChange) => guardWatch(() => store.watchLanes(agent, onChange)),
   }
 }

@@ -21,18 +21,22 @@ export type {
 export type {
   Append,
   AppendOutcome,
-  ClaimedDelivery,
+  BuriedDelivery,
+  ClaimedLane,
   ClaimedTask,
   ClaimRequest,
-  DeliveryOutcome,
+  DeadLetter,
+  DeadLetterQuery,
   Expiry,
   IdempotencyKey,
   KeyedSend,
+  LaneClaim,
+  LaneSettlement,
   LeaseClaim,
   ListPage,
   ListQuery,
   LoadedTask,
-  OutboxEntry,
+  NewPushConfig,
   Scope,
   Store,
   StoredPushConfig,
@@ -58,6 +62,7 @@ export type { EngineSettings, Log, LogEntry } from './internals.js'
 export { relayAgent } from './relay-agent.js'
 export type { Retention } from './retention.js'
 export { systemClock } from './system-clock.js'
+export type { CheckWebhook, PushSecrets } from './webhooks.js'
 export {
   type ArtifactOptions,
   artifact,

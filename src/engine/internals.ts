@@ -9,6 +9,7 @@ import { guardedStore } from './guarded-store.js'
 import type { Run } from './run.js'
 import type { SchemaCheck } from './schemas.js'
 import { Topic } from './topic.js'
+import type { CheckWebhook, PushSecrets } from './webhooks.js'
 
 export interface LogEntry {
   readonly level: 'debug' | 'info' | 'warn' | 'error'
@@ -30,6 +31,10 @@ export interface EngineSettings {
   readonly dedupeByMessageId: boolean
   /** Whether cancelling a cancelled task answers with the task or with an error (R-CANCEL-4). */
   readonly cancelTwice: 'task' | 'error'
+  /** How many webhooks a task may have. */
+  readonly maxPushConfigs: number
+  /** Who is shown the secrets of a webhook again (R-PUSH-9). */
+  readonly pushSecrets: PushSecrets
 }
 
 export class Internals {
@@ -45,6 +50,7 @@ export class Internals {
   /** Finds the agents that `turn.call` names. */
   readonly resolve: ((ref: AgentRef) => AgentService | undefined) | undefined
   readonly extendedCard: ((context: CallContext) => Promise<AgentCard>) | undefined
+  readonly checkWebhook: CheckWebhook | undefined
   /** Runs of this process, by task id. */
   readonly runs = new Map<string, Run>()
   isDraining = false
@@ -57,7 +63,16 @@ export class Internals {
   constructor(
     parts: Pick<
       Internals,
-      'agent' | 'store' | 'clock' | 'log' | 'settings' | 'schemas' | 'owner' | 'resolve' | 'extendedCard'
+      | 'agent'
+      | 'store'
+      | 'clock'
+      | 'log'
+      | 'settings'
+      | 'schemas'
+      | 'owner'
+      | 'resolve'
+      | 'extendedCard'
+      | 'checkWebhook'
     >,
   ) {
     this.agent = parts.agent
@@ -72,6 +87,7 @@ export class Internals {
     this.owner = parts.owner
     this.resolve = parts.resolve
     this.extendedCard = parts.extendedCard
+    this.checkWebhook = parts.checkWebhook
   }
 
   key(id: string): TaskKey {

@@ -9,10 +9,11 @@ import type {
   ListTaskPushNotificationConfigsResponse,
 } from '../model/service.js'
 import type { StoredPushConfig, TaskKey } from '../stores/store.js'
-import { assertPush, assertWebhook } from './acceptable.js'
+import { assertPush } from './acceptable.js'
 import type { Internals } from './internals.js'
 import { taskNotFound } from './ownership.js'
 import { snapshotOf } from './snapshot.js'
+import { assertReachable, assertWebhook, newPushConfig, shownTo, tooManyWebhooks } from './webhooks.js'
 
 const largestPageSize = 100
 
@@ -21,13 +22,15 @@ export async function createPushConfig(
   request: TaskPushNotificationConfig,
   context: CallContext,
 ): Promise<TaskPushNotificationConfig> {
-  assertWebhook(request.url, 'url')
+  assertWebhook(request)
   assertPush(internals.agent)
-  const { tenant: _tenant, ...given } = request
-  const key = await ownTask(internals, given.taskId ?? '', context)
-  const config = { ...given, taskId: key.id, id: given.id || defaultId(internals, key.id, context) }
-  await internals.store.putPushConfig(key, { config, dialect: context.dialect })
-  return config
+  const key = await ownTask(internals, request.taskId ?? '', context)
+  await assertReachable(internals, request.url, 'url')
+  const made = newPushConfig(internals, request, key.id, context)
+  const outcome = await internals.store.putPushConfig(key, made)
+  if (outcome === 'no-task') throw taskNotFound(key.id)
+  if (outcome === 'full') throw tooManyWebhooks(key, made.most)
+  return made.config
 }
 
 export async function getPushConfig(
@@ -39,7 +42,7 @@ export async function getPushConfig(
   const key = await ownTask(internals, request.taskId, context)
   const found = await findConfig(internals, key, request.id)
   if (!found) throw taskNotFound(request.taskId) // an unknown config is a "task not found" too (R-PUSH-5)
-  return found.config
+  return shownTo(internals, found, context)
 }
 
 export async function listPushConfigs(
@@ -57,7 +60,7 @@ export async function listPushConfigs(
     limit: pageSize + 1,
     ...(afterId !== undefined && { afterId }),
   })
-  const configs = found.slice(0, pageSize).map(({ config }) => config)
+  const configs = found.slice(0, pageSize).map((each) => shownTo(internals, each, context))
   const last = found.length > pageSize ? configs.at(-1) : undefined
   return { configs, nextPageToken: last ? Buffer.from(last.id).toString('base64url') : '' }
 }
@@ -70,11 +73,6 @@ export async function deletePushConfig(
   assertPush(internals.agent)
   const key = await ownTask(internals, request.taskId, context)
   await internals.store.deletePushConfig(key, request.id)
-}
-
-/** Dialects that know one config a task call it like the task (R3-PUSH-2). */
-export function defaultId({ clock }: Internals, taskId: string, { hasOnePushConfig }: CallContext): string {
-  return hasOnePushConfig ? taskId : clock.newId()
 }
 
 /** Asked for without a name, the config that is called like the task, else the first one (R3-PUSH-3). */

@@ -8,7 +8,7 @@
 import type { TaskFold } from '../model/apply-event.js'
 import type { EventBody, TaskEvent } from '../model/event.js'
 import { isTerminal, type TaskState, type TaskStatus } from '../model/task.js'
-import type { AppendOutcome, IdempotencyKey, StoredPushConfig, TaskCreation, TaskKey } from '../stores/store.js'
+import type { AppendOutcome, IdempotencyKey, NewPushConfig, TaskCreation, TaskKey } from '../stores/store.js'
 import type { Internals } from './internals.js'
 
 /** Uncommitted events before the agent has to wait for the store. */
@@ -32,7 +32,7 @@ export interface WriterStart {
 /** What is committed together with an accepted message. */
 export interface WithMessage {
   readonly idempotency?: IdempotencyKey
-  readonly pushConfig?: StoredPushConfig
+  readonly pushConfig?: NewPushConfig
 }
 
 interface CommitOptions {

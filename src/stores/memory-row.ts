@@ -2,8 +2,9 @@
 import type { TaskEvent } from '../model/event.js'
 import type { Task, TaskState } from '../model/task.js'
 import type { ListIndex } from './memory-index.js'
+import type { Lane } from './memory-lanes.js'
 import { type PackedLog, packLog, unpackLog } from './memory-log.js'
-import type { LoadedTask, StoredPushConfig, TaskKey, TaskRecord, Visibility } from './store.js'
+import type { LoadedTask, TaskKey, TaskRecord, Visibility } from './store.js'
 
 interface Lease {
   readonly owner: string
@@ -32,7 +33,8 @@ export interface Row {
   statusTimeMs: number
   endedMs: number | undefined
   sealed: Sealed | undefined
-  pushConfigs: Map<string, StoredPushConfig> | undefined
+  /** Push configs, by id. */
+  lanes: Map<string, Lane> | undefined
 }
 
 /** An ended task: its snapshot and, in place of its events, what can be made of them again. */

@@ -6,24 +6,27 @@
 import type { TaskEvent } from '../model/event.js'
 import { isTerminal } from '../model/task.js'
 import { EndedRows, ListIndex } from './memory-index.js'
-import { MemoryOutbox } from './memory-outbox.js'
+import { MemoryLanes } from './memory-lanes.js'
 import { MemoryRecords } from './memory-records.js'
 import { dropEvents, eventsAfter, heldBy, loadRow, type Row, seal } from './memory-row.js'
 import type { Records } from './records.js'
 import type {
   Append,
   AppendOutcome,
-  ClaimedDelivery,
   ClaimedTask,
   ClaimRequest,
-  DeliveryOutcome,
+  DeadLetter,
+  DeadLetterQuery,
   Expiry,
   IdempotencyKey,
   KeyedSend,
+  LaneClaim,
+  LaneSettlement,
   LeaseClaim,
   ListPage,
   ListQuery,
   LoadedTask,
+  NewPushConfig,
   Scope,
   Store,
   StoredPushConfig,
@@ -54,7 +57,7 @@ export class MemoryStore implements Store {
   readonly #ended = new EndedRows<Row>()
   readonly #lists = new Map<string, ListIndex<Row>>()
   readonly #keys = new Map<string, KeyEntry>()
-  readonly #outbox = new MemoryOutbox()
+  readonly #lanes = new MemoryLanes()
   readonly #watchers = new Watchers()
   #serial = 0
   #isClosed = false
@@ -143,7 +146,7 @@ export class MemoryStore implements Store {
   }
 
   async leaseOwners(): Promise<readonly string[]> {
-    const owners = new Set<string>()
+    const owners = this.#lanes.owners()
     for (const row of this.#rows.values()) {
       const owner = heldBy(row, this.#now())
       if (owner !== undefined) owners.add(owner)
@@ -157,20 +160,22 @@ export class MemoryStore implements Store {
       row.lease = undefined
       if (row.isRunnable) this.#watchers.runnable(row.key.agent)
     }
+    for (const agent of this.#lanes.disown(owner, this.#now())) this.#watchers.lanes(agent)
   }
 
-  async putPushConfig(key: TaskKey, config: StoredPushConfig): Promise<void> {
+  async putPushConfig(key: TaskKey, config: NewPushConfig): Promise<'ok' | 'full' | 'no-task'> {
     const row = this.#rows.get(rowId(key))
-    if (!row) return
-    row.pushConfigs ??= new Map()
-    row.pushConfigs.set(config.config.id, config)
+    if (!row) return 'no-task'
+    const outcome = this.#lanes.put(row, config, row.seq, this.#now())
+    this.#watchers.lanes(key.agent)
+    return outcome
   }
 
   async listPushConfigs(
     key: TaskKey,
     options: { readonly limit?: number; readonly afterId?: string } = {},
   ): Promise<readonly StoredPushConfig[]> {
-    const all = [...(this.#rows.get(rowId(key))?.pushConfigs?.values() ?? [])]
+    const all = Array.from(this.#rows.get(rowId(key))?.lanes?.values() ?? [], ({ push }) => push)
     const { afterId } = options
     return all
       .sort((a, b) => (a.config.id < b.config.id ? -1 : 1))
@@ -179,21 +184,38 @@ export class MemoryStore implements Store {
   }
 
   async getPushConfig(key: TaskKey, id: string): Promise<StoredPushConfig | undefined> {
-    return this.#rows.get(rowId(key))?.pushConfigs?.get(id)
+    return this.#rows.get(rowId(key))?.lanes?.get(id)?.push
   }
 
   async deletePushConfig(key: TaskKey, id: string): Promise<void> {
     const row = this.#rows.get(rowId(key))
-    row?.pushConfigs?.delete(id)
-    this.#outbox.remove(key, id)
+    if (row) this.#lanes.remove(row, id)
   }
 
-  async claimDeliveries(request: ClaimRequest): Promise<readonly ClaimedDelivery[]> {
-    return this.#outbox.claim(request, this.#now())
+  async claimLanes(request: ClaimRequest): Promise<LaneClaim> {
+    this.#assertOpen()
+    return this.#lanes.claim(request, this.#now())
   }
 
-  async settleDelivery(deliveryId: string, outcome: DeliveryOutcome): Promise<void> {
-    this.#outbox.settle(deliveryId, outcome, this.#now())
+  async settleLane(settlement: LaneSettlement): Promise<boolean> {
+    this.#assertOpen()
+    const { key, configId, next } = settlement
+    const lane = this.#rows.get(rowId(key))?.lanes?.get(configId)
+    const isOurs = this.#lanes.settle(lane, settlement, this.#now())
+    if (isOurs && next === 'release' && lane?.dueMs !== undefined) this.#watchers.lanes(key.agent)
+    return isOurs
+  }
+
+  async listDeadLetters(query: DeadLetterQuery): Promise<readonly DeadLetter[]> {
+    return this.#lanes.deadLetters(query)
+  }
+
+  async getDeadLetter(id: string): Promise<DeadLetter | undefined> {
+    return this.#lanes.deadLetter(id)
+  }
+
+  async deleteDeadLetter(id: string): Promise<void> {
+    this.#lanes.deleteDeadLetter(id)
   }
 
   async expire(agent: string, expiry: Expiry): Promise<number> {
@@ -224,6 +246,10 @@ export class MemoryStore implements Store {
 
   watchRunnable(agent: string, onChange: () => void): () => void {
     return this.#watchers.watchRunnable(agent, onChange)
+  }
+
+  watchLanes(agent: string, onChange: () => void): () => void {
+    return this.#watchers.watchLanes(agent, onChange)
   }
 
   async ping(): Promise<void> {
@@ -270,7 +296,7 @@ export class MemoryStore implements Store {
       statusTimeMs: 0,
       endedMs: undefined,
       sealed: undefined,
-      pushConfigs: undefined,
+      lanes: undefined,
     }
   }
 
@@ -292,14 +318,12 @@ export class MemoryStore implements Store {
       if (row.isRunnable) this.#runnable.add(row)
       else this.#runnable.delete(row)
     }
-    if (step.pushConfig) {
-      row.pushConfigs ??= new Map()
-      row.pushConfigs.set(step.pushConfig.config.id, step.pushConfig)
-    }
-    if (step.outbox) this.#outbox.add(row.key, step.outbox)
+    if (step.pushConfig) this.#lanes.put(row, step.pushConfig, step.expect, this.#now())
+    const isTelling = row.lanes && step.events.length > 0 && this.#lanes.mark(row.lanes.values(), this.#now())
     const isOver = row.visibility === 'message' || (row.state !== undefined && isTerminal(row.state))
     if (isOver && row.endedMs === undefined) this.#end(row, step)
     this.#watchers.task(row.id, row.seq)
+    if (isTelling || step.pushConfig) this.#watchers.lanes(row.key.agent)
     if (row.isRunnable && heldBy(row, this.#now()) === undefined) this.#watchers.runnable(row.key.agent)
   }
 
@@ -317,7 +341,7 @@ export class MemoryStore implements Store {
     this.#ended.remove(row)
     row.list.remove(row)
     if (row.idempotencyKeys) for (const id of row.idempotencyKeys) this.#keys.delete(id)
-    this.#outbox.remove(row.key)
+    this.#lanes.remove(row)
   }
 
   #lease(row: Row, lease: LeaseClaim): void {

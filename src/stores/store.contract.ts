@@ -3,10 +3,10 @@
  * `node:assert`, so that authors of other stores can run it anywhere.
  */
 import assert from 'node:assert/strict'
-import type { EventBody, TaskEvent } from '../model/event.js'
-import type { Message } from '../model/message.js'
-import type { Task, TaskState } from '../model/task.js'
-import type { Append, ListQuery, Store, TaskKey } from './store.js'
+import type { TaskState } from '../model/task.js'
+import { append, chunk, creation, ending, key, message, status } from './contract-steps.js'
+import { lanesContract } from './lanes.contract.js'
+import type { Append, ListQuery, Store } from './store.js'
 
 export interface TestRunner {
   describe(name: string, body: () => void): void
@@ -16,9 +16,12 @@ export interface TestRunner {
 /** Opens an empty store that reads its time from `now`. */
 export type OpenStore = (options: { readonly now: () => number }) => Promise<Store>
 
+/** One case, on a store of its own with a clock that the case can move. */
+export type Check = (name: string, body: (store: Store, clock: { ms: number }) => Promise<void>) => void
+
 export function storeContract({ describe, it }: TestRunner, open: OpenStore): void {
   /** Runs one case on a store of its own, with a clock the case can move. */
-  const check = (name: string, body: (store: Store, clock: { ms: number }) => Promise<void>) =>
+  const check: Check = (name, body) =>
     it(name, async () => {
       const clock = { ms: 1_000_000 }
       const store = await open({ now: () => clock.ms })
@@ -341,112 +344,18 @@ export function storeContract({ describe, it }: TestRunner, open: OpenStore): vo
     })
   })
 
-  describe('push configs', () => {
-    const config = (id: string) => ({ dialect: '1.0', config: { id, taskId: 't1', url: `https://x.example/${id}` } })
-
-    check('are kept per task, overwritten by id, and deleted for good', async (store) => {
-      await store.append(creation('t1'))
-      for (const id of ['b', 'a', 'c']) await store.putPushConfig(key('t1'), config(id))
-      await store.putPushConfig(key('t1'), { ...config('a'), dialect: '0.3' })
-      const list = await store.listPushConfigs(key('t1'))
-      assert.deepEqual(
-        list.map((each) => [each.config.id, each.dialect]),
-        [
-          ['a', '0.3'],
-          ['b', '1.0'],
-          ['c', '1.0'],
-        ],
-      )
-      assert.deepEqual(
-        (await store.listPushConfigs(key('t1'), { limit: 1, afterId: 'a' })).map((each) => each.config.id),
-        ['b'],
-      )
-      await store.deletePushConfig(key('t1'), 'b')
-      await store.deletePushConfig(key('t1'), 'b')
-      assert.equal(await store.getPushConfig(key('t1'), 'b'), undefined)
-      assert.deepEqual(await store.getPushConfig(key('t1'), 'c'), config('c'))
-    })
-
-    check('can come together with a message', async (store) => {
-      await store.append({ ...creation('t1'), pushConfig: config('a') })
-      assert.deepEqual(await store.listPushConfigs(key('t1')), [config('a')])
-    })
-  })
-
-  describe('outbox', () => {
-    const claim = { agents: ['a'], lease: { owner: 'p1', ttlMs: 1000 }, limit: 10 }
-    const filled = async (store: Store) => {
-      const outbox = [
-        { configId: 'h1', seq: 2 },
-        { configId: 'h2', seq: 2 },
-        { configId: 'h1', seq: 3 },
-      ]
-      await store.append({ ...creation('t1'), outbox })
-    }
-
-    check('hands out the oldest delivery of each task and config, in order', async (store) => {
-      await filled(store)
-      const first = await store.claimDeliveries(claim)
-      assert.deepEqual(
-        first.map(({ configId, seq }) => [configId, seq]),
-        [
-          ['h1', 2],
-          ['h2', 2],
-        ],
-      )
-      assert.deepEqual(await store.claimDeliveries(claim), [])
-      for (const { deliveryId } of first) await store.settleDelivery(deliveryId, 'delivered')
-      const second = await store.claimDeliveries(claim)
-      assert.deepEqual(
-        second.map(({ configId, seq }) => [configId, seq]),
-        [['h1', 3]],
-      )
-    })
-
-    check('tries again after the given time, or when the deliverer died', async (store, clock) => {
-      await filled(store)
-      const [first, second] = await store.claimDeliveries(claim)
-      assert.ok(first && second)
-      await store.settleDelivery(first.deliveryId, { retryInMs: 5000 })
-      clock.ms += 1500
-      assert.deepEqual(
-        (await store.claimDeliveries(claim)).map(({ configId, attempts }) => [configId, attempts]),
-        [['h2', 0]],
-      )
-      clock.ms += 5000
-      const again = await store.claimDeliveries(claim)
-      assert.deepEqual(again.map(({ configId, attempts }) => [configId, attempts]).sort(), [
-        ['h1', 1],
-        ['h2', 0],
-      ])
-    })
-
-    check('buries what cannot be delivered and goes on with the next', async (store) => {
-      await filled(store)
-      const [first] = await store.claimDeliveries({ ...claim, limit: 1 })
-      assert.ok(first)
-      await store.settleDelivery(first.deliveryId, 'dead')
-      const rest = await store.claimDeliveries(claim)
-      assert.deepEqual(rest.map(({ configId, seq }) => `${configId}-${seq}`).sort(), ['h1-3', 'h2-2'])
-    })
-  })
+  lanesContract(describe, check)
 
   describe('expire', () => {
     check('removes ended tasks with all that belongs to them', async (store, clock) => {
       await store.append(creation('old', { state: 'TASK_STATE_WORKING', timeMs: clock.ms }))
-      await store.putPushConfig(key('old'), {
-        dialect: '1.0',
-        config: { id: 'h', taskId: 'old', url: 'https://x.example' },
-      })
-      await store.append({ ...ending('old', 3, clock.ms), outbox: [{ configId: 'h', seq: 4 }] })
+      await store.append(ending('old', 3, clock.ms))
       clock.ms += 10_000
       await store.append(creation('open', { state: 'TASK_STATE_WORKING', timeMs: 1 }))
       await store.append(creation('new', { state: 'TASK_STATE_WORKING', timeMs: clock.ms }))
       await store.append(ending('new', 3, clock.ms))
       await store.expire('a', { endedTasksMs: 5000, limit: 100 })
       assert.equal(await store.load(key('old')), undefined)
-      assert.deepEqual(await store.listPushConfigs(key('old')), [])
-      assert.deepEqual(await store.claimDeliveries({ agents: ['a'], lease: { owner: 'p', ttlMs: 1 }, limit: 9 }), [])
       assert.ok(await store.load(key('open')))
       assert.ok(await store.load(key('new')))
       const page = await store.list({ agent: 'a', tenant: '', owner: 'ann', limit: 9, includeArtifacts: false })
@@ -515,63 +424,4 @@ export function storeContract({ describe, it }: TestRunner, open: OpenStore): vo
       assert.ok(calls > 0)
     })
   })
-}
-
-function key(id: string): TaskKey {
-  return { agent: 'a', id }
-}
-
-function message(text: string): Message {
-  return { messageId: `m-${text}`, role: 'ROLE_USER', parts: [{ text }] }
-}
-
-function chunk(taskId: string, text: string): EventBody {
-  return { artifactUpdate: { taskId, contextId: 'c1', artifact: { artifactId: 'x', parts: [{ text }] }, append: true } }
-}
-
-function status(taskId: string, state: TaskState): EventBody {
-  return { statusUpdate: { taskId, contextId: 'c1', status: { state } } }
-}
-
-function numbered(after: number, bodies: readonly EventBody[]): TaskEvent[] {
-  return bodies.map((body, place) => ({ seq: after + place + 1, time: 1, body }))
-}
-
-function append(id: string, expect: number, bodies: readonly EventBody[]): Append {
-  return { key: key(id), expect, events: numbered(expect, bodies) }
-}
-
-interface Created {
-  readonly state: TaskState
-  readonly timeMs: number
-  readonly contextId?: string
-}
-
-function creation(id: string, created: Created = { state: 'TASK_STATE_SUBMITTED', timeMs: 1 }, owner = 'ann'): Append {
-  const contextId = created.contextId ?? 'c1'
-  const task: Task = { id, contextId, status: { state: created.state } }
-  const first: EventBody[] = [
-    { accepted: { turn: 1, message: message('hello') } },
-    { started: { turn: 1, attempt: 1 } },
-    { task },
-  ]
-  return {
-    key: key(id),
-    expect: 0,
-    create: { tenant: '', owner, contextId, dialect: '1.0' },
-    events: numbered(0, first),
-    visibility: 'task',
-    status: { state: created.state, timeMs: created.timeMs },
-  }
-}
-
-function ending(id: string, expect: number, timeMs = 2): Append {
-  const state = 'TASK_STATE_COMPLETED'
-  const artifacts = [{ artifactId: 'x', parts: [{ text: 'done' }] }]
-  return {
-    ...append(id, expect, [chunk(id, 'done'), status(id, state)]),
-    status: { state, timeMs },
-    isRunnable: false,
-    snapshot: { id, contextId: 'c1', status: { state }, artifacts },
-  }
 }

@@ -107,10 +107,8 @@ export interface Append {
   readonly isRunnable?: boolean | undefined
   /** The merged task, when these events end it (E-3). */
   readonly snapshot?: Task | undefined
-  /** A webhook registered together with the message. */
-  readonly pushConfig?: StoredPushConfig | undefined
-  /** Webhook deliveries that these events cause, committed with them. */
-  readonly outbox?: readonly OutboxEntry[] | undefined
+  /** A webhook registered together with the message; it is told of these events too. See `putPushConfig`. */
+  readonly pushConfig?: NewPushConfig | undefined
 }
 
 export type AppendOutcome =
@@ -162,20 +160,85 @@ export interface StoredPushConfig {
   readonly config: TaskPushNotificationConfig & { readonly id: string; readonly taskId: string }
   /** The dialect it was registered in: deliveries are spelled in it (RM-PUSH-1). */
   readonly dialect: string
+  /** The caller that set it: nobody else is shown its secrets (R-PUSH-9). */
+  readonly setBy?: string
+  /** W3C trace context of the call that set it. */
+  readonly traceparent?: string
 }
 
-export interface OutboxEntry {
-  readonly configId: string
-  readonly seq: number
+/** Clients send the same config with every message; which of the calls set it makes no difference. */
+export function isSameConfig(one: StoredPushConfig, other: StoredPushConfig): boolean {
+  const spell = ({ config, dialect, setBy }: StoredPushConfig) => JSON.stringify([config, dialect, setBy])
+  return spell(one) === spell(other)
 }
 
-export interface ClaimedDelivery extends OutboxEntry {
-  readonly deliveryId: string
+export interface NewPushConfig extends StoredPushConfig {
+  /** How many configs the task may have; one more is not kept. */
+  readonly most: number
+}
+
+/**
+ * A push config and its place in the task's log: its webhook is told of the events behind it, in order. The
+ * log is the outbox: an append makes the lanes of its task due, in the same transaction, and copies nothing.
+ *
+ * A lane that is due can be claimed, under a lease with a fence of its own; a claim makes it due again at
+ * the end of the lease. Replacing the config raises the fence too.
+ */
+export interface ClaimedLane {
   readonly key: TaskKey
+  readonly push: StoredPushConfig
+  /** The last sequence that is settled: delivered, given up, or not worth telling. */
+  readonly seq: number
+  /** Failures since the last delivery that succeeded. */
   readonly attempts: number
+  readonly fence: number
 }
 
-export type DeliveryOutcome = 'delivered' | { readonly retryInMs: number } | 'dead'
+export interface LaneClaim {
+  /** Those that have been due for longest first. */
+  readonly lanes: readonly ClaimedLane[]
+  /** How long until there may be another one, 0 for now; absent when none is waiting. */
+  readonly nextInMs?: number
+}
+
+export interface LaneSettlement {
+  readonly key: TaskKey
+  readonly configId: string
+  readonly fence: number
+  readonly seq: number
+  readonly attempts: number
+  /** What was given up, committed together with the place behind it. */
+  readonly dead?: readonly BuriedDelivery[]
+  /** Hold the lane for longer, or give it back: due at once if there is more to tell, or not before some time. */
+  readonly next: { readonly holdMs: number } | 'release' | { readonly retryInMs: number }
+}
+
+export interface BuriedDelivery {
+  readonly seq: number
+  /** How often it was tried. */
+  readonly attempts: number
+  readonly error: string
+}
+
+/** A delivery that was given up; kept as long as its task and its config. */
+export interface DeadLetter extends BuriedDelivery {
+  readonly id: string
+  readonly key: TaskKey
+  readonly tenant: string
+  readonly owner: string
+  readonly configId: string
+  readonly timeMs: number
+}
+
+export interface DeadLetterQuery {
+  readonly agents: readonly string[]
+  readonly tenant?: string | undefined
+  readonly owner?: string | undefined
+  readonly taskId?: string | undefined
+  readonly limit: number
+  /** Continue behind this one. */
+  readonly afterId?: string | undefined
+}
 
 export interface Expiry {
   /** Remove tasks that ended longer ago than this, with all that belongs to them. */
@@ -206,23 +269,33 @@ export interface Store {
   claim(request: ClaimRequest): Promise<readonly ClaimedTask[]>
   /** Prolong leases. Answers those that were lost. */
   renew(held: readonly ClaimedTask[], lease: LeaseClaim): Promise<readonly ClaimedTask[]>
-  /** Everybody who holds a lease now. */
+  /** Everybody who holds a lease now, of a task or of a lane. */
   leaseOwners(): Promise<readonly string[]>
   /** Expire every lease of an owner that is known to be dead. */
   disown(owner: string): Promise<void>
 
-  putPushConfig(key: TaskKey, config: StoredPushConfig): Promise<void>
+  /**
+   * Adds a config, or replaces the one of its id. A new one is told of what happens from now on; one that
+   * is replaced goes on where it was, at once, and one that is set to what it is already is left alone.
+   */
+  putPushConfig(key: TaskKey, config: NewPushConfig): Promise<'ok' | 'full' | 'no-task'>
   /** Configs of one task, by id, in a stable order, behind the given id. */
   listPushConfigs(
     key: TaskKey,
     options?: { readonly limit?: number; readonly afterId?: string },
   ): Promise<readonly StoredPushConfig[]>
   getPushConfig(key: TaskKey, id: string): Promise<StoredPushConfig | undefined>
+  /** Removes it with its lane and its dead letters. */
   deletePushConfig(key: TaskKey, id: string): Promise<void>
 
-  /** Take due deliveries, for each task and config only the oldest one that is not settled. */
-  claimDeliveries(request: ClaimRequest): Promise<readonly ClaimedDelivery[]>
-  settleDelivery(deliveryId: string, outcome: DeliveryOutcome): Promise<void>
+  /** Take lanes that are due. */
+  claimLanes(request: ClaimRequest): Promise<LaneClaim>
+  /** Says how far a claimed lane has come. False when it was lost: nothing is written then. */
+  settleLane(settlement: LaneSettlement): Promise<boolean>
+  /** Oldest first. */
+  listDeadLetters(query: DeadLetterQuery): Promise<readonly DeadLetter[]>
+  getDeadLetter(id: string): Promise<DeadLetter | undefined>
+  deleteDeadLetter(id: string): Promise<void>
 
   /** Remove what is past its time (E-11), idempotency keys included. Answers how many tasks were touched. */
   expire(agent: string, expiry: Expiry): Promise<number>
@@ -234,6 +307,8 @@ export interface Store {
   watch(key: TaskKey, onChange: (seq: number) => void): () => void
   /** Call back when `claim` may find something for this agent. A hint likewise. */
   watchRunnable(agent: string, onChange: () => void): () => void
+  /** Call back when `claimLanes` may find something for this agent. A hint likewise. */
+  watchLanes(agent: string, onChange: () => void): () => void
 
   /** Documents that are no tasks. */
   readonly records: Records

@@ -2,6 +2,7 @@
 export class Watchers {
   readonly #tasks = new Map<string, Set<(seq: number) => void>>()
   readonly #agents = new Map<string, Set<() => void>>()
+  readonly #lanes = new Map<string, Set<() => void>>()
   readonly #collections = new Map<string, Set<() => void>>()
 
   watchTask(id: string, onChange: (seq: number) => void): () => void {
@@ -12,12 +13,16 @@ export class Watchers {
     return add(this.#agents, agent, onChange)
   }
 
+  watchLanes(agent: string, onChange: () => void): () => void {
+    return add(this.#lanes, agent, onChange)
+  }
+
   watchCollection(name: string, onChange: () => void): () => void {
     return add(this.#collections, name, onChange)
   }
 
   get isIdle(): boolean {
-    return this.#tasks.size === 0 && this.#agents.size === 0 && this.#collections.size === 0
+    return [this.#tasks, this.#agents, this.#lanes, this.#collections].every(({ size }) => size === 0)
   }
 
   task(id: string, seq: number): void {
@@ -26,20 +31,27 @@ export class Watchers {
   }
 
   runnable(agent: string): void {
-    const watchers = this.#agents.get(agent)
-    if (watchers) for (const onChange of [...watchers]) onChange()
+    callAll(this.#agents.get(agent))
+  }
+
+  lanes(agent: string): void {
+    callAll(this.#lanes.get(agent))
   }
 
   collection(name: string): void {
-    const watchers = this.#collections.get(name)
-    if (watchers) for (const onChange of [...watchers]) onChange()
+    callAll(this.#collections.get(name))
   }
 
   /** Something changed and nobody knows what. */
   everything(): void {
     for (const agent of [...this.#agents.keys()]) this.runnable(agent)
+    for (const agent of [...this.#lanes.keys()]) this.lanes(agent)
     for (const name of [...this.#collections.keys()]) this.collection(name)
   }
+}
+
+function callAll(watchers: ReadonlySet<() => void> | undefined): void {
+  if (watchers) for (const onChange of [...watchers]) onChange()
 }
 
 function add<Callback>(map: Map<string, Set<Callback>>, id: string, onChange: Callback): () => void {

@@ -1,5 +1,6 @@
 import { toStorable } from '../storable-text.js'
 import type { Append, AppendOutcome, TaskCreation } from '../store.js'
+import { markLanes, putLane } from './lanes.js'
 import { batchBody, hasHead, noState, stateNumber, visibilityNumber } from './rows.js'
 import { type Session, watchId } from './session.js'
 
@@ -12,6 +13,7 @@ type TaskRow = [
   fence: number,
   leaseUntil: number,
   runnable: number,
+  lanes: number,
 ]
 
 /** One step of one task, inside a transaction that the caller opened. Refusals write nothing. */
@@ -49,7 +51,7 @@ function create(session: Session, step: Append, creation: TaskCreation): AppendO
   const task = Number(inserted.lastInsertRowid)
   if (visibility === 1 && state !== noState) session.counts.add(scope, state, 1)
   if (step.isRunnable && !claim) session.touched.agents.add(step.key.agent)
-  writeDetails(session, task, scope, step)
+  writeDetails(session, { task, scope, hasLanes: false }, step)
   return { result: 'ok', fence }
 }
 
@@ -58,7 +60,7 @@ function advance(session: Session, step: Append): AppendOutcome {
   const agent = session.names.agent(step.key.agent)
   const row = agent === undefined ? undefined : (sql.taskRow.get(agent, toStorable(step.key.id)) as TaskRow | undefined)
   if (!row) return { result: step.fence === undefined ? 'conflict' : 'fenced' }
-  const [task, scope, visibilityBefore, seq, stateBefore, fenceBefore, leaseUntil, runnableBefore] = row
+  const [task, scope, visibilityBefore, seq, stateBefore, fenceBefore, leaseUntil, runnableBefore, lanes] = row
   if (step.fence !== undefined && step.fence !== fenceBefore) return { result: 'fenced' }
   if (seq !== step.expect) return { result: 'conflict' }
   const claim = step.lease === 'release' ? undefined : step.lease
@@ -90,7 +92,7 @@ function advance(session: Session, step: Append): AppendOutcome {
       session.touched.agents.add(step.key.agent)
     }
   }
-  writeDetails(session, task, scope, step)
+  writeDetails(session, { task, scope, hasLanes: lanes > 0 }, step)
   return { result: 'ok', fence }
 }
 
@@ -102,7 +104,14 @@ function leaseOwnerOf(session: Session, task: number): string | null {
   return (session.sql.leaseOwner.get(task) as [string | null])[0]
 }
 
-function writeDetails({ sql, now }: Session, task: number, scope: number, step: Append): void {
+interface Place {
+  readonly task: number
+  readonly scope: number
+  readonly hasLanes: boolean
+}
+
+function writeDetails(session: Session, { task, scope, hasLanes }: Place, step: Append): void {
+  const { sql, now } = session
   const { events, snapshot, idempotency, pushConfig } = step
   const first = events[0]
   const last = events.at(-1)
@@ -118,8 +127,8 @@ function writeDetails({ sql, now }: Session, task: number, scope: number, step: 
     sql.insertKey.run(scope, toStorable(key), task, digest, step.expect + 1, now() + ttlMs)
   }
   if (pushConfig) {
-    const { config, dialect } = pushConfig
-    sql.putPushConfig.run(task, toStorable(config.id), dialect, JSON.stringify(config))
+    const seq = step.expect + events.length
+    putLane(session, { agent: step.key.agent, task, seq, from: step.expect }, pushConfig)
   }
-  for (const { configId, seq } of step.outbox ?? []) sql.insertDelivery.run(task, toStorable(configId), seq)
+  if ((hasLanes || pushConfig) && events.length > 0) markLanes(session, step.key.agent, task)
 }

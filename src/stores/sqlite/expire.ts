@@ -62,8 +62,8 @@ export class Sweeper {
     sql.deleteTask.run(id)
     sql.deleteEvents.run(id)
     sql.deleteSnapshot.run(id)
-    sql.deleteConfigsOf.run(id)
-    sql.deleteOutboxOf.run(id)
+    sql.deleteLanesOf.run(id)
+    sql.deleteDeadLettersOf.run(id)
     sql.deleteKeysOf.run(id)
     if (counted) counts.add(counted.scope, counted.state, -1)
   }

@@ -81,4 +81,30 @@ export const migrations: readonly string[] = [
   CREATE INDEX records_by_expiry ON records (collection, until_ms) WHERE body IS NOT NULL;
   CREATE INDEX records_tombstones ON records (collection, written_ms) WHERE body IS NULL;
   `,
+  /* 3 */ `
+  -- A push config and its place in the log. due_ms is when it may be claimed, which a claim moves to the end
+  -- of its lease; NULL when there is nothing to tell, so that the index holds only what has.
+  CREATE TABLE lanes (
+    task INTEGER NOT NULL, config TEXT NOT NULL, agent INTEGER NOT NULL, body TEXT NOT NULL,
+    seq INTEGER NOT NULL, attempts INTEGER NOT NULL, fence INTEGER NOT NULL, due_ms INTEGER, lease_owner TEXT,
+    PRIMARY KEY (task, config)) WITHOUT ROWID;
+  CREATE INDEX lanes_due ON lanes (agent, due_ms) WHERE due_ms IS NOT NULL;
+  CREATE INDEX lanes_held ON lanes (lease_owner) WHERE lease_owner IS NOT NULL;
+
+  -- How many lanes a task has. Appends read this row anyway: tasks without webhooks pay nothing for them.
+  ALTER TABLE tasks ADD COLUMN lanes INTEGER NOT NULL DEFAULT 0;
+
+  INSERT INTO lanes (task, config, agent, body, seq, attempts, fence)
+    SELECT p.task, p.id, t.agent, json_object('config', json(p.body), 'dialect', p.dialect), t.seq, 0, 0
+    FROM push_configs p JOIN tasks t ON t.id = p.task;
+  UPDATE tasks SET lanes = (SELECT count(*) FROM lanes l WHERE l.task = tasks.id)
+    WHERE id IN (SELECT task FROM lanes);
+  DROP TABLE push_configs;
+  DROP TABLE outbox;
+
+  CREATE TABLE dead_letters (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, scope INTEGER NOT NULL, task INTEGER NOT NULL, config TEXT NOT NULL,
+    seq INTEGER NOT NULL, attempts INTEGER NOT NULL, error TEXT NOT NULL, time_ms INTEGER NOT NULL);
+  CREATE INDEX dead_letters_by_lane ON dead_letters (task, config);
+  `,
 ]

@@ -8,9 +8,18 @@ export interface Session {
   now(): number
   /** Changes of `counts`, gathered over a transaction and written once at its end. */
   readonly counts: CountChanges
-  /** Tasks (with their last sequence) and agents to wake when the transaction is committed. */
-  readonly touched: { readonly tasks: Map<string, number>; readonly agents: Set<string> }
+  readonly touched: Touched
   readonly names: Names
+}
+
+/** Whom to wake when the transaction is committed. */
+export interface Touched {
+  /** Tasks, with their last sequence. */
+  readonly tasks: Map<string, number>
+  /** Agents with work that nobody holds. */
+  readonly agents: Set<string>
+  /** Agents with lanes that are due. */
+  readonly lanes: Set<string>
 }
 
 export function watchId({ agent, id }: TaskKey): string {
@@ -49,6 +58,11 @@ export class Names {
       this.#scopes.set(id, row[0])
     }
     return row?.[0]
+  }
+
+  /** Agents that somebody here has asked for. */
+  known(): Iterable<string> {
+    return this.#agents.keys()
   }
 
   makeAgent(name: string): number {

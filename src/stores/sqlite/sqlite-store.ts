@@ -9,16 +9,19 @@ import { fromStorable, toStorable } from '../storable-text.js'
 import type {
   Append,
   AppendOutcome,
-  ClaimedDelivery,
   ClaimedTask,
   ClaimRequest,
-  DeliveryOutcome,
+  DeadLetter,
+  DeadLetterQuery,
   Expiry,
   KeyedSend,
+  LaneClaim,
+  LaneSettlement,
   LeaseClaim,
   ListPage,
   ListQuery,
   LoadedTask,
+  NewPushConfig,
   Scope,
   Store,
   StoredPushConfig,
@@ -26,8 +29,10 @@ import type {
 } from '../store.js'
 import { Watchers } from '../watchers.js'
 import { appendStep } from './append.js'
+import { listDeadLetters, readDeadLetter } from './dead-letters.js'
 import { Sweeper } from './expire.js'
 import { GroupCommit } from './group-commit.js'
+import { claimLanes, deleteLane, disownLanes, findWaiting, putLane, readConfig, settleLane } from './lanes.js'
 import { findPage } from './list.js'
 import { openDatabase } from './open.js'
 import { SqliteRecords } from './records.js'
@@ -76,7 +81,7 @@ class SqliteStore implements Store {
       sql: this.#sql,
       now: options.now ?? Date.now,
       counts: new CountChanges(),
-      touched: { tasks: new Map(), agents: new Set() },
+      touched: { tasks: new Map(), agents: new Set(), lanes: new Set() },
       names: new Names(this.#sql),
     }
     this.#sweeper = new Sweeper(this.#session)
@@ -172,19 +177,22 @@ class SqliteStore implements Store {
     for (const [agent] of this.#sql.agentIds.all() as [number][]) {
       for (const [owner] of this.#sql.leaseOwners.all(agent, this.#session.now()) as [string][]) owners.add(owner)
     }
+    for (const [owner] of this.#sql.laneOwners.all() as [string][]) owners.add(owner)
     return [...owners]
   }
 
   disown(owner: string): Promise<void> {
     return this.#commits.write(() => {
       for (const [agent] of this.#sql.agentIds.all() as [number][]) this.#sql.disown.run(agent, owner)
+      disownLanes(this.#session, owner)
     })
   }
 
-  putPushConfig(key: TaskKey, { config, dialect }: StoredPushConfig): Promise<void> {
+  putPushConfig(key: TaskKey, config: NewPushConfig): Promise<'ok' | 'full' | 'no-task'> {
     return this.#commits.write(() => {
       const row = this.#taskRow(key)
-      if (row) this.#sql.putPushConfig.run(row.id, toStorable(config.id), dialect, JSON.stringify(config))
+      if (!row) return 'no-task'
+      return putLane(this.#session, { agent: key.agent, task: row.id, seq: row.seq, from: row.seq }, config)
     })
   }
 
@@ -194,56 +202,49 @@ class SqliteStore implements Store {
   ): Promise<readonly StoredPushConfig[]> {
     const row = this.#taskRow(key)
     if (!row) return []
-    return this.#sql.listPushConfigs
-      .all(row.id, toStorable(options.afterId ?? ''), options.limit ?? -1)
-      .map(readPushConfig)
+    return this.#sql.listLanes.all(row.id, toStorable(options.afterId ?? ''), options.limit ?? -1).map(readConfig)
   }
 
   async getPushConfig(key: TaskKey, id: string): Promise<StoredPushConfig | undefined> {
     const row = this.#taskRow(key)
-    const found = row && this.#sql.getPushConfig.get(row.id, toStorable(id))
-    return found ? readPushConfig(found) : undefined
+    const found = row && this.#sql.lane.get(row.id, toStorable(id))
+    return found ? readConfig(found) : undefined
   }
 
   deletePushConfig(key: TaskKey, id: string): Promise<void> {
     return this.#commits.write(() => {
       const row = this.#taskRow(key)
-      if (!row) return
-      this.#sql.deletePushConfig.run(row.id, toStorable(id))
-      this.#sql.deleteDeliveries.run(row.id, toStorable(id))
+      if (row) deleteLane(this.#session, row.id, id)
     })
   }
 
-  claimDeliveries({ agents, lease, limit }: ClaimRequest): Promise<readonly ClaimedDelivery[]> {
+  async claimLanes(request: ClaimRequest): Promise<LaneClaim> {
+    // Most hints lead to nothing: looking first spares the others a transaction.
+    const waiting = findWaiting(this.#session, request.agents)
+    if (waiting.nextInMs !== 0) return waiting
+    return await this.#commits.write(() => claimLanes(this.#session, request))
+  }
+
+  settleLane(settlement: LaneSettlement): Promise<boolean> {
     return this.#commits.write(() => {
-      const claimed: ClaimedDelivery[] = []
-      const now = this.#session.now()
-      for (const agent of agents) {
-        const number = this.#session.names.agent(agent)
-        if (number === undefined || claimed.length >= limit) continue
-        const due = this.#sql.dueDeliveries.all(now, number, limit - claimed.length)
-        for (const [id, configId, seq, attempts, taskId] of due as [number, string, number, number, string][]) {
-          this.#sql.leaseDelivery.run(now + lease.ttlMs, id)
-          claimed.push({
-            deliveryId: String(id),
-            configId: fromStorable(configId),
-            seq,
-            attempts,
-            key: { agent, id: fromStorable(taskId) },
-          })
-        }
-      }
-      return claimed
+      const row = this.#taskRow(settlement.key)
+      return (
+        row !== undefined && settleLane(this.#session, { task: row.id, scope: row.scope, seq: row.seq }, settlement)
+      )
     })
   }
 
-  settleDelivery(deliveryId: string, outcome: DeliveryOutcome): Promise<void> {
-    return this.#commits.write(() => {
-      const id = Number(deliveryId)
-      if (outcome === 'delivered') this.#sql.deleteDelivery.run(id)
-      else if (outcome === 'dead') this.#sql.buryDelivery.run(id)
-      else this.#sql.retryDelivery.run(this.#session.now() + outcome.retryInMs, id)
-    })
+  async listDeadLetters(query: DeadLetterQuery): Promise<readonly DeadLetter[]> {
+    return listDeadLetters(this.#session, query)
+  }
+
+  async getDeadLetter(id: string): Promise<DeadLetter | undefined> {
+    const found = this.#sql.deadLetter.get(Number(id))
+    return found ? readDeadLetter(found) : undefined
+  }
+
+  deleteDeadLetter(id: string): Promise<void> {
+    return this.#commits.write(() => void this.#sql.deleteDeadLetter.run(Number(id)))
   }
 
   expire(agent: string, expiry: Expiry): Promise<number> {
@@ -258,6 +259,10 @@ class SqliteStore implements Store {
     return this.#watching(this.#watchers.watchRunnable(agent, onChange))
   }
 
+  watchLanes(agent: string, onChange: () => void): () => void {
+    return this.#watching(this.#watchers.watchLanes(agent, onChange))
+  }
+
   async ping(): Promise<void> {
     this.#sql.dataVersion.get()
   }
@@ -268,11 +273,11 @@ class SqliteStore implements Store {
     this.#db.close()
   }
 
-  #taskRow(key: TaskKey): { readonly id: number; readonly seq: number } | undefined {
+  #taskRow(key: TaskKey): { readonly id: number; readonly scope: number; readonly seq: number } | undefined {
     const agent = this.#session.names.agent(key.agent)
     const row =
       agent === undefined ? undefined : (this.#sql.taskRow.get(agent, toStorable(key.id)) as number[] | undefined)
-    return row && { id: Number(row[0]), seq: Number(row[3]) }
+    return row && { id: Number(row[0]), scope: Number(row[1]), seq: Number(row[3]) }
   }
 
   #loadRow(found: unknown, includeArtifacts: boolean): LoadedTask | undefined {
@@ -291,16 +296,19 @@ class SqliteStore implements Store {
   }
 
   #wake(): void {
-    const { tasks, agents } = this.#session.touched
+    const { tasks, agents, lanes } = this.#session.touched
     for (const [id, seq] of tasks) this.#watchers.task(id, seq)
     for (const agent of agents) this.#watchers.runnable(agent)
+    for (const agent of lanes) this.#watchers.lanes(agent)
     tasks.clear()
     agents.clear()
+    lanes.clear()
   }
 
   #forget(): void {
     this.#session.touched.tasks.clear()
     this.#session.touched.agents.clear()
+    this.#session.touched.lanes.clear()
     this.#session.counts.clear()
     this.#session.names.forget()
   }
@@ -351,9 +359,4 @@ class SqliteStore implements Store {
     }
     this.#watchers.everything()
   }
-}
-
-function readPushConfig(row: unknown): StoredPushConfig {
-  const [dialect, body] = row as [string, string]
-  return { dialect, config: JSON.parse(body) as StoredPushConfig['config'] }
 }

@@ -4,6 +4,8 @@ import type Database from 'libsql'
 const record = `t.id, a.name, t.task_id, s.tenant, s.owner, t.context, t.dialect, t.visibility, t.seq, t.fence,
   t.lease_owner, t.lease_until`
 const recordFrom = 'tasks t JOIN agents a ON a.id = t.agent JOIN scopes s ON s.id = t.scope'
+const deadLetter = `d.id, a.name, t.task_id, s.tenant, s.owner, d.config, d.seq, d.attempts, d.error, d.time_ms
+  FROM dead_letters d JOIN tasks t ON t.id = d.task JOIN scopes s ON s.id = d.scope JOIN agents a ON a.id = t.agent`
 const events = 'first, last, time_ms, body'
 
 /** The part of a prepared statement that is used here. */
@@ -24,7 +26,7 @@ export function prepareStatements(db: Database.Database) {
     scopeId: prepare('SELECT id FROM scopes WHERE agent = ? AND tenant = ? AND owner = ?'),
     insertScope: command('INSERT INTO scopes (agent, tenant, owner) VALUES (?, ?, ?)'),
 
-    taskRow: prepare(`SELECT id, scope, visibility, seq, state, fence, lease_until, runnable
+    taskRow: prepare(`SELECT id, scope, visibility, seq, state, fence, lease_until, runnable, lanes
       FROM tasks WHERE agent = ? AND task_id = ?`),
     insertTask: command(`INSERT INTO tasks
       (agent, scope, task_id, context, dialect, visibility, seq, state, status_ms, runnable, fence, lease_owner, lease_until)
@@ -79,24 +81,35 @@ export function prepareStatements(db: Database.Database) {
     agentIds: prepare('SELECT id FROM agents'),
     disown: command('UPDATE tasks SET lease_until = 0 WHERE agent = ? AND runnable = 1 AND lease_owner = ?'),
 
-    putPushConfig: command('INSERT OR REPLACE INTO push_configs (task, id, dialect, body) VALUES (?, ?, ?, ?)'),
-    getPushConfig: prepare('SELECT dialect, body FROM push_configs WHERE task = ? AND id = ?'),
-    listPushConfigs: prepare('SELECT dialect, body FROM push_configs WHERE task = ? AND id > ? ORDER BY id LIMIT ?'),
-    deletePushConfig: command('DELETE FROM push_configs WHERE task = ? AND id = ?'),
+    lane: prepare('SELECT body, seq, fence FROM lanes WHERE task = ? AND config = ?'),
+    insertLane: command(`INSERT INTO lanes (task, config, agent, body, seq, attempts, fence)
+      VALUES (?, ?, ?, ?, ?, 0, 0)`),
+    replaceLane: command(`UPDATE lanes SET body = ?, attempts = 0, fence = fence + 1, due_ms = ?, lease_owner = NULL
+      WHERE task = ? AND config = ?`),
+    countLanes: command('UPDATE tasks SET lanes = (SELECT count(*) FROM lanes WHERE task = ?1) WHERE id = ?1'),
+    listLanes: prepare('SELECT body FROM lanes WHERE task = ? AND config > ? ORDER BY config LIMIT ?'),
+    deleteLane: command('DELETE FROM lanes WHERE task = ? AND config = ?'),
+    // A lane that is due or held already is found so by its index, and nothing is written.
+    markLanes: command('UPDATE lanes SET due_ms = ? WHERE task = ? AND due_ms IS NULL'),
+    dueLanes: prepare(`SELECT l.task, l.config, l.body, l.seq, l.attempts, l.fence, l.due_ms, t.task_id
+      FROM lanes l JOIN tasks t ON t.id = l.task WHERE l.agent = ? AND l.due_ms <= ? ORDER BY l.due_ms LIMIT ?`),
+    firstDue: prepare('SELECT min(due_ms) FROM lanes WHERE agent = ? AND due_ms IS NOT NULL'),
+    takeLane: command('UPDATE lanes SET fence = ?, due_ms = ?, lease_owner = ? WHERE task = ? AND config = ?'),
+    holdLane: command(`UPDATE lanes SET seq = ?, attempts = ?, due_ms = ?
+      WHERE task = ? AND config = ? AND fence = ?`),
+    freeLane: command(`UPDATE lanes SET seq = ?, attempts = ?, due_ms = ?, lease_owner = NULL
+      WHERE task = ? AND config = ? AND fence = ?`),
+    laneOwners: prepare('SELECT DISTINCT lease_owner FROM lanes WHERE lease_owner IS NOT NULL'),
+    disownLanes: command(`UPDATE lanes SET due_ms = ?, lease_owner = NULL, fence = fence + 1 WHERE lease_owner = ?`),
 
-    insertDelivery: command(`INSERT INTO outbox (task, config, seq, attempts, due_ms, is_dead, lease_until)
-      VALUES (?, ?, ?, 0, 0, 0, 0)`),
-    // Only the oldest unsettled delivery of a task and config may go: order is kept per lane.
-    dueDeliveries:
-      prepare(`SELECT o.id, o.config, o.seq, o.attempts, t.task_id FROM outbox o JOIN tasks t ON t.id = o.task
-      WHERE o.is_dead = 0 AND o.due_ms <= ?1 AND o.lease_until <= ?1 AND t.agent = ?2
-        AND o.id = (SELECT min(p.id) FROM outbox p WHERE p.task = o.task AND p.config = o.config AND p.is_dead = 0)
-      ORDER BY o.due_ms, o.id LIMIT ?3`),
-    leaseDelivery: command('UPDATE outbox SET lease_until = ? WHERE id = ?'),
-    deleteDelivery: command('DELETE FROM outbox WHERE id = ?'),
-    retryDelivery: command('UPDATE outbox SET attempts = attempts + 1, due_ms = ?, lease_until = 0 WHERE id = ?'),
-    buryDelivery: command('UPDATE outbox SET attempts = attempts + 1, is_dead = 1, lease_until = 0 WHERE id = ?'),
-    deleteDeliveries: command('DELETE FROM outbox WHERE task = ? AND config = ?'),
+    insertDeadLetter: command(`INSERT INTO dead_letters (scope, task, config, seq, attempts, error, time_ms)
+      VALUES (?, ?, ?, ?, ?, ?, ?)`),
+    deadLetters: prepare(`SELECT ${deadLetter} WHERE d.id > ?1 AND a.name IN (SELECT value FROM json_each(?2))
+        AND (?3 IS NULL OR s.tenant = ?3) AND (?4 IS NULL OR s.owner = ?4) AND (?5 IS NULL OR t.task_id = ?5)
+      ORDER BY d.id LIMIT ?6`),
+    deadLetter: prepare(`SELECT ${deadLetter} WHERE d.id = ?`),
+    deleteDeadLetter: command('DELETE FROM dead_letters WHERE id = ?'),
+    deleteDeadLetters: command('DELETE FROM dead_letters WHERE task = ? AND config = ?'),
 
     expiredKeys: prepare(`SELECT k.scope, k.key, t.id, t.visibility FROM keys k LEFT JOIN tasks t ON t.id = k.task
       WHERE k.until_ms <= ? LIMIT ?`),
@@ -110,9 +123,9 @@ export function prepareStatements(db: Database.Database) {
     deleteTask: command('DELETE FROM tasks WHERE id = ?'),
     deleteEvents: command('DELETE FROM events WHERE task = ?'),
     deleteSnapshot: command('DELETE FROM snapshots WHERE task = ?'),
-    deleteConfigsOf: command('DELETE FROM push_configs WHERE task = ?'),
     deleteKeysOf: command('DELETE FROM keys WHERE task = ?'),
-    deleteOutboxOf: command('DELETE FROM outbox WHERE task = ?'),
+    deleteLanesOf: command('DELETE FROM lanes WHERE task = ?'),
+    deleteDeadLettersOf: command('DELETE FROM dead_letters WHERE task = ?'),
 
     changedTasks: prepare(`SELECT a.name, t.task_id, max(e.id), max(e.last) FROM events e
       JOIN tasks t ON t.id = e.task JOIN agents a ON a.id = t.agent WHERE e.id > ? GROUP BY e.task`),

@@ -1,0 +1,97 @@
+/** Which webhooks a task may have: what they may look like, where they may lead, and how many there may be. */
+import { A2AError, invalidField } from '../model/errors.js'
+import type { TaskPushNotificationConfig } from '../model/push-config.js'
+import type { CallContext } from '../model/service.js'
+import type { NewPushConfig, StoredPushConfig, TaskKey } from '../stores/store.js'
+import type { Internals } from './internals.js'
+
+/** Rejects, in words for the caller, when an address must not be called from here. */
+export type CheckWebhook = (url: string) => Promise<void>
+
+/**
+ * Who is shown the token and the credentials of a webhook again: whoever set them (`creator`), everybody who
+ * may see the task (`owner`), or nobody (`never`).
+ */
+export type PushSecrets = 'creator' | 'owner' | 'never'
+
+const longestUrl = 4096
+const longestSecret = 8192
+
+/** Everything of it becomes part of a request: no character may end a line, or be lost on the way. */
+export function assertWebhook({ url, token, authentication }: TaskPushNotificationConfig, prefix = ''): void {
+  // `URL` quietly drops line breaks and tabs.
+  if (/[\0-\x20\x7f]/.test(url)) throw invalidField(`${prefix}url`, 'must not contain blanks or control characters')
+  if (url.length > longestUrl) throw invalidField(`${prefix}url`, `must not be longer than ${longestUrl} characters`)
+  const protocol = URL.canParse(url) ? new URL(url).protocol : ''
+  if (protocol !== 'https:' && protocol !== 'http:')
+    throw invalidField(`${prefix}url`, 'must be an absolute http or https URL')
+  assertHeaderValue(token, `${prefix}token`)
+  if (!authentication) return
+  if (!/^[\w!#$%&'*+.^`|~-]+$/.test(authentication.scheme))
+    throw invalidField(`${prefix}authentication.scheme`, 'must be the name of an HTTP authentication scheme')
+  assertHeaderValue(authentication.credentials, `${prefix}authentication.credentials`)
+}
+
+function assertHeaderValue(value: string | undefined, field: string): void {
+  if (value === undefined) return
+  if (!/^[\x20-\x7e]*$/.test(value)) throw invalidField(field, 'must be printable ASCII')
+  if (value.length > longestSecret) throw invalidField(field, `must not be longer than ${longestSecret} characters`)
+}
+
+/** Asks where the address leads, for it may have been written by an attacker (R-PDEL-6). */
+export async function assertReachable({ checkWebhook }: Internals, url: string, field: string): Promise<void> {
+  if (!checkWebhook) return
+  try {
+    await checkWebhook(url)
+  } catch (error) {
+    throw error instanceof A2AError ? error : invalidField(field, error instanceof Error ? error.message : 'refused')
+  }
+}
+
+/** For an answer before anything is written; the store counts once more. */
+export async function assertRoomForWebhook({ store }: Internals, key: TaskKey, added: NewPushConfig): Promise<void> {
+  const { most } = added
+  const configs = await store.listPushConfigs(key, { limit: most })
+  const isReplaced = configs.some(({ config }) => config.id === added.config.id)
+  if (configs.length >= most && !isReplaced) throw tooManyWebhooks(key, most)
+}
+
+export function tooManyWebhooks({ id }: TaskKey, most: number): A2AError {
+  return new A2AError('UNSUPPORTED_OPERATION', `Task ${id} has ${most} webhooks and may not have more: delete one`, {
+    metadata: { taskId: id, most: String(most) },
+  })
+}
+
+/** The config as it is kept. */
+export function newPushConfig(
+  internals: Internals,
+  { tenant: _tenant, ...given }: TaskPushNotificationConfig,
+  taskId: string,
+  context: CallContext,
+): NewPushConfig {
+  return {
+    config: { ...given, taskId, id: given.id || defaultId(internals, taskId, context) },
+    dialect: context.dialect,
+    setBy: context.caller.id,
+    ...(context.traceparent !== undefined && { traceparent: context.traceparent }),
+    most: internals.settings.maxPushConfigs,
+  }
+}
+
+/** Dialects that know one config a task call it like the task (R3-PUSH-2). */
+function defaultId({ clock }: Internals, taskId: string, { hasOnePushConfig }: CallContext): string {
+  return hasOnePushConfig ? taskId : clock.newId()
+}
+
+/** The config as a caller is shown it (R-PUSH-9). */
+export function shownTo(
+  { settings }: Internals,
+  { config, setBy }: StoredPushConfig,
+  { caller }: CallContext,
+): StoredPushConfig['config'] {
+  const { pushSecrets } = settings
+  if (pushSecrets === 'owner') return config
+  if (pushSecrets === 'creator' && (setBy === undefined || setBy === caller.id)) return config
+  const { token: _token, authentication, ...rest } = config
+  return { ...rest, ...(authentication && { authentication: { scheme: authentication.scheme } }) }
+}

@@ -1,0 +1,164 @@
+/** Push configs with how far their webhooks have been told, and what was given up. */
+import type { Row } from './memory-row.js'
+import {
+  type ClaimedLane,
+  type ClaimRequest,
+  type DeadLetter,
+  type DeadLetterQuery,
+  isSameConfig,
+  type LaneClaim,
+  type LaneSettlement,
+  type NewPushConfig,
+  type StoredPushConfig,
+} from './store.js'
+
+export interface Lane {
+  readonly row: Row
+  push: StoredPushConfig
+  seq: number
+  attempts: number
+  fence: number
+  /** When it may be claimed; absent when there is nothing to tell. */
+  dueMs: number | undefined
+  leaseOwner: string | undefined
+}
+
+export class MemoryLanes {
+  /** Those with something to tell, whether they wait or are held. */
+  readonly #pending = new Set<Lane>()
+  readonly #dead = new Map<string, DeadLetter>()
+  #count = 0
+
+  /** `seq`: where a new one begins. */
+  put(row: Row, { most, ...push }: NewPushConfig, seq: number, now: number): 'ok' | 'full' {
+    const { id } = push.config
+    const lane = row.lanes?.get(id)
+    if (lane) {
+      if (isSameConfig(lane.push, push)) return 'ok'
+      lane.push = push
+      lane.fence += 1
+      lane.attempts = 0
+      this.#free(lane, now)
+      return 'ok'
+    }
+    if ((row.lanes?.size ?? 0) >= most) return 'full'
+    row.lanes ??= new Map()
+    row.lanes.set(id, { row, push, seq, attempts: 0, fence: 0, dueMs: undefined, leaseOwner: undefined })
+    return 'ok'
+  }
+
+  /** The task has new events. True when a lane is due that was not. */
+  mark(lanes: Iterable<Lane>, now: number): boolean {
+    let isAny = false
+    for (const lane of lanes) {
+      if (lane.dueMs !== undefined) continue
+      lane.dueMs = now
+      this.#pending.add(lane)
+      isAny = true
+    }
+    return isAny
+  }
+
+  claim({ agents, lease, limit }: ClaimRequest, now: number): LaneClaim {
+    const due: Lane[] = []
+    let next: number | undefined
+    for (const lane of this.#pending) {
+      const { row, dueMs = now } = lane
+      if (!agents.includes(row.key.agent)) continue
+      if (dueMs <= now) due.push(lane)
+      else next = Math.min(next ?? dueMs, dueMs)
+    }
+    due.sort((a, b) => (a.dueMs ?? now) - (b.dueMs ?? now))
+    // What is claimed here falls due again when its lease ends.
+    if (due.length > limit) next = now
+    else if (due.length > 0) next = Math.min(next ?? Number.POSITIVE_INFINITY, now + lease.ttlMs)
+    const lanes = due.slice(0, limit).map((lane): ClaimedLane => {
+      lane.fence += 1
+      lane.dueMs = now + lease.ttlMs
+      lane.leaseOwner = lease.owner
+      return { key: lane.row.key, push: lane.push, seq: lane.seq, attempts: lane.attempts, fence: lane.fence }
+    })
+    return { lanes, ...(next !== undefined && { nextInMs: next - now }) }
+  }
+
+  settle(lane: Lane | undefined, { fence, seq, attempts, dead = [], next }: LaneSettlement, now: number): boolean {
+    if (lane?.fence !== fence) return false
+    const { key, tenant, owner } = lane.row
+    for (const each of dead) {
+      this.#count += 1
+      const id = String(this.#count)
+      this.#dead.set(id, { id, key, tenant, owner, configId: lane.push.config.id, timeMs: now, ...each })
+    }
+    lane.seq = Math.max(lane.seq, seq)
+    lane.attempts = attempts
+    if (next === 'release') this.#free(lane, now)
+    else if ('retryInMs' in next) this.#free(lane, now + next.retryInMs)
+    else lane.dueMs = now + next.holdMs
+    return true
+  }
+
+  /** Of a task, or one of its configs. */
+  remove(row: Row, configId?: string): void {
+    // Dead letters go with their config: without one there are none to look for.
+    if (!row.lanes?.size) return
+    for (const lane of row.lanes.values()) {
+      if (configId !== undefined && lane.push.config.id !== configId) continue
+      this.#pending.delete(lane)
+      row.lanes.delete(lane.push.config.id)
+      // Whoever holds it finds that it is gone.
+      lane.fence += 1
+    }
+    for (const { id, key, configId: of } of this.#dead.values()) {
+      if (key.agent !== row.key.agent || key.id !== row.key.id) continue
+      if (configId === undefined || of === configId) this.#dead.delete(id)
+    }
+  }
+
+  owners(): Set<string> {
+    const owners = new Set<string>()
+    for (const { leaseOwner } of this.#pending) if (leaseOwner !== undefined) owners.add(leaseOwner)
+    return owners
+  }
+
+  /** Answers the agents whose lanes are free now. */
+  disown(owner: string, now: number): Set<string> {
+    const agents = new Set<string>()
+    for (const lane of this.#pending) {
+      if (lane.leaseOwner !== owner) continue
+      lane.fence += 1
+      this.#free(lane, now)
+      agents.add(lane.row.key.agent)
+    }
+    return agents
+  }
+
+  deadLetter(id: string): DeadLetter | undefined {
+    return this.#dead.get(id)
+  }
+
+  deadLetters({ agents, tenant, owner, taskId, limit, afterId = '0' }: DeadLetterQuery): readonly DeadLetter[] {
+    const matches = (each: DeadLetter) =>
+      Number(each.id) > Number(afterId) &&
+      agents.includes(each.key.agent) &&
+      (tenant === undefined || each.tenant === tenant) &&
+      (owner === undefined || each.owner === owner) &&
+      (taskId === undefined || each.key.id === taskId)
+    return [...this.#dead.values()].filter(matches).slice(0, limit)
+  }
+
+  deleteDeadLetter(id: string): void {
+    this.#dead.delete(id)
+  }
+
+  /** Nobody holds it: due at the given time if there is something to tell. */
+  #free(lane: Lane, dueMs: number): void {
+    lane.leaseOwner = undefined
+    if (lane.row.seq > lane.seq) {
+      lane.dueMs = dueMs
+      this.#pending.add(lane)
+    } else {
+      lane.dueMs = undefined
+      this.#pending.delete(lane)
+    }
+  }
+}

@@ -1,0 +1,32 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'libsql'
+import { expect, it } from 'vitest'
+import { append, chunk } from '../contract-steps.js'
+import { openSqliteStore } from './index.js'
+import { migrations } from './migrations.js'
+
+it('keeps the webhooks of a file that was written before they were delivered', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'dragoman-test-'))
+  const path = join(folder, 'tasks.sqlite')
+  try {
+    const old = new Database(path)
+    const config = { id: 'h', taskId: 't1', url: 'https://x.example/"h"' }
+    old.exec(`${migrations[0]}; PRAGMA user_version = 1;
+      INSERT INTO agents VALUES (1, 'a'); INSERT INTO scopes VALUES (1, 1, '', 'ann');
+      INSERT INTO tasks VALUES (1, 1, 1, 't1', 'c1', '1.0', 1, 3, 0, 1, 0, 0, NULL, 0);`)
+    old.prepare("INSERT INTO push_configs VALUES (1, 'h', 'v0.3', ?)").run(JSON.stringify(config))
+    old.close()
+    const store = await openSqliteStore(path)
+    const key = { agent: 'a', id: 't1' }
+    expect(await store.listPushConfigs(key)).toEqual([{ config, dialect: 'v0.3' }])
+    const claim = { agents: ['a'], lease: { owner: 'p', ttlMs: 1000 }, limit: 9 }
+    expect(await store.claimLanes(claim)).toEqual({ lanes: [] })
+    await store.append(append('t1', 3, [chunk('t1', 'x')]))
+    expect((await store.claimLanes(claim)).lanes).toMatchObject([{ key, push: { config }, seq: 3 }])
+    await store.close()
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
