@@ -2,6 +2,12 @@
 
 // Serving them
 export { apiKey } from './auth/api-key.js'
+export { basic } from './auth/basic.js'
+export { bearer } from './auth/bearer.js'
+export { jwt } from './auth/jwt.js'
+export { mtls } from './auth/mtls.js'
+export { oidc } from './auth/oidc.js'
+export { allOf, withScopes } from './auth/requirement.js'
 export {
   type Agent,
   type AgentInit,

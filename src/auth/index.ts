@@ -1,2 +1,21 @@
+// Schemes
 export { type ApiKeyOptions, apiKey } from './api-key.js'
-export { type AuthScheme, authenticate, type Credentials, type Verdict } from './scheme.js'
+export { type BasicOptions, basic, type Users, type VerifyPassword } from './basic.js'
+export { type BearerOptions, bearer, type VerifyToken } from './bearer.js'
+export { type JwtKeys, type JwtOptions, jwt } from './jwt.js'
+export { type CertificateName, type MtlsOptions, mtls } from './mtls.js'
+export { type OidcOptions, oidc } from './oidc.js'
+// Requirements
+export { type Auth, allOf, type Requirement, withScopes } from './requirement.js'
+// For authors of schemes
+export type {
+  AuthScheme,
+  ClientCertificate,
+  Connection,
+  Credentials,
+  NamedCaller,
+  Shortfall,
+  Verdict,
+} from './scheme.js'
+export type { CallersBySecret } from './secrets.js'
+export type { TokenOptions } from './token.js'

@@ -6,7 +6,7 @@ import { type AcceptedMessage, TaskFold } from '../model/apply-event.js'
 import { A2AError, invalidField } from '../model/errors.js'
 import type { TurnRequest } from '../model/event.js'
 import type { Message } from '../model/message.js'
-import type { CallContext, SendMessageRequest } from '../model/service.js'
+import type { CallContext, Caller, SendMessageRequest } from '../model/service.js'
 import { isInterrupted } from '../model/task.js'
 import type { IdempotencyKey, LoadedTask } from '../stores/store.js'
 import { assertAcceptable, inlineConfig } from './acceptable.js'
@@ -272,13 +272,19 @@ function assertRoom({ runs, settings }: Internals): void {
 function turnRequestOf(request: SendMessageRequest, context: CallContext): TurnRequest | undefined {
   const { metadata, configuration } = request
   const { acceptedOutputModes } = configuration ?? {}
-  const { extensions } = context
-  if (!metadata && !acceptedOutputModes && !extensions?.length) return undefined
+  const { extensions, caller } = context
+  if (!metadata && !acceptedOutputModes && !extensions?.length && caller.scheme === undefined) return undefined
   return {
     ...(metadata && { metadata }),
     ...(acceptedOutputModes && { acceptedOutputModes }),
     ...(extensions?.length && { extensions }),
+    ...(caller.scheme !== undefined && { caller: proofOf(caller) }),
   }
+}
+
+/** What a turn may see of how its caller was known, after a crash as well. */
+function proofOf({ scheme, scopes }: Caller): NonNullable<TurnRequest['caller']> {
+  return { ...(scheme !== undefined && { scheme }), ...(scopes?.length && { scopes }) }
 }
 
 function withMessage(internals: Internals, sending: Sending, taskId: string): { readonly withMessage?: WithMessage } {

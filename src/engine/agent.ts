@@ -77,6 +77,7 @@ export interface Turn<Input = JsonValue | undefined> {
   /** The conversation so far, this message included, oldest first. */
   readonly history: readonly Message[]
   readonly contextId: string
+  /** Who sent the message: id, scheme and scopes. */
   readonly caller: Caller
   /** Fires when the task is cancelled or the process shuts down. */
   readonly signal: AbortSignal

@@ -57,7 +57,7 @@ export class RunningTurn implements Turn<unknown> {
   }
 
   get caller(): Caller {
-    return this.#source.caller
+    return { ...this.#source.caller, ...this.#accepted.request?.caller }
   }
 
   get signal(): AbortSignal {

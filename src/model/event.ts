@@ -6,6 +6,7 @@ import type { Artifact } from './artifact.js'
 import type { ErrorCode, ErrorDetails } from './errors.js'
 import type { Message } from './message.js'
 import type { JsonValue, Struct } from './part.js'
+import type { Caller } from './service.js'
 import type { Task, TaskStatus } from './task.js'
 
 export interface TaskStatusUpdateEvent {
@@ -37,6 +38,8 @@ export interface TurnRequest {
   readonly metadata?: Struct
   readonly acceptedOutputModes?: readonly string[]
   readonly extensions?: readonly string[]
+  /** How the caller proved who it is; its id is the task's owner. */
+  readonly caller?: Pick<Caller, 'scheme' | 'scopes'>
 }
 
 /** Kinds that stay inside. */

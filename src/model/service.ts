@@ -87,7 +87,16 @@ export type GetExtendedAgentCardRequest = Tenanted
 
 /** Who calls. Without authentication there is one caller, `anonymous`. */
 export interface Caller {
+  /** Whose tasks these are: two callers with one id see the same ones. */
   readonly id: string
+  /** The scheme that told who it is, by its name in the card. */
+  readonly scheme?: string
+  /** What that scheme's credential is good for. */
+  readonly scopes?: readonly string[]
+  /** What the token says, where there is one. It ends with the call: turns do not see it. */
+  readonly claims?: Struct
+  /** What other schemes vouch for, in the same request. */
+  readonly also?: readonly Caller[]
 }
 
 export const anonymous: Caller = { id: 'anonymous' }

@@ -1,5 +1,7 @@
 /** Everything one agent answers below its mount: cards, the doors of its dialects, tenants. */
-import { type AuthScheme, authenticate } from '../auth/scheme.js'
+import type { Admit } from '../auth/admit.js'
+import type { Connection } from '../auth/scheme.js'
+import { type Admission, isRefused, type Refused } from '../model/admission.js'
 import { A2AError } from '../model/errors.js'
 import { anonymous, type Caller } from '../model/service.js'
 import type { Endpoint } from '../transports/transport.js'
@@ -14,7 +16,8 @@ export interface EndpointParts {
   readonly endpoint: Endpoint
   readonly cards: SpelledCards
   readonly startedMs: number
-  readonly auth: readonly AuthScheme[]
+  /** Who a request is from. Absent: everybody is `anonymous`. */
+  readonly admit: Admit | undefined
   /** Origins that browsers may call from, beside this server's own. */
   readonly origins: ReadonlySet<string>
   /** Host and port of the agent's public address. */
@@ -22,10 +25,10 @@ export interface EndpointParts {
 }
 
 /** Answers a request by its path below the mount, which begins with a slash or is empty. */
-export type AgentEndpoint = (request: Request, path: string) => Promise<Response>
+export type AgentEndpoint = (request: Request, path: string, connection?: Connection) => Promise<Response>
 
 export function createAgentEndpoint(parts: EndpointParts): AgentEndpoint {
-  const { offered, endpoint, cards, startedMs, auth, origins, ownHost } = parts
+  const { offered, endpoint, cards, startedMs, admit, origins, ownHost } = parts
   const doors = createDoors(endpoint)
   const answerCard = createCardServer(cards, {
     startedMs,
@@ -38,20 +41,15 @@ export function createAgentEndpoint(parts: EndpointParts): AgentEndpoint {
     doors: createDoors({ ...endpoint, dialects: [dialect] }, { isPinned: true }),
   }))
 
-  const answerKnown = async (request: Request, door: Door, tenant: string | undefined): Promise<Response> => {
-    try {
-      const caller = await authenticate(auth, { headers: request.headers, url: request.url })
-      return caller
-        ? await door.answer(arrivalOf(caller, tenant))
-        : challenge(await door.refuse(unauthenticated()), auth)
-    } catch (caught) {
-      const error = A2AError.from(caught)
-      endpoint.onError(error)
-      return await door.refuse(error)
-    }
+  const fail = (door: Door, caught: unknown): Promise<Response> => {
+    const error = A2AError.from(caught)
+    endpoint.onError(error)
+    return door.refuse(error)
   }
+  const enter = (door: Door, admission: Admission, tenant: string | undefined): Promise<Response> =>
+    isRefused(admission) ? refuse(door, admission) : door.answer(arrivalOf(admission, tenant))
 
-  return (request, path) => {
+  return (request, path, connection) => {
     const card = answerCard(request, path)
     if (card) return card
     const { tenant, rest } = placeOf(path, endpoint.tenants)
@@ -59,7 +57,17 @@ export function createAgentEndpoint(parts: EndpointParts): AgentEndpoint {
     if (!isFromHere(request, origins, ownHost)) {
       return door.refuse(new A2AError('PERMISSION_DENIED', 'This origin may not call this agent'))
     }
-    return auth.length === 0 ? door.answer(arrivalOf(anonymous, tenant)) : answerKnown(request, door, tenant)
+    if (!admit) return door.answer(arrivalOf(anonymous, tenant))
+    try {
+      const admission = admit({ ...connection, headers: request.headers, url: request.url })
+      if (!(admission instanceof Promise)) return enter(door, admission, tenant)
+      return admission.then(
+        (settled) => enter(door, settled, tenant),
+        (caught: unknown) => fail(door, caught),
+      )
+    } catch (caught) {
+      return fail(door, caught)
+    }
   }
 }
 
@@ -102,12 +110,9 @@ function isFromHere(request: Request, origins: ReadonlySet<string>, ownHost: str
   return host === new URL(request.url).host && /^(localhost|[\d.]+|\[[\da-f:.]+\])$/i.test(hostname)
 }
 
-function unauthenticated(): A2AError {
-  return new A2AError('UNAUTHENTICATED', 'Missing or invalid credentials')
-}
-
-function challenge(response: Response, auth: readonly AuthScheme[]): Response {
-  response.headers.set('www-authenticate', auth.map((scheme) => scheme.challenge).join(', '))
+async function refuse(door: Door, { refused, challenge }: Refused): Promise<Response> {
+  const response = await door.refuse(refused)
+  if (challenge !== undefined) response.headers.set('www-authenticate', challenge)
   return response
 }
 

@@ -1,5 +1,6 @@
 /** Puts the parts together: engines on a store, an endpoint each, routing by path, health, CORS. */
-import type { AuthScheme } from '../auth/scheme.js'
+import { type Admit, createAdmit } from '../auth/admit.js'
+import { type Requirement, requirementsOf, schemesOf } from '../auth/requirement.js'
 import { createEngine, type Engine } from '../engine/engine.js'
 import type { AgentCard } from '../model/agent-card.js'
 import type { AgentService } from '../model/service.js'
@@ -11,8 +12,10 @@ import { type AgentEndpoint, createAgentEndpoint } from './agent-endpoint.js'
 import { completeCard } from './card.js'
 import { spellCards } from './card-forms.js'
 import { continueContext } from './continue-context.js'
+import { guardSkills } from './guard-skills.js'
 import type { Handler, HandlerOptions } from './handler.js'
 import { type Agents, type Mount, mountsOf, reserved } from './mounts.js'
+import { createNowhere } from './nowhere.js'
 import { type OfferedDialects, offeredDialects } from './offered-dialects.js'
 import { openStore } from './open-store.js'
 import { isProcessDead, processIdentity } from './process-identity.js'
@@ -27,14 +30,17 @@ export interface PortFacts {
 export interface Assembly extends Handler {
   /** What each agent offers to transports other than HTTP, by mount path. */
   readonly endpoints: ReadonlyMap<string, Endpoint>
-  readonly auth: readonly AuthScheme[]
+  /** Who a request is from. Absent: everybody is `anonymous`. */
+  readonly admit: Admit | undefined
 }
 
 /** What all agents of one assembly share. */
 interface Shared {
   readonly options: HandlerOptions
   readonly store: Store
-  readonly auth: readonly AuthScheme[]
+  /** What callers must prove. Empty: nothing. */
+  readonly security: readonly Requirement[]
+  readonly admit: Admit | undefined
   readonly offered: OfferedDialects
   readonly heartbeats: Heartbeats
   readonly owner: string
@@ -60,6 +66,8 @@ export async function assemble(agents: Agents, options: HandlerOptions, port: Po
   const offered = offeredDialects(options.dialects, options.errors)
   assertTenants(options, mounts, offered)
   const signer = options.signing && (await toSigner(options.signing))
+  const security = options.auth === undefined || options.auth === 'none' ? [] : requirementsOf(options.auth)
+  const admit = security.length > 0 ? createAdmit(security) : undefined
   const given = options.store ?? 'memory'
   const store = typeof given === 'string' ? await openStore(given) : given
   const closeStore = async () => {
@@ -68,7 +76,8 @@ export async function assemble(agents: Agents, options: HandlerOptions, port: Po
   const shared: Shared = {
     options,
     store,
-    auth: options.auth === undefined || options.auth === 'none' ? [] : options.auth,
+    security,
+    admit,
     offered,
     heartbeats: new Heartbeats(options.heartbeatMs ?? 15_000),
     owner: processIdentity(),
@@ -90,6 +99,8 @@ export async function assemble(agents: Agents, options: HandlerOptions, port: Po
   const fetch = createRouter({
     endpoints: new Map(members.map(({ mount, answer }) => [mount.path, answer])),
     origins: options.cors ?? [],
+    credentialHeaders: [...new Set(schemesOf(security).flatMap(({ headers = [] }) => headers))],
+    nowhere: createNowhere(admit),
     isReady: async () => {
       await store.ping()
       return !members.some(({ engine }) => engine.isDraining)
@@ -99,7 +110,7 @@ export async function assemble(agents: Agents, options: HandlerOptions, port: Po
     fetch,
     mounts,
     services: shared.services,
-    auth: shared.auth,
+    admit,
     endpoints: new Map(members.map(({ mount, endpoint }) => [mount.path, endpoint])),
     async close({ deadlineMs = 10_000 } = {}) {
       await Promise.all(members.map(({ engine }) => engine.drain(deadlineMs)))
@@ -110,7 +121,7 @@ export async function assemble(agents: Agents, options: HandlerOptions, port: Po
 
 function createMember(mount: Mount, shared: Shared): Member {
   const { agent } = mount
-  const { options, auth, offered, services, store } = shared
+  const { options, admit, security, offered, services, store } = shared
   const url = `${shared.url}${mount.path}`
   const card = cardOf(mount, shared)
   const { extendedCard } = agent.card
@@ -127,7 +138,7 @@ function createMember(mount: Mount, shared: Shared): Member {
   const continued = continueContext(engine)
   const service = options.wrap ? options.wrap(continued, agent) : continued
   services.set(agent.card.name, service)
-  const endpoint = endpointOf(engine, service, card, shared)
+  const endpoint = endpointOf(engine, guardSkills(service, agent, security), card, shared)
   const cards = spellCards(card, offered, { url, form: options.card })
   const origins = new Set(options.cors)
   const answer = createAgentEndpoint({
@@ -135,20 +146,23 @@ function createMember(mount: Mount, shared: Shared): Member {
     endpoint,
     cards,
     startedMs: Date.now(),
-    auth,
+    admit,
     origins,
     ownHost: new URL(url).host,
   })
   return { mount, engine, endpoint, answer }
 }
 
-function cardOf({ agent, path }: Mount, { options, url, offered, auth, grpcAuthority, isAlone }: Shared): AgentCard {
+function cardOf(
+  { agent, path }: Mount,
+  { options, url, offered, security, grpcAuthority, isAlone }: Shared,
+): AgentCard {
   const name = path.slice(1)
   return completeCard(agent, {
     url: `${url}${path}`,
     dialects: offered.recognised,
     tenants: options.tenants ?? [],
-    auth,
+    security,
     ...(grpcAuthority !== undefined && {
       grpc: isAlone || name === '' ? { authority: grpcAuthority } : { authority: grpcAuthority, tenant: name },
     }),

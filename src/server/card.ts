@@ -1,6 +1,6 @@
 /** Completes what the author said about an agent to the card that is really true of this server. */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { AuthScheme } from '../auth/scheme.js'
+import { cardSecurity, type Requirement } from '../auth/requirement.js'
 import type { Dialect } from '../dialects/dialect.js'
 import type { Agent, SkillInit } from '../engine/agent.js'
 import type { AgentCard, AgentExtension, AgentInterface, AgentSkill } from '../model/agent-card.js'
@@ -28,7 +28,7 @@ export interface CardFacts {
   /** Told apart on arrival at that address. */
   readonly dialects: readonly Dialect[]
   readonly tenants: readonly string[]
-  readonly auth: readonly AuthScheme[]
+  readonly security: readonly Requirement[]
 }
 
 export function completeCard(agent: Agent, facts: CardFacts): AgentCard {
@@ -52,10 +52,7 @@ export function completeCard(agent: Agent, facts: CardFacts): AgentCard {
       ...(extensions.length > 0 && { extensions }),
       ...(capabilities?.extendedAgentCard !== undefined && { extendedAgentCard: capabilities.extendedAgentCard }),
     },
-    ...(facts.auth.length > 0 && {
-      securitySchemes: Object.fromEntries(facts.auth.map((scheme) => [scheme.name, scheme.card])),
-      securityRequirements: facts.auth.map((scheme) => ({ schemes: { [scheme.name]: {} } })),
-    }),
+    ...cardSecurity(facts.security),
     // Without a word from the author everything is accepted, and that is what the card says.
     defaultInputModes: agent.card.defaultInputModes ?? ['text/plain', '*/*'],
     defaultOutputModes: agent.card.defaultOutputModes ?? ['text/plain'],

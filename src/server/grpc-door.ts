@@ -1,12 +1,12 @@
 /** gRPC on the common port: loaded with the first connection that speaks it. */
 import type { Socket } from 'node:net'
-import { authenticate } from '../auth/scheme.js'
 import { A2AError } from '../model/errors.js'
 import { fromGeneric, toGeneric } from '../model/generic-service.js'
 import type { AgentService, CallContext } from '../model/service.js'
 import type { GrpcServer } from '../transports/grpc/server.js'
 import type { Endpoint } from '../transports/transport.js'
 import type { Assembly } from './assemble.js'
+import { certificateFrom } from './client-certificate.js'
 
 export interface GrpcDoor {
   /** Takes over a connection whose first bytes, still unread, are HTTP/2's. */
@@ -48,7 +48,7 @@ export function createGrpcDoor(assembly: () => Assembly | undefined): GrpcDoor {
   }
 }
 
-async function load({ endpoints, auth }: Assembly): Promise<GrpcServer> {
+async function load({ endpoints, admit }: Assembly): Promise<GrpcServer> {
   const { createGrpcServer } = await import('../transports/grpc/server.js')
   const byTenant = endpointsByTenant(endpoints)
   const [any] = endpoints.values()
@@ -56,9 +56,9 @@ async function load({ endpoints, auth }: Assembly): Promise<GrpcServer> {
   return createGrpcServer({
     dialects: any.dialects,
     endpointOf: (tenant) => byTenant.get(tenant) ?? byTenant.get(undefined),
-    ...(auth.length > 0 && {
-      authenticate: async (headers) => await authenticate(auth, { headers, url: 'grpc://localhost/' }),
-      challenge: auth.map((scheme) => scheme.challenge).join(', '),
+    ...(admit && {
+      admit: (headers, peer) =>
+        admit({ headers, url: 'grpc://localhost/', certificate: () => certificateFrom(peer()) }),
     }),
     maxMessageBytes: any.maxBodyBytes,
     onError: any.onError,

@@ -3,7 +3,8 @@
  * behind one.
  */
 
-import type { AuthScheme } from '../auth/scheme.js'
+import type { Auth } from '../auth/requirement.js'
+import type { Connection } from '../auth/scheme.js'
 import type { ErrorProfile } from '../dialects/v1/errors.js'
 import type { Agent, AgentRef } from '../engine/agent.js'
 import type { EngineOptions } from '../engine/engine.js'
@@ -20,8 +21,8 @@ import type { DialectChoice } from './offered-dialects.js'
 export interface HandlerOptions {
   /** A store, `memory` (default), or `sqlite:PATH`. */
   readonly store?: Store | string
-  /** Who may call. Without it there is one caller, `anonymous`. */
-  readonly auth?: readonly AuthScheme[] | 'none'
+  /** Who may call: whoever meets any one of these. Without it there is one caller, `anonymous`. */
+  readonly auth?: Auth | 'none'
   /** The address clients use, when it is not the one the server binds: `https://agents.example`. */
   readonly publicUrl?: string
   /** Tenants of every agent, as path prefixes and in requests. */
@@ -54,7 +55,8 @@ export interface HandlerOptions {
 }
 
 export interface Handler {
-  readonly fetch: (request: Request) => Promise<Response>
+  /** Answers a request. Who knows the connection it came on says so: client certificates are found there. */
+  readonly fetch: (request: Request, connection?: Connection) => Promise<Response>
   /** The operations of each agent, by name: for calls inside this process. */
   readonly services: ReadonlyMap<string, AgentService>
   /** Where each agent is mounted. */

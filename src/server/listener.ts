@@ -67,7 +67,11 @@ export function createListener(
   const server = tls
     ? createTlsServer(
         { noDelay: true, handshakeTimeout: firstByteMs, ALPNCallback: chooseProtocol, ...tls },
-        onConnection,
+        (socket) => {
+          // Whoever a connection belongs to at first, it belongs to until its end.
+          socket.disableRenegotiation()
+          onConnection(socket)
+        },
       )
     : createServer({ noDelay: true }, onConnection)
   server.once('close', () => http.close())

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { getRequestListener, type HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import { feedOf } from '../transports/sse.js'
+import { certificateOf } from './client-certificate.js'
 import type { Handler } from './handler.js'
 import { writeSse } from './write-sse.js'
 
@@ -11,10 +12,10 @@ export type NodeListener = (request: IncomingMessage, response: ServerResponse) 
 export function toNodeListener({ fetch }: Pick<Handler, 'fetch'>): NodeListener {
   const endOfTick = createEndOfTick()
   const answer = async (request: Request, bindings: unknown): Promise<Response> => {
-    const response = await fetch(request)
+    const { incoming, outgoing } = bindings as HttpBindings // HTTP/2 has no way in here
+    const response = await fetch(request, { certificate: () => certificateOf(incoming.socket) })
     const feed = feedOf(bodyOf(response))
     if (feed) {
-      const { outgoing } = bindings as HttpBindings // HTTP/2 has no way in here
       writeSse(feed, response, outgoing)
       return alreadySent
     }

@@ -4,6 +4,7 @@
  */
 import { Hono } from 'hono'
 import { cors } from 'hono/cors'
+import type { Connection } from '../auth/scheme.js'
 import { parameterHeaders } from '../transports/transport.js'
 import type { AgentEndpoint } from './agent-endpoint.js'
 
@@ -12,43 +13,45 @@ export interface RouterParts {
   readonly endpoints: ReadonlyMap<string, AgentEndpoint>
   /** Origins that browsers may call from. */
   readonly origins: readonly string[]
+  /** Headers that credentials come in. */
+  readonly credentialHeaders: readonly string[]
+  /** Answers where no agent is. */
+  readonly nowhere: (request: Request, connection?: Connection) => Promise<Response>
   readonly isReady: () => Promise<boolean>
 }
 
-export type Fetch = (request: Request) => Promise<Response>
+export type Fetch = (request: Request, connection?: Connection) => Promise<Response>
 
 export function createRouter(parts: RouterParts): Fetch {
   const route = createRoutes(parts)
   if (parts.origins.length === 0) return route
   const headers = Object.values(parameterHeaders)
-  const app = new Hono()
+  const app = new Hono<{ Bindings: Connection }>()
   app.use(
     cors({
       origin: [...parts.origins],
-      allowHeaders: ['content-type', 'authorization', 'x-api-key', ...headers],
+      allowHeaders: ['content-type', ...parts.credentialHeaders, ...headers],
       exposeHeaders: [...headers, 'etag', 'retry-after', 'www-authenticate'],
     }),
   )
-  app.all('*', (context) => route(context.req.raw))
-  return async (request) => await app.fetch(request)
+  app.all('*', (context) => route(context.req.raw, context.env))
+  return async (request, connection) => await app.fetch(request, connection)
 }
 
-function createRoutes({ endpoints, isReady }: RouterParts): Fetch {
+function createRoutes({ endpoints, nowhere, isReady }: RouterParts): Fetch {
   const root = endpoints.get('')
   // Longer paths first: a mount below another one is its own.
   const mounts = [...endpoints].filter(([path]) => path !== '').sort(([a], [b]) => b.length - a.length)
-  return (request) => {
+  return (request, connection) => {
     const path = pathOf(request.url)
     if (path === '/healthz') return Promise.resolve(json(200, { status: 'ok' }))
     if (path === '/readyz') return readiness(isReady)
     for (const [mount, endpoint] of mounts) {
-      if (path === mount || path.startsWith(`${mount}/`)) return endpoint(request, path.slice(mount.length))
+      if (path === mount || path.startsWith(`${mount}/`)) return endpoint(request, path.slice(mount.length), connection)
     }
-    return root ? root(request, path) : Promise.resolve(json(404, { error: notFound }))
+    return root ? root(request, path, connection) : nowhere(request, connection)
   }
 }
-
-const notFound = { code: 404, status: 'NOT_FOUND', message: 'No agent is mounted here', details: [] }
 
 async function readiness(isReady: () => Promise<boolean>): Promise<Response> {
   const isUp = await isReady().catch(() => false)

@@ -1,6 +1,7 @@
 /** Agents behind a port. */
 import type { AddressInfo } from 'node:net'
 import type { TlsOptions } from 'node:tls'
+import { requirementsOf, schemesOf } from '../auth/requirement.js'
 import type { Agent } from '../engine/agent.js'
 import { isAgent } from '../engine/agent.js'
 import type { AgentService } from '../model/service.js'
@@ -24,7 +25,10 @@ export interface ServeOptions extends HandlerOptions {
   /** Default 127.0.0.1. Another address needs `auth`, or `auth: 'none'` said aloud. */
   readonly host?: string
   readonly deadlines?: Deadlines
-  /** Certificate and key, as `node:tls` takes them: the port then speaks TLS, for every binding. */
+  /**
+   * Certificate and key, as `node:tls` takes them: the port then speaks TLS, for every binding. With `mtls` in
+   * `auth`, also `ca`: the authorities whose client certificates are good.
+   */
   readonly tls?: TlsOptions
   /** Whether gRPC is answered on the port too; it is loaded with the first such connection. Default true. */
   readonly grpc?: boolean
@@ -98,12 +102,12 @@ async function openPort(
   let handler: Assembly | undefined
   const early = new Response(null, { status: 503, headers: { 'retry-after': '1' } })
   const answer = toNodeListener({
-    fetch: (request) => (handler ? handler.fetch(request) : Promise.resolve(early.clone())),
+    fetch: (request, connection) => (handler ? handler.fetch(request, connection) : Promise.resolve(early.clone())),
   })
   const grpc = options.grpc === false ? undefined : createGrpcDoor(() => handler)
   const listener = createListener(answer, {
     deadlines: options.deadlines,
-    tls: options.tls,
+    tls: tlsFor(options),
     onHttp2: grpc && ((socket) => grpc.accept(socket)),
   })
   await listen(listener, port, host)
@@ -190,6 +194,21 @@ function assertClosedByDefault({ host = '127.0.0.1', auth }: ServeOptions): void
   throw new TypeError(
     `Serving on ${host} without auth lets anybody call this agent: give \`auth\`, or say \`auth: 'none'\``,
   )
+}
+
+/**
+ * With `mtls` the port asks for certificates. It does not insist on one, unless told to, because the card is for
+ * everybody, and other schemes may stand beside it: who has shown none that is trusted is refused with the call.
+ */
+function tlsFor({ tls, auth }: ServeOptions): TlsOptions | undefined {
+  const schemes = auth === undefined || auth === 'none' ? [] : schemesOf(requirementsOf(auth))
+  const needy = schemes.find(({ needsCertificate }) => needsCertificate)
+  if (!needy) return tls
+  if (!tls)
+    throw new TypeError(`${needy.name} needs \`tls\`: behind a proxy that ends TLS no client certificate arrives here`)
+  if (!tls.ca) throw new TypeError(`${needy.name} needs \`tls.ca\`: the authorities whose client certificates are good`)
+  if (tls.requestCert === false) throw new TypeError(`${needy.name} needs \`tls.requestCert\`, which is false`)
+  return { rejectUnauthorized: false, ...tls, requestCert: true }
 }
 
 /** gRPC's addresses are `host:port`, whatever the scheme (R-GRPC-5). */

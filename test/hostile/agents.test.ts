@@ -394,7 +394,7 @@ function brokenStore(): Store {
 const brokenAuth: AuthScheme = {
   name: 'broken',
   card: { httpAuthSecurityScheme: { scheme: 'Bearer' } },
-  challenge: 'Bearer',
+  challenge: () => 'Bearer',
   authenticate: async () => unsafe(),
 }
 

@@ -1,8 +1,10 @@
 /** Answers one call: who calls, what for, and how it ends. */
+import type { PeerCertificate } from 'node:tls'
 import { Metadata, type ServerUnaryCall, type ServerWritableStream, type sendUnaryData } from '@grpc/grpc-js'
 import { isObject } from '../../dialects/decode.js'
 import type { Dialect, GrpcCodec, GrpcForm } from '../../dialects/dialect.js'
 import { negotiate } from '../../dialects/negotiate.js'
+import type { Admission } from '../../model/admission.js'
 import { A2AError, clip } from '../../model/errors.js'
 import { callUnary } from '../../model/generic-service.js'
 import type { Operation } from '../../model/operations.js'
@@ -24,15 +26,16 @@ import { sendStream } from './stream.js'
 export interface Access {
   /** The agent a call is for: there are no paths here, so only its tenant can tell. */
   readonly endpointOf: (tenant: string | undefined) => Endpoint | undefined
-  /** Who calls, or nobody whom this server knows. Absent: everybody is `anonymous`. */
-  readonly authenticate?: (headers: HeaderReader) => Promise<Caller | undefined>
+  /** Who calls, by the metadata and the certificate of the connection. Absent: everybody is `anonymous`. */
+  readonly admit?: (headers: HeaderReader, certificate: CertificateReader) => Admission | Promise<Admission>
   /** Who made a call that was let in; set by the server where there is a gate. */
   readonly callerOf?: (metadata: Metadata) => Caller | undefined
-  /** What callers without credentials are told, as in `WWW-Authenticate`. */
-  readonly challenge?: string
   /** Told of what fails before the agent is known. */
   readonly onError: (error: A2AError) => void
 }
+
+/** The client certificate of a connection; absent when there is none that the server trusts. */
+export type CertificateReader = () => PeerCertificate | undefined
 
 /** One rpc of one dialect. */
 export interface Route {
@@ -104,7 +107,7 @@ export function unaryHandler(access: Access, route: Route) {
     const listener = { onError: access.onError }
     answerUnary(access, route, call, listener).then(
       (message) => callback(null, message),
-      (caught) => callback(failure(access, route, listener, caught)),
+      (caught) => callback(failure(route, listener, caught)),
     )
   }
 }
@@ -123,7 +126,7 @@ export function streamingHandler(access: Access, route: Route) {
     const listener = { onError: access.onError }
     answerStream(access, route, call, listener).catch((caught) => {
       // What breaks because the reader left is nobody's news.
-      if (!call.cancelled) call.emit('error', failure(access, route, listener, caught))
+      if (!call.cancelled) call.emit('error', failure(route, listener, caught))
     })
   }
 }
@@ -157,11 +160,10 @@ function answerHeaders({ extensionsHeader }: Dialect, activated: string): Metada
   return metadata
 }
 
-export function failure(access: Access, { form }: Route, { onError }: Listener, caught: unknown) {
+export function failure({ form }: Route, { onError }: Pick<Listener, 'onError'>, caught: unknown) {
   const error = A2AError.from(caught)
   onError(error)
   const status = statusOf(error, form)
-  if (error.code === 'UNAUTHENTICATED' && access.challenge) status.metadata.set('www-authenticate', access.challenge)
   return Object.assign(new Error(error.message), status)
 }
 

@@ -109,11 +109,11 @@ describe('the gRPC client', () => {
       },
     })
     const headers: (string | null)[] = []
-    const authenticate = async ({ get }: { get(name: string): string | null }) => {
+    const admit = async ({ get }: { get(name: string): string | null }) => {
       headers.push(get('authorization'), get('a2a-version'), get('user-agent'), get('x-extra'))
       return { id: 'ann' }
     }
-    await using server = await testGrpc(service, v1, { options: { authenticate } })
+    await using server = await testGrpc(service, v1, { options: { admit } })
     using client = testClient(server.port, {
       metadata: async () => ({ Authorization: 'Bearer good', 'X-Extra': '1' }),
       userAgent: 'tests/1.0',

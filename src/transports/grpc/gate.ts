@@ -1,9 +1,16 @@
 /**
- * What stands before every call where callers must be known: they are told apart by the metadata, before a
- * byte of the message is read, and a message that was begun has to end. HTTP/2 keeps no time by itself.
+ * What stands before every call where callers must be known: they are told apart by the metadata and the
+ * connection, before a byte of the message is read, and a message that was begun has to end. HTTP/2 keeps no
+ * time by itself. (An rpc that does not exist is answered before, by the library: it says no more than the card.)
  */
-import { type Metadata, ServerInterceptingCall, type ServerInterceptor, status } from '@grpc/grpc-js'
-import { A2AError } from '../../model/errors.js'
+import {
+  type Metadata,
+  ServerInterceptingCall,
+  type ServerInterceptingCallInterface,
+  type ServerInterceptor,
+  status,
+} from '@grpc/grpc-js'
+import { type Admission, isRefused } from '../../model/admission.js'
 import type { Caller } from '../../model/service.js'
 import { type Access, failure, headersOf, type Route } from './answer.js'
 
@@ -17,18 +24,21 @@ export interface Gate {
 }
 
 export function createGate(
-  authenticate: NonNullable<Access['authenticate']>,
+  admit: NonNullable<Access['admit']>,
   access: Access,
   routes: ReadonlyMap<string, Route>,
 ): Gate {
   const admitted = new WeakMap<Metadata, Caller>()
   const interceptor: ServerInterceptor = ({ path }, call) => {
-    const refuse = (error: A2AError) => {
+    const refuse = (caught: unknown, challenge?: string) => {
       const route = routes.get(path)
-      const { code, details, metadata } = route
-        ? failure(access, route, access, error)
-        : { code: status.UNAUTHENTICATED, details: error.message, metadata: undefined }
-      call.sendStatus({ code, details, ...(metadata && { metadata }) })
+      if (!route) {
+        call.sendStatus({ code: status.UNAUTHENTICATED, details: 'Missing or invalid credentials' })
+        return
+      }
+      const { code, details, metadata } = failure(route, access, caught)
+      if (challenge !== undefined) metadata.set('www-authenticate', challenge)
+      call.sendStatus({ code, details, metadata })
     }
     let timer: NodeJS.Timeout | undefined
     return new ServerInterceptingCall(call, {
@@ -39,17 +49,21 @@ export function createGate(
               call.sendStatus({ code: status.DEADLINE_EXCEEDED, details: 'The request never ended' })
             }, requestMs)
             timer.unref()
-            authenticate(headersOf(metadata)).then(
-              (caller) => {
-                if (!caller) {
-                  refuse(new A2AError('UNAUTHENTICATED', 'Missing or invalid credentials'))
-                  return
-                }
-                admitted.set(metadata, caller)
-                go(metadata)
-              },
-              (error: unknown) => refuse(A2AError.from(error)),
-            )
+            const enter = (admission: Admission) => {
+              if (isRefused(admission)) {
+                refuse(admission.refused, admission.challenge)
+                return
+              }
+              admitted.set(metadata, admission)
+              go(metadata)
+            }
+            try {
+              const admission = admit(headersOf(metadata), () => certificateOf(call))
+              if (admission instanceof Promise) admission.then(enter, refuse)
+              else enter(admission)
+            } catch (caught) {
+              refuse(caught)
+            }
           },
           onReceiveHalfClose(go) {
             clearTimeout(timer)
@@ -61,4 +75,9 @@ export function createGate(
     })
   }
   return { interceptor, callerOf: (metadata) => admitted.get(metadata) }
+}
+
+/** The library has it only where the server's authorities vouch for it. */
+function certificateOf(call: ServerInterceptingCallInterface) {
+  return call.getAuthContext().sslPeerCertificate
 }

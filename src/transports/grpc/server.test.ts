@@ -10,6 +10,8 @@ import { until } from '../../testing/wait.js'
 import { failureOf, fromStruct, fromValue, type Json, testGrpc, toStruct, toValue } from './grpc.fixture.js'
 import { readDetails } from './status.js'
 
+const stranger = new A2AError('UNAUTHENTICATED', 'Missing or invalid credentials')
+
 const task: Task = {
   id: 't-1',
   contextId: 'c-1',
@@ -279,9 +281,9 @@ describe('what the gRPC server refuses', () => {
 
   it('tells a stranger what credentials it wants', async () => {
     const { service, calls } = scripted()
-    const authenticate = async (headers: { get(name: string): string | null }) =>
-      headers.get('Authorization') === 'Bearer good' ? { id: 'ann' } : undefined
-    await using server = await testGrpc(service, v1, { options: { authenticate, challenge: 'Bearer' } })
+    const admit = (headers: { get(name: string): string | null }) =>
+      headers.get('Authorization') === 'Bearer good' ? { id: 'ann' } : { refused: stranger, challenge: 'Bearer' }
+    await using server = await testGrpc(service, v1, { options: { admit } })
     const failure = await failureOf(server.unary('GetTask', { id: 't-1' }))
     expect(failure.code).toBe(status.UNAUTHENTICATED)
     expect(failure.metadata.get('www-authenticate')).toEqual(['Bearer'])
@@ -290,7 +292,9 @@ describe('what the gRPC server refuses', () => {
   })
 
   it('does not read what a stranger sends', async () => {
-    await using server = await testGrpc(scripted().service, v1, { options: { authenticate: async () => undefined } })
+    await using server = await testGrpc(scripted().service, v1, {
+      options: { admit: async () => ({ refused: stranger }) },
+    })
     const failure = await failureOf(server.raw('/lf.a2a.v1.A2AService/GetTask', Buffer.from([0xff])))
     expect(failure.code).toBe(status.UNAUTHENTICATED)
   })

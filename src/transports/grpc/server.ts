@@ -33,7 +33,7 @@ const mostStreams = 1000
 
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const routes = routesOf(options.dialects)
-  const gate = options.authenticate && createGate(options.authenticate, options, routes)
+  const gate = options.admit && createGate(options.admit, options, routes)
   const access: Access = gate ? { ...options, callerOf: gate.callerOf } : options
   const server = new Server({
     ...(gate && { interceptors: [gate.interceptor] }),

@@ -1,0 +1,38 @@
+/** Fetches what the operator pointed at: in bounded time and size, and from nowhere else. */
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>
+
+const longestMs = 5_000
+const mostBytes = 512 * 1024
+
+export async function fetchJson(url: string, fetch: Fetch): Promise<unknown> {
+  const response = await fetch(url, {
+    headers: { accept: 'application/json' },
+    redirect: 'error',
+    signal: AbortSignal.timeout(longestMs),
+  })
+  if (!response.ok) {
+    await response.body?.cancel()
+    throw new Error(`${url} answered ${response.status}`)
+  }
+  return JSON.parse(await readText(response, url)) as unknown
+}
+
+async function readText(response: Response, url: string): Promise<string> {
+  const decoder = new TextDecoder()
+  let text = ''
+  let bytes = 0
+  // Leaving the loop cancels the rest.
+  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
+    bytes += chunk.byteLength
+    if (bytes > mostBytes) throw new Error(`${url} answered more than ${mostBytes} bytes`)
+    text += decoder.decode(chunk, { stream: true })
+  }
+  return text + decoder.decode()
+}
+
+/** Keys decide who gets in: they come over TLS, or from this machine. */
+export function assertTrustworthy(url: string, what: string): void {
+  const { protocol, hostname } = URL.canParse(url) ? new URL(url) : { protocol: '', hostname: '' }
+  if (protocol === 'https:' || (protocol === 'http:' && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname))) return
+  throw new TypeError(`${what} must be an https address, not ${JSON.stringify(url)}`)
+}

@@ -1,0 +1,51 @@
+import {
+  type AuthScheme,
+  type ClientCertificate,
+  foreignId,
+  type NamedCaller,
+  type Verdict,
+  verdictOf,
+} from './scheme.js'
+
+/** The member of a certificate that names the caller; of names of one kind there must be exactly one. */
+export type CertificateName = 'commonName' | 'dns' | 'uri' | 'email' | 'fingerprint'
+
+export interface MtlsOptions {
+  /** Who a certificate is: one of its names, or a function that tells. Default: the common name. */
+  readonly caller?: CertificateName | ((certificate: ClientCertificate) => NamedCaller | undefined)
+  readonly description?: string
+  /** What the card calls the scheme. Default `mtls`. */
+  readonly scheme?: string
+}
+
+/**
+ * Client certificates. The port must speak TLS itself and know the authorities whose certificates it takes:
+ *
+ * ```ts
+ * serve(agent, { tls: { key, cert, ca: clientAuthority }, auth: [mtls()] })
+ * ```
+ */
+export function mtls(options: MtlsOptions = {}): AuthScheme {
+  const { caller = 'commonName', scheme = 'mtls', description } = options
+  return {
+    name: scheme,
+    card: { mtlsSecurityScheme: description ? { description } : {} },
+    headers: [],
+    needsCertificate: true,
+    challenge: () => 'MutualTLS',
+    authenticate({ certificate: show }): Verdict {
+      const certificate = show?.()
+      if (!certificate) return 'absent'
+      if (typeof caller === 'function') return verdictOf(scheme, caller(certificate))
+      return verdictOf(scheme, foreignId(scheme, nameIn(certificate, caller)))
+    },
+  }
+}
+
+function nameIn(certificate: ClientCertificate, name: CertificateName): string | undefined {
+  if (name === 'commonName') return certificate.commonName
+  if (name === 'fingerprint') return certificate.fingerprint
+  const mark = name === 'email' ? 'email:' : `${name.toUpperCase()}:`
+  const [only, ...others] = certificate.altNames.filter((each) => each.startsWith(mark))
+  return others.length > 0 ? undefined : only?.slice(mark.length)
+}

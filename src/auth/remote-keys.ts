@@ -1,0 +1,66 @@
+/**
+ * The public keys of an issuer. They are fetched when the first token needs them, again when they are old or a
+ * token names a key that is not among them, and never more often than the cooldown allows: tokens are
+ * strangers' words. While the issuer cannot be reached, the keys that are there go on being good for a while.
+ */
+import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose'
+import { A2AError } from '../model/errors.js'
+
+export interface KeyTimes {
+  /** The least time between two fetches. Default 10 s. */
+  readonly cooldownMs?: number
+  /** Older keys are fetched again before they are used. Default 10 minutes. */
+  readonly freshMs?: number
+}
+
+/** Keys that could not be fetched again are used up to this age. */
+const longestStaleMs = 6 * 60 * 60_000
+
+export function remoteKeys(fetchKeys: () => Promise<JSONWebKeySet>, times: KeyTimes = {}): JWTVerifyGetKey {
+  const { cooldownMs = 10_000, freshMs = 10 * 60_000 } = times
+  let keys: { readonly find: JWTVerifyGetKey; readonly sinceMs: number } | undefined
+  let triedMs = Number.NEGATIVE_INFINITY
+  let failure: unknown
+  let fetching: Promise<void> | undefined
+
+  const fetchOnce = async (): Promise<void> => {
+    triedMs = Date.now()
+    try {
+      const { createLocalJWKSet } = await import('jose')
+      keys = { find: createLocalJWKSet(await fetchKeys()), sinceMs: Date.now() }
+      failure = undefined
+    } catch (cause) {
+      failure = cause
+    } finally {
+      fetching = undefined
+    }
+  }
+  /** Waits for a fetch that runs, or starts one if that is allowed. */
+  const refresh = async (): Promise<void> => {
+    if (!fetching && Date.now() - triedMs < cooldownMs) return
+    fetching ??= fetchOnce()
+    await fetching
+  }
+  const current = async (): Promise<JWTVerifyGetKey> => {
+    if (!keys || Date.now() - keys.sinceMs > freshMs) await refresh()
+    if (keys && Date.now() - keys.sinceMs < Math.max(freshMs, longestStaleMs)) return keys.find
+    throw new A2AError('UNAVAILABLE', 'The issuer of tokens cannot be reached, try again', {
+      retryAfterSeconds: Math.ceil(cooldownMs / 1000),
+      cause: failure,
+    })
+  }
+  return async (header, token) => {
+    const find = await current()
+    try {
+      return await find(header, token)
+    } catch (caught) {
+      const { errors } = await import('jose')
+      if (!(caught instanceof errors.JWKSNoMatchingKey)) throw caught
+      // A new key, perhaps.
+      await refresh()
+      const renewed = await current()
+      if (renewed === find) throw caught
+      return await renewed(header, token)
+    }
+  }
+}

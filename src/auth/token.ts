@@ -1,0 +1,145 @@
+/**
+ * Signed tokens (JWT): what `jwt` and `oidc` have in common. A token is verified once and remembered, so that a
+ * call with a known token costs no cryptography. Nothing a token says about itself is believed before its
+ * signature holds, and which algorithms may sign is the server's word: never `none`, and never a shared-secret
+ * algorithm with a public key.
+ */
+import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from 'jose'
+import { A2AError } from '../model/errors.js'
+import type { Struct } from '../model/part.js'
+import type { Caller } from '../model/service.js'
+import { bearerToken } from './bearer.js'
+import { type AuthScheme, bearerChallenge, callerNamed, foreignId, type NamedCaller, type Verdict } from './scheme.js'
+import { TokenCache } from './token-cache.js'
+
+export interface TokenOptions {
+  /** Whom tokens must be for: this agent, as the issuer knows it. Tokens for others are refused. */
+  readonly audience: string | readonly string[]
+  /** Which algorithms may sign. Default: all that fit the keys. */
+  readonly algorithms?: readonly string[]
+  /** How far the issuer's clock may be from this one. Default 30 s. */
+  readonly clockToleranceSeconds?: number
+  /** The type that the token's header must name, such as `at+jwt`. Default: any. */
+  readonly type?: string
+  /** Who a token is: one of its claims, or a function that tells. Default: the claim `sub`. */
+  readonly caller?: string | ((claims: Struct) => NamedCaller | undefined)
+  /** Default `agent`. */
+  readonly realm?: string
+  readonly description?: string
+}
+
+export interface TokenParts {
+  readonly name: string
+  readonly card: AuthScheme['card']
+  readonly algorithms: readonly string[]
+  readonly issuer?: string | undefined
+  /** Finds the key that a token names. Throws `UNAVAILABLE` when keys cannot be had. */
+  readonly key: JWTVerifyGetKey
+}
+
+/** With a public key only: whoever can check such a signature cannot make one. */
+export const publicKeyAlgorithms = [
+  ...['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512'],
+  ...['ES256', 'ES384', 'ES512', 'EdDSA', 'Ed25519'],
+] as const
+export const secretAlgorithms = ['HS256', 'HS384', 'HS512'] as const
+
+export function chooseAlgorithms(
+  scheme: string,
+  fitting: readonly string[],
+  chosen?: readonly string[],
+): readonly string[] {
+  const wrong = chosen?.find((algorithm) => !fitting.includes(algorithm))
+  if (wrong !== undefined)
+    throw new TypeError(`${scheme}: ${wrong} does not fit these keys, choose from ${fitting.join(', ')}`)
+  if (chosen?.length === 0) throw new TypeError(`${scheme}: \`algorithms\` is empty, so no token could be valid`)
+  return chosen ?? fitting
+}
+
+export function tokenScheme(options: TokenOptions, parts: TokenParts): AuthScheme {
+  const { name, card, algorithms, issuer, key } = parts
+  const { realm = 'agent', clockToleranceSeconds = 30, type, caller = 'sub' } = options
+  const audience = typeof options.audience === 'string' ? [options.audience] : [...(options.audience ?? [])]
+  if (audience.length === 0 || audience.some((each) => typeof each !== 'string' || each === ''))
+    throw new TypeError(`${name} needs an \`audience\`: tokens for other services must not be good here`)
+  const rules: JWTVerifyOptions = {
+    audience,
+    algorithms: [...algorithms],
+    clockTolerance: clockToleranceSeconds,
+    requiredClaims: ['exp'],
+    ...(issuer !== undefined && { issuer }),
+    ...(type !== undefined && { typ: type }),
+  }
+  const cache = new TokenCache()
+
+  const judge = async (token: string): Promise<Verdict> => {
+    const claims = await verify(token, key, rules)
+    const known = claims && callerOf(name, claims, caller)
+    if (!known) return 'refused'
+    cache.add(token, known, ((claims.exp ?? 0) + clockToleranceSeconds) * 1000)
+    return { caller: known }
+  }
+  return {
+    name,
+    card,
+    headers: ['Authorization'],
+    challenge: (shortfall) => bearerChallenge(realm, shortfall),
+    authenticate(credentials) {
+      const token = bearerToken(credentials)
+      if (token === undefined) return 'absent'
+      const known = cache.get(token)
+      if (known) return { caller: known }
+      return isPlausible(token, algorithms, issuer) ? judge(token) : 'refused'
+    },
+  }
+}
+
+/** Keeps what can only be wrong away from the keys: a stranger's token makes nobody ask the issuer. */
+function isPlausible(token: string, algorithms: readonly string[], issuer: string | undefined): boolean {
+  const [header, payload, signature, ...more] = token.split('.')
+  if (!header || !payload || !signature || more.length > 0) return false
+  if (!algorithms.includes(String(membersOf(header).alg))) return false
+  return issuer === undefined || membersOf(payload).iss === issuer
+}
+
+function membersOf(part: string): Readonly<Record<string, unknown>> {
+  try {
+    const read: unknown = JSON.parse(atob(part.replaceAll('-', '+').replaceAll('_', '/')))
+    return typeof read === 'object' && read !== null ? (read as Record<string, unknown>) : {}
+  } catch {
+    return {}
+  }
+}
+
+/** The claims of a token that holds; absent when it does not. */
+async function verify(token: string, key: JWTVerifyGetKey, rules: JWTVerifyOptions): Promise<JWTPayload | undefined> {
+  const { jwtVerify, errors } = await import('jose')
+  try {
+    return (await jwtVerify(token, key, rules)).payload
+  } catch (caught) {
+    if (!(caught instanceof errors.JOSEError)) throw A2AError.from(caught)
+    if (!(caught instanceof errors.JWKSMultipleMatchingKeys)) return undefined
+    // It does not say which key, and several would do.
+    for await (const candidate of caught) {
+      const claims = await verify(token, async () => candidate, rules)
+      if (claims) return claims
+    }
+    return undefined
+  }
+}
+
+function callerOf(name: string, claims: JWTPayload, caller: NonNullable<TokenOptions['caller']>): Caller | undefined {
+  const said = claims as Struct // it was JSON
+  const named = typeof caller === 'function' ? caller(said) : foreignId(name, said[caller])
+  if (named === undefined) return undefined
+  const known = callerNamed(name, named)
+  const isScoped = typeof named === 'object' && named.scopes !== undefined
+  return { ...known, ...(!isScoped && { scopes: scopesIn(said) }), claims: said }
+}
+
+/** `scope` is a text (RFC 9068); others say `scp`, as a text or a list. */
+function scopesIn({ scope, scp }: Struct): readonly string[] {
+  const listed = scope ?? scp
+  if (Array.isArray(listed)) return listed.filter((each) => typeof each === 'string')
+  return typeof listed === 'string' ? listed.split(' ').filter((each) => each !== '') : []
+}

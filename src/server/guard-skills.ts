@@ -1,0 +1,72 @@
+/**
+ * What skills ask for beyond what the agent asks for. Nothing in the protocol says which skill a message is for,
+ * so each one is held against every skill that it can be for: the one it names in its metadata (`skillId`),
+ * those that take its data, and all of them if neither tells. Nobody gets around a requirement by keeping
+ * silent, or by naming one skill and sending the data of another.
+ */
+import { isMet, type Requirement, schemesOf } from '../auth/requirement.js'
+import type { Agent, SkillInit } from '../engine/agent.js'
+import { A2AError } from '../model/errors.js'
+import type { JsonValue } from '../model/part.js'
+import type { AgentService, CallContext, SendMessageRequest, StreamItem } from '../model/service.js'
+
+/** For calls from outside; agents that are served together and call each other answer for it themselves. */
+export function guardSkills(service: AgentService, { card }: Agent, security: readonly Requirement[]): AgentService {
+  const { skills = [] } = card
+  const guarded = skills.filter(({ securityRequirements }) => securityRequirements?.length)
+  if (guarded.length === 0) return service
+  assertKnown(guarded, security)
+  const check = async (request: SendMessageRequest, { caller }: CallContext): Promise<void> => {
+    for (const { id, securityRequirements = [] } of await candidates(skills, request)) {
+      if (securityRequirements.length === 0 || securityRequirements.some((each) => isMet(each, caller))) continue
+      throw new A2AError('PERMISSION_DENIED', `The credentials are not good for the skill ${id}`, {
+        metadata: { skillId: id },
+      })
+    }
+  }
+  return {
+    ...service,
+    async sendMessage(request, context) {
+      await check(request, context)
+      return await service.sendMessage(request, context)
+    },
+    async *sendStreamingMessage(request, context): AsyncGenerator<StreamItem, void, void> {
+      await check(request, context)
+      yield* service.sendStreamingMessage(request, context)
+    },
+  }
+}
+
+/** The skills that a message can be for. */
+async function candidates(skills: readonly SkillInit[], request: SendMessageRequest): Promise<readonly SkillInit[]> {
+  const named = namedSkills(skills, request)
+  const data = request.message.parts.find((part) => 'data' in part)
+  const fitting = data ? await skillsThatTake(skills, data.data) : []
+  if (named.length > 0) return !data || named.every((skill) => fitting.includes(skill)) ? named : [...named, ...fitting]
+  return fitting.length > 0 ? skills.filter((skill) => !skill.input || fitting.includes(skill)) : skills
+}
+
+/** A message and its request both have metadata; a name that is no skill's says nothing. */
+function namedSkills(skills: readonly SkillInit[], { message, metadata }: SendMessageRequest): readonly SkillInit[] {
+  const names = [message.metadata?.skillId, metadata?.skillId].filter((name) => name !== undefined)
+  const named = skills.filter(({ id }) => names.includes(id))
+  return names.every((name) => named.some(({ id }) => id === name)) ? named : []
+}
+
+async function skillsThatTake(skills: readonly SkillInit[], data: JsonValue): Promise<readonly SkillInit[]> {
+  const takes = await Promise.all(
+    skills.map(async ({ input }) => input !== undefined && !(await input['~standard'].validate(data)).issues),
+  )
+  return skills.filter((_, place) => takes[place])
+}
+
+function assertKnown(guarded: readonly SkillInit[], security: readonly Requirement[]): void {
+  const names = new Set(schemesOf(security).map(({ name }) => name))
+  for (const { id, securityRequirements = [] } of guarded) {
+    const missing = securityRequirements
+      .flatMap(({ schemes = {} }) => Object.keys(schemes))
+      .find((name) => !names.has(name))
+    if (missing !== undefined)
+      throw new TypeError(`The skill ${id} needs the scheme ${missing}, which \`auth\` does not have`)
+  }
+}
