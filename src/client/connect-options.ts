@@ -5,6 +5,7 @@ import type { BreakerOptions } from './breaker.js'
 import type { CardCache } from './card-cache.js'
 import type { CredentialSources } from './credentials/index.js'
 import type { RetryOptions } from './retry.js'
+import type { SignatureOptions, SignaturePolicy } from './verify-card.js'
 
 /** One exchange as it was on the wire, secrets taken out: for a debug log. */
 export interface WireEntry {
@@ -33,8 +34,8 @@ export interface ConnectOptions {
   readonly timeoutMs?: number
   readonly retry?: RetryOptions
   readonly breaker?: BreakerOptions
-  /** Whether cards must be signed. Default `warn`, of signatures that are there and not good. */
-  readonly signatures?: 'require' | 'warn' | 'ignore'
+  /** Whether cards must be signed, by whom, and over what. Default `warn`, of signatures that are there and not good. */
+  readonly signatures?: SignaturePolicy | SignatureOptions
   /** Addresses inside private networks may be followed, although the user named a public one. */
   readonly allowPrivate?: boolean
   /** Other origins that interfaces of the card may be at, and that may get credentials; another port is another origin. */

@@ -18,7 +18,7 @@ import { polling } from './poll.js'
 import { type ResolvedCard, resolveCard } from './resolve-card.js'
 import { placesOf } from './resolve-card-places.js'
 import { retrying, type Waiting } from './retry.js'
-import { type Verification, verifyCard } from './verify-card.js'
+import { type Verification, type VerifyOptions, verifyCard } from './verify-card.js'
 import { fromHttp } from './wire-entries.js'
 
 const usualTimeoutMs = 60_000
@@ -88,7 +88,7 @@ async function find(ref: string | object, options: ConnectOptions): Promise<Targ
     ...(options.allowPrivate !== undefined && { allowPrivate: options.allowPrivate }),
     ...(options.onWire && { onWire: fromHttp(options.onWire, 'card') }),
   })
-  const signature = await verifyCard(resolved, { policy: options.signatures ?? 'warn' })
+  const signature = await verifyCard(resolved, verifyOptions(options))
   const choices = chooseInterface(resolved, {
     hasGrpc,
     allowedOrigins,
@@ -103,6 +103,15 @@ async function find(ref: string | object, options: ConnectOptions): Promise<Targ
     ...originsOf(resolved, choices, allowedOrigins),
     isSecure: resolved.url?.startsWith('https:') ?? false,
     warnings: warningsOf(resolved, signature),
+  }
+}
+
+function verifyOptions({ signatures = 'warn', fetch, allowPrivate, onWire }: ConnectOptions): VerifyOptions {
+  return {
+    ...(typeof signatures === 'string' ? { policy: signatures } : signatures),
+    ...(fetch && { fetch }),
+    ...(allowPrivate !== undefined && { allowPrivate }),
+    ...(onWire && { onWire: fromHttp(onWire, 'card') }),
   }
 }
 

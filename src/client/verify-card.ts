@@ -18,10 +18,19 @@ import { TransportError } from '../transports/transport-error.js'
 import { readCard } from './read-card.js'
 import { type CardHome, createKeyFinder, type KeyOptions, type PublicKey } from './verify-card-keys.js'
 
-export interface VerifyOptions extends KeyOptions {
+export type SignaturePolicy = 'require' | 'warn' | 'ignore'
+
+export interface SignatureOptions extends Pick<KeyOptions, 'keys' | 'keyOrigins'> {
   /** `require`: only signed cards are good. Default `warn`. */
-  readonly policy?: 'require' | 'warn' | 'ignore'
+  readonly policy?: SignaturePolicy
+  /**
+   * What a signature may be over. Default: all there are, and anything but `strict` is reported. Whatever is empty
+   * in a card may be changed under a signature over `stripped`.
+   */
+  readonly forms?: readonly SignedForm[]
 }
+
+export interface VerifyOptions extends KeyOptions, SignatureOptions {}
 
 export interface Verification {
   /** `unknown-key`: there is a signature, and no key that is trusted to check it with. */
@@ -82,16 +91,19 @@ async function check(
 ): Promise<Verification> {
   // Most cards are not signed: nobody pays for this unless one is.
   const jose = await import('jose')
+  const { forms } = options
   const payloads = payloadsOf(card.raw as Record<string, unknown>) // it has signatures, so it is an object
+    .filter(({ form }) => forms?.includes(form) ?? true)
   const keys = createKeyFinder(card, options)
   const verdicts: Verification[] = []
   for (const signature of signatures) {
     const verdict = await judge(signature)
-    if (verdict.state === 'valid') return verdict
+    if (verdict.form === 'strict') return verdict
     verdicts.push(verdict)
   }
-  // Signed wrongly says more than signed by a stranger.
-  return verdicts.find(({ state }) => state === 'invalid') ?? (verdicts[0] as Verification) // there was one signature
+  // Any good one is enough; signed wrongly says more than signed by a stranger.
+  const best = (wanted: Verification['state']) => verdicts.find(({ state }) => state === wanted)
+  return best('valid') ?? best('invalid') ?? (verdicts[0] as Verification) // there was one signature
 
   async function judge(signature: Signature): Promise<Verification> {
     const header = headerOf(jose, signature)

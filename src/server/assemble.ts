@@ -4,7 +4,7 @@ import { type Requirement, requirementsOf, schemesOf } from '../auth/requirement
 import { createEngine, type Engine } from '../engine/engine.js'
 import type { AgentCard } from '../model/agent-card.js'
 import type { AgentService } from '../model/service.js'
-import { type Signer, toSigner } from '../signing/signer.js'
+import { toSigner } from '../signing/signer.js'
 import type { Store } from '../stores/store.js'
 import { Heartbeats } from '../transports/sse.js'
 import type { Endpoint } from '../transports/transport.js'
@@ -20,6 +20,8 @@ import { type OfferedDialects, offeredDialects } from './offered-dialects.js'
 import { openStore } from './open-store.js'
 import { isProcessDead, processIdentity } from './process-identity.js'
 import { createRouter } from './router.js'
+import { createCardSigning, type SignCard } from './sign-card.js'
+import { createJwksServer } from './well-known.js'
 
 /** What `serve` knows and a handler alone does not. */
 export interface PortFacts {
@@ -47,7 +49,7 @@ interface Shared {
   readonly url: string
   readonly isAlone: boolean
   readonly grpcAuthority: string | undefined
-  readonly signer: Signer | undefined
+  readonly sign: SignCard
   /** Filled while agents are made: they find each other when they run. */
   readonly services: Map<string, AgentService>
 }
@@ -73,6 +75,7 @@ export async function assemble(agents: Agents, options: HandlerOptions, port: Po
   const closeStore = async () => {
     if (typeof given === 'string') await store.close()
   }
+  const url = (options.publicUrl ?? 'http://localhost').replace(/\/+$/, '')
   const shared: Shared = {
     options,
     store,
@@ -81,15 +84,15 @@ export async function assemble(agents: Agents, options: HandlerOptions, port: Po
     offered,
     heartbeats: new Heartbeats(options.heartbeatMs ?? 15_000),
     owner: processIdentity(),
-    url: (options.publicUrl ?? 'http://localhost').replace(/\/+$/, ''),
+    url,
     isAlone: mounts.length === 1,
     grpcAuthority: port.grpcAuthority,
-    signer,
+    sign: createCardSigning(signer, url),
     services: new Map(),
   }
   const members: Member[] = []
   try {
-    for (const mount of mounts) members.push(createMember(mount, shared))
+    for (const mount of mounts) members.push(await createMember(mount, shared))
     await Promise.all(members.map(({ engine }) => engine.start()))
   } catch (error) {
     await Promise.all(members.map(({ engine }) => engine.drain(0)))
@@ -105,6 +108,7 @@ export async function assemble(agents: Agents, options: HandlerOptions, port: Po
       await store.ping()
       return !members.some(({ engine }) => engine.isDraining)
     },
+    ...(signer && { jwks: createJwksServer(signer.jwks(), Date.now()) }),
   })
   return {
     fetch,
@@ -119,11 +123,12 @@ export async function assemble(agents: Agents, options: HandlerOptions, port: Po
   }
 }
 
-function createMember(mount: Mount, shared: Shared): Member {
+async function createMember(mount: Mount, shared: Shared): Promise<Member> {
   const { agent } = mount
-  const { options, admit, security, offered, services, store } = shared
+  const { options, admit, security, offered, services, store, sign } = shared
   const url = `${shared.url}${mount.path}`
   const card = cardOf(mount, shared)
+  const cards = await spellCards(card, offered, { url, form: options.card, sign })
   const { extendedCard } = agent.card
   const engine = createEngine(agent, {
     owner: shared.owner,
@@ -133,13 +138,12 @@ function createMember(mount: Mount, shared: Shared): Member {
     log: options.log ?? (() => undefined),
     retention: options.retention ?? { endedTasksMs: 7 * 24 * 60 * 60_000 },
     resolve: (ref) => services.get(typeof ref === 'string' ? ref : ref.card.name) ?? options.resolve?.(ref),
-    ...(extendedCard && { extendedCard: async ({ caller }) => await extendedCard(card, caller) }),
+    ...(extendedCard && { extendedCard: async ({ caller }) => await sign(await extendedCard(card, caller), ['v1']) }),
   })
   const continued = continueContext(engine)
   const service = options.wrap ? options.wrap(continued, agent) : continued
   services.set(agent.card.name, service)
   const endpoint = endpointOf(engine, guardSkills(service, agent, security), card, shared)
-  const cards = spellCards(card, offered, { url, form: options.card })
   const origins = new Set(options.cors)
   const answer = createAgentEndpoint({
     offered,

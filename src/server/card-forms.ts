@@ -1,8 +1,12 @@
-/** One card, spelled for every kind of reader (RM-CARD-1, RM-CARD-2, RL-02-1). */
+/**
+ * One card, spelled for every kind of reader (RM-CARD-1, RM-CARD-2, RL-02-1), and signed for those whose version
+ * knows signatures: v1.0 and 0.3. Older cards, and those of ad-hoc dialects, have no place for them.
+ */
 import type { Dialect } from '../dialects/dialect.js'
 import { hybridCard } from '../dialects/v0_3/card.js'
 import type { AgentCard, AgentInterface } from '../model/agent-card.js'
 import type { OfferedDialects } from './offered-dialects.js'
+import type { SignCard } from './sign-card.js'
 
 export const cardForms = ['v1', 'hybrid', '0.3'] as const
 /** What readers get that name no version. */
@@ -20,19 +24,26 @@ export interface SpelledCards {
   readonly pinned: ReadonlyMap<string, object>
 }
 
-export function spellCards(
+export interface Spelling {
+  readonly url: string
+  readonly form?: CardForm | undefined
+  readonly sign: SignCard
+}
+
+export async function spellCards(
   card: AgentCard,
   { recognised, pinned }: OfferedDialects,
-  options: { readonly url: string; readonly form?: CardForm | undefined },
-): SpelledCards {
-  const { url, form } = options
+  { url, form, sign }: Spelling,
+): Promise<SpelledCards> {
   const byName = new Map(recognised.map((dialect) => [dialect.name, dialect]))
-  const v1 = byName.get('v1') && card
-  const v0_3 = byName.get('v0.3')?.encodeCard?.(card)
-  const legacy = legacyCard(recognised, withAddress(card, url), v0_3)
+  const older = byName.get('v0.3')?.encodeCard?.(card)
+  const v1 = byName.has('v1') ? await sign(card, ['v1']) : undefined
+  const v0_3 = older && (await sign(older, ['v0.3']))
+  const legacy = legacyCard(recognised, withAddress(card, url), older)
   const forms: Record<CardForm, object | undefined> = {
     v1,
-    hybrid: v1 && v0_3 ? hybridCard(v1, v0_3) : undefined,
+    // Each kind of reader finds a signature of what it reads.
+    hybrid: v1 && older ? await sign(hybridCard(card, older), ['v1', 'v0.3']) : undefined,
     '0.3': v0_3,
   }
   if (form !== undefined && !forms[form]) {
@@ -46,7 +57,7 @@ export function spellCards(
     byVersion,
     unversioned: (form && forms[form]) ?? forms.hybrid ?? forms.v1 ?? forms['0.3'] ?? legacy,
     legacy,
-    pinned: pinnedCards(pinned, card, url),
+    pinned: await pinnedCards(pinned, card, { url, sign }),
   }
 }
 
@@ -61,12 +72,18 @@ function legacyCard(dialects: readonly Dialect[], card: AgentCard, v0_3: object 
   return merged
 }
 
-function pinnedCards(pinned: ReadonlyMap<string, Dialect>, card: AgentCard, url: string): ReadonlyMap<string, object> {
+async function pinnedCards(
+  pinned: ReadonlyMap<string, Dialect>,
+  card: AgentCard,
+  { url, sign }: Spelling,
+): Promise<ReadonlyMap<string, object>> {
   const cards = new Map<string, object>()
-  for (const [path, dialect] of pinned) {
-    const interfaces = addressesOf(`${url}${path}`, dialect.versions[0] ?? '0.1')
-    const spelled = dialect.encodeCard?.({ ...card, supportedInterfaces: interfaces })
-    if (spelled) cards.set(path, spelled)
+  for (const [path, { name, versions, encodeCard }] of pinned) {
+    const spelled = encodeCard?.({
+      ...card,
+      supportedInterfaces: addressesOf(`${url}${path}`, versions[0] ?? '0.1'),
+    })
+    if (spelled) cards.set(path, name === 'v1' || name === 'v0.3' ? await sign(spelled, [name]) : spelled)
   }
   return cards
 }

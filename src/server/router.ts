@@ -1,12 +1,13 @@
 /**
  * From a request to the agent it is for. Written by hand because it is on the way of every call and
- * there is little to route: two fixed paths and the mounts. CORS, when asked for, is hono's.
+ * there is little to route: a few fixed paths and the mounts. CORS, when asked for, is hono's.
  */
 import { Hono } from 'hono'
 import { cors } from 'hono/cors'
 import type { Connection } from '../auth/scheme.js'
 import { parameterHeaders } from '../transports/transport.js'
 import type { AgentEndpoint } from './agent-endpoint.js'
+import { jwksPath } from './sign-card.js'
 
 export interface RouterParts {
   /** Agents by the path they are mounted at; the root is the empty path. */
@@ -18,6 +19,8 @@ export interface RouterParts {
   /** Answers where no agent is. */
   readonly nowhere: (request: Request, connection?: Connection) => Promise<Response>
   readonly isReady: () => Promise<boolean>
+  /** Where there are keys to publish. */
+  readonly jwks?: Fetch
 }
 
 export type Fetch = (request: Request, connection?: Connection) => Promise<Response>
@@ -38,7 +41,7 @@ export function createRouter(parts: RouterParts): Fetch {
   return async (request, connection) => await app.fetch(request, connection)
 }
 
-function createRoutes({ endpoints, nowhere, isReady }: RouterParts): Fetch {
+function createRoutes({ endpoints, nowhere, isReady, jwks }: RouterParts): Fetch {
   const root = endpoints.get('')
   // Longer paths first: a mount below another one is its own.
   const mounts = [...endpoints].filter(([path]) => path !== '').sort(([a], [b]) => b.length - a.length)
@@ -46,6 +49,7 @@ function createRoutes({ endpoints, nowhere, isReady }: RouterParts): Fetch {
     const path = pathOf(request.url)
     if (path === '/healthz') return Promise.resolve(json(200, { status: 'ok' }))
     if (path === '/readyz') return readiness(isReady)
+    if (jwks && path === jwksPath) return jwks(request)
     for (const [mount, endpoint] of mounts) {
       if (path === mount || path.startsWith(`${mount}/`)) return endpoint(request, path.slice(mount.length), connection)
     }

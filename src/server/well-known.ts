@@ -1,4 +1,4 @@
-/** The agent's cards as resources: made once, with validators and conditional answers (R-CARD-5). */
+/** What everybody may read, as resources: made once, with validators and conditional answers (R-CARD-5). */
 import { askedVersion, versionNotSupported } from '../dialects/negotiate.js'
 import { A2AError } from '../model/errors.js'
 import { readVersion } from '../transports/transport.js'
@@ -11,6 +11,7 @@ export type CardServer = (request: Request, path: string) => Promise<Response> |
 
 interface Resource {
   readonly body: string
+  readonly mediaType: string
   readonly etag: string
 }
 
@@ -32,7 +33,7 @@ export function createCardServer(
   cards: SpelledCards,
   { startedMs, refuse }: Pick<Serving, 'refuse'> & { readonly startedMs: number },
 ): CardServer {
-  const serving: Serving = { lastModified: new Date(Math.floor(startedMs / 1000) * 1000), refuse }
+  const serving: Serving = { lastModified: toSeconds(startedMs), refuse }
   const resources = new Map<string, Variants>()
   const add = (path: string, unversioned: object | undefined, byVersion?: ReadonlyMap<string, object>) =>
     resources.set(path, {
@@ -62,17 +63,37 @@ async function answer(request: Request, variants: Variants, serving: Serving): P
     const asked = askedVersion(readVersion(request.headers, request.url)) ?? ''
     return serving.refuse(request, versionNotSupported([...variants.byVersion.keys()], asked))
   }
-  const { body, etag } = resource
+  return respond(request, resource, { lastModified: serving.lastModified, vary: 'A2A-Version' })
+}
+
+/** The keys that signatures are checked with. */
+export function createJwksServer(jwks: object, startedMs: number): (request: Request) => Promise<Response> {
+  const resource = spell(jwks, 'application/jwk-set+json')
+  const lastModified = toSeconds(startedMs)
+  return async (request) =>
+    request.method === 'GET' || request.method === 'HEAD'
+      ? respond(request, await resource, { lastModified })
+      : new Response(null, { status: 405, headers: { allow: 'GET, HEAD' } })
+}
+
+function respond(
+  request: Request,
+  { body, mediaType, etag }: Resource,
+  { lastModified, vary }: { readonly lastModified: Date; readonly vary?: string },
+): Response {
   const headers = {
     etag,
-    'last-modified': serving.lastModified.toUTCString(),
+    'last-modified': lastModified.toUTCString(),
     'cache-control': `public, max-age=${maxAgeSeconds}`,
-    vary: 'A2A-Version',
+    ...(vary !== undefined && { vary }),
   }
-  if (isFresh(request, etag, serving.lastModified)) return new Response(null, { status: 304, headers })
-  return new Response(request.method === 'HEAD' ? null : body, {
-    headers: { 'content-type': 'application/json', ...headers },
-  })
+  if (isFresh(request, etag, lastModified)) return new Response(null, { status: 304, headers })
+  return new Response(request.method === 'HEAD' ? null : body, { headers: { 'content-type': mediaType, ...headers } })
+}
+
+/** HTTP's dates know no more. */
+function toSeconds(timeMs: number): Date {
+  return new Date(Math.floor(timeMs / 1000) * 1000)
 }
 
 /** A card that does not depend on the version is for everybody. */
@@ -82,10 +103,10 @@ function choose(request: Request, { unversioned, byVersion, isForAll }: Variants
   return asked === undefined ? unversioned : byVersion.get(asked)
 }
 
-async function spell(card: object): Promise<Resource> {
-  const body = JSON.stringify(card)
+async function spell(content: object, mediaType = 'application/json'): Promise<Resource> {
+  const body = JSON.stringify(content)
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(body))
-  return { body, etag: `"${Buffer.from(digest).toString('base64url').slice(0, 22)}"` }
+  return { body, mediaType, etag: `"${Buffer.from(digest).toString('base64url').slice(0, 22)}"` }
 }
 
 /** `If-None-Match` decides alone when it is there (RFC 9110). */

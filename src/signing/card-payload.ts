@@ -19,25 +19,46 @@ export interface SignedPayload {
 
 type Card = Readonly<Record<string, unknown>>
 
-/** What is signed in a form. A card that `isOlder` than v1.0 has no rules that could say which members count. */
-export function payloadOf(card: Card, form: SignedForm, isOlder = false): SignedPayload {
-  const { signatures: _signatures, ...received } = card
-  if (form === 'as-received') return { form, content: received }
-  const known = isOlder ? received : (strictCard(received) as object) // an object in is an object out
-  if (form === 'strict') return { form, content: known }
-  return { form, content: (withoutEmpty(known) ?? {}) as object } // the same
+/** By the letter of v1.0. */
+export function strictPayload(card: Card): SignedPayload {
+  return { form: 'strict', content: strictCard(withoutSignatures(card)) as object } // an object in is an object out
+}
+
+/** For cards of 0.3, which has no rules that could say which members count. */
+export function receivedPayload(card: Card): SignedPayload {
+  return { form: 'as-received', content: withoutSignatures(card) }
+}
+
+/** What official SDKs of 0.3 would leave of such a card. */
+export function strippedPayload(card: Card): SignedPayload {
+  return { form: 'stripped', content: stripped(withoutSignatures(card)) }
+}
+
+/**
+ * What official SDKs of v1.0 sign and verify. All leave out what is empty; Python's escapes everything beyond ASCII;
+ * JavaScript's, when it is given a card that it has read itself, loses the security schemes on the way.
+ */
+export function sdkPayloads(card: Card): readonly SignedPayload[] {
+  const { content } = strictPayload(card)
+  const { securitySchemes: _schemes, ...rest } = content as Card // strictCard made it
+  return [
+    { form: 'stripped', content: stripped(content) },
+    { form: 'stripped', content: stripped(content), isAscii: true },
+    { form: 'stripped', content: stripped(rest) },
+  ]
 }
 
 /** What may have been signed, in the order in which it is tried. */
 export function payloadsOf(card: Card): readonly SignedPayload[] {
-  const stripped = payloadOf(card, 'stripped')
-  return [
-    payloadOf(card, 'strict'),
-    payloadOf(card, 'as-received'),
-    stripped,
-    payloadOf(card, 'stripped', true),
-    { ...stripped, isAscii: true },
-  ]
+  return [strictPayload(card), receivedPayload(card), ...sdkPayloads(card), strippedPayload(card)]
+}
+
+function withoutSignatures({ signatures: _signatures, ...card }: Card): Card {
+  return card
+}
+
+function stripped(content: object): object {
+  return (withoutEmpty(content) ?? {}) as object // an object in is an object out
 }
 
 /** The canonical form (RFC 8785). Throws for what has none: half a surrogate pair, a number that is none. */

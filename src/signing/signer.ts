@@ -4,7 +4,14 @@
  */
 import type { JWK, JWTPayload } from 'jose'
 import type { AgentCardSignature } from '../model/agent-card.js'
-import { canonicalBytes, payloadOf, type SignedForm, type SignedPayload } from './card-payload.js'
+import {
+  canonicalBytes,
+  receivedPayload,
+  type SignedPayload,
+  sdkPayloads,
+  strictPayload,
+  strippedPayload,
+} from './card-payload.js'
 import { type LoadedKey, loadKey, type SigningKey } from './signing-key.js'
 
 export interface SigningOptions {
@@ -13,8 +20,9 @@ export interface SigningOptions {
   /** `all`: cards are signed with every private key, while clients move from one to the next. Default `first`. */
   readonly signWith?: 'first' | 'all'
   /**
-   * `spec`: by the letter of v1.0 (default). `sdk`: what official SDKs expect, who leave out everything that is
-   * empty, so that they can verify cards with empty members too. Both: a signature of each.
+   * `spec`: by the letter of v1.0 (default). `sdk`: what official SDKs expect, which leave out whatever is empty, and
+   * one of them the security schemes: they can then verify every card, and see less of what was changed in it.
+   * Both: signatures of both kinds, where they differ.
    */
   readonly profiles?: readonly SignatureProfile[]
 }
@@ -99,16 +107,23 @@ function bytesToSign(
   readers: readonly CardReader[],
   profiles: readonly SignatureProfile[],
 ): readonly Uint8Array[] {
-  const distinct = new Map<string, Uint8Array>()
-  for (const profile of profiles) {
-    for (const reader of readers) {
-      const isOlder = reader === 'v0.3'
-      const form: SignedForm = profile === 'sdk' ? 'stripped' : isOlder ? 'as-received' : 'strict'
-      const bytes = canonicalForm(payloadOf(plainJson(card), form, isOlder))
-      distinct.set(new TextDecoder().decode(bytes), bytes)
-    }
-  }
-  return [...distinct.values()]
+  // As it is sent: members that are `undefined` here are not there.
+  const sent = JSON.parse(JSON.stringify(card)) as Record<string, unknown>
+  const payloads = profiles.flatMap((profile) => readers.flatMap((reader) => payloadsFor[reader][profile](sent)))
+  const bytes = payloads.map(canonicalForm)
+  return bytes.filter((each, place) => bytes.findIndex((other) => isSame(each, other)) === place)
+}
+
+const payloadsFor = {
+  v1: { spec: (card) => [strictPayload(card)], sdk: sdkPayloads },
+  'v0.3': { spec: (card) => [receivedPayload(card)], sdk: (card) => [strippedPayload(card)] },
+} as const satisfies Record<
+  CardReader,
+  Record<SignatureProfile, (card: Readonly<Record<string, unknown>>) => readonly SignedPayload[]>
+>
+
+function isSame(one: Uint8Array, other: Uint8Array): boolean {
+  return one.length === other.length && one.every((byte, place) => byte === other[place])
 }
 
 function canonicalForm(payload: SignedPayload): Uint8Array {
@@ -117,9 +132,4 @@ function canonicalForm(payload: SignedPayload): Uint8Array {
   } catch (cause) {
     throw new TypeError('The card cannot be signed: it has no canonical form', { cause })
   }
-}
-
-/** As it is sent: members that are `undefined` here are not there. */
-function plainJson(card: object): Readonly<Record<string, unknown>> {
-  return JSON.parse(JSON.stringify(card)) as Record<string, unknown>
 }

@@ -1,0 +1,134 @@
+/** Signatures between us and the official SDK, both ways: real servers, real clients, keys fetched over HTTP. */
+import type { AddressInfo } from 'node:net'
+import { generateAgentCardSignature, AgentCard as SdkCard, verifyAgentCardSignature } from 'a2a-sdk-v1'
+import { ClientFactory, JsonRpcTransportFactory } from 'a2a-sdk-v1/client'
+import { DefaultRequestHandler, InMemoryTaskStore } from 'a2a-sdk-v1/server'
+import { agentCardHandler, jsonRpcHandler } from 'a2a-sdk-v1/server/express'
+import { agent, apiKey, createSigner, generateSigningKey, type ServeOptions, serve } from 'dragoman'
+import { connect } from 'dragoman/client'
+import express from 'express'
+import { importJWK, type JWK } from 'jose'
+import { describe, expect, it, vi } from 'vitest'
+
+const full = { name: 'Echo', description: 'Repeats', version: '1.0.0' }
+const echo = agent(full, async function* ({ text }) {
+  yield text
+})
+
+// The SDK tells the console of every signature that is not good.
+vi.spyOn(console, 'debug').mockImplementation(() => {})
+
+/** Fetches the key from where the signature says, as the SDK's documentation shows it. */
+const sdkVerifier = verifyAgentCardSignature(async (kid, jku) => {
+  const { keys } = (await (await fetch(jku ?? '')).json()) as { keys: JWK[] }
+  const key = keys.find((each) => each.kid === kid)
+  if (!key) throw new Error(`There is no key ${kid}`)
+  return (await importJWK(key)) as Parameters<typeof importJWK>[0] & object
+})
+
+/** What the official client says about our card. */
+async function sdkJudges(options: ServeOptions): Promise<'good' | 'not good'> {
+  await using served = await serve(echo, options)
+  const client = await new ClientFactory({ transports: [new JsonRpcTransportFactory()] }).createFromUrl(served.url)
+  try {
+    const card = await client.getAgentCard()
+    await sdkVerifier(card)
+    return 'good'
+  } catch {
+    return 'not good'
+  }
+}
+
+describe('our signatures, by the official verifier (R-SIGN-7)', () => {
+  const secret = [apiKey('k')]
+
+  it.each(['ES256', 'RS256', 'EdDSA'] as const)('are good with %s', async (alg) => {
+    expect(await sdkJudges({ signing: { keys: [await generateSigningKey({ alg })] } })).toBe('good')
+  })
+
+  it.each(['v1', 'hybrid'] as const)('are good on a card in the form %s', async (card) => {
+    expect(await sdkJudges({ signing: { keys: [await generateSigningKey()] }, card })).toBe('good')
+  })
+
+  it('are not, by the letter of the protocol, when something in the card is empty; and are with its profile', async () => {
+    const keys = [await generateSigningKey()]
+    expect(await sdkJudges({ signing: { keys }, auth: secret })).toBe('not good')
+    expect(await sdkJudges({ signing: { keys, profiles: ['sdk'] }, auth: secret })).toBe('good')
+    expect(await sdkJudges({ signing: { keys, profiles: ['spec', 'sdk'] }, auth: secret })).toBe('good')
+  })
+
+  it('are by the letter of the protocol for our client, whatever the SDK gets beside it', async () => {
+    const signing = { keys: [await generateSigningKey()], profiles: ['sdk', 'spec'] as const }
+    await using served = await serve(echo, { signing, auth: secret })
+    await using client = await connect(served.url, { signatures: 'require' })
+    expect(client.signature).toMatchObject({ state: 'valid', form: 'strict' })
+  })
+})
+
+/** The official server with the official signer, whose keys are ours to publish. */
+async function serveSdk(rest: object): Promise<{ readonly url: string } & AsyncDisposable> {
+  const jwk = await generateSigningKey()
+  const app = express()
+  const server = app.listen(0, '127.0.0.1')
+  await new Promise((resolve) => server.once('listening', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const card = SdkCard.fromJSON({
+    ...full,
+    supportedInterfaces: [{ url: `${url}/`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+    capabilities: { streaming: false },
+    defaultInputModes: ['text/plain'],
+    defaultOutputModes: ['text/plain'],
+    skills: [{ id: 'echo', name: 'Echo', description: 'Repeats', tags: ['echo'] }],
+    ...rest,
+  })
+  const header = { alg: 'ES256', kid: jwk.kid ?? '', typ: 'JOSE', jku: `${url}/keys.json` }
+  const sign = generateAgentCardSignature(jwk, header)
+  // Its handler writes what it is given: in the protocol's spelling only if it is given that.
+  const signed = async () => SdkCard.toJSON(await sign(card)) as SdkCard
+  const executor = { execute: async () => {}, cancelTask: async () => {} }
+  const handler = new DefaultRequestHandler(card, new InMemoryTaskStore(), executor as never)
+  const { keys } = (await createSigner({ keys: [jwk] })).jwks()
+  app.get('/keys.json', (_, response) => void response.json({ keys }))
+  app.use('/.well-known/agent-card.json', agentCardHandler({ agentCardProvider: signed }))
+  app.use(
+    '/',
+    jsonRpcHandler({ requestHandler: handler, userBuilder: async () => ({ isAuthenticated: false, userName: '' }) }),
+  )
+  return { url, [Symbol.asyncDispose]: () => new Promise((resolve) => server.close(() => resolve())) }
+}
+
+describe('the official signatures, by our verifier', () => {
+  it('are good, to the letter when nothing is empty', async () => {
+    await using server = await serveSdk({})
+    await using client = await connect(server.url, { signatures: 'require' })
+    expect(client.signature).toMatchObject({ state: 'valid', form: 'strict' })
+  })
+
+  it('are good in the SDK’s own form, and told apart', async () => {
+    await using server = await serveSdk({
+      securityRequirements: [{ schemes: { key: {} } }],
+      skills: [{ id: 'echo', name: 'Echo', description: '', tags: [] }],
+    })
+    const warnings: string[] = []
+    await using client = await connect(server.url, {
+      signatures: 'require',
+      onWarning: (warning) => void warnings.push(warning),
+    })
+    expect(client.signature).toMatchObject({ state: 'valid', form: 'stripped' })
+    expect(warnings).toContain('The card is signed in the form stripped')
+    await expect(connect(server.url, { signatures: { policy: 'require', forms: ['strict'] } })).rejects.toThrow(
+      'A signed card is required',
+    )
+  })
+
+  it('are not good when they leave out how to authenticate, as the SDK’s signer does', async () => {
+    await using server = await serveSdk({
+      securitySchemes: { key: { apiKeySecurityScheme: { location: 'header', name: 'X-API-Key' } } },
+    })
+    await using client = await connect(server.url)
+    expect(client.signature).toMatchObject({
+      state: 'invalid',
+      reason: 'The signature does not cover everything that the card says',
+    })
+  })
+})

@@ -1,0 +1,310 @@
+/** Cards that are signed when they are served, and checked when they are read, over real HTTP. */
+import {
+  type AgentCard,
+  agent,
+  apiKey,
+  type Caller,
+  createSigner,
+  generateSigningKey,
+  type Signer,
+  serve,
+} from 'dragoman'
+import { connect } from 'dragoman/client'
+import { createHandler } from 'dragoman/server'
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { type Verification, type VerifyOptions, verifyCard } from '../../src/client/verify-card.js'
+
+const echo = (rest: object = {}) =>
+  agent({ name: 'Echo', description: 'Repeats', ...rest }, async function* ({ text }) {
+    yield text
+  })
+
+interface Got {
+  readonly raw: Record<string, unknown>
+  readonly response: Response
+  readonly origin: string
+}
+
+async function get(url: string, headers: Record<string, string> = {}): Promise<Got> {
+  const response = await fetch(url, { headers })
+  return { raw: (await response.json()) as Record<string, unknown>, response, origin: new URL(url).origin }
+}
+
+const cardAt = (url: string, version?: string) =>
+  get(`${url}.well-known/agent-card.json`, version === undefined ? {} : { 'a2a-version': version })
+
+const verify = ({ raw, origin }: Pick<Got, 'raw' | 'origin'>, options: VerifyOptions = {}): Promise<Verification> =>
+  verifyCard({ raw, origin }, options)
+
+const signing = async () => ({ keys: [await generateSigningKey()] })
+
+describe('a server with keys', () => {
+  it('signs the card of every version that knows signatures, each for its readers (R-SIGN-1, R3-CARD-7)', async () => {
+    await using served = await serve(echo(), { signing: await signing(), dialects: 'all' })
+    const forms = async (version?: string) => (await verify(await cardAt(served.url, version))).form
+    expect([await forms('1.0'), await forms(), await forms('0.3')]).toEqual(['strict', 'strict', 'as-received'])
+    // The card for both has a signature for either.
+    const { raw, origin } = await cardAt(served.url)
+    const [first, second] = raw.signatures as readonly object[]
+    expect((await verify({ raw: { ...raw, signatures: [first] }, origin })).form).toBe('strict')
+    expect((await verify({ raw: { ...raw, signatures: [second] }, origin })).form).toBe('as-received')
+    // Older readers would not know what it is.
+    const old = await get(`${served.url}.well-known/agent.json`)
+    expect(old.raw).not.toHaveProperty('signatures')
+    expect((await cardAt(served.url, '0.1')).raw).not.toHaveProperty('signatures')
+  })
+
+  it('signs the cards of pinned dialects by their version', async () => {
+    await using served = await serve(echo(), {
+      signing: await signing(),
+      dialects: ['v1', { dialect: 'v0.3', path: '/old' }, { dialect: 'task-rest', path: '/rest' }],
+    })
+    expect((await verify(await cardAt(`${served.url}old/`))).form).toBe('as-received')
+    expect((await cardAt(`${served.url}rest/`)).raw).not.toHaveProperty('signatures')
+  })
+
+  it('is believed by a client that requires signatures', async () => {
+    await using served = await serve(echo(), { signing: await signing(), auth: [apiKey('k')] })
+    await using client = await connect(served.url, { signatures: 'require' })
+    expect(client.signature).toMatchObject({ state: 'valid', form: 'strict' })
+    await using unsigned = await serve(echo())
+    await expect(connect(unsigned.url, { signatures: 'require' })).rejects.toThrow('A signed card is required')
+  })
+
+  it('is seen through when somebody changes the card on the way', async () => {
+    await using served = await serve(echo(), { signing: await signing() })
+    const { raw, origin } = await cardAt(served.url)
+    const elsewhere = [{ url: 'https://evil.example/', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }]
+    expect((await verify({ raw: { ...raw, supportedInterfaces: elsewhere }, origin })).state).toBe('invalid')
+    const old = await cardAt(served.url, '0.3')
+    expect((await verify({ raw: { ...old.raw, url: 'https://evil.example/' }, origin })).state).toBe('invalid')
+  })
+
+  it('signs a card once, and its ETag is of the card with its signatures (R-CARD-5)', async () => {
+    const plain = await createSigner(await signing())
+    let signatures = 0
+    const signer: Signer = {
+      ...plain,
+      signCard: (...args) => {
+        signatures += 1
+        return plain.signCard(...args)
+      },
+    }
+    await using served = await serve(echo(), { signing: signer, card: 'v1' })
+    const before = signatures
+    const [one, two] = [await cardAt(served.url, '1.0'), await cardAt(served.url, '1.0')]
+    expect(one.raw).toEqual(two.raw)
+    expect(signatures).toBe(before)
+    const etag = one.response.headers.get('etag') ?? ''
+    const again = await fetch(`${served.url}.well-known/agent-card.json`, { headers: { 'if-none-match': etag } })
+    expect(again.status).toBe(304)
+  })
+
+  it('has another ETag for the card when it has another key', async () => {
+    const etag = async () => {
+      const handler = await createHandler(echo(), { signing: await signing(), publicUrl: 'https://agents.example' })
+      const response = await handler.fetch(new Request('https://agents.example/.well-known/agent-card.json'))
+      await handler.close()
+      return response.headers.get('etag')
+    }
+    expect(await etag()).not.toBe(await etag())
+  })
+
+  it('signs with old and new keys while clients move from one to the other (R-SIGN-1)', async () => {
+    const [newer, older] = [await generateSigningKey({ alg: 'EdDSA' }), await generateSigningKey({ alg: 'RS256' })]
+    await using served = await serve(echo(), { signing: { keys: [newer, older], signWith: 'all' } })
+    const got = await cardAt(served.url, '1.0')
+    const { d: _d, p: _p, q: _q, dp: _dp, dq: _dq, qi: _qi, ...known } = older
+    expect(await verify(got, { keys: [known as never] })).toMatchObject({ state: 'valid', keyId: newer.kid })
+    const alone = { ...got, raw: { ...got.raw, signatures: (got.raw.signatures as object[]).slice(1) } }
+    expect(await verify(alone, { keys: [known as never] })).toMatchObject({ state: 'valid', keyId: older.kid })
+  })
+})
+
+describe('/.well-known/jwks.json', () => {
+  it('publishes the public keys of all agents of a port, to everybody, with validators', async () => {
+    const keys = [await generateSigningKey(), await generateSigningKey({ alg: 'RS256' })]
+    const signing = { keys }
+    await using served = await serve([echo(), agent('Other', async function* () {})], { signing, auth: [apiKey('k')] })
+    const { origin } = new URL(served.url)
+    const { raw, response } = await get(`${origin}/.well-known/jwks.json`)
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      'content-type': 'application/jwk-set+json',
+      'cache-control': 'public, max-age=300',
+      etag: expect.stringMatching(/^".+"$/),
+    })
+    const published = raw.keys as readonly Record<string, unknown>[]
+    expect(published.map(({ kid }) => kid)).toEqual(keys.map(({ kid }) => kid))
+    for (const key of published)
+      for (const secret of ['d', 'p', 'q', 'dp', 'dq', 'qi', 'k']) expect(key).not.toHaveProperty(secret)
+    const etag = response.headers.get('etag') ?? ''
+    const again = await fetch(`${origin}/.well-known/jwks.json`, { headers: { 'if-none-match': etag } })
+    expect(again.status).toBe(304)
+    expect((await fetch(`${origin}/.well-known/jwks.json`, { method: 'POST' })).status).toBe(405)
+    for (const { url } of served.agents)
+      expect(await verify(await cardAt(url, '1.0'), { policy: 'require' })).toMatchObject({ state: 'valid' })
+  })
+
+  it('is where the public address says', async () => {
+    const handler = await createHandler(echo(), { signing: await signing(), publicUrl: 'https://agents.example/echo/' })
+    const response = await handler.fetch(new Request('http://localhost/.well-known/agent-card.json'))
+    const raw = (await response.json()) as { readonly signatures: readonly { protected: string }[] }
+    await handler.close()
+    const [{ protected: header } = { protected: '' }] = raw.signatures
+    expect(JSON.parse(Buffer.from(header, 'base64url').toString())).toMatchObject({
+      jku: 'https://agents.example/echo/.well-known/jwks.json',
+    })
+  })
+
+  it('is not there without keys', async () => {
+    await using served = await serve(echo())
+    expect((await fetch(`${served.url}.well-known/jwks.json`)).status).toBe(404)
+  })
+})
+
+describe('an extended card', () => {
+  const known = echo({
+    capabilities: { extendedAgentCard: true },
+    extendedCard: (card: AgentCard, { id }: Caller) => ({ ...card, description: `For ${id}` }),
+  })
+
+  it.each(['JSONRPC', 'HTTP+JSON', 'GRPC'] as const)('is signed over %s, as each caller sees it', async (binding) => {
+    await using served = await serve(known, { signing: await signing(), auth: [apiKey({ k1: 'ann', k2: 'bob' })] })
+    const { origin } = new URL(served.url)
+    for (const [key, name] of [
+      ['k1', 'ann'],
+      ['k2', 'bob'],
+    ]) {
+      await using client = await connect(served.url, { binding, pin: true, headers: { 'x-api-key': key ?? '' } })
+      const card = await client.getExtendedAgentCard({})
+      expect(card.description).toBe(`For ${name}`)
+      expect(await verify({ raw: { ...card }, origin })).toMatchObject({ state: 'valid', form: 'strict' })
+      expect((await verify({ raw: { ...card, description: 'For eve' }, origin })).state).toBe('invalid')
+    }
+  })
+
+  it('is signed once for all who see the same', async () => {
+    const plain = await createSigner(await signing())
+    let signatures = 0
+    const signCard: Signer['signCard'] = (...args) => {
+      signatures += 1
+      return plain.signCard(...args)
+    }
+    await using served = await serve(known, {
+      signing: { ...plain, signCard },
+      auth: [apiKey({ k1: 'ann', k2: 'bob' })],
+    })
+    const before = signatures
+    for (const key of ['k1', 'k1', 'k2', 'k1', 'k2']) {
+      const response = await fetch(`${served.url}extendedAgentCard`, { headers: { 'x-api-key': key } })
+      expect(await response.json()).toHaveProperty('signatures')
+    }
+    expect(signatures - before).toBe(2)
+  })
+
+  it('is an error, and no unsigned card, when the signer fails; and signed when it is back', async () => {
+    const plain = await createSigner(await signing())
+    let isDown = false
+    const signCard: Signer['signCard'] = async (...args) => {
+      if (isDown) throw new Error('No connection to the key')
+      return await plain.signCard(...args)
+    }
+    await using served = await serve(known, { signing: { ...plain, signCard } })
+    const ask = () => fetch(`${served.url}extendedAgentCard`)
+    isDown = true
+    expect((await ask()).status).toBe(500)
+    isDown = false
+    expect(await (await ask()).json()).toHaveProperty('signatures')
+  })
+})
+
+describe('any card', () => {
+  const words = fc.string({ unit: 'grapheme', maxLength: 12 })
+  const name = words.filter((text) => text.trim() !== '')
+  const list = fc.array(words, { maxLength: 3 })
+  const maybe = <T>(value: fc.Arbitrary<T>) => fc.option(value, { nil: undefined })
+  const without = <T extends object>(value: T) =>
+    Object.fromEntries(Object.entries(value).filter(([, each]) => each !== undefined))
+  const skill = fc
+    .record({
+      id: name,
+      name: maybe(words),
+      description: maybe(words),
+      tags: maybe(list),
+      examples: maybe(list),
+      inputModes: maybe(list),
+      securityRequirements: maybe(fc.constantFrom([], [{ schemes: {} }], [{ schemes: { key: {} } }])),
+    })
+    .map(without)
+  const extension = fc
+    .record({
+      uri: name,
+      description: maybe(words),
+      required: maybe(fc.boolean()),
+      params: maybe(fc.dictionary(words, fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<never>, { maxKeys: 3 })),
+    })
+    .map(without)
+  const init = fc
+    .record({
+      name,
+      description: maybe(words),
+      version: maybe(words),
+      provider: maybe(fc.record({ url: words, organization: words })),
+      documentationUrl: maybe(words),
+      iconUrl: maybe(words),
+      capabilities: maybe(
+        fc
+          .record({
+            streaming: maybe(fc.boolean()),
+            pushNotifications: maybe(fc.boolean()),
+            extensions: maybe(fc.array(extension, { maxLength: 2 })),
+          })
+          .map(without),
+      ),
+      defaultInputModes: maybe(list),
+      defaultOutputModes: maybe(list),
+      skills: maybe(fc.uniqueArray(skill, { maxLength: 3, selector: ({ id }) => id })),
+    })
+    .map(without)
+
+  it('is good when it comes as it was signed, and not good when any member is another (R-SIGN-2, R-SIGN-3)', async () => {
+    const keys = [await generateSigningKey()]
+    await fc.assert(
+      fc.asyncProperty(init, fc.boolean(), fc.nat(), async (card, isPrivate, place) => {
+        await using served = await serve(echo(card), { signing: { keys }, ...(isPrivate && { auth: [apiKey('k')] }) })
+        for (const version of ['1.0', undefined, '0.3']) {
+          const { raw, origin } = await cardAt(served.url, version)
+          expect(await verify({ raw, origin })).toMatchObject({
+            state: 'valid',
+            form: version === '0.3' ? 'as-received' : 'strict',
+          })
+          if (version === undefined) continue // members of the one version are nothing to readers of the other
+          expect((await verify({ raw: changed(raw, place), origin })).state).toBe('invalid')
+        }
+      }),
+      { numRuns: 40 },
+    )
+  })
+})
+
+/** The same card with one value, chosen by a number, being another. */
+function changed(raw: Record<string, unknown>, place: number): Record<string, unknown> {
+  const { signatures, ...card } = structuredClone(raw)
+  const slots: (() => void)[] = []
+  const visit = (holder: Record<string | number, unknown>) => {
+    for (const [key, value] of Object.entries(holder)) {
+      if (typeof value === 'object' && value !== null) visit(value as Record<string, unknown>)
+      else slots.push(() => (holder[key] = another(value)))
+    }
+  }
+  visit(card)
+  slots[place % slots.length]?.()
+  return { ...card, signatures }
+}
+
+function another(value: unknown): unknown {
+  if (typeof value === 'string') return `${value}x`
+  if (typeof value === 'boolean') return !value
+  return value === 0 ? 1 : 0
+}
