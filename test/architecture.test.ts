@@ -31,6 +31,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'net/runtime.ts',
     'net/node-lookup.ts',
     'signing/card-payload.ts',
+    'signing/delivery-token.ts',
   ],
   'server/': [
     'model/',

@@ -8,6 +8,7 @@ import type { DialectName } from '../dialects/dialect.js'
 import { A2AError } from '../model/errors.js'
 import type { StreamResponse } from '../model/event.js'
 import { parseJson, readBody } from '../transports/read-json.js'
+import { createSignatureCheck, type PushSignatureOptions, type SignedClaims } from './push-signature.js'
 
 export interface PushDelivery {
   /** The dialect the webhook was registered in. */
@@ -16,15 +17,11 @@ export interface PushDelivery {
   readonly taskId: string
 }
 
-export interface PushReceiverOptions {
+export interface PushReceiverOptions extends PushSignatureOptions {
   /** Told of every delivery once. When it throws, the sender is told to try again. */
   readonly onDelivery: (delivery: PushDelivery) => void | Promise<void>
   /** What `X-A2A-Notification-Token` must be. */
   readonly token?: string
-  /** Where the sender publishes its keys: deliveries must then carry a signed token about their very body. */
-  readonly jwksUrl?: string
-  /** How old a signed delivery may be. Default 5 minutes. */
-  readonly maxAgeMs?: number
   /** Default 10 MB. */
   readonly maxBytes?: number
 }
@@ -40,7 +37,7 @@ const mostRemembered = 10_000
  */
 export function createPushReceiver(options: PushReceiverOptions): (request: Request) => Promise<Response> {
   const seen = new Set<string>()
-  const isAuthentic = options.jwksUrl === undefined ? undefined : createSignatureCheck(options.jwksUrl, options)
+  const check = options.jwksUrl === undefined ? undefined : createSignatureCheck(options.jwksUrl, options)
   return async (request) => {
     // Senders may ask whether this address wants to be told (RL-01-9).
     if (request.method === 'GET') return echoValidation(request.url)
@@ -49,16 +46,17 @@ export function createPushReceiver(options: PushReceiverOptions): (request: Requ
       const bytes = await readBody(request, options.maxBytes ?? 10 * 1024 * 1024)
       const isKnown = await isEqual(request.headers.get('x-a2a-notification-token') ?? '', options.token)
       if (!isKnown) return new Response(null, { status: 401 })
-      if (isAuthentic && !(await isAuthentic(request.headers.get('authorization'), bytes)))
-        return new Response(null, { status: 401 })
+      const body = await digest(bytes)
+      const claims = await check?.(request.headers, body)
+      if (check && !claims) return new Response(null, { status: 401 })
       const deliveries = readDelivery(parseJson(bytes))
-      const id = request.headers.get('x-a2a-delivery-id') ?? (await digest(bytes))
-      if (seen.has(id)) return new Response(null, { status: 200 })
+      if (!isAbout(deliveries, claims)) return new Response(null, { status: 401 })
+      // Who repeats a token that was overheard can give it another name, and not another body.
+      const ids = [request.headers.get('x-a2a-delivery-id') ?? body, ...(claims?.jti ? [`${claims.jti} ${body}`] : [])]
+      if (ids.some((id) => seen.has(id))) return new Response(null, { status: 200 })
       for (const delivery of deliveries) await options.onDelivery(delivery)
       // Remembered only now: a delivery that was not taken may come again.
-      seen.add(id)
-      const [oldest] = seen
-      if (seen.size > mostRemembered && oldest !== undefined) seen.delete(oldest)
+      for (const id of ids) remember(seen, id)
       return new Response(null, { status: 200 })
     } catch (error) {
       return new Response(null, { status: statusOf(error) })
@@ -66,8 +64,21 @@ export function createPushReceiver(options: PushReceiverOptions): (request: Requ
   }
 }
 
+function remember(seen: Set<string>, id: string): void {
+  seen.add(id)
+  const [oldest] = seen
+  if (seen.size > mostRemembered && oldest !== undefined) seen.delete(oldest)
+}
+
+/** Senders of 0.1 do not say which task a token is about; who does must mean this one. */
+function isAbout(deliveries: readonly PushDelivery[], claims: SignedClaims | undefined): boolean {
+  const about = claims?.taskId
+  return about === undefined || deliveries.every(({ taskId }) => taskId === about)
+}
+
 function statusOf(error: unknown): number {
   if (!(error instanceof A2AError)) return 500
+  if (error.code === 'UNAVAILABLE') return 503
   return error.code === 'PAYLOAD_TOO_LARGE' ? 413 : 400
 }
 
@@ -110,28 +121,6 @@ function echoValidation(url: string): Response {
   const token = new URL(url).searchParams.get('validationToken')
   if (token === null || token.length > 1024) return new Response(null, { status: 405, headers: { allow: 'POST' } })
   return new Response(token, { headers: { 'content-type': 'text/plain', 'x-content-type-options': 'nosniff' } })
-}
-
-/** A JWT whose `request_body_sha256` is that of this body, issued lately, by a key the sender publishes. */
-function createSignatureCheck(jwksUrl: string, { maxAgeMs = 5 * 60_000 }: PushReceiverOptions) {
-  const keys = import('jose').then(({ createRemoteJWKSet, jwtVerify }) => ({
-    jwks: createRemoteJWKSet(new URL(jwksUrl)),
-    jwtVerify,
-  }))
-  return async (authorization: string | null, bytes: Uint8Array): Promise<boolean> => {
-    const [, token] = /^Bearer (.+)$/i.exec(authorization ?? '') ?? []
-    if (token === undefined) return false
-    const { jwks, jwtVerify } = await keys
-    try {
-      const { payload } = await jwtVerify(token, jwks, {
-        algorithms: ['ES256', 'RS256', 'EdDSA'],
-        maxTokenAge: Math.ceil(maxAgeMs / 1000),
-      })
-      return payload.request_body_sha256 === (await digest(bytes))
-    } catch {
-      return false
-    }
-  }
 }
 
 async function digest(bytes: Uint8Array): Promise<string> {

@@ -1,0 +1,141 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { DeliveryClaims } from '../signing/delivery-token.js'
+import { createSigner, type Signer } from '../signing/signer.js'
+import { generateSigningKey, signingAlgorithms } from '../signing/signing-key.js'
+import { createPushReceiver, type PushReceiverOptions } from './push-receiver.js'
+
+const status = { state: 'TASK_STATE_COMPLETED', timestamp: '2026-01-05T08:00:00.000Z' }
+const body = JSON.stringify({ statusUpdate: { taskId: 't1', contextId: 'c1', status } })
+const webhook = 'https://receiver.example/hook'
+const nowSeconds = Math.floor(Date.now() / 1000)
+
+let signer: Signer
+let jwks: unknown
+let jwksStatus = 200
+const keyServer = createServer((_request, response) => response.writeHead(jwksStatus).end(JSON.stringify(jwks)))
+let jwksUrl: string
+
+beforeAll(async () => {
+  signer = await createSigner({ keys: await Promise.all(signingAlgorithms.map((alg) => generateSigningKey({ alg }))) })
+  jwks = signer.jwks()
+  await new Promise<void>((resolve) => keyServer.listen(0, '127.0.0.1', resolve))
+  jwksUrl = `http://127.0.0.1:${(keyServer.address() as AddressInfo).port}/.well-known/jwks.json`
+})
+afterAll(() => keyServer.close())
+
+async function sha256(text: string): Promise<string> {
+  return Buffer.from(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))).toString('hex')
+}
+
+async function claimsOf(rest: Partial<Record<keyof DeliveryClaims, unknown>> = {}) {
+  const usual: DeliveryClaims = {
+    iss: 'https://agent.example/',
+    aud: webhook,
+    iat: nowSeconds,
+    exp: nowSeconds + 300,
+    jti: 'd1',
+    taskId: 't1',
+    request_body_sha256: await sha256(body),
+  }
+  return { ...usual, ...rest }
+}
+
+const bearer = async (claims: object, by = signer) => ({ authorization: `Bearer ${await by.signJwt(claims as never)}` })
+
+function post(headers: Record<string, string>, text = body): Request {
+  return new Request(webhook, { method: 'POST', headers, body: text })
+}
+
+/** A receiver, and how often it told of something. */
+function receiver(options: Partial<PushReceiverOptions> = {}) {
+  const told: string[] = []
+  const receive = createPushReceiver({ jwksUrl, ...options, onDelivery: ({ taskId }) => void told.push(taskId) })
+  return { told, statusOf: async (request: Request) => (await receive(request)).status }
+}
+
+describe('a receiver of signed deliveries (R-PDEL-9, RL-01-9)', () => {
+  it.each(signingAlgorithms)('takes what a published key has signed with %s', async (alg) => {
+    const own = await createSigner({ keys: [await generateSigningKey({ alg })] })
+    jwks = own.jwks()
+    const { told, statusOf } = receiver({ issuer: 'https://agent.example/', audience: webhook })
+    expect(await statusOf(post(await bearer(await claimsOf(), own)))).toBe(200)
+    expect(told).toEqual(['t1'])
+    jwks = signer.jwks()
+  })
+
+  it('finds the token where it is when the webhook has credentials of its own', async () => {
+    const { statusOf } = receiver()
+    const token = await signer.signJwt((await claimsOf()) as never)
+    expect(await statusOf(post({ authorization: 'Bearer other', 'x-a2a-delivery-token': token }))).toBe(200)
+  })
+
+  it('takes a token that names body and time alone, as senders of 0.1 make it', async () => {
+    const { statusOf } = receiver()
+    const claims = { iat: nowSeconds, request_body_sha256: await sha256(body) }
+    expect(await statusOf(post(await bearer(claims)))).toBe(200)
+  })
+
+  it.each([
+    ['no token', async () => ({})],
+    ['no JWT', async () => ({ authorization: 'Bearer secret' })],
+    ['another body', async () => await bearer(await claimsOf({ request_body_sha256: await sha256('{}') }))],
+    ['no body', async () => await bearer(await claimsOf({ request_body_sha256: undefined }))],
+    ['another task', async () => await bearer(await claimsOf({ taskId: 't2' }))],
+    ['another issuer', async () => await bearer(await claimsOf({ iss: 'https://evil.example/' }))],
+    ['another webhook', async () => await bearer(await claimsOf({ aud: 'https://other.example/hook' }))],
+    ['an old token', async () => await bearer(await claimsOf({ iat: nowSeconds - 3600 }))],
+    ['a token that is over', async () => await bearer(await claimsOf({ exp: nowSeconds - 60 }))],
+    [
+      'a token from the future',
+      async () => await bearer(await claimsOf({ iat: nowSeconds + 3600, exp: nowSeconds + 7200 })),
+    ],
+    ['no time', async () => await bearer(await claimsOf({ iat: undefined }))],
+    [
+      'another key of the same name',
+      async () => {
+        const kid = signer.jwks().keys[0]?.kid ?? ''
+        return await bearer(await claimsOf(), await createSigner({ keys: [{ key: await generateSigningKey(), kid }] }))
+      },
+    ],
+    [
+      'a stranger’s key',
+      async () => await bearer(await claimsOf(), await createSigner({ keys: [await generateSigningKey()] })),
+    ],
+    [
+      'the algorithm none',
+      async () => {
+        const part = (value: object) => Buffer.from(JSON.stringify(value)).toString('base64url')
+        return { authorization: `Bearer ${part({ alg: 'none', typ: 'JWT' })}.${part(await claimsOf())}.` }
+      },
+    ],
+  ])('refuses %s', async (_, headers) => {
+    const { told, statusOf } = receiver({ issuer: 'https://agent.example/', audience: webhook })
+    expect(await statusOf(post(await headers()))).toBe(401)
+    expect(told).toEqual([])
+  })
+
+  it('tells of what was overheard and sent again no second time, whatever it is called', async () => {
+    const { told, statusOf } = receiver()
+    const headers = await bearer(await claimsOf())
+    for (const id of ['a', 'a', 'b', 'c'])
+      expect(await statusOf(post({ ...headers, 'x-a2a-delivery-id': id }))).toBe(200)
+    expect(told).toEqual(['t1'])
+    const other = body.replace('COMPLETED', 'FAILED')
+    const next = await bearer(await claimsOf({ request_body_sha256: await sha256(other) }))
+    expect(await statusOf(post(next, other))).toBe(200)
+    expect(told).toEqual(['t1', 't1'])
+  })
+
+  it('asks the sender to come again while its keys are out of reach', async () => {
+    const { told, statusOf } = receiver()
+    const headers = await bearer(await claimsOf())
+    jwksStatus = 500
+    expect(await statusOf(post(headers))).toBe(503)
+    jwksStatus = 200
+    expect(await statusOf(post(headers))).toBe(200)
+    expect(told).toEqual(['t1'])
+    expect(await receiver({ jwksUrl: 'http://127.0.0.1:1/jwks.json' }).statusOf(post(headers))).toBe(503)
+  })
+})

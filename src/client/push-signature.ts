@@ -1,0 +1,67 @@
+/**
+ * Whether a delivery was signed by who is believed to have sent it: a token by a published key, about this very body,
+ * issued lately (R-PDEL-9, RL-01-9). What cannot be decided because the keys are out of reach is not the sender's
+ * fault: that throws, and the sender is asked to come again.
+ */
+import type { errors, JWTPayload } from 'jose'
+import { A2AError } from '../model/errors.js'
+import { type DeliveryClaims, deliveryTokenHeader } from '../signing/delivery-token.js'
+
+export interface PushSignatureOptions {
+  /** Where the sender publishes its keys: deliveries must then carry a signed token about their very body. */
+  readonly jwksUrl?: string
+  /** Who must have issued the token: the address of the agent. Default: whoever has a key there. */
+  readonly issuer?: string
+  /** Whom the token must be for: the address of the webhook as it was registered. Default: not looked at. */
+  readonly audience?: string
+  /** How old a signed delivery may be. Default 5 minutes. */
+  readonly maxAgeMs?: number
+}
+
+export type SignedClaims = JWTPayload & Partial<DeliveryClaims>
+
+/** The claims of a good token; absent when there is none, or none that is good. */
+export type SignatureCheck = (headers: Headers, bodyDigest: string) => Promise<SignedClaims | undefined>
+
+/** Clocks differ. */
+const clockToleranceSeconds = 30
+
+export function createSignatureCheck(
+  jwksUrl: string,
+  { issuer, audience, maxAgeMs = 5 * 60_000 }: PushSignatureOptions,
+): SignatureCheck {
+  const url = new URL(jwksUrl)
+  const jose = import('jose')
+  const keys = jose.then(({ createRemoteJWKSet }) => createRemoteJWKSet(url))
+  return async (headers, bodyDigest) => {
+    const token = tokenIn(headers)
+    if (token === undefined) return undefined
+    const { jwtVerify, errors } = await jose
+    try {
+      const { payload } = await jwtVerify<SignedClaims>(token, await keys, {
+        algorithms: ['ES256', 'RS256', 'EdDSA'],
+        maxTokenAge: Math.ceil(maxAgeMs / 1000),
+        clockTolerance: clockToleranceSeconds,
+        ...(issuer !== undefined && { issuer }),
+        ...(audience !== undefined && { audience }),
+      })
+      return payload.request_body_sha256 === bodyDigest ? payload : undefined
+    } catch (error) {
+      if (isAboutToken(error, errors)) return undefined
+      throw new A2AError('UNAVAILABLE', 'The keys of the sender cannot be read', { cause: error })
+    }
+  }
+}
+
+function tokenIn(headers: Headers): string | undefined {
+  const own = headers.get(deliveryTokenHeader)
+  if (own !== null) return own
+  const [, bearer] = /^Bearer (.+)$/i.exec(headers.get('authorization') ?? '') ?? []
+  return bearer
+}
+
+/** Everything else that can go wrong is about the set of keys, or about the way to it. */
+function isAboutToken(error: unknown, { JOSEError, JWKSInvalid, JWKSTimeout }: typeof errors): boolean {
+  if (!(error instanceof JOSEError) || error instanceof JWKSInvalid || error instanceof JWKSTimeout) return false
+  return error.code !== 'ERR_JOSE_GENERIC' // an answer that was no set of keys
+}
