@@ -40,10 +40,6 @@ export const notYet: readonly NotYet[] = [
   { id: 'R-SEC-1', reason: operatorsTls },
   { id: 'R3-SEC-3', reason: operatorsTls },
   {
-    id: 'R-SEC-6',
-    reason: 'The server fetches no URL that a message names; the guard comes with the first code that does',
-  },
-  {
     id: 'R-ITA-2',
     reason: 'How a credential arrives is up to the author of an agent; the library offers no way in band',
   },

@@ -54,6 +54,16 @@ export { data, file, text, textOf } from './model/part.js'
 export type { AuthenticationInfo, TaskPushNotificationConfig } from './model/push-config.js'
 export type { AgentService, CallContext, Caller, StreamItem } from './model/service.js'
 export { isInterrupted, isTerminal, type Task, type TaskState, type TaskStatus } from './model/task.js'
+// Following addresses that strangers wrote
+export { AddressRefused, type AddressRule, type AddressRules, type NameLookup } from './net/address-rules.js'
+export { type FetchedFile, type FetchFileOptions, fetchFile } from './net/fetch-file.js'
+export {
+  createGuardedDialer,
+  type DialerOptions,
+  type DialerRequest,
+  type GuardedDialer,
+  type TlsOptions,
+} from './net/node-dialer.js'
 export { type Served, type ServedAgent, type ServeOptions, serve } from './server/serve.js'
 export { type Claims, createSigner, type SignatureProfile, type Signer, type SigningOptions } from './signing/signer.js'
 export {

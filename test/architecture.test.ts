@@ -28,8 +28,9 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'dialects/',
     'transports/',
     'net/addresses.ts',
+    'net/address-rules.ts',
+    'net/read-at-most.ts',
     'net/runtime.ts',
-    'net/node-lookup.ts',
     'signing/card-payload.ts',
     'signing/delivery-token.ts',
   ],
@@ -43,7 +44,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'stores/store.ts',
     'stores/memory.ts',
   ],
-  'index.ts': ['model/', 'dialects/', 'transports/', 'stores/', 'engine/', 'auth/', 'signing/', 'server/'],
+  'index.ts': ['model/', 'dialects/', 'transports/', 'stores/', 'engine/', 'auth/', 'net/', 'signing/', 'server/'],
   'cli/': [
     'index.ts',
     'server/index.ts',
@@ -59,7 +60,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 /** What is loaded on use only, so that nobody pays for it at start-up. */
 const mayLoad: Readonly<Record<string, readonly string[]>> = {
   'server/': ['stores/sqlite/index.ts'],
-  'client/': ['net/node-lookup.ts', 'net/node-fetch.ts'],
+  'client/': ['net/node-dialer.ts'],
 }
 
 interface Import {

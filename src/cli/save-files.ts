@@ -6,12 +6,15 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ReadableStream } from 'node:stream/web'
 import { TransportError } from '../client/index.js'
+import { AddressRefused, createGuardedDialer, type GuardedDialer } from '../index.js'
 import type { ArtifactFile } from './artifact-files.js'
 
 interface SaveOptions {
   readonly out: string
   readonly force?: true
   readonly links?: true
+  /** Where the agent is: links may lead there as well, and to the internet. */
+  readonly agentUrl: string
 }
 
 /** Saved, or left where it is. */
@@ -20,26 +23,35 @@ export type SavedFile =
   | { readonly name: string; readonly url: string }
 
 export async function saveFiles(files: readonly ArtifactFile[], options: SaveOptions): Promise<SavedFile[]> {
-  const { out, force = false, links = false } = options
+  const { out, force = false, links = false, agentUrl } = options
   const wanted = files.map((file) => ({ file, path: join(out, file.name), isSaved: links || 'bytes' in file }))
   for (const { path, isSaved } of wanted) if (isSaved && !force && (await exists(path))) throw alreadyThere(path)
   if (wanted.some(({ isSaved }) => isSaved)) await mkdir(out, { recursive: true })
   const saved: SavedFile[] = []
+  const allowHosts = URL.canParse(agentUrl) ? [new URL(agentUrl).hostname] : []
+  await using dialer = createGuardedDialer({ httpsOnly: false, allowHosts, allowNeighbours: true })
   for (const { file, path, isSaved } of wanted) {
     const { name } = file
     if ('bytes' in file) {
       await orAlreadyThere(path, writeFile(path, file.bytes, { flag: force ? 'w' : 'wx' }))
       saved.push({ name, path, bytes: file.bytes.byteLength })
-    } else if (isSaved) saved.push({ name, path, bytes: await fetchTo(file.url, path, force), url: file.url })
+    } else if (isSaved)
+      saved.push({ name, path, bytes: await fetchTo(file.url, path, { dialer, force }), url: file.url })
     else saved.push({ name, url: file.url })
   }
   return saved
 }
 
+interface Fetching {
+  readonly dialer: GuardedDialer
+  readonly force: boolean
+}
+
 /** Without credentials of any kind: the address is the agent's word. */
-async function fetchTo(url: string, path: string, force: boolean): Promise<number> {
-  if (!/^https?:\/\//i.test(url)) throw new Error(`Only http and https links can be fetched, not ${url.slice(0, 80)}`)
-  const response = await fetch(url).catch((cause: unknown) => {
+async function fetchTo(url: string, path: string, { dialer, force }: Fetching): Promise<number> {
+  const response = await dialer.fetch(url, { redirect: 'follow' }).catch((cause: unknown) => {
+    if (cause instanceof AddressRefused && cause.rule !== 'name')
+      throw new TransportError('refused', `The link ${url.slice(0, 200)} is not followed: ${cause.message}`, { cause })
     throw new TransportError('unreachable', `The link ${url} does not answer`, { cause })
   })
   if (!response.ok || !response.body) throw new Error(`The link ${url} answers with HTTP ${response.status}`)

@@ -7,12 +7,13 @@ import type { ConnectOptions } from './connect-options.js'
 import { certificateOf, createAuthorizer, listOf, withCredentials } from './credentials/index.js'
 import { createSender } from './guarded-fetch.js'
 import type { InterfaceParts } from './open-interface.js'
+import type { Reach, ReachOptions } from './reach.js'
 import { fromGrpc, fromHttp } from './wire-entries.js'
 
 export interface Callee {
   readonly card: AgentCard
-  /** Addresses that may be reached. */
-  readonly reachable: readonly string[]
+  /** The way to its addresses. */
+  readonly reach: Reach
   /** Origins that may get credentials: what the user named, and what the user allowed. */
   readonly trusted: readonly string[]
   /** The card came over https: what it says of gRPC, which names no scheme, is behind TLS too. */
@@ -27,22 +28,24 @@ export function isTrusted(url: string, { trusted }: Pick<Callee, 'trusted'>): bo
 }
 
 /** The parts that an interface is opened with. */
-export async function createCaller(
+export function createCaller(
   callee: Callee,
   options: ConnectOptions & { readonly timeoutMs: number },
-): Promise<(choice: Choice) => InterfaceParts> {
-  const { credentials, headers = {}, onWire, timeoutMs, allowPrivate } = options
+): (choice: Choice) => InterfaceParts {
+  const { credentials, headers = {}, onWire, timeoutMs } = options
   const certificate = credentials && certificateOf(listOf(credentials))
-  const fetch = options.fetch ?? (certificate && (await certified(certificate)))
-  const authorizer = credentials && createAuthorizer(callee.card, credentials, { origins: callee.trusted })
+  const authorizer =
+    credentials &&
+    createAuthorizer(callee.card, credentials, {
+      origins: callee.trusted,
+      sender: (named) => createSender({ ...reachOptions(options), named }),
+    })
   return ({ binding, url }) => {
     const given = isTrusted(url, callee) ? headers : {}
     const plain = createSender({
-      named: callee.reachable,
+      reach: callee.reach,
       headersTimeoutMs: timeoutMs === 0 ? longest : timeoutMs,
       ...(timeoutMs > 0 && { bodyTimeoutMs: timeoutMs }),
-      ...(allowPrivate !== undefined && { allowPrivate }),
-      ...(fetch && { fetch }),
       ...(onWire && { onWire: fromHttp(onWire, binding) }),
     })
     const withHeaders: HttpSender = (request) =>
@@ -64,9 +67,7 @@ export async function createCaller(
   }
 }
 
-/** Loaded on use, and by a name that bundlers do not follow: browsers choose certificates themselves. */
-async function certified(certificate: NonNullable<ReturnType<typeof certificateOf>>): Promise<typeof fetch> {
-  const path = ['..', 'net', 'node-fetch.js'].join('/')
-  const { createNodeFetch } = (await import(/* @vite-ignore */ path)) as typeof import('../net/node-fetch.js')
-  return createNodeFetch(certificate)
+/** What a connection says of the way to addresses, whoever's they are. Certificates are for the agent alone. */
+export function reachOptions({ fetch, allowPrivate }: ConnectOptions): Omit<ReachOptions, 'named'> {
+  return { ...(fetch && { fetch }), ...(allowPrivate !== undefined && { allowPrivate }) }
 }

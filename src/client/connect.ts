@@ -6,16 +6,18 @@ import { classifyHost } from '../net/addresses.js'
 import { leftBy } from '../transports/transport-error.js'
 import type { AgentClient, CallOptions, Choice } from './agent-client.js'
 import { Breaker, breaking } from './breaker.js'
-import { type Callee, createCaller, isTrusted } from './callers.js'
+import { type Callee, createCaller, isTrusted, reachOptions } from './callers.js'
 import { chooseInterface, chooseWithoutCard } from './choose-interface.js'
 import { originOf } from './choose-interface-address.js'
 import type { ConnectOptions } from './connect-options.js'
+import { certificateOf, listOf } from './credentials/index.js'
 import { createFace } from './face.js'
 import { Ways } from './fall-back.js'
 import { healing } from './heal.js'
 import { hasGrpc, openInterface } from './open-interface.js'
 import { polling } from './poll.js'
-import { type ResolvedCard, resolveCard } from './resolve-card.js'
+import { createReach, type Reach } from './reach.js'
+import { type ResolvedCard, resolveCard, resolveName } from './resolve-card.js'
 import { placesOf } from './resolve-card-places.js'
 import { retrying, type Waiting } from './retry.js'
 import { type Verification, type VerifyOptions, verifyCard } from './verify-card.js'
@@ -37,12 +39,13 @@ export async function connect(ref: string | object, options: ConnectOptions = {}
   const target = await find(ref, options)
   const warn = options.onWarning ?? (() => undefined)
   for (const warning of [...target.warnings, ...withheldFrom(target, options)]) warn(warning)
-  const caller = await createCaller(target, { ...options, timeoutMs: options.timeoutMs ?? usualTimeoutMs })
+  const caller = createCaller(target, { ...options, timeoutMs: options.timeoutMs ?? usualTimeoutMs })
   const opened = target.choices.map((choice) => ({ choice, ...openInterface(choice, caller(choice)) }))
   const ways = new Ways(opened, (choice, why) => warn(`Fell back to ${choice.dialect} over ${choice.binding}: ${why}`))
   const service = dependable(ways.service(), target.card, options)
   const close = async () => {
     for (const each of opened) each.close()
+    await target.reach.close()
   }
   return {
     ...operationsOf(service, () => ways.current.choice),
@@ -69,23 +72,24 @@ async function find(ref: string | object, options: ConnectOptions): Promise<Targ
     const url = addressWithoutCard(ref)
     const choice = chooseWithoutCard(url, { dialect, ...(binding && { binding }) })
     const origins = [...spellingsOf(new URL(url).origin), ...allowedOrigins]
+    const reach = reachFor(origins, options)
     const signature: Verification = { state: 'absent', reason: 'There is no card' }
     return {
       card: unknownAgent(url),
       choices: [choice],
-      reachable: origins,
+      reach,
       trusted: origins,
       isSecure: false,
       signature,
       warnings: [],
     }
   }
-  const resolved = await resolveCard(ref, {
+  const target = typeof ref === 'string' ? await resolveName(ref.trim(), options.resolvers ?? []) : ref
+  const home = typeof target === 'string' ? reachFor([placesOf(target).origin, ...allowedOrigins], options) : undefined
+  const resolved = await resolveCard(target, {
     timeoutMs: Math.min(longestSearchMs, options.timeoutMs || longestSearchMs),
+    ...(home && { reach: home }),
     ...(options.cache && { cache: options.cache }),
-    ...(options.resolvers && { resolvers: options.resolvers }),
-    ...(options.fetch && { fetch: options.fetch }),
-    ...(options.allowPrivate !== undefined && { allowPrivate: options.allowPrivate }),
     ...(options.onWire && { onWire: fromHttp(options.onWire, 'card') }),
   })
   const signature = await verifyCard(resolved, verifyOptions(options))
@@ -100,19 +104,32 @@ async function find(ref: string | object, options: ConnectOptions): Promise<Targ
     card: resolved.card,
     choices,
     signature,
-    ...originsOf(resolved, choices, allowedOrigins),
+    // Where any origin was allowed, or the card itself was given, its interfaces are what the user named.
+    reach:
+      home && !allowedOrigins.includes('*')
+        ? home
+        : reachFor(
+            choices.map(({ url }) => originOf(url) ?? ''),
+            options,
+          ),
+    trusted: trustedOrigins(resolved, choices, allowedOrigins),
     isSecure: resolved.url?.startsWith('https:') ?? false,
     warnings: warningsOf(resolved, signature),
   }
 }
 
-function verifyOptions({ signatures = 'warn', fetch, allowPrivate, onWire }: ConnectOptions): VerifyOptions {
+function verifyOptions(options: ConnectOptions): VerifyOptions {
+  const { signatures = 'warn', onWire } = options
   return {
     ...(typeof signatures === 'string' ? { policy: signatures } : signatures),
-    ...(fetch && { fetch }),
-    ...(allowPrivate !== undefined && { allowPrivate }),
+    ...reachOptions(options),
     ...(onWire && { onWire: fromHttp(onWire, 'card') }),
   }
+}
+
+function reachFor(named: readonly string[], options: ConnectOptions): Reach {
+  const certificate = options.credentials && certificateOf(listOf(options.credentials))
+  return createReach({ ...reachOptions(options), named, ...(certificate && { certificate }) })
 }
 
 /**
@@ -120,14 +137,13 @@ function verifyOptions({ signatures = 'warn', fetch, allowPrivate, onWire }: Con
  * reason to trust it with credentials: another port of the same host may be somebody else's. Whoever gives a
  * card instead of an address has named everything in it.
  */
-function originsOf(
+function trustedOrigins(
   { origin }: ResolvedCard,
   choices: readonly Choice[],
   allowed: readonly string[],
-): Pick<Target, 'reachable' | 'trusted'> {
-  const chosen = choices.flatMap(({ url }) => originOf(url) ?? [])
-  const named = origin === undefined ? chosen : spellingsOf(origin)
-  return { reachable: [...new Set([...named, ...chosen, ...allowed])], trusted: [...new Set([...named, ...allowed])] }
+): readonly string[] {
+  const named = origin === undefined ? choices.flatMap(({ url }) => originOf(url) ?? []) : spellingsOf(origin)
+  return [...new Set([...named, ...allowed])]
 }
 
 /** gRPC has no scheme, and this machine has several names. */

@@ -1,4 +1,5 @@
 /** What `fetch` threw, in plain words. */
+import { AddressRefused } from '../net/address-rules.js'
 import { TransportError, type TransportFailure } from '../transports/transport-error.js'
 
 interface Attempt {
@@ -11,6 +12,8 @@ interface Attempt {
 
 export function failureOf(caught: unknown, { url, signal, timeoutMs }: Attempt): TransportError {
   if (caught instanceof TransportError) return caught
+  if (caught instanceof AddressRefused && caught.rule !== 'name')
+    return new TransportError('refused', caught.message, { cause: caught })
   const { host } = new URL(url)
   if (signal?.aborted) {
     return isTimeout(signal.reason)
@@ -20,6 +23,8 @@ export function failureOf(caught: unknown, { url, signal, timeoutMs }: Attempt):
   if (timeoutMs !== undefined)
     return new TransportError('timeout', `${host} did not answer within ${timeoutMs} ms`, { cause: caught })
   const code = codeOf(caught)
+  if (caught instanceof AddressRefused && code === '')
+    return new TransportError('unreachable', caught.message, { cause: caught })
   const [, failure, words] = meanings.find(([pattern]) => pattern.test(code)) ?? unknownMeaning
   const isRetryable = failure === 'unreachable' && !lasting.test(code)
   return new TransportError(failure, `${host} cannot be reached: ${words}${code && ` (${code})`}`, {
@@ -51,11 +56,12 @@ const unknownMeaning = [/^/, 'unreachable', 'the connection failed'] as const
 function codeOf(caught: unknown): string {
   for (let error = caught, depth = 0; isObject(error) && depth < 5; depth++) {
     if (typeof error.code === 'string') return error.code
+    if (error.name === 'HTTPParserError') return 'HPE_INVALID' // some of these have no code
     error = Array.isArray(error.errors) ? (error.errors as unknown[])[0] : error.cause
   }
   return ''
 }
 
-function isObject(value: unknown): value is { code?: unknown; cause?: unknown; errors?: unknown } {
+function isObject(value: unknown): value is { name?: unknown; code?: unknown; cause?: unknown; errors?: unknown } {
   return typeof value === 'object' && value !== null
 }

@@ -13,7 +13,7 @@ function senderTo(name: string, port: number, options: Partial<SenderOptions> = 
   return createSender({
     named: [`http://${name}:${port}`],
     fetch: fetchWithNames(name, 'other.example'),
-    lookup: async (host) => (host === 'inside.example' ? 'private' : 'public'),
+    lookup: async (host) => (host === 'inside.example' ? ['10.0.0.1'] : ['8.8.8.8']),
     ...options,
   })
 }

@@ -1,16 +1,13 @@
 /**
  * `fetch` for addresses that strangers wrote: it follows few redirects and none into places the user did not
  * ask for, reads no more than it was told to, waits no longer, and says in plain words what went wrong.
- *
- * The rule for addresses: a host the user named may be reached whatever it resolves to. Any other host must be
- * on the internet, or in the same kind of place as one the user named (loopback and loopback, private and private).
+ * Which addresses it may ask at all is up to its `Reach`.
  */
-import type { AddressClass } from '../net/addresses.js'
 import { isNode } from '../net/runtime.js'
 import type { HttpRequest, HttpSender } from '../transports/http-sender.js'
 import { TransportError } from '../transports/transport-error.js'
 import { failureOf } from './fetch-failure.js'
-import { type AddressGuard, createAddressGuard } from './guarded-addresses.js'
+import { createReach, type Reach, type ReachOptions } from './reach.js'
 import { readLimited } from './read-limited.js'
 import { createWireLog, type WireEvent, type WireLog } from './wire-log.js'
 
@@ -22,13 +19,8 @@ export interface GuardedRequest extends HttpRequest {
   readonly isConfidential?: boolean
 }
 
-export interface SenderOptions {
-  /** Origins that the user named, such as `https://agent.example`. */
-  readonly named: readonly string[]
-  /** Other addresses that are not on the internet may be reached too. */
-  readonly allowPrivate?: boolean
-  /** Default: the one of the platform. With a client certificate: see `net/node-fetch.ts`. */
-  readonly fetch?: typeof fetch
+/** What a sender keeps to, wherever it sends. */
+export interface SenderLimits {
   /** Until the head of the answer is there. Default 5 minutes: answers that wait for the end of a task take long. */
   readonly headersTimeoutMs?: number
   /** For the rest of an answer that is no stream. Default 1 minute. */
@@ -37,26 +29,24 @@ export interface SenderOptions {
   readonly maxBytes?: number
   /** Sees everything that goes over the wire, without the secrets in it. */
   readonly onWire?: (event: WireEvent) => void
-  /** Where a name leads. Default: asks the name service on Node, and nobody in a browser. */
-  readonly lookup?: (name: string) => Promise<AddressClass>
 }
+
+export interface SenderOptions extends ReachOptions, SenderLimits {}
 
 const mostRedirects = 3
 const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
 
 interface Guarded {
-  readonly fetch: typeof fetch
-  readonly guard: AddressGuard
+  readonly reach: Reach
   readonly log: WireLog | undefined
   readonly limits: { readonly headersTimeoutMs: number; readonly bodyTimeoutMs: number; readonly maxBytes: number }
 }
 
 /** The answer's `url` is the one that answered, after redirects. */
-export function createSender(options: SenderOptions): HttpSender {
+export function createSender(options: SenderOptions | (SenderLimits & { readonly reach: Reach })): HttpSender {
   const { headersTimeoutMs = 300_000, bodyTimeoutMs = 60_000, maxBytes = 10 * 1024 * 1024, onWire } = options
   const guarded: Guarded = {
-    fetch: options.fetch ?? ((input, init) => globalThis.fetch(input, init)),
-    guard: createAddressGuard(options),
+    reach: 'reach' in options ? options.reach : createReach(options),
     log: onWire && createWireLog(onWire),
     limits: { headersTimeoutMs, bodyTimeoutMs, maxBytes },
   }
@@ -67,7 +57,6 @@ async function send(guarded: Guarded, request: GuardedRequest): Promise<Response
   // Browsers have a name of their own.
   let current = isNode() ? { ...request, headers: { 'user-agent': 'dragoman', ...request.headers } } : request
   for (let count = 0; ; count++) {
-    await guarded.guard(current.url)
     const response = await exchange(guarded, current)
     if (!isRedirect(response)) return response
     current = redirected(current, response.headers.get('location'), count)
@@ -102,15 +91,14 @@ function harmless(headers: HttpRequest['headers']): HttpRequest['headers'] {
 }
 
 /** One request, one answer; within the limits, and without redirects. */
-async function exchange({ fetch, log, limits }: Guarded, request: GuardedRequest): Promise<Response> {
+async function exchange({ reach, log, limits }: Guarded, request: GuardedRequest): Promise<Response> {
   const { method, url, headers, body, signal, isStream = false } = request
   const clock = startClock(limits.headersTimeoutMs)
   const exchanged = log?.begin(request)
   try {
-    const response = await fetch(url, {
+    const response = await reach.fetch(url, {
       method,
       headers,
-      redirect: 'manual',
       // Cookies of a browser are not ours to send: credentials are given, never found.
       credentials: 'omit',
       signal: signal ? AbortSignal.any([signal, clock.signal]) : clock.signal,

@@ -129,7 +129,7 @@ describe('resolveCard', () => {
       [newer]: (response) => response.writeHead(302, { location: `${server.origin}/secret` }).end(),
       '/secret': (response) => json(response, v1Card('http://x.example')),
     })
-    const options = { fetch: fetchWithNames('agent.example'), lookup: async () => 'public' as const }
+    const options = { fetch: fetchWithNames('agent.example'), lookup: async () => ['8.8.8.8'] }
     const promise = resolveCard(`http://agent.example:${server.port}`, options)
     await expect(promise).rejects.toMatchObject({ failure: 'refused' })
     expect(server.seen).toHaveLength(1)

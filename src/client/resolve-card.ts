@@ -5,11 +5,11 @@
 import { type CardReport, validateCard } from '../dialects/validate-card/index.js'
 import type { AgentCard } from '../model/agent-card.js'
 import { A2AError } from '../model/errors.js'
-import type { HttpSender } from '../transports/http-sender.js'
 import { parseJson } from '../transports/read-json.js'
 import { TransportError } from '../transports/transport-error.js'
 import { type CachedCard, type CardCache, cachedCard, validators } from './card-cache.js'
 import { createSender, type SenderOptions } from './guarded-fetch.js'
+import { createReach, type Reach } from './reach.js'
 import { type CardFamily, readCard } from './read-card.js'
 import { readLimited } from './read-limited.js'
 import { type CardPlaces, isAddress, placesOf } from './resolve-card-places.js'
@@ -19,8 +19,8 @@ export type CardResolver = (name: string) => Promise<string | object | undefined
 
 export interface ResolveOptions
   extends Omit<SenderOptions, 'named' | 'headersTimeoutMs' | 'bodyTimeoutMs' | 'maxBytes'> {
-  /** In place of a sender made of the other options. */
-  readonly send?: HttpSender
+  /** In place of one made of the other options. */
+  readonly reach?: Reach
   readonly resolvers?: readonly CardResolver[]
   /** Default: nothing is remembered. */
   readonly cache?: CardCache
@@ -64,7 +64,8 @@ export async function resolveCard(ref: string | object, options: ResolveOptions 
   return { ...understand(raw, warnings), url, origin: places.origin }
 }
 
-async function resolveName(ref: string, resolvers: readonly CardResolver[]): Promise<string | object> {
+/** What a reference stands for: itself, where it is an address or nobody knows it. */
+export async function resolveName(ref: string, resolvers: readonly CardResolver[]): Promise<string | object> {
   if (isAddress(ref)) return ref
   for (const resolve of resolvers) {
     const found = await resolve(ref)
@@ -126,7 +127,8 @@ type CardAnswer = FoundAnswer | { readonly miss: string }
 
 function createAsker({ origin }: CardPlaces, options: ResolveOptions) {
   const { timeoutMs = 15_000, maxBytes = 1024 * 1024, signal } = options
-  const send = options.send ?? createSender({ ...options, named: [origin], headersTimeoutMs: timeoutMs, maxBytes })
+  const reach = options.reach ?? createReach({ ...options, named: [origin] })
+  const send = createSender({ ...options, reach, headersTimeoutMs: timeoutMs, maxBytes })
   const deadline = AbortSignal.timeout(timeoutMs)
   const given = { ...options.headers, accept: 'application/json' }
   const get = (url: string, headers: Record<string, string>) =>

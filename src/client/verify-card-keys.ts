@@ -13,8 +13,6 @@ export interface KeyOptions extends Omit<SenderOptions, 'named'> {
   readonly keys?: PublicKey | readonly PublicKey[] | { readonly keys: readonly PublicKey[] }
   /** Origins whose keys are trusted, beside the card's own. */
   readonly keyOrigins?: readonly string[]
-  /** In place of a sender made of the other options. */
-  readonly send?: HttpSender
   readonly signal?: AbortSignal
   readonly now?: () => number
 }
@@ -35,7 +33,7 @@ export function createKeyFinder(
   const given = keysIn(options.keys)
   const home = card.origin ?? (card.url === undefined ? undefined : new URL(card.url).origin)
   const named = [...(home === undefined ? [] : [home]), ...keyOrigins]
-  const send = options.send ?? createSender({ maxBytes: 256 * 1024, headersTimeoutMs: 10_000, ...options, named })
+  const send = createSender({ maxBytes: 256 * 1024, headersTimeoutMs: 10_000, ...options, named })
   const fetched = new Map<string, Promise<readonly PublicKey[]>>()
   const isGood = (key: PublicKey, kid: string) =>
     key.kid === kid && key.kty !== 'oct' && !(typeof key.exp === 'number' && key.exp * 1000 < now())

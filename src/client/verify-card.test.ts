@@ -198,7 +198,7 @@ describe('verifyCard', () => {
 
     it('are not fetched from anywhere else, unless that is allowed', async () => {
       await using server = await serveHttp((_, response) => json(response, { keys: [key] }))
-      const options = { keys: [], fetch: fetchWithNames('keys.example'), lookup: async () => 'public' as const }
+      const options = { keys: [], fetch: fetchWithNames('keys.example'), lookup: async () => ['8.8.8.8'] }
       for (const jku of [
         `${server.origin}/k`,
         `https://keys.example:${server.port}/k`,
@@ -227,7 +227,7 @@ describe('verifyCard', () => {
       const home = `http://agent.example:${server.port}`
       const card = await signed(full, { header: { jku: `${home}/go?to=evil` } })
       const fetch = fetchWithNames('agent.example', 'evil.example')
-      const verdict = await verify(card, { keys: [], fetch, lookup: async () => 'public' }, { origin: home })
+      const verdict = await verify(card, { keys: [], fetch, lookup: async () => ['8.8.8.8'] }, { origin: home })
       expect(verdict).toMatchObject({ state: 'unknown-key', reason: expect.stringContaining('nobody vouches') })
     })
 

@@ -40,6 +40,8 @@ export class AddressRefused extends Error {
 export interface AddressGuard {
   /** Scheme, port and spelling. Throws `AddressRefused`. */
   checkUrl(url: string | URL): URL
+  /** The same, and where the host leads, unless it may lead anywhere. Rejects with `AddressRefused`. */
+  check(url: string | URL): Promise<void>
   /** All addresses of a host, if there is none among them that must not be reached. Rejects with `AddressRefused`. */
   resolve(host: string): Promise<readonly string[]>
 }
@@ -75,31 +77,34 @@ export function createAddressGuard(rules: AddressRules, lookup?: NameLookup): Ad
         throw new AddressRefused('place', `${host} is ${wordsFor[place]}, which must not be reached from here`)
   }
 
-  return {
-    checkUrl(given) {
-      const url = parse(given)
-      const { protocol, hostname, port, username, password } = url
-      if (protocol !== 'http:' && protocol !== 'https:')
-        throw new AddressRefused('scheme', `${protocol} is not spoken here, only http: and https:`)
-      if (username !== '' || password !== '')
-        throw new AddressRefused('credentials', `The address of ${hostname} has a password in it`)
-      if (httpsOnly && protocol === 'http:' && !isAllowed(hostname))
-        throw new AddressRefused('scheme', `${hostname} must be reached by https:, not in the clear`)
-      const number = port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port)
-      if (allowPorts && !allowPorts.includes(number))
-        throw new AddressRefused('port', `Port ${number} of ${hostname} must not be reached from here`)
-      return url
-    },
-    async resolve(host) {
-      const known = classifyHost(host)
-      // Addresses, and names of this machine, which are refused before anybody is asked what they mean.
-      if (known !== 'name') await mustBeOpen(host, [known])
-      if (isLiteral(host)) return [host.replace(/^\[|\]$/g, '')]
-      const addresses = await addressesOf(host)
-      await mustBeOpen(host, addresses.map(classifyAddress))
-      return addresses
-    },
+  const checkUrl = (given: string | URL): URL => {
+    const url = parse(given)
+    const { protocol, hostname, port, username, password } = url
+    if (protocol !== 'http:' && protocol !== 'https:')
+      throw new AddressRefused('scheme', `${protocol} is not spoken here, only http: and https:`)
+    if (username !== '' || password !== '')
+      throw new AddressRefused('credentials', `The address of ${hostname} has a password in it`)
+    if (httpsOnly && protocol === 'http:' && !isAllowed(hostname))
+      throw new AddressRefused('scheme', `${hostname} must be reached by https:, not in the clear`)
+    const number = port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port)
+    if (allowPorts && !allowPorts.includes(number))
+      throw new AddressRefused('port', `Port ${number} of ${hostname} must not be reached from here`)
+    return url
   }
+  const resolve = async (host: string): Promise<readonly string[]> => {
+    const known = classifyHost(host)
+    // Addresses, and names of this machine, which are refused before anybody is asked what they mean.
+    if (known !== 'name') await mustBeOpen(host, [known])
+    if (isLiteral(host)) return [host.replace(/^\[|\]$/g, '')]
+    const addresses = await addressesOf(host)
+    await mustBeOpen(host, addresses.map(classifyAddress))
+    return addresses
+  }
+  const check = async (url: string | URL): Promise<void> => {
+    const { hostname } = checkUrl(url)
+    if (!allowPrivate && !isAllowed(hostname)) await resolve(hostname)
+  }
+  return { checkUrl, check, resolve }
 }
 
 const wordsFor: Readonly<Record<AddressClass, string>> = {

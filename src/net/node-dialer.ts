@@ -99,9 +99,8 @@ export function createGuardedDialer(options: DialerOptions = {}): GuardedDialer 
 
   return {
     async check(url, { signal } = {}) {
-      const { hostname } = guard.checkUrl(url)
       const deadline = AbortSignal.timeout(connectTimeoutMs)
-      await unlessAborted(guard.resolve(hostname), signal ? AbortSignal.any([signal, deadline]) : deadline)
+      await unlessAborted(guard.check(url), signal ? AbortSignal.any([signal, deadline]) : deadline)
     },
     fetch: (url, init) =>
       plainly(async () => {

@@ -142,7 +142,7 @@ describe('withCredentials', () => {
     const authorizer = createAuthorizer(cardWith({ key }, [['key']]), apiKey('k3y'), { origins: [origin] })
     const fetch = fetchWithNames('agent.example', 'thief.example')
     const send = withCredentials(
-      createSender({ named: [origin], fetch, lookup: async () => 'public', allowPrivate: true }),
+      createSender({ named: [origin], fetch, lookup: async () => ['8.8.8.8'], allowPrivate: true }),
       authorizer,
     )
     for (const path of ['/port', '/host']) await send({ method: 'GET', url: origin + path, headers: {} })

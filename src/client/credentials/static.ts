@@ -67,8 +67,8 @@ export interface CertificateSource extends CredentialSource {
 }
 
 /**
- * A client certificate. It works on Node: the assembly makes the connections with it, by the `fetch` of
- * `net/node-fetch.ts` and by gRPC's own credentials.
+ * A client certificate. It works on Node: the assembly makes the connections with it, by the dialer of `net/`
+ * and by gRPC's own credentials.
  */
 export function mutualTls(certificate: ClientCertificate): CertificateSource {
   return { certificate, fits: (scheme) => 'mtlsSecurityScheme' in scheme, get: async () => ({}) }

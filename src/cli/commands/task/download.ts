@@ -25,7 +25,10 @@ export function downloadCommand(): Command {
       const [ref, id] = splitWords([first, second], options, ['the id of a task'])
       await withAgent(ref, options, async (agent, output) => {
         const task = await output.during('Reading', agent.task(id).get())
-        const saved = await output.during('Saving', saveFiles(filesOf(task), options))
+        const saved = await output.during(
+          'Saving',
+          saveFiles(filesOf(task), { ...options, agentUrl: agent.choice.url }),
+        )
         output.result({ files: saved }, () =>
           saved.length === 0
             ? 'There are no artifacts'

@@ -1,0 +1,74 @@
+/**
+ * How a client reaches addresses. A host the user named may be reached whatever it resolves to. Any other host must be
+ * on the internet, or in the same kind of place as one the user named (loopback and loopback, private and private).
+ *
+ * On Node every connection is made by the guarded dialer. A browser looks nothing up for us and has a guard of its own,
+ * so there, and for a `fetch` of the user's, addresses are checked before they are asked.
+ */
+import { type AddressRules, createAddressGuard, type NameLookup } from '../net/address-rules.js'
+import { isHost } from '../net/addresses.js'
+import { isNode } from '../net/runtime.js'
+import type { ClientCertificate } from './credentials/static.js'
+
+export interface ReachOptions {
+  /** Origins that the user named, such as `https://agent.example`. */
+  readonly named: readonly string[]
+  /** Other addresses that are not on the internet may be reached too. */
+  readonly allowPrivate?: boolean
+  /** In place of the one that is made here. It makes connections of its own, which nobody can check. */
+  readonly fetch?: typeof fetch
+  /** Shown to whoever asks for it, on Node. */
+  readonly certificate?: ClientCertificate
+  /** In place of the name service of the platform, on Node. */
+  readonly lookup?: NameLookup
+}
+
+export interface Reach {
+  /** Follows no redirects. Rejects with `AddressRefused`, or with whatever goes wrong on the way. */
+  fetch(url: string, init: RequestInit): Promise<Response>
+  /** Ends the connections that were made here. */
+  close(): Promise<void>
+}
+
+export function createReach(options: ReachOptions): Reach {
+  const { named, allowPrivate = false, fetch, certificate, lookup } = options
+  const allowHosts = named.flatMap((origin) => (URL.canParse(origin) ? new URL(origin).hostname : [])).filter(isHost)
+  const rules: AddressRules = { httpsOnly: false, allowHosts, allowPrivate, allowNeighbours: true }
+  if (!isNode()) {
+    const { check } = createAddressGuard(rules)
+    return checkedFirst(check, fetch ?? ((url, init) => globalThis.fetch(url, init)), async () => undefined)
+  }
+  let made: ReturnType<typeof make> | undefined
+  const make = async () => {
+    const { createGuardedDialer } = await loadDialer()
+    return createGuardedDialer({ ...rules, ...(lookup && { lookup }), ...(certificate && { tls: certificate }) })
+  }
+  const dialer = () => {
+    made ??= make()
+    return made
+  }
+  const close = async () => (await made)?.close()
+  return fetch
+    ? checkedFirst(async (url) => (await dialer()).check(url), fetch, close)
+    : { fetch: async (url, init) => (await dialer()).fetch(url, { ...init, redirect: 'manual' }), close }
+}
+
+function checkedFirst(
+  check: (url: string) => Promise<void>,
+  fetch: typeof globalThis.fetch,
+  close: Reach['close'],
+): Reach {
+  return {
+    async fetch(url, init) {
+      await check(url)
+      return fetch(url, { ...init, redirect: 'manual' })
+    },
+    close,
+  }
+}
+
+/** By a name that bundlers do not follow: they would pull Node's modules into the browser. */
+async function loadDialer(): Promise<typeof import('../net/node-dialer.js')> {
+  const path = ['..', 'net', 'node-dialer.js'].join('/')
+  return import(/* @vite-ignore */ path)
+}

@@ -1,0 +1,28 @@
+/** The body, however it is packed on the wire; nothing as soon as it is known to be longer than allowed. */
+export async function readAtMost(response: Response, maxBytes: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
+  if (Number(response.headers.get('content-length')) > maxBytes) {
+    await response.body?.cancel()
+    return undefined
+  }
+  if (!response.body) return new Uint8Array()
+  const chunks: Uint8Array[] = []
+  let length = 0
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader() // bodies are bytes
+  for (;;) {
+    const { done, value } = await reader.read()
+    if (done) break
+    length += value.byteLength
+    if (length > maxBytes) {
+      await reader.cancel()
+      return undefined
+    }
+    chunks.push(value)
+  }
+  const whole = new Uint8Array(length)
+  let offset = 0
+  for (const chunk of chunks) {
+    whole.set(chunk, offset)
+    offset += chunk.byteLength
+  }
+  return whole
+}
