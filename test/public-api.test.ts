@@ -77,6 +77,7 @@ const entries: Readonly<Record<string, readonly string[]>> = {
     'oauth2',
     'text',
     'textOf',
+    'verifyCard',
   ],
   './engine': [...authoring, 'createEngine', 'relayAgent', 'systemClock'],
   './stores/sqlite': ['openSqliteStore'],

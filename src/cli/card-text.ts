@@ -80,10 +80,11 @@ export function schemeText(name: string, scheme: SecurityScheme | undefined): st
   return `${name} (client certificate)`
 }
 
-function signatureText({ state, keyId, reason }: Verification): string {
+/** Whether somebody stands for the card. */
+export function signatureText({ state, keyId, form, reason }: Verification): string {
   if (state === 'absent') return 'none'
   const key = keyId === undefined ? '' : ` by key ${keyId}`
-  if (state === 'valid') return `good${key}`
+  if (state === 'valid') return `good${key}${form === 'strict' ? '' : `, in the form ${form}`}`
   return `${state === 'invalid' ? 'not good' : 'not known'}${key}${reason ? `: ${reason}` : ''}`
 }
 

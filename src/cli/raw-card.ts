@@ -1,7 +1,7 @@
 /** Cards as they came, valid or not: what a client understands of a card is not enough to judge it. */
 import { statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
-import { connect, type WireEntry } from '../client/index.js'
+import { connect, type PublicKey, type Verification, verifyCard, type WireEntry } from '../client/index.js'
 import { type AgentOptions, connectOptions } from './agent-options.js'
 import type { Output } from './output.js'
 
@@ -9,26 +9,50 @@ export interface RawCard {
   readonly raw: unknown
   /** The address or the path it is from. */
   readonly source: string
+  readonly signature: Verification
 }
 
-export async function readRawCard(ref: string, options: AgentOptions, output: Output): Promise<RawCard> {
-  if (isFile(ref)) return { raw: parse(await readFile(ref, 'utf8'), ref), source: ref }
-  let found: RawCard | undefined
+export async function readRawCard(
+  ref: string,
+  options: AgentOptions,
+  output: Output,
+  trustedKeys?: PublicKey,
+): Promise<RawCard> {
+  const { raw, source, url } = isFile(ref) ? await fromFile(ref) : await fromAgent(ref, options, output)
+  const signature = await verifyCard(
+    { raw, ...(url !== undefined && { url }) },
+    { policy: options.signed ? 'require' : 'warn', ...(trustedKeys && { keys: trustedKeys }) },
+  )
+  return { raw, source, signature }
+}
+
+interface Found {
+  readonly raw: unknown
+  readonly source: string
+  readonly url?: string
+}
+
+async function fromFile(path: string): Promise<Found> {
+  return { raw: parse(await readFile(path, 'utf8'), path), source: path }
+}
+
+async function fromAgent(ref: string, options: AgentOptions, output: Output): Promise<Found> {
+  let found: Found | undefined
   const usual = await connectOptions(ref, options, output)
   const onWire = (entry: WireEntry) => {
     usual.onWire?.(entry)
     const { binding, direction, status, body, what } = entry
     if (binding !== 'card' || direction !== 'response' || status !== 200 || typeof body !== 'string') return
-    const source = what.replace(/^GET /, '')
+    const url = what.replace(/^GET /, '')
     try {
-      found = { raw: parse(body, source), source }
+      found = { raw: parse(body, url), source: url, url }
     } catch {
       // Many sites answer every path with their front page.
     }
   }
   try {
-    // What there is to warn of is in the card, and that is what the caller looks at.
-    const agent = await connect(ref, { ...usual, onWire, onWarning: () => {} })
+    // What there is to warn of is in the card, and that is what the caller looks at; signatures, too.
+    const agent = await connect(ref, { ...usual, signatures: 'ignore', onWire, onWarning: () => {} })
     await agent.close()
   } catch (error) {
     if (!found) throw error

@@ -10,7 +10,7 @@ import type { SignatureOptions, SignaturePolicy } from './verify-card.js'
 /** One exchange as it was on the wire, secrets taken out: for a debug log. */
 export interface WireEntry {
   readonly direction: 'request' | 'response' | 'event'
-  readonly binding: Binding | 'card'
+  readonly binding: Binding | 'card' | 'keys'
   /** Method and address, or the rpc. */
   readonly what: string
   readonly status?: number | string

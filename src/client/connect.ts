@@ -123,7 +123,7 @@ function verifyOptions(options: ConnectOptions): VerifyOptions {
   return {
     ...(typeof signatures === 'string' ? { policy: signatures } : signatures),
     ...reachOptions(options),
-    ...(onWire && { onWire: fromHttp(onWire, 'card') }),
+    ...(onWire && { onWire: fromHttp(onWire, 'keys') }),
   }
 }
 

@@ -44,4 +44,12 @@ export {
 export { collect } from './face.js'
 // Being called back
 export { createPushReceiver, type PushDelivery, type PushReceiverOptions } from './push-receiver.js'
-export type { Verification } from './verify-card.js'
+// Whom to believe
+export {
+  type SignatureOptions,
+  type SignaturePolicy,
+  type Verification,
+  type VerifyOptions,
+  verifyCard,
+} from './verify-card.js'
+export type { PublicKey } from './verify-card-keys.js'

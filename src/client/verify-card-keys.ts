@@ -18,7 +18,9 @@ export interface KeyOptions extends Omit<SenderOptions, 'named'> {
 }
 
 export interface CardHome {
+  /** Where it was found. */
   readonly url?: string
+  /** The origin that the user named; default: that of `url`. Keys that are published there count. */
   readonly origin?: string
 }
 

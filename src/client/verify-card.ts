@@ -44,10 +44,17 @@ export interface Verification {
 }
 
 export interface SignedCard extends CardHome {
+  /** The card as it came. */
   readonly raw: unknown
 }
 
-/** Throws `refused` when signatures are required and none is valid. */
+/**
+ * Who has signed a card, if anybody. Throws `refused` when signatures are required and none is valid.
+ *
+ * ```ts
+ * const { state, keyId } = await verifyCard({ raw: card, origin: 'https://agent.example' })
+ * ```
+ */
 export async function verifyCard(card: SignedCard, options: VerifyOptions = {}): Promise<Verification> {
   const { policy = 'warn' } = options
   const signatures = signaturesOf(card.raw)

@@ -1,10 +1,12 @@
 /** From what the senders log to what users are shown: one kind of entry for every binding. */
 import type { GrpcWireEntry } from '../transports/grpc/client.js'
-import type { Binding } from './agent-client.js'
 import type { WireEntry } from './connect-options.js'
 import { redacted, type WireEvent } from './wire-log.js'
 
-export function fromHttp(onWire: (entry: WireEntry) => void, binding: Binding | 'card'): (event: WireEvent) => void {
+export function fromHttp(
+  onWire: (entry: WireEntry) => void,
+  binding: WireEntry['binding'],
+): (event: WireEvent) => void {
   const named = new Map<number, string>()
   return (event) => {
     const { exchange } = event

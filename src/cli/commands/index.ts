@@ -6,6 +6,7 @@ import { chatCommand } from './chat.js'
 import { completionCommand } from './completion.js'
 import { doctorCommand } from './doctor.js'
 import { initCommand } from './init.js'
+import { keysCommand } from './keys.js'
 import { pushCommand } from './push.js'
 import { sendCommand } from './send.js'
 import { serveCommand } from './serve.js'
@@ -21,6 +22,7 @@ export const commands: readonly ((program: Command) => Command)[] = [
   authCommand,
   initCommand,
   serveCommand,
+  keysCommand,
   doctorCommand,
   benchCommand,
   completionCommand,

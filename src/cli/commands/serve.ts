@@ -12,6 +12,7 @@ import {
 } from '../../server/index.js'
 import { addSourceOptions, openSource, type Source, type SourceOptions } from '../agent-source.js'
 import { oneLine } from '../printable.js'
+import { readSigningKey } from '../signing-keys.js'
 import { UsageError } from '../usage-error.js'
 
 interface Options extends SourceOptions {
@@ -20,6 +21,7 @@ interface Options extends SourceOptions {
   readonly store: string
   readonly apiKey?: string
   readonly publicUrl?: string
+  readonly signingKey?: readonly string[]
   readonly auth: boolean
   readonly dialects?: DialectChoice
   readonly card?: CardForm
@@ -42,6 +44,11 @@ export function serveCommand(): Command {
     .option('--api-key <key>', 'callers must send this key in X-API-Key')
     .option('--no-auth', 'let anybody call, also from other machines')
     .option('--public-url <url>', 'the address clients use, for the card')
+    .option(
+      '--signing-key <path>',
+      'a private key (JWK or PEM) that signs cards and deliveries; of several, the first one signs',
+      (path: string, before: readonly string[] = []) => [...before, path],
+    )
     .option('--dialects <list>', 'all, or names with commas; NAME@/path pins one to a path', toDialects)
     .addOption(
       new Option('--card <form>', 'the card for readers that name no version (default: hybrid)').choices(cardForms),
@@ -82,6 +89,8 @@ file, data. Anything else comes back as the text of an artifact.`,
 async function run(module: string | undefined, options: Options): Promise<void> {
   refuseUnbuilt(options)
   const log = options.verbose ? printLog : printFaults
+  const warn = (warning: string) => console.error(pc.yellow('warning:'), warning)
+  const keys = await Promise.all((options.signingKey ?? []).map((path) => readSigningKey(path, warn)))
   const source = await openSource(module, options, log)
   const auth = options.apiKey !== undefined ? [apiKey(options.apiKey)] : options.auth ? undefined : ('none' as const)
   const served = await serveOrExplain(source.agents, {
@@ -91,6 +100,7 @@ async function run(module: string | undefined, options: Options): Promise<void> 
     ...(auth && { auth }),
     ...(options.publicUrl && { publicUrl: options.publicUrl }),
     errors: options.errors,
+    ...(keys.length > 0 && { signing: { keys } }),
     ...(options.dialects && { dialects: options.dialects }),
     ...(options.card && { card: options.card }),
     log,

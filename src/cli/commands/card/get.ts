@@ -1,6 +1,8 @@
 import { Command } from 'commander'
+import { type AgentCard, type Verification, verifyCard } from '../../../client/index.js'
 import { type AgentOptions, addAgentOptions, refHelp, splitWords, withAgent } from '../../agent-options.js'
 import { cardText, choiceText } from '../../card-text.js'
+import { originOf } from '../../credentials/origin.js'
 import { Output } from '../../output.js'
 import { readRawCard } from '../../raw-card.js'
 
@@ -35,11 +37,21 @@ Examples:
         return
       }
       await withAgent(ref, options, async (agent, output) => {
+        const { choice } = agent
         const card = options.extended ? await agent.getExtendedAgentCard({}) : agent.card
-        const { choice, signature } = agent
+        const signature = options.extended ? await verifyExtended(card, ref, options) : agent.signature
         output.result(options.why ? { card, choice, signature } : card, () =>
           output.said([cardText(card, signature), choiceText(choice, options.why === true)].join('\n\n')),
         )
       })
     })
+}
+
+/** It is signed by itself; that the other card is says nothing about it. */
+async function verifyExtended(card: AgentCard, ref: string, { signed }: Options): Promise<Verification> {
+  const origin = originOf(ref)
+  return await verifyCard(
+    { raw: card, ...(URL.canParse(origin) && { origin }) },
+    { policy: signed ? 'require' : 'warn' },
+  )
 }
