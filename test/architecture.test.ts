@@ -44,6 +44,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'stores/store.ts',
     'stores/memory.ts',
   ],
+  'orchestrator/': ['model/', 'engine/', 'client/', 'transports/transport-error.ts'],
   'index.ts': ['model/', 'dialects/', 'transports/', 'stores/', 'engine/', 'auth/', 'net/', 'signing/', 'server/'],
   'cli/': [
     'index.ts',
@@ -51,6 +52,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'engine/index.ts',
     'auth/index.ts',
     'client/index.ts',
+    'orchestrator/index.ts',
     'stores/sqlite/index.ts',
     'testing/index.ts',
   ],

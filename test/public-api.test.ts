@@ -82,6 +82,7 @@ const entries: Readonly<Record<string, readonly string[]>> = {
   './engine': [...authoring, 'createEngine', 'relayAgent', 'systemClock'],
   './stores/sqlite': ['openSqliteStore'],
   './auth': ['allOf', 'apiKey', 'basic', 'bearer', 'jwt', 'mtls', 'oidc', 'withScopes'],
+  './orchestrator': ['StepError', 'StepResult', 'connectAgents', 'graphOf', 'workflow', 'workflowUri'],
   './testing': [
     'callBy',
     'echoAgent',
@@ -102,6 +103,7 @@ const importers: Readonly<Record<string, () => Promise<object>>> = {
   './engine': () => import('dragoman/engine'),
   './stores/sqlite': () => import('dragoman/stores/sqlite'),
   './auth': () => import('dragoman/auth'),
+  './orchestrator': () => import('dragoman/orchestrator'),
   './testing': () => import('dragoman/testing'),
 }
 

@@ -3,7 +3,6 @@ import { fromGeneric, toGeneric } from '../model/generic-service.js'
 import type { Operation } from '../model/operations.js'
 import { type AgentService, anonymous, type CallContext } from '../model/service.js'
 import { classifyHost } from '../net/addresses.js'
-import { leftBy } from '../transports/transport-error.js'
 import type { AgentClient, CallOptions, Choice } from './agent-client.js'
 import { Breaker, breaking } from './breaker.js'
 import { type Callee, createCaller, isTrusted, reachOptions } from './callers.js'
@@ -19,8 +18,9 @@ import { polling } from './poll.js'
 import { createReach, type Reach } from './reach.js'
 import { type ResolvedCard, resolveCard, resolveName } from './resolve-card.js'
 import { placesOf } from './resolve-card-places.js'
-import { retrying, type Waiting } from './retry.js'
+import { retrying } from './retry.js'
 import { type Verification, type VerifyOptions, verifyCard } from './verify-card.js'
+import { waiting } from './waiting.js'
 import { fromHttp } from './wire-entries.js'
 
 const usualTimeoutMs = 60_000
@@ -189,31 +189,16 @@ function dependable(service: AgentService, card: AgentCard, options: ConnectOpti
 function operationsOf(service: AgentService, choice: () => Choice): Pick<AgentClient, Operation> {
   const { unary, streaming } = toGeneric(service)
   const context = (options: CallOptions = {}): CallContext => ({
+    ...options,
+    // Callers that are services themselves bring a context of their own: what is spoken here is decided here.
     caller: anonymous,
     dialect: choice().dialect,
-    ...options,
   })
   const complete = fromGeneric({
     unary: (operation, request, options) => unary(operation, request ?? {}, context(options)),
     streaming: (operation, request, options) => streaming(operation, request ?? {}, context(options)),
   })
   return complete as Pick<AgentClient, Operation> // what a caller leaves out of the context is put in here
-}
-
-const waiting: Waiting = {
-  random: Math.random,
-  wait: (ms, signal) =>
-    new Promise((resolve, reject) => {
-      const done = () => {
-        clearTimeout(timer)
-        signal?.removeEventListener('abort', done)
-        if (signal?.aborted) reject(leftBy(signal))
-        else resolve()
-      }
-      const timer = setTimeout(done, ms)
-      signal?.addEventListener('abort', done)
-      if (signal?.aborted) done()
-    }),
 }
 
 function newId(): string {

@@ -12,7 +12,8 @@ import type { Part, Struct } from '../model/part.js'
 import { type AgentService, anonymous, type CallContext } from '../model/service.js'
 import { isTerminal, type Task, type TaskStatus } from '../model/task.js'
 import { type Agent, type AgentInit, agent, type Turn } from './agent.js'
-import { artifact, completed, failed, rejected, reply, type StatusDraft, working, type Yield } from './yields.js'
+import { RetoldArtifacts, taskIdIn } from './retold-artifacts.js'
+import { completed, failed, rejected, reply, type StatusDraft, working, type Yield } from './yields.js'
 
 /** In the metadata of a question's first part: `{ taskId }`. */
 const relayKey = 'urn:dragoman:relay:v1'
@@ -33,15 +34,15 @@ async function* relay(turn: Turn, service: AgentService): AsyncGenerator<Yield, 
     gone.abort()
   }
   turn.signal.addEventListener('abort', cancel)
-  const seen = new Set<string>()
+  const artifacts = new RetoldArtifacts()
   try {
     for await (const { event } of service.sendStreamingMessage(requestOf(turn, there), context)) {
-      taskId = idIn(event) ?? taskId
+      taskId = taskIdIn(event) ?? taskId
       if (turn.signal.aborted) {
         cancel()
         return
       }
-      const said = [...retold(event, seen, taskId)]
+      const said = [...retold(event, artifacts, taskId)]
       yield* said
       if (said.some(endsTurn)) return
     }
@@ -75,46 +76,24 @@ function taskThere({ history }: Turn): string | undefined {
   return typeof mark?.taskId === 'string' ? mark.taskId : undefined
 }
 
-function idIn(event: StreamResponse): string | undefined {
-  if ('task' in event) return event.task.id
-  if ('statusUpdate' in event) return event.statusUpdate.taskId
-  return 'artifactUpdate' in event ? event.artifactUpdate.taskId : undefined
-}
-
 /** The same thing, said by us. A whole task (the first event, or after a break) tells what was not told before. */
-function* retold(event: StreamResponse, seen: Set<string>, taskId: string | undefined): Generator<Yield> {
+function* retold(event: StreamResponse, artifacts: RetoldArtifacts, taskId: string | undefined): Generator<Yield> {
   if ('message' in event) yield reply(event.message.parts)
   else if ('artifactUpdate' in event) {
-    const { artifact: made, append = false, lastChunk } = event.artifactUpdate
-    const { artifactId: id, name = id, description, parts, metadata, extensions } = made
-    const isMore = append && seen.has(id)
-    seen.add(id)
-    yield artifact(name, parts, {
-      id,
-      append: isMore,
-      ...(lastChunk !== undefined && { lastChunk }),
-      ...(description !== undefined && { description }),
-      ...(metadata && { metadata }),
-      ...(extensions && { extensions }),
-    })
+    const draft = artifacts.update(event.artifactUpdate)
+    if (draft) yield draft
   } else if ('statusUpdate' in event) yield* retoldStatus(event.statusUpdate.status, taskId)
-  else yield* retoldTask(event.task, seen, taskId)
+  else yield* retoldTask(event.task, artifacts, taskId)
 }
 
 function* retoldTask(
   { artifacts = [], status }: Task,
-  seen: Set<string>,
+  told: RetoldArtifacts,
   taskId: string | undefined,
 ): Generator<Yield> {
   // A task that goes on after a question shows what it made before it; here that was told in that turn.
-  if (!isTerminal(status.state) && seen.size === 0) {
-    for (const { artifactId } of artifacts) seen.add(artifactId)
-  } else {
-    for (const { artifactId: id, name = id, parts } of artifacts) {
-      seen.add(id)
-      yield artifact(name, parts, { id })
-    }
-  }
+  if (!isTerminal(status.state) && !told.isBegun) told.pass(artifacts)
+  else yield* told.whole(artifacts)
   if (status.state !== 'TASK_STATE_SUBMITTED') yield* retoldStatus(status, taskId)
 }
 

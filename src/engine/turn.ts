@@ -104,7 +104,7 @@ export class RunningTurn implements Turn<unknown> {
   }
 }
 
-export function firstData(message: Message): JsonValue | undefined {
-  for (const part of message.parts) if ('data' in part) return part.data
+export function firstData({ parts }: Pick<Message, 'parts'>): JsonValue | undefined {
+  for (const part of parts) if ('data' in part) return part.data
   return undefined
 }

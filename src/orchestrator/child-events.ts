@@ -1,0 +1,58 @@
+/** What an agent says about one task, from a message or from the task as it is, until it has ended or asks something. */
+import { cannotBeFollowed, changes } from '../client/poll.js'
+import type { Waiting } from '../client/retry.js'
+import { A2AError } from '../model/errors.js'
+import type { StreamResponse } from '../model/event.js'
+import type { AgentService, CallContext, SendMessageRequest, StreamItem } from '../model/service.js'
+import { isInterrupted, isTerminal, type Task } from '../model/task.js'
+import { TransportError } from '../transports/transport-error.js'
+
+export async function* sent(
+  service: AgentService,
+  request: SendMessageRequest,
+  context: CallContext,
+): AsyncGenerator<StreamResponse, void, void> {
+  yield* upToPause(service.sendStreamingMessage(request, context))
+}
+
+/** A task that is under way already, in whatever way its agent can tell about it. */
+export async function* followed(
+  service: AgentService,
+  task: Task,
+  context: CallContext,
+  waiting: Waiting,
+): AsyncGenerator<StreamResponse, void, void> {
+  if (isPaused(task)) {
+    yield { task }
+    return
+  }
+  try {
+    yield* upToPause(service.subscribeToTask({ id: task.id }, context))
+  } catch (error) {
+    if (!cannotBeFollowed(error)) throw error
+    const now = await service.getTask({ id: task.id }, context)
+    yield { task: now }
+    yield* upToPause(changes(service, now, context, waiting))
+  }
+}
+
+/** A question ends the exchange: streams stay open while somebody fetches a credential, and that is not for us to do. */
+async function* upToPause(items: AsyncIterable<StreamItem>): AsyncGenerator<StreamResponse, void, void> {
+  for await (const { event } of items) {
+    yield event
+    if ('message' in event) return
+    const status = 'task' in event ? event.task.status : 'statusUpdate' in event ? event.statusUpdate.status : undefined
+    if (status && (isTerminal(status.state) || isInterrupted(status.state))) return
+  }
+}
+
+export function isPaused({ status }: Task): boolean {
+  return isTerminal(status.state) || isInterrupted(status.state)
+}
+
+/** The agent may be there again in a moment, and the same call may then be answered. */
+export function isPassing(error: unknown): boolean {
+  if (error instanceof TransportError)
+    return error.failure !== 'aborted' && error.failure !== 'refused' && error.failure !== 'bad-answer'
+  return error instanceof A2AError && (error.code === 'UNAVAILABLE' || error.code === 'RATE_LIMITED')
+}

@@ -1,0 +1,169 @@
+import { describe, expect, it } from 'vitest'
+import { agent } from '../engine/agent.js'
+import { mortal, openTestStore, storeKinds, taskIn, testEngine, textIn } from '../engine/engine.fixture.js'
+import { artifact, working } from '../engine/yields.js'
+import type { Task } from '../model/task.js'
+import { callBy, gate, send, until } from '../testing/index.js'
+import { besides, graphLines } from './workflow.fixture.js'
+import { workflow } from './workflow.js'
+
+const immediately = { returnImmediately: true }
+
+describe.each(storeKinds)('a run on %s whose process dies', (kind) => {
+  const ended = (
+    engine: { getTask(request: { id: string }, context: ReturnType<typeof callBy>): Promise<Task> },
+    id: string,
+  ) =>
+    until(async () => {
+      const task = await engine.getTask({ id }, callBy())
+      return task.status.state === 'TASK_STATE_COMPLETED' && task
+    })
+
+  it('goes on behind the last step that was done, and finds the one under way again', async () => {
+    const store = await openTestStore(kind)
+    const release = gate()
+    const runs: string[] = []
+    const worker = agent('Worker', async function* ({ text }) {
+      runs.push(text)
+      yield artifact('out', `${text} begun `)
+      if (text === 'second') await release.opened
+      yield artifact('out', `${text} done`, { append: true })
+    })
+    let randoms = 0
+    const flow = workflow('Flow', async (steps) => {
+      const number = await steps.once('number', () => ++randoms)
+      const first = await steps.step('first', { agent: worker, message: 'first' })
+      const second = await steps.step('second', { agent: worker, message: 'second', after: [first] })
+      const third = await steps.step('third', { agent: worker, message: ['third ', second] })
+      return `${number}: ${third.text}`
+    })
+    await using child = await testEngine(worker, 'memory')
+    const resolve = besides(new Map([['Worker', child]]))
+    const life = mortal(store)
+    const one = await testEngine(flow, life.store, { owner: 'p1', resolve })
+    const { id } = taskIn(await one.sendMessage(send('go', {}, immediately), callBy()))
+    await until(async () => {
+      const { artifacts = [] } = await one.getTask({ id }, callBy())
+      return artifacts.some(
+        ({ artifactId, parts }) => artifactId.startsWith('second/') && textIn(parts) === 'second begun ',
+      )
+    })
+    life.kill()
+    await using two = await testEngine(flow, store, { owner: 'p2', resolve, isOwnerDead: (owner) => owner === 'p1' })
+    await until(async () => (await two.getTask({ id }, callBy())).status.state === 'TASK_STATE_WORKING')
+    release.open()
+    const task = await ended(two, id)
+    expect(runs).toEqual(['first', 'second', 'third second begun second done'])
+    expect(randoms).toBe(1)
+    expect(graphLines(task)).toEqual([
+      'number completed',
+      'first completed',
+      'second completed after first',
+      'third completed after second',
+    ])
+    const texts = Object.fromEntries((task.artifacts ?? []).map(({ artifactId, parts }) => [artifactId, textIn(parts)]))
+    expect(texts).toMatchObject({
+      'first/artifact-1-1': 'first begun first done',
+      'second/artifact-1-1': 'second begun second done',
+      result: '1: third second begun second done begun third second begun second done done',
+    })
+    await store.close()
+  })
+
+  it('asks with the same key when it died before it knew the task', async () => {
+    const store = await openTestStore(kind)
+    const keys: (string | undefined)[] = []
+    const release = gate()
+    const worker = agent('Worker', async function* () {
+      yield working()
+      await release.opened
+      yield 'done'
+    })
+    const flow = workflow('Flow', async (steps) => {
+      await steps.step('only', { agent: 'Worker', message: 'go' })
+    })
+    await using child = await testEngine(worker, 'memory')
+    const life = mortal(store)
+    const deaf: typeof child = {
+      ...child,
+      // It dies when the agent has the message and before it hears of the task.
+      async *sendStreamingMessage(request, context) {
+        keys.push(context.idempotencyKey)
+        for await (const item of child.sendStreamingMessage(request, context)) {
+          if (keys.length === 1) {
+            life.kill()
+            await new Promise(() => undefined)
+          }
+          yield item
+        }
+      },
+    }
+    const resolve = besides(new Map([['Worker', deaf]]))
+    const one = await testEngine(flow, life.store, { owner: 'p1', resolve })
+    const { id } = taskIn(await one.sendMessage(send('go', {}, immediately), callBy()))
+    await until(async () => (await child.listTasks({}, callBy())).totalSize === 1)
+    await using two = await testEngine(flow, store, { owner: 'p2', resolve, isOwnerDead: (owner) => owner === 'p1' })
+    await until(() => keys.length === 2)
+    release.open()
+    await ended(two, id)
+    expect(keys).toEqual([`${id}:only:1`, `${id}:only:1`])
+    expect((await child.listTasks({}, callBy())).totalSize).toBe(1)
+    await store.close()
+  })
+
+  it('is handed over when its server drains: the agent stays at work and is found again', async () => {
+    const store = await openTestStore(kind)
+    const release = gate()
+    let runs = 0
+    const worker = agent('Worker', async function* () {
+      runs += 1
+      yield working()
+      await release.opened
+      yield 'done'
+    })
+    const flow = workflow('Flow', async (steps) => {
+      await steps.step('only', { agent: worker, message: 'go' })
+    })
+    await using child = await testEngine(worker, 'memory')
+    const resolve = besides(new Map([['Worker', child]]))
+    const one = await testEngine(flow, store, { owner: 'p1', resolve })
+    const { id } = taskIn(await one.sendMessage(send('go', {}, immediately), callBy()))
+    await until(() => runs === 1)
+    await one.drain(0)
+    await using two = await testEngine(flow, store, { owner: 'p2', resolve })
+    release.open()
+    await ended(two, id)
+    expect(runs).toBe(1)
+    await store.close()
+  })
+
+  it('does not undo twice, nor forget that it failed', async () => {
+    const store = await openTestStore(kind)
+    const heard: string[] = []
+    const release = gate()
+    const booker = agent('Booker', async function* ({ text }) {
+      heard.push(text)
+      if (text === 'undo hotel') await release.opened
+      yield text
+    })
+    const flow = workflow('Flow', async (steps) => {
+      const undo = (what: string) => () => ({ agent: booker, message: `undo ${what}` })
+      await steps.step('flight', { agent: booker, message: 'flight', compensate: undo('flight') })
+      await steps.step('hotel', { agent: booker, message: 'hotel', compensate: undo('hotel') })
+      // A mind that changes: the second time it would not fail.
+      if (heard.length === 2) throw new Error('No')
+    })
+    await using child = await testEngine(booker, 'memory')
+    const resolve = besides(new Map([['Booker', child]]))
+    const life = mortal(store)
+    const one = await testEngine(flow, life.store, { owner: 'p1', resolve })
+    const { id } = taskIn(await one.sendMessage(send('go', {}, immediately), callBy()))
+    await until(() => heard.includes('undo hotel'))
+    life.kill()
+    await using two = await testEngine(flow, store, { owner: 'p2', resolve, isOwnerDead: (owner) => owner === 'p1' })
+    release.open()
+    await until(async () => (await two.getTask({ id }, callBy())).status.state === 'TASK_STATE_FAILED')
+    expect(heard).toEqual(['flight', 'hotel', 'undo hotel', 'undo flight'])
+    await store.close()
+  })
+})

@@ -1,0 +1,106 @@
+/** The steps that the function of a workflow sees, under names that begin with those of the rounds around them. */
+
+import { firstData } from '../engine/turn.js'
+import { ask, type Content } from '../engine/yields.js'
+import { type JsonValue, type Part, textOf } from '../model/part.js'
+import type { Answer, Steps } from './flow.js'
+import type { StepResult } from './step-result.js'
+import type { WorkflowRun } from './workflow-run.js'
+
+const usuallyAtOnce = 8
+/** A question of the workflow is always the same one: its name says which. */
+const ownQuestion = 'own'
+
+export function stepsOf(run: WorkflowRun, prefix = ''): Steps {
+  const steps: Steps = {
+    step: (name, step) => owned(run.step(`${prefix}${name}`, step)),
+    each: (name, items, stepOf, { atOnce = usuallyAtOnce } = {}) =>
+      owned(each(items, atOnce, (item, place) => steps.step(`${name}[${place + 1}]`, stepOf(item, place)))),
+    loop: (name, most, round) => owned(loop(run, `${prefix}${name}`, most, round)),
+    ask: (name, question, options) => owned(askCaller(run, `${prefix}${name}`, question, options)),
+    once: (name, work) => owned(once(run, `${prefix}${name}`, work)),
+  }
+  return steps
+}
+
+/** A step that fails while nobody waits for it fails the process otherwise. */
+function owned<Value>(work: Promise<Value>): Promise<Value> {
+  work.catch(() => undefined) // whoever waits for it gets it
+  return work
+}
+
+async function each<Item>(
+  items: readonly Item[],
+  atOnce: number,
+  work: (item: Item, place: number) => Promise<StepResult>,
+): Promise<readonly StepResult[]> {
+  const results: StepResult[] = []
+  const places = items.entries()
+  const worker = async () => {
+    for (const [place, item] of places) results[place] = await work(item, place)
+  }
+  await Promise.all(Array.from({ length: Math.max(1, Math.min(atOnce, items.length)) }, worker))
+  return results
+}
+
+async function loop<Result>(
+  run: WorkflowRun,
+  name: string,
+  most: number,
+  round: (steps: Steps, number: number) => Promise<Result | undefined>,
+): Promise<Result | undefined> {
+  for (let number = 1; number <= most; number++) {
+    const result = await round(stepsOf(run, `${name}[${number}]/`), number)
+    if (result !== undefined) return result
+  }
+  return undefined
+}
+
+async function askCaller(
+  run: WorkflowRun,
+  name: string,
+  question: Content,
+  options: { readonly schema?: { readonly [key: string]: JsonValue } } = {},
+): Promise<Answer> {
+  run.claimName(name)
+  const record = run.records.get(name)
+  if (record?.state === 'completed') return answerOf(record.value as unknown as readonly Part[]) // written below
+  const now = Date.now()
+  const begun = record ?? { kind: 'ask', state: 'asking', startedAt: now, attempt: 1, attemptAt: now }
+  const answer = run.answerTo(name, ownQuestion)
+  if (!answer) {
+    if (!record) await run.write(name, begun)
+    return await run.ask(name, ownQuestion, ask(question, options))
+  }
+  const value = answer.parts as unknown as JsonValue // parts are JSON
+  await run.write(name, { ...begun, state: 'completed', endedAt: now, value })
+  run.delivered(name)
+  return answerOf(answer.parts)
+}
+
+async function once<Value extends JsonValue>(
+  run: WorkflowRun,
+  name: string,
+  work: () => Value | Promise<Value>,
+): Promise<Value> {
+  run.claimName(name)
+  const record = run.records.get(name)
+  if (record) return record.value as Value // written below, by the same code
+  const startedAt = Date.now()
+  const value = await work()
+  const endedAt = Date.now()
+  await run.write(name, {
+    kind: 'once',
+    state: 'completed',
+    startedAt,
+    endedAt,
+    attempt: 1,
+    attemptAt: startedAt,
+    value,
+  })
+  return value
+}
+
+function answerOf(parts: readonly Part[]): Answer {
+  return { text: textOf(parts), data: firstData({ parts }), parts }
+}

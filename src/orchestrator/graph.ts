@@ -1,0 +1,97 @@
+/**
+ * The graph of a run, as anybody may read it: a data artifact of the run's task, replaced when a step changes
+ * its state. The card of a workflow declares the extension that says so.
+ */
+import { type ArtifactDraft, artifact } from '../engine/yields.js'
+import type { JsonValue, Struct } from '../model/part.js'
+import type { Task } from '../model/task.js'
+import type { StepRecord, StepState } from './step-record.js'
+
+/** On the card of a workflow, and on the artifacts that are not its own results. */
+export const workflowUri = 'urn:dragoman:workflow:v1'
+
+const graphId = 'workflow-graph'
+
+export interface GraphNode {
+  /** The name of the step. */
+  readonly id: string
+  /** `step`: an agent did it. `undo`: an agent undid it. `ask`: whoever started the run answered. `once`: the workflow did it. */
+  readonly kind: StepRecord['kind']
+  readonly state: StepState
+  readonly agent?: string
+  /** The agent's task. */
+  readonly taskId?: string
+  readonly attempts: number
+  readonly startedAt: string
+  readonly endedAt?: string
+  readonly error?: string
+}
+
+export interface WorkflowGraph {
+  readonly workflow: string
+  /** In the order in which they were begun. */
+  readonly nodes: readonly GraphNode[]
+  /** `to` builds on the result of `from`. */
+  readonly edges: readonly { readonly from: string; readonly to: string }[]
+}
+
+/** The graph of a run, from its task; absent when the task is no run of a workflow. */
+export function graphOf({ artifacts = [] }: Pick<Task, 'artifacts'>): WorkflowGraph | undefined {
+  const parts = artifacts.find(({ artifactId }) => artifactId === graphId)?.parts ?? []
+  const part = parts.find((each) => 'data' in each)
+  return part && isGraph(part.data) ? (part.data as unknown as WorkflowGraph) : undefined
+}
+
+export function graphDraft(workflow: string, records: ReadonlyMap<string, StepRecord>): ArtifactDraft {
+  const graph: WorkflowGraph = {
+    workflow,
+    nodes: Array.from(records, nodeOf),
+    edges: Array.from(records, ([to, { after = [] }]) => after.map((from) => ({ from, to }))).flat(),
+  }
+  const data = graph as unknown as JsonValue // made of strings and numbers
+  return artifact(graphId, { data, mediaType: 'application/json' }, { id: graphId, extensions: [workflowUri] })
+}
+
+function nodeOf([id, record]: readonly [string, StepRecord]): GraphNode {
+  const { kind, state, agent, taskId, attempt, startedAt, endedAt, error } = record
+  return {
+    id,
+    kind,
+    state,
+    ...(agent !== undefined && { agent }),
+    ...(taskId !== undefined && { taskId }),
+    attempts: attempt,
+    startedAt: new Date(startedAt).toISOString(),
+    ...(endedAt !== undefined && { endedAt: new Date(endedAt).toISOString() }),
+    ...(error !== undefined && { error }),
+  }
+}
+
+/** The task may be anybody's. */
+function isGraph(value: JsonValue): boolean {
+  if (!isObject(value)) return false
+  const { workflow, nodes, edges } = value
+  return (
+    typeof workflow === 'string' &&
+    Array.isArray(nodes) &&
+    nodes.every(
+      (node: JsonValue) =>
+        isObject(node) &&
+        hasTexts(node, ['id', 'kind', 'state', 'startedAt'], ['agent', 'taskId', 'endedAt', 'error']) &&
+        typeof node.attempts === 'number',
+    ) &&
+    Array.isArray(edges) &&
+    edges.every((edge: JsonValue) => isObject(edge) && hasTexts(edge, ['from', 'to'], []))
+  )
+}
+
+function hasTexts(value: Struct, needed: readonly string[], possible: readonly string[]): boolean {
+  return (
+    needed.every((name) => typeof value[name] === 'string') &&
+    possible.every((name) => value[name] === undefined || typeof value[name] === 'string')
+  )
+}
+
+function isObject(value: JsonValue): value is Struct {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}

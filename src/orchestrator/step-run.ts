@@ -1,0 +1,305 @@
+/**
+ * Has one step done: asks an agent, follows its task, passes its questions on, tries again and elsewhere. Every
+ * attempt has a key of its own, made of the run, the step and its number: an agent that has been asked already
+ * answers with the task it has (E-10). Where an agent knows no keys, its task is found by its id.
+ */
+import { waiting } from '../client/waiting.js'
+import { taskIdIn } from '../engine/retold-artifacts.js'
+import type { StatusDraft } from '../engine/yields.js'
+import { A2AError } from '../model/errors.js'
+import type { StreamResponse } from '../model/event.js'
+import { textOf } from '../model/part.js'
+import type { AgentService, CallContext, SendMessageRequest } from '../model/service.js'
+import { isInterrupted, type Task, type TaskStatus } from '../model/task.js'
+import { TransportError } from '../transports/transport-error.js'
+import { followed, isPassing, isPaused, sent } from './child-events.js'
+import { answerId, ChildTask, startNote } from './child-task.js'
+import type { Step, StepAgent } from './flow.js'
+import { partsToSay, resultsBefore } from './message-parts.js'
+import { nameOf, placeOf, UnknownAgentError } from './step-agents.js'
+import { StepError } from './step-error.js'
+import type { StepRecord } from './step-record.js'
+import { StepResult } from './step-result.js'
+import { never, untilAborted } from './waiting.js'
+import type { WorkflowRun } from './workflow-run.js'
+
+type Outcome =
+  | { readonly child: ChildTask }
+  | { readonly why: string; readonly canRetry: boolean; readonly cause?: unknown }
+
+const usualPatienceMs = 30_000
+const longestPauseMs = 2_000
+const graceMs = 1_000
+
+export class StepRun {
+  readonly #run: WorkflowRun
+  readonly #name: string
+  readonly #step: Step
+  readonly #agents: readonly StepAgent[]
+  #record: StepRecord
+  #service: AgentService | undefined
+  #isAnswered = false
+  #isCancelled = false
+  #named: Promise<void> | undefined
+  #onNamed: () => void = () => undefined
+
+  constructor(run: WorkflowRun, name: string, step: Step, kind: StepRecord['kind']) {
+    this.#run = run
+    this.#name = name
+    this.#step = step
+    const { agent, fallback = [] } = step
+    this.#agents = [agent, ...(Array.isArray(fallback) ? fallback : [fallback])]
+    const now = Date.now()
+    const after = resultsBefore(step).map((result) => result.name)
+    this.#record = run.records.get(name) ?? {
+      kind,
+      state: 'running',
+      startedAt: now,
+      attempt: 1,
+      attemptAt: now,
+      ...(after.length > 0 && { after }),
+    }
+  }
+
+  async result(): Promise<StepResult> {
+    for (;;) {
+      const agent = this.#agentOf(this.#record.attempt)
+      const place = placeOf(agent)
+      if (this.#record.taskId === undefined) {
+        this.#named = new Promise((resolve) => {
+          this.#onNamed = resolve
+        })
+      }
+      await this.#write({
+        ...this.#record,
+        state: 'running',
+        agent: nameOf(agent),
+        ...(place !== undefined && { place }),
+      })
+      if (this.#record.taskId === undefined) void this.#run.say(startNote(this.#name, nameOf(agent)))
+      const outcome = await this.#attempt(agent).finally(this.#onNamed)
+      this.#run.delivered(this.#name)
+      if ('child' in outcome) return await this.#done(outcome.child)
+      if (this.#run.isFailing && this.#record.kind !== 'undo') return await never()
+      const next = this.#nextAttempt(outcome.canRetry)
+      if (next === undefined) return await this.#failed(outcome.why, outcome.cause)
+      await waiting.wait(this.#step.retry?.delayMs ?? 0, this.#run.left).catch(never)
+      const { taskId: _lost, ...rest } = this.#record
+      this.#record = { ...rest, attempt: next, attemptAt: Date.now(), error: outcome.why }
+    }
+  }
+
+  /** Ends the task at the agent; one that is being asked just now is waited for until it has a name. */
+  async cancel(): Promise<void> {
+    this.#isCancelled = true
+    if (this.#service) await this.named()
+    const id = this.#record.taskId
+    if (id === undefined) return
+    await this.#service?.cancelTask({ id }, this.#context()).catch(() => undefined) // it may have ended meanwhile
+  }
+
+  /** Resolves when the agent has told the name of its task, or is not going to. */
+  async named(): Promise<void> {
+    await this.#named
+  }
+
+  async #attempt(agent: StepAgent): Promise<Outcome> {
+    const { timeoutMs } = this.#step
+    using limit = untilAborted(this.#run.left)
+    let failures = 0
+    let failingSince = 0
+    for (;;) {
+      // What ended while nobody looked is still taken.
+      const earliest = this.#record.taskId === undefined ? 0 : Date.now() + graceMs
+      if (timeoutMs !== undefined) limit.at(Math.max(this.#record.attemptAt + timeoutMs, failures === 0 ? earliest : 0))
+      try {
+        return await this.#exchange(agent, limit.signal)
+      } catch (error) {
+        if (this.#run.left.aborted) return await never()
+        if (limit.isLate) {
+          await this.cancel()
+          return { why: `${nameOf(agent)} was not done within ${timeoutMs} ms`, canRetry: true }
+        }
+        failingSince = failures === 0 ? Date.now() : failingSince
+        failures += 1
+        if (!isPassing(error) || Date.now() - failingSince >= this.#patienceMs) return failureOf(agent, error)
+        await waiting.wait(Math.min(longestPauseMs, 50 * 2 ** failures), limit.signal).catch(() => undefined) // looked at above
+      }
+    }
+  }
+
+  /** A task that is somewhere is waited for; who has none yet is left for the next agent, if there is one. */
+  get #patienceMs(): number {
+    const isOnlyHope = this.#record.taskId !== undefined || this.#nextAttempt(true) === undefined
+    return isOnlyHope ? (this.#step.patienceMs ?? usualPatienceMs) : 0
+  }
+
+  async #exchange(agent: StepAgent, signal: AbortSignal): Promise<Outcome> {
+    const { turn, agents } = this.#run
+    this.#service = await agents.find(agent, this.#record.attempt, turn)
+    if (this.#isCancelled) return await never()
+    const child = new ChildTask(this.#name)
+    for await (const event of await this.#events(this.#service, this.#context(signal))) {
+      await this.#learnName(event)
+      for (const said of child.see(event)) await this.#run.say(said)
+    }
+    if (child.message) return { child }
+    const { task } = child
+    if (!task || !isPaused(task)) throw new TransportError('broken-stream', 'The agent said no more')
+    const { status } = task
+    if (isInterrupted(status.state)) return await this.#ask(agent, status)
+    if (status.state === 'TASK_STATE_COMPLETED') return { child }
+    return { why: `${nameOf(agent)} ${wordsFor(status)}`, canRetry: status.state === 'TASK_STATE_FAILED' }
+  }
+
+  async #events(service: AgentService, context: CallContext): Promise<AsyncIterable<StreamResponse>> {
+    const { taskId } = this.#record
+    if (taskId === undefined) return sent(service, this.#request(), { ...context, idempotencyKey: this.#key })
+    const task = await service.getTask({ id: taskId }, context)
+    const answer = this.#isAnswered ? undefined : this.#run.answerTo(this.#name, printOf(task.status))
+    if (answer && isInterrupted(task.status.state)) return this.#answering(service, task, answer.parts, context)
+    this.#run.delivered(this.#name)
+    return followed(service, task, context, waiting)
+  }
+
+  async *#answering(
+    service: AgentService,
+    { id, contextId }: Task,
+    parts: SendMessageRequest['message']['parts'],
+    context: CallContext,
+  ): AsyncGenerator<StreamResponse, void, void> {
+    const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', taskId: id, contextId, parts } as const
+    this.#record = { ...this.#record, attemptAt: Date.now() }
+    const idempotencyKey = `${this.#key}:${this.#run.turn.number}`
+    for await (const event of sent(service, { message }, { ...context, idempotencyKey })) {
+      this.#isAnswered = true
+      this.#run.delivered(this.#name)
+      yield event
+    }
+  }
+
+  async #ask(agent: StepAgent, status: TaskStatus): Promise<never> {
+    await this.#write({ ...this.#record, state: 'asking' })
+    const parts = status.message?.parts.length ? status.message.parts : [{ text: `${nameOf(agent)} asks for more` }]
+    const question: StatusDraft = {
+      kind: 'status',
+      state: status.state as StatusDraft['state'], // one of the two questions
+      parts: [{ text: `${this.#name}: ` }, ...parts],
+    }
+    return await this.#run.ask(this.#name, printOf(status), question)
+  }
+
+  async #learnName(event: StreamResponse): Promise<void> {
+    const taskId = taskIdIn(event)
+    if (taskId === undefined || taskId === this.#record.taskId) return
+    this.#record = { ...this.#record, taskId }
+    this.#onNamed()
+    await this.#write(this.#record)
+  }
+
+  async #done({ message, task }: ChildTask): Promise<StepResult> {
+    const { error: _past, ...record } = this.#record
+    const artifacts = message
+      ? [{ artifactId: answerId, name: this.#name, parts: message.parts }]
+      : (task?.artifacts ?? [])
+    const result = new StepResult({
+      name: this.#name,
+      agent: record.agent ?? '',
+      artifacts,
+      task: task && { id: task.id, contextId: task.contextId, status: task.status, artifacts },
+    })
+    const undo = this.#step.compensate?.(result)
+    await this.#write({
+      ...record,
+      state: 'completed',
+      endedAt: Date.now(),
+      artifacts: artifacts.map(({ artifactId }) => artifactId),
+      ...(task && { status: task.status }),
+      ...(undo && { undo: { agent: placeOf(undo.agent) ?? '', parts: partsToSay(undo.message) } }),
+    })
+    return result
+  }
+
+  async #failed(why: string, cause: unknown): Promise<never> {
+    await this.#write({ ...this.#record, state: 'failed', endedAt: Date.now(), error: why })
+    throw new StepError(this.#name, this.#record.agent ?? '', why, cause)
+  }
+
+  /** The same agent again, or the next one; absent when all have been tried. */
+  #nextAttempt(canRetry: boolean): number | undefined {
+    const { attempt } = this.#record
+    const next = canRetry ? attempt + 1 : Math.ceil(attempt / this.#attemptsEach) * this.#attemptsEach + 1
+    return next > this.#agents.length * this.#attemptsEach ? undefined : next
+  }
+
+  #agentOf(attempt: number): StepAgent {
+    return this.#agents[Math.floor((attempt - 1) / this.#attemptsEach)] ?? this.#step.agent
+  }
+
+  get #attemptsEach(): number {
+    return Math.max(1, this.#step.retry?.attempts ?? 1)
+  }
+
+  get #key(): string {
+    return `${this.#run.turn.task.id}:${this.#name}:${this.#record.attempt}`
+  }
+
+  #request(): SendMessageRequest {
+    const { contextId } = this.#run.turn
+    const { message, metadata } = this.#step
+    const referenceTaskIds = resultsBefore(this.#step).flatMap(({ task }) => (task ? [task.id] : []))
+    return {
+      message: {
+        messageId: crypto.randomUUID(),
+        role: 'ROLE_USER',
+        contextId,
+        parts: partsToSay(message),
+        ...(referenceTaskIds.length > 0 && { referenceTaskIds }),
+      },
+      ...(metadata && { metadata }),
+    }
+  }
+
+  #context(signal?: AbortSignal): CallContext {
+    return { caller: this.#run.turn.caller, dialect: 'v1', ...(signal && { signal }) }
+  }
+
+  async #write(record: StepRecord): Promise<void> {
+    this.#record = record
+    await this.#run.write(this.#name, record)
+  }
+}
+
+function wordsFor({ state, message }: TaskStatus): string {
+  const words = message ? textOf(message) : ''
+  const what = state.replace('TASK_STATE_', '').toLowerCase()
+  return words === '' ? what : `${what}: ${words}`
+}
+
+function failureOf(agent: StepAgent, error: unknown): Outcome {
+  const name = nameOf(agent)
+  if (error instanceof UnknownAgentError) return { why: error.message, canRetry: false, cause: error }
+  if (error instanceof TransportError) return { why: `${name} cannot be reached`, canRetry: true, cause: error }
+  if (error instanceof A2AError)
+    return { why: `${name} answers: ${error.message}`, canRetry: !isOurFault.has(error.code), cause: error }
+  return { why: `${name} could not be asked`, canRetry: true, cause: error }
+}
+
+/** The same request would be refused again. */
+const isOurFault: ReadonlySet<A2AError['code']> = new Set([
+  'INVALID_REQUEST',
+  'INVALID_PARAMS',
+  'UNAUTHENTICATED',
+  'PERMISSION_DENIED',
+  'CONTENT_TYPE_NOT_SUPPORTED',
+  'EXTENSION_SUPPORT_REQUIRED',
+  'VERSION_NOT_SUPPORTED',
+  'UNSUPPORTED_OPERATION',
+  'METHOD_NOT_FOUND',
+  'PAYLOAD_TOO_LARGE',
+])
+
+/** What tells a question from the next one: some peers make up ids each time they are asked. */
+function printOf({ state, timestamp = '', message }: TaskStatus): string {
+  return `${state} ${timestamp} ${message ? textOf(message).slice(0, 500) : ''}`
+}

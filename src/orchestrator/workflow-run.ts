@@ -1,0 +1,258 @@
+/**
+ * One turn of a run: replays what is written down, goes on with the rest, and ends with a result, a failure or a
+ * question. The function of the workflow runs from its beginning each time; steps that are done answer at once.
+ *
+ * When a turn ends with a question, is cancelled or handed over, what the function waits for never comes: it is
+ * left behind, and the next turn runs it anew. Agents that are at work stay at work, unless the run was cancelled.
+ */
+import { waiting } from '../client/waiting.js'
+import type { Turn } from '../engine/agent.js'
+import { stopOf } from '../engine/stop.js'
+import type { StatusDraft, Yield } from '../engine/yields.js'
+import type { Message } from '../model/message.js'
+import type { JsonValue } from '../model/part.js'
+import { cancelChildren, undoable } from './abandon.js'
+import { endOf, endOfFailure, type Failure, failureOf, RunTimeoutError, type WorkflowEnd } from './ending.js'
+import type { Step } from './flow.js'
+import { GraphKeeper } from './graph-keeper.js'
+import { Outbox } from './outbox.js'
+import { recordedResult } from './recorded-result.js'
+import type { StepAgents } from './step-agents.js'
+import { StepError } from './step-error.js'
+import { type OpenQuestion, recordsIn, type StepRecord, stepKey, undoName } from './step-record.js'
+import type { StepResult } from './step-result.js'
+import { StepRun } from './step-run.js'
+import { never, untilAborted } from './waiting.js'
+
+export interface WorkflowRunStart {
+  readonly name: string
+  readonly turn: Turn<unknown>
+  readonly agents: StepAgents
+  readonly body: (run: WorkflowRun) => Promise<WorkflowEnd>
+  /** For the whole run. */
+  readonly timeoutMs: number | undefined
+}
+
+const longestBeginningMs = 1_000
+
+export class WorkflowRun {
+  readonly turn: Turn<unknown>
+  readonly agents: StepAgents
+  readonly records: Map<string, StepRecord>
+  readonly #start: WorkflowRunStart
+  readonly #outbox = new Outbox()
+  readonly #graph: GraphKeeper
+  readonly #leaving = new AbortController()
+  readonly #names = new Set<string>()
+  readonly #active = new Map<string, { readonly run: StepRun; readonly work: Promise<unknown> }>()
+  readonly #question: OpenQuestion | undefined
+  readonly #delivery: Promise<void>
+  #deliver: () => void = () => undefined
+  #isAsking = false
+  isFailing = false
+
+  constructor(start: WorkflowRunStart) {
+    this.#start = start
+    this.turn = start.turn
+    this.agents = start.agents
+    const { checkpoints, number } = start.turn
+    this.records = recordsIn(checkpoints)
+    this.#graph = new GraphKeeper(start.name, this.records, (draft) => void this.say(draft))
+    const question = checkpoints.get('question') as OpenQuestion | undefined // written by `ask`
+    this.#question = question && question.askedIn < number ? question : undefined
+    this.#delivery = new Promise((resolve) => {
+      this.#deliver = resolve
+    })
+    // An earlier attempt of this turn may have brought the answer to whoever asked already.
+    const asking = this.#question && this.records.get(this.#question.step)
+    if (asking?.state !== 'running' && asking?.state !== 'asking') this.#deliver()
+  }
+
+  /** Fires when this turn is over, however it ended. */
+  get left(): AbortSignal {
+    return this.#leaving.signal
+  }
+
+  async *drive(): AsyncGenerator<Yield, void, void> {
+    const { signal } = this.turn
+    const onStop = () => void this.#stopped()
+    signal.addEventListener('abort', onStop)
+    if (signal.aborted) onStop()
+    else void this.#live()
+    try {
+      for (;;) {
+        const item = await this.#outbox.next()
+        if (!item) return
+        // A turn that is stopped says no more; who is being asked just now is still waited for.
+        if (signal.aborted) continue
+        if ('say' in item) {
+          yield item.say
+          item.taken()
+        } else item.written(this.turn.checkpoint(item.key, item.value))
+      }
+    } finally {
+      signal.removeEventListener('abort', onStop)
+      this.#outbox.close()
+      this.#graph.stop()
+      this.#leaving.abort(new DOMException('The turn is over', 'AbortError'))
+    }
+  }
+
+  say(said: Yield): Promise<void> {
+    return this.#outbox.say(said)
+  }
+
+  async write(name: string, record: StepRecord): Promise<void> {
+    const before = this.records.get(name)
+    this.records.set(name, record)
+    await this.note(stepKey(name), record as unknown as JsonValue) // made of JSON values
+    if (before?.state !== record.state || before.attempt !== record.attempt) this.#graph.changed()
+  }
+
+  /** A checkpoint. What cannot be written because the turn is over never comes back. */
+  async note(key: string, value: JsonValue): Promise<void> {
+    try {
+      await this.#outbox.write(key, value)
+    } catch (error) {
+      if (error instanceof TypeError) throw error
+      await never()
+    }
+  }
+
+  /** Every name means one step: that is how a step is found again. */
+  claimName(name: string): void {
+    stepKey(name)
+    if (this.#names.has(name)) throw new TypeError(`Two steps are called ${name}: names are unique within a run`)
+    this.#names.add(name)
+  }
+
+  async step(name: string, step: Step, kind: 'step' | 'undo' = 'step'): Promise<StepResult> {
+    this.claimName(name)
+    const record = this.records.get(name)
+    if (record?.state === 'completed') return recordedResult(name, record, this.turn.task)
+    if (record?.state === 'failed' || record?.state === 'canceled')
+      throw new StepError(name, record.agent ?? '', record.error ?? record.state)
+    if (this.isFailing && kind === 'step') return await never()
+    const run = new StepRun(this, name, step, kind)
+    const work = run.result()
+    this.#active.set(name, { run, work })
+    try {
+      return await work
+    } finally {
+      this.#active.delete(name)
+    }
+  }
+
+  /** The message of this turn, if it answers that question. */
+  answerTo(step: string, print: string): Message | undefined {
+    const isIt = this.#question?.step === step && this.#question.print === print
+    return isIt ? this.turn.message : undefined
+  }
+
+  /** The answer has reached whoever asked, or nobody wants it any more. */
+  delivered(step: string): void {
+    if (this.#question?.step === step) this.#deliver()
+  }
+
+  /** Ends the turn with a question. One at a time: others that ask now ask again in the next turn. */
+  async ask(step: string, print: string, question: StatusDraft): Promise<never> {
+    // The turn must not end before the answer that it brought is where it belongs.
+    await this.#delivery
+    if (this.#isAsking || this.isFailing) return await never()
+    this.#isAsking = true
+    await this.#settleNames()
+    const asked: OpenQuestion = { step, askedIn: this.turn.number, print }
+    await this.note('question', asked as unknown as JsonValue)
+    await this.say(this.#graph.draft())
+    void this.say(question)
+    this.#outbox.close()
+    return await never()
+  }
+
+  /** Steps that were just begun get a moment to be under way: then they can be cancelled while the question is open. */
+  async #settleNames(): Promise<void> {
+    const names = Array.from(this.#active.values(), ({ run }) => run.named())
+    await Promise.race([Promise.all(names), waiting.wait(longestBeginningMs, this.left)]).catch(never)
+  }
+
+  async #live(): Promise<void> {
+    try {
+      const end = await this.#outcome()
+      await this.say(this.#graph.draft())
+      for (const each of end) void this.say(each)
+      this.#outbox.close()
+    } catch (error) {
+      this.#outbox.fail(error)
+    }
+  }
+
+  async #outcome(): Promise<readonly Yield[]> {
+    // What failed once has failed, whatever a second look would say: some of it may be undone already.
+    const recorded = this.turn.checkpoints.get('failure') as Failure | undefined // written below
+    if (recorded) return await this.#failed(recorded)
+    try {
+      const value = await this.#withinTime(() => this.#start.body(this))
+      // A step that nobody waits for is a step too.
+      while (this.#active.size > 0) await Promise.allSettled(Array.from(this.#active.values(), ({ work }) => work))
+      return endOf(value)
+    } catch (error) {
+      const failure = failureOf(error)
+      this.isFailing = true
+      await this.note('failure', failure.text === undefined ? {} : { text: failure.text })
+      return await this.#failed(failure)
+    }
+  }
+
+  /** Stops what is under way, undoes what is done, the last first. What cannot be undone is in the graph. */
+  async #failed(failure: Failure): Promise<readonly Yield[]> {
+    this.isFailing = true
+    await this.#cancelActive()
+    for (const name of this.#active.keys()) await this.#writeCanceled(name)
+    const { task, caller } = this.turn
+    // What an earlier attempt left behind.
+    await cancelChildren(this.records, { task, caller, service: (ref) => this.turn.service(ref), agents: this.agents })
+    for (const name of this.records.keys()) await this.#writeCanceled(name)
+    for (const [name, record] of undoable(this.records)) {
+      const { agent = '', parts = [] } = record.undo ?? {}
+      const after = [recordedResult(name, record, task)]
+      await this.step(undoName(name), { agent, message: parts, after }, 'undo').catch(() => undefined)
+    }
+    return endOfFailure(failure)
+  }
+
+  async #withinTime(body: () => Promise<WorkflowEnd>): Promise<WorkflowEnd> {
+    const { timeoutMs } = this.#start
+    if (timeoutMs === undefined) return await body()
+    const begun = this.turn.checkpoints.get('begun') ?? Date.now()
+    await this.note('begun', begun)
+    const limit = untilAborted(this.left)
+    limit.at(Number(begun) + timeoutMs)
+    const late = new Promise<never>((_, reject) => {
+      limit.signal.addEventListener('abort', () => {
+        if (limit.isLate) reject(new RunTimeoutError(timeoutMs))
+      })
+    })
+    try {
+      return await Promise.race([body(), late])
+    } finally {
+      limit[Symbol.dispose]()
+    }
+  }
+
+  /** Cancelled: so are the agents at work. Handed over: they stay at work, and are found again. */
+  async #stopped(): Promise<void> {
+    if (stopOf(this.turn.signal) === 'cancel') await this.#cancelActive()
+    this.#outbox.close()
+  }
+
+  async #cancelActive(): Promise<void> {
+    await Promise.all(Array.from(this.#active.values(), ({ run }) => run.cancel()))
+  }
+
+  async #writeCanceled(name: string): Promise<void> {
+    const record = this.records.get(name)
+    const isUnderWay = record?.state === 'running' || record?.state === 'asking'
+    if (record && isUnderWay && record.kind !== 'undo')
+      await this.write(name, { ...record, state: 'canceled', endedAt: Date.now() })
+  }
+}

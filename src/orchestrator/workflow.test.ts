@@ -1,0 +1,302 @@
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { agent } from '../engine/agent.js'
+import { collect, storeKinds, taskIn, textIn } from '../engine/engine.fixture.js'
+import { artifact, completed, failed, rejected, reply, working } from '../engine/yields.js'
+import type { Message } from '../model/message.js'
+import { data } from '../model/part.js'
+import { callBy, gate, send, until } from '../testing/index.js'
+import { graphOf } from './graph.js'
+import { castOf, graphLines } from './workflow.fixture.js'
+import { workflow } from './workflow.js'
+
+const outliner = agent('OutlineAgent', async function* ({ text }) {
+  yield working('thinking')
+  yield artifact('outline', data({ title: text, chapters: ['one', 'two'] }))
+})
+
+/** Repeats what it was told, and remembers the messages. */
+const listener = (name: string, heard: Message[] = []) =>
+  agent(name, async function* ({ text, message }) {
+    heard.push(message)
+    yield `${name} heard: `
+    yield text
+  })
+
+describe.each(storeKinds)('a workflow on %s', (kind) => {
+  it('chains agents: data travels as data beside text, in one context, with references', async () => {
+    const heard: Message[] = []
+    const outlineSchema = z.object({ title: z.string(), chapters: z.array(z.string()) })
+    const document = workflow('Document', async (flow) => {
+      const outline = await flow.step('outline', { agent: 'OutlineAgent', message: flow.text })
+      const { chapters } = outline.data(outlineSchema)
+      const text = await flow.step('document', { agent: 'DocAgent', message: ['Write this up', outline] })
+      return `${chapters.length} chapters; ${text.text}`
+    })
+    await using cast = await castOf(document, [outliner, listener('DocAgent', heard)], kind)
+    const task = taskIn(await cast.workflow.sendMessage(send('Dragons'), callBy()))
+    expect(task.status.state).toBe('TASK_STATE_COMPLETED')
+    const named = Object.fromEntries((task.artifacts ?? []).map(({ artifactId, parts }) => [artifactId, parts]))
+    expect(textIn(named.result ?? [])).toBe('2 chapters; DocAgent heard: Write this up')
+    expect(named['outline/artifact-1-1']).toEqual([data({ title: 'Dragons', chapters: ['one', 'two'] })])
+    expect(textIn(named['document/artifact-1-1'] ?? [])).toBe('DocAgent heard: Write this up')
+    const outlineTask = graphOf(task)?.nodes[0]?.taskId
+    expect(heard).toMatchObject([
+      {
+        contextId: task.contextId,
+        parts: [{ text: 'Write this up' }, { data: { title: 'Dragons', chapters: ['one', 'two'] } }],
+        referenceTaskIds: [outlineTask],
+      },
+    ])
+    expect(graphLines(task)).toEqual(['outline completed', 'document completed after outline'])
+  })
+
+  it('shows the artifacts of its steps as they grow, and their progress', async () => {
+    const release = gate()
+    const slow = agent('Slow', async function* () {
+      yield 'first '
+      await release.opened
+      yield 'second'
+    })
+    const flow = workflow('Flow', async (steps) => {
+      await steps.step('write', { agent: slow, message: 'go' })
+    })
+    await using cast = await castOf(flow, [slow], kind)
+    const seen: string[] = []
+    for await (const { event } of cast.workflow.sendStreamingMessage(send('go'), callBy())) {
+      if ('artifactUpdate' in event && event.artifactUpdate.artifact.artifactId.startsWith('write/')) {
+        const { artifact: made, append = false } = event.artifactUpdate
+        seen.push(`${made.artifactId} ${textIn(made.parts)}${append ? ' more' : ''}`)
+        release.open()
+      }
+      if ('statusUpdate' in event) seen.push(textIn(event.statusUpdate.status.message?.parts ?? []))
+    }
+    expect(seen.slice(0, 3)).toEqual([
+      'write: Slow is asked',
+      'write/artifact-1-1 first ',
+      'write/artifact-1-1 second more',
+    ])
+  })
+
+  it('runs items some at a time, rounds until one is good, and conditions as code', async () => {
+    let most = 0
+    let now = 0
+    const counted = agent('Counted', async function* ({ text }) {
+      now += 1
+      most = Math.max(most, now)
+      await new Promise((resolve) => setImmediate(resolve))
+      now -= 1
+      yield text.toUpperCase()
+    })
+    const flow = workflow('Flow', async ({ each, loop, once }) => {
+      const words = await each('word', ['a', 'b', 'c', 'd'], (word) => ({ agent: counted, message: word }), {
+        atOnce: 2,
+      })
+      const good = await loop('try', 5, async (round, number) => {
+        const tried = await round.step('draft', { agent: counted, message: `draft ${number}`, after: words })
+        return number === 3 ? tried.text : undefined
+      })
+      const none = await loop('never', 2, async () => undefined)
+      return `${words.map(({ text }) => text).join('')} ${good} ${none} ${await once('seven', () => 7)}`
+    })
+    await using cast = await castOf(flow, [counted], kind)
+    const task = taskIn(await cast.workflow.sendMessage(send('go'), callBy()))
+    expect(textIn(task.artifacts?.find(({ artifactId }) => artifactId === 'result')?.parts ?? [])).toBe(
+      'ABCD DRAFT 3 undefined 7',
+    )
+    expect(most).toBe(2)
+    expect(graphOf(task)?.nodes.map(({ id }) => id)).toEqual([
+      'word[1]',
+      'word[2]',
+      'word[3]',
+      'word[4]',
+      'try[1]/draft',
+      'try[2]/draft',
+      'try[3]/draft',
+      'seven',
+    ])
+  })
+
+  it('takes direct messages for answers', async () => {
+    const brief = agent('Brief', async function* () {
+      yield reply([{ text: 'in short' }, data({ n: 1 })])
+    })
+    const flow = workflow('Flow', async (steps) => {
+      const said = await steps.step('ask', { agent: brief, message: 'go' })
+      return `${said.text} ${JSON.stringify(said.data())} ${said.task === undefined}`
+    })
+    await using cast = await castOf(flow, [brief], kind)
+    const task = taskIn(await cast.workflow.sendMessage(send('go'), callBy()))
+    expect(textIn(task.artifacts?.find(({ artifactId }) => artifactId === 'result')?.parts ?? [])).toBe(
+      'in short {"n":1} true',
+    )
+  })
+
+  it('tries again, then elsewhere, and says who failed when nobody could', async () => {
+    let tries = 0
+    const flaky = agent('Flaky', async function* () {
+      tries += 1
+      if (tries < 3) yield failed('not yet')
+      yield 'at last'
+    })
+    const broken = agent('Broken', async function* () {
+      yield rejected('never')
+    })
+    const flow = workflow('Flow', async (steps) => {
+      const first = await steps.step('flaky', { agent: flaky, message: 'go', retry: { attempts: 3 } })
+      const second = await steps.step('fall', { agent: broken, message: 'go', retry: { attempts: 3 }, fallback: flaky })
+      steps.artifact('both', `${first.text}, ${second.agent}`)
+      await steps.step('end', { agent: 'Broken', message: 'go', fallback: ['Nobody'] })
+    })
+    await using cast = await castOf(flow, [flaky, broken], kind)
+    const task = taskIn(await cast.workflow.sendMessage(send('go'), callBy()))
+    expect(task.status).toMatchObject({
+      state: 'TASK_STATE_FAILED',
+      message: { parts: [{ text: 'Step end failed: No agent called Nobody is known here' }] },
+    })
+    expect(textIn(task.artifacts?.find(({ name }) => name === 'both')?.parts ?? [])).toBe('at last, Flaky')
+    expect(graphOf(task)?.nodes.map(({ id, attempts, agent: by }) => `${id} ${attempts} ${by}`)).toEqual([
+      'flaky 3 Flaky',
+      'fall 4 Flaky',
+      'end 2 Nobody',
+    ])
+    expect(await cast.agents.get('Broken')?.listTasks({}, callBy())).toMatchObject({ totalSize: 2 })
+  })
+
+  it('lets go of an agent that is not done in time', async () => {
+    const sleeper = agent('Sleeper', async function* ({ signal }) {
+      yield working()
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+    })
+    const flow = workflow('Flow', async (steps) => {
+      const late = await steps
+        .step('late', { agent: sleeper, message: 'go', timeoutMs: 60 })
+        .catch((error: Error) => error)
+      return completed(late instanceof Error ? late.message : 'too early')
+    })
+    await using cast = await castOf(flow, [sleeper], kind)
+    const task = taskIn(await cast.workflow.sendMessage(send('go'), callBy()))
+    expect(textIn(task.status.message?.parts ?? [])).toBe('Step late failed: Sleeper was not done within 60 ms')
+    const { tasks } = (await cast.agents.get('Sleeper')?.listTasks({}, callBy())) ?? { tasks: [] }
+    expect(tasks.map(({ status }) => status.state)).toEqual(['TASK_STATE_CANCELED'])
+  })
+
+  it('ends a run that takes too long, and what it had begun', async () => {
+    const sleeper = agent('Sleeper', async function* ({ signal }) {
+      yield working()
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+    })
+    const flow = workflow(
+      'Flow',
+      async (steps) => {
+        await steps.step('sleep', { agent: sleeper, message: 'go' })
+      },
+      { timeoutMs: 80 },
+    )
+    await using cast = await castOf(flow, [sleeper], kind)
+    const task = taskIn(await cast.workflow.sendMessage(send('go'), callBy()))
+    expect(textIn(task.status.message?.parts ?? [])).toBe('The workflow was not done within 80 ms')
+    expect(graphLines(task)).toEqual(['sleep canceled'])
+    const { tasks } = (await cast.agents.get('Sleeper')?.listTasks({}, callBy())) ?? { tasks: [] }
+    expect(tasks.map(({ status }) => status.state)).toEqual(['TASK_STATE_CANCELED'])
+  })
+
+  it('undoes what was done when it fails, the last first', async () => {
+    const heard: Message[] = []
+    const booker = listener('Booker', heard)
+    const broken = agent('Broken', async function* () {
+      yield failed('sold out')
+    })
+    const flow = workflow('Flow', async (steps) => {
+      const undo = (what: string) => () => ({ agent: booker, message: `cancel ${what}` })
+      await steps.step('flight', { agent: booker, message: 'flight', compensate: undo('flight') })
+      await steps.step('hotel', { agent: booker, message: 'hotel', compensate: undo('hotel') })
+      await steps.step('spa', { agent: broken, message: 'spa' })
+    })
+    await using cast = await castOf(flow, [booker, broken], kind)
+    const task = taskIn(await cast.workflow.sendMessage(send('go'), callBy()))
+    expect(textIn(task.status.message?.parts ?? [])).toBe('Step spa failed: Broken failed: sold out')
+    expect(heard.map(wordsOf)).toEqual(['flight', 'hotel', 'cancel hotel', 'cancel flight'])
+    expect(graphLines(task).slice(3)).toEqual([
+      'undo hotel completed after hotel',
+      'undo flight completed after flight',
+    ])
+  })
+
+  it('does not tell its caller what a bug in it was', async () => {
+    const flow = workflow('Flow', async () => {
+      throw new Error('secret')
+    })
+    await using cast = await castOf(flow, [], kind)
+    const task = taskIn(await cast.workflow.sendMessage(send('go'), callBy()))
+    expect(textIn(task.status.message?.parts ?? [])).toBe('The agent failed')
+    expect(cast.workflow.logged.join()).toContain('secret')
+  })
+
+  it('refuses two steps of one name', async () => {
+    const flow = workflow('Flow', async (steps) => {
+      await steps.step('same', { agent: 'OutlineAgent', message: 'a' })
+      await steps.step('same', { agent: 'OutlineAgent', message: 'b' })
+    })
+    await using cast = await castOf(flow, [outliner], kind)
+    const task = taskIn(await cast.workflow.sendMessage(send('go'), callBy()))
+    expect(task.status.state).toBe('TASK_STATE_FAILED')
+    expect(cast.workflow.logged.join()).toContain('Two steps are called same')
+  })
+
+  it('cancels its agents when it is cancelled, whether it runs or waits', async () => {
+    const sleeper = agent('Sleeper', async function* ({ signal }) {
+      yield working()
+      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+    })
+    const heard: Message[] = []
+    const booker = listener('Booker', heard)
+    const flow = workflow('Flow', async (steps) => {
+      await steps.step('book', {
+        agent: booker,
+        message: 'book',
+        compensate: () => ({ agent: booker, message: 'undo' }),
+      })
+      const asleep = [1, 2].map((n) => steps.step(`sleep ${n}`, { agent: sleeper, message: 'go' }))
+      if (steps.text === 'ask') await steps.ask('sure', 'Sure?')
+      await Promise.all(asleep)
+    })
+    await using cast = await castOf(flow, [booker, sleeper], kind)
+    const states = async () => {
+      const { tasks } = (await cast.agents.get('Sleeper')?.listTasks({}, callBy())) ?? { tasks: [] }
+      return tasks.map(({ status }) => status.state)
+    }
+    const running = taskIn(await cast.workflow.sendMessage(send('run', {}, { returnImmediately: true }), callBy()))
+    await until(async () => (await states()).filter((state) => state === 'TASK_STATE_WORKING').length === 2)
+    const ended = await cast.workflow.cancelTask({ id: running.id }, callBy())
+    expect(ended.status.state).toBe('TASK_STATE_CANCELED')
+    await until(async () => (await states()).every((state) => state === 'TASK_STATE_CANCELED'))
+    await until(() => heard.map(wordsOf).join() === 'book,undo')
+    const asking = taskIn(await cast.workflow.sendMessage(send('ask'), callBy()))
+    expect(asking.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+    await until(async () => (await states()).filter((state) => state === 'TASK_STATE_WORKING').length === 2)
+    await cast.workflow.cancelTask({ id: asking.id }, callBy())
+    await until(async () => (await states()).every((state) => state === 'TASK_STATE_CANCELED'))
+    expect(await states()).toHaveLength(4)
+    await until(() => heard.map(wordsOf).join() === 'book,undo,book,undo')
+  })
+
+  it('is one task for whoever watches, with the graph as it changes', async () => {
+    const flow = workflow('Flow', async (steps) => {
+      await steps.step('outline', { agent: 'OutlineAgent', message: 'a' })
+    })
+    await using cast = await castOf(flow, [outliner], kind)
+    const items = await collect(cast.workflow.sendStreamingMessage(send('go'), callBy()))
+    const graphs = items.flatMap(({ event }) =>
+      'artifactUpdate' in event && event.artifactUpdate.artifact.artifactId === 'workflow-graph'
+        ? graphLines({ artifacts: [event.artifactUpdate.artifact] } as never)
+        : [],
+    )
+    expect(graphs[0]).toBe('outline running')
+    expect(graphs.at(-1)).toBe('outline completed')
+  })
+})
+
+function wordsOf({ parts }: Message): string {
+  return textIn(parts)
+}
