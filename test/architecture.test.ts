@@ -29,6 +29,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'transports/',
     'net/addresses.ts',
     'net/address-rules.ts',
+    'net/not-connected.ts',
     'net/read-at-most.ts',
     'net/runtime.ts',
     'signing/card-payload.ts',

@@ -12,16 +12,17 @@ const message = { messageId: 'm1', role: 'ROLE_USER' as const, parts: [{ text: '
 
 function deaf(error: Error = unknownMethod): AgentService {
   const fail = () => Promise.reject(error)
-  return peer({ getTask: fail, cancelTask: fail, sendStreamingMessage: () => play([], error) })
+  return peer({ getTask: fail, cancelTask: fail, sendMessage: fail, sendStreamingMessage: () => play([], error) })
 }
 
 function waysTo(...services: AgentService[]) {
+  return waysAt(services.map((service, place) => [`http://agent${place}/`, service]))
+}
+
+function waysAt(places: readonly (readonly [url: string, service: AgentService])[]) {
   const told: string[] = []
   const ways = new Ways(
-    services.map((service, place) => ({
-      service,
-      choice: { dialect: 'v1', binding: 'JSONRPC', url: `http://agent/${place}`, reasons: [] },
-    })),
+    places.map(([url, service]) => ({ service, choice: { dialect: 'v1', binding: 'JSONRPC', url, reasons: [] } })),
     (choice, why) => told.push(`${choice.url} ${why}`),
   )
   return { ways, told, service: ways.service() }
@@ -31,8 +32,8 @@ describe('several ways to one agent', () => {
   it.each([unknownMethod, noSuchPage])('takes the next one when the first is not understood: %s', async (error) => {
     const { service, told, ways } = waysTo(deaf(error), peer({ getTask: async () => done }))
     expect(await service.getTask({ id: 't1' }, context)).toBe(done)
-    expect(ways.current.choice.url).toBe('http://agent/1')
-    expect(told).toEqual([`http://agent/1 ${error.message}`])
+    expect(ways.current.choice.url).toBe('http://agent1/')
+    expect(told).toEqual([`http://agent1/ ${error.message}`])
   })
 
   it('does so for streams that have not begun', async () => {
@@ -59,24 +60,53 @@ describe('several ways to one agent', () => {
     )
     await service.getTask({ id: 't1' }, context)
     await expect(service.cancelTask({ id: 't1' }, context)).rejects.toBe(unknownMethod)
-    expect(ways.current.choice.url).toBe('http://agent/0')
+    expect(ways.current.choice.url).toBe('http://agent0/')
   })
 
   it('stays at the best when nobody understands, and says what that one said', async () => {
     const { service, ways, told } = waysTo(deaf(), deaf(noSuchPage))
     await expect(service.getTask({ id: 't1' }, context)).rejects.toBe(unknownMethod)
-    expect([ways.current.choice.url, told]).toEqual(['http://agent/0', []])
+    expect([ways.current.choice.url, told]).toEqual(['http://agent0/', []])
   })
 
   it('takes a refusal for understanding', async () => {
     const missing = new A2AError('TASK_NOT_FOUND', 'No task t1')
     const { service, ways } = waysTo(deaf(), peer({ getTask: () => Promise.reject(missing) }))
     await expect(service.getTask({ id: 't1' }, context)).rejects.toBe(missing)
-    expect(ways.current.choice.url).toBe('http://agent/1')
+    expect(ways.current.choice.url).toBe('http://agent1/')
   })
 
-  it('is no way out of a connection that fails', async () => {
-    const silence = new TransportError('unreachable', 'Nothing listens there')
+  const nobody = new TransportError('unreachable', 'Nothing listens there', { wasSent: false })
+
+  it('takes the next one where nobody is, for sends too: they never left', async () => {
+    const task = { task: done }
+    const { service, told } = waysTo(deaf(nobody), peer({ sendMessage: async () => task }))
+    expect(await service.sendMessage({ message }, context)).toBe(task)
+    expect(told).toEqual(['http://agent1/ Nothing listens there'])
+    const events = numbered(1, { task: taskIn('TASK_STATE_WORKING') }, status('TASK_STATE_COMPLETED'))
+    const streamed = waysTo(deaf(nobody), peer({ sendStreamingMessage: () => play(events) }))
+    expect(await all(streamed.service.sendStreamingMessage({ message }, context))).toHaveLength(2)
+  })
+
+  it('does not ask again where nobody is', async () => {
+    const silence = peer({ getTask: () => Promise.reject(new Error('It was asked')) })
+    const { service, ways } = waysAt([
+      ['http://agent:1/rpc', deaf(nobody)],
+      ['http://agent:1/rest', silence],
+      ['http://agent:2/', peer({ getTask: async () => done })],
+    ])
+    expect(await service.getTask({ id: 't1' }, context)).toBe(done)
+    expect(ways.current.choice.url).toBe('http://agent:2/')
+    await expect(waysTo(deaf(nobody)).service.getTask({ id: 't1' }, context)).rejects.toBe(nobody)
+  })
+
+  it('says what those said who are there', async () => {
+    const { service } = waysTo(deaf(nobody), deaf(unknownMethod))
+    await expect(service.getTask({ id: 't1' }, context)).rejects.toBe(unknownMethod)
+  })
+
+  it('is no way out of a connection that fails when something may have been sent', async () => {
+    const silence = new TransportError('unreachable', 'The connection was closed')
     const { service } = waysTo(deaf(silence), peer({}))
     await expect(service.getTask({ id: 't1' }, context)).rejects.toBe(silence)
   })

@@ -1,16 +1,16 @@
 /**
- * Several ways to one agent, the best first. A call that the peer did not even understand is made again the
- * next way: nothing happened there, so nothing happens twice. The first way that is understood is kept for good;
- * what the peer does not understand from then on, it does not have.
+ * Several ways to one agent, the best first. A call that the peer did not even understand, or that never left because
+ * nobody is there, is made again the next way: nothing happened, so nothing happens twice. The first way that is
+ * understood is kept for good; what the peer does not understand from then on, it does not have.
  */
-
 import { batchesOf, items } from '../model/batches.js'
 import { A2AError } from '../model/errors.js'
 import { callStreaming, callUnary, fromGeneric } from '../model/generic-service.js'
 import type { Operation } from '../model/operations.js'
 import type { AgentService, CallContext, StreamItem } from '../model/service.js'
-import { TransportError } from '../transports/transport-error.js'
+import { TransportError, wasNotSent } from '../transports/transport-error.js'
 import type { Choice } from './agent-client.js'
+import { originOf } from './choose-interface-address.js'
 
 export interface Way {
   readonly choice: Choice
@@ -42,14 +42,14 @@ export class Ways {
 
   // Each call has its own place: many may be under way when the first one finds out which way is understood.
   async #call(operation: Operation, request: unknown, context: CallContext): Promise<unknown> {
-    const misunderstood: unknown[] = []
-    for (let place = this.#place; ; place = this.#next(place)) {
+    const failed: Failed[] = []
+    for (let place = this.#place; ; place = this.#next(place, failed)) {
       try {
         const result = await callUnary(this.#way(place).service, operation, request, context)
-        this.#keep(place, misunderstood)
+        this.#keep(place, failed)
         return result
       } catch (error) {
-        this.#learn(error, place, misunderstood)
+        this.#learn(error, place, failed)
       }
     }
   }
@@ -59,19 +59,19 @@ export class Ways {
     request: unknown,
     context: CallContext,
   ): AsyncGenerator<readonly StreamItem[], void, void> {
-    const misunderstood: unknown[] = []
-    for (let place = this.#place; ; place = this.#next(place)) {
+    const failed: Failed[] = []
+    for (let place = this.#place; ; place = this.#next(place, failed)) {
       let isStarted = false
       try {
         for await (const batch of batchesOf(callStreaming(this.#way(place).service, operation, request, context))) {
           isStarted = true
-          this.#keep(place, misunderstood)
+          this.#keep(place, failed)
           yield batch
         }
         return
       } catch (error) {
         if (isStarted) throw error
-        this.#learn(error, place, misunderstood)
+        this.#learn(error, place, failed)
       }
     }
   }
@@ -80,33 +80,47 @@ export class Ways {
     return this.#ways[place] as Way // there is one at least, and no place passes the last
   }
 
-  #next(place: number): number {
-    return this.#isKept ? this.#place : place + 1
+  /** Where nobody is there, nobody is there for another binding either. */
+  #next(place: number, failed: readonly Failed[]): number {
+    if (this.#isKept) return this.#place
+    const dead = failed.filter(({ error }) => wasNotSent(error)).map((each) => this.#originAt(each.place))
+    let next = place + 1
+    while (next < this.#ways.length && dead.includes(this.#originAt(next))) next++
+    return next
   }
 
-  #keep(place: number, misunderstood: readonly unknown[]): void {
+  #originAt(place: number): string | undefined {
+    return originOf(this.#way(place).choice.url)
+  }
+
+  #keep(place: number, failed: readonly Failed[]): void {
     if (this.#isKept) return
     this.#isKept = true
     if (place === this.#place) return
     this.#place = place
-    const [first] = misunderstood
-    this.#onFallBack(this.current.choice, first instanceof Error ? first.message : String(first))
+    this.#onFallBack(this.current.choice, failed[0]?.error.message ?? '')
   }
 
   /** Throws what the caller has to know; returns when the call is worth another way. */
-  #learn(error: unknown, place: number, misunderstood: unknown[]): void {
-    if (!wasNotUnderstood(error)) {
-      if (isAnswer(error)) this.#keep(place, misunderstood)
+  #learn(error: unknown, place: number, failed: Failed[]): void {
+    if (!wasNotUnderstood(error) && !wasNotSent(error)) {
+      if (isAnswer(error)) this.#keep(place, failed)
       throw error
     }
-    misunderstood.push(error)
-    const hasOther = this.#isKept ? place !== this.#place : place + 1 < this.#ways.length
-    // Where nobody understands, the best way says why.
-    if (!hasOther) throw misunderstood[0]
+    failed.push({ error, place })
+    const next = this.#next(place, failed)
+    if (next !== place && next < this.#ways.length) return
+    // Where nobody understands, the best way says why, of those where somebody is.
+    throw (failed.find((each) => !wasNotSent(each.error)) ?? failed[0])?.error
   }
 }
 
-function wasNotUnderstood(error: unknown): boolean {
+interface Failed {
+  readonly error: Error
+  readonly place: number
+}
+
+function wasNotUnderstood(error: unknown): error is A2AError | TransportError {
   if (error instanceof A2AError) return error.code === 'METHOD_NOT_FOUND' || error.code === 'VERSION_NOT_SUPPORTED'
   return error instanceof TransportError && error.failure === 'bad-answer' && !error.isRetryable
 }

@@ -1,5 +1,6 @@
 /** What `fetch` threw, in plain words. */
 import { AddressRefused } from '../net/address-rules.js'
+import { NotConnected } from '../net/not-connected.js'
 import { TransportError, type TransportFailure } from '../transports/transport-error.js'
 
 interface Attempt {
@@ -13,7 +14,7 @@ interface Attempt {
 export function failureOf(caught: unknown, { url, signal, timeoutMs }: Attempt): TransportError {
   if (caught instanceof TransportError) return caught
   if (caught instanceof AddressRefused && caught.rule !== 'name')
-    return new TransportError('refused', caught.message, { cause: caught })
+    return new TransportError('refused', caught.message, { cause: caught, wasSent: false })
   const { host } = new URL(url)
   if (signal?.aborted) {
     return isTimeout(signal.reason)
@@ -24,13 +25,20 @@ export function failureOf(caught: unknown, { url, signal, timeoutMs }: Attempt):
     return new TransportError('timeout', `${host} did not answer within ${timeoutMs} ms`, { cause: caught })
   const code = codeOf(caught)
   if (caught instanceof AddressRefused && code === '')
-    return new TransportError('unreachable', caught.message, { cause: caught })
+    return new TransportError('unreachable', caught.message, { cause: caught, wasSent: false })
   const [, failure, words] = meanings.find(([pattern]) => pattern.test(code)) ?? unknownMeaning
   const isRetryable = failure === 'unreachable' && !lasting.test(code)
   return new TransportError(failure, `${host} cannot be reached: ${words}${code && ` (${code})`}`, {
     cause: caught,
     isRetryable,
+    wasSent: !isBefore(caught, code),
   })
+}
+
+/** A `fetch` that is not ours does not say how far it came; these happen at one time only. */
+function isBefore(caught: unknown, code: string): boolean {
+  const isOurs = chainOf(caught).some((error) => error instanceof NotConnected || error instanceof AddressRefused)
+  return isOurs || /^(ECONNREFUSED|ENOTFOUND|EAI_[A-Z]+|UND_ERR_CONNECT_TIMEOUT)$/.test(code)
 }
 
 function isTimeout(reason: unknown): boolean {
@@ -54,14 +62,29 @@ const unknownMeaning = [/^/, 'unreachable', 'the connection failed'] as const
 
 /** Node hides the reason below `fetch failed`, and below a list when a name has several addresses. */
 function codeOf(caught: unknown): string {
-  for (let error = caught, depth = 0; isObject(error) && depth < 5; depth++) {
-    if (typeof error.code === 'string') return error.code
-    if (error.name === 'HTTPParserError') return 'HPE_INVALID' // some of these have no code
-    error = Array.isArray(error.errors) ? (error.errors as unknown[])[0] : error.cause
+  for (const { code, name } of chainOf(caught)) {
+    if (typeof code === 'string') return code
+    if (name === 'HTTPParserError') return 'HPE_INVALID' // some of these have no code
   }
   return ''
 }
 
-function isObject(value: unknown): value is { name?: unknown; code?: unknown; cause?: unknown; errors?: unknown } {
+interface Failure {
+  readonly name?: unknown
+  readonly code?: unknown
+  readonly cause?: unknown
+  readonly errors?: unknown
+}
+
+function chainOf(caught: unknown): readonly Failure[] {
+  const chain: Failure[] = []
+  for (let error = caught; isObject(error) && chain.length < 5; ) {
+    chain.push(error)
+    error = Array.isArray(error.errors) ? (error.errors as unknown[])[0] : error.cause
+  }
+  return chain
+}
+
+function isObject(value: unknown): value is Failure {
   return typeof value === 'object' && value !== null
 }

@@ -192,14 +192,14 @@ describe('createSender', () => {
       const server = await serveHttp(() => undefined)
       await server[Symbol.asyncDispose]()
       const error = await failure(createSender({ named: [server.origin] })(get(server.origin)))
-      expect(error).toMatchObject({ failure: 'unreachable', isRetryable: true })
+      expect(error).toMatchObject({ failure: 'unreachable', isRetryable: true, wasSent: false })
       expect(error.message).toBe(`127.0.0.1:${server.port} cannot be reached: nothing listens there (ECONNREFUSED)`)
     })
 
     it('says when a name is not known', async () => {
       const url = 'http://no-such-host.invalid/'
       const error = await failure(createSender({ named: [url] })(get(url)))
-      expect(error.failure).toBe('unreachable')
+      expect(error).toMatchObject({ failure: 'unreachable', wasSent: false })
       expect(error.message).toMatch(/no-such-host\.invalid cannot be reached: the name/)
     })
 
@@ -211,8 +211,22 @@ describe('createSender', () => {
       const { port } = server.address() as { port: number } // it listens on a port
       const send = createSender({ named: ['http://127.0.0.1'] })
       expect((await failure(send(get(`http://127.0.0.1:${port}/`)))).failure).toBe('bad-answer')
-      expect((await failure(send(get(`https://127.0.0.1:${port}/`)))).message).toContain('does not speak TLS')
+      const encrypted = await failure(send(get(`https://127.0.0.1:${port}/`)))
+      expect([encrypted.message, encrypted.wasSent]).toEqual([expect.stringContaining('does not speak TLS'), false])
       server.close()
+    })
+
+    it('does not take what was sent for unsent', async () => {
+      await using server = await serveHttp((_, response) => response.destroy())
+      const error = await failure(createSender({ named: [server.origin] })(get(server.origin)))
+      expect(error).toMatchObject({ failure: 'unreachable', wasSent: true })
+    })
+
+    it('knows of a `fetch` that is not ours by what it says', async () => {
+      const server = await serveHttp(() => undefined)
+      await server[Symbol.asyncDispose]()
+      const send = createSender({ named: [server.origin], fetch: (url, init) => fetch(url, init) })
+      expect(await failure(send(get(server.origin)))).toMatchObject({ failure: 'unreachable', wasSent: false })
     })
 
     it('tells an abort from a deadline of the caller', async () => {

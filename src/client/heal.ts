@@ -10,7 +10,7 @@ import { batchesOf, items } from '../model/batches.js'
 import { A2AError } from '../model/errors.js'
 import type { AgentService, CallContext, SendMessageRequest, StreamItem } from '../model/service.js'
 import { isInterrupted, isTerminal, type Task, type TaskState } from '../model/task.js'
-import { TransportError } from '../transports/transport-error.js'
+import { TransportError, wasNotSent } from '../transports/transport-error.js'
 import { cannotBeFollowed, changes } from './poll.js'
 import { delayBefore, type RetryOptions, type Waiting } from './retry.js'
 
@@ -108,7 +108,7 @@ async function* healed(
       if (context.signal?.aborted) throw error
       cause = error
     }
-    if (progress.taskId === undefined && !opening.canRepeat) throw brokenSend(cause)
+    if (progress.taskId === undefined && !opening.canRepeat && !wasNotSent(cause)) throw brokenSend(cause)
     progress.failures += 1
     const delayMs = progress.failures < attempts ? delayBefore(cause, progress.failures, options, waiting) : undefined
     if (delayMs === undefined) throw cause

@@ -7,13 +7,13 @@ import { json, serveHttp } from './http-server.fixture.js'
 import { connect, mutualTls } from './index.js'
 
 /** The smallest agent there is: a card, and one answer to everything. */
-function answerOf(path: string, body: string, origin: string): object {
+function answerOf(path: string, body: string, origin: string, before: readonly object[] = []): object {
   if (path.endsWith('/agent-card.json'))
     return {
       name: 'Small',
       description: 'Says hello',
       version: '1',
-      supportedInterfaces: [{ url: `${origin}/rpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+      supportedInterfaces: [...before, { url: `${origin}/rpc`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
       capabilities: {},
       defaultInputModes: ['text/plain'],
       defaultOutputModes: ['text/plain'],
@@ -77,5 +77,26 @@ describe('the way to addresses', () => {
       server.closeAllConnections()
       server.close()
     }
+  })
+
+  it.each([
+    ['GRPC', '127.0.0.1:PORT'],
+    ['GRPC', 'https://127.0.0.1:PORT'],
+    ['HTTP+JSON', 'http://127.0.0.1:PORT/'],
+    ['JSONRPC', 'https://127.0.0.1:PORT/rpc'],
+  ])('leads past an interface where nobody is: %s at %s', async (protocolBinding, place) => {
+    const gone = await serveHttp(() => undefined)
+    await gone[Symbol.asyncDispose]()
+    const dead = { url: place.replace('PORT', String(gone.port)), protocolBinding, protocolVersion: '1.0' }
+    await using server = await serveHttp(({ path, body }, response) =>
+      json(response, answerOf(path, body, server.origin, [dead])),
+    )
+    const warnings: string[] = []
+    await using agent = await connect(server.origin, { onWarning: (warning) => warnings.push(warning) })
+    expect(agent.choice.binding).toBe(protocolBinding)
+    expect((await agent.ask('hi')).text).toBe('hello')
+    expect(agent.choice.url).toBe(`${server.origin}/rpc`)
+    expect(warnings.at(-1)).toContain('Fell back')
+    expect(server.seen.filter(({ method }) => method === 'POST')).toHaveLength(1)
   })
 })

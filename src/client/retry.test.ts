@@ -53,7 +53,13 @@ describe('a call that may be made again', () => {
     expect(silent.count()).toBe(3)
   })
 
-  it('is a send only under an idempotency key', async () => {
+  it('is a send that was never sent', async () => {
+    const unsent = failing(2, new TransportError('unreachable', 'Nothing listens there', { wasSent: false }))
+    const service = retrying(peer({ sendMessage: () => unsent.call({ task }) }), {}, noWaiting())
+    expect(await service.sendMessage({ message }, context)).toEqual({ task })
+  })
+
+  it('is any other send only under an idempotency key', async () => {
     const plain = failing(1, unreachable)
     const service = (script: ReturnType<typeof failing>) =>
       retrying(peer({ sendMessage: () => script.call({ task }) }), {}, noWaiting())

@@ -1,12 +1,12 @@
 /**
- * Calls that are made again when that is safe: operations that change nothing or change it once, and sends
- * that carry an `Idempotency-Key`. Everything else fails with what it failed with.
+ * Calls that are made again when that is safe: operations that change nothing or change it once, sends that carry an
+ * `Idempotency-Key`, and whatever was never sent. Everything else fails with what it failed with.
  */
 import { A2AError } from '../model/errors.js'
 import { fromGeneric, toGeneric } from '../model/generic-service.js'
 import type { Operation } from '../model/operations.js'
 import type { AgentService } from '../model/service.js'
-import { TransportError } from '../transports/transport-error.js'
+import { TransportError, wasNotSent } from '../transports/transport-error.js'
 
 export interface RetryOptions {
   /** Attempts in all. Default 4. */
@@ -40,7 +40,7 @@ export function retrying(service: AgentService, options: RetryOptions, waiting: 
     unary(operation, request, context) {
       const isSafe = idempotent.has(operation) || context.idempotencyKey !== undefined
       const call = () => unary(operation, request, context)
-      return isSafe ? attempt(call, options, waiting, context.signal) : call()
+      return attempt(call, { ...options, isSafe }, waiting, context.signal)
     },
     // Streams heal by themselves.
     streaming,
@@ -49,16 +49,17 @@ export function retrying(service: AgentService, options: RetryOptions, waiting: 
 
 async function attempt<T>(
   call: () => Promise<T>,
-  options: RetryOptions,
+  options: RetryOptions & { readonly isSafe: boolean },
   waiting: Waiting,
   signal: AbortSignal | undefined,
 ): Promise<T> {
-  const { attempts = 4 } = options
+  const { attempts = 4, isSafe } = options
   for (let made = 1; ; made++) {
     try {
       return await call()
     } catch (error) {
-      const delayMs = made < attempts ? delayBefore(error, made, options, waiting) : undefined
+      const isWorthIt = made < attempts && (isSafe || wasNotSent(error))
+      const delayMs = isWorthIt ? delayBefore(error, made, options, waiting) : undefined
       if (delayMs === undefined || signal?.aborted) throw error
       await waiting.wait(delayMs, signal)
     }

@@ -11,6 +11,7 @@ import dns from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import type { Agent, Dispatcher, RequestInit as UndiciInit } from 'undici'
 import { AddressRefused, type AddressRules, createAddressGuard, type NameLookup } from './address-rules.js'
+import { NotConnected } from './not-connected.js'
 
 export interface TlsOptions {
   /** A client certificate and its key, as PEM. */
@@ -81,10 +82,8 @@ export function createGuardedDialer(options: DialerOptions = {}): GuardedDialer 
             guard.checkUrl(`${protocol}//${host}${port && `:${port}`}`)
             resolve(isIP(hostname) ? guard.resolve(hostname) : undefined)
           })
-          checked.then(
-            () => dial(target, callback),
-            (error: Error) => callback(error, null),
-          )
+          const fail = (error: Error) => callback(new NotConnected(error), null)
+          checked.then(() => dial(target, (...[error, socket]) => (error ? fail(error) : callback(null, socket))), fail)
         },
       })
       return { agent, fetch, request }

@@ -182,8 +182,8 @@ function asAnswer(outgoing: OutgoingCall, { status, headers }: Response, body: u
     if (error instanceof A2AError && error.details.retryAfterSeconds === undefined)
       throw new A2AError(error.code, error.message, { ...error.details, retryAfterSeconds })
     if (!(error instanceof TransportError)) throw error
-    const { failure, message, isRetryable, cause } = error
-    throw new TransportError(failure, message, { cause, isRetryable, retryAfterMs: retryAfterSeconds * 1000 })
+    const { failure, message, isRetryable, wasSent, cause } = error
+    throw new TransportError(failure, message, { cause, isRetryable, wasSent, retryAfterMs: retryAfterSeconds * 1000 })
   }
 }
 

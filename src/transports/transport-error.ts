@@ -16,24 +16,37 @@ export type TransportFailure =
   | 'circuit-open'
   | 'aborted'
 
+export interface TransportErrorOptions {
+  readonly cause?: unknown
+  /** Default: when it is unreachable or a stream broke. */
+  readonly isRetryable?: boolean
+  /** Default true: nobody knows. */
+  readonly wasSent?: boolean
+  readonly retryAfterMs?: number
+}
+
 export class TransportError extends Error {
   readonly failure: TransportFailure
   /** The same call may succeed when it is made again. */
   readonly isRetryable: boolean
+  /** Whether the peer can have got anything of the call. What was not sent may be sent again, whatever it is. */
+  readonly wasSent: boolean
   /** How long the peer asked to be left alone. */
   readonly retryAfterMs: number | undefined
 
-  constructor(
-    failure: TransportFailure,
-    message: string,
-    options: { readonly cause?: unknown; readonly isRetryable?: boolean; readonly retryAfterMs?: number } = {},
-  ) {
+  constructor(failure: TransportFailure, message: string, options: TransportErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
     this.name = 'TransportError'
     this.failure = failure
     this.isRetryable = options.isRetryable ?? (failure === 'unreachable' || failure === 'broken-stream')
+    this.wasSent = options.wasSent ?? true
     this.retryAfterMs = options.retryAfterMs
   }
+}
+
+/** Making such a call again, or another way, is making it for the first time. */
+export function wasNotSent(error: unknown): error is TransportError {
+  return error instanceof TransportError && !error.wasSent
 }
 
 /** What a call fails with whose caller gave up on it: after a while, or for a reason of its own. */

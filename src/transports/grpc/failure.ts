@@ -34,6 +34,8 @@ export function failureOf(ended: Status, form: GrpcClientForm, progress: Progres
     case status.DEADLINE_EXCEEDED:
       return new TransportError('timeout', `No answer in time: ${message}`)
     case status.UNAVAILABLE:
+      if (isNotSent(ended, progress)) return new TransportError('unreachable', message, { wasSent: false })
+      return broken(progress, message)
     case status.CANCELLED:
       return broken(progress, message)
     case status.RESOURCE_EXHAUSTED:
@@ -46,6 +48,12 @@ export function failureOf(ended: Status, form: GrpcClientForm, progress: Progres
   }
   if (isNoAnswer.test(text) && !isRefusal.has(code)) return noAnswer(message)
   return form.decodeError(statusName(code), message, [])
+}
+
+/** The library's words for a call that waited for a connection which never came about. */
+function isNotSent({ details, metadata }: Status, { headers }: Progress): boolean {
+  const isOwn = !headers && Object.keys(metadata.getMap()).length === 0
+  return isOwn && /^(No connection established|Name resolution failed)/.test(details)
 }
 
 /** The words of the gRPC libraries of JavaScript, Go, C++ and Java. */
