@@ -1,7 +1,7 @@
+import { batchBody, hasHead, noState, stateNumber, visibilityNumber } from '../rows.js'
 import { toStorable } from '../storable-text.js'
 import type { Append, AppendOutcome, TaskCreation } from '../store.js'
 import { markLanes, putLane } from './lanes.js'
-import { batchBody, hasHead, noState, stateNumber, visibilityNumber } from './rows.js'
 import { type Session, watchId } from './session.js'
 
 type TaskRow = [

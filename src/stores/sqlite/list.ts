@@ -8,7 +8,7 @@
 import { taskStates } from '../../model/task.js'
 import { toStorable } from '../storable-text.js'
 import type { ListQuery } from '../store.js'
-import { stateNumber } from './rows.js'
+import { stateNumber } from '../rows.js'
 import type { Session } from './session.js'
 
 type Place = [id: number, statusMs: number]

@@ -36,7 +36,7 @@ import { claimLanes, deleteLane, disownLanes, findWaiting, putLane, readConfig, 
 import { findPage } from './list.js'
 import { openDatabase } from './open.js'
 import { SqliteRecords } from './records.js'
-import { type EventRow, type RecordRow, readBatch, readRecord, readSnapshot } from './rows.js'
+import { type EventRow, type RecordRow, readBatch, readRecord, readSnapshot } from '../rows.js'
 import { CountChanges, Names, type Session, watchId } from './session.js'
 import { prepareStatements, type Statements } from './statements.js'
 

@@ -1,9 +1,9 @@
-/** Between SQLite's rows and the model. States are stored as their place in `taskStates`, which therefore never changes. */
-import type { Artifact } from '../../model/artifact.js'
-import { type EventBody, eventJson, type TaskEvent } from '../../model/event.js'
-import { type Task, type TaskState, taskStates } from '../../model/task.js'
-import { fromStorable } from '../storable-text.js'
-import type { TaskRecord, Visibility } from '../store.js'
+/** Between rows of a database and the model. States are stored as their place in `taskStates`, which therefore never changes. */
+import type { Artifact } from '../model/artifact.js'
+import { type EventBody, eventJson, type TaskEvent } from '../model/event.js'
+import { type Task, type TaskState, taskStates } from '../model/task.js'
+import { fromStorable } from './storable-text.js'
+import type { TaskRecord, Visibility } from './store.js'
 
 export const noState = -1
 

@@ -1,0 +1,112 @@
+/** Connections to Postgres: a pool, patience with a database that is away for a moment, and the schema. */
+import pg from 'pg'
+import { migrations } from './migrations.js'
+
+export interface DatabaseOptions {
+  /** Connections of this process, beside the one that listens. Default 10. */
+  readonly connections?: number
+  /** How long a call waits for a database that is away. Default 5 s. */
+  readonly patienceMs?: number
+}
+
+export type Row = readonly unknown[]
+
+export class Database {
+  readonly address: string
+  readonly #pool: pg.Pool
+  readonly #patienceMs: number
+
+  constructor(address: string, { connections = 10, patienceMs = 5_000 }: DatabaseOptions) {
+    this.address = address
+    this.#patienceMs = patienceMs
+    this.#pool = new pg.Pool({
+      ...clientConfig(address),
+      max: connections,
+      connectionTimeoutMillis: patienceMs,
+      idleTimeoutMillis: 30_000,
+    })
+    // Idle connections end when the database does; the next query opens another one.
+    this.#pool.on('error', () => undefined)
+  }
+
+  /** One statement, tried again while the database is away. For statements that do no harm when they run twice. */
+  async query<R extends Row>(text: string, values: readonly unknown[] = []): Promise<R[]> {
+    return await this.patiently(() => this.queryOnce<R>(text, values))
+  }
+
+  async queryOnce<R extends Row>(text: string, values: readonly unknown[] = []): Promise<R[]> {
+    const { rows } = await this.#pool.query({ text, values: values as unknown[], rowMode: 'array' })
+    return rows as unknown as R[] // as arrays: `rowMode`
+  }
+
+  /** Waits briefly for a database that restarts, fails over or has no connection left; then its error is the answer. */
+  async patiently<T>(work: (attempt: number) => Promise<T>): Promise<T> {
+    const deadline = performance.now() + this.#patienceMs
+    for (let attempt = 0; ; attempt++) {
+      try {
+        return await work(attempt)
+      } catch (error) {
+        if (!isPassing(error) || performance.now() > deadline) throw error
+        await new Promise((resolve) => setTimeout(resolve, Math.min(25 * 2 ** attempt, 500) * (0.5 + Math.random())))
+      }
+    }
+  }
+
+  /** Brings the schema up to date; several processes may try at once. */
+  async migrate(): Promise<void> {
+    await this.patiently(async () => {
+      const client = await this.#pool.connect()
+      try {
+        await client.query('BEGIN')
+        // Held to the end of the transaction: one process migrates, the others then find everything done.
+        await client.query('SELECT pg_advisory_xact_lock(7102026, 1)')
+        await client.query('CREATE SCHEMA IF NOT EXISTS dragoman')
+        await client.query('CREATE TABLE IF NOT EXISTS dragoman.migrations (step int PRIMARY KEY)')
+        const { rows } = await client.query('SELECT coalesce(max(step), 0) AS done FROM dragoman.migrations')
+        const { done } = rows[0] as { done: number }
+        if (done > migrations.length)
+          throw new Error(`The database was written by a newer version of this software (schema ${done})`)
+        for (let step = done; step < migrations.length; step++) {
+          await client.query(migrations[step] ?? '')
+          await client.query('INSERT INTO dragoman.migrations VALUES ($1)', [step + 1])
+        }
+        await client.query('COMMIT')
+      } catch (error) {
+        await client.query('ROLLBACK').catch(() => undefined)
+        throw error
+      } finally {
+        client.release()
+      }
+    })
+  }
+
+  async close(): Promise<void> {
+    await this.#pool.end()
+  }
+}
+
+/** What a connection needs to know, for the pool and for the one that listens. */
+export function clientConfig(address: string): pg.ClientConfig {
+  return { connectionString: address, types: { getTypeParser }, keepAlive: true, application_name: 'dragoman' }
+}
+
+const int8 = 20
+
+/** Sequences and times are far below 2⁵³. */
+const getTypeParser = ((oid: number, format?: 'text' | 'binary') =>
+  oid === int8 ? Number : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser
+
+/**
+ * The database is away, or will not write, for reasons that pass: it restarts, fails over (and is read-only
+ * meanwhile), has too many connections, or chose this statement to break a deadlock. Classes of SQLSTATE and
+ * errors of sockets.
+ */
+export function isPassing(error: unknown): boolean {
+  if (!(error instanceof Error)) return false
+  const code = 'code' in error ? String(error.code) : ''
+  if (/^(08...|57P0[1-5]|25006|53300|40001|40P01|55P03)$/.test(code)) return true
+  if (/^(ECONN(REFUSED|RESET|ABORTED)|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN)$/.test(code)) return true
+  return /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/.test(
+    error.message,
+  )
+}

@@ -1,0 +1,57 @@
+/** Who may run what, by the database's clock. */
+import { fromStorable, toStorable } from '../storable-text.js'
+import type { ClaimedTask, ClaimRequest, LeaseClaim } from '../store.js'
+import type { Database } from './database.js'
+
+/** Replicas that look at the same moment pass over what the other one is taking. */
+export async function claim(database: Database, { agents, lease, limit }: ClaimRequest): Promise<readonly ClaimedTask[]> {
+  const rows = await database.query<[agent: string, taskId: string, fence: number]>(
+    `UPDATE dragoman.tasks t SET fence = t.fence + 1, lease_owner = $2, lease_until = dragoman.now_ms() + $3
+      FROM dragoman.agents a
+      WHERE a.id = t.agent AND t.id IN (
+        SELECT x.id FROM dragoman.tasks x
+        WHERE x.runnable AND x.lease_until <= (SELECT dragoman.now_ms())
+          AND x.agent = ANY(SELECT id FROM dragoman.agents WHERE name = ANY($1::text[]))
+        ORDER BY x.id LIMIT $4 FOR NO KEY UPDATE SKIP LOCKED)
+      RETURNING a.name, t.task_id, t.fence`,
+    [agents.map(toStorable), lease.owner, lease.ttlMs, limit],
+  )
+  return rows.map(([agent, id, fence]) => ({ key: { agent: fromStorable(agent), id: fromStorable(id) }, fence }))
+}
+
+/** Answers those that were lost. */
+export async function renew(
+  database: Database,
+  held: readonly ClaimedTask[],
+  lease: LeaseClaim,
+): Promise<readonly ClaimedTask[]> {
+  if (held.length === 0) return []
+  const rows = await database.query<[place: number]>(
+    `UPDATE dragoman.tasks t SET lease_until = dragoman.now_ms() + $5
+      FROM unnest($1::text[], $2::text[], $3::bigint[]) WITH ORDINALITY AS h (agent, task_id, fence, place)
+      JOIN dragoman.agents a ON a.name = h.agent
+      WHERE t.agent = a.id AND t.task_id = h.task_id AND t.fence = h.fence AND t.lease_owner = $4
+      RETURNING h.place`,
+    [
+      held.map(({ key }) => toStorable(key.agent)),
+      held.map(({ key }) => toStorable(key.id)),
+      held.map(({ fence }) => fence),
+      lease.owner,
+      lease.ttlMs,
+    ],
+  )
+  const kept = new Set(rows.map(([place]) => place - 1))
+  return held.filter((_, place) => !kept.has(place))
+}
+
+export async function leaseOwners(database: Database): Promise<readonly string[]> {
+  const rows = await database.query<[string]>(
+    `SELECT DISTINCT lease_owner FROM dragoman.tasks
+      WHERE runnable AND lease_owner IS NOT NULL AND lease_until > (SELECT dragoman.now_ms())`,
+  )
+  return rows.map(([owner]) => owner)
+}
+
+export async function disown(database: Database, owner: string): Promise<void> {
+  await database.query('UPDATE dragoman.tasks SET lease_until = 0 WHERE runnable AND lease_owner = $1', [owner])
+}

@@ -1,0 +1,321 @@
+/**
+ * The schema, as plain numbered steps; `dragoman.migrations` says which were done. A step that has been
+ * released is never edited.
+ *
+ * Everything lies in a schema of its own and is called by its full name: connections need no settings, so
+ * any pooler may stand in between. Time is `dragoman.now_ms()`, never a replica's clock.
+ */
+export const migrations: readonly string[] = [
+  /* 1 */ `
+  CREATE FUNCTION dragoman.now_ms() RETURNS bigint LANGUAGE sql AS
+    $$ SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint $$;
+
+  CREATE TABLE dragoman.agents (id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY, name text NOT NULL UNIQUE);
+
+  CREATE TABLE dragoman.scopes (
+    id int GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    agent int NOT NULL, tenant text NOT NULL, owner text NOT NULL,
+    UNIQUE (agent, tenant, owner));
+
+  CREATE TABLE dragoman.tasks (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    agent int NOT NULL,
+    scope int NOT NULL,
+    task_id text NOT NULL,
+    context text NOT NULL,
+    dialect text NOT NULL,
+    visibility smallint NOT NULL,
+    state smallint NOT NULL,
+    runnable boolean NOT NULL,
+    seq bigint NOT NULL,
+    status_ms bigint NOT NULL,
+    fence bigint NOT NULL,
+    lease_owner text,
+    lease_until bigint NOT NULL,
+    -- How many push configs it has. Appends read this row anyway: tasks without webhooks pay nothing for them.
+    lanes int NOT NULL DEFAULT 0)
+    -- Room on the page for the next version of a row: most updates then touch no index.
+    WITH (fillfactor = 80);
+  CREATE UNIQUE INDEX tasks_by_id ON dragoman.tasks (agent, task_id);
+  CREATE INDEX tasks_by_state ON dragoman.tasks (scope, state, status_ms, id) WHERE visibility = 1;
+  CREATE INDEX tasks_by_context ON dragoman.tasks (scope, context, status_ms, id) WHERE visibility = 1;
+  CREATE INDEX tasks_ended ON dragoman.tasks (agent, status_ms) WHERE visibility = 1 AND state IN (2, 3, 4, 6);
+  CREATE INDEX tasks_runnable ON dragoman.tasks (agent, id) WHERE runnable;
+
+  -- How many visible tasks a scope has in each state, as changes to be summed up: replicas that count at the
+  -- same time add rows instead of waiting for each other. Sweeps put the rows together.
+  CREATE TABLE dragoman.counts (scope int NOT NULL, state smallint NOT NULL, n bigint NOT NULL);
+  CREATE INDEX counts_by_scope ON dragoman.counts (scope, state);
+
+  -- One row per committed batch. Batches with nothing but artifact chunks have head = false and lie apart
+  -- in the index, so that a list without artifacts never touches them.
+  CREATE TABLE dragoman.events (
+    task bigint NOT NULL, head boolean NOT NULL, first bigint NOT NULL, last bigint NOT NULL,
+    time_ms bigint NOT NULL, body text NOT NULL);
+  CREATE UNIQUE INDEX events_by_task ON dragoman.events (task, head, last);
+
+  CREATE TABLE dragoman.snapshots (task bigint PRIMARY KEY, head text NOT NULL, artifacts text);
+
+  CREATE TABLE dragoman.keys (
+    scope int NOT NULL, key text NOT NULL, task bigint NOT NULL, digest text NOT NULL, seq bigint NOT NULL,
+    until_ms bigint NOT NULL,
+    PRIMARY KEY (scope, key));
+  CREATE INDEX keys_by_time ON dragoman.keys (until_ms);
+  CREATE INDEX keys_by_task ON dragoman.keys (task);
+
+  -- A push config and its place in the log. due_ms is when it may be claimed, which a claim moves to the end of
+  -- its lease; NULL when there is nothing to tell, so that the index holds only what has. same is what two configs
+  -- have in common that are the same.
+  CREATE TABLE dragoman.lanes (
+    task bigint NOT NULL, config text COLLATE "C" NOT NULL, agent int NOT NULL, body text NOT NULL, same text NOT NULL,
+    seq bigint NOT NULL, attempts int NOT NULL, fence bigint NOT NULL, due_ms bigint, lease_owner text,
+    PRIMARY KEY (task, config));
+  CREATE INDEX lanes_due ON dragoman.lanes (agent, due_ms) WHERE due_ms IS NOT NULL;
+  CREATE INDEX lanes_held ON dragoman.lanes (lease_owner) WHERE lease_owner IS NOT NULL;
+
+  CREATE TABLE dragoman.dead_letters (
+    id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, scope int NOT NULL, task bigint NOT NULL, config text NOT NULL,
+    seq bigint NOT NULL, attempts int NOT NULL, error text NOT NULL, time_ms bigint NOT NULL);
+  CREATE INDEX dead_letters_by_lane ON dragoman.dead_letters (task, config);
+
+  -- A row without a body is a tombstone.
+  CREATE TABLE dragoman.collections (name text PRIMARY KEY, head bigint NOT NULL, floor bigint NOT NULL);
+  CREATE TABLE dragoman.records (
+    collection text NOT NULL, id text NOT NULL, revision bigint NOT NULL, body text, until_ms bigint NOT NULL,
+    written_ms bigint NOT NULL,
+    PRIMARY KEY (collection, id));
+  CREATE UNIQUE INDEX records_by_revision ON dragoman.records (collection, revision);
+  CREATE INDEX records_by_expiry ON dragoman.records (collection, until_ms) WHERE body IS NOT NULL;
+  CREATE INDEX records_tombstones ON dragoman.records (collection, written_ms) WHERE body IS NULL;
+
+  CREATE FUNCTION dragoman.agent_of(given text) RETURNS int LANGUAGE plpgsql AS $$
+  DECLARE found int;
+  BEGIN
+    SELECT id INTO found FROM dragoman.agents WHERE name = given;
+    IF found IS NULL THEN
+      INSERT INTO dragoman.agents (name) VALUES (given) ON CONFLICT DO NOTHING;
+      SELECT id INTO found FROM dragoman.agents WHERE name = given;
+    END IF;
+    RETURN found;
+  END $$;
+
+  CREATE FUNCTION dragoman.scope_of(of_agent int, of_tenant text, of_owner text) RETURNS int LANGUAGE plpgsql AS $$
+  DECLARE found int;
+  BEGIN
+    SELECT id INTO found FROM dragoman.scopes WHERE agent = of_agent AND tenant = of_tenant AND owner = of_owner;
+    IF found IS NULL THEN
+      INSERT INTO dragoman.scopes (agent, tenant, owner) VALUES (of_agent, of_tenant, of_owner) ON CONFLICT DO NOTHING;
+      SELECT id INTO found FROM dragoman.scopes WHERE agent = of_agent AND tenant = of_tenant AND owner = of_owner;
+    END IF;
+    RETURN found;
+  END $$;
+
+  -- Tells other replicas, in as few messages as fit (8,000 bytes each). Identifiers only.
+  CREATE FUNCTION dragoman.tell(words text[]) RETURNS void LANGUAGE plpgsql AS $$
+  DECLARE said text := ''; word text;
+  BEGIN
+    FOREACH word IN ARRAY words LOOP
+      IF length(said) + length(word) > 7000 THEN
+        PERFORM pg_notify('dragoman', said);
+        said := '';
+      END IF;
+      said := said || ' ' || word;
+    END LOOP;
+    IF said <> '' THEN PERFORM pg_notify('dragoman', said); END IF;
+  END $$;
+
+  -- For a task whose row the caller has locked. A new lane begins behind from_seq; one that is replaced goes on
+  -- where it was, at once.
+  CREATE FUNCTION dragoman.put_lane(of_task bigint, of_agent int, of_config text, new_body text, new_same text,
+    most int, last_seq bigint, from_seq bigint) RETURNS text LANGUAGE plpgsql AS $$
+  DECLARE l record;
+  BEGIN
+    SELECT same, seq INTO l FROM dragoman.lanes WHERE task = of_task AND config = of_config FOR UPDATE;
+    IF FOUND THEN
+      IF l.same <> new_same THEN
+        UPDATE dragoman.lanes SET body = new_body, same = new_same, attempts = 0, fence = fence + 1, lease_owner = NULL,
+            due_ms = CASE WHEN last_seq > l.seq THEN dragoman.now_ms() END
+          WHERE task = of_task AND config = of_config;
+        PERFORM dragoman.tell(ARRAY['-', 'l' || of_agent]);
+      END IF;
+      RETURN 'ok';
+    END IF;
+    IF (SELECT count(*) FROM dragoman.lanes WHERE task = of_task) >= most THEN RETURN 'full'; END IF;
+    INSERT INTO dragoman.lanes (task, config, agent, body, same, seq, attempts, fence)
+      VALUES (of_task, of_config, of_agent, new_body, new_same, from_seq, 0, 0);
+    UPDATE dragoman.tasks SET lanes = lanes + 1 WHERE id = of_task;
+    RETURN 'ok';
+  END $$;
+
+  -- Says how far a lane has come. The task is locked first, as appends do it: events that are committed meanwhile
+  -- either find the lane at rest and wake it, or are seen here.
+  CREATE FUNCTION dragoman.settle_lane(of_agent int, of_task_id text, of_config text, of_fence bigint, at_seq bigint,
+    tries int, hold_ms bigint, retry_ms bigint, dead_seqs bigint[], dead_tries int[], dead_errors text[])
+  RETURNS boolean LANGUAGE plpgsql AS $$
+  DECLARE t record; l record; place bigint; now_is bigint := dragoman.now_ms();
+  BEGIN
+    SELECT id, scope, seq INTO t FROM dragoman.tasks WHERE agent = of_agent AND task_id = of_task_id FOR NO KEY UPDATE;
+    IF NOT FOUND THEN RETURN false; END IF;
+    SELECT seq, fence INTO l FROM dragoman.lanes WHERE task = t.id AND config = of_config FOR UPDATE;
+    IF NOT FOUND OR l.fence <> of_fence THEN RETURN false; END IF;
+    place := greatest(at_seq, l.seq);
+    UPDATE dragoman.lanes SET seq = place, attempts = tries,
+        due_ms = CASE WHEN hold_ms IS NOT NULL THEN now_is + hold_ms
+          WHEN t.seq > place THEN now_is + coalesce(retry_ms, 0) END,
+        lease_owner = CASE WHEN hold_ms IS NOT NULL THEN lease_owner END
+      WHERE task = t.id AND config = of_config;
+    IF hold_ms IS NULL AND retry_ms IS NULL AND t.seq > place THEN
+      PERFORM dragoman.tell(ARRAY['-', 'l' || of_agent]);
+    END IF;
+    INSERT INTO dragoman.dead_letters (scope, task, config, seq, attempts, error, time_ms)
+      SELECT t.scope, t.id, of_config, d.seq, d.tries, d.error, now_is
+      FROM unnest(dead_seqs, dead_tries, dead_errors) AS d (seq, tries, error);
+    RETURN true;
+  END $$;
+
+  -- The steps of many tasks in one round trip and one transaction, each refused or done on its own. A refused
+  -- step writes nothing. Rows are locked in one order, so that groups of several replicas never lock each other.
+  CREATE FUNCTION dragoman.append(
+    sender text, places int[], agents int[], task_ids text[], expected bigint[], counts_of int[], scopes int[],
+    contexts text[], dialects text[], fences bigint[], visibilities smallint[], states smallint[],
+    status_times bigint[], lease_kinds smallint[], lease_owners text[], lease_ttls bigint[], runnables boolean[],
+    heads boolean[], times bigint[], bodies text[], snapshot_heads text[], snapshot_artifacts text[],
+    keys text[], digests text[], key_ttls bigint[], config_ids text[], config_bodies text[], config_sames text[],
+    config_mosts int[], tokens text[])
+  RETURNS TABLE (place int, outcome text, new_fence bigint) LANGUAGE plpgsql AS $$
+  DECLARE
+    s record;
+    t record;
+    now_is bigint := dragoman.now_ms();
+    is_new boolean;
+    last_seq bigint;
+    next_visibility smallint;
+    next_state smallint;
+    next_runnable boolean;
+    words text[] := '{}';
+    changed_scopes int[] := '{}';
+    changed_states smallint[] := '{}';
+    changes int[] := '{}';
+  BEGIN
+    FOR s IN
+      SELECT * FROM unnest(places, agents, task_ids, expected, counts_of, scopes, contexts, dialects, fences,
+        visibilities, states, status_times, lease_kinds, lease_owners, lease_ttls, runnables, heads, times, bodies,
+        snapshot_heads, snapshot_artifacts, keys, digests, key_ttls, config_ids, config_bodies, config_sames,
+        config_mosts, tokens)
+        AS u (place, agent, task_id, expect, count, scope, context, dialect, fence, visibility, state, status_ms,
+          lease_kind, lease_owner, lease_ttl, runnable, head, time_ms, body, snapshot_head, snapshot_artifacts, key,
+          digest, key_ttl, config_id, config_body, config_same, config_most, token)
+      ORDER BY u.agent, u.task_id, u.place
+    LOOP
+      place := s.place;
+      new_fence := 0;
+      last_seq := s.expect + s.count;
+      is_new := s.scope IS NOT NULL;
+      IF is_new THEN
+        IF s.key IS NOT NULL AND EXISTS (SELECT FROM dragoman.keys k
+            WHERE k.scope = s.scope AND k.key = s.key AND k.until_ms > now_is) THEN
+          outcome := 'key-taken'; RETURN NEXT; CONTINUE;
+        END IF;
+        new_fence := CASE WHEN s.lease_kind = 1 THEN 1 ELSE 0 END;
+        next_visibility := coalesce(s.visibility, 0);
+        next_state := coalesce(s.state, -1);
+        INSERT INTO dragoman.tasks AS n (agent, scope, task_id, context, dialect, visibility, state, runnable, seq,
+            status_ms, fence, lease_owner, lease_until)
+          VALUES (s.agent, s.scope, s.task_id, s.context, s.dialect, next_visibility, next_state,
+            coalesce(s.runnable, false), last_seq, coalesce(s.status_ms, 0), new_fence,
+            CASE WHEN s.lease_kind = 1 THEN s.lease_owner END,
+            CASE WHEN s.lease_kind = 1 THEN now_is + s.lease_ttl ELSE 0 END)
+          ON CONFLICT DO NOTHING
+          RETURNING n.id, n.scope, n.runnable, 0::smallint AS visibility, (-1)::smallint AS state, 0 AS lanes INTO t;
+        IF t.id IS NULL THEN outcome := 'conflict'; new_fence := 0; RETURN NEXT; CONTINUE; END IF;
+        next_runnable := t.runnable AND s.lease_kind IS DISTINCT FROM 1;
+      ELSE
+        SELECT x.id, x.scope, x.visibility, x.seq, x.state, x.fence, x.lease_owner, x.lease_until, x.runnable, x.status_ms,
+            x.lanes
+          INTO t FROM dragoman.tasks x WHERE x.agent = s.agent AND x.task_id = s.task_id FOR NO KEY UPDATE;
+        IF t.id IS NULL THEN
+          outcome := CASE WHEN s.fence IS NULL THEN 'conflict' ELSE 'fenced' END; RETURN NEXT; CONTINUE;
+        END IF;
+        IF s.fence IS NOT NULL AND s.fence <> t.fence THEN outcome := 'fenced'; RETURN NEXT; CONTINUE; END IF;
+        IF t.seq <> s.expect OR (s.lease_kind = 1 AND t.lease_until > now_is) THEN
+          outcome := 'conflict'; RETURN NEXT; CONTINUE;
+        END IF;
+        IF s.key IS NOT NULL AND EXISTS (SELECT FROM dragoman.keys k
+            WHERE k.scope = t.scope AND k.key = s.key AND k.until_ms > now_is) THEN
+          outcome := 'key-taken'; RETURN NEXT; CONTINUE;
+        END IF;
+        new_fence := CASE WHEN s.lease_kind = 1 THEN t.fence + 1 ELSE t.fence END;
+        next_visibility := coalesce(s.visibility, t.visibility);
+        next_state := coalesce(s.state, t.state);
+        next_runnable := coalesce(s.runnable, t.runnable);
+        UPDATE dragoman.tasks SET seq = last_seq, visibility = next_visibility, state = next_state,
+            runnable = next_runnable, status_ms = coalesce(s.status_ms, t.status_ms), fence = new_fence,
+            lease_owner = CASE s.lease_kind WHEN 1 THEN s.lease_owner WHEN 2 THEN NULL ELSE t.lease_owner END,
+            lease_until = CASE s.lease_kind WHEN 1 THEN now_is + s.lease_ttl WHEN 2 THEN 0 ELSE t.lease_until END
+          WHERE id = t.id;
+        next_runnable := next_runnable AND (s.lease_kind = 2 OR (s.lease_kind IS NULL AND t.lease_until <= now_is));
+      END IF;
+      IF t.visibility = 1 AND t.state >= 0 AND (t.state, t.visibility) <> (next_state, next_visibility) THEN
+        changed_scopes := changed_scopes || t.scope; changed_states := changed_states || t.state; changes := changes || -1;
+      END IF;
+      IF next_visibility = 1 AND next_state >= 0 AND (t.state, t.visibility) <> (next_state, next_visibility) THEN
+        changed_scopes := changed_scopes || t.scope; changed_states := changed_states || next_state; changes := changes || 1;
+      END IF;
+      IF s.count > 0 THEN
+        INSERT INTO dragoman.events (task, head, first, last, time_ms, body)
+          VALUES (t.id, s.head, s.expect + 1, last_seq, s.time_ms, s.body);
+        words := words || (s.token || '.' || last_seq);
+      END IF;
+      IF s.snapshot_head IS NOT NULL THEN
+        INSERT INTO dragoman.snapshots (task, head, artifacts) VALUES (t.id, s.snapshot_head, s.snapshot_artifacts)
+          ON CONFLICT (task) DO UPDATE SET head = excluded.head, artifacts = excluded.artifacts;
+      END IF;
+      IF s.key IS NOT NULL THEN
+        -- Somebody may take the key at this very moment: whoever comes second gives up all that it has done so far.
+        INSERT INTO dragoman.keys AS k (scope, key, task, digest, seq, until_ms)
+          VALUES (t.scope, s.key, t.id, s.digest, s.expect + 1, now_is + s.key_ttl)
+          ON CONFLICT (scope, key) DO UPDATE SET task = excluded.task, digest = excluded.digest, seq = excluded.seq,
+            until_ms = excluded.until_ms WHERE k.until_ms <= now_is;
+        IF NOT FOUND THEN RAISE EXCEPTION 'an idempotency key was taken' USING ERRCODE = 'DGM01'; END IF;
+      END IF;
+      IF s.config_id IS NOT NULL THEN
+        PERFORM dragoman.put_lane(t.id, s.agent, s.config_id, s.config_body, s.config_same, s.config_most, last_seq,
+          s.expect);
+      END IF;
+      IF (t.lanes > 0 OR s.config_id IS NOT NULL) AND s.count > 0 THEN
+        UPDATE dragoman.lanes SET due_ms = now_is WHERE task = t.id AND due_ms IS NULL;
+        IF FOUND THEN words := words || ('l' || s.agent); END IF;
+      END IF;
+      IF next_runnable THEN words := words || ('r' || s.agent); END IF;
+      outcome := 'ok';
+      RETURN NEXT;
+    END LOOP;
+    INSERT INTO dragoman.counts (scope, state, n)
+      SELECT c.scope, c.state, sum(c.n) FROM unnest(changed_scopes, changed_states, changes) AS c (scope, state, n)
+        GROUP BY c.scope, c.state HAVING sum(c.n) <> 0;
+    IF words <> '{}' THEN PERFORM dragoman.tell(sender || words); END IF;
+  END $$;
+
+  -- Removes tasks with all that belongs to them.
+  CREATE FUNCTION dragoman.remove(given bigint[]) RETURNS void LANGUAGE plpgsql AS $$
+  BEGIN
+    WITH gone AS (DELETE FROM dragoman.tasks WHERE id = ANY(given) RETURNING scope, state, visibility)
+      INSERT INTO dragoman.counts (scope, state, n)
+        SELECT scope, state, -count(*) FROM gone WHERE visibility = 1 AND state >= 0 GROUP BY scope, state;
+    DELETE FROM dragoman.events WHERE task = ANY(given);
+    DELETE FROM dragoman.snapshots WHERE task = ANY(given);
+    DELETE FROM dragoman.lanes WHERE task = ANY(given);
+    DELETE FROM dragoman.dead_letters WHERE task = ANY(given);
+    DELETE FROM dragoman.keys WHERE task = ANY(given);
+  END $$;
+
+  -- Puts the changes of each count together.
+  CREATE FUNCTION dragoman.sum_counts() RETURNS void LANGUAGE plpgsql AS $$
+  BEGIN
+    IF NOT pg_try_advisory_xact_lock(7102026, 2) THEN RETURN; END IF;
+    WITH gone AS (DELETE FROM dragoman.counts RETURNING scope, state, n)
+      INSERT INTO dragoman.counts (scope, state, n)
+        SELECT scope, state, sum(n) FROM gone GROUP BY scope, state HAVING sum(n) <> 0;
+  END $$;
+  `,
+]

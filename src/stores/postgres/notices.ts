@@ -1,0 +1,237 @@
+/**
+ * Who is to be woken by what other replicas commit. Their commits are heard by LISTEN; what was missed while
+ * nobody listened, or behind a pooler that forbids it, is found by asking for the watched tasks again.
+ *
+ * Messages hold words: `t`, a token and a sequence for each task (`t3fa….17`), `r` and a number for an agent with work
+ * that nobody holds, `c` and a name for a collection of records. The first word names the sender: its own process
+ * knows already.
+ */
+import { createHash, randomUUID } from 'node:crypto'
+import pg from 'pg'
+import { toStorable } from '../storable-text.js'
+import type { TaskKey } from '../store.js'
+import { Watchers } from '../watchers.js'
+import { clientConfig, type Database } from './database.js'
+import type { Names } from './names.js'
+
+export interface NoticesOptions {
+  /** How often watched tasks are asked for although somebody listens. Default 1 s. */
+  readonly pollMs?: number
+  /** How often when nobody can listen. Default 50 ms. */
+  readonly busyPollMs?: number
+  /** Something an operator should know, once. */
+  readonly onNotice?: (text: string) => void
+}
+
+/** How long an echo of our own may take before LISTEN counts as forbidden. */
+const echoMs = 3_000
+const channel = 'dragoman'
+
+export class Notices {
+  /** This process, as the first word of what it tells. */
+  readonly sender = `s${randomUUID().slice(0, 13)}`
+  readonly #database: Database
+  readonly #names: Names
+  readonly #watchers = new Watchers()
+  readonly #options: NoticesOptions
+  /** Watched tasks: what was told of them last, by token. */
+  readonly #watched = new Map<string, { readonly key: TaskKey; count: number; seq: number }>()
+  #client: pg.Client | undefined
+  #timer: NodeJS.Timeout | undefined
+  #isListening = false
+  #isStarted = false
+  #isClosed = false
+  #hasComplained = false
+  #isAsking = false
+  #onEcho: () => void = () => undefined
+
+  constructor(database: Database, names: Names, options: NoticesOptions) {
+    this.#database = database
+    this.#names = names
+    this.#options = options
+  }
+
+  watchTask(key: TaskKey, onChange: (seq: number) => void): () => void {
+    const token = tokenOf(key)
+    const watched = this.#watched.get(token) ?? { key, count: 0, seq: 0 }
+    watched.count += 1
+    this.#watched.set(token, watched)
+    this.#start()
+    const unwatch = this.#watchers.watchTask(token, onChange)
+    let isOver = false
+    return () => {
+      if (isOver) return
+      isOver = true
+      unwatch()
+      watched.count -= 1
+      if (watched.count === 0) this.#watched.delete(token)
+    }
+  }
+
+  watchAgent(agent: string, onChange: () => void): () => void {
+    this.#start()
+    return this.#watchers.watchRunnable(agent, onChange)
+  }
+
+  watchCollection(name: string, onChange: () => void): () => void {
+    this.#start()
+    return this.#watchers.watchCollection(name, onChange)
+  }
+
+  /** Committed here. */
+  wakeTask(key: TaskKey, seq: number): void {
+    if (this.#watched.size > 0) this.#wakeToken(tokenOf(key), seq)
+  }
+
+  wakeAgent(agent: string): void {
+    this.#watchers.runnable(agent)
+  }
+
+  wakeCollection(name: string): void {
+    this.#watchers.collection(name)
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+    const client = this.#client
+    this.#client = undefined
+    await client?.end().catch(() => undefined)
+  }
+
+  #wakeToken(token: string, seq: number): void {
+    const watched = this.#watched.get(token)
+    if (!watched || seq <= watched.seq) return
+    watched.seq = seq
+    this.#watchers.task(token, seq)
+  }
+
+  #start(): void {
+    if (this.#isStarted) return
+    this.#isStarted = true
+    void this.#listen()
+    this.#schedule()
+  }
+
+  /** Never rejects: whoever cannot listen asks. */
+  async #listen(): Promise<void> {
+    for (let attempt = 0; !this.#isClosed; attempt++) {
+      const client = new pg.Client(clientConfig(this.#database.address))
+      const isLost = new Promise<void>((resolve) => {
+        client.on('error', () => resolve())
+        client.on('end', () => resolve())
+      })
+      try {
+        await client.connect()
+        this.#client = client
+        client.on('notification', ({ payload = '' }) => this.#hear(payload))
+        await client.query(`LISTEN ${channel}`)
+        if (await this.#isHeard(client)) {
+          attempt = 0
+          this.#isListening = true
+          // What was committed before this moment was told to nobody here.
+          await this.#ask()
+          await isLost
+        } else {
+          this.#complain()
+          await client.end().catch(() => undefined)
+          return
+        }
+      } catch {
+        await client.end().catch(() => undefined)
+      }
+      this.#isListening = false
+      if (this.#isClosed) return
+      this.#schedule()
+      await new Promise((resolve) => setTimeout(resolve, Math.min(50 * 2 ** attempt, 2_000)))
+    }
+  }
+
+  /** Poolers may take LISTEN and let nothing through: a word of our own has to come back. */
+  async #isHeard(client: pg.Client): Promise<boolean> {
+    let timer: NodeJS.Timeout | undefined
+    const echo = new Promise<boolean>((resolve) => {
+      this.#onEcho = () => resolve(true)
+      timer = setTimeout(() => resolve(false), echoMs)
+      timer.unref()
+    })
+    await client.query('SELECT pg_notify($1, $2)', [channel, `${this.sender} e`])
+    const isHeard = await echo
+    clearTimeout(timer)
+    return isHeard
+  }
+
+  #complain(): void {
+    if (this.#hasComplained) return
+    this.#hasComplained = true
+    this.#options.onNotice?.(
+      'LISTEN is not possible on this connection (a pooler?): changes of other processes are found by polling',
+    )
+  }
+
+  #hear(payload: string): void {
+    const [sender, ...words] = payload.trimStart().split(' ')
+    if (sender === this.sender) {
+      if (words[0] === 'e') this.#onEcho()
+      return
+    }
+    for (const word of words) {
+      if (word.startsWith('r')) this.#wakeNumber(Number(word.slice(1)))
+      else if (word.startsWith('c')) this.#watchers.collection(decodeURIComponent(word.slice(1)))
+      else {
+        const [token = '', seq] = word.split('.')
+        this.#wakeToken(token, Number(seq))
+      }
+    }
+  }
+
+  #wakeNumber(agent: number): void {
+    const name = this.#names.agentName(agent)
+    if (name !== undefined) this.#watchers.runnable(name)
+    else this.#watchers.everything()
+  }
+
+  #schedule(): void {
+    clearTimeout(this.#timer)
+    const { pollMs = 1_000, busyPollMs = 50 } = this.#options
+    this.#timer = setTimeout(
+      () => {
+        this.#ask()
+          .catch(() => undefined) // asked again soon
+          .finally(() => {
+            if (!this.#isClosed) this.#schedule()
+          })
+      },
+      this.#isListening ? pollMs : busyPollMs,
+    )
+    this.#timer.unref()
+  }
+
+  /** Asks for the tasks that are watched; of agents and collections nobody knows, so they look for themselves. */
+  async #ask(): Promise<void> {
+    if (this.#isAsking || this.#isClosed) return
+    this.#isAsking = true
+    try {
+      const tokens = [...this.#watched.keys()]
+      if (tokens.length > 0) {
+        const keys = tokens.map((token) => this.#watched.get(token)?.key).filter((key) => key !== undefined)
+        const rows = await this.#database.queryOnce<[place: number, seq: number]>(seqsOf, [
+          keys.map(({ agent }) => toStorable(agent)),
+          keys.map(({ id }) => toStorable(id)),
+        ])
+        for (const [place, seq] of rows) this.#wakeToken(tokens[place - 1] ?? '', seq)
+      }
+      this.#watchers.everything()
+    } finally {
+      this.#isAsking = false
+    }
+  }
+}
+
+const seqsOf = `SELECT w.place, t.seq FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS w (agent, task_id, place)
+  JOIN dragoman.agents a ON a.name = w.agent JOIN dragoman.tasks t ON t.agent = a.id AND t.task_id = w.task_id`
+
+/** Names a task in a message: short, of plain characters, and never the beginning of another kind of word. */
+export function tokenOf({ agent, id }: TaskKey): string {
+  return `t${createHash('sha1').update(agent).update('\n').update(id).digest('hex').slice(0, 16)}`
+}

