@@ -3,7 +3,7 @@ import type { Artifact } from '../model/artifact.js'
 import { type EventBody, eventJson, type TaskEvent } from '../model/event.js'
 import { type Task, type TaskState, taskStates } from '../model/task.js'
 import { fromStorable } from './storable-text.js'
-import type { TaskRecord, Visibility } from './store.js'
+import type { DeadLetter, TaskRecord, Visibility } from './store.js'
 
 export const noState = -1
 
@@ -68,4 +68,32 @@ export function readBatch([first, , timeMs, body]: EventRow): TaskEvent[] {
 export function readSnapshot(head: string, artifacts: string | null): Task {
   const task = JSON.parse(head) as Task // written from a Task
   return artifacts === null ? task : { ...task, artifacts: JSON.parse(artifacts) as Artifact[] }
+}
+
+export type DeadLetterRow = [
+  id: number,
+  agent: string,
+  taskId: string,
+  tenant: string,
+  owner: string,
+  config: string,
+  seq: number,
+  attempts: number,
+  error: string,
+  timeMs: number,
+]
+
+export function readDeadLetter(row: unknown): DeadLetter {
+  const [id, agent, taskId, tenant, owner, config, seq, attempts, error, timeMs] = row as DeadLetterRow // the columns of a dead letter
+  return {
+    id: String(id),
+    key: { agent: fromStorable(agent), id: fromStorable(taskId) },
+    tenant: fromStorable(tenant),
+    owner: fromStorable(owner),
+    configId: fromStorable(config),
+    seq,
+    attempts,
+    error: fromStorable(error),
+    timeMs,
+  }
 }

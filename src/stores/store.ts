@@ -168,8 +168,12 @@ export interface StoredPushConfig {
 
 /** Clients send the same config with every message; which of the calls set it makes no difference. */
 export function isSameConfig(one: StoredPushConfig, other: StoredPushConfig): boolean {
-  const spell = ({ config, dialect, setBy }: StoredPushConfig) => JSON.stringify([config, dialect, setBy])
-  return spell(one) === spell(other)
+  return spellConfig(one) === spellConfig(other)
+}
+
+/** What is the same of two configs that are the same. */
+export function spellConfig({ config, dialect, setBy }: StoredPushConfig): string {
+  return JSON.stringify([config, dialect, setBy])
 }
 
 export interface NewPushConfig extends StoredPushConfig {

@@ -3,7 +3,18 @@
  * an unprivileged user can read, because Postgres refuses to run as root and clones lie in private homes.
  */
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
-import { chmodSync, chownSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
 import { createRequire } from 'node:module'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -122,7 +133,9 @@ function copyBinaries(target: string): void {
   cpSync(source, target, { recursive: true, verbatimSymlinks: true })
   // npm packages hold no links; the package makes them when its install script may run, and it may not everywhere.
   const listed = join(source, 'pg-symlinks.json')
-  const links = existsSync(listed) ? (JSON.parse(readFileSync(listed, 'utf8')) as { source: string; target: string }[]) : []
+  const links = existsSync(listed)
+    ? (JSON.parse(readFileSync(listed, 'utf8')) as { source: string; target: string }[])
+    : []
   for (const link of links) {
     const place = join(target, link.target.replace(/^native\//, ''))
     if (!existsSync(place)) symlinkSync(basename(link.source), place)

@@ -7,9 +7,9 @@
  */
 import { batchBody, hasHead, stateNumber, visibilityNumber } from '../rows.js'
 import { toStorable } from '../storable-text.js'
-import type { Append, AppendOutcome, IdempotencyKey, LeaseClaim } from '../store.js'
+import { type Append, type AppendOutcome, type IdempotencyKey, type LeaseClaim, spellConfig } from '../store.js'
 import { type Database, isPassing, type Row } from './database.js'
-import { bodyOf, spelling } from './lanes.js'
+import { bodyOf } from './lanes.js'
 import type { Names } from './names.js'
 import { type Notices, tokenOf } from './notices.js'
 
@@ -61,7 +61,7 @@ export class Appender {
       const group = this.#queue.slice(0, largestGroup)
       this.#queue = this.#queue.slice(group.length)
       this.#underWay += 1
-      this.#write(group).finally(() => {
+      void this.#write(group).finally(() => {
         this.#underWay -= 1
         this.#schedule()
       })
@@ -87,16 +87,16 @@ export class Appender {
     for (const [place, fence] of done) outcomes[place] = { result: 'ok', fence }
     const places = [...group.keys()].filter((place) => !done.has(place))
     if (places.length === 0) return outcomes
-    const rows = await this.#database.queryOnce<[place: number, result: AppendOutcome['result'], fence: number]>(
-      appendCall,
-      this.#columns(group, places),
-    )
-    for (const [place, result, fence] of rows) outcomes[place] = result === 'ok' ? { result, fence } : { result }
-    for (const place of places) {
+    const rows = await this.#database.queryOnce<
+      [place: number, result: AppendOutcome['result'], fence: number, hasLanes: boolean]
+    >(appendCall, this.#columns(group, places))
+    for (const [place, result, fence, hasLanes] of rows) {
+      outcomes[place] = result === 'ok' ? { result, fence } : { result }
       const { step } = group[place] as Queued // places are of the group
-      if (outcomes[place]?.result !== 'ok') continue
+      if (result !== 'ok') continue
       this.#notices.wakeTask(step.key, step.expect + step.events.length)
       if (step.isRunnable && typeof step.lease !== 'object') this.#notices.wakeAgent(step.key.agent)
+      if (hasLanes) this.#notices.wakeLanes(step.key.agent)
     }
     return outcomes
   }
@@ -159,7 +159,7 @@ function columnsOf({ step, agent, scope, body }: Queued, place: number): Row {
     keyed?.ttlMs ?? null,
     pushConfig ? toStorable(pushConfig.config.id) : null,
     pushConfig ? bodyOf(pushConfig) : null,
-    pushConfig ? spelling(pushConfig) : null,
+    pushConfig ? spellConfig(pushConfig) : null,
     pushConfig?.most ?? null,
     tokenOf(key),
   ]
@@ -172,7 +172,7 @@ const types = [
   ...['text', 'text', 'text', 'int', 'text'],
 ]
 
-const appendCall = `SELECT place, outcome, new_fence FROM dragoman.append(${types
+const appendCall = `SELECT place, outcome, new_fence, has_lanes FROM dragoman.append(${types
   .map((type, place) => (place === 0 ? '$1' : `$${place + 1}::${type}[]`))
   .join(', ')})`
 

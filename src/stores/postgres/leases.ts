@@ -4,7 +4,10 @@ import type { ClaimedTask, ClaimRequest, LeaseClaim } from '../store.js'
 import type { Database } from './database.js'
 
 /** Replicas that look at the same moment pass over what the other one is taking. */
-export async function claim(database: Database, { agents, lease, limit }: ClaimRequest): Promise<readonly ClaimedTask[]> {
+export async function claim(
+  database: Database,
+  { agents, lease, limit }: ClaimRequest,
+): Promise<readonly ClaimedTask[]> {
   const rows = await database.query<[agent: string, taskId: string, fence: number]>(
     `UPDATE dragoman.tasks t SET fence = t.fence + 1, lease_owner = $2, lease_until = dragoman.now_ms() + $3
       FROM dragoman.agents a
@@ -47,7 +50,8 @@ export async function renew(
 export async function leaseOwners(database: Database): Promise<readonly string[]> {
   const rows = await database.query<[string]>(
     `SELECT DISTINCT lease_owner FROM dragoman.tasks
-      WHERE runnable AND lease_owner IS NOT NULL AND lease_until > (SELECT dragoman.now_ms())`,
+      WHERE runnable AND lease_owner IS NOT NULL AND lease_until > (SELECT dragoman.now_ms())
+    UNION SELECT DISTINCT lease_owner FROM dragoman.lanes WHERE lease_owner IS NOT NULL`,
   )
   return rows.map(([owner]) => owner)
 }

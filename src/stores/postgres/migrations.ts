@@ -76,7 +76,7 @@ export const migrations: readonly string[] = [
   CREATE TABLE dragoman.dead_letters (
     id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, scope int NOT NULL, task bigint NOT NULL, config text NOT NULL,
     seq bigint NOT NULL, attempts int NOT NULL, error text NOT NULL, time_ms bigint NOT NULL);
-  CREATE INDEX dead_letters_by_lane ON dragoman.dead_letters (task, config);
+  CREATE UNIQUE INDEX dead_letters_by_lane ON dragoman.dead_letters (task, config, seq);
 
   -- A row without a body is a tombstone.
   CREATE TABLE dragoman.collections (name text PRIMARY KEY, head bigint NOT NULL, floor bigint NOT NULL);
@@ -169,7 +169,8 @@ export const migrations: readonly string[] = [
     END IF;
     INSERT INTO dragoman.dead_letters (scope, task, config, seq, attempts, error, time_ms)
       SELECT t.scope, t.id, of_config, d.seq, d.tries, d.error, now_is
-      FROM unnest(dead_seqs, dead_tries, dead_errors) AS d (seq, tries, error);
+      FROM unnest(dead_seqs, dead_tries, dead_errors) AS d (seq, tries, error)
+      ON CONFLICT DO NOTHING;
     RETURN true;
   END $$;
 
@@ -182,7 +183,7 @@ export const migrations: readonly string[] = [
     heads boolean[], times bigint[], bodies text[], snapshot_heads text[], snapshot_artifacts text[],
     keys text[], digests text[], key_ttls bigint[], config_ids text[], config_bodies text[], config_sames text[],
     config_mosts int[], tokens text[])
-  RETURNS TABLE (place int, outcome text, new_fence bigint) LANGUAGE plpgsql AS $$
+  RETURNS TABLE (place int, outcome text, new_fence bigint, has_lanes boolean) LANGUAGE plpgsql AS $$
   DECLARE
     s record;
     t record;
@@ -209,6 +210,7 @@ export const migrations: readonly string[] = [
     LOOP
       place := s.place;
       new_fence := 0;
+      has_lanes := false;
       last_seq := s.expect + s.count;
       is_new := s.scope IS NOT NULL;
       IF is_new THEN
@@ -284,7 +286,8 @@ export const migrations: readonly string[] = [
       END IF;
       IF (t.lanes > 0 OR s.config_id IS NOT NULL) AND s.count > 0 THEN
         UPDATE dragoman.lanes SET due_ms = now_is WHERE task = t.id AND due_ms IS NULL;
-        IF FOUND THEN words := words || ('l' || s.agent); END IF;
+        has_lanes := FOUND;
+        IF has_lanes THEN words := words || ('l' || s.agent); END IF;
       END IF;
       IF next_runnable THEN words := words || ('r' || s.agent); END IF;
       outcome := 'ok';
@@ -294,6 +297,63 @@ export const migrations: readonly string[] = [
       SELECT c.scope, c.state, sum(c.n) FROM unnest(changed_scopes, changed_states, changes) AS c (scope, state, n)
         GROUP BY c.scope, c.state HAVING sum(c.n) <> 0;
     IF words <> '{}' THEN PERFORM dragoman.tell(sender || words); END IF;
+  END $$;
+
+  -- The next revision of a collection. Its row stays locked to the end of the transaction: revisions are committed
+  -- in their order, and readers never miss one.
+  CREATE FUNCTION dragoman.next_revision(of_collection text) RETURNS bigint LANGUAGE sql AS $$
+    INSERT INTO dragoman.collections AS c (name, head, floor) VALUES (of_collection, 1, 0)
+      ON CONFLICT (name) DO UPDATE SET head = c.head + 1 RETURNING head $$;
+
+  -- Writes a document, or its tombstone when there is no body. expect NULL: whatever is there.
+  CREATE FUNCTION dragoman.write_record(sender text, of_collection text, of_id text, new_body text, ttl_ms bigint,
+    expect bigint, told text) RETURNS TABLE (is_done boolean, new_revision bigint) LANGUAGE plpgsql AS $$
+  DECLARE present bigint; now_is bigint;
+  BEGIN
+    PERFORM pg_advisory_xact_lock(7102027, hashtext(of_collection));
+    now_is := dragoman.now_ms();
+    SELECT r.revision INTO present FROM dragoman.records r
+      WHERE r.collection = of_collection AND r.id = of_id AND r.body IS NOT NULL AND r.until_ms > now_is;
+    present := coalesce(present, 0);
+    IF expect IS NOT NULL AND expect <> present THEN RETURN QUERY SELECT false, present; RETURN; END IF;
+    IF new_body IS NULL AND present = 0 THEN RETURN QUERY SELECT true, 0::bigint; RETURN; END IF;
+    new_revision := dragoman.next_revision(of_collection);
+    INSERT INTO dragoman.records (collection, id, revision, body, until_ms, written_ms)
+      VALUES (of_collection, of_id, new_revision, new_body,
+        CASE WHEN ttl_ms IS NULL THEN 9007199254740991 ELSE now_is + ttl_ms END, now_is)
+      ON CONFLICT (collection, id) DO UPDATE SET revision = excluded.revision, body = excluded.body,
+        until_ms = excluded.until_ms, written_ms = excluded.written_ms;
+    PERFORM dragoman.tell(ARRAY[sender, 'c' || told]);
+    RETURN QUERY SELECT true, new_revision;
+  END $$;
+
+  -- Buries what has expired and forgets old tombstones, at most so many at once.
+  CREATE FUNCTION dragoman.sweep_records(sender text, of_collection text, most int, tombstones_ms bigint, told text)
+  RETURNS TABLE (buried int, forgotten int) LANGUAGE plpgsql AS $$
+  DECLARE each record; now_is bigint;
+  BEGIN
+    PERFORM pg_advisory_xact_lock(7102027, hashtext(of_collection));
+    now_is := dragoman.now_ms();
+    buried := 0;
+    forgotten := 0;
+    FOR each IN SELECT r.id FROM dragoman.records r
+        WHERE r.collection = of_collection AND r.body IS NOT NULL AND r.until_ms <= now_is LIMIT most LOOP
+      UPDATE dragoman.records SET revision = dragoman.next_revision(of_collection), body = NULL,
+          until_ms = 9007199254740991, written_ms = now_is
+        WHERE collection = of_collection AND id = each.id;
+      buried := buried + 1;
+    END LOOP;
+    IF tombstones_ms IS NOT NULL THEN
+      FOR each IN DELETE FROM dragoman.records r WHERE (r.collection, r.id) IN (
+          SELECT x.collection, x.id FROM dragoman.records x
+          WHERE x.collection = of_collection AND x.body IS NULL AND x.written_ms <= now_is - tombstones_ms
+          LIMIT most - buried) RETURNING r.revision LOOP
+        UPDATE dragoman.collections SET floor = greatest(floor, each.revision) WHERE name = of_collection;
+        forgotten := forgotten + 1;
+      END LOOP;
+    END IF;
+    IF buried > 0 THEN PERFORM dragoman.tell(ARRAY[sender, 'c' || told]); END IF;
+    RETURN NEXT;
   END $$;
 
   -- Removes tasks with all that belongs to them.

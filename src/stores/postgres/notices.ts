@@ -3,7 +3,7 @@
  * nobody listened, or behind a pooler that forbids it, is found by asking for the watched tasks again.
  *
  * Messages hold words: `t`, a token and a sequence for each task (`t3fa….17`), `r` and a number for an agent with work
- * that nobody holds, `c` and a name for a collection of records. The first word names the sender: its own process
+ * that nobody holds, `l` for one with webhooks to be told, `c` and a name for a collection of records. The first word names the sender: its own process
  * knows already.
  */
 import { createHash, randomUUID } from 'node:crypto'
@@ -73,6 +73,11 @@ export class Notices {
     return this.#watchers.watchRunnable(agent, onChange)
   }
 
+  watchLanes(agent: string, onChange: () => void): () => void {
+    this.#start()
+    return this.#watchers.watchLanes(agent, onChange)
+  }
+
   watchCollection(name: string, onChange: () => void): () => void {
     this.#start()
     return this.#watchers.watchCollection(name, onChange)
@@ -85,6 +90,14 @@ export class Notices {
 
   wakeAgent(agent: string): void {
     this.#watchers.runnable(agent)
+  }
+
+  wakeLanes(agent: string): void {
+    this.#watchers.lanes(agent)
+  }
+
+  wakeAll(): void {
+    this.#watchers.everything()
   }
 
   wakeCollection(name: string): void {
@@ -171,12 +184,12 @@ export class Notices {
 
   #hear(payload: string): void {
     const [sender, ...words] = payload.trimStart().split(' ')
-    if (sender === this.sender) {
-      if (words[0] === 'e') this.#onEcho()
-      return
-    }
+    const isOwn = sender === this.sender
     for (const word of words) {
-      if (word.startsWith('r')) this.#wakeNumber(Number(word.slice(1)))
+      if (isOwn) {
+        if (word === 'e') this.#onEcho()
+      } else if (word.startsWith('r')) this.#ofAgent(word, (name) => this.#watchers.runnable(name))
+      else if (word.startsWith('l')) this.#ofAgent(word, (name) => this.#watchers.lanes(name))
       else if (word.startsWith('c')) this.#watchers.collection(decodeURIComponent(word.slice(1)))
       else {
         const [token = '', seq] = word.split('.')
@@ -185,9 +198,10 @@ export class Notices {
     }
   }
 
-  #wakeNumber(agent: number): void {
-    const name = this.#names.agentName(agent)
-    if (name !== undefined) this.#watchers.runnable(name)
+  /** Agents that this process has never met, nobody here watches. */
+  #ofAgent(word: string, wake: (name: string) => void): void {
+    const name = this.#names.agentName(Number(word.slice(1)))
+    if (name !== undefined) wake(name)
     else this.#watchers.everything()
   }
 

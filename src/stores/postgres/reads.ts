@@ -12,7 +12,8 @@ const batchesPerRead = 32
 /** Whether the lease lasts is the database's to say: it comes as 1 or 0. */
 const recordColumns = `t.id, a.name, t.task_id, s.tenant, s.owner, t.context, t.dialect, t.visibility, t.seq, t.fence,
   t.lease_owner, (t.lease_until > dragoman.now_ms())::int`
-const recordTables = 'dragoman.tasks t JOIN dragoman.agents a ON a.id = t.agent JOIN dragoman.scopes s ON s.id = t.scope'
+const recordTables =
+  'dragoman.tasks t JOIN dragoman.agents a ON a.id = t.agent JOIN dragoman.scopes s ON s.id = t.scope'
 
 type LoadedRow = [...RecordRow, head: string | null, artifacts: string | null]
 type TaskEventRow = [...EventRow, task: number]

@@ -6,9 +6,9 @@
  * from `counts`; only a time or context filter counts index entries.
  */
 import { taskStates } from '../../model/task.js'
+import { stateNumber } from '../rows.js'
 import { toStorable } from '../storable-text.js'
 import type { ListQuery } from '../store.js'
-import { stateNumber } from '../rows.js'
 import type { Session } from './session.js'
 
 type Place = [id: number, statusMs: number]

@@ -5,6 +5,7 @@
 import type Database from 'libsql'
 import type { TaskEvent } from '../../model/event.js'
 import type { Records } from '../records.js'
+import { type EventRow, type RecordRow, readBatch, readDeadLetter, readRecord, readSnapshot } from '../rows.js'
 import { fromStorable, toStorable } from '../storable-text.js'
 import type {
   Append,
@@ -29,14 +30,13 @@ import type {
 } from '../store.js'
 import { Watchers } from '../watchers.js'
 import { appendStep } from './append.js'
-import { listDeadLetters, readDeadLetter } from './dead-letters.js'
+import { listDeadLetters } from './dead-letters.js'
 import { Sweeper } from './expire.js'
 import { GroupCommit } from './group-commit.js'
 import { claimLanes, deleteLane, disownLanes, findWaiting, putLane, readConfig, settleLane } from './lanes.js'
 import { findPage } from './list.js'
 import { openDatabase } from './open.js'
 import { SqliteRecords } from './records.js'
-import { type EventRow, type RecordRow, readBatch, readRecord, readSnapshot } from '../rows.js'
 import { CountChanges, Names, type Session, watchId } from './session.js'
 import { prepareStatements, type Statements } from './statements.js'
 

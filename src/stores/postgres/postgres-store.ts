@@ -1,0 +1,179 @@
+/**
+ * Tasks in Postgres, for one process or many. Every replica sees the same log and the same leases; what one
+ * commits, the others hear of (`notices.ts`). All SQL that writes several tables is in the migrations, as
+ * functions: one round trip each.
+ */
+
+import type { TaskEvent } from '../../model/event.js'
+import type { Records } from '../records.js'
+import type {
+  Append,
+  AppendOutcome,
+  ClaimedTask,
+  ClaimRequest,
+  DeadLetter,
+  DeadLetterQuery,
+  Expiry,
+  KeyedSend,
+  LaneClaim,
+  LaneSettlement,
+  LeaseClaim,
+  ListPage,
+  ListQuery,
+  LoadedTask,
+  NewPushConfig,
+  Scope,
+  Store,
+  StoredPushConfig,
+  TaskKey,
+} from '../store.js'
+import { Appender } from './append.js'
+import { Database, type DatabaseOptions } from './database.js'
+import { Lanes } from './lanes.js'
+import { claim, disown, leaseOwners, renew } from './leases.js'
+import { listTasks } from './list.js'
+import { Names } from './names.js'
+import { Notices, type NoticesOptions } from './notices.js'
+import { Reads } from './reads.js'
+import { PostgresRecords } from './records.js'
+import { expire } from './retention.js'
+
+export interface PostgresStoreOptions extends DatabaseOptions, NoticesOptions {}
+
+/** Opens a database by its address (`postgres://user@host/name`), and makes or updates the schema `dragoman` in it. */
+export async function openPostgresStore(address: string, options: PostgresStoreOptions = {}): Promise<Store> {
+  const database = new Database(address, options)
+  try {
+    await database.migrate()
+  } catch (error) {
+    await database.close()
+    throw error
+  }
+  return new PostgresStore(database, options)
+}
+
+class PostgresStore implements Store {
+  readonly records: Records
+  readonly #database: Database
+  readonly #names: Names
+  readonly #notices: Notices
+  readonly #appender: Appender
+  readonly #reads: Reads
+  readonly #lanes: Lanes
+
+  constructor(database: Database, options: PostgresStoreOptions) {
+    this.#database = database
+    this.#names = new Names(database)
+    this.#notices = new Notices(database, this.#names, options)
+    this.#appender = new Appender(database, this.#names, this.#notices)
+    this.#reads = new Reads(database, this.#names)
+    this.#lanes = new Lanes(database, this.#names)
+    this.records = new PostgresRecords(database, this.#notices)
+  }
+
+  append(step: Append): Promise<AppendOutcome> {
+    return this.#appender.append(step)
+  }
+
+  load(key: TaskKey, options: { readonly includeArtifacts?: boolean } = {}): Promise<LoadedTask | undefined> {
+    return this.#reads.load(key, options.includeArtifacts ?? true)
+  }
+
+  read(key: TaskKey, afterSeq: number, limit: number): Promise<readonly TaskEvent[] | undefined> {
+    return this.#reads.read(key, afterSeq, limit)
+  }
+
+  list(query: ListQuery): Promise<ListPage> {
+    return listTasks({ database: this.#database, names: this.#names, reads: this.#reads }, query)
+  }
+
+  findKey(scope: Scope, key: string): Promise<KeyedSend | undefined> {
+    return this.#reads.findKey(scope, key)
+  }
+
+  claim(request: ClaimRequest): Promise<readonly ClaimedTask[]> {
+    return claim(this.#database, request)
+  }
+
+  renew(held: readonly ClaimedTask[], lease: LeaseClaim): Promise<readonly ClaimedTask[]> {
+    return renew(this.#database, held, lease)
+  }
+
+  leaseOwners(): Promise<readonly string[]> {
+    return leaseOwners(this.#database)
+  }
+
+  async disown(owner: string): Promise<void> {
+    await disown(this.#database, owner)
+    await this.#lanes.disown(owner)
+    this.#notices.wakeAll()
+  }
+
+  async putPushConfig(key: TaskKey, config: NewPushConfig): Promise<'ok' | 'full' | 'no-task'> {
+    const outcome = await this.#lanes.put(key, config)
+    if (outcome === 'ok') this.#notices.wakeLanes(key.agent)
+    return outcome
+  }
+
+  listPushConfigs(
+    key: TaskKey,
+    options: { readonly limit?: number; readonly afterId?: string } = {},
+  ): Promise<readonly StoredPushConfig[]> {
+    return this.#lanes.list(key, options)
+  }
+
+  getPushConfig(key: TaskKey, id: string): Promise<StoredPushConfig | undefined> {
+    return this.#lanes.get(key, id)
+  }
+
+  deletePushConfig(key: TaskKey, id: string): Promise<void> {
+    return this.#lanes.delete(key, id)
+  }
+
+  claimLanes(request: ClaimRequest): Promise<LaneClaim> {
+    return this.#lanes.claim(request)
+  }
+
+  async settleLane(settlement: LaneSettlement): Promise<boolean> {
+    const isHeld = await this.#lanes.settle(settlement)
+    if (isHeld && settlement.next === 'release') this.#notices.wakeLanes(settlement.key.agent)
+    return isHeld
+  }
+
+  listDeadLetters(query: DeadLetterQuery): Promise<readonly DeadLetter[]> {
+    return this.#lanes.listDead(query)
+  }
+
+  getDeadLetter(id: string): Promise<DeadLetter | undefined> {
+    return this.#lanes.getDead(id)
+  }
+
+  deleteDeadLetter(id: string): Promise<void> {
+    return this.#lanes.deleteDead(id)
+  }
+
+  expire(agent: string, expiry: Expiry): Promise<number> {
+    return expire(this.#database, agent, expiry)
+  }
+
+  watch(key: TaskKey, onChange: (seq: number) => void): () => void {
+    return this.#notices.watchTask(key, onChange)
+  }
+
+  watchRunnable(agent: string, onChange: () => void): () => void {
+    return this.#notices.watchAgent(agent, onChange)
+  }
+
+  watchLanes(agent: string, onChange: () => void): () => void {
+    return this.#notices.watchLanes(agent, onChange)
+  }
+
+  async ping(): Promise<void> {
+    await this.#database.queryOnce('SELECT 1')
+  }
+
+  async close(): Promise<void> {
+    await this.#notices.close()
+    await this.#database.close()
+  }
+}

@@ -1,0 +1,101 @@
+/** Records in Postgres. Writers of one collection take turns, so that its revisions are committed in their order. */
+import type {
+  PutOptions,
+  RecordChange,
+  RecordExpiry,
+  RecordPage,
+  Records,
+  StoredRecord,
+  WriteOptions,
+  WriteOutcome,
+} from '../records.js'
+import { fromStorable, toStorable } from '../storable-text.js'
+import type { Database } from './database.js'
+import type { Notices } from './notices.js'
+
+export class PostgresRecords implements Records {
+  readonly #database: Database
+  readonly #notices: Notices
+
+  constructor(database: Database, notices: Notices) {
+    this.#database = database
+    this.#notices = notices
+  }
+
+  async get(collection: string, id: string): Promise<StoredRecord | undefined> {
+    const [row] = await this.#database.query<[number, string]>(
+      `SELECT revision, body FROM dragoman.records
+        WHERE collection = $1 AND id = $2 AND body IS NOT NULL AND until_ms > dragoman.now_ms()`,
+      [collection, toStorable(id)],
+    )
+    return row && { id, revision: row[0], value: JSON.parse(row[1]) as unknown }
+  }
+
+  put(collection: string, id: string, value: unknown, options: PutOptions = {}): Promise<WriteOutcome> {
+    return this.#write(collection, id, JSON.stringify(value), options)
+  }
+
+  delete(collection: string, id: string, options: WriteOptions = {}): Promise<WriteOutcome> {
+    return this.#write(collection, id, null, options)
+  }
+
+  async renew(collection: string, id: string, ttlMs: number): Promise<boolean> {
+    const rows = await this.#database.query<[number]>(
+      `UPDATE dragoman.records SET until_ms = dragoman.now_ms() + $3
+        WHERE collection = $1 AND id = $2 AND body IS NOT NULL AND until_ms > dragoman.now_ms() RETURNING 1`,
+      [collection, toStorable(id), ttlMs],
+    )
+    return rows.length > 0
+  }
+
+  async readAfter(collection: string, revision: number, limit: number): Promise<RecordPage> {
+    // One statement, one view of the database: the head is never ahead of the changes.
+    const rows = await this.#database.query<[number, number, ...change: [string, number, string | null] | [null]]>(
+      `SELECT c.head, c.floor, r.id, r.revision, r.body FROM dragoman.collections c LEFT JOIN LATERAL (
+          SELECT id, revision, body FROM dragoman.records
+          WHERE collection = c.name AND revision > $2 ORDER BY revision LIMIT $3) r ON true
+        WHERE c.name = $1 ORDER BY r.revision`,
+      [collection, revision, limit],
+    )
+    const [head = 0, floor = 0] = rows[0] ?? []
+    const changes = rows.flatMap(([, , ...change]): RecordChange[] => {
+      if (change[0] === null) return []
+      const [id, at, body] = change
+      return [{ id: fromStorable(id), revision: at, ...(body !== null && { value: JSON.parse(body) as unknown }) }]
+    })
+    return { changes, head, floor }
+  }
+
+  async expire(collection: string, { limit, tombstonesMs }: RecordExpiry): Promise<number> {
+    const [row] = await this.#database.query<[buried: number, forgotten: number]>(
+      'SELECT buried, forgotten FROM dragoman.sweep_records($1, $2, $3, $4, $5)',
+      [this.#notices.sender, collection, limit, tombstonesMs ?? null, encodeURIComponent(collection)],
+    )
+    const [buried = 0, forgotten = 0] = row ?? []
+    if (buried > 0) this.#notices.wakeCollection(collection)
+    return buried + forgotten
+  }
+
+  watch(collection: string, onChange: () => void): () => void {
+    return this.#notices.watchCollection(collection, onChange)
+  }
+
+  async #write(
+    collection: string,
+    id: string,
+    body: string | null,
+    { expect, ttlMs }: PutOptions,
+  ): Promise<WriteOutcome> {
+    const values = [collection, toStorable(id), body, ttlMs ?? null, expect ?? null, encodeURIComponent(collection)]
+    // Conditional writes are not made twice: the second would be refused because of the first.
+    const write = () =>
+      this.#database.queryOnce<[isDone: boolean, revision: number]>(
+        'SELECT is_done, new_revision FROM dragoman.write_record($1, $2, $3, $4, $5, $6, $7)',
+        [this.#notices.sender, ...values],
+      )
+    const [row] = await (expect === undefined ? this.#database.patiently(write) : write())
+    const [isDone = false, revision = 0] = row ?? []
+    if (isDone && revision > 0) this.#notices.wakeCollection(collection)
+    return { result: isDone ? 'ok' : 'conflict', revision }
+  }
+}

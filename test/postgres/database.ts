@@ -1,0 +1,54 @@
+/** Databases of a test's own, with a clock that the test can move. */
+import pg from 'pg'
+import { openPostgresStore, type PostgresStoreOptions } from '../../src/stores/postgres/index.js'
+import type { Store } from '../../src/stores/store.js'
+import type { PostgresServer } from './server.js'
+
+let count = 0
+
+export async function freshDatabase(server: PostgresServer): Promise<string> {
+  count += 1
+  return await server.database(`test_${process.pid}_${count}`)
+}
+
+/** An empty store, the only one at its time, whose time is what `now` says: the database's clock is a row that is written before each call. */
+export async function storeWithClock(
+  server: PostgresServer,
+  now: () => number,
+  options: PostgresStoreOptions = {},
+): Promise<Store> {
+  const address = await server.database('contract')
+  const clock = new pg.Client(address)
+  await clock.connect()
+  // Much faster than another database for each case.
+  await clock.query(`SET client_min_messages = warning; DROP SCHEMA IF EXISTS dragoman CASCADE;
+    DROP TABLE IF EXISTS public.clock; CREATE TABLE public.clock (ms bigint NOT NULL); INSERT INTO public.clock VALUES (0)`)
+  const store = await openPostgresStore(address, options)
+  await clock.query(`CREATE OR REPLACE FUNCTION dragoman.now_ms() RETURNS bigint LANGUAGE sql AS
+    $$ SELECT ms FROM public.clock $$`)
+  let told: number | undefined
+  const tell = async () => {
+    if (told === now()) return
+    told = now()
+    await clock.query('UPDATE public.clock SET ms = $1', [told])
+  }
+  return onTime(store, tell, async () => await clock.end())
+}
+
+/** Calls are made when the clock has been set; what only registers a callback is not. */
+function onTime<T extends object>(target: T, tell: () => Promise<void>, afterClose: () => Promise<void>): T {
+  return new Proxy(target, {
+    get(of, name) {
+      const member = Reflect.get(of, name) as unknown
+      if (name === 'records') return onTime(member as object, tell, afterClose)
+      if (typeof member !== 'function') return member
+      if (String(name).startsWith('watch')) return member.bind(of) as unknown
+      return async (...given: unknown[]) => {
+        if (name !== 'close') await tell()
+        const result = (await Reflect.apply(member, of, given)) as unknown
+        if (name === 'close') await afterClose()
+        return result
+      }
+    },
+  })
+}
