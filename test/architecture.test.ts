@@ -55,6 +55,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'client/index.ts',
     'orchestrator/index.ts',
     'stores/sqlite/index.ts',
+    'stores/postgres/index.ts',
     'testing/index.ts',
   ],
   'testing/': [''],
@@ -62,7 +63,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 
 /** What is loaded on use only, so that nobody pays for it at start-up. */
 const mayLoad: Readonly<Record<string, readonly string[]>> = {
-  'server/': ['stores/sqlite/index.ts'],
+  'server/': ['stores/sqlite/index.ts', 'stores/postgres/index.ts'],
   'client/': ['net/node-dialer.ts'],
 }
 

@@ -81,6 +81,7 @@ const entries: Readonly<Record<string, readonly string[]>> = {
   ],
   './engine': [...authoring, 'createEngine', 'relayAgent', 'systemClock'],
   './stores/sqlite': ['openSqliteStore'],
+  './stores/postgres': ['openPostgresStore'],
   './auth': ['allOf', 'apiKey', 'basic', 'bearer', 'jwt', 'mtls', 'oidc', 'withScopes'],
   './orchestrator': ['StepError', 'StepResult', 'connectAgents', 'graphOf', 'workflow', 'workflowUri'],
   './testing': [
@@ -102,6 +103,7 @@ const importers: Readonly<Record<string, () => Promise<object>>> = {
   './client': () => import('dragoman/client'),
   './engine': () => import('dragoman/engine'),
   './stores/sqlite': () => import('dragoman/stores/sqlite'),
+  './stores/postgres': () => import('dragoman/stores/postgres'),
   './auth': () => import('dragoman/auth'),
   './orchestrator': () => import('dragoman/orchestrator'),
   './testing': () => import('dragoman/testing'),

@@ -14,7 +14,8 @@ import type { CheckWebhook, PushSecrets } from './webhooks.js'
 export interface LogEntry {
   readonly level: 'debug' | 'info' | 'warn' | 'error'
   readonly message: string
-  readonly agent: string
+  /** Absent when it concerns all of them. */
+  readonly agent?: string
   /** The dialect a call was recognised as. */
   readonly dialect?: string
   readonly taskId?: string

@@ -17,7 +17,7 @@ import type { Handler, HandlerOptions } from './handler.js'
 import { type Agents, type Mount, mountsOf, reserved } from './mounts.js'
 import { createNowhere } from './nowhere.js'
 import { type OfferedDialects, offeredDialects } from './offered-dialects.js'
-import { openStore } from './open-store.js'
+import { noticesTo, openStore } from './open-store.js'
 import { isProcessDead, processIdentity } from './process-identity.js'
 import { createRouter } from './router.js'
 import { createCardSigning, type SignCard } from './sign-card.js'
@@ -71,7 +71,7 @@ export async function assemble(agents: Agents, options: HandlerOptions, port: Po
   const security = options.auth === undefined || options.auth === 'none' ? [] : requirementsOf(options.auth)
   const admit = security.length > 0 ? createAdmit(security) : undefined
   const given = options.store ?? 'memory'
-  const store = typeof given === 'string' ? await openStore(given) : given
+  const store = typeof given === 'string' ? await openStore(given, noticesTo(options.log)) : given
   const closeStore = async () => {
     if (typeof given === 'string') await store.close()
   }

@@ -19,7 +19,7 @@ import type { Agents, Mount } from './mounts.js'
 import type { DialectChoice } from './offered-dialects.js'
 
 export interface HandlerOptions {
-  /** A store, `memory` (default), or `sqlite:PATH`. */
+  /** A store, `memory` (default), `sqlite:PATH`, or `postgres://user@host/database` for several processes at once. */
   readonly store?: Store | string
   /** Who may call: whoever meets any one of these. Without it there is one caller, `anonymous`. */
   readonly auth?: Auth | 'none'

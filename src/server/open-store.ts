@@ -1,13 +1,23 @@
+import type { Log } from '../engine/internals.js'
 import { MemoryStore } from '../stores/memory.js'
 import type { Store } from '../stores/store.js'
 
 /** Opens a store by its address. Databases are loaded on use: nobody pays at start-up for what they do not ask for. */
-export async function openStore(address: string): Promise<Store> {
+export async function openStore(address: string, onNotice: (text: string) => void = () => undefined): Promise<Store> {
   if (address === 'memory') return new MemoryStore()
   const [, path] = /^sqlite:(.+)$/.exec(address) ?? []
   if (path !== undefined) {
     const { openSqliteStore } = await import('../stores/sqlite/index.js')
     return await openSqliteStore(path)
   }
-  throw new TypeError(`Unknown store ${JSON.stringify(address)}: say "memory" or "sqlite:PATH"`)
+  if (/^postgres(ql)?:/.test(address)) {
+    const { openPostgresStore } = await import('../stores/postgres/index.js')
+    return await openPostgresStore(address, { onNotice })
+  }
+  throw new TypeError(`Unknown store ${JSON.stringify(address)}: say "memory", "sqlite:PATH" or "postgres://…"`)
+}
+
+/** What a store has to say to its operator. */
+export function noticesTo(log: Log | undefined): (text: string) => void {
+  return (message) => log?.({ level: 'warn', message })
 }

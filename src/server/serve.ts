@@ -12,7 +12,7 @@ import type { HandlerOptions } from './handler.js'
 import { createListener, type Deadlines, type Listener } from './listener.js'
 import type { Agents, MountedAgent } from './mounts.js'
 import { toNodeListener } from './node.js'
-import { openStore } from './open-store.js'
+import { noticesTo, openStore } from './open-store.js'
 
 export interface ServedAgent extends MountedAgent {
   /** A port of its own; then the agent is at the root of it. */
@@ -61,7 +61,7 @@ export async function serve(
   assertClosedByDefault(options)
   const signing = options.signing && (await toSigner(options.signing))
   const given = options.store ?? 'memory'
-  const store = typeof given === 'string' ? await openStore(given) : given
+  const store = typeof given === 'string' ? await openStore(given, noticesTo(options.log)) : given
   const services = new Map<string, AgentService>()
   const ports: OpenPort[] = []
   const closeAll = async (deadlineMs: number | undefined) => {

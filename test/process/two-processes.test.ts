@@ -1,17 +1,44 @@
-/** Two servers with the same agent on one file: what one of them begins, the other can read, follow, stop and go on with. */
+/** Two servers with the same agent on one file or one database: what one of them begins, the other can read, follow, stop and go on with. */
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
-import { describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { proves } from '../../conformance/proves.js'
 import { openStream, type StreamEvent, taskIdOf } from '../hostile/stream-client.js'
 import { eventually } from '../hostile/waiting.js'
+import { freshDatabase } from '../postgres/database.js'
+import { type PostgresServer, startPostgres } from '../postgres/server.js'
 import { call, getTask, newMessage, result, sendTask, type TaskView, textsOf } from './calls.js'
-import { type ServerProcess, startServer, type TemporaryFolder, temporaryFolder } from './server-process.js'
+import { type ServerProcess, startServer, temporaryFolder } from './server-process.js'
 
 /** Another process's writes are noticed within milliseconds; machines are shared, so seconds are allowed. */
 const soonMs = 5000
 
-describe('two servers on one file', { timeout: 60_000 }, () => {
+let postgres: PostgresServer
+beforeAll(async () => {
+  postgres = await startPostgres()
+})
+afterAll(async () => await postgres[Symbol.asyncDispose]())
+
+/** What both are given. A new place: to make it at the same moment is part of it. */
+const places: Readonly<Record<string, () => Promise<TemporaryPlace>>> = {
+  file: async () => {
+    const folder = await temporaryFolder()
+    return {
+      store: `sqlite:${join(folder.path, 'tasks.sqlite')}`,
+      remove: async () => await folder[Symbol.asyncDispose](),
+    }
+  },
+  database: async () => ({ store: await freshDatabase(postgres), remove: async () => undefined }),
+}
+
+interface TemporaryPlace {
+  readonly store: string
+  remove(): Promise<void>
+}
+
+describe.each(Object.entries(places))('two servers on one %s', { timeout: 60_000 }, (_name, makePlace) => {
+  const startPair = async (): Promise<Pair> => await startPairOn(await makePlace())
+
   it(proves('E-2', 'a task of one is read and listed by the other'), async () => {
     await using pair = await startPair()
     const { a, b } = pair
@@ -175,15 +202,13 @@ interface Pair extends AsyncDisposable {
   readonly args: readonly string[]
 }
 
-async function startPair(): Promise<Pair> {
-  const folder: TemporaryFolder = await temporaryFolder()
-  const args = ['--echo', '--store', `sqlite:${join(folder.path, 'tasks.sqlite')}`]
-  // Together: opening a new file at the same moment is part of it.
+async function startPairOn({ store, remove }: TemporaryPlace): Promise<Pair> {
+  const args = ['--echo', '--store', store]
   const started = await Promise.allSettled([startServer(args), startServer(args)])
   const servers = started.flatMap((each) => (each.status === 'fulfilled' ? [each.value] : []))
   const end = async () => {
     await Promise.all(servers.map((server) => server[Symbol.asyncDispose]()))
-    await folder[Symbol.asyncDispose]()
+    await remove()
   }
   const [a, b] = servers
   if (a && b) return { a, b, args, [Symbol.asyncDispose]: end }

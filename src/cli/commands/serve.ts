@@ -40,7 +40,7 @@ export function serveCommand(): Command {
   return addSourceOptions(command)
     .option('-p, --port <port>', 'port to listen on, 0 for any', toPort, 8001)
     .option('--host <address>', 'address to bind; anything but loopback needs --api-key or --no-auth', '127.0.0.1')
-    .option('--store <store>', 'memory, or sqlite:PATH', 'memory')
+    .option('--store <store>', 'memory, sqlite:PATH, or postgres://USER@HOST/DATABASE', 'memory')
     .option('--api-key <key>', 'callers must send this key in X-API-Key')
     .option('--no-auth', 'let anybody call, also from other machines')
     .option('--public-url <url>', 'the address clients use, for the card')
@@ -64,6 +64,7 @@ export function serveCommand(): Command {
 Examples:
   dragoman serve --echo --port 4310
   dragoman serve --echo --store sqlite:tasks.sqlite --api-key secret
+  dragoman serve --echo --store postgres://postgres@localhost/tasks
   dragoman serve --echo --dialects all
   dragoman serve ./my-agent.js --port 8001 --dialects v1,v0.3,task-rest@/old
   dragoman serve --exec 'python3 answer.py --brief' --name Answers
@@ -125,10 +126,8 @@ function inOptions(message: string): string {
 }
 
 /** Options whose work is not done yet are refused rather than ignored. */
-function refuseUnbuilt({ allowWebhook, store }: Options): void {
+function refuseUnbuilt({ allowWebhook }: Options): void {
   if (allowWebhook !== undefined) throw new UsageError('--allow-webhook: webhooks are stored but not delivered yet')
-  if (store.startsWith('postgres:'))
-    throw new UsageError('--store postgres: only memory and sqlite:PATH are there so far')
 }
 
 /** In one piece: whoever waits for the first line may want the others too. */

@@ -98,13 +98,13 @@ const getTypeParser = ((oid: number, format?: 'text' | 'binary') =>
 
 /**
  * The database is away, or will not write, for reasons that pass: it restarts, fails over (and is read-only
- * meanwhile), has too many connections, or chose this statement to break a deadlock. Classes of SQLSTATE and
- * errors of sockets.
+ * meanwhile), has too many connections, chose this statement to break a deadlock, or let somebody else have a key
+ * first (`DGM01`, ours). Classes of SQLSTATE and errors of sockets.
  */
 export function isPassing(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error ? String(error.code) : ''
-  if (/^(08...|57P0[1-5]|25006|53300|40001|40P01|55P03)$/.test(code)) return true
+  if (/^(08...|57P0[1-5]|25006|53300|40001|40P01|55P03|DGM01)$/.test(code)) return true
   if (/^(ECONN(REFUSED|RESET|ABORTED)|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN)$/.test(code)) return true
   return /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/.test(
     error.message,

@@ -26,6 +26,8 @@ export interface NoticesOptions {
 /** How long an echo of our own may take before LISTEN counts as forbidden. */
 const echoMs = 3_000
 const channel = 'dragoman'
+/** Looking for work costs several queries each time. */
+const leastLookMs = 250
 
 export class Notices {
   /** This process, as the first word of what it tells. */
@@ -43,6 +45,7 @@ export class Notices {
   #isClosed = false
   #hasComplained = false
   #isAsking = false
+  #lastLook = 0
   #onEcho: () => void = () => undefined
 
   constructor(database: Database, names: Names, options: NoticesOptions) {
@@ -235,7 +238,11 @@ export class Notices {
         ])
         for (const [place, seq] of rows) this.#wakeToken(tokens[place - 1] ?? '', seq)
       }
-      this.#watchers.everything()
+      const now = performance.now()
+      if (now >= this.#lastLook + leastLookMs) {
+        this.#lastLook = now
+        this.#watchers.everything()
+      }
     } finally {
       this.#isAsking = false
     }
