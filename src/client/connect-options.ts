@@ -26,9 +26,9 @@ export interface ConnectOptions {
   readonly dialect?: DialectName
   /** Speak what was asked for or fail: no older version, no other binding. */
   readonly pin?: boolean
-  /** How to prove who calls, by the card's security schemes: `apiKey('…')`, `bearer('…')`, `oauth2({ … })` … */
+  /** How to prove who calls, by the card's security schemes, and at the card's own address where it is for some only: `apiKey('…')`, `bearer('…')`, `oauth2({ … })` … */
   readonly credentials?: CredentialSources
-  /** Headers for every call; they are taken for secrets. */
+  /** Headers for every call, and for a card that is not for everybody; they are taken for secrets. */
   readonly headers?: Readonly<Record<string, string>>
   /** For one attempt of a unary call. Default 60 s; 0 is none. */
   readonly timeoutMs?: number
@@ -38,7 +38,10 @@ export interface ConnectOptions {
   readonly signatures?: SignaturePolicy | SignatureOptions
   /** Addresses inside private networks may be followed, although the user named a public one. */
   readonly allowPrivate?: boolean
-  /** Other origins that interfaces of the card may be at, and that may get credentials; another port is another origin. */
+  /**
+   * Other origins that interfaces of the card may be at, and that may get headers and credentials; another port is
+   * another origin. `*` is any: the card alone then says who gets them.
+   */
   readonly allowedOrigins?: readonly string[]
   /** Finds agents by name: registries. Asked in order, before a reference is taken for a host. */
   readonly resolvers?: readonly ((name: string) => Promise<string | object | undefined>)[]

@@ -5,7 +5,7 @@ import { type AgentService, anonymous, type CallContext } from '../model/service
 import { classifyHost } from '../net/addresses.js'
 import type { AgentClient, CallOptions, Choice } from './agent-client.js'
 import { Breaker, breaking } from './breaker.js'
-import { type Callee, createCaller, isTrusted, reachOptions } from './callers.js'
+import { type Callee, createCaller, createCardCaller, isTrusted, reachOptions } from './callers.js'
 import { chooseInterface, chooseWithoutCard } from './choose-interface.js'
 import { originOf } from './choose-interface-address.js'
 import type { ConnectOptions } from './connect-options.js'
@@ -85,8 +85,10 @@ async function find(ref: string | object, options: ConnectOptions): Promise<Targ
     }
   }
   const target = typeof ref === 'string' ? await resolveName(ref.trim(), options.resolvers ?? []) : ref
-  const home = typeof target === 'string' ? reachFor([placesOf(target).origin, ...allowedOrigins], options) : undefined
+  const origin = typeof target === 'string' ? placesOf(target).origin : undefined
+  const home = origin === undefined ? undefined : reachFor([origin, ...allowedOrigins], options)
   const resolved = await resolveCard(target, {
+    ...(origin !== undefined && { identify: createCardCaller(unknownAgent(origin), origin, options) }),
     timeoutMs: Math.min(longestSearchMs, options.timeoutMs || longestSearchMs),
     ...(home && { reach: home }),
     ...(options.cache && { cache: options.cache }),

@@ -42,3 +42,42 @@ describe('waiting for a task', () => {
     expect(await ask('hi')).toMatchObject({ state: 'TASK_STATE_COMPLETED', task: done })
   })
 })
+
+describe('the tasks of an agent', () => {
+  const page = (ids: readonly string[], nextPageToken: string) => ({
+    tasks: ids.map((id) => ({ ...done, id })),
+    nextPageToken,
+    pageSize: ids.length,
+    totalSize: 3,
+  })
+
+  it('come page by page, as they are asked for', async () => {
+    const asked: object[] = []
+    const { tasks } = faceOf({
+      async listTasks(request) {
+        asked.push(request)
+        return request.pageToken === undefined ? page(['a', 'b'], 'p2') : page(['c'], '')
+      },
+    })
+    const list = tasks({ contextId: 'c1', pageSize: 2 })[Symbol.asyncIterator]()
+    expect([(await list.next()).value?.id, asked.length]).toEqual(['a', 1])
+    expect([(await list.next()).value?.id, asked.length]).toEqual(['b', 1])
+    expect([(await list.next()).value?.id, asked.length]).toEqual(['c', 2])
+    expect(await list.next()).toEqual({ done: true, value: undefined })
+    expect(asked).toEqual([
+      { contextId: 'c1', pageSize: 2 },
+      { contextId: 'c1', pageSize: 2, pageToken: 'p2' },
+    ])
+  })
+
+  it('may have pages that are empty, and none that was there before', async () => {
+    const ids = async (...pages: ReturnType<typeof page>[]) => {
+      const { tasks } = faceOf({ listTasks: async () => pages.shift() ?? page(['never'], '') })
+      const seen: string[] = []
+      for await (const { id } of tasks()) seen.push(id)
+      return seen
+    }
+    expect(await ids(page([], 'p2'), page(['a'], ''))).toEqual(['a'])
+    await expect(ids(page(['a'], 'p2'), page(['b'], 'p3'), page(['c'], 'p2'))).rejects.toThrow('leads back into itself')
+  })
+})

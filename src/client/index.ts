@@ -21,6 +21,7 @@ export type {
   Conversation,
   Say,
   SayOptions,
+  TaskFilter,
   TaskHandle,
   Update,
 } from './agent-client.js'

@@ -5,6 +5,7 @@
 import { type CardReport, validateCard } from '../dialects/validate-card/index.js'
 import type { AgentCard } from '../model/agent-card.js'
 import { A2AError } from '../model/errors.js'
+import type { HttpSender } from '../transports/http-sender.js'
 import { parseJson } from '../transports/read-json.js'
 import { TransportError } from '../transports/transport-error.js'
 import { type CachedCard, type CardCache, cachedCard, validators } from './card-cache.js'
@@ -26,8 +27,8 @@ export interface ResolveOptions
   readonly cache?: CardCache
   /** Asks even when the card in the cache is still good. */
   readonly refresh?: boolean
-  /** For cards that are not for everybody; such cards are not remembered. */
-  readonly headers?: Readonly<Record<string, string>>
+  /** Says who asks, where a card is not for everybody; such cards are not remembered. */
+  readonly identify?: ((send: HttpSender) => HttpSender) | undefined
   readonly signal?: AbortSignal
   /** For the whole search. Default 15 s. */
   readonly timeoutMs?: number
@@ -60,7 +61,7 @@ export async function resolveCard(ref: string | object, options: ResolveOptions 
   const target = typeof ref === 'string' ? await resolveName(ref.trim(), options.resolvers ?? []) : ref
   if (typeof target !== 'string') return understand(target, [])
   const places = placesOf(target)
-  const { raw, url, warnings } = await findCard(places, options)
+  const { raw, url, warnings } = await findAnyCard(places, options)
   return { ...understand(raw, warnings), url, origin: places.origin }
 }
 
@@ -85,10 +86,22 @@ interface Found {
   readonly warnings: readonly string[]
 }
 
+/** First as anybody, so that cards for everybody are shared; then as who we are, where anybody is refused. */
+async function findAnyCard(places: CardPlaces, options: ResolveOptions): Promise<Found> {
+  const { identify, cache, ...rest } = options
+  try {
+    return await findCard(places, { ...rest, ...(cache && { cache }) })
+  } catch (error) {
+    const isRefused =
+      error instanceof A2AError && (error.code === 'UNAUTHENTICATED' || error.code === 'PERMISSION_DENIED')
+    if (!identify || !isRefused) throw error
+    // A card for one caller is not for the next one.
+    return await findCard(places, { ...rest, identify })
+  }
+}
+
 async function findCard(places: CardPlaces, options: ResolveOptions): Promise<Found> {
-  const { now = Date.now, refresh = false, headers } = options
-  // A card for one caller is not for the next one.
-  const cache = headers && Object.keys(headers).length > 0 ? undefined : options.cache
+  const { now = Date.now, refresh = false, cache } = options
   const key = places.urls[0] as string // there is always one
   const known = await cache?.get(key)
   if (known && !refresh && known.freshUntilMs > now()) return { raw: known.raw, url: known.url, warnings: [] }
@@ -128,14 +141,14 @@ type CardAnswer = FoundAnswer | { readonly miss: string }
 function createAsker({ origin }: CardPlaces, options: ResolveOptions) {
   const { timeoutMs = 15_000, maxBytes = 1024 * 1024, signal } = options
   const reach = options.reach ?? createReach({ ...options, named: [origin] })
-  const send = createSender({ ...options, reach, headersTimeoutMs: timeoutMs, maxBytes })
+  const plain = createSender({ ...options, reach, headersTimeoutMs: timeoutMs, maxBytes })
+  const send = options.identify?.(plain) ?? plain
   const deadline = AbortSignal.timeout(timeoutMs)
-  const given = { ...options.headers, accept: 'application/json' }
   const get = (url: string, headers: Record<string, string>) =>
     send({
       method: 'GET',
       url,
-      headers: { ...given, ...headers },
+      headers: { accept: 'application/json', ...headers },
       signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
     })
   return async (url: string, cached: CachedCard | undefined): Promise<CardAnswer> => {
