@@ -5,7 +5,7 @@ import type { Artifact } from '../model/artifact.js'
 import type { StreamResponse } from '../model/event.js'
 import type { Message } from '../model/message.js'
 import type { Part, Struct } from '../model/part.js'
-import type { AgentService, CallContext, ListTasksRequest, SendMessageConfiguration } from '../model/service.js'
+import type { AgentService, CallContext, SendMessageConfiguration } from '../model/service.js'
 import type { Task, TaskState } from '../model/task.js'
 import type { Verification } from './verify-card.js'
 
@@ -65,9 +65,6 @@ export interface TaskHandle {
   watch(options?: Pick<SayOptions, 'signal'>): AsyncIterable<Update>
 }
 
-/** Which tasks, and how much of each; `pageSize` is how many are asked for at once. */
-export type TaskFilter = Omit<ListTasksRequest, 'pageToken' | 'tenant'>
-
 /** Turns that belong together: the context is kept, and a question's task until it is answered. */
 export interface Conversation {
   readonly contextId: string | undefined
@@ -103,8 +100,6 @@ export interface AgentClient extends ClientOperations {
   stream(say: Say, options?: SayOptions): AsyncIterable<Update>
   conversation(start?: { readonly contextId?: string; readonly taskId?: string }): Conversation
   task(id: string): TaskHandle
-  /** The agent's tasks, in its order; pages are asked for as they are needed. `timeoutMs` is for each page. */
-  tasks(filter?: TaskFilter, options?: Pick<SayOptions, 'signal' | 'timeoutMs'>): AsyncIterable<Task>
   /** Closes connections that are kept open. */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>

@@ -2,10 +2,10 @@
 import type { AgentCard } from '../model/agent-card.js'
 import type { HttpSender } from '../transports/http-sender.js'
 import type { Choice } from './agent-client.js'
-import { isAmong } from './choose-interface-address.js'
+import { originOf } from './choose-interface-address.js'
 import type { ConnectOptions } from './connect-options.js'
-import { type Authorizer, certificateOf, createAuthorizer, listOf, withCredentials } from './credentials/index.js'
-import { createSender, type GuardedRequest } from './guarded-fetch.js'
+import { certificateOf, createAuthorizer, listOf, withCredentials } from './credentials/index.js'
+import { createSender } from './guarded-fetch.js'
 import type { InterfaceParts } from './open-interface.js'
 import type { Reach, ReachOptions } from './reach.js'
 import { fromGrpc, fromHttp } from './wire-entries.js'
@@ -24,7 +24,7 @@ const longest = 0x7fff_ffff
 
 /** Whether an interface may have what the user gave along, headers and credentials alike. */
 export function isTrusted(url: string, { trusted }: Pick<Callee, 'trusted'>): boolean {
-  return isAmong(url, trusted)
+  return trusted.some((origin) => origin === '*' || originOf(origin) === originOf(url))
 }
 
 /** The parts that an interface is opened with. */
@@ -34,7 +34,12 @@ export function createCaller(
 ): (choice: Choice) => InterfaceParts {
   const { credentials, headers = {}, onWire, timeoutMs } = options
   const certificate = credentials && certificateOf(listOf(credentials))
-  const authorizer = authorizerFor(callee.card, callee.trusted, options)
+  const authorizer =
+    credentials &&
+    createAuthorizer(callee.card, credentials, {
+      origins: callee.trusted,
+      sender: (named) => createSender({ ...reachOptions(options), named }),
+    })
   return ({ binding, url }) => {
     const given = isTrusted(url, callee) ? headers : {}
     const plain = createSender({
@@ -43,7 +48,12 @@ export function createCaller(
       ...(timeoutMs > 0 && { bodyTimeoutMs: timeoutMs }),
       ...(onWire && { onWire: fromHttp(onWire, binding) }),
     })
-    const withHeaders = adding(given, plain)
+    const withHeaders: HttpSender = (request) =>
+      plain({
+        ...request,
+        headers: { ...request.headers, ...given },
+        secrets: Object.values(given),
+      } as typeof request)
     return {
       send: authorizer ? withCredentials(withHeaders, authorizer) : withHeaders,
       facts: { newId: () => crypto.randomUUID() },
@@ -54,43 +64,6 @@ export function createCaller(
         ...(onWire && { onWire: fromGrpc(onWire) }),
       },
     }
-  }
-}
-
-/** How to ask for a card that is not for everybody; absent when the user gave nothing to show. */
-export function createCardCaller(
-  card: AgentCard,
-  origin: string,
-  options: ConnectOptions,
-): ((send: HttpSender) => HttpSender) | undefined {
-  const { headers = {}, credentials } = options
-  if (credentials === undefined && Object.keys(headers).length === 0) return undefined
-  const authorizer = authorizerFor(card, [origin], options)
-  return (send) => {
-    const withHeaders = adding(headers, send)
-    return authorizer ? withCredentials(withHeaders, authorizer) : withHeaders
-  }
-}
-
-function authorizerFor(card: AgentCard, origins: readonly string[], options: ConnectOptions): Authorizer | undefined {
-  const { credentials } = options
-  return (
-    credentials &&
-    createAuthorizer(card, credentials, {
-      origins,
-      sender: (named) => createSender({ ...reachOptions(options), named }),
-    })
-  )
-}
-
-function adding(given: Readonly<Record<string, string>>, send: HttpSender): HttpSender {
-  return (request: GuardedRequest) => {
-    const guarded: GuardedRequest = {
-      ...request,
-      headers: { ...request.headers, ...given },
-      secrets: [...(request.secrets ?? []), ...Object.values(given)],
-    }
-    return send(guarded)
   }
 }
 

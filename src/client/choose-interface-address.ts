@@ -32,18 +32,12 @@ export function addressFault(url: string, { named, allowedOrigins }: AddressRule
   if (named === undefined) return undefined
   const target = originOf(url)
   if (target === undefined) return 'its address cannot be read'
-  if (isAmong(url, allowedOrigins)) return undefined
+  if (allowedOrigins.some((each) => each === '*' || isSameOrigin(each, target))) return undefined
   const [own, other] = [new URL(named), new URL(target)]
   if (!isSameHost(own.hostname, other.hostname))
     return `it is at ${other.host}, and the card came from ${own.host}: allow ${target} if that is right`
   if (own.protocol === 'https:' && other.protocol === 'http:') return 'it is in the clear, and the card came over TLS'
   return undefined
-}
-
-/** Whether an address is at one of these origins; `*` is any. */
-export function isAmong(url: string, origins: readonly string[]): boolean {
-  const target = originOf(url)
-  return target !== undefined && origins.some((each) => each === '*' || isSameOrigin(each, target))
 }
 
 /** Compared as origins, so that a path or a final slash does not matter. */

@@ -4,6 +4,7 @@ import type { Binding } from './agent-client.js'
 import type { BreakerOptions } from './breaker.js'
 import type { CardCache } from './card-cache.js'
 import type { CredentialSources } from './credentials/index.js'
+import type { CardResolver } from './resolve-card.js'
 import type { RetryOptions } from './retry.js'
 import type { SignatureOptions, SignaturePolicy } from './verify-card.js'
 
@@ -26,9 +27,9 @@ export interface ConnectOptions {
   readonly dialect?: DialectName
   /** Speak what was asked for or fail: no older version, no other binding. */
   readonly pin?: boolean
-  /** How to prove who calls, by the card's security schemes, and at the card's own address where it is for some only: `apiKey('…')`, `bearer('…')`, `oauth2({ … })` … */
+  /** How to prove who calls, by the card's security schemes: `apiKey('…')`, `bearer('…')`, `oauth2({ … })` … */
   readonly credentials?: CredentialSources
-  /** Headers for every call, and for a card that is not for everybody; they are taken for secrets. */
+  /** Headers for every call; they are taken for secrets. */
   readonly headers?: Readonly<Record<string, string>>
   /** For one attempt of a unary call. Default 60 s; 0 is none. */
   readonly timeoutMs?: number
@@ -38,13 +39,10 @@ export interface ConnectOptions {
   readonly signatures?: SignaturePolicy | SignatureOptions
   /** Addresses inside private networks may be followed, although the user named a public one. */
   readonly allowPrivate?: boolean
-  /**
-   * Other origins that interfaces of the card may be at, and that may get headers and credentials; another port is
-   * another origin. `*` is any: the card alone then says who gets them.
-   */
+  /** Other origins that interfaces of the card may be at, and that may get credentials; another port is another origin. */
   readonly allowedOrigins?: readonly string[]
-  /** Finds agents by name: registries. Asked in order, before a reference is taken for a host. */
-  readonly resolvers?: readonly ((name: string) => Promise<string | object | undefined>)[]
+  /** Finds agents by name, in registries and lists. Asked in order, before a reference is taken for a host. */
+  readonly resolvers?: readonly CardResolver[]
   /** Cards that were read before: share one between connections, and they are asked for only when they may have changed. */
   readonly cache?: CardCache
   /** In place of the global `fetch`. */

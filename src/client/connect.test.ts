@@ -1,9 +1,7 @@
 import { apiKey as requireKey, serve } from 'dragoman'
 import { describe, expect, it } from 'vitest'
 import { echoAgent } from '../cli/echo-agent.js'
-import { v1Card } from './cards.fixture.js'
-import { json, type Seen, serveHttp } from './http-server.fixture.js'
-import { apiKey, bearer, collect, connect, createCardCache, type WireEntry } from './index.js'
+import { apiKey, collect, connect, type WireEntry } from './index.js'
 
 describe('connect', () => {
   it('is three lines, whatever the agent speaks', async () => {
@@ -109,90 +107,5 @@ describe('connect', () => {
     await expect(connect('127.0.0.1:9')).rejects.toMatchObject({ name: 'TransportError', failure: 'unreachable' })
     await using served = await serve(echoAgent, { dialects: ['v1'] })
     await expect(connect(served.url, { dialect: 'v0.3', pin: true })).rejects.toMatchObject({ failure: 'refused' })
-  })
-})
-
-describe('a card that is not for everybody', () => {
-  const isKnown = ({ headers }: Seen) => headers['x-api-key'] === 'secret' || headers.authorization === 'Bearer token'
-  const guarded = () =>
-    serveHttp((request, response) =>
-      request.path !== '/.well-known/agent-card.json'
-        ? json(response, {}, {}, 404)
-        : isKnown(request)
-          ? json(response, v1Card(`http://${request.headers.host}/`), { 'cache-control': 'public, max-age=300' })
-          : json(response, {}, { 'www-authenticate': 'Bearer' }, 401),
-    )
-
-  it.each([
-    ['headers', { headers: { 'X-API-Key': 'secret' } }],
-    ['an API key', { credentials: apiKey('secret') }],
-    ['a token', { credentials: bearer('token') }],
-  ])('is asked for with %s, after it was asked for without', async (_, options) => {
-    await using server = await guarded()
-    const wire: WireEntry[] = []
-    await using agent = await connect(server.origin, { ...options, onWire: (entry) => void wire.push(entry) })
-    expect(agent.card.name).toBe('Agent')
-    expect(server.seen.map(isKnown)).toEqual([false, true])
-    expect(JSON.stringify(wire)).not.toMatch(/secret|Bearer token/)
-  })
-
-  it('is refused to those who bring nothing, or something else', async () => {
-    await using server = await guarded()
-    for (const options of [{}, { headers: { 'x-api-key': 'other' } }, { credentials: apiKey('other') }])
-      await expect(connect(server.origin, options)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
-  })
-
-  it('is not remembered for the next one', async () => {
-    await using server = await guarded()
-    const cache = createCardCache()
-    await connect(server.origin, { cache, credentials: apiKey('secret') })
-    await expect(connect(server.origin, { cache })).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
-  })
-
-  it('is no reason to tell another host who asks', async () => {
-    await using other = await serveHttp((_, response) => json(response, v1Card('http://127.0.0.1:1/')))
-    const elsewhere = `http://localhost:${other.port}/card.json`
-    await using server = await serveHttp((request, response) =>
-      isKnown(request) ? response.writeHead(302, { location: elsewhere }).end() : json(response, {}, {}, 401),
-    )
-    await connect(server.origin, { headers: { 'x-api-key': 'secret' }, allowPrivate: true }).catch(() => undefined)
-    expect(other.seen.map(isKnown)).toEqual([false])
-  })
-
-  it('is asked for without them where it is for everybody, so that it can be shared', async () => {
-    await using served = await serve(echoAgent, { auth: [requireKey('secret')] })
-    const wire: WireEntry[] = []
-    await connect(served.url, { headers: { 'x-api-key': 'secret' }, onWire: (entry) => void wire.push(entry) })
-    const asked = wire.filter(({ direction }) => direction === 'request')
-    expect(asked.map(({ headers }) => Object.keys(headers ?? {}).includes('x-api-key'))).toEqual([false])
-  })
-})
-
-describe('allowedOrigins', () => {
-  it.each([
-    ['the origin', (origin: string) => [origin], true],
-    ['any origin', () => ['*'], true],
-    ['another origin', () => ['http://127.0.0.1:1'], false],
-  ])('of %s: whether credentials go there', async (_, allowed, isSent) => {
-    await using agentServer = await serveHttp((_request, response) => json(response, {}, {}, 500))
-    await using cardServer = await serveHttp((_request, response) =>
-      json(
-        response,
-        v1Card(agentServer.origin, {
-          securitySchemes: { key: { apiKeySecurityScheme: { location: 'header', name: 'X-API-Key' } } },
-          securityRequirements: [{ schemes: { key: {} } }],
-        }),
-      ),
-    )
-    await using agent = await connect(cardServer.origin, {
-      credentials: apiKey('secret'),
-      headers: { 'x-extra': 'more' },
-      allowedOrigins: allowed(agentServer.origin),
-    })
-    await agent.getTask({ id: 't' }).catch(() => undefined)
-    const [seen] = agentServer.seen
-    expect([seen?.headers['x-api-key'], seen?.headers['x-extra']]).toEqual(
-      isSent ? ['secret', 'more'] : [undefined, undefined],
-    )
   })
 })

@@ -5,7 +5,7 @@ import { type AgentService, anonymous, type CallContext } from '../model/service
 import { classifyHost } from '../net/addresses.js'
 import type { AgentClient, CallOptions, Choice } from './agent-client.js'
 import { Breaker, breaking } from './breaker.js'
-import { type Callee, createCaller, createCardCaller, isTrusted, reachOptions } from './callers.js'
+import { type Callee, createCaller, isTrusted, reachOptions } from './callers.js'
 import { chooseInterface, chooseWithoutCard } from './choose-interface.js'
 import { originOf } from './choose-interface-address.js'
 import type { ConnectOptions } from './connect-options.js'
@@ -13,6 +13,7 @@ import { certificateOf, listOf } from './credentials/index.js'
 import { createFace } from './face.js'
 import { Ways } from './fall-back.js'
 import { healing } from './heal.js'
+import { Instances } from './instances.js'
 import { hasGrpc, openInterface } from './open-interface.js'
 import { polling } from './poll.js'
 import { createReach, type Reach } from './reach.js'
@@ -26,6 +27,7 @@ import { fromHttp } from './wire-entries.js'
 const usualTimeoutMs = 60_000
 /** A card is a small file; a caller in a hurry does not wait longer for it than for an answer. */
 const longestSearchMs = 15_000
+const mostInstances = 20
 
 /**
  * Connects to an agent of any age: finds its card, chooses an interface both sides speak, and says why.
@@ -36,28 +38,59 @@ const longestSearchMs = 15_000
  * ```
  */
 export async function connect(ref: string | object, options: ConnectOptions = {}): Promise<AgentClient> {
-  const target = await find(ref, options)
   const warn = options.onWarning ?? (() => undefined)
-  for (const warning of [...target.warnings, ...withheldFrom(target, options)]) warn(warning)
-  const caller = createCaller(target, { ...options, timeoutMs: options.timeoutMs ?? usualTimeoutMs })
-  const opened = target.choices.map((choice) => ({ choice, ...openInterface(choice, caller(choice)) }))
-  const ways = new Ways(opened, (choice, why) => warn(`Fell back to ${choice.dialect} over ${choice.binding}: ${why}`))
-  const service = dependable(ways.service(), target.card, options)
+  const opened = (await findInstances(ref, options, warn)).map((target) => openTarget(target, options, warn))
+  const instances = new Instances(opened, ({ ways }, why) => warn(`Went on at ${ways.current.choice.url}: ${why}`))
+  const { card, signature } = instances.current.target
+  const service = dependable(instances.service(), card, options)
+  const choice = () => instances.current.ways.current.choice
   const close = async () => {
-    for (const each of opened) each.close()
-    await target.reach.close()
+    await Promise.all(opened.map((each) => each.close()))
   }
   return {
-    ...operationsOf(service, () => ways.current.choice),
-    ...createFace(service, { newId, timeoutMs: 0, dialect: () => ways.current.choice.dialect, waiting }),
-    card: target.card,
-    signature: target.signature,
+    ...operationsOf(service, choice),
+    ...createFace(service, { newId, timeoutMs: 0, dialect: () => choice().dialect, waiting }),
+    card,
+    signature,
     get choice() {
-      return ways.current.choice
+      return choice()
     },
     close,
     [Symbol.asyncDispose]: close,
   }
+}
+
+/** One instance of the agent: the ways its card offers. */
+function openTarget(target: Target, options: ConnectOptions, warn: (warning: string) => void) {
+  for (const warning of [...target.warnings, ...withheldFrom(target, options)]) warn(warning)
+  const caller = createCaller(target, { ...options, timeoutMs: options.timeoutMs ?? usualTimeoutMs })
+  const opened = target.choices.map((choice) => ({ choice, ...openInterface(choice, caller(choice)) }))
+  const ways = new Ways(opened, (choice, why) => warn(`Fell back to ${choice.dialect} over ${choice.binding}: ${why}`))
+  const close = async () => {
+    for (const each of opened) each.close()
+    await target.reach.close()
+  }
+  return { target, ways, service: ways.service(), close }
+}
+
+/** Names may stand for several instances; those that cannot even be looked at are left out while others can. */
+async function findInstances(
+  ref: string | object,
+  options: ConnectOptions,
+  warn: (warning: string) => void,
+): Promise<readonly Target[]> {
+  const isWithoutCard = options.dialect === 'invoke'
+  const found = typeof ref === 'string' && !isWithoutCard ? await resolveName(ref.trim(), options.resolvers ?? []) : ref
+  if (!Array.isArray(found)) return [await find(found, options)]
+  const outcomes = await Promise.allSettled(
+    (found as readonly (string | object)[]).slice(0, mostInstances).map((each) => find(each, options)),
+  )
+  const targets = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
+  const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []))
+  if (targets.length === 0) throw failures[0]
+  for (const failure of failures)
+    warn(`Left out an instance: ${failure instanceof Error ? failure.message : 'unknown'}`)
+  return targets
 }
 
 interface Target extends Callee {
@@ -84,11 +117,8 @@ async function find(ref: string | object, options: ConnectOptions): Promise<Targ
       warnings: [],
     }
   }
-  const target = typeof ref === 'string' ? await resolveName(ref.trim(), options.resolvers ?? []) : ref
-  const origin = typeof target === 'string' ? placesOf(target).origin : undefined
-  const home = origin === undefined ? undefined : reachFor([origin, ...allowedOrigins], options)
-  const resolved = await resolveCard(target, {
-    ...(origin !== undefined && { identify: createCardCaller(unknownAgent(origin), origin, options) }),
+  const home = typeof ref === 'string' ? reachFor([placesOf(ref).origin, ...allowedOrigins], options) : undefined
+  const resolved = await resolveCard(ref, {
     timeoutMs: Math.min(longestSearchMs, options.timeoutMs || longestSearchMs),
     ...(home && { reach: home }),
     ...(options.cache && { cache: options.cache }),

@@ -12,20 +12,11 @@ import {
 } from '../model/service.js'
 import { isInterrupted, isTerminal, type Task } from '../model/task.js'
 import { TransportError } from '../transports/transport-error.js'
-import type {
-  AgentClient,
-  Answer,
-  Conversation,
-  Say,
-  SayOptions,
-  TaskFilter,
-  TaskHandle,
-  Update,
-} from './agent-client.js'
+import type { AgentClient, Answer, Conversation, Say, SayOptions, TaskHandle, Update } from './agent-client.js'
 import { cannotBeFollowed, changes } from './poll.js'
 import type { Waiting } from './retry.js'
 
-type Face = Pick<AgentClient, 'ask' | 'stream' | 'conversation' | 'task' | 'tasks'>
+type Face = Pick<AgentClient, 'ask' | 'stream' | 'conversation' | 'task'>
 
 interface FaceOptions {
   readonly newId: () => string
@@ -67,7 +58,6 @@ export function createFace(service: AgentService, options: FaceOptions): Face {
     ask,
     stream,
     task,
-    tasks: (filter = {}, given = {}) => tasksOf(service, filter, () => contextOf(given)),
     conversation: (start = {}) => new Talk({ ask, stream }, start),
   }
 }
@@ -86,23 +76,6 @@ async function* told(stream: AsyncIterable<StreamItem>): AsyncGenerator<readonly
       isFirst = false
     }
     yield updates
-  }
-}
-
-async function* tasksOf(
-  service: AgentService,
-  filter: TaskFilter,
-  contextOf: () => CallContext,
-): AsyncGenerator<Task, void, void> {
-  const seen = new Set<string>()
-  for (let pageToken = ''; ; ) {
-    const page = await service.listTasks({ ...filter, ...(pageToken !== '' && { pageToken }) }, contextOf())
-    yield* page.tasks
-    pageToken = page.nextPageToken
-    if (pageToken === '') return
-    // Following it would never end, and ending here would look like the end of the list.
-    if (seen.has(pageToken)) throw new TransportError('bad-answer', 'The agent’s list of tasks leads back into itself')
-    seen.add(pageToken)
   }
 }
 

@@ -21,7 +21,6 @@ export type {
   Conversation,
   Say,
   SayOptions,
-  TaskFilter,
   TaskHandle,
   Update,
 } from './agent-client.js'
@@ -45,6 +44,7 @@ export {
 export { collect } from './face.js'
 // Being called back
 export { createPushReceiver, type PushDelivery, type PushReceiverOptions } from './push-receiver.js'
+export type { CardResolver } from './resolve-card.js'
 // Whom to believe
 export {
   type SignatureOptions,

@@ -5,7 +5,6 @@
 import { type CardReport, validateCard } from '../dialects/validate-card/index.js'
 import type { AgentCard } from '../model/agent-card.js'
 import { A2AError } from '../model/errors.js'
-import type { HttpSender } from '../transports/http-sender.js'
 import { parseJson } from '../transports/read-json.js'
 import { TransportError } from '../transports/transport-error.js'
 import { type CachedCard, type CardCache, cachedCard, validators } from './card-cache.js'
@@ -15,8 +14,8 @@ import { type CardFamily, readCard } from './read-card.js'
 import { readLimited } from './read-limited.js'
 import { type CardPlaces, isAddress, placesOf } from './resolve-card-places.js'
 
-/** Finds agents by name: an address, a card, or nothing. */
-export type CardResolver = (name: string) => Promise<string | object | undefined>
+/** Finds agents by name: an address, a card, a list of these for the instances of one agent (best first), or nothing. */
+export type CardResolver = (name: string) => Promise<string | object | readonly (string | object)[] | undefined>
 
 export interface ResolveOptions
   extends Omit<SenderOptions, 'named' | 'headersTimeoutMs' | 'bodyTimeoutMs' | 'maxBytes'> {
@@ -27,8 +26,8 @@ export interface ResolveOptions
   readonly cache?: CardCache
   /** Asks even when the card in the cache is still good. */
   readonly refresh?: boolean
-  /** Says who asks, where a card is not for everybody; such cards are not remembered. */
-  readonly identify?: ((send: HttpSender) => HttpSender) | undefined
+  /** For cards that are not for everybody; such cards are not remembered. */
+  readonly headers?: Readonly<Record<string, string>>
   readonly signal?: AbortSignal
   /** For the whole search. Default 15 s. */
   readonly timeoutMs?: number
@@ -58,19 +57,20 @@ export interface ResolvedCard {
  * ```
  */
 export async function resolveCard(ref: string | object, options: ResolveOptions = {}): Promise<ResolvedCard> {
-  const target = typeof ref === 'string' ? await resolveName(ref.trim(), options.resolvers ?? []) : ref
+  const found = typeof ref === 'string' ? await resolveName(ref.trim(), options.resolvers ?? []) : ref
+  const target: unknown = Array.isArray(found) ? found[0] : found
   if (typeof target !== 'string') return understand(target, [])
   const places = placesOf(target)
-  const { raw, url, warnings } = await findAnyCard(places, options)
+  const { raw, url, warnings } = await findCard(places, options)
   return { ...understand(raw, warnings), url, origin: places.origin }
 }
 
-/** What a reference stands for: itself, where it is an address or nobody knows it. */
+/** What a reference stands for: itself, where it is an address or nobody knows it; a list for several instances. */
 export async function resolveName(ref: string, resolvers: readonly CardResolver[]): Promise<string | object> {
   if (isAddress(ref)) return ref
   for (const resolve of resolvers) {
     const found = await resolve(ref)
-    if (found !== undefined) return found
+    if (found !== undefined && !(Array.isArray(found) && found.length === 0)) return found
   }
   return ref
 }
@@ -86,22 +86,10 @@ interface Found {
   readonly warnings: readonly string[]
 }
 
-/** First as anybody, so that cards for everybody are shared; then as who we are, where anybody is refused. */
-async function findAnyCard(places: CardPlaces, options: ResolveOptions): Promise<Found> {
-  const { identify, cache, ...rest } = options
-  try {
-    return await findCard(places, { ...rest, ...(cache && { cache }) })
-  } catch (error) {
-    const isRefused =
-      error instanceof A2AError && (error.code === 'UNAUTHENTICATED' || error.code === 'PERMISSION_DENIED')
-    if (!identify || !isRefused) throw error
-    // A card for one caller is not for the next one.
-    return await findCard(places, { ...rest, identify })
-  }
-}
-
 async function findCard(places: CardPlaces, options: ResolveOptions): Promise<Found> {
-  const { now = Date.now, refresh = false, cache } = options
+  const { now = Date.now, refresh = false, headers } = options
+  // A card for one caller is not for the next one.
+  const cache = headers && Object.keys(headers).length > 0 ? undefined : options.cache
   const key = places.urls[0] as string // there is always one
   const known = await cache?.get(key)
   if (known && !refresh && known.freshUntilMs > now()) return { raw: known.raw, url: known.url, warnings: [] }
@@ -141,14 +129,14 @@ type CardAnswer = FoundAnswer | { readonly miss: string }
 function createAsker({ origin }: CardPlaces, options: ResolveOptions) {
   const { timeoutMs = 15_000, maxBytes = 1024 * 1024, signal } = options
   const reach = options.reach ?? createReach({ ...options, named: [origin] })
-  const plain = createSender({ ...options, reach, headersTimeoutMs: timeoutMs, maxBytes })
-  const send = options.identify?.(plain) ?? plain
+  const send = createSender({ ...options, reach, headersTimeoutMs: timeoutMs, maxBytes })
   const deadline = AbortSignal.timeout(timeoutMs)
+  const given = { ...options.headers, accept: 'application/json' }
   const get = (url: string, headers: Record<string, string>) =>
     send({
       method: 'GET',
       url,
-      headers: { accept: 'application/json', ...headers },
+      headers: { ...given, ...headers },
       signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
     })
   return async (url: string, cached: CachedCard | undefined): Promise<CardAnswer> => {

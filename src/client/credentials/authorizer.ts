@@ -3,13 +3,13 @@ import type { AgentCard } from '../../model/agent-card.js'
 import { A2AError } from '../../model/errors.js'
 import type { HttpRequest, HttpSender } from '../../transports/http-sender.js'
 import { TransportError } from '../../transports/transport-error.js'
-import { isAmong } from '../choose-interface-address.js'
+import { originOf } from '../choose-interface-address.js'
 import { createSender, type GuardedRequest } from '../guarded-fetch.js'
 import type { Credential, CredentialContext, CredentialSources } from './credential.js'
 import { type PlannedCredential, planCredentials } from './plan.js'
 
 export interface AuthorizerOptions {
-  /** Who may have credentials: the origin the user named first, then those the user allowed; `*` is anybody. */
+  /** Who may have credentials: the origin the user named first, then those of interfaces and of `allowedOrigins`. */
   readonly origins: readonly string[]
   /** How authorization servers are reached. Default: a guarded sender for the origins the user gave. */
   readonly sender?: (named: readonly string[]) => HttpSender
@@ -36,6 +36,7 @@ export function createAuthorizer(
   options: AuthorizerOptions,
 ): Authorizer {
   const plan = planCredentials(card, sources)
+  const allowed = new Set(options.origins.map(originOf))
   const origin = options.origins[0] ?? ''
   const sender = options.sender ?? ((named) => createSender({ named }))
   const contextOf = (signal: AbortSignal | undefined): CredentialContext => ({
@@ -47,7 +48,7 @@ export function createAuthorizer(
   const made = new WeakMap<Additions, readonly (readonly [PlannedCredential, Credential])[]>()
   return {
     async additionsFor(url, signal) {
-      if (!isAmong(url, options.origins)) return nothing
+      if (!allowed.has(originOf(url))) return nothing
       if ('problem' in plan) throw new A2AError('UNAUTHENTICATED', plan.problem)
       if (plan.uses.length === 0) return nothing
       const context = contextOf(signal)
