@@ -2,6 +2,8 @@
 export { type DialectName, dialectNames } from '../dialects/dialect.js'
 export { type ErrorProfile, errorProfiles } from '../dialects/v1/errors.js'
 export { type CardProblem, type CardReport, validateCard } from '../dialects/validate-card/index.js'
+// Serving
+export type { RegisterOptions } from './announce.js'
 export { skillSchemasUri } from './card.js'
 export { type CardForm, cardForms } from './card-forms.js'
 // Mounting in other servers
@@ -12,5 +14,4 @@ export type { Deadlines } from './listener.js'
 export type { Agents, Mount, MountedAgent } from './mounts.js'
 export { type NodeListener, toNodeListener } from './node.js'
 export type { DialectChoice, PinnedDialect } from './offered-dialects.js'
-// Serving
 export { type Served, type ServedAgent, type ServeOptions, serve } from './serve.js'

@@ -1,15 +1,14 @@
 /** Agents behind a port. */
-import type { AddressInfo } from 'node:net'
-import type { TlsOptions } from 'node:tls'
-import { requirementsOf, schemesOf } from '../auth/requirement.js'
 import type { Agent } from '../engine/agent.js'
 import { isAgent } from '../engine/agent.js'
 import type { AgentService } from '../model/service.js'
 import { toSigner } from '../signing/signer.js'
+import { announce, type RegisterOptions } from './announce.js'
 import { type Assembly, assemble } from './assemble.js'
+import { assertClosedByDefault, listen, type PortOptions, tlsFor } from './bind.js'
 import { createGrpcDoor } from './grpc-door.js'
 import type { HandlerOptions } from './handler.js'
-import { createListener, type Deadlines, type Listener } from './listener.js'
+import { createListener } from './listener.js'
 import type { Agents, MountedAgent } from './mounts.js'
 import { toNodeListener } from './node.js'
 import { noticesTo, openStore } from './open-store.js'
@@ -19,19 +18,14 @@ export interface ServedAgent extends MountedAgent {
   readonly port?: number
 }
 
-export interface ServeOptions extends HandlerOptions {
-  /** Default 0: any free port. `publicUrl` is the address of this one. */
-  readonly port?: number
-  /** Default 127.0.0.1. Another address needs `auth`, or `auth: 'none'` said aloud. */
-  readonly host?: string
-  readonly deadlines?: Deadlines
-  /**
-   * Certificate and key, as `node:tls` takes them: the port then speaks TLS, for every binding. With `mtls` in
-   * `auth`, also `ca`: the authorities whose client certificates are good.
-   */
-  readonly tls?: TlsOptions
+export interface ServeOptions extends HandlerOptions, Omit<PortOptions, 'auth'> {
   /** Whether gRPC is answered on the port too; it is loaded with the first such connection. Default true. */
   readonly grpc?: boolean
+  /**
+   * A registry to be found in: published when the port is open, renewed while it is, withdrawn when it closes. A
+   * registry that cannot be reached stops nothing; it is tried again.
+   */
+  readonly register?: string | RegisterOptions
 }
 
 export interface Served {
@@ -64,7 +58,10 @@ export async function serve(
   const store = typeof given === 'string' ? await openStore(given, noticesTo(options.log)) : given
   const services = new Map<string, AgentService>()
   const ports: OpenPort[] = []
+  let announced: ReturnType<typeof announce> | undefined
   const closeAll = async (deadlineMs: number | undefined) => {
+    // First, so that nobody is sent to a port that closes.
+    await announced?.withdraw()
     await Promise.all(ports.map((port) => port.close(deadlineMs)))
     if (typeof given === 'string') await store.close()
   }
@@ -76,6 +73,12 @@ export async function serve(
     await closeAll(0)
     throw error
   }
+  if (options.register !== undefined)
+    announced = announce(
+      ports.flatMap((port) => port.agents.map((agent) => ({ ...agent, fetch: port.fetch }))),
+      options.register,
+      options.log,
+    )
   const served: Served = {
     url: ports[0]?.agents[0]?.url ?? '',
     agents: ports.flatMap((port) => port.agents),
@@ -88,6 +91,7 @@ export async function serve(
 
 interface OpenPort {
   readonly agents: Served['agents']
+  readonly fetch: Assembly['fetch']
   close(deadlineMs: number | undefined): Promise<void>
 }
 
@@ -97,7 +101,6 @@ async function openPort(
   { port, publicUrl }: Pick<ServeOptions, 'publicUrl'> & { readonly port: number },
   services: Map<string, AgentService>,
 ): Promise<OpenPort> {
-  const host = options.host ?? '127.0.0.1'
   // The card names the port, so the port is taken before there is anything to serve on it.
   let handler: Assembly | undefined
   const early = new Response(null, { status: 503, headers: { 'retry-after': '1' } })
@@ -110,9 +113,7 @@ async function openPort(
     tls: tlsFor(options),
     onHttp2: grpc && ((socket) => grpc.accept(socket)),
   })
-  await listen(listener, port, host)
-  const { port: bound } = listener.server.address() as AddressInfo // a TCP server that listens has one
-  const base = `${options.tls ? 'https' : 'http'}://${spellHost(host)}:${bound}`
+  const base = await listen(listener, { ...options, port })
   const url = (publicUrl ?? base).replace(/\/+$/, '')
   try {
     const made = await assemble(
@@ -127,6 +128,7 @@ async function openPort(
     handler = made
     for (const [name, service] of made.services) services.set(name, service)
     return {
+      fetch: made.fetch,
       agents: made.mounts.map(({ agent, path }) => ({ name: agent.card.name, url: `${url}${path}/` })),
       async close(deadlineMs) {
         const closed = new Promise<void>((resolve) => listener.server.close(() => resolve()))
@@ -145,24 +147,6 @@ async function openPort(
     listener.closeAll()
     throw error
   }
-}
-
-function listen({ server }: Listener, port: number, host: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const onError = (error: NodeJS.ErrnoException) => reject(inWords(error, port, host))
-    server.once('error', onError)
-    server.listen(port, host, () => {
-      server.off('error', onError)
-      resolve()
-    })
-  })
-}
-
-/** The two mistakes everybody makes once. */
-function inWords(error: NodeJS.ErrnoException, port: number, host: string): Error {
-  if (error.code === 'EADDRINUSE') return new Error(`Port ${port} is in use: choose another one`, { cause: error })
-  if (error.code === 'EADDRNOTAVAIL') return new Error(`${host} is no address of this machine`, { cause: error })
-  return error
 }
 
 /** Agents with a port of their own stand alone at its root; the others share the common one. */
@@ -186,38 +170,8 @@ function byPort(
   return together.length > 0 ? [{ ...common, mounted: together }, ...alone] : alone
 }
 
-function assertClosedByDefault({ host = '127.0.0.1', auth }: ServeOptions): void {
-  const isLoopback = host === 'localhost' || host === '::1' || host.startsWith('127.')
-  if (Array.isArray(auth) && auth.length === 0)
-    throw new TypeError("`auth` is an empty list: name a scheme, or say `auth: 'none'`")
-  if (isLoopback || auth !== undefined) return
-  throw new TypeError(
-    `Serving on ${host} without auth lets anybody call this agent: give \`auth\`, or say \`auth: 'none'\``,
-  )
-}
-
-/**
- * With `mtls` the port asks for certificates. It does not insist on one, unless told to, because the card is for
- * everybody, and other schemes may stand beside it: who has shown none that is trusted is refused with the call.
- */
-function tlsFor({ tls, auth }: ServeOptions): TlsOptions | undefined {
-  const schemes = auth === undefined || auth === 'none' ? [] : schemesOf(requirementsOf(auth))
-  const needy = schemes.find(({ needsCertificate }) => needsCertificate)
-  if (!needy) return tls
-  if (!tls)
-    throw new TypeError(`${needy.name} needs \`tls\`: behind a proxy that ends TLS no client certificate arrives here`)
-  if (!tls.ca) throw new TypeError(`${needy.name} needs \`tls.ca\`: the authorities whose client certificates are good`)
-  if (tls.requestCert === false) throw new TypeError(`${needy.name} needs \`tls.requestCert\`, which is false`)
-  return { rejectUnauthorized: false, ...tls, requestCert: true }
-}
-
 /** gRPC's addresses are `host:port`, whatever the scheme (R-GRPC-5). */
 function authorityOf(url: string): string {
   const { protocol, hostname, port } = new URL(url)
   return `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`
-}
-
-function spellHost(host: string): string {
-  if (host === '0.0.0.0' || host === '::') return 'localhost'
-  return host.includes(':') ? `[${host}]` : host
 }

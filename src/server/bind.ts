@@ -1,0 +1,73 @@
+/** A port of one's own: where it is, who may come in, and what went wrong in plain words. */
+import type { AddressInfo } from 'node:net'
+import type { TlsOptions } from 'node:tls'
+import { type Auth, requirementsOf, schemesOf } from '../auth/requirement.js'
+import type { Deadlines, Listener } from './listener.js'
+
+export interface PortOptions {
+  /** Default 0: any free port. */
+  readonly port?: number
+  /** Default 127.0.0.1. Another address needs `auth`, or `auth: 'none'` said aloud. */
+  readonly host?: string
+  readonly deadlines?: Deadlines
+  /**
+   * Certificate and key, as `node:tls` takes them: the port then speaks TLS. With `mtls` in `auth`, also `ca`: the
+   * authorities whose client certificates are good.
+   */
+  readonly tls?: TlsOptions
+  readonly auth?: Auth | 'none'
+}
+
+const usualHost = '127.0.0.1'
+
+/** Takes the port, and says where that is. */
+export async function listen({ server }: Listener, { port = 0, host = usualHost, tls }: PortOptions): Promise<string> {
+  await new Promise<void>((resolve, reject) => {
+    const onError = (error: NodeJS.ErrnoException) => reject(inWords(error, port, host))
+    server.once('error', onError)
+    server.listen(port, host, () => {
+      server.off('error', onError)
+      resolve()
+    })
+  })
+  const { port: bound } = server.address() as AddressInfo // a TCP server that listens has one
+  return `${tls ? 'https' : 'http'}://${spellHost(host)}:${bound}`
+}
+
+/** The two mistakes everybody makes once. */
+function inWords(error: NodeJS.ErrnoException, port: number, host: string): Error {
+  if (error.code === 'EADDRINUSE') return new Error(`Port ${port} is in use: choose another one`, { cause: error })
+  if (error.code === 'EADDRNOTAVAIL') return new Error(`${host} is no address of this machine`, { cause: error })
+  return error
+}
+
+/** Strangers are let in only by those who say so. */
+export function assertClosedByDefault({ host = usualHost, auth }: PortOptions, what = 'agent'): void {
+  const isLoopback = host === 'localhost' || host === '::1' || host.startsWith('127.')
+  if (Array.isArray(auth) && auth.length === 0)
+    throw new TypeError("`auth` is an empty list: name a scheme, or say `auth: 'none'`")
+  if (isLoopback || auth !== undefined) return
+  throw new TypeError(
+    `Serving on ${host} without auth lets anybody call this ${what}: give \`auth\`, or say \`auth: 'none'\``,
+  )
+}
+
+/**
+ * With `mtls` the port asks for certificates. It does not insist on one, unless told to, because the card is for
+ * everybody, and other schemes may stand beside it: who has shown none that is trusted is refused with the call.
+ */
+export function tlsFor({ tls, auth }: PortOptions): TlsOptions | undefined {
+  const schemes = auth === undefined || auth === 'none' ? [] : schemesOf(requirementsOf(auth))
+  const needy = schemes.find(({ needsCertificate }) => needsCertificate)
+  if (!needy) return tls
+  if (!tls)
+    throw new TypeError(`${needy.name} needs \`tls\`: behind a proxy that ends TLS no client certificate arrives here`)
+  if (!tls.ca) throw new TypeError(`${needy.name} needs \`tls.ca\`: the authorities whose client certificates are good`)
+  if (tls.requestCert === false) throw new TypeError(`${needy.name} needs \`tls.requestCert\`, which is false`)
+  return { rejectUnauthorized: false, ...tls, requestCert: true }
+}
+
+function spellHost(host: string): string {
+  if (host === '0.0.0.0' || host === '::') return 'localhost'
+  return host.includes(':') ? `[${host}]` : host
+}
