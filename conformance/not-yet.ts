@@ -8,7 +8,6 @@ export interface NotYet {
 }
 
 const noDelivery = 'Webhooks are stored but not delivered yet'
-const noRegistry = 'There is no registry yet'
 const operatorsTls =
   'Whether production uses TLS is for its operator to decide: `serve` takes a certificate, or stands behind a proxy'
 
@@ -32,9 +31,6 @@ export const notYet: readonly NotYet[] = [
   { id: 'R3-PUSH-6', reason: noDelivery },
   { id: 'R3-PUSH-8', reason: noDelivery },
   { id: 'RM-PUSH-1', reason: noDelivery },
-
-  // Finding agents
-  { id: 'RL-L0-8', reason: noRegistry },
 
   // Security
   { id: 'R-SEC-1', reason: operatorsTls },

@@ -84,6 +84,15 @@ const entries: Readonly<Record<string, readonly string[]>> = {
   './stores/postgres': ['openPostgresStore'],
   './auth': ['allOf', 'apiKey', 'basic', 'bearer', 'jwt', 'mtls', 'oidc', 'withScopes'],
   './orchestrator': ['StepError', 'StepResult', 'connectAgents', 'graphOf', 'workflow', 'workflowUri'],
+  './registry': [
+    'RegistryError',
+    'createRegistry',
+    'fileResolver',
+    'nacosResolver',
+    'registryResolver',
+    'serveRegistry',
+    'staticResolver',
+  ],
   './testing': [
     'callBy',
     'echoAgent',
@@ -106,6 +115,7 @@ const importers: Readonly<Record<string, () => Promise<object>>> = {
   './stores/postgres': () => import('dragoman/stores/postgres'),
   './auth': () => import('dragoman/auth'),
   './orchestrator': () => import('dragoman/orchestrator'),
+  './registry': () => import('dragoman/registry'),
   './testing': () => import('dragoman/testing'),
 }
 

@@ -39,8 +39,7 @@ const verify = ({ raw, origin }: Pick<Got, 'raw' | 'origin'>, options: VerifyOpt
 
 const signing = async () => ({ keys: [await generateSigningKey()] })
 
-// Finding an RSA key takes as long as it takes.
-describe('a server with keys', { timeout: 60_000 }, () => {
+describe('a server with keys', () => {
   it('signs the card of every version that knows signatures, each for its readers (R-SIGN-1, R3-CARD-7)', async () => {
     await using served = await serve(echo(), { signing: await signing(), dialects: 'all' })
     const forms = async (version?: string) => (await verify(await cardAt(served.url, version))).form
@@ -123,7 +122,7 @@ describe('a server with keys', { timeout: 60_000 }, () => {
   })
 })
 
-describe('/.well-known/jwks.json', { timeout: 60_000 }, () => {
+describe('/.well-known/jwks.json', () => {
   it('publishes the public keys of all agents of a port, to everybody, with validators', async () => {
     const keys = [await generateSigningKey(), await generateSigningKey({ alg: 'RS256' })]
     const signing = { keys }
@@ -164,7 +163,7 @@ describe('/.well-known/jwks.json', { timeout: 60_000 }, () => {
   })
 })
 
-describe('an extended card', { timeout: 60_000 }, () => {
+describe('an extended card', () => {
   const known = echo({
     capabilities: { extendedAgentCard: true },
     extendedCard: (card: AgentCard, { id }: Caller) => ({ ...card, description: `For ${id}` }),
@@ -220,7 +219,7 @@ describe('an extended card', { timeout: 60_000 }, () => {
   })
 })
 
-describe('any card', { timeout: 60_000 }, () => {
+describe('any card', () => {
   const words = fc.string({ unit: 'grapheme', maxLength: 12 })
   const name = words.filter((text) => text.trim() !== '')
   const list = fc.array(words, { maxLength: 3 })

@@ -78,7 +78,7 @@ export interface Hostile {
   stream?(call: ServerWritableStream<Buffer, Buffer>): void
 }
 
-/** A server that answers GetTask, CancelTask and SubscribeToTask with whatever bytes it likes. */
+/** A server that answers GetTask and SubscribeToTask with whatever bytes it likes. */
 export async function hostile({ unary, stream }: Hostile): Promise<{
   readonly port: number
   readonly server: Server
@@ -87,8 +87,7 @@ export async function hostile({ unary, stream }: Hostile): Promise<{
   const server = new Server({ 'grpc.max_send_message_length': -1 })
   const same = (bytes: Buffer) => bytes
   const path = (rpc: string) => `/lf.a2a.v1.A2AService/${rpc}`
-  for (const rpc of ['GetTask', 'CancelTask'])
-    if (unary) server.register(path(rpc), unaryOf(unary), same, same, 'unary')
+  if (unary) server.register(path('GetTask'), unaryOf(unary), same, same, 'unary')
   if (stream) server.register(path('SubscribeToTask'), stream, same, same, 'serverStream')
   const port = await new Promise<number>((resolve, reject) =>
     server.bindAsync('127.0.0.1:0', ServerCredentials.createInsecure(), (error, bound) =>

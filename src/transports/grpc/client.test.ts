@@ -284,17 +284,6 @@ describe('what a gRPC call fails with', () => {
     })
   })
 
-  it('is what a cancel can be refused with, where a precondition failed and nobody says which', async () => {
-    await using peer = await hostile({ unary: (_, callback) => callback({ code: 9, details: 'It has ended' }) })
-    using client = testClient(peer.port)
-    expect(await failureOf(client.cancelTask({ id: 't' }, context))).toMatchObject({
-      name: 'A2AError',
-      code: 'TASK_NOT_CANCELABLE',
-      message: 'It has ended',
-    })
-    expect(await failureOf(client.getTask({ id: 't' }, context))).not.toMatchObject({ code: 'TASK_NOT_CANCELABLE' })
-  })
-
   it('is a request that cannot be written', async () => {
     using client = testClient(await freePort())
     const failure = await failureOf(client.listTasks({ statusTimestampAfter: 'yesterday' }, context))

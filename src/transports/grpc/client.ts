@@ -120,7 +120,7 @@ async function callRoute(
       }
       note?.({ status: statusName(error.code), metadata: [...headers, error.metadata] })
       if (signal?.aborted) reject(aborted(signal))
-      else reject(failureOf(error, route, { isStream: false, headers: headers[0] }))
+      else reject(failureOf(error, route.form, { isStream: false, headers: headers[0] }))
     })
     const leave = () => call.cancel()
     signal?.addEventListener('abort', leave, { once: true })

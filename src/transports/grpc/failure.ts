@@ -2,7 +2,6 @@
 import { type Metadata, type StatusObject, status } from '@grpc/grpc-js'
 import type { GrpcClientForm } from '../../dialects/client-dialect.js'
 import { A2AError, clip } from '../../model/errors.js'
-import type { Operation } from '../../model/operations.js'
 import { leftBy, TransportError } from '../transport-error.js'
 import { detailsTrailer, readDetails } from './status.js'
 
@@ -11,12 +10,6 @@ export interface Progress {
   readonly isStream: boolean
   /** What came before the answer; absent when nothing did. */
   readonly headers: Metadata | undefined
-}
-
-/** What was called. */
-interface Called {
-  readonly form: GrpcClientForm
-  readonly operation: Operation
 }
 
 type Status = Pick<StatusObject, 'code' | 'details' | 'metadata'>
@@ -30,7 +23,7 @@ export function statusName(code: number | undefined): string {
  * A status without details may be the library's own; it then says by its text alone what happened. Taking
  * a peer's words for those of the library does no harm: it fails either way.
  */
-export function failureOf(ended: Status, { form, operation }: Called, progress: Progress): A2AError | TransportError {
+export function failureOf(ended: Status, form: GrpcClientForm, progress: Progress): A2AError | TransportError {
   const { code, details: text, metadata } = ended
   const told = detailsOf(metadata)
   const message = clip(text || told?.message || 'The agent gave no reason')
@@ -54,9 +47,6 @@ export function failureOf(ended: Status, { form, operation }: Called, progress: 
     default:
   }
   if (isNoAnswer.test(text) && !isRefusal.has(code)) return noAnswer(message)
-  // Many errors have this status; of those, a cancel has one.
-  if (code === status.FAILED_PRECONDITION && operation === 'cancelTask')
-    return new A2AError('TASK_NOT_CANCELABLE', message)
   return form.decodeError(statusName(code), message, [])
 }
 

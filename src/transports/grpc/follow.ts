@@ -87,7 +87,7 @@ async function* read(
     if (!ended) call.cancel()
   }
   note?.({ status: statusName(ended.code), metadata: [...headers, ended.metadata] })
-  if (ended.code !== codes.OK) throw failureOf(ended, route, { isStream: true, headers: headers[0] })
+  if (ended.code !== codes.OK) throw failureOf(ended, route.form, { isStream: true, headers: headers[0] })
 }
 
 function same(bytes: Buffer): Buffer {

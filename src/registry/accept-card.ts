@@ -1,0 +1,123 @@
+/**
+ * From what a publisher sent to a card that may be passed on. Everything in it is a stranger's words, and other
+ * programs will act on them: it is measured, validated, and every address in it is held against the rules.
+ */
+import { readCard } from '../client/read-card.js'
+import { type Verification, verifyCard } from '../client/verify-card.js'
+import { isObject } from '../dialects/decode.js'
+import { validateCard } from '../dialects/validate-card/index.js'
+import type { AgentCard } from '../model/agent-card.js'
+import { A2AError } from '../model/errors.js'
+import { AddressRefused } from '../net/address-rules.js'
+import type { GuardedDialer } from '../net/node-dialer.js'
+import type { RegistryLimits } from './limits.js'
+import { RegistryError, type RegistryProblem } from './registry-error.js'
+
+export interface CardRules {
+  readonly limits: RegistryLimits
+  readonly dialer: GuardedDialer
+  /** `valid`: by the rules of the card's own version. `readable`: whatever can be understood. */
+  readonly cards: 'valid' | 'readable'
+  /** `require` refuses cards without a good signature; `record` only says what there is. */
+  readonly signatures: 'require' | 'record'
+}
+
+export interface AcceptedCard {
+  readonly card: AgentCard
+  readonly published: object
+  /** The address of its first interface. */
+  readonly url: string
+  readonly signature: Pick<Verification, 'state' | 'keyId'>
+}
+
+const verifyTimeoutMs = 5000
+
+export async function acceptCard(raw: unknown, rules: CardRules): Promise<AcceptedCard> {
+  const published = measured(raw, rules.limits)
+  if (rules.cards === 'valid') mustBeValid(published)
+  const card = read(published)
+  mustBeBounded(card, rules.limits)
+  const [first] = card.supportedInterfaces
+  if (!first) throw invalid('card.supportedInterfaces', 'a card without an interface leads nowhere')
+  await Promise.all(card.supportedInterfaces.map(({ url }, place) => checkAddress(url, place, rules.dialer)))
+  for (const [path, url] of linksOf(card)) mustBeLink(path, url)
+  return { card, published, url: first.url, signature: await verify(published, first.url, rules) }
+}
+
+function measured(raw: unknown, { maxCardBytes }: RegistryLimits): object {
+  if (!isObject(raw)) throw invalid('card', 'is a JSON object')
+  const bytes = Buffer.byteLength(JSON.stringify(raw))
+  if (bytes > maxCardBytes) throw new RegistryError('TOO_LARGE', `The card is larger than ${maxCardBytes} bytes`)
+  return raw
+}
+
+function mustBeValid(raw: object): void {
+  const problems = validateCard(raw).problems.filter(({ severity }) => severity === 'error')
+  const [first] = problems
+  if (!first) return
+  throw new RegistryError('INVALID', `The card is not valid: ${first.path || 'card'}: ${first.message}`, {
+    problems: problems.map(({ path, message }) => ({ path: path === '' ? 'card' : `card.${path}`, message })),
+  })
+}
+
+function read(raw: object): AgentCard {
+  try {
+    return readCard(raw).card
+  } catch (caught) {
+    if (!(caught instanceof A2AError)) throw caught
+    const problems: readonly RegistryProblem[] = (caught.details.violations ?? []).map(({ field, description }) => ({
+      path: `card.${field}`,
+      message: description,
+    }))
+    throw new RegistryError('INVALID', caught.message, { problems, cause: caught })
+  }
+}
+
+function mustBeBounded(card: AgentCard, { maxSkills, maxInterfaces }: RegistryLimits): void {
+  if (card.skills.length > maxSkills) throw invalid('card.skills', `there may be ${maxSkills} at most`)
+  if (card.supportedInterfaces.length > maxInterfaces)
+    throw invalid('card.supportedInterfaces', `there may be ${maxInterfaces} at most`)
+}
+
+/** gRPC's addresses are `host:port`; they are held against the same rules. */
+async function checkAddress(url: string, place: number, dialer: GuardedDialer): Promise<void> {
+  const hasScheme = /^[a-z][a-z\d+.-]*:\/\//i.test(url)
+  try {
+    await dialer.check(hasScheme ? url : `http://${url}`)
+  } catch (caught) {
+    if (!(caught instanceof AddressRefused)) throw caught
+    const hint = caught.rule === 'place' ? ' (the operator of the registry can allow private addresses)' : ''
+    throw invalid(`card.supportedInterfaces[${place}].url`, `${caught.message}${hint}`)
+  }
+}
+
+/** Nobody follows these here, but somebody will put them into a page. */
+function linksOf(card: AgentCard): readonly (readonly [path: string, url: string | undefined])[] {
+  return [
+    ['card.documentationUrl', card.documentationUrl],
+    ['card.iconUrl', card.iconUrl],
+    ['card.provider.url', card.provider?.url],
+  ]
+}
+
+function mustBeLink(path: string, url: string | undefined): void {
+  if (url === undefined || url === '' || (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol))) return
+  throw invalid(path, 'is no http or https address')
+}
+
+/** A pushed card comes from nowhere; its first interface is the origin that can vouch for it. */
+async function verify(raw: object, url: string, { dialer, signatures }: CardRules): Promise<AcceptedCard['signature']> {
+  const origin = URL.canParse(url) ? new URL(url).origin : undefined
+  const signal = AbortSignal.timeout(verifyTimeoutMs)
+  const found = await verifyCard(
+    { raw, ...(origin !== undefined && origin !== 'null' && { origin }) },
+    { policy: 'warn', fetch: dialer.fetch as typeof fetch, signal },
+  ).catch((): Verification => ({ state: 'unknown-key', reason: 'The keys could not be read in time' }))
+  if (signatures === 'require' && found.state !== 'valid')
+    throw new RegistryError('INVALID', `A signed card is required: ${found.reason ?? found.state}`)
+  return { state: found.state, ...(found.keyId !== undefined && { keyId: found.keyId }) }
+}
+
+export function invalid(path: string, message: string): RegistryError {
+  return new RegistryError('INVALID', `${path}: ${message}`, { problems: [{ path, message }] })
+}

@@ -1,0 +1,100 @@
+/**
+ * What a registry keeps, as records of one collection, so that one revision orders all of it: agents (who owns a
+ * name, which versions there are), instances (a published card and where it runs) and the health of instances.
+ */
+import type { Verification } from '../client/verify-card.js'
+import type { AgentCard } from '../model/agent-card.js'
+
+export const collection = 'registry'
+/** Beside it, because nobody follows it: what the last probes of each instance saw. */
+export const probeCollection = 'registry-probes'
+
+export interface AgentKey {
+  readonly namespace: string
+  readonly name: string
+}
+
+export interface InstanceKey extends AgentKey {
+  readonly version: string
+  /** Tells the instances of one version apart; the address of the first interface unless the publisher chose one. */
+  readonly instance: string
+}
+
+export interface AgentDocument {
+  /** The caller who published it first; nobody else may change it. */
+  readonly owner: string
+  readonly latest: string
+  readonly versions: Readonly<Record<string, { readonly createdMs: number; readonly updatedMs: number }>>
+  readonly createdMs: number
+  /** All instances have leases, so the name has one too, a longer one. */
+  readonly isLeased: boolean
+}
+
+/** A message that the publisher allows the registry to send, to see that a real call succeeds. */
+export interface ProbeMessage {
+  readonly text: string
+}
+
+export interface InstanceDocument {
+  /** The card in the words of v1.0. */
+  readonly card: AgentCard
+  /** The card as it was published: of any age, signatures included. */
+  readonly published: object
+  /** Where it runs: the address of its first interface. */
+  readonly url: string
+  readonly tags: readonly string[]
+  readonly publishedMs: number
+  /** How long it lives without being renewed; absent: until it is withdrawn. */
+  readonly ttlMs?: number
+  readonly signature: Pick<Verification, 'state' | 'keyId'>
+  readonly probe?: ProbeMessage
+}
+
+export type HealthState = 'unknown' | 'healthy' | 'unhealthy'
+
+/** `ok`, or what went wrong; absent where it was not tried. */
+export interface ProbeLevels {
+  /** The card is where it should be. */
+  readonly card: string
+  /** The binding answers in the words of the protocol. */
+  readonly binding?: string
+  /** A real call succeeds. */
+  readonly call?: string
+}
+
+export interface ProbeReport extends ProbeLevels {
+  readonly time: string
+  readonly ms: number
+  readonly isHealthy: boolean
+}
+
+export interface HealthDocument {
+  readonly state: HealthState
+  readonly sinceMs: number
+  readonly levels: ProbeLevels
+}
+
+export type RecordKey =
+  | { readonly kind: 'agent'; readonly key: AgentKey }
+  | { readonly kind: 'instance' | 'health'; readonly key: InstanceKey }
+
+const letters = { agent: 'a', instance: 'i', health: 'h' } as const
+
+/** Segments are percent-encoded, so that names may hold anything and a slash still separates. */
+export function agentId({ namespace, name }: AgentKey): string {
+  return [letters.agent, namespace, name].map(encodeURIComponent).join('/')
+}
+
+export function instanceId(key: InstanceKey, kind: 'instance' | 'health' = 'instance'): string {
+  return [letters[kind], key.namespace, key.name, key.version, key.instance].map(encodeURIComponent).join('/')
+}
+
+/** What a record is about, told by its id alone: tombstones have nothing else. */
+export function readId(id: string): RecordKey | undefined {
+  const [letter, namespace, name, version, instance] = id.split('/').map(decodeURIComponent)
+  if (namespace === undefined || name === undefined) return undefined
+  if (letter === letters.agent) return { kind: 'agent', key: { namespace, name } }
+  if (version === undefined || instance === undefined) return undefined
+  const kind = letter === letters.instance ? 'instance' : letter === letters.health ? 'health' : undefined
+  return kind && { kind, key: { namespace, name, version, instance } }
+}

@@ -1,0 +1,83 @@
+/** A way into a registry: paths, and words for what is refused. All doors lead to the same registry. */
+
+import { A2AError } from '../../model/errors.js'
+import { parseJson, readBody } from '../../transports/read-json.js'
+import type { Publisher } from '../publications.js'
+import type { RegistryCore } from '../registry.js'
+import { RegistryError } from '../registry-error.js'
+
+export interface DoorCall {
+  readonly request: Request
+  readonly url: URL
+  /** The caller; where nobody is known, there is one caller for all. */
+  readonly publisher: Publisher
+}
+
+export interface Door {
+  /** Whether a path leads here. */
+  owns(path: string): boolean
+  /** Whether a call only reads. */
+  isRead(request: Request): boolean
+  answer(call: DoorCall): Promise<Response>
+  refuse(error: RegistryError): Response
+}
+
+export interface DoorParts {
+  readonly registry: RegistryCore
+  /** The address clients use, without a slash at its end. */
+  readonly publicUrl: () => string
+  readonly maxBodyBytes: number
+  readonly heartbeatMs: number
+}
+
+export function json(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Response {
+  return text(status, JSON.stringify(body), headers)
+}
+
+export function text(status: number, body: string, headers: Readonly<Record<string, string>> = {}): Response {
+  return new Response(body, { status, headers: { 'content-type': 'application/json', ...headers } })
+}
+
+/** The body as a JSON object. */
+export async function readObject(request: Request, maxBytes: number): Promise<Readonly<Record<string, unknown>>> {
+  const body = await readAll(request, maxBytes)
+  let value: unknown
+  try {
+    value = parseJson(body)
+  } catch (caught) {
+    throw new RegistryError('INVALID', caught instanceof A2AError ? caught.message : 'The body is no JSON')
+  }
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
+  throw new RegistryError('INVALID', 'The body is a JSON object')
+}
+
+export async function readAll(request: Request, maxBytes: number): Promise<Uint8Array> {
+  try {
+    return await readBody(request, maxBytes)
+  } catch (caught) {
+    if (caught instanceof A2AError) throw new RegistryError('TOO_LARGE', caught.message)
+    throw caught
+  }
+}
+
+/** A number from a query, within bounds; what is too large is cut, what is none is refused. */
+export function numberIn(
+  value: string | number | null | undefined,
+  { field, usual, most }: { readonly field: string; readonly usual: number; readonly most: number },
+): number {
+  if (value === null || value === undefined || value === '') return usual
+  const number = Number(value)
+  if (Number.isInteger(number) && number > 0) return Math.min(number, most)
+  throw new RegistryError('INVALID', `${field}: is no whole number above 0`, {
+    problems: [{ path: field, message: 'is no whole number above 0' }],
+  })
+}
+
+/** Path segments as they were meant; absent when they cannot be read. */
+export function segmentsOf(path: string): readonly string[] | undefined {
+  try {
+    return path.split('/').slice(1).map(decodeURIComponent)
+  } catch {
+    return undefined
+  }
+}

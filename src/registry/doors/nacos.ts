@@ -1,0 +1,173 @@
+/** The A2A part of Nacos 3's admin API: form fields in, a `Result` envelope out. */
+import { type CatalogAgent, instancesOf, latestOf } from '../catalog.js'
+import type { AgentKey } from '../documents.js'
+import type { FoundAgent } from '../finds.js'
+import { usualNamespace } from '../names.js'
+import { RegistryError, type RegistryErrorCode } from '../registry-error.js'
+import { type Door, type DoorCall, type DoorParts, json, numberIn, readAll } from './door.js'
+
+export const nacosPath = '/nacos/v3/admin/ai/a2a'
+
+export function createNacosDoor({ registry, maxBodyBytes }: DoorParts): Door {
+  const save = async ({ publisher }: DoorCall, form: URLSearchParams, expect: 'absent' | 'present') => {
+    const card = cardIn(form)
+    const name = asciiName(card.name)
+    const type = form.get('registrationType') || 'URL'
+    if (type !== 'URL' && type !== 'SERVICE')
+      throw new RegistryError('INVALID', `registrationType should be URL or SERVICE but was ${type.slice(0, 40)}`)
+    // Nacos keeps one card for a version, wherever its instances are.
+    const latest = expect === 'absent' || form.get('setAsLatest') === 'true'
+    await registry.publish({ namespace: namespaceIn(form), name, card, instance: 'nacos', latest, expect }, publisher)
+    return success('ok')
+  }
+
+  const remove = async ({ publisher }: DoorCall, form: URLSearchParams) => {
+    const version = form.get('version')
+    try {
+      await registry.withdraw({ ...keyIn(form), ...(version && { version }) }, publisher)
+    } catch (caught) {
+      // To Nacos, what is not there is as good as deleted.
+      if (!(caught instanceof RegistryError && caught.code === 'NOT_FOUND')) throw caught
+    }
+    return success('ok')
+  }
+
+  const get = (form: URLSearchParams) => {
+    const version = form.get('version')
+    const found = registry.find(keyIn(form), version ? { version } : {})
+    const [first] = found.instances
+    if (!first) throw new RegistryError('NOT_FOUND', `AgentCard ${found.agent.key.name} has nothing to offer`)
+    return success({ ...first.document.published, registrationType: 'URL' })
+  }
+
+  const list = (form: URLSearchParams) => {
+    const search = (form.get('search') ?? '').toLowerCase()
+    if (search !== 'blur' && search !== 'accurate')
+      throw new RegistryError('INVALID', 'Request parameter `search` should be `accurate` or `blur`.')
+    const name = form.get('agentName') ?? ''
+    const pageNo = numberIn(form.get('pageNo'), { field: 'pageNo', usual: 1, most: 1_000_000 })
+    const pageSize = numberIn(form.get('pageSize'), { field: 'pageSize', usual: 100, most: 500 })
+    const { found } = registry.list({ namespace: namespaceIn(form), limit: Number.MAX_SAFE_INTEGER })
+    const isWanted = ({ agent: { key } }: FoundAgent) =>
+      name === '' || (search === 'accurate' ? key.name === name : key.name.toLowerCase().includes(name.toLowerCase()))
+    const all = found.filter(isWanted)
+    return success({
+      totalCount: all.length,
+      pageNumber: pageNo,
+      pagesAvailable: Math.ceil(all.length / pageSize),
+      pageItems: all.slice((pageNo - 1) * pageSize, pageNo * pageSize).map(versionInfo),
+    })
+  }
+
+  const versions = (form: URLSearchParams) => success(versionDetails(registry.find(keyIn(form)).agent))
+
+  return {
+    owns: (path) => path === nacosPath || path.startsWith(`${nacosPath}/`),
+    isRead: ({ method }) => method === 'GET',
+    async answer(call) {
+      const { request, url } = call
+      const form = await formOf(request, url, maxBodyBytes)
+      const route = `${request.method} ${url.pathname.slice(nacosPath.length)}`
+      if (route === 'GET ') return get(form)
+      if (route === 'GET /list') return list(form)
+      if (route === 'GET /version/list') return versions(form)
+      if (route === 'POST ') return await save(call, form, 'absent')
+      if (route === 'PUT ') return await save(call, form, 'present')
+      if (route === 'DELETE ') return await remove(call, form)
+      throw new RegistryError('UNSUPPORTED', `${request.method} ${url.pathname} is nothing here`)
+    },
+    refuse: ({ code, message }) => {
+      const { status, number, words } = spellings[code]
+      return json(status, { code: number, message: words, data: message })
+    },
+  }
+}
+
+/** HTTP status, and the code and message of Nacos; what was wrong exactly is in `data`, as it is there. */
+const spellings: Readonly<
+  Record<RegistryErrorCode, { readonly status: number; readonly number: number; readonly words: string }>
+> = {
+  INVALID: { status: 400, number: 20002, words: 'parameter validate error' },
+  NOT_FOUND: { status: 404, number: 20004, words: 'resource not found' },
+  CONFLICT: { status: 409, number: 20005, words: 'resource conflict' },
+  UNAUTHENTICATED: { status: 403, number: 10001, words: 'access denied' },
+  FORBIDDEN: { status: 403, number: 10001, words: 'access denied' },
+  QUOTA: { status: 429, number: 5033, words: 'tenant capacity reach quota' },
+  TOO_LARGE: { status: 413, number: 5034, words: 'config content size is over limit' },
+  UNSUPPORTED: { status: 404, number: 20004, words: 'resource not found' },
+  UNAVAILABLE: { status: 503, number: 30000, words: 'server error' },
+  INTERNAL: { status: 500, number: 30000, words: 'server error' },
+}
+
+function success(data: unknown): Response {
+  return json(200, { code: 0, message: 'success', data })
+}
+
+/** Fields of the query and of the body are one form. */
+async function formOf(request: Request, url: URL, maxBytes: number): Promise<URLSearchParams> {
+  const form = new URLSearchParams(url.searchParams)
+  if (request.method === 'GET') return form
+  const type = request.headers.get('content-type') ?? ''
+  const body = await readAll(request, maxBytes)
+  if (body.byteLength === 0) return form
+  if (type !== '' && !/^application\/x-www-form-urlencoded\b/i.test(type))
+    throw new RegistryError('INVALID', 'Send application/x-www-form-urlencoded')
+  for (const [name, value] of new URLSearchParams(new TextDecoder().decode(body))) form.set(name, value)
+  return form
+}
+
+function cardIn(form: URLSearchParams): Readonly<Record<string, unknown>> {
+  const text = form.get('agentCard') ?? ''
+  if (text === '') throw new RegistryError('INVALID', 'Request parameter `agentCard` should not be `null` or empty.')
+  try {
+    const card: unknown = JSON.parse(text)
+    if (typeof card === 'object' && card !== null && !Array.isArray(card)) return card as Record<string, unknown>
+  } catch {
+    // Said below.
+  }
+  throw new RegistryError('INVALID', 'Request parameter `agentCard` is no JSON object.')
+}
+
+function asciiName(name: unknown): string {
+  if (typeof name === 'string' && /^[\x20-\x7e]{1,64}$/.test(name)) return name
+  throw new RegistryError('INVALID', 'The name of an agent is 1 to 64 printable ASCII characters')
+}
+
+function namespaceIn(form: URLSearchParams): string {
+  return form.get('namespaceId') || usualNamespace
+}
+
+function keyIn(form: URLSearchParams): AgentKey {
+  const name = form.get('agentName') ?? ''
+  if (name === '') throw new RegistryError('INVALID', "Required parameter 'agentName' type String is not present")
+  return { namespace: namespaceIn(form), name }
+}
+
+function versionInfo({ agent, instances }: FoundAgent): object {
+  const { name, description, version, iconUrl, capabilities, skills } = instances[0]?.document.card ?? {}
+  return {
+    name: agent.key.name,
+    ...(name !== agent.key.name && { displayName: name }),
+    description,
+    version,
+    ...(iconUrl !== undefined && { iconUrl }),
+    capabilities,
+    skills,
+    latestPublishedVersion: latestOf(agent),
+    versionDetails: versionDetails(agent),
+    registrationType: 'URL',
+  }
+}
+
+function versionDetails(agent: CatalogAgent): readonly object[] {
+  const latest = latestOf(agent)
+  const seconds = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`
+  return Object.entries(agent.document.versions)
+    .filter(([version]) => instancesOf(agent, version).length > 0)
+    .map(([version, { createdMs, updatedMs }]) => ({
+      version,
+      createdAt: seconds(createdMs),
+      updatedAt: seconds(updatedMs),
+      latest: version === latest,
+    }))
+}

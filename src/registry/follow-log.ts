@@ -1,0 +1,76 @@
+/** Keeps a reader in step with a collection of records. */
+import type { RecordChange, Records } from '../stores/records.js'
+
+export interface LogReader {
+  apply(change: RecordChange): void
+  /** What is held is from before what the log remembers: begin with nothing. */
+  reset(): void
+}
+
+export interface FollowedLog {
+  /** Resolves when everything up to a revision was applied; without one, everything there is now. */
+  caughtUp(revision?: number): Promise<void>
+  stop(): void
+}
+
+const pageSize = 200
+
+export function followLog(
+  records: Records,
+  collection: string,
+  reader: LogReader,
+  onFailure: (error: unknown) => void,
+): FollowedLog {
+  let seen = 0
+  let isWhole = false
+  let running: Promise<void> | undefined
+  let isStale = false
+  let isStopped = false
+
+  const readPage = async (): Promise<boolean> => {
+    const { changes, floor } = await records.readAfter(collection, seen, pageSize)
+    if (isWhole && seen < floor) {
+      reader.reset()
+      seen = 0
+      isWhole = false
+      return true
+    }
+    for (const change of changes) {
+      reader.apply(change)
+      seen = change.revision
+    }
+    if (changes.length === pageSize) {
+      // A long log must not keep everybody else waiting.
+      await new Promise((resolve) => setImmediate(resolve))
+      return true
+    }
+    isWhole = true
+    return false
+  }
+  const read = async () => {
+    do {
+      isStale = false
+      while (!isStopped && (await readPage()));
+    } while (isStale && !isStopped)
+  }
+  /** One reader at a time; who comes while it reads gets one that began after. */
+  const catchUp = (): Promise<void> => {
+    isStale = true
+    running ??= read().finally(() => {
+      running = undefined
+    })
+    return running
+  }
+  const unwatch = records.watch(collection, () => {
+    catchUp().catch(onFailure)
+  })
+  return {
+    async caughtUp(revision = Number.POSITIVE_INFINITY) {
+      if (seen < revision) await catchUp()
+    },
+    stop() {
+      isStopped = true
+      unwatch()
+    },
+  }
+}

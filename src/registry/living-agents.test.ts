@@ -1,0 +1,271 @@
+/** Agents that register themselves, clients that find them by name, and what happens when somebody dies. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, describe, expect, it } from 'vitest'
+import { apiKey } from '../auth/api-key.js'
+import { connect } from '../client/connect.js'
+import { serveHttp } from '../client/http-server.fixture.js'
+import { agent } from '../engine/agent.js'
+import type { LogEntry } from '../engine/internals.js'
+import { serve } from '../server/serve.js'
+import { openSqliteStore } from '../stores/sqlite/index.js'
+import { until } from '../testing/wait.js'
+import { ann, cardFor, testRegistry } from './registry.fixture.js'
+import { fileResolver } from './resolvers/file.js'
+import { nacosResolver } from './resolvers/nacos.js'
+import { registryResolver } from './resolvers/registry.js'
+import { staticResolver } from './resolvers/static.js'
+import { type ServeRegistryOptions, serveRegistry } from './serve-registry.js'
+
+const folder = mkdtempSync(join(tmpdir(), 'dragoman-registry-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const shout = agent('shout', async function* ({ text }) {
+  yield text.toUpperCase()
+})
+const open = (options: ServeRegistryOptions = {}) => serveRegistry({ allowPrivate: true, probes: false, ...options })
+const find = async (url: string, query = '') => {
+  const response = await fetch(`${url}/v1/agents/public/shout${query}`)
+  return response.ok ? ((await response.json()) as { instances: { url: string }[] }) : undefined
+}
+
+describe('agents that register', () => {
+  it('are found by name, called, and gone when they close (RL-L0-8)', async () => {
+    await using registry = await open()
+    const served = await serve(shout, { register: { url: registry.url, tags: ['loud'] } })
+    await until(() => find(registry.url))
+    await using client = await connect('shout', { resolvers: [registryResolver(registry.url)] })
+    expect((await client.ask('hello')).text).toBe('HELLO')
+    await served.close()
+    expect(await find(registry.url)).toBeUndefined()
+  })
+
+  it('come back by themselves when the registry has forgotten them', async () => {
+    const { url, close } = await open()
+    const port = Number(new URL(url).port)
+    const entries: LogEntry[] = []
+    await using _served = await serve(shout, { register: { url, ttlSeconds: 5 }, log: (entry) => entries.push(entry) })
+    await until(() => find(url))
+    await close()
+    await until(() => entries.some(({ message }) => message.includes('could not be reached')), { deadlineMs: 15_000 })
+    await using _second = await open({ port })
+    expect(await find(url)).toBeUndefined()
+    await until(() => find(url), { deadlineMs: 15_000 })
+    await until(() => entries.some(({ message }) => message.includes('answers again')))
+  }, 40_000)
+
+  it('are served although there is no registry, and although it refuses them', async () => {
+    await using refusing = await open({ auth: [apiKey('secret')] })
+    for (const url of ['http://127.0.0.1:9', refusing.url]) {
+      const entries: LogEntry[] = []
+      const served = await serve(shout, { register: url, log: (entry) => entries.push(entry) })
+      await until(() => entries.some(({ level }) => level === 'warn'))
+      await using client = await connect(served.url)
+      expect((await client.ask('still here')).text).toBe('STILL HERE')
+      await served.close()
+    }
+  })
+
+  it('show their credentials', async () => {
+    await using registry = await open({ auth: [apiKey({ secret: 'ann' })], publicRead: true })
+    await using _served = await serve(shout, { register: { url: registry.url, headers: { 'x-api-key': 'secret' } } })
+    expect(await until(() => find(registry.url))).toMatchObject({ owner: 'ann' })
+  })
+
+  it('refuse an address that is none', async () => {
+    await expect(serve(shout, { register: 'nowhere' })).rejects.toThrow('no address')
+  })
+})
+
+describe('a registry on SQLite', () => {
+  it('remembers everything when it starts again', async () => {
+    const store = `sqlite:${join(folder, 'restart.sqlite')}`
+    const first = await open({ store })
+    await fetch(`${first.url}/v1/agents/public/shout`, {
+      method: 'PUT',
+      body: JSON.stringify({ card: cardFor('Shout') }),
+    })
+    await first.close()
+    await using second = await open({ store })
+    expect(await find(second.url)).toMatchObject({ card: { name: 'Shout' } })
+    expect(await (await fetch(`${second.url}/v1/agents?text=shout`)).json()).toMatchObject({ total: 1 })
+  })
+
+  it('is one registry, however many processes serve it', async () => {
+    const path = join(folder, 'shared.sqlite')
+    const [one, other] = [await openSqliteStore(path, { pollMs: 5 }), await openSqliteStore(path, { pollMs: 5 })]
+    {
+      await using first = await testRegistry({ store: one })
+      await using second = await testRegistry({ store: other })
+      const key = { namespace: 'public', name: 'x' }
+      await first.publish({ ...key, card: cardFor('天气') }, ann)
+      await until(() => second.list({ limit: 10, text: '天气' }).total === 1)
+      await second.withdraw(key, ann)
+      await until(() => first.list({ limit: 10 }).total === 0)
+    }
+    await one.close()
+    await other.close()
+  })
+})
+
+describe('resolvers', () => {
+  it('go on at the next instance when the first cannot be reached', async () => {
+    await using registry = await open()
+    const first = await serve(shout, { register: registry.url })
+    const second = await serve(shout, { register: registry.url })
+    await until(async () => (await find(registry.url))?.instances.length === 2)
+    const resolver = registryResolver(registry.url)
+    const warnings: string[] = []
+    await using client = await connect('shout', {
+      resolvers: [resolver],
+      onWarning: (warning) => warnings.push(warning),
+    })
+    expect((await client.ask('a')).text).toBe('A')
+    const isFirst = client.choice.url.startsWith(first.url)
+    const [used, other] = isFirst ? [first, second] : [second, first]
+    await used.close()
+    // A connection that was kept may die under a call, which then fails as any other; the next one goes elsewhere.
+    const answer = () =>
+      client.ask('b').then(
+        ({ text }) => text,
+        () => undefined,
+      )
+    expect(await until(answer)).toBe('B')
+    expect(client.choice.url.startsWith(other.url)).toBe(true)
+    expect(warnings.some((warning) => warning.startsWith('Went on at'))).toBe(true)
+    await other.close()
+    await expect(client.ask('c')).rejects.toMatchObject({ failure: 'unreachable' })
+  })
+
+  it('know what they knew while the registry is away', async () => {
+    const registry = await open()
+    await using _served = await serve(shout, { register: registry.url })
+    await until(() => find(registry.url))
+    const warnings: string[] = []
+    const resolver = registryResolver(registry.url, { cacheMs: 0, onWarning: (warning) => warnings.push(warning) })
+    expect(await resolver('shout')).toHaveLength(1)
+    await registry.close()
+    expect(await resolver('shout')).toHaveLength(1)
+    expect(warnings).toHaveLength(1)
+    await expect(resolver('other')).rejects.toMatchObject({ failure: 'unreachable' })
+  })
+
+  it('ask once as long as nothing changes, and again when something has', async () => {
+    await using registry = await open()
+    let asked = 0
+    const counting = ((input: string, init?: RequestInit) => {
+      if (input.includes('/v1/agents/')) asked += 1
+      return fetch(input, init)
+    }) as typeof fetch
+    const put = (version: string) =>
+      fetch(`${registry.url}/v1/agents/public/shout`, {
+        method: 'PUT',
+        body: JSON.stringify({ card: cardFor('Shout', { version }) }),
+      })
+    await put('1')
+    const resolver = registryResolver(registry.url, { watch: true, cacheMs: 0, fetch: counting })
+    try {
+      await until(async () => {
+        const before = asked
+        await resolver('shout')
+        return asked === before
+      })
+      await put('2')
+      await until(async () => ((await resolver('shout')) as { version: string }[])[0]?.version === '2')
+    } finally {
+      resolver.close()
+    }
+  })
+
+  it('find nothing where nothing is', async () => {
+    await using registry = await open()
+    expect(await registryResolver(registry.url)('none')).toBeUndefined()
+    expect(await nacosResolver(registry.url)('none')).toBeUndefined()
+    expect(await staticResolver({ a: 'http://a' })('toString')).toBeUndefined()
+    expect(() => registryResolver('nowhere')).toThrow('no address')
+    expect(() => nacosResolver('nowhere')).toThrow('no address')
+  })
+
+  it('read a list, or a file that may change', async () => {
+    await using served = await serve(shout)
+    const path = join(folder, 'agents.json')
+    writeFileSync(path, JSON.stringify({ agents: { shout: served.url } }))
+    const fromFile = fileResolver(path)
+    for (const resolver of [staticResolver({ shout: served.url }), fromFile]) {
+      await using client = await connect('shout', { resolvers: [resolver] })
+      expect((await client.ask('x')).text).toBe('X')
+    }
+    writeFileSync(path, JSON.stringify({ agents: { moved: ['http://127.0.0.1:9', served.url] } }))
+    await until(async () => (await fromFile('shout')) === undefined)
+    await using moved = await connect('moved', { resolvers: [fromFile] })
+    expect((await moved.ask('y')).text).toBe('Y')
+    for (const wrong of ['{', '[]', '{"agents":[]}', '{"agents":{"a":7}}']) {
+      writeFileSync(path, wrong)
+      await expect(until(async () => (await fileResolver(path)('a')) ?? 'x')).rejects.toThrow(path)
+    }
+  })
+
+  it('speak to Nacos: our own door', async () => {
+    await using registry = await open({ auth: [apiKey('token')] })
+    await using served = await serve(shout)
+    const agentCard = await (await fetch(`${served.url}.well-known/agent-card.json`)).text()
+    const body = new URLSearchParams({ agentCard })
+    const headers = { accessToken: 'token' }
+    expect((await fetch(`${registry.url}/nacos/v3/admin/ai/a2a`, { method: 'POST', body, headers })).status).toBe(200)
+    const resolver = nacosResolver(`${registry.url}/nacos`, { accessToken: () => 'token' })
+    await using client = await connect('shout', { resolvers: [resolver] })
+    expect((await client.ask('nacos')).text).toBe('NACOS')
+    await expect(nacosResolver(registry.url)('shout')).rejects.toMatchObject({ failure: 'refused' })
+  })
+
+  it('speak to Nacos: answers with the members that a server of 3.1 writes', async () => {
+    await using served = await serve(shout)
+    const data = {
+      protocolVersion: '0.3.0',
+      name: 'shout',
+      description: 'Shouts',
+      version: '1.0.0',
+      iconUrl: null,
+      capabilities: { streaming: true, pushNotifications: false, stateTransitionHistory: false, extensions: null },
+      skills: [
+        { id: 's', name: 'S', description: 'S', tags: ['t'], examples: null, inputModes: null, outputModes: null },
+      ],
+      url: served.url,
+      preferredTransport: 'JSONRPC',
+      additionalInterfaces: null,
+      provider: null,
+      documentationUrl: null,
+      securitySchemes: null,
+      security: null,
+      defaultInputModes: ['text/plain'],
+      defaultOutputModes: ['text/plain'],
+      supportsAuthenticatedExtendedCard: null,
+      registrationType: 'URL',
+    }
+    await using nacos = await serveHttp((request, response) => {
+      const isKnown = request.path.includes('agentName=shout')
+      response.writeHead(isKnown ? 200 : 404, { 'content-type': 'application/json' })
+      response.end(
+        JSON.stringify(
+          isKnown ? { code: 0, message: 'success', data } : { code: 20004, message: 'resource not found', data: null },
+        ),
+      )
+    })
+    const resolver = nacosResolver(nacos.origin, { namespaceId: 'dev', version: '1.0.0' })
+    await using client = await connect('shout', { resolvers: [resolver] })
+    expect((await client.ask('x')).text).toBe('X')
+    expect(nacos.seen[0]?.path).toBe('/nacos/v3/admin/ai/a2a?namespaceId=dev&agentName=shout&version=1.0.0')
+    expect(await resolver('other')).toBeUndefined()
+  })
+
+  it.each<[string, number, string]>([
+    ['bad-answer', 200, '<html>'],
+    ['bad-answer', 500, '{"code":30000,"message":"server error"}'],
+    ['bad-answer', 200, '{"code":20002,"message":"parameter validate error","data":null}'],
+    ['refused', 403, '{"code":10001,"message":"access denied"}'],
+  ])('tell a strange Nacos by %s (HTTP %i %s)', async (failure, status, body) => {
+    await using nacos = await serveHttp((_, response) => response.writeHead(status).end(body))
+    await expect(nacosResolver(nacos.origin)('x')).rejects.toMatchObject({ failure })
+  })
+})

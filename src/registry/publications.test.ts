@@ -1,0 +1,169 @@
+import { describe, expect, it } from 'vitest'
+import { admin, ann, at, bob, cardFor, testRegistry } from './registry.fixture.js'
+
+const key = { namespace: 'public', name: 'shout' }
+
+describe('publishing', () => {
+  it('gives back what was published: the card in v1.0, and as it came', async () => {
+    await using registry = await testRegistry()
+    const old = {
+      protocolVersion: '0.3.0',
+      name: 'Shout',
+      description: 'Shouts',
+      url: 'http://127.0.0.1:9/rpc',
+      preferredTransport: 'JSONRPC',
+      version: '2.1.0',
+      capabilities: {},
+      defaultInputModes: ['text/plain'],
+      defaultOutputModes: ['text/plain'],
+      skills: [{ id: 's', name: 'S', description: 'S', tags: ['t'] }],
+    }
+    await registry.publish({ ...key, card: old, tags: ['loud'] }, ann)
+    const { instances, version } = registry.find(key)
+    expect(version).toBe('2.1.0')
+    expect(instances[0]?.document.published).toEqual(old)
+    expect(instances[0]?.document.card.supportedInterfaces).toEqual([
+      { url: 'http://127.0.0.1:9/rpc', protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
+    ])
+    expect(instances[0]?.document.signature).toEqual({ state: 'absent' })
+  })
+
+  it('keeps several versions; the newest is the latest until somebody says otherwise', async () => {
+    await using registry = await testRegistry()
+    const publish = (version: string, latest?: boolean) =>
+      registry.publish({ ...key, card: cardFor('Shout', { version }), ...(latest !== undefined && { latest }) }, ann)
+    await publish('1')
+    registry.clock.ms += 1
+    await publish('2')
+    expect(registry.find(key).version).toBe('2')
+    expect(registry.find(key, { version: '1' }).version).toBe('1')
+    await publish('1')
+    expect(registry.find(key).version).toBe('2')
+    registry.clock.ms += 1
+    await publish('3', false)
+    expect(registry.find(key).version).toBe('2')
+    await publish('1', true)
+    expect(registry.find(key).version).toBe('1')
+    await registry.withdraw({ ...key, version: '1' }, ann)
+    expect(registry.find(key).version).toBe('3')
+    expect(() => registry.find(key, { version: '1' })).toThrow('no agent shout')
+  })
+
+  it('keeps several instances of a version; the same one replaces itself', async () => {
+    await using registry = await testRegistry()
+    for (const port of [1, 2, 1]) {
+      registry.clock.ms += 1
+      await registry.publish({ ...key, card: cardFor('Shout', at(`http://127.0.0.1:${port}/`)) }, ann)
+    }
+    expect(registry.find(key).instances.map(({ document }) => document.url)).toEqual([
+      'http://127.0.0.1:2/',
+      'http://127.0.0.1:1/',
+    ])
+    expect(await registry.withdraw({ ...key, instance: 'http://127.0.0.1:2/' }, ann)).toBe(1)
+    expect(registry.find(key).instances).toHaveLength(1)
+  })
+
+  it('keeps namespaces apart', async () => {
+    await using registry = await testRegistry()
+    await registry.publish({ namespace: 'a', name: 'x', card: cardFor('X in a') }, ann)
+    await registry.publish({ namespace: 'b', name: 'x', card: cardFor('X in b') }, bob)
+    expect(registry.find({ namespace: 'b', name: 'x' }).instances[0]?.document.card.name).toBe('X in b')
+  })
+
+  it('lets nobody but the owner change an agent, administrators aside', async () => {
+    await using registry = await testRegistry()
+    await registry.publish({ ...key, card: cardFor('Shout') }, ann)
+    const mine = { ...key, card: cardFor('Mine now'), instance: 'other' }
+    await expect(registry.publish(mine, bob)).rejects.toMatchObject({ code: 'FORBIDDEN' })
+    await expect(registry.withdraw(key, bob)).rejects.toMatchObject({ code: 'FORBIDDEN' })
+    expect(registry.find(key).instances).toHaveLength(1)
+    await registry.publish(mine, admin)
+    expect(registry.find(key).agent.document.owner).toBe('ann')
+    await registry.withdraw(key, admin)
+    await registry.publish({ ...key, card: cardFor('Bob’s') }, bob)
+    expect(registry.find(key).agent.document.owner).toBe('bob')
+  })
+
+  it('gives a new name to exactly one of many who want it', async () => {
+    await using registry = await testRegistry()
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 10 }, (_, n) =>
+        registry.publish({ ...key, card: cardFor('Shout') }, { id: `p${n}`, isAdmin: false, isKnown: true }),
+      ),
+    )
+    expect(outcomes.filter(({ status }) => status === 'fulfilled')).toHaveLength(1)
+  })
+
+  it('has quotas', async () => {
+    const limits = { maxAgentsPerOwner: 2, maxVersions: 2, maxInstances: 2, maxAgents: 3 }
+    await using registry = await testRegistry({ limits })
+    const quota = { code: 'QUOTA' }
+    const publish = (name: string, more: object = {}, who = ann) =>
+      registry.publish({ namespace: 'public', name, card: cardFor(name), ...more }, who)
+    await publish('a')
+    await publish('b')
+    await expect(publish('c')).rejects.toMatchObject(quota)
+    await publish('c', {}, bob)
+    await expect(publish('d', {}, bob)).rejects.toMatchObject(quota)
+    await publish('a', { card: cardFor('a', { version: '2' }) })
+    await expect(publish('a', { card: cardFor('a', { version: '3' }) })).rejects.toMatchObject(quota)
+    await publish('b', { instance: 'two' })
+    await expect(publish('b', { instance: 'three' })).rejects.toMatchObject(quota)
+    await publish('b', { instance: 'two' })
+  })
+})
+
+describe('leases', () => {
+  const leased = { ...key, card: cardFor('Shout'), instance: 'one', ttlMs: 10_000 }
+  const instance = { ...key, version: '1.0.0', instance: 'one' }
+
+  it('run out unless they are renewed', async () => {
+    await using registry = await testRegistry()
+    await registry.publish(leased, ann)
+    registry.clock.ms += 9000
+    expect(await registry.renew(instance, ann)).toEqual({ ttlMs: 10_000 })
+    registry.clock.ms += 9000
+    await registry.sweep()
+    expect(registry.find(key).instances).toHaveLength(1)
+    registry.clock.ms += 1000
+    await registry.sweep()
+    expect(() => registry.find(key)).toThrow('no agent')
+    expect(await registry.renew(instance, ann)).toBeUndefined()
+  })
+
+  it('are renewed by the owner alone', async () => {
+    await using registry = await testRegistry()
+    await registry.publish(leased, ann)
+    await expect(registry.renew(instance, bob)).rejects.toMatchObject({ code: 'FORBIDDEN' })
+  })
+
+  it('that run out leave the name with its owner for a while', async () => {
+    await using registry = await testRegistry({ limits: { nameKeptMs: 60_000 } })
+    await registry.publish(leased, ann)
+    registry.clock.ms += 20_000
+    await registry.sweep()
+    await expect(registry.publish(leased, bob)).rejects.toMatchObject({ code: 'FORBIDDEN' })
+    expect(registry.list({ limit: 10 }).total).toBe(0)
+    expect(registry.list({ limit: 10, includeUnhealthy: true }).total).toBe(1)
+    registry.clock.ms += 60_000
+    await registry.sweep()
+    await registry.publish(leased, bob)
+  })
+
+  it('have bounds', async () => {
+    await using registry = await testRegistry()
+    for (const ttlMs of [0, -1, 4999, Number.NaN, 1e12])
+      await expect(registry.publish({ ...leased, ttlMs }, ann)).rejects.toMatchObject({ code: 'INVALID' })
+  })
+
+  it('of an instance that stops by itself leave its version known', async () => {
+    await using registry = await testRegistry()
+    await registry.publish({ ...leased, card: cardFor('Shout', { version: '2' }) }, ann)
+    registry.clock.ms += 1
+    await registry.publish(leased, ann)
+    await registry.withdraw({ ...key, version: '1.0.0', instance: 'one' }, ann)
+    expect(registry.find(key).version).toBe('2')
+    await registry.publish(leased, ann)
+    expect(registry.find(key).version).toBe('1.0.0')
+  })
+})

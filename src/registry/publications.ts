@@ -1,0 +1,234 @@
+/**
+ * Everything that changes a registry: publishing, renewing, withdrawing. The record of the agent is written before
+ * that of an instance and removed after it; killed in between, a name is held that nothing runs under, which its
+ * owner can publish to or withdraw at any time.
+ */
+import type { Records } from '../stores/records.js'
+import { acceptCard, type CardRules, invalid } from './accept-card.js'
+import { type Catalog, instancesOf } from './catalog.js'
+import {
+  type AgentDocument,
+  type AgentKey,
+  agentId,
+  collection,
+  type InstanceDocument,
+  type InstanceKey,
+  instanceId,
+  type ProbeMessage,
+} from './documents.js'
+import type { FollowedLog } from './follow-log.js'
+import { mustBeName, mustBeTags } from './names.js'
+import { RegistryError } from './registry-error.js'
+
+/** Who asks. */
+export interface Publisher {
+  readonly id: string
+  /** May change what others have published. */
+  readonly isAdmin: boolean
+  /** Callers are told apart, so there are quotas for each. */
+  readonly isKnown: boolean
+}
+
+export interface Publication extends AgentKey {
+  /** Of any age. */
+  readonly card: unknown
+  readonly instance?: string
+  readonly tags?: readonly string[]
+  /** How long it lives without being renewed. Default: until it is withdrawn. */
+  readonly ttlMs?: number
+  /** Make this version the latest, or leave the latest as it is. Default: a version that is new becomes the latest. */
+  readonly latest?: boolean
+  readonly probe?: ProbeMessage
+  /** What must be true of the agent before. */
+  readonly expect?: 'absent' | 'present'
+}
+
+export interface PublicationsParts {
+  readonly records: Records
+  readonly catalog: Catalog
+  readonly log: FollowedLog
+  readonly rules: CardRules
+  now(): number
+}
+
+export type Publications = ReturnType<typeof createPublications>
+
+/** A name that changes hands more often than this in the middle of one call is somebody's game. */
+const mostAttempts = 10
+
+export function createPublications({ records, catalog, log, rules, now }: PublicationsParts) {
+  const { limits } = rules
+
+  /** Reads, changes and writes the record of an agent until nobody was faster. */
+  async function change(
+    key: AgentKey,
+    publisher: Publisher,
+    next: (before: AgentDocument | undefined) => AgentDocument,
+  ): Promise<number> {
+    for (let attempt = 0; attempt < mostAttempts; attempt++) {
+      const found = await records.get(collection, agentId(key))
+      const before = found?.value as AgentDocument | undefined // written below
+      if (before) mustOwn(key, before, publisher)
+      const document = next(before)
+      if (before && JSON.stringify(before) === JSON.stringify(document)) {
+        if (!before.isLeased || (await records.renew(collection, agentId(key), limits.nameKeptMs)))
+          return found?.revision ?? 0
+        continue
+      }
+      const outcome = await records.put(collection, agentId(key), document, {
+        expect: found?.revision ?? 0,
+        ...(document.isLeased && { ttlMs: limits.nameKeptMs }),
+      })
+      if (outcome.result === 'ok') return outcome.revision
+    }
+    throw new RegistryError('UNAVAILABLE', `${key.name} is being changed by somebody else, try again`)
+  }
+
+  function mustFit(key: AgentKey, publisher: Publisher): void {
+    if (catalog.get(key)) return
+    if (catalog.size >= limits.maxAgents) throw new RegistryError('QUOTA', 'The registry is full')
+    if (publisher.isKnown && !publisher.isAdmin && catalog.ownedBy(publisher.id) >= limits.maxAgentsPerOwner)
+      throw new RegistryError('QUOTA', `${limits.maxAgentsPerOwner} agents of one owner are the most there may be`)
+  }
+
+  async function publish(publication: Publication, publisher: Publisher): Promise<InstanceKey> {
+    const { namespace, name, tags = [], ttlMs, probe, latest, expect } = publication
+    mustBeName('namespace', namespace)
+    mustBeName('name', name)
+    mustBeTags(tags, limits.maxTags)
+    mustBeLease(ttlMs)
+    const { card, published, url, signature } = await acceptCard(publication.card, rules)
+    const { version } = card
+    const instance = publication.instance ?? url
+    mustBeName('card.version', version)
+    mustBeName('instance', instance, 512)
+    const key: InstanceKey = { namespace, name, version, instance }
+    await log.caughtUp()
+    mustFit(key, publisher)
+    const known = catalog.get(key)
+    const siblings = known ? instancesOf(known, version) : []
+    if (siblings.length >= limits.maxInstances && !siblings.some((each) => each.key.instance === instance))
+      throw new RegistryError('QUOTA', `${limits.maxInstances} instances of one version are the most there may be`)
+    const isLeased =
+      ttlMs !== undefined &&
+      !known?.instances.some(({ key: each, document }) => document.ttlMs === undefined && each.instance !== instance)
+
+    await change(key, publisher, (before) => {
+      if (expect === 'absent' && before) throw new RegistryError('CONFLICT', `${name} is there already`)
+      if (expect === 'present' && !before) throw notFound(key)
+      return withVersion(before, { version, owner: publisher.id, latest, isLeased })
+    })
+    const document: InstanceDocument = {
+      card,
+      published,
+      url,
+      tags,
+      publishedMs: now(),
+      signature,
+      ...(ttlMs !== undefined && { ttlMs }),
+      ...(probe && { probe }),
+    }
+    // Whatever was wrong with it before, it has just said that it is there.
+    if (siblings.find((each) => each.key.instance === instance)?.health?.state === 'unhealthy')
+      await records.delete(collection, instanceId(key, 'health'))
+    const outcome = await records.put(collection, instanceId(key), document, ttlMs === undefined ? {} : { ttlMs })
+    await log.caughtUp(outcome.revision)
+    return key
+  }
+
+  function withVersion(
+    before: AgentDocument | undefined,
+    given: { version: string; owner: string; latest: boolean | undefined; isLeased: boolean },
+  ): AgentDocument {
+    const { version, owner, latest, isLeased } = given
+    const time = now()
+    const isNew = before?.versions[version] === undefined
+    if (before && isNew && Object.keys(before.versions).length >= limits.maxVersions)
+      throw new RegistryError('QUOTA', `${limits.maxVersions} versions of one agent are the most there may be`)
+    const isLatest = latest ?? isNew
+    return {
+      owner: before?.owner ?? owner,
+      createdMs: before?.createdMs ?? time,
+      latest: isLatest || !before ? version : before.latest,
+      versions: {
+        ...before?.versions,
+        [version]: { createdMs: before?.versions[version]?.createdMs ?? time, updatedMs: time },
+      },
+      isLeased,
+    }
+  }
+
+  /** False when there is no such instance, or no longer: then it has to be published again. */
+  async function renew(key: InstanceKey, publisher: Publisher): Promise<{ readonly ttlMs: number } | undefined> {
+    const agent = catalog.get(key) ?? (await fresh(key))
+    const instance = agent?.instances.find(({ key: each }) => instanceId(each) === instanceId(key))
+    if (!agent || !instance) return undefined
+    mustOwn(key, agent.document, publisher)
+    const { ttlMs } = instance.document
+    if (ttlMs === undefined) throw invalid('ttlSeconds', 'this instance was published without a lease')
+    const isThere = await records.renew(collection, instanceId(key), ttlMs)
+    if (isThere && agent.document.isLeased) await records.renew(collection, agentId(key), limits.nameKeptMs)
+    return isThere ? { ttlMs } : undefined
+  }
+
+  async function fresh(key: AgentKey) {
+    await log.caughtUp()
+    return catalog.get(key)
+  }
+
+  /** One instance, one version, or all of an agent. Answers how many instances went. */
+  async function withdraw(
+    key: AgentKey & { readonly version?: string; readonly instance?: string },
+    publisher: Publisher,
+  ): Promise<number> {
+    const agent = await fresh(key)
+    if (!agent) throw notFound(key)
+    mustOwn(key, agent.document, publisher)
+    const leaving = agent.instances.filter(
+      ({ key: each }) =>
+        (key.version === undefined || each.version === key.version) &&
+        (key.instance === undefined || each.instance === key.instance),
+    )
+    for (const { key: each } of leaving) {
+      await records.delete(collection, instanceId(each))
+      await records.delete(collection, instanceId(each, 'health'))
+    }
+    await log.caughtUp()
+    const left = catalog.get(key)
+    // An instance that stops keeps its name for those that follow; who withdraws the agent gives it up.
+    if (key.instance === undefined) {
+      if (left?.instances.length === 0) await records.delete(collection, agentId(key))
+      else if (key.version !== undefined) await forget(key, key.version, publisher)
+    }
+    await log.caughtUp()
+    return leaving.length
+  }
+
+  async function forget(key: AgentKey, version: string, publisher: Publisher): Promise<void> {
+    await change(key, publisher, (before) => {
+      if (!before) throw notFound(key)
+      const { [version]: _gone, ...versions } = before.versions
+      const newest = Object.entries(versions).reduce<string>(
+        (best, [each, { createdMs }]) => (createdMs >= (versions[best]?.createdMs ?? 0) ? each : best),
+        '',
+      )
+      return { ...before, versions, latest: before.latest === version ? newest : before.latest }
+    })
+  }
+
+  function mustBeLease(ttlMs: number | undefined): void {
+    if (ttlMs === undefined || (ttlMs >= limits.minTtlMs && ttlMs <= limits.maxTtlMs)) return
+    throw invalid('ttlSeconds', `must be between ${limits.minTtlMs / 1000} and ${limits.maxTtlMs / 1000}`)
+  }
+
+  return { publish, renew, withdraw }
+}
+
+function mustOwn({ name }: AgentKey, { owner }: AgentDocument, { id, isAdmin }: Publisher): void {
+  if (owner === id || isAdmin) return
+  throw new RegistryError('FORBIDDEN', `${name} was published by somebody else`)
+}
+
+export function notFound({ namespace, name }: AgentKey): RegistryError {
+  return new RegistryError('NOT_FOUND', `There is no agent ${name} in ${namespace}`)
+}

@@ -1,0 +1,54 @@
+import { A2AError } from '../model/errors.js'
+
+/** What a registry refuses, in no particular door's words; each door has a table of its own spellings. */
+export const registryErrorCodes = [
+  'INVALID',
+  'NOT_FOUND',
+  'CONFLICT',
+  'UNAUTHENTICATED',
+  'FORBIDDEN',
+  'QUOTA',
+  'TOO_LARGE',
+  'UNSUPPORTED',
+  'UNAVAILABLE',
+  'INTERNAL',
+] as const
+
+export type RegistryErrorCode = (typeof registryErrorCodes)[number]
+
+export interface RegistryProblem {
+  /** A JSON path such as `card.skills[0].id`. */
+  readonly path: string
+  readonly message: string
+}
+
+export class RegistryError extends Error {
+  readonly code: RegistryErrorCode
+  readonly problems: readonly RegistryProblem[]
+  /** What would help, as in `WWW-Authenticate`. */
+  readonly challenge: string | undefined
+
+  constructor(
+    code: RegistryErrorCode,
+    message: string,
+    options: {
+      readonly cause?: unknown
+      readonly problems?: readonly RegistryProblem[]
+      readonly challenge?: string
+    } = {},
+  ) {
+    super(message, options.cause === undefined ? undefined : { cause: options.cause })
+    this.name = 'RegistryError'
+    this.code = code
+    this.problems = options.problems ?? []
+    this.challenge = options.challenge
+  }
+
+  /** Any caught value; the text of an unknown error never reaches a caller: it becomes the cause. */
+  static from(caught: unknown): RegistryError {
+    if (caught instanceof RegistryError) return caught
+    if (caught instanceof A2AError && caught.code === 'UNAVAILABLE')
+      return new RegistryError('UNAVAILABLE', caught.message, { cause: caught })
+    return new RegistryError('INTERNAL', 'Internal error', { cause: caught })
+  }
+}

@@ -1,0 +1,43 @@
+/** Registries to test with: a clock that stands still, cards that are valid, one caller or several. */
+import type { AgentCard } from '../model/agent-card.js'
+import { MemoryStore } from '../stores/memory.js'
+import type { Store } from '../stores/store.js'
+import type { Publisher } from './publications.js'
+import { openRegistry, type RegistryCore, type RegistryCoreOptions } from './registry.js'
+
+export const ann: Publisher = { id: 'ann', isAdmin: false, isKnown: true }
+export const bob: Publisher = { id: 'bob', isAdmin: false, isKnown: true }
+export const admin: Publisher = { id: 'root', isAdmin: true, isKnown: true }
+
+export function cardFor(name: string, more: Partial<AgentCard> = {}): AgentCard {
+  return {
+    name,
+    description: `Does what ${name} does`,
+    version: '1.0.0',
+    supportedInterfaces: [{ url: 'http://127.0.0.1:9/', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+    capabilities: {},
+    defaultInputModes: ['text/plain'],
+    defaultOutputModes: ['text/plain'],
+    skills: [{ id: 'work', name: 'Work', description: 'Works', tags: ['test'] }],
+    ...more,
+  }
+}
+
+/** The address of a card's only interface. */
+export function at(url: string): Pick<AgentCard, 'supportedInterfaces'> {
+  return { supportedInterfaces: [{ url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }] }
+}
+
+export interface TestRegistry extends RegistryCore, AsyncDisposable {
+  readonly store: Store
+  readonly clock: { ms: number }
+}
+
+/** In memory, without probes, private addresses allowed; time moves when the test says so. */
+export async function testRegistry(options: Partial<RegistryCoreOptions> = {}): Promise<TestRegistry> {
+  const clock = { ms: Date.UTC(2026, 0, 5, 8) }
+  const now = () => clock.ms
+  const store = options.store ?? new MemoryStore({ now })
+  const core = await openRegistry({ allowPrivate: true, probes: false, sweepMs: 1_000_000, now, ...options, store })
+  return { ...core, store, clock, [Symbol.asyncDispose]: () => core.close() }
+}

@@ -1,0 +1,132 @@
+/** The registry itself, without a door: what is published, found, watched and looked after, on one store. */
+import { createGuardedDialer, type GuardedDialer } from '../net/node-dialer.js'
+import type { Store } from '../stores/store.js'
+import type { CardRules } from './accept-card.js'
+import { Catalog } from './catalog.js'
+import { type AgentKey, collection, type InstanceKey, type ProbeReport, probeCollection } from './documents.js'
+import { type FindQuery, type FoundAgent, type FoundPage, findAgent, findAgents } from './finds.js'
+import { followLog } from './follow-log.js'
+import { type RegistryLimits, usualLimits } from './limits.js'
+import { createProbe } from './probe.js'
+import { type ProbeOptions, Prober, readHistory } from './prober.js'
+import { createPublications, type Publications } from './publications.js'
+import { type WatchOptions, watchResponse } from './watch.js'
+
+export interface RegistryCoreOptions {
+  readonly store: Store
+  readonly limits?: Partial<RegistryLimits>
+  /** Agents on private networks and on this machine may be published, and are probed. Default false. */
+  readonly allowPrivate?: boolean
+  /** Which cards are taken: those that are `valid` by the rules of their version (default), or all that are `readable`. */
+  readonly cards?: CardRules['cards']
+  /** Whether cards must be signed by a key that their own origin publishes. Default `record`. */
+  readonly signatures?: CardRules['signatures']
+  /** How instances are looked after; `false`: not at all, and all are offered. */
+  readonly probes?: ProbeOptions | false
+  /** How often leases that have run out are looked for. Default 1 s. */
+  readonly sweepMs?: number
+  /** Milliseconds since 1970. */
+  readonly now?: () => number
+  /** Where things go that no caller may see. */
+  readonly onFailure?: (error: unknown) => void
+}
+
+export interface RegistryCore extends Publications {
+  find(key: AgentKey, options?: { readonly version?: string; readonly includeUnhealthy?: boolean }): FoundAgent
+  list(query: FindQuery): FoundPage
+  history(key: InstanceKey): Promise<readonly ProbeReport[]>
+  watch(options: Omit<WatchOptions, 'signal'>): Response
+  /** Removes what has run out. Happens by itself; tests whose clock stands still call it. */
+  sweep(): Promise<void>
+  /** Probes what is due. Happens by itself, likewise. */
+  examine(): Promise<void>
+  close(): Promise<void>
+}
+
+/** A reader that comes back within a day goes on where it was. */
+const tombstonesMs = 24 * 60 * 60_000
+const sweepLimit = 500
+const probeTickMs = 500
+
+export async function openRegistry(options: RegistryCoreOptions): Promise<RegistryCore> {
+  const {
+    store,
+    allowPrivate = false,
+    cards = 'valid',
+    signatures = 'record',
+    now = Date.now,
+    onFailure = ignore,
+  } = options
+  const { records } = store
+  const limits = { ...usualLimits, ...options.limits }
+  const dialer = createGuardedDialer({ httpsOnly: false, allowPrivate })
+  const prober =
+    options.probes === false ? undefined : createProber(options.probes ?? {}, { records, dialer, now, onFailure })
+  const catalog = new Catalog((key, document) => prober?.note(key, document))
+  const log = followLog(
+    records,
+    collection,
+    { apply: (change) => catalog.apply(change), reset: () => catalog.clear() },
+    onFailure,
+  )
+  const closing = new AbortController()
+
+  const sweep = async () => {
+    for (const each of [collection, probeCollection])
+      while ((await records.expire(each, { limit: sweepLimit, tombstonesMs })) >= sweepLimit);
+    await log.caughtUp()
+  }
+  try {
+    await log.caughtUp()
+  } catch (error) {
+    log.stop()
+    throw error
+  }
+  const sweeper = setInterval(() => sweep().catch(onFailure), options.sweepMs ?? 1000)
+  sweeper.unref()
+  prober?.start(probeTickMs)
+
+  return {
+    ...createPublications({ records, catalog, log, rules: { limits, dialer, cards, signatures }, now }),
+    find: (key, wanted) => findAgent(catalog, key, wanted),
+    list: (query) => findAgents(catalog, query),
+    history: (key) => readHistory(records, key),
+    watch: (wanted) => watchResponse(records, { ...wanted, signal: closing.signal }),
+    sweep,
+    async examine() {
+      await prober?.tick()
+      await log.caughtUp()
+    },
+    async close() {
+      clearInterval(sweeper)
+      closing.abort()
+      log.stop()
+      await prober?.stop()
+      await dialer.close()
+    },
+  }
+}
+
+function createProber(
+  options: ProbeOptions,
+  parts: { records: Store['records']; dialer: GuardedDialer; now: () => number; onFailure: (error: unknown) => void },
+): Prober {
+  const { timeoutMs = 5000, ...rest } = options
+  return new Prober({
+    intervalMs: 30_000,
+    retryMs: 5000,
+    longestRetryMs: 5 * 60_000,
+    concurrency: 8,
+    failures: 2,
+    history: 20,
+    ...rest,
+    ...parts,
+    probe: createProbe({ dialer: parts.dialer, timeoutMs }),
+    owner: crypto.randomUUID(),
+    random: Math.random,
+  })
+}
+
+function ignore(): void {
+  // Without somebody to tell, trouble in the background is tried again in silence.
+}

@@ -1,0 +1,15 @@
+import type { CardResolver } from '../../client/resolve-card.js'
+
+/** What a name stands for: an address, a card, or a list of these for several instances. */
+export type AgentPlaces = Readonly<Record<string, string | object | readonly (string | object)[]>>
+
+/**
+ * Finds agents in a list.
+ *
+ * ```ts
+ * await connect('weather', { resolvers: [staticResolver({ weather: 'https://weather.example' })] })
+ * ```
+ */
+export function staticResolver(agents: AgentPlaces): CardResolver {
+  return async (name) => (Object.hasOwn(agents, name) ? agents[name] : undefined)
+}

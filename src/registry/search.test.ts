@@ -1,0 +1,104 @@
+import { describe, expect, it } from 'vitest'
+import { ann, cardFor, testRegistry } from './registry.fixture.js'
+import { tokenize } from './tokenize.js'
+
+describe('tokenize', () => {
+  it.each([
+    ['Flight-booking Agent v2', ['flight', 'booking', 'agent', 'v2']],
+    ['ＡＩ助手', ['ai', '助手']],
+    ['', []],
+    ['Über naïve café', ['über', 'naïve', 'café']],
+  ])('cuts %j', (text, words) => expect(tokenize(text)).toEqual(words))
+
+  it('finds every two characters of longer Chinese words', () => {
+    expect(tokenize('天气预报')).toEqual(expect.arrayContaining(['天气', '预报']))
+    expect(tokenize('查询weather天气')).toEqual(expect.arrayContaining(['查询', 'weather', '天气']))
+  })
+})
+
+describe('searching', () => {
+  async function filled() {
+    const registry = await testRegistry()
+    const publish = (name: string, description: string, skill: string, tags: readonly string[] = []) =>
+      registry.publish(
+        {
+          namespace: 'public',
+          name,
+          tags,
+          card: cardFor(name, {
+            description,
+            skills: [{ id: `${name}-skill`, name: skill, description: skill, tags: ['demo'], examples: ['例如'] }],
+          }),
+        },
+        ann,
+      )
+    await publish('weather', 'Forecasts the weather anywhere', 'Forecast', ['climate'])
+    await publish('tianqi', '提供全国城市的天气预报和空气质量查询', '天气查询', ['气象'])
+    await publish('flights', 'Books flights and hotels', 'Booking')
+    await publish('fapiao', '自动识别增值税发票并生成报销单', '发票识别')
+    const names = (query: object) => registry.list({ limit: 10, ...query }).found.map(({ agent }) => agent.key.name)
+    return { registry, names }
+  }
+
+  it('finds English words, also when they are misspelled or unfinished', async () => {
+    const { registry, names } = await filled()
+    await using _ = registry
+    expect(names({ text: 'weather forecast' })[0]).toBe('weather')
+    expect(names({ text: 'book a flight' })[0]).toBe('flights')
+    expect(names({ text: 'foreca' })).toEqual(['weather'])
+    expect(names({ text: 'wether' })).toEqual(['weather'])
+    expect(names({ text: 'quantum' })).toEqual([])
+  })
+
+  it('finds Chinese words of two characters, wherever they stand', async () => {
+    const { registry, names } = await filled()
+    await using _ = registry
+    expect(names({ text: '天气' })[0]).toBe('tianqi')
+    expect(names({ text: '预报' })[0]).toBe('tianqi')
+    expect(names({ text: '发票' })[0]).toBe('fapiao')
+    expect(names({ text: '我想报销一张发票' })[0]).toBe('fapiao')
+    expect(names({ text: '气象' })).toContain('tianqi')
+  })
+
+  it('finds by skill and by tag, whatever their case', async () => {
+    const { registry, names } = await filled()
+    await using _ = registry
+    expect(names({ skill: '天气查询' })).toEqual(['tianqi'])
+    expect(names({ skill: 'FORECAST' })).toEqual(['weather'])
+    expect(names({ skill: 'flights-skill' })).toEqual(['flights'])
+    expect(names({ tag: 'Climate' })).toEqual(['weather'])
+    expect(names({ tag: 'demo' })).toHaveLength(4)
+    expect(names({ tag: 'demo', text: 'hotels' })).toEqual(['flights'])
+    expect(names({ tag: 'none' })).toEqual([])
+  })
+
+  it('forgets the words of what is gone or has changed', async () => {
+    const { registry, names } = await filled()
+    await using _ = registry
+    await registry.publish({ namespace: 'public', name: 'flights', card: cardFor('flights') }, ann)
+    expect(names({ text: 'hotels' })).toEqual([])
+    await registry.withdraw({ namespace: 'public', name: 'weather' }, ann)
+    expect(names({ text: 'weather' })).toEqual([])
+  })
+
+  it('lists page by page without a gap, by name and by relevance', async () => {
+    await using registry = await testRegistry()
+    for (let n = 0; n < 25; n++)
+      await registry.publish({ namespace: n % 2 ? 'odd' : 'even', name: `a${n}`, card: cardFor(`agent ${n}`) }, ann)
+    for (const query of [{}, { text: 'agent' }, { namespace: 'odd' }]) {
+      const seen: string[] = []
+      let cursor: string | undefined
+      let total = 0
+      do {
+        const page = registry.list({ ...query, limit: 4, ...(cursor !== undefined && { cursor }) })
+        seen.push(...page.found.map(({ agent }) => agent.key.name))
+        cursor = page.cursor
+        total = page.total
+      } while (cursor !== undefined)
+      expect(new Set(seen).size).toBe(seen.length)
+      expect(seen.length).toBe(total)
+      expect(total).toBe('namespace' in query ? 12 : 25)
+    }
+    expect(() => registry.list({ limit: 4, cursor: 'bm9uc2Vuc2U' })).toThrow('cursor')
+  })
+})

@@ -1,0 +1,48 @@
+import { assertClosedByDefault, listen, type PortOptions, tlsFor } from '../server/bind.js'
+import { createListener } from '../server/listener.js'
+import { toNodeListener } from '../server/node.js'
+import { assembleRegistry, type Registry, type RegistryOptions } from './create-registry.js'
+
+export interface ServeRegistryOptions extends RegistryOptions, Omit<PortOptions, 'auth'> {}
+
+export interface ServedRegistry {
+  /** Where clients find it: the public address, or the one it listens at. */
+  readonly url: string
+  /** Where it listens. */
+  readonly address: string
+  readonly registry: Registry
+  close(): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/**
+ * A registry behind a port.
+ *
+ * ```ts
+ * const { url } = await serveRegistry({ port: 8848, store: 'sqlite:registry.sqlite' })
+ * await serve(agent, { register: url })
+ * ```
+ */
+export async function serveRegistry(options: ServeRegistryOptions = {}): Promise<ServedRegistry> {
+  assertClosedByDefault(options, 'registry')
+  const tls = tlsFor(options)
+  let address = ''
+  const registry = await assembleRegistry(options, () => options.publicUrl ?? address)
+  const listener = createListener(toNodeListener(registry), { deadlines: options.deadlines, tls })
+  try {
+    address = await listen(listener, options)
+  } catch (error) {
+    await registry.close()
+    throw error
+  }
+  const close = async () => {
+    const closed = new Promise<void>((resolve) => listener.server.close(() => resolve()))
+    await registry.close()
+    // Watches have ended; give their last bytes a moment to leave, then close what is left.
+    const lastCall = setTimeout(() => listener.closeAll(), 1000)
+    listener.closeIdle()
+    await closed
+    clearTimeout(lastCall)
+  }
+  return { url: options.publicUrl ?? address, address, registry, close, [Symbol.asyncDispose]: close }
+}
