@@ -196,6 +196,19 @@ describe('verifyCard', () => {
       })
     })
 
+    it('are tried a few times under one name, however many there are', async () => {
+      const others = await Promise.all(
+        Array.from({ length: 4 }, async () => jose.exportJWK((await jose.generateKeyPair('ES256')).publicKey)),
+      )
+      const named = others.map((other) => ({ ...other, kid: 'k1' }))
+      const among = async (keys: readonly object[]) => {
+        await using server = await serveHttp((_, response) => json(response, { keys }))
+        return (await verify(await signed(full), { keys: [] }, { origin: server.origin })).state
+      }
+      expect(await among([...named.slice(1), key])).toBe('valid')
+      expect(await among([...named, key])).toBe('invalid')
+    })
+
     it('are not fetched from anywhere else, unless that is allowed', async () => {
       await using server = await serveHttp((_, response) => json(response, { keys: [key] }))
       const options = { keys: [], fetch: fetchWithNames('keys.example'), lookup: async () => ['8.8.8.8'] }
