@@ -88,7 +88,12 @@ export interface TestServer extends AsyncDisposable {
 const cancelGraceMs = 100
 
 export async function testServer(agents: Agents, options: HandlerOptions = {}): Promise<TestServer> {
-  const handler = await createHandler(agents, { ...options, engine: { cancelGraceMs, ...options.engine } })
+  const handler = await createHandler(agents, {
+    ...options,
+    // No test depends on what a name service says.
+    push: { lookup: async () => [], ...options.push },
+    engine: { cancelGraceMs, ...options.engine },
+  })
   const fetch = (path: string, init?: RequestInit) => handler.fetch(new Request(`http://localhost${path}`, init))
   const request = (method: string, path: string, body?: unknown, headers: HeaderList = {}) =>
     fetch(path, { method, headers: headerList(headers), ...(body !== undefined && { body: textOfBody(body) }) })

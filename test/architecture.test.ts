@@ -22,6 +22,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'engine/': ['model/', 'stores/store.ts'],
   'auth/': ['model/'],
   'net/': ['model/'],
+  'push/': ['model/', 'dialects/', 'stores/store.ts', 'net/', 'signing/'],
   'signing/': ['model/', 'dialects/decode.ts'],
   'client/': [
     'model/',
@@ -42,6 +43,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'engine/',
     'auth/',
     'signing/',
+    'push/',
     'stores/store.ts',
     'stores/memory.ts',
   ],

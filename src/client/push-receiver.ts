@@ -7,6 +7,7 @@ import { isObject } from '../dialects/decode.js'
 import type { DialectName } from '../dialects/dialect.js'
 import { A2AError } from '../model/errors.js'
 import type { StreamResponse } from '../model/event.js'
+import { deliveryIdHeader } from '../signing/delivery-token.js'
 import { parseJson, readBody } from '../transports/read-json.js'
 import { createSignatureCheck, type PushSignatureOptions, type SignedClaims } from './push-signature.js'
 
@@ -52,7 +53,7 @@ export function createPushReceiver(options: PushReceiverOptions): (request: Requ
       const deliveries = readDelivery(parseJson(bytes))
       if (!isAbout(deliveries, claims)) return new Response(null, { status: 401 })
       // Who repeats a token that was overheard can give it another name, and not another body.
-      const ids = [request.headers.get('x-a2a-delivery-id') ?? body, ...(claims?.jti ? [`${claims.jti} ${body}`] : [])]
+      const ids = [request.headers.get(deliveryIdHeader) ?? body, ...(claims?.jti ? [`${claims.jti} ${body}`] : [])]
       if (ids.some((id) => seen.has(id))) return new Response(null, { status: 200 })
       for (const delivery of deliveries) await options.onDelivery(delivery)
       // Remembered only now: a delivery that was not taken may come again.

@@ -120,12 +120,14 @@ export interface GrpcCodec {
   encode(result: unknown, params: unknown): object
 }
 
-/** How a webhook that was registered in this dialect is told. */
-export interface PushForm {
-  readonly contentType: string
-  /** The body for an event, or nothing when this dialect does not tell of it. `task` is as the event left it. */
-  encode(event: StreamResponse, task: Task): string | undefined
-}
+/**
+ * How a webhook that was registered in this dialect is told (RM-PUSH-1): of every event, or of every status with
+ * the whole task as it stood then (RM-PUSH-2).
+ */
+export type PushForm = { readonly contentType: string } & (
+  | { encodeEvent(event: StreamResponse): string }
+  | { encodeTask(task: Task): string }
+)
 
 /** Something that does not survive the way into or out of a dialect, for the documentation. */
 export interface Loss {

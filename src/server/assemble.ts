@@ -1,9 +1,11 @@
 /** Puts the parts together: engines on a store, an endpoint each, routing by path, health, CORS. */
 import { type Admit, createAdmit } from '../auth/admit.js'
 import { type Requirement, requirementsOf, schemesOf } from '../auth/requirement.js'
+import { createDialects } from '../dialects/index.js'
 import { createEngine, type Engine } from '../engine/engine.js'
 import type { AgentCard } from '../model/agent-card.js'
 import type { AgentService } from '../model/service.js'
+import { createPush, type Push } from '../push/create-push.js'
 import { toSigner } from '../signing/signer.js'
 import type { Store } from '../stores/store.js'
 import { Heartbeats } from '../transports/sse.js'
@@ -50,6 +52,7 @@ interface Shared {
   readonly isAlone: boolean
   readonly grpcAuthority: string | undefined
   readonly sign: SignCard
+  readonly push: Push
   /** Filled while agents are made: they find each other when they run. */
   readonly services: Map<string, AgentService>
 }
@@ -76,6 +79,20 @@ export async function assemble(agents: Agents, options: HandlerOptions, port: Po
     if (typeof given === 'string') await store.close()
   }
   const url = (options.publicUrl ?? 'http://localhost').replace(/\/+$/, '')
+  const owner = processIdentity()
+  const push = createPush(
+    {
+      store,
+      agents: mounts.map(({ agent }) => agent.card.name),
+      owner,
+      // All of them: a webhook outlives the dialect it was registered in.
+      dialects: createDialects(),
+      signJwt: signer?.signJwt,
+      addressOf: (name) => `${url}${mounts.find(({ agent }) => agent.card.name === name)?.path ?? ''}`,
+      log: options.log ?? (() => undefined),
+    },
+    options.push,
+  )
   const shared: Shared = {
     options,
     store,
@@ -83,19 +100,22 @@ export async function assemble(agents: Agents, options: HandlerOptions, port: Po
     admit,
     offered,
     heartbeats: new Heartbeats(options.heartbeatMs ?? 15_000),
-    owner: processIdentity(),
+    owner,
     url,
     isAlone: mounts.length === 1,
     grpcAuthority: port.grpcAuthority,
     sign: createCardSigning(signer, url),
+    push,
     services: new Map(),
   }
   const members: Member[] = []
   try {
     for (const mount of mounts) members.push(await createMember(mount, shared))
     await Promise.all(members.map(({ engine }) => engine.start()))
+    if (mounts.some(({ agent }) => agent.card.capabilities?.pushNotifications)) push.start()
   } catch (error) {
     await Promise.all(members.map(({ engine }) => engine.drain(0)))
+    await push.close(0)
     await closeStore()
     throw error
   }
@@ -114,10 +134,14 @@ export async function assemble(agents: Agents, options: HandlerOptions, port: Po
     fetch,
     mounts,
     services: shared.services,
+    push: push.operations,
     admit,
     endpoints: new Map(members.map(({ mount, endpoint }) => [mount.path, endpoint])),
     async close({ deadlineMs = 10_000 } = {}) {
+      const begunMs = performance.now()
       await Promise.all(members.map(({ engine }) => engine.drain(deadlineMs)))
+      // The last words of the turns that have just ended.
+      await push.close(deadlineMs - (performance.now() - begunMs))
       await closeStore()
     },
   }
@@ -133,6 +157,7 @@ async function createMember(mount: Mount, shared: Shared): Promise<Member> {
   const engine = createEngine(agent, {
     owner: shared.owner,
     isOwnerDead: isProcessDead,
+    checkWebhook: shared.push.checkWebhook,
     ...options.engine,
     store,
     log: options.log ?? (() => undefined),

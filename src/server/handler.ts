@@ -11,6 +11,8 @@ import type { EngineOptions } from '../engine/engine.js'
 import type { Log } from '../engine/internals.js'
 import type { Retention } from '../engine/retention.js'
 import type { AgentService } from '../model/service.js'
+import type { PushOptions } from '../push/create-push.js'
+import type { PushOperations } from '../push/dead-deliveries.js'
 import type { Signer, SigningOptions } from '../signing/signer.js'
 import type { Store } from '../stores/store.js'
 import { assemble } from './assemble.js'
@@ -44,6 +46,8 @@ export interface HandlerOptions {
   /** Serve calls that name no version, if they can only be v1.0. Default true. */
   readonly assumeV1?: boolean
   readonly retention?: Retention
+  /** Where webhooks may be, and how they are called. Default: by https, on the internet. */
+  readonly push?: PushOptions
   /** Leases, grace periods and limits of the engine. */
   readonly engine?: Partial<Omit<EngineOptions, 'store' | 'clock' | 'log' | 'resolve' | 'extendedCard' | 'retention'>>
   /** Wraps the operations of an agent: access rules, limits, overrides of single operations. */
@@ -59,6 +63,8 @@ export interface Handler {
   readonly fetch: (request: Request, connection?: Connection) => Promise<Response>
   /** The operations of each agent, by name: for calls inside this process. */
   readonly services: ReadonlyMap<string, AgentService>
+  /** For operators: deliveries to webhooks that were given up. */
+  readonly push: PushOperations
   /** Where each agent is mounted. */
   readonly mounts: readonly Mount[]
   /** Stops admitting, waits for running turns up to the deadline, hands the rest over, closes the store it opened. */
@@ -74,6 +80,6 @@ export interface Handler {
  * ```
  */
 export async function createHandler(agents: Agents, options: HandlerOptions = {}): Promise<Handler> {
-  const { fetch, services, mounts, close } = await assemble(agents, options)
-  return { fetch, services, mounts, close }
+  const { fetch, services, push, mounts, close } = await assemble(agents, options)
+  return { fetch, services, push, mounts, close }
 }

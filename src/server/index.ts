@@ -2,6 +2,10 @@
 export { type DialectName, dialectNames } from '../dialects/dialect.js'
 export { type ErrorProfile, errorProfiles } from '../dialects/v1/errors.js'
 export { type CardProblem, type CardReport, validateCard } from '../dialects/validate-card/index.js'
+// Webhooks
+export type { PushOptions } from '../push/create-push.js'
+export type { DeadDelivery, PushOperations, Redelivery } from '../push/dead-deliveries.js'
+export type { PushSettings } from '../push/push-settings.js'
 // Serving
 export type { RegisterOptions } from './announce.js'
 export { skillSchemasUri } from './card.js'

@@ -2,6 +2,7 @@
 import type { Agent } from '../engine/agent.js'
 import { isAgent } from '../engine/agent.js'
 import type { AgentService } from '../model/service.js'
+import type { PushOperations } from '../push/dead-deliveries.js'
 import { toSigner } from '../signing/signer.js'
 import { announce, type RegisterOptions } from './announce.js'
 import { type Assembly, assemble } from './assemble.js'
@@ -35,6 +36,8 @@ export interface Served {
   readonly agents: readonly { readonly name: string; readonly url: string }[]
   /** The operations of each agent, for calls inside this process. */
   readonly services: ReadonlyMap<string, AgentService>
+  /** For operators: deliveries to webhooks that were given up. */
+  readonly push: PushOperations
   /** Drains: stops admitting, lets turns finish up to the deadline, hands the rest over, then closes the port. */
   close(options?: { readonly deadlineMs?: number }): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
@@ -83,6 +86,7 @@ export async function serve(
     url: ports[0]?.agents[0]?.url ?? '',
     agents: ports.flatMap((port) => port.agents),
     services,
+    push: allOf(ports.map(({ push }) => push)),
     close: ({ deadlineMs } = {}) => closeAll(deadlineMs),
     [Symbol.asyncDispose]: () => closeAll(0),
   }
@@ -92,6 +96,7 @@ export async function serve(
 interface OpenPort {
   readonly agents: Served['agents']
   readonly fetch: Assembly['fetch']
+  readonly push: PushOperations
   close(deadlineMs: number | undefined): Promise<void>
 }
 
@@ -129,6 +134,7 @@ async function openPort(
     for (const [name, service] of made.services) services.set(name, service)
     return {
       fetch: made.fetch,
+      push: made.push,
       agents: made.mounts.map(({ agent, path }) => ({ name: agent.card.name, url: `${url}${path}/` })),
       async close(deadlineMs) {
         const closed = new Promise<void>((resolve) => listener.server.close(() => resolve()))
@@ -146,6 +152,23 @@ async function openPort(
     listener.server.close()
     listener.closeAll()
     throw error
+  }
+}
+
+/** Ports share a store, and so the numbers of dead letters, but each knows its own agents only. */
+function allOf(ports: readonly PushOperations[]): PushOperations {
+  return {
+    async deadLetters(query = {}) {
+      const found = (await Promise.all(ports.map((port) => port.deadLetters(query)))).flat()
+      return found.sort((a, b) => Number(a.id) - Number(b.id)).slice(0, query.limit ?? 100)
+    },
+    async redeliver(id) {
+      for (const port of ports) {
+        const found = await port.redeliver(id)
+        if (found) return found
+      }
+      return undefined
+    },
   }
 }
 

@@ -6,6 +6,9 @@
  */
 export const deliveryTokenHeader = 'x-a2a-delivery-token'
 
+/** Names a delivery, the same for all its attempts: whoever has seen it may forget the next. */
+export const deliveryIdHeader = 'x-a2a-delivery-id'
+
 export interface DeliveryClaims {
   /** The address of the agent. */
   readonly iss: string
@@ -14,7 +17,7 @@ export interface DeliveryClaims {
   /** In seconds. */
   readonly iat: number
   readonly exp: number
-  /** Of this attempt. */
+  /** The id of the delivery, the same for all its attempts. */
   readonly jti: string
   readonly taskId: string
   /** Of the bytes of the body, in hexadecimal. */

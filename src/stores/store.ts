@@ -226,6 +226,7 @@ export interface BuriedDelivery {
 
 /** A delivery that was given up; kept as long as its task and its config. */
 export interface DeadLetter extends BuriedDelivery {
+  /** A number that grows from one to the next. */
   readonly id: string
   readonly key: TaskKey
   readonly tenant: string

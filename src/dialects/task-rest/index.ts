@@ -20,12 +20,7 @@ export const taskRest: Dialect = {
     cancelsOnce: true,
   },
   rest: { routes, operations, createStreamEncoder, encodeError },
-  push: {
-    contentType: 'application/json',
-    // Webhooks are told of states, not of artifacts (RM-PUSH-2).
-    encode: (event, task) =>
-      'statusUpdate' in event || 'task' in event ? JSON.stringify(encodeTask(task)) : undefined,
-  },
+  push: { contentType: 'application/json', encodeTask: (task) => JSON.stringify(encodeTask(task)) },
   encodeCard,
   losses,
 }

@@ -1,11 +1,9 @@
-import type { StreamResponse } from '../../model/event.js'
-import type { Task } from '../../model/task.js'
 import type { Dialect } from '../dialect.js'
 import { encodeCard } from './card.js'
 import { encodeError, errors } from './errors.js'
 import { goLosses, losses } from './losses.js'
 import { createOperations, methods } from './operations.js'
-import { go, type Spelling, standard } from './spelling.js'
+import { go, standard } from './spelling.js'
 import { createStreamEncoder } from './stream.js'
 import { encodeTask } from './tasks.js'
 
@@ -33,7 +31,11 @@ export function createV0_1({ profile = 'standard' }: V0_1Options = {}): Dialect 
       encodeError,
       httpStatus: ({ code }) => errors[code].http,
     },
-    push: { contentType: 'application/json', encode: (event, task) => encodePush(event, task, spelling) },
+    push: {
+      contentType: 'application/json',
+      // The task, with its id by both names (RL-01-8).
+      encodeTask: (task) => JSON.stringify({ taskId: task.id, ...encodeTask(task, spelling, false) }),
+    },
     encodeCard: (card) => encodeCard(card, spelling),
     losses: isGo ? goLosses : losses,
   }
@@ -43,9 +45,3 @@ export const v0_1: Dialect = createV0_1()
 
 /** v0.1 as the community Go library speaks it. */
 export const v0_1Go: Dialect = createV0_1({ profile: 'go' })
-
-/** Webhooks are told of states, not of artifacts (RM-PUSH-2), with the whole task and its id by both names (RL-01-8). */
-function encodePush(event: StreamResponse, task: Task, spelling: Spelling): string | undefined {
-  if (!('statusUpdate' in event || 'task' in event)) return undefined
-  return JSON.stringify({ taskId: task.id, ...encodeTask(task, spelling, false) })
-}

@@ -38,12 +38,7 @@ export const v0_3: Dialect = {
     status: ({ code }) => errors[code].grpc,
     errorDetails,
   },
-  push: {
-    contentType: 'application/json',
-    // The whole task (R3-PUSH-5), and only when its state was told (RM-PUSH-2).
-    encode: (event, task) =>
-      'statusUpdate' in event || 'task' in event ? JSON.stringify(encodeTask(task, jsonSpelling)) : undefined,
-  },
+  push: { contentType: 'application/json', encodeTask: (task) => JSON.stringify(encodeTask(task, jsonSpelling)) },
   encodeCard,
   losses,
 }

@@ -197,19 +197,11 @@ describe('errors', () => {
 
 describe('push notifications', () => {
   const task: Task = { id: 't', contextId: 'c', status: { state: 'TASK_STATE_COMPLETED' } }
-  const { id: taskId, contextId, status } = task
 
   it('are the bare task, with its kind', () => {
     expect(push.contentType).toBe('application/json')
-    const body = push.encode({ statusUpdate: { taskId, contextId, status } }, task) ?? ''
+    const body = 'encodeTask' in push ? push.encodeTask(task) : ''
     expect(JSON.parse(body)).toEqual({ kind: 'task', id: 't', contextId: 'c', status: { state: 'completed' } })
-    expect(push.encode({ task }, task)).toBe(body)
-  })
-
-  it('tell of states only (RM-PUSH-2)', () => {
-    const artifact = { artifactId: 'a', parts: [] }
-    expect(push.encode({ artifactUpdate: { taskId, contextId, artifact } }, task)).toBeUndefined()
-    expect(push.encode({ message: { messageId: 'm', role: 'ROLE_AGENT', parts: [] } }, task)).toBeUndefined()
   })
 })
 

@@ -51,7 +51,7 @@ export function createV1({ errors: profile = '1.0.1' }: V1Options = {}): Dialect
       status: ({ code }) => errors[code].grpc,
       errorDetails,
     },
-    push: { contentType: 'application/a2a+json', encode: (event) => JSON.stringify(event) },
+    push: { contentType: 'application/a2a+json', encodeEvent: (event) => JSON.stringify(event) },
     encodeCard: (card) => card,
     losses: [
       { direction: 'in', what: 'members the protocol does not know', remedy: 'put such data into `metadata`' },

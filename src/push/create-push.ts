@@ -1,0 +1,73 @@
+/** Webhooks of the agents on one store, put together: what is asked of them, who calls them, what was given up. */
+import type { Dialect } from '../dialects/dialect.js'
+import type { AddressRules } from '../net/address-rules.js'
+import { createGuardedDialer, type DialerOptions, type TlsOptions } from '../net/node-dialer.js'
+import type { Store } from '../stores/store.js'
+import { createWebhookCheck } from './check-webhook.js'
+import { createPushOperations, type PushOperations } from './dead-deliveries.js'
+import { createSend, type SenderParts } from './delivery.js'
+import { defaultSettings, type PushSettings } from './push-settings.js'
+import { type PushLogEntry, PushWorker } from './worker.js'
+
+/** Where webhooks may be, and how they are called. */
+export interface PushOptions
+  extends Partial<PushSettings>,
+    Omit<AddressRules, 'allowNeighbours'>,
+    Pick<DialerOptions, 'lookup'> {
+  /**
+   * Register only addresses that answer `GET url?validationToken=T` with `T` (RL-01-9). Default false: clients
+   * of later versions do not expect to be asked.
+   */
+  readonly challenge?: boolean
+  /** A client certificate to show, or whose certificates to trust. */
+  readonly tls?: TlsOptions
+}
+
+export interface PushParts extends Pick<SenderParts, 'signJwt' | 'addressOf'> {
+  readonly store: Store
+  readonly agents: readonly string[]
+  readonly owner: string
+  readonly dialects: Readonly<Record<string, Dialect>>
+  readonly log: (entry: PushLogEntry) => void
+}
+
+export interface Push {
+  /** Rejects for addresses that must not be called, in words for whoever gave them. */
+  readonly checkWebhook: (url: string) => Promise<void>
+  readonly operations: PushOperations
+  /** Begins to deliver. */
+  start(): void
+  /** Delivers what is due until the deadline, then stops. */
+  close(deadlineMs: number): Promise<void>
+}
+
+export function createPush(parts: PushParts, options: PushOptions = {}): Push {
+  const settings = settingsOf(options)
+  const dialer = createGuardedDialer(options)
+  const closing = new AbortController()
+  const send = createSend({ ...parts, dialer, timeoutMs: settings.timeoutMs })
+  const worker = new PushWorker({ ...parts, settings, send })
+  return {
+    checkWebhook: createWebhookCheck(dialer, options),
+    operations: createPushOperations({ ...parts, events: settings.events, send, closing: closing.signal }),
+    start: () => worker.start(),
+    async close(deadlineMs) {
+      await worker.close(deadlineMs)
+      closing.abort()
+      await dialer.close()
+    },
+  }
+}
+
+function settingsOf(options: PushOptions): PushSettings {
+  const settings = { ...defaultSettings }
+  for (const name of Object.keys(defaultSettings) as (keyof PushSettings)[]) {
+    const given = options[name]
+    if (given === undefined) continue
+    if (typeof given === 'number' && !(given >= 0)) throw new TypeError(`push.${name} is a number, 0 or more`)
+    Object.assign(settings, { [name]: given })
+  }
+  for (const name of ['timeoutMs', 'concurrency', 'perOrigin', 'pollMs'] as const)
+    if (settings[name] === 0) throw new TypeError(`push.${name} must be more than 0`)
+  return settings
+}

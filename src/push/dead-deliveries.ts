@@ -1,0 +1,79 @@
+/** Deliveries that were given up, for operators: to look at, and to send once more. */
+import type { DeadLetter, DeadLetterQuery } from '../stores/store.js'
+import { deliveryId, type Send } from './delivery.js'
+import { EventsRemoved, Telling, type TellingParts } from './telling.js'
+
+/** A delivery that was given up. */
+export interface DeadDelivery extends Omit<DeadLetter, 'key'> {
+  readonly agent: string
+  readonly taskId: string
+  /** What its attempts carried in `X-A2A-Delivery-Id`. */
+  readonly deliveryId: string
+}
+
+export interface PushOperations {
+  /** Deliveries that were given up, oldest first; at most 100 unless told otherwise. */
+  deadLetters(
+    query?: Partial<Omit<DeadLetterQuery, 'agents'>> & { readonly agent?: string },
+  ): Promise<readonly DeadDelivery[]>
+  /**
+   * Sends one once more, now. When it arrives it is no dead letter any more; otherwise it stays one. Absent when
+   * there is none of that id.
+   */
+  redeliver(id: string): Promise<Redelivery | undefined>
+}
+
+export type Redelivery = { readonly isDelivered: true } | { readonly isDelivered: false; readonly error: string }
+
+export interface OperationsParts extends TellingParts {
+  readonly agents: readonly string[]
+  readonly send: Send
+  readonly closing: AbortSignal
+}
+
+export function createPushOperations(parts: OperationsParts): PushOperations {
+  const { store, agents } = parts
+  return {
+    async deadLetters({ agent, limit = 100, ...query } = {}) {
+      const chosen = agents.filter((name) => agent === undefined || name === agent)
+      return (await store.listDeadLetters({ ...query, limit, agents: chosen })).map(asDelivery)
+    },
+    async redeliver(id) {
+      const letter = await store.getDeadLetter(id)
+      const push = letter && (await store.getPushConfig(letter.key, letter.configId))
+      if (!letter || !push || !agents.includes(letter.key.agent)) return undefined
+      const { key, configId, seq } = letter
+      const telling = new Telling(parts, key, push)
+      const body = await bodyOf(parts, telling, letter)
+      if (body === undefined) return { isDelivered: false, error: 'Its event is not there any more' }
+      const delivery = {
+        id: deliveryId(key, configId, seq),
+        key,
+        push,
+        contentType: telling.contentType ?? '',
+        body,
+      }
+      const outcome = await parts.send(delivery, parts.closing)
+      if ('error' in outcome) return { isDelivered: false, error: outcome.error }
+      if (outcome.result === 'aborted') return { isDelivered: false, error: 'This server is shutting down' }
+      await store.deleteDeadLetter(id)
+      return { isDelivered: true }
+    },
+  }
+}
+
+/** Where retention has removed the event, the task as it ended stands for it. */
+async function bodyOf({ store }: OperationsParts, telling: Telling, { key, seq }: DeadLetter) {
+  try {
+    const [event] = (await store.read(key, seq - 1, 1)) ?? []
+    if (event?.seq === seq) return await telling.bodyOf(event)
+  } catch (error) {
+    if (!(error instanceof EventsRemoved)) throw error
+  }
+  const loaded = await store.load(key)
+  return loaded?.snapshot && telling.bodyOfTask(loaded.snapshot)
+}
+
+function asDelivery({ key, ...letter }: DeadLetter): DeadDelivery {
+  return { ...letter, agent: key.agent, taskId: key.id, deliveryId: deliveryId(key, letter.configId, letter.seq) }
+}

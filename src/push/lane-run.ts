@@ -1,0 +1,233 @@
+/**
+ * Tells one webhook what happened behind its place in the log: in order, one call at a time (R-PDEL-7), under the
+ * lane's lease. The place is written down now and then, not after every call; what was told behind it
+ * is told again after a crash, with the same ids.
+ */
+import { setImmediate } from 'node:timers/promises'
+import type { TaskEvent } from '../model/event.js'
+import type { Task } from '../model/task.js'
+import type { BuriedDelivery, ClaimedLane, LaneSettlement, Store } from '../stores/store.js'
+import { type Delivery, deliveryId, type Outcome, type Send } from './delivery.js'
+import { leaseOf, type PushSettings, retryDelay } from './push-settings.js'
+import { EventsRemoved, Telling, type TellingParts } from './telling.js'
+
+export interface LaneParts extends TellingParts {
+  readonly store: Store
+  readonly settings: PushSettings
+  readonly send: Send
+  /** Fires when this process ends. */
+  readonly closing: AbortSignal
+  readonly now: () => number
+  readonly onBuried: (lane: ClaimedLane, buried: BuriedDelivery) => void
+}
+
+/** How it went with the origin: `undefined` when it was not called. */
+export interface LaneResult {
+  readonly isOverloaded?: boolean
+}
+
+/** Events told before the place is written down, and how long that may take. */
+const mostUnsettled = 100
+const settleEveryMs = 500
+/** Then the lane is given back, so that others at the same origin get their turn. */
+const longestTurnMs = 10_000
+/** A webhook that keeps a call waiting for so long does not count as busy any more. */
+const stuckAfterMs = 1_000
+
+const readAhead = 256
+
+export class LaneRun {
+  readonly lane: ClaimedLane
+  readonly #parts: LaneParts
+  readonly #telling: Telling
+  #begunMs = 0
+  #heldSinceMs: number
+  #seq: number
+  #attempts: number
+  #unsettled = 0
+  #dead: BuriedDelivery[] = []
+  #calledMs: number | undefined
+  #isOverloaded: boolean | undefined
+  /** Expired deliveries that failed one after the other. */
+  #givenUp = 0
+
+  /** `claimedMs`: just before the lane was claimed, in `performance.now()`. */
+  constructor(parts: LaneParts, lane: ClaimedLane, claimedMs: number) {
+    this.lane = lane
+    this.#parts = parts
+    this.#telling = new Telling(parts, lane.key, lane.push)
+    this.#heldSinceMs = claimedMs
+    this.#seq = lane.seq
+    this.#attempts = lane.attempts
+  }
+
+  get isStuck(): boolean {
+    return this.#calledMs !== undefined && performance.now() - this.#calledMs > stuckAfterMs
+  }
+
+  /** Ends when the lane is given back, or lost. Throws only when the store is in trouble. */
+  async run(): Promise<LaneResult> {
+    this.#begunMs = performance.now()
+    await this.#settle(await this.#tellAll())
+    return this.#isOverloaded === undefined ? {} : { isOverloaded: this.#isOverloaded }
+  }
+
+  /** Gives the lane back without having told anything. */
+  async comeBackIn(ms: number): Promise<void> {
+    await this.#settle(ms === 0 ? 'release' : { retryInMs: ms })
+  }
+
+  /** What is to become of the lane; nothing when it was lost. */
+  async #tellAll(): Promise<LaneSettlement['next'] | undefined> {
+    const { store } = this.#parts
+    try {
+      for (;;) {
+        const events = await store.read(this.lane.key, this.#seq, readAhead)
+        if (!events) return await this.#startOver()
+        if (events.length === 0) return 'release'
+        for (const event of events) {
+          const next = await this.#tell(event)
+          if (next !== 'told') return next
+        }
+        // A log without anything to tell must not hold up the whole process.
+        await setImmediate()
+      }
+    } catch (error) {
+      if (error instanceof EventsRemoved) return await this.#startOver()
+      throw error
+    }
+  }
+
+  async #tell(event: TaskEvent): Promise<LaneSettlement['next'] | undefined | 'told'> {
+    if (this.#telling.contentType === undefined) return this.#bury(event.seq, unknownDialect)
+    const body = await this.#telling.bodyOf(event)
+    if (body === undefined) {
+      this.#seq = event.seq
+      return 'told'
+    }
+    return await this.#deliver(body, event.seq, event.time)
+  }
+
+  /** Retention removed what was not told yet: the task as it is stands for it (E-4). */
+  async #startOver(): Promise<LaneSettlement['next'] | undefined> {
+    const loaded = await this.#parts.store.load(this.lane.key)
+    if (!loaded?.snapshot) return 'release'
+    const body = this.#telling.bodyOfTask(loaded.snapshot)
+    const next = body !== undefined && (await this.#deliver(body, loaded.record.seq, endOf(loaded.snapshot)))
+    return next === 'told' || next === false ? 'release' : next
+  }
+
+  async #deliver(body: string, seq: number, timeMs: number): Promise<LaneSettlement['next'] | undefined | 'told'> {
+    if (this.#parts.closing.aborted || performance.now() - this.#begunMs > longestTurnMs) return 'release'
+    if (!(await this.#isHeld())) return undefined
+    const outcome = await this.#call(body, seq)
+    switch (outcome.result) {
+      case 'delivered':
+        this.#seq = seq
+        this.#attempts = 0
+        this.#unsettled += 1
+        this.#givenUp = 0
+        return 'told'
+      case 'aborted':
+        return 'release'
+      case 'refused':
+        this.#attempts += 1
+        return this.#bury(seq, outcome.error)
+      case 'failed':
+        return await this.#failed(outcome, seq, timeMs)
+    }
+  }
+
+  async #call(body: string, seq: number): Promise<Outcome> {
+    const { key, push } = this.lane
+    const id = deliveryId(key, push.config.id, seq)
+    const contentType = this.#telling.contentType ?? ''
+    const delivery: Delivery = { id, key, push, contentType, body }
+    this.#calledMs = performance.now()
+    try {
+      const outcome = await this.#parts.send(delivery, this.#parts.closing)
+      if (outcome.result !== 'aborted') this.#isOverloaded = outcome.result === 'failed' && outcome.isOverloaded
+      return outcome
+    } finally {
+      this.#calledMs = undefined
+    }
+  }
+
+  async #failed(
+    { error, retryAfterMs }: Extract<Outcome, { result: 'failed' }>,
+    seq: number,
+    timeMs: number,
+  ): Promise<LaneSettlement['next'] | 'told'> {
+    const { settings, now } = this.#parts
+    this.#attempts += 1
+    const isExpired = now() - timeMs >= settings.giveUpAfterMs
+    if (!isExpired) return { retryInMs: retryDelay(settings, this.#attempts, retryAfterMs) }
+    this.#bury(seq, error)
+    // One event may be poison: the next is tried at once. After two there is nobody to tell.
+    this.#givenUp += 1
+    if (this.#givenUp >= 2) await this.#buryExpired(error)
+    return 'told'
+  }
+
+  /** Everything that is as old as what was just given up; each of its own would take one more time-out. */
+  async #buryExpired(error: string): Promise<void> {
+    const { store, settings, now } = this.#parts
+    for (;;) {
+      const events = await store.read(this.lane.key, this.#seq, readAhead)
+      if (!events?.length) return
+      for (const event of events) {
+        if (now() - event.time < settings.giveUpAfterMs) return
+        if ((await this.#telling.bodyOf(event)) === undefined) this.#seq = event.seq
+        else this.#bury(event.seq, error, 0)
+      }
+      if (!(await this.#hold())) return
+    }
+  }
+
+  #bury(seq: number, error: string, attempts = this.#attempts): 'told' {
+    const buried = { seq, attempts, error }
+    this.#dead.push(buried)
+    this.#seq = seq
+    this.#unsettled += 1
+    this.#parts.onBuried(this.lane, buried)
+    return 'told'
+  }
+
+  /** An attempt must end long before the lease does. The place is written down on the way. */
+  async #isHeld(): Promise<boolean> {
+    const heldMs = performance.now() - this.#heldSinceMs
+    const isWorthSettling = this.#unsettled >= mostUnsettled || (this.#unsettled > 0 && heldMs > settleEveryMs)
+    if (!isWorthSettling && heldMs < this.#parts.settings.timeoutMs) return true
+    return await this.#hold()
+  }
+
+  async #hold(): Promise<boolean> {
+    const beforeMs = performance.now()
+    const isOurs = await this.#settle({ holdMs: leaseOf(this.#parts.settings) })
+    this.#heldSinceMs = beforeMs
+    return isOurs
+  }
+
+  async #settle(next: LaneSettlement['next'] | undefined): Promise<boolean> {
+    if (next === undefined) return false
+    const { key, push, fence } = this.lane
+    const dead = this.#dead
+    this.#dead = []
+    this.#unsettled = 0
+    return await this.#parts.store.settleLane({
+      key,
+      configId: push.config.id,
+      fence,
+      seq: this.#seq,
+      attempts: this.#attempts,
+      ...(dead.length > 0 && { dead }),
+      next,
+    })
+  }
+}
+
+const unknownDialect = 'The webhook was registered in a version of the protocol that is not known here'
+
+function endOf({ status }: Task): number {
+  return Date.parse(status.timestamp ?? '') || 0
+}

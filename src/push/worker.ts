@@ -1,0 +1,204 @@
+/**
+ * Delivers what the lanes of a store have to tell (E-2, E-5). It claims lanes that are due, runs many of them at once,
+ * and never more than a share of them at one origin. It is woken by the store, by lanes that fall due, and by a
+ * poll that makes up for hints that were lost.
+ */
+import type { Dialect } from '../dialects/dialect.js'
+import type { BuriedDelivery, ClaimedLane, Store } from '../stores/store.js'
+import type { Send } from './delivery.js'
+import { type LaneParts, LaneRun } from './lane-run.js'
+import { Origins } from './origins.js'
+import { leaseOf, type PushSettings } from './push-settings.js'
+
+export interface PushLogEntry {
+  readonly level: 'debug' | 'warn' | 'error'
+  readonly message: string
+  readonly agent: string
+  readonly taskId?: string
+  readonly error?: unknown
+}
+
+export interface WorkerParts {
+  readonly store: Store
+  /** Whose webhooks. */
+  readonly agents: readonly string[]
+  /** Who this process is, in leases. */
+  readonly owner: string
+  readonly dialects: Readonly<Record<string, Dialect>>
+  readonly settings: PushSettings
+  readonly send: Send
+  readonly log: (entry: PushLogEntry) => void
+  readonly now?: () => number
+}
+
+/** Calls under way, those of webhooks that hang included. */
+const mostRunsEach = 8
+/** While all places are taken: some may be taken by webhooks that hang. */
+const lookAgainMs = 250
+
+export class PushWorker {
+  readonly #parts: WorkerParts
+  readonly #lanes: LaneParts
+  readonly #origins: Origins
+  readonly #closing = new AbortController()
+  readonly #running = new Set<LaneRun>()
+  readonly #waiting = new Set<LaneRun>()
+  /** Everything that has to end before the store may be closed. */
+  readonly #work = new Set<Promise<void>>()
+  #unwatch: (() => void)[] = []
+  #poll: NodeJS.Timeout | undefined
+  #wake: NodeJS.Timeout | undefined
+  #sweep: Promise<void> | undefined
+  #isAsked = false
+
+  constructor(parts: WorkerParts) {
+    this.#parts = parts
+    const now = parts.now ?? Date.now
+    this.#origins = new Origins({ perOrigin: parts.settings.perOrigin, now })
+    this.#lanes = {
+      store: parts.store,
+      dialects: parts.dialects,
+      events: parts.settings.events,
+      settings: parts.settings,
+      send: parts.send,
+      closing: this.#closing.signal,
+      now,
+      onBuried: (lane, buried) => this.#tellOfBurial(lane, buried),
+    }
+  }
+
+  start(): void {
+    const { store, agents, settings } = this.#parts
+    this.#unwatch = agents.map((agent) => store.watchLanes(agent, () => this.#ask()))
+    this.#poll = setInterval(() => this.#ask(), settings.pollMs)
+    this.#poll.unref()
+    this.#ask()
+  }
+
+  /** Tells what is due until the deadline, then stops: what was not told is told by whoever comes next (E-12). */
+  async close(deadlineMs: number): Promise<void> {
+    const deadline = performance.now() + deadlineMs
+    while (performance.now() < deadline) {
+      this.#ask()
+      await this.#sweep
+      if (this.#running.size + this.#waiting.size === 0) break
+      await oneOf(this.#work, deadline - performance.now())
+    }
+    this.#closing.abort()
+    for (const unwatch of this.#unwatch) unwatch()
+    clearInterval(this.#poll)
+    clearTimeout(this.#wake)
+    await this.#sweep
+    for (const run of this.#waiting) this.#own(run.comeBackIn(0), run.lane)
+    this.#waiting.clear()
+    while (this.#work.size > 0) await Promise.all(this.#work)
+  }
+
+  /** One sweep at a time; a hint during a sweep means one more. */
+  #ask(): void {
+    this.#isAsked = true
+    if (!this.#closing.signal.aborted) this.#sweep ??= this.#sweepWhileAsked()
+  }
+
+  async #sweepWhileAsked(): Promise<void> {
+    try {
+      while (this.#isAsked && !this.#closing.signal.aborted) {
+        this.#isAsked = false
+        await this.#claimAll()
+      }
+    } catch (error) {
+      this.#failed('Webhooks cannot be looked after', error)
+    } finally {
+      this.#sweep = undefined
+    }
+  }
+
+  async #claimAll(): Promise<void> {
+    const { store, agents, owner, settings } = this.#parts
+    const lease = { owner, ttlMs: leaseOf(settings) }
+    for (;;) {
+      const limit = this.#places()
+      if (limit <= 0) return this.#wakeIn(lookAgainMs)
+      const claimedMs = performance.now()
+      const { lanes, nextInMs } = await store.claimLanes({ agents, lease, limit })
+      for (const lane of lanes) this.#begin(new LaneRun(this.#lanes, lane, claimedMs))
+      if (nextInMs === 0) continue
+      if (nextInMs !== undefined) this.#wakeIn(nextInMs)
+      return
+    }
+  }
+
+  /** Webhooks that hang leave their places to others, up to a point. */
+  #places(): number {
+    const { concurrency } = this.#parts.settings
+    let busy = 0
+    for (const run of this.#running) if (!run.isStuck) busy += 1
+    return Math.min(concurrency - busy, mostRunsEach * concurrency - this.#running.size)
+  }
+
+  #begin(run: LaneRun): void {
+    const origin = originOf(run.lane)
+    const entry = this.#origins.enter(origin, () => {
+      this.#waiting.delete(run)
+      this.#run(run, origin)
+    })
+    if (entry === 'go') this.#run(run, origin)
+    else if (entry === 'wait') this.#waiting.add(run)
+    else this.#own(run.comeBackIn(entry.comeBackInMs), run.lane)
+  }
+
+  #run(run: LaneRun, origin: string): void {
+    this.#running.add(run)
+    const begunMs = performance.now()
+    let isOverloaded: boolean | undefined
+    const work = run
+      .run()
+      .then((result) => {
+        isOverloaded = result.isOverloaded
+      })
+      .finally(() => {
+        this.#running.delete(run)
+        this.#origins.leave(origin, performance.now() - begunMs, isOverloaded)
+        this.#ask()
+      })
+    this.#own(work, run.lane)
+  }
+
+  /** Failures here are the store's: the lane is free when its lease ends. */
+  #own(work: Promise<void>, { key }: ClaimedLane): void {
+    const owned = work
+      .catch((error: unknown) => this.#failed('A webhook cannot be looked after', error, key.id))
+      .finally(() => this.#work.delete(owned))
+    this.#work.add(owned)
+  }
+
+  #wakeIn(ms: number): void {
+    clearTimeout(this.#wake)
+    this.#wake = setTimeout(() => this.#ask(), Math.min(ms, this.#parts.settings.pollMs))
+    this.#wake.unref()
+  }
+
+  #failed(message: string, error: unknown, taskId?: string): void {
+    const [agent = ''] = this.#parts.agents
+    this.#parts.log({ level: 'error', message, agent, error, ...(taskId !== undefined && { taskId }) })
+  }
+
+  #tellOfBurial({ key, push }: ClaimedLane, { seq, attempts, error }: BuriedDelivery): void {
+    const message = `Gave up telling webhook ${push.config.id} of event ${seq} after ${attempts} attempts: ${error}`
+    this.#parts.log({ level: 'warn', message, agent: key.agent, taskId: key.id })
+  }
+}
+
+function originOf({ push }: ClaimedLane): string {
+  return URL.canParse(push.config.url) ? new URL(push.config.url).origin : ''
+}
+
+/** The first to end, or the time. */
+async function oneOf(work: Iterable<Promise<void>>, ms: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, ms)
+  })
+  await Promise.race([...work, late])
+  clearTimeout(timer)
+}
