@@ -6,7 +6,13 @@
 import { setImmediate } from 'node:timers/promises'
 import type { TaskEvent } from '../model/event.js'
 import type { Task } from '../model/task.js'
-import type { BuriedDelivery, ClaimedLane, LaneSettlement, Store } from '../stores/store.js'
+import {
+  type BuriedDelivery,
+  type ClaimedLane,
+  isSameConfig,
+  type LaneSettlement,
+  type Store,
+} from '../stores/store.js'
 import { type Delivery, deliveryId, type Outcome, type Send } from './delivery.js'
 import { leaseOf, type PushSettings, retryDelay } from './push-settings.js'
 import { EventsRemoved, Telling, type TellingParts } from './telling.js'
@@ -85,7 +91,9 @@ export class LaneRun {
         const events = await store.read(this.lane.key, this.#seq, readAhead)
         if (!events) return await this.#startOver()
         if (events.length === 0) return 'release'
+        if (this.#seq > this.lane.seq && !(await this.#isStillWanted())) return undefined
         for (const event of events) {
+          if (event.seq <= this.#seq) continue // given up together with one before it
           const next = await this.#tell(event)
           if (next !== 'told') return next
         }
@@ -96,6 +104,13 @@ export class LaneRun {
       if (error instanceof EventsRemoved) return await this.#startOver()
       throw error
     }
+  }
+
+  /** Somebody may have deleted or replaced the config meanwhile: what happened since is not for this one. */
+  async #isStillWanted(): Promise<boolean> {
+    const { key, push } = this.lane
+    const config = await this.#parts.store.getPushConfig(key, push.config.id)
+    return config !== undefined && isSameConfig(config, push)
   }
 
   async #tell(event: TaskEvent): Promise<LaneSettlement['next'] | undefined | 'told'> {

@@ -23,6 +23,9 @@ interface Origin {
 }
 
 const failuresOfDown = 3
+/** Who waits here is served without a detour through the store. */
+const waitingEach = 4
+const firstGuessMs = 20
 /** Nobody is sent away for longer, for origins recover. */
 const longestAwayMs = 60_000
 /** An origin that is down is not asked more often, however many webhooks it has. */
@@ -44,7 +47,7 @@ export class Origins {
       origin.running += 1
       return 'go'
     }
-    if (!isDown(origin) && origin.waiting.length < this.#limits.perOrigin) {
+    if (!isDown(origin) && origin.waiting.length < waitingEach * this.#limits.perOrigin) {
       origin.waiting.push(begin)
       return 'wait'
     }
@@ -69,7 +72,7 @@ export class Origins {
     let origin = this.#origins.get(name)
     if (!origin) {
       this.#forgetOne()
-      origin = { running: 0, waiting: [], failures: 0, averageMs: 100, servedByMs: 0 }
+      origin = { running: 0, waiting: [], failures: 0, averageMs: firstGuessMs, servedByMs: 0 }
       this.#origins.set(name, origin)
     }
     return origin

@@ -1,0 +1,288 @@
+/** Webhooks that fail, hang, lie and lead astray. */
+
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { until } from 'dragoman/testing'
+import { describe, expect, it } from 'vitest'
+import { proves } from '../../conformance/proves.js'
+import { type Answer, answerWith, type Call, distinct, hang, inTurn, ok, openHook, toldBy } from './hook.js'
+import { pushServer, storeKinds } from './served.js'
+
+const whole = ['task WORKING', 'artifact hello', 'status COMPLETED']
+const reset: Answer = (_call, response) => void response.socket?.resetAndDestroy()
+const endless: Answer = (_call, response) => {
+  response.writeHead(200)
+  const more = () => {
+    while (response.write('x'.repeat(64 * 1024)));
+  }
+  response.on('drain', more)
+  more()
+}
+
+describe.each(storeKinds)('a webhook, on the %s store,', (store) => {
+  it.each([
+    ['answers 500', answerWith(500)],
+    ['answers 404', answerWith(404)],
+    ['asks to come back', answerWith(429, { 'retry-after': '0' })],
+    ['resets the connection', reset],
+    ['hangs', hang],
+    ['redirects', answerWith(307, { location: '/elsewhere' })],
+  ])(proves('R-PDEL-4', 'that first %s is told again, and in order'), async (_what, answer) => {
+    await using hook = await openHook(inTurn(answer, ok, answer, answer))
+    await using server = await pushServer({ store, push: { timeoutMs: 100 } })
+    await server.send('hello', { url: hook.url })
+    const calls = await hook.received(6)
+    expect(toldBy(calls)).toEqual([whole[0], whole[0], whole[1], whole[1], whole[1], whole[2]])
+    expect(toldBy(distinct(calls))).toEqual(whole)
+    expect(calls.every(({ path }) => path === '/hook')).toBe(true)
+    expect(await server.handler.push.deadLetters()).toEqual([])
+  })
+
+  it('whose answer never ends has been told all the same', async () => {
+    await using hook = await openHook(endless)
+    await using server = await pushServer({ store })
+    await server.send('hello', { url: hook.url })
+    expect(toldBy(await hook.received(3))).toEqual(whole)
+  })
+
+  it('that is gone for good is not asked twice, and its letters can be looked at and sent again', async () => {
+    await using hook = await openHook(inTurn(answerWith(410), ok, answerWith(410)))
+    await using server = await pushServer({ store })
+    const { id: taskId } = await server.send('hello', { url: hook.url, id: 'mine' })
+    const calls = await hook.received(3)
+    expect(toldBy(calls)).toEqual(whole)
+    const dead = await until(async () => {
+      const letters = await server.handler.push.deadLetters()
+      return letters.length === 2 && letters
+    })
+    expect(dead).toMatchObject([
+      { agent: 'Echo', taskId, owner: 'anonymous', configId: 'mine', attempts: 1, error: 'The webhook answered 410' },
+      { taskId, configId: 'mine' },
+    ])
+    expect(dead.map(({ deliveryId }) => deliveryId)).toEqual(
+      [calls[0], calls[2]].map((call) => call?.headers['x-a2a-delivery-id']),
+    )
+    expect(server.logged.filter((line) => line.startsWith('Gave up'))).toHaveLength(2)
+
+    const [first, second] = dead.map(({ id }) => id)
+    hook.answer = answerWith(500)
+    expect(await server.handler.push.redeliver(first ?? '')).toEqual({
+      isDelivered: false,
+      error: 'The webhook answered 500',
+    })
+    hook.answer = ok
+    for (const id of [first, second])
+      expect(await server.handler.push.redeliver(id ?? '')).toEqual({ isDelivered: true })
+    expect(await server.handler.push.redeliver(first ?? '')).toBeUndefined()
+    expect(await server.handler.push.deadLetters()).toEqual([])
+    expect(toldBy(hook.calls.slice(-2))).toEqual([whole[0], whole[2]])
+    expect(distinct(hook.calls)).toHaveLength(3)
+  })
+
+  it('that stays away for too long is given up, without one attempt for each event', async () => {
+    await using hook = await openHook(answerWith(500))
+    await using server = await pushServer({ store, push: { giveUpAfterMs: 0 } })
+    await server.send('chunks 500', { url: hook.url })
+    await until(async () => (await server.handler.push.deadLetters({ limit: 1000 })).length === 503)
+    expect(hook.calls.length).toBeLessThan(10)
+    hook.answer = ok
+    const before = hook.calls.length
+    await server.send('hello', { url: hook.url })
+    expect(toldBy((await hook.received(before + 3)).slice(before))).toEqual(whole)
+  })
+
+  it('that chokes on one event is told the others', async () => {
+    await using hook = await openHook(({ text }, response) => {
+      response.writeHead(text.includes('artifactUpdate') ? 500 : 200).end()
+    })
+    await using server = await pushServer({ store, push: { giveUpAfterMs: 0 } })
+    await server.send('hello', { url: hook.url })
+    expect(toldBy(await hook.received(3))).toEqual(whole)
+    await until(async () => (await server.handler.push.deadLetters()).length === 1)
+  })
+
+  it(proves(['R-PDEL-7', 'E-5'], 'that hangs delays nobody else'), async () => {
+    await using slow = await openHook(hang)
+    await using quick = await openHook()
+    await using server = await pushServer({ store, push: { concurrency: 4, perOrigin: 2, timeoutMs: 60_000 } })
+    for (let n = 0; n < 20; n++) await server.send('hello', { url: slow.url })
+    await slow.received(2)
+    for (let n = 0; n < 5; n++) await server.send('hello', { url: quick.url })
+    await quick.received(15)
+    expect(slow.open.most).toBe(2)
+  })
+
+  it('that hang leave their places to others', async () => {
+    await using quick = await openHook()
+    const slow = await Promise.all([openHook(hang), openHook(hang)])
+    await using server = await pushServer({ store, push: { concurrency: 2, timeoutMs: 60_000 } })
+    for (const { url } of slow) await server.send('hello', { url })
+    for (const hook of slow) await hook.received(1)
+    await server.send('hello', { url: quick.url })
+    await quick.received(3)
+    for (const hook of slow) await hook[Symbol.asyncDispose]()
+  })
+
+  it('of many lanes at one origin is called by few at a time, and hears everything', async () => {
+    await using hook = await openHook()
+    await using server = await pushServer({ store, push: { perOrigin: 3 } })
+    await Promise.all(Array.from({ length: 60 }, () => server.send('hello', { url: hook.url })))
+    await hook.received(180, 20_000)
+    expect(hook.open.most).toBeLessThanOrEqual(3)
+    const taskOf = ({ text }: Call) => /"(?:taskId|id)":"([^"]+)"/.exec(text)?.[1]
+    const tasks = new Set(hook.calls.map(taskOf))
+    expect(tasks.size).toBe(60)
+    for (const id of tasks) expect(toldBy(hook.calls.filter((call) => taskOf(call) === id))).toEqual(whole)
+  })
+
+  it('hears what is due before the server ends, and not twice', async () => {
+    await using hook = await openHook()
+    await using server = await pushServer({ store })
+    for (let n = 0; n < 10; n++) await server.send('hello', { url: hook.url })
+    await server.handler.close({ deadlineMs: 10_000 })
+    expect(hook.calls).toHaveLength(30)
+    expect(distinct(hook.calls)).toHaveLength(30)
+  })
+
+  it('that hangs does not keep the server from ending, and is told by the next one', async () => {
+    await using hook = await openHook(inTurn(hang))
+    await using first = await pushServer({ store, push: { timeoutMs: 60_000 } })
+    await first.send('hello', { url: hook.url })
+    await hook.received(1)
+    await first.handler.close({ deadlineMs: 0 })
+    await using _second = await pushServer({ store: first.store })
+    expect(toldBy(distinct(await hook.received(4)))).toEqual(whole)
+  })
+
+  it(proves('E-5', 'of ten thousand events hears them all, in order'), { timeout: 60_000 }, async () => {
+    await using hook = await openHook()
+    await using server = await pushServer({ store })
+    await server.send('chunks 10000', { url: hook.url })
+    const calls = await hook.received(10_003, 50_000)
+    const told = toldBy(distinct(calls)).slice(2, -1)
+    expect(told).toEqual(Array.from({ length: 10_000 }, (_, n) => `artifact chunk ${n + 1} `))
+  })
+})
+
+describe('addresses that must not be called', () => {
+  const registering = async (url: string, push: object) => {
+    await using server = await pushServer({ push: { allowHosts: [], ...push } })
+    const { id } = await server.send('ask')
+    await expect(server.send('hello', { url })).rejects.toThrow(/^configuration.taskPushNotificationConfig.url: /)
+    return await server.register(id, { url }).then(
+      () => 'registered',
+      (error: Error) => error.message,
+    )
+  }
+
+  it.each([
+    ['http://hook.example/', /must be reached by https/],
+    ['https://localhost/', /this machine/],
+    ['https://127.0.0.1/', /this machine/],
+    ['https://[::1]/', /this machine/],
+    ['https://10.1.2.3/', /private network/],
+    ['https://192.168.0.1/', /private network/],
+    ['https://169.254.169.254/latest/meta-data', /link-local/],
+    ['https://user:secret@hook.example/', /password/],
+    ['https://inner.example/', /private network/],
+    ['https://hook.example:8080/', /Port 8080/],
+  ])('are refused when they are registered: %s (R-PDEL-6)', async (url, reason) => {
+    const lookup = async (name: string) => (name.startsWith('inner') ? ['203.0.114.5', '10.0.0.1'] : ['203.0.114.5'])
+    expect(await registering(url, { lookup, allowPorts: [443, 80] })).toMatch(reason)
+  })
+
+  it('are not called either when a name leads there later (R-PDEL-6)', async () => {
+    await using hook = await openHook()
+    const { port } = new URL(hook.url)
+    let lookups = 0
+    const lookup = async () => {
+      lookups += 1
+      return lookups === 1 ? ['203.0.114.5'] : ['127.0.0.1']
+    }
+    await using server = await pushServer({ push: { allowHosts: [], httpsOnly: false, lookup, giveUpAfterMs: 0 } })
+    await server.send('hello', { url: `http://rebound.example:${port}/hook` })
+    const [dead] = await until(async () => {
+      const letters = await server.handler.push.deadLetters()
+      return letters.length > 0 && letters
+    })
+    expect(dead?.error).toMatch(/rebound.example is this machine/)
+    expect(hook.calls).toEqual([])
+  })
+
+  it.each([
+    ['url', { url: 'https://hook.example/\r\nX-Evil: 1' }],
+    ['url', { url: 'https://hook.example/a b' }],
+    ['token', { token: 'a\r\nX-Evil: 1' }],
+    ['token', { token: 'a\0b' }],
+    ['token', { token: 'schlüssel' }],
+    ['authentication.credentials', { authentication: { scheme: 'Bearer', credentials: 'a\nb' } }],
+    ['authentication.scheme', { authentication: { scheme: 'Bearer: x', credentials: 'a' } }],
+  ])('nor what would break out of a header: %s %j', async (field, given) => {
+    await using server = await pushServer({ push: { lookup: async () => [] } })
+    const { id } = await server.send('ask')
+    const refusal = server.register(id, { url: 'https://hook.example/', ...given })
+    await expect(refusal).rejects.toThrow(new RegExp(`^${field.replace('.', '\\.')}: `))
+  })
+
+  it('are refused where nobody answers for them, if that is asked (RL-01-9)', async () => {
+    await using server = await pushServer({ push: { challenge: true } })
+    const { id } = await server.send('ask')
+    await using deaf = await openHook()
+    await expect(server.register(id, { url: deaf.url })).rejects.toThrow(/validationToken/)
+    await using long = await openHook(endless)
+    await expect(server.register(id, { url: long.url })).rejects.toThrow(/validationToken/)
+    await using owned = await openHook(({ path }, response) => {
+      response.writeHead(200).end(new URL(path, 'http://x').searchParams.get('validationToken') ?? '')
+    })
+    await server.register(id, { url: `${owned.url}?a=1` })
+    expect(owned.calls.map(({ method, path }) => [method, path.startsWith('/hook?a=1&validationToken=')])).toEqual([
+      ['GET', true],
+    ])
+  })
+
+  it('are not called with a request that a raw socket cannot tell from one', async () => {
+    const seen: string[] = []
+    const server = createServer((socket) => {
+      socket.on('data', (data) => seen.push(String(data)))
+    }).listen(0, '127.0.0.1')
+    await new Promise((resolve) => server.once('listening', resolve))
+    const { port } = server.address() as AddressInfo // it listens on a port
+    try {
+      await using agent = await pushServer({ push: { timeoutMs: 100 } })
+      await agent.send('hello', { url: `http://127.0.0.1:${port}/a?b=%0d%0aX-Evil:1`, token: 'tk' })
+      await until(() => seen.length > 0)
+      expect(seen[0]).toMatch(/^POST \/a\?b=%0d%0aX-Evil:1 HTTP\/1\.1\r\n/)
+    } finally {
+      server.close()
+    }
+  })
+})
+
+describe('webhooks of a task', () => {
+  it('are no more than the agent allows', async () => {
+    const lookup = async () => []
+    await using server = await pushServer({ engine: { maxPushConfigs: 2 }, push: { lookup } })
+    const { id: taskId } = await server.send('ask', { url: 'https://hook.example/', id: 'a' })
+    await server.register(taskId, { url: 'https://hook.example/', id: 'b' })
+    await expect(server.register(taskId, { url: 'https://hook.example/', id: 'c' })).rejects.toThrow(/2 webhooks/)
+    await expect(server.send('x', { url: 'https://hook.example/' }, { taskId })).rejects.toThrow(/2 webhooks/)
+    await server.register(taskId, { url: 'https://hook.example/b', id: 'b' })
+    await server.send('x', { url: 'https://hook.example/a', id: 'a' }, { taskId })
+  })
+
+  it('show their secrets to who set them, or to nobody (R-PUSH-9)', async () => {
+    const secret = { token: 'tk', authentication: { scheme: 'Bearer', credentials: 's3cr3t' } }
+    const url = 'https://hook.example/'
+    for (const pushSecrets of ['creator', 'owner', 'never'] as const) {
+      await using server = await pushServer({ engine: { pushSecrets }, push: { lookup: async () => [] } })
+      const { id: taskId } = await server.send('ask')
+      const made = await server.register(taskId, { url, id: 'a', ...secret })
+      expect(made).toEqual({ taskId, url, id: 'a', ...secret })
+      const seen = await server.call('GetTaskPushNotificationConfig', { taskId, id: 'a' })
+      const without = { taskId, url, id: 'a', authentication: { scheme: 'Bearer' } }
+      expect(seen).toEqual(pushSecrets === 'never' ? without : made)
+      const { configs } = await server.call<{ configs: unknown[] }>('ListTaskPushNotificationConfigs', { taskId })
+      expect(configs).toEqual([seen])
+    }
+  })
+})

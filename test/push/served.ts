@@ -1,0 +1,60 @@
+/** An agent that may call webhooks on this machine, with little patience; on the store of one's choice. */
+import { MemoryStore, type Store, type Task } from 'dragoman'
+import { createHandler, type Handler, type HandlerOptions } from 'dragoman/server'
+import { openSqliteStore } from 'dragoman/stores/sqlite'
+import { userMessage } from 'dragoman/testing'
+import { echoAgent } from '../../src/cli/echo-agent.js'
+
+export const storeKinds = ['memory', 'sqlite'] as const
+
+export interface PushServer extends AsyncDisposable {
+  readonly handler: Handler
+  readonly store: Store
+  readonly logged: string[]
+  call<Result>(method: string, params: object): Promise<Result>
+  /** Sends a text, with a webhook for the task that comes of it. */
+  send(text: string, webhook?: object, more?: object): Promise<Task>
+  register(taskId: string, webhook: object): Promise<{ readonly id: string }>
+}
+
+export interface PushServerOptions extends Omit<HandlerOptions, 'store'> {
+  readonly store?: (typeof storeKinds)[number] | Store
+}
+
+export async function pushServer({ store: given = 'memory', ...options }: PushServerOptions = {}): Promise<PushServer> {
+  const store = given === 'memory' ? new MemoryStore() : given === 'sqlite' ? await openSqliteStore(':memory:') : given
+  const logged: string[] = []
+  const handler = await createHandler(echoAgent, {
+    log: ({ level, message }) => void (level !== 'debug' && logged.push(message)),
+    ...options,
+    store,
+    push: { allowHosts: ['127.0.0.1'], firstRetryMs: 5, timeoutMs: 2000, pollMs: 100, ...options.push },
+  })
+  const call = async <Result>(method: string, params: object): Promise<Result> => {
+    const request = new Request('http://localhost/', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json', 'a2a-version': '1.0' },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+    })
+    const answer = (await (await handler.fetch(request)).json()) as { result?: Result; error?: { message: string } }
+    if (answer.error) throw new Error(answer.error.message)
+    return answer.result as Result
+  }
+  return {
+    handler,
+    store,
+    logged,
+    call,
+    async send(text, webhook, more = {}) {
+      const configuration = webhook && { taskPushNotificationConfig: webhook }
+      const message = { ...userMessage(text), ...more }
+      const { task } = await call<{ task: Task }>('SendMessage', { message, ...(configuration && { configuration }) })
+      return task
+    },
+    register: (taskId, webhook) => call('CreateTaskPushNotificationConfig', { taskId, ...webhook }),
+    async [Symbol.asyncDispose]() {
+      await handler.close({ deadlineMs: 0 })
+      if (given === 'memory' || given === 'sqlite') await store.close()
+    },
+  }
+}
