@@ -7,7 +7,6 @@ export interface NotYet {
   readonly reason: string
 }
 
-const noDelivery = 'Webhooks are stored but not delivered yet'
 const operatorsTls =
   'Whether production uses TLS is for its operator to decide: `serve` takes a certificate, or stands behind a proxy'
 
@@ -21,16 +20,6 @@ export const notYet: readonly NotYet[] = [
 
   // Other bindings
   { id: 'R-CB-1', reason: 'No binding beside those of the protocol is offered' },
-
-  // Webhooks
-  { id: 'R-PDEL-1', reason: noDelivery },
-  { id: 'R-PDEL-2', reason: noDelivery },
-  { id: 'R-PDEL-4', reason: noDelivery },
-  { id: 'R-PDEL-7', reason: noDelivery },
-  { id: 'R3-PUSH-5', reason: noDelivery },
-  { id: 'R3-PUSH-6', reason: noDelivery },
-  { id: 'R3-PUSH-8', reason: noDelivery },
-  { id: 'RM-PUSH-1', reason: noDelivery },
 
   // Security
   { id: 'R-SEC-1', reason: operatorsTls },

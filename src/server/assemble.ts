@@ -5,7 +5,7 @@ import { createDialects } from '../dialects/index.js'
 import { createEngine, type Engine } from '../engine/engine.js'
 import type { AgentCard } from '../model/agent-card.js'
 import type { AgentService } from '../model/service.js'
-import { createPush, type Push } from '../push/create-push.js'
+import { createPush, type Push, type PushParts } from '../push/create-push.js'
 import { toSigner } from '../signing/signer.js'
 import type { Store } from '../stores/store.js'
 import { Heartbeats } from '../transports/sse.js'
@@ -80,19 +80,10 @@ export async function assemble(agents: Agents, options: HandlerOptions, port: Po
   }
   const url = (options.publicUrl ?? 'http://localhost').replace(/\/+$/, '')
   const owner = processIdentity()
-  const push = createPush(
-    {
-      store,
-      agents: mounts.map(({ agent }) => agent.card.name),
-      owner,
-      // All of them: a webhook outlives the dialect it was registered in.
-      dialects: createDialects(),
-      signJwt: signer?.signJwt,
-      addressOf: (name) => `${url}${mounts.find(({ agent }) => agent.card.name === name)?.path ?? ''}`,
-      log: options.log ?? (() => undefined),
-    },
-    options.push,
-  )
+  const push = await pushOf(mounts, { options, store, owner, url, signJwt: signer?.signJwt }).catch(async (error) => {
+    await closeStore()
+    throw error
+  })
   const shared: Shared = {
     options,
     store,
@@ -145,6 +136,23 @@ export async function assemble(agents: Agents, options: HandlerOptions, port: Po
       await closeStore()
     },
   }
+}
+
+async function pushOf(
+  mounts: readonly Mount[],
+  { options, url, ...shared }: Pick<Shared, 'options' | 'store' | 'owner' | 'url'> & Pick<PushParts, 'signJwt'>,
+): Promise<Push> {
+  return createPush(
+    {
+      ...shared,
+      agents: mounts.map(({ agent }) => agent.card.name),
+      // All of them: a webhook outlives the dialect it was registered in.
+      dialects: createDialects(),
+      addressOf: (name) => `${url}${mounts.find(({ agent }) => agent.card.name === name)?.path ?? ''}`,
+      log: options.log ?? (() => undefined),
+    },
+    options.push,
+  )
 }
 
 async function createMember(mount: Mount, shared: Shared): Promise<Member> {

@@ -26,7 +26,7 @@ interface Options extends SourceOptions {
   readonly dialects?: DialectChoice
   readonly card?: CardForm
   readonly errors: ErrorProfile
-  readonly allowWebhook?: string
+  readonly allowWebhook?: readonly string[]
   readonly verbose?: true
 }
 
@@ -56,7 +56,11 @@ export function serveCommand(): Command {
     .addOption(
       new Option('--errors <release>', 'whose error statuses v1.0 sends').choices(errorProfiles).default('1.0.1'),
     )
-    .addOption(new Option('--allow-webhook <host>', 'a host that webhooks may be sent to').hideHelp())
+    .option(
+      '--allow-webhook <host>',
+      'a host that webhooks may be at although it is inside, or speaks http; may be repeated',
+      (host: string, before: readonly string[] = []) => [...before, host],
+    )
     .option('-v, --verbose', 'log every call to stderr, with its dialect; without it, only what goes wrong')
     .addHelpText(
       'after',
@@ -66,6 +70,7 @@ Examples:
   dragoman serve --echo --store sqlite:tasks.sqlite --api-key secret
   dragoman serve --echo --store postgres://postgres@localhost/tasks
   dragoman serve --echo --dialects all
+  dragoman serve --echo --allow-webhook localhost
   dragoman serve ./my-agent.js --port 8001 --dialects v1,v0.3,task-rest@/old
   dragoman serve --exec 'python3 answer.py --brief' --name Answers
   dragoman serve --exec 'tr a-z A-Z | tee -a said.txt' --shell
@@ -78,6 +83,9 @@ A program (--exec) is started for every message, without a shell unless --shell 
 DRAGOMAN_CONTEXT_ID in its environment. Exit code 0 completes the task, any other fails it, without saying why to
 the caller: the last line of its stderr is logged. Cancelling sends SIGTERM, and SIGKILL four seconds later.
 
+Webhooks are called by https and on the internet, whatever a name resolves to when they are called. --allow-webhook
+vouches for a host: localhost stands for this machine.
+
 Dialects: v1, v0.3 (0.2 too) and v0.1 are on; task-rest, invoke, chat-rpc and v0.1-go (at /go) come with
 all, or when they are named.
 
@@ -88,7 +96,6 @@ file, data. Anything else comes back as the text of an artifact.`,
 }
 
 async function run(module: string | undefined, options: Options): Promise<void> {
-  refuseUnbuilt(options)
   const log = options.verbose ? printLog : printFaults
   const warn = (warning: string) => console.error(pc.yellow('warning:'), warning)
   const keys = await Promise.all((options.signingKey ?? []).map((path) => readSigningKey(path, warn)))
@@ -104,6 +111,7 @@ async function run(module: string | undefined, options: Options): Promise<void> 
     ...(keys.length > 0 && { signing: { keys } }),
     ...(options.dialects && { dialects: options.dialects }),
     ...(options.card && { card: options.card }),
+    ...(options.allowWebhook && { push: { allowHosts: options.allowWebhook } }),
     log,
   })
   printReady(served, source)
@@ -123,11 +131,6 @@ async function serveOrExplain(...args: Parameters<typeof serve>): Promise<Served
 /** The library speaks of its own options. */
 function inOptions(message: string): string {
   return message.replace(/give `auth`, or say `auth: 'none'`/, 'give --api-key, or say --no-auth')
-}
-
-/** Options whose work is not done yet are refused rather than ignored. */
-function refuseUnbuilt({ allowWebhook }: Options): void {
-  if (allowWebhook !== undefined) throw new UsageError('--allow-webhook: webhooks are stored but not delivered yet')
 }
 
 /** In one piece: whoever waits for the first line may want the others too. */
