@@ -2,15 +2,21 @@
 import type { Admit } from '../auth/admit.js'
 import type { Connection } from '../auth/scheme.js'
 import { type Admission, isRefused, type Refused } from '../model/admission.js'
+import type { AgentCard } from '../model/agent-card.js'
 import { A2AError } from '../model/errors.js'
 import { anonymous, type Caller } from '../model/service.js'
 import type { Endpoint } from '../transports/transport.js'
 import type { SpelledCards } from './card-forms.js'
 import { createDoors, type Door, type Doors } from './doors.js'
+import { frontPage, isVisit } from './front-page.js'
 import type { OfferedDialects } from './offered-dialects.js'
 import { createCardServer } from './well-known.js'
 
 export interface EndpointParts {
+  /** As v1.0 has it. */
+  readonly card: AgentCard
+  /** Where the agent is, without a final slash. */
+  readonly url: string
   readonly offered: OfferedDialects
   /** What every door of this agent shares; each puts its own dialects in. */
   readonly endpoint: Endpoint
@@ -20,15 +26,15 @@ export interface EndpointParts {
   readonly admit: Admit | undefined
   /** Origins that browsers may call from, beside this server's own. */
   readonly origins: ReadonlySet<string>
-  /** Host and port of the agent's public address. */
-  readonly ownHost: string
 }
 
 /** Answers a request by its path below the mount, which begins with a slash or is empty. */
 export type AgentEndpoint = (request: Request, path: string, connection?: Connection) => Promise<Response>
 
 export function createAgentEndpoint(parts: EndpointParts): AgentEndpoint {
-  const { offered, endpoint, cards, startedMs, admit, origins, ownHost } = parts
+  const { card, url, offered, endpoint, cards, startedMs, admit, origins } = parts
+  const ownHost = new URL(url).host
+  const showFrontPage = async () => frontPage(card, url)
   const doors = createDoors(endpoint)
   const answerCard = createCardServer(cards, {
     startedMs,
@@ -50,10 +56,12 @@ export function createAgentEndpoint(parts: EndpointParts): AgentEndpoint {
     isRefused(admission) ? refuse(door, admission) : door.answer(arrivalOf(admission, tenant))
 
   return (request, path, connection) => {
-    const card = answerCard(request, path)
-    if (card) return card
+    const answered = answerCard(request, path)
+    if (answered) return answered
     const { tenant, rest } = placeOf(path, endpoint.tenants)
-    const door = findDoor(request, rest, pinned, doors)
+    const found = findDoor(request, rest, pinned, doors)
+    const door =
+      found.isBlind && cards.unversioned && isVisit(request, rest) ? { ...found, answer: showFrontPage } : found
     if (!isFromHere(request, origins, ownHost)) {
       return door.refuse(new A2AError('PERMISSION_DENIED', 'This origin may not call this agent'))
     }

@@ -179,13 +179,14 @@ async function createMember(mount: Mount, shared: Shared): Promise<Member> {
   const endpoint = endpointOf(engine, guardSkills(service, agent, security), card, shared)
   const origins = new Set(options.cors)
   const answer = createAgentEndpoint({
+    card,
+    url,
     offered,
     endpoint,
     cards,
     startedMs: Date.now(),
     admit,
     origins,
-    ownHost: new URL(url).host,
   })
   return { mount, engine, endpoint, answer }
 }

@@ -12,6 +12,8 @@ import type { Arrival, Endpoint } from '../transports/transport.js'
 
 /** What a request is, before anybody knows who sent it. */
 export interface Door {
+  /** Nothing is behind it. */
+  readonly isBlind?: true
   answer(arrival: Arrival): Promise<Response>
   /** Says no in the words of the dialect that is spoken at this door. */
   refuse(error: A2AError): Promise<Response>
@@ -107,5 +109,5 @@ function noDoor(
       headers: { 'content-type': 'application/json' },
     })
   }
-  return { answer: () => refuse(nothing()), refuse }
+  return { isBlind: true, answer: () => refuse(nothing()), refuse }
 }

@@ -12,6 +12,7 @@ import {
 } from '../../server/index.js'
 import { addSourceOptions, openSource, type Source, type SourceOptions } from '../agent-source.js'
 import { oneLine } from '../printable.js'
+import { bannerLines } from '../serve-banner.js'
 import { readSigningKey } from '../signing-keys.js'
 import { UsageError } from '../usage-error.js'
 
@@ -114,7 +115,7 @@ async function run(module: string | undefined, options: Options): Promise<void> 
     ...(options.allowWebhook && { push: { allowHosts: options.allowWebhook } }),
     log,
   })
-  printReady(served, source)
+  printReady(served, source, options)
   closeOnSignal(served, source)
 }
 
@@ -134,13 +135,10 @@ function inOptions(message: string): string {
 }
 
 /** In one piece: whoever waits for the first line may want the others too. */
-function printReady({ agents }: Served, { note }: Source): void {
+function printReady({ agents }: Served, { note }: Source, { dialects, apiKey }: Options): void {
   const lines = agents.flatMap(({ name, url }) => [
     `${pc.bold(oneLine(name))} is ready at ${pc.cyan(url)}`,
-    pc.dim(`  JSON-RPC   POST ${url}`),
-    pc.dim(`  HTTP+JSON  POST ${url}message:send`),
-    pc.dim(`  gRPC       ${new URL(url).host}`),
-    pc.dim(`  card       GET  ${url}.well-known/agent-card.json`),
+    ...bannerLines({ url, dialects, hasApiKey: apiKey !== undefined }).map((line) => pc.dim(line)),
   ])
   console.log([...lines, ...(note === undefined ? [] : [pc.dim(`  ${note}`)])].join('\n'))
 }

@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest'
+import { apiKey, serve } from '../index.js'
+import type { DialectChoice } from '../server/index.js'
+import { echoAgent } from './echo-agent.js'
+import { bannerLines } from './serve-banner.js'
+
+/** What a shell would make of it. */
+function parse(line: string): {
+  readonly url: string
+  readonly headers: Record<string, string>
+  readonly body: string
+} {
+  const [, url = '', rest = '', body = ''] = /^\s+curl (\S+)(.*) -d '(.*)'$/.exec(line) ?? []
+  const headers = [...rest.matchAll(/ -H ['"]([^:]+): ([^'"]+)['"]/g)].map(([, name = '', value = '']) => [name, value])
+  return { url, headers: Object.fromEntries(headers), body }
+}
+
+const pinned: DialectChoice = (['v1', 'v0.3', 'v0.1', 'v0.1-go', 'task-rest', 'invoke', 'chat-rpc'] as const).map(
+  (dialect, place) => ({ dialect, path: `/old/${place}/` }),
+)
+
+describe('what serve says when it is ready', () => {
+  it.each<[string, DialectChoice, number]>([
+    ['all dialects', 'all', 4],
+    ['some of them', ['v1', 'task-rest', 'v0.1-go'], 2],
+    ['those at paths of their own', pinned, 7],
+  ])('has a line to try for %s that works', async (_, dialects, count) => {
+    await using served = await serve(echoAgent, { dialects, auth: [apiKey('secret')] })
+    const lines = bannerLines({ url: served.url, dialects, hasApiKey: true }).filter((line) => line.includes('curl'))
+    expect(lines).toHaveLength(count)
+    for (const line of lines) {
+      const { url, headers, body } = parse(line.replace('$API_KEY', 'secret'))
+      const response = await fetch(url, { method: 'POST', headers, body })
+      const text = await response.text()
+      expect([line, response.status, text]).toEqual([line, 200, expect.stringMatching(/"hi"/)])
+      expect(text).not.toContain('"error"')
+    }
+  })
+
+  it('does not tell the key, nor of what is not there', () => {
+    const url = 'http://127.0.0.1:8001/'
+    expect(bannerLines({ url, dialects: undefined, hasApiKey: false })).toEqual([
+      '  JSON-RPC   POST http://127.0.0.1:8001/',
+      '  HTTP+JSON  POST http://127.0.0.1:8001/message:send',
+      '  gRPC       127.0.0.1:8001',
+      '  card       GET  http://127.0.0.1:8001/.well-known/agent-card.json',
+    ])
+    expect(bannerLines({ url, dialects: ['v0.3'], hasApiKey: false })[1]).toContain('/v1/message:send')
+    expect(bannerLines({ url, dialects: ['invoke'], hasApiKey: false }).join('\n')).not.toMatch(/JSON-RPC|gRPC|card/)
+  })
+})
