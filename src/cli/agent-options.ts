@@ -1,6 +1,7 @@
 /** The options of every command that talks to an agent. */
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import {
+  A2AError,
   type AgentClient,
   type Binding,
   type ConnectOptions,
@@ -11,9 +12,11 @@ import {
 } from '../client/index.js'
 import { type DialectName, dialectNames } from '../server/index.js'
 import { onStderr } from './colours.js'
+import { authHint } from './credentials/auth-hint.js'
 import { readCredentials, storedTokens } from './credentials/credential-file.js'
 import { askLater, credentialSource } from './credentials/credential-source.js'
 import { originOf, sameMachine } from './credentials/origin.js'
+import { Advised } from './failure.js'
 import { readGivenFile } from './message-parts.js'
 import { type Format, Output } from './output.js'
 import { printable } from './printable.js'
@@ -95,6 +98,10 @@ export async function withAgent(
   const agent = await connect(ref, await connectOptions(ref, options, output))
   try {
     await work(agent, output)
+  } catch (error) {
+    const isRefused = error instanceof A2AError && error.code === 'UNAUTHENTICATED'
+    const hint = isRefused ? authHint(agent.card, ref) : undefined
+    throw hint === undefined ? error : new Advised(error, hint)
   } finally {
     await agent.close()
   }

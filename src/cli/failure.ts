@@ -16,7 +16,18 @@ export interface Failure {
   readonly a2aCode?: ErrorCode
 }
 
+/** A failure with better advice than its kind gets by itself. */
+export class Advised extends Error {
+  readonly hint: string
+
+  constructor(cause: unknown, hint: string) {
+    super(hint, { cause })
+    this.hint = hint
+  }
+}
+
 export function failureOf(error: unknown): Failure {
+  if (error instanceof Advised) return { ...failureOf(error.cause), hint: error.hint }
   if (error instanceof CommanderError || error instanceof UsageError)
     return { exitCode: exitCodes.usage, code: 'usage', message: error.message.replace(/^error: /, '') }
   if (error instanceof TransportError) return transportFailure(error)

@@ -36,7 +36,8 @@ export async function readParts(words: readonly string[], given: readonly GivenP
   const parts: Part[] = []
   if (words.length > 0) parts.push({ text: await wordsText(words) })
   for (const each of given) parts.push(await readPart(each))
-  if (parts.length === 0) throw new UsageError('there is nothing to send: give text, --file or --data, or - for stdin')
+  if (parts.every((part) => 'text' in part && part.text.trim() === ''))
+    throw new UsageError('there is nothing to send: give text, --file or --data, or - for stdin')
   return parts
 }
 

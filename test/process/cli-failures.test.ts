@@ -47,6 +47,11 @@ describe('exit codes', () => {
       error: { message: 'give the id of a task too' },
     })
     expect(await failure(['send'])).toMatchObject({ code: 2, error: { code: 'usage' } })
+    for (const nothing of [[''], ['  '], ['--text', '']])
+      expect(await failure(['send', ref, ...nothing])).toMatchObject({
+        code: 2,
+        error: { message: expect.stringContaining('nothing to send') },
+      })
   })
 
   it.each([['bogus'], ['card'], ['task', 'bogus'], ['completion', 'tcsh']])('2 for dragoman %s %s', async (...args) => {
@@ -70,10 +75,12 @@ describe('exit codes', () => {
 
   it('4 without the right credentials', async () => {
     const place = new URL(closedServer.url).host
-    expect(await failure(['send', place, 'hello'])).toMatchObject({
-      code: 4,
-      error: { code: 'unauthenticated', a2aCode: 'UNAUTHENTICATED', hint: expect.stringContaining('auth login') },
-    })
+    const hint = `It asks for apiKey (API key in header X-API-Key); give it with \`dragoman auth login ${place} --api-key KEY\` or --header 'X-API-Key: KEY'`
+    for (const wrong of [[], ['-H', 'X-API-Key: guessed']])
+      expect(await failure(['send', place, 'hello', ...wrong])).toMatchObject({
+        code: 4,
+        error: { code: 'unauthenticated', a2aCode: 'UNAUTHENTICATED', hint },
+      })
     expect(await cli(['send', place, 'hello', '-H', 'X-API-Key: open sesame'])).toMatchObject({ code: 0 })
   })
 

@@ -4,8 +4,18 @@ import { isBusy } from './group-commit.js'
 import { migrations } from './migrations.js'
 
 export async function openDatabase(path: string, durability: 'process' | 'full'): Promise<Database.Database> {
+  try {
+    return await open(path, durability)
+  } catch (error) {
+    throw inWords(error, path)
+  }
+}
+
+async function open(path: string, durability: 'process' | 'full'): Promise<Database.Database> {
   const db = new Database(path)
   try {
+    // Before anything is changed in it.
+    await patiently(() => assertOurs(db, path))
     await patiently(() => {
       // Waiting inside SQLite would block the event loop: `group-commit.ts` waits outside.
       db.exec('PRAGMA busy_timeout = 0')
@@ -21,6 +31,37 @@ export async function openDatabase(path: string, durability: 'process' | 'full')
     throw error
   }
 }
+
+/** One statement, one state: another process may be making the tables just now. */
+function assertOurs(db: Database.Database, path: string): void {
+  const [version, tables, ours] = db
+    .prepare(
+      `SELECT user_version, (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'),
+        (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name IN ('scopes', 'tasks', 'events'))
+      FROM pragma_user_version`,
+    )
+    .raw()
+    .get() as [number, number, number] // one row of three numbers
+  const isOurs = version === 0 ? tables === 0 : ours === 3
+  if (!isOurs) throw new Error(`${path} is a database of something else: choose another file for the store`)
+}
+
+/** What people can do about it; SQLite's own words are the cause. */
+function inWords(error: unknown, path: string): unknown {
+  if (!(error instanceof Error)) return error
+  const code = 'code' in error ? String(error.code) : ''
+  const [, words] = meanings.find(([pattern]) => pattern.test(`${code} ${error.message}`)) ?? []
+  return words === undefined ? error : new Error(`${path} ${words}`, { cause: error })
+}
+
+const meanings: readonly (readonly [pattern: RegExp, words: string])[] = [
+  [/SQLITE_NOTADB/, 'is no SQLite database: choose another file for the store'],
+  [/SQLITE_CORRUPT/, 'is damaged: restore it from a backup, or choose another file for the store'],
+  [/SQLITE_READONLY/, 'cannot be written to: check its permissions and those of its folder'],
+  [/SQLITE_CANTOPEN|Unable to open/, 'cannot be opened: check that its folder is there and may be written to'],
+  [/SQLITE_FULL/, 'cannot be written to: the disk is full'],
+  [/SQLITE_BUSY/, 'is in use by another process that does not let go of it'],
+]
 
 function migrate(db: Database.Database, path: string): void {
   db.exec('BEGIN IMMEDIATE')

@@ -9,6 +9,7 @@ import {
 } from '../../../client/index.js'
 import { type AgentOptions, addAgentOptions, connectOptions, refHelp, splitWords } from '../../agent-options.js'
 import { askUser } from '../../credentials/ask-user.js'
+import { authHint } from '../../credentials/auth-hint.js'
 import { storeCredential, type Token } from '../../credentials/credential-file.js'
 import { credentialSource } from '../../credentials/credential-source.js'
 import {
@@ -18,6 +19,7 @@ import {
   readGiven,
 } from '../../credentials/given-credential.js'
 import { originOf } from '../../credentials/origin.js'
+import { Advised } from '../../failure.js'
 import { Output } from '../../output.js'
 
 interface Options extends AgentOptions, GivenCredential {
@@ -90,7 +92,10 @@ async function check(ref: string, options: ConnectOptions): Promise<void> {
   try {
     await agent.listTasks({ pageSize: 1 })
   } catch (error) {
-    if (isRefusal(error)) throw new A2AError(error.code, `This credential was refused: ${error.message}`)
+    if (isRefusal(error)) {
+      const refused = new A2AError(error.code, `This credential was refused: ${error.message}`)
+      throw new Advised(refused, authHint(agent.card, ref) ?? 'The card does not say what the agent wants instead')
+    }
     if (!(error instanceof A2AError)) throw error
   } finally {
     await agent.close()

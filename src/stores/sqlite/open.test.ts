@@ -1,0 +1,51 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import Database from 'libsql'
+import { afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { openSqliteStore } from './index.js'
+
+describe('opening a file that is no store', () => {
+  let folder = ''
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'dragoman-open-'))
+  })
+  afterEach(() => rmSync(folder, { recursive: true }))
+
+  const foreign = (path: string, sql: string) => {
+    const db = new Database(path)
+    db.exec(sql)
+    db.close()
+  }
+
+  it.each<[string, (path: string) => void, string]>([
+    ['a text', (path) => writeFileSync(path, 'Dear diary'), 'is no SQLite database'],
+    ['another program’s database', (path) => foreign(path, 'CREATE TABLE songs (a)'), 'of something else'],
+    [
+      'one that numbers its versions too',
+      (path) => foreign(path, 'CREATE TABLE tasks (a); PRAGMA user_version = 1'),
+      'of something else',
+    ],
+    [
+      'a damaged one',
+      (path) => {
+        foreign(path, 'CREATE TABLE songs (a)')
+        writeFileSync(path, readFileSync(path).fill(7, 100, 4000))
+      },
+      'is damaged',
+    ],
+  ])('says that it is %s, and leaves it as it is', async (_, make, words) => {
+    const path = join(folder, 'tasks.sqlite')
+    make(path)
+    const before = readFileSync(path)
+    const opening = openSqliteStore(path)
+    await expect(opening).rejects.toThrow(words)
+    await expect(opening).rejects.toThrow(path)
+    expect(readFileSync(path).equals(before)).toBe(true)
+  })
+
+  it('says that there is no folder for it', async () => {
+    await expect(openSqliteStore(join(folder, 'none', 'tasks.sqlite'))).rejects.toThrow('its folder is there')
+    await expect(openSqliteStore(folder)).rejects.toThrow('cannot be opened')
+  })
+})
