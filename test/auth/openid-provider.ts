@@ -1,0 +1,110 @@
+/** A real OpenID provider on loopback, whose keys can be changed and which can be taken away. */
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { exportJWK, generateKeyPair, importJWK, type JWK, SignJWT } from 'jose'
+
+export const audience = 'https://agent.example'
+
+export interface OpenIdProvider extends AsyncDisposable {
+  readonly issuer: string
+  /** The provider's own signing key, as nobody but the provider should have it. */
+  readonly key: JWK
+  /** Requests that came in, by path. */
+  readonly asked: string[]
+  /** A token as clients get one: by their own secret, from the token endpoint. */
+  token(options?: { client?: string; scope?: string; resource?: string }): Promise<string>
+  /** A token with the provider's key and any claims: what it would sign if it were asked to. */
+  sign(
+    claims?: Readonly<Record<string, unknown>>,
+    header?: { readonly alg?: string; readonly kid?: string; readonly typ?: string },
+  ): Promise<string>
+  /** New tokens are signed with a new key; the old one is no longer published. */
+  rotate(): Promise<void>
+  /** Answers nothing from now on, or answers again. */
+  isDown: boolean
+}
+
+const clients = ['alice', 'bob']
+const clock = () => Math.floor(Date.now() / 1000)
+
+export async function openIdProvider({ ttlSeconds = 600 } = {}): Promise<OpenIdProvider> {
+  // @ts-expect-error: it comes without types. It speaks of the runtime as soon as it is loaded.
+  const { default: Provider } = await import('oidc-provider')
+  let answer: (request: IncomingMessage, response: ServerResponse) => void = () => undefined
+  const asked: string[] = []
+  const server = createServer((request, response) => {
+    asked.push(request.url ?? '')
+    if (provider.isDown) request.socket.destroy()
+    else answer(request, response)
+  })
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const issuer = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  let key: JWK = {}
+  const rotate = async () => {
+    const { privateKey } = await generateKeyPair('RS256', { extractable: true })
+    key = { ...(await exportJWK(privateKey)), kid: crypto.randomUUID(), alg: 'RS256', use: 'sig' }
+    answer = new Provider(issuer, configuration(key, ttlSeconds)).callback()
+  }
+  const provider: OpenIdProvider = {
+    issuer,
+    asked,
+    isDown: false,
+    rotate,
+    get key() {
+      return key
+    },
+    async token({ client = 'alice', scope = 'agent:call', resource = audience } = {}) {
+      const response = await fetch(`${issuer}/token`, {
+        method: 'POST',
+        headers: { authorization: `Basic ${btoa(`${client}:secret-of-${client}`)}` },
+        body: new URLSearchParams({ grant_type: 'client_credentials', scope, resource }),
+      })
+      const { access_token: token, ...rest } = (await response.json()) as { access_token?: string }
+      if (!token) throw new Error(`No token: ${JSON.stringify(rest)}`)
+      return token
+    },
+    async sign(claims = {}, header = {}) {
+      const usual = { iss: issuer, sub: 'alice', aud: audience, iat: clock(), exp: clock() + 600 }
+      return await new SignJWT({ ...usual, ...claims })
+        .setProtectedHeader({ alg: 'RS256', kid: String(key.kid), ...header })
+        .sign(await importJWK(key, 'RS256'))
+    },
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections()
+      server.close()
+      await once(server, 'close')
+    },
+  }
+  await rotate()
+  return provider
+}
+
+function configuration(key: JWK, ttlSeconds: number): object {
+  return {
+    clients: clients.map((id) => ({
+      client_id: id,
+      client_secret: `secret-of-${id}`,
+      grant_types: ['client_credentials'],
+      redirect_uris: [],
+      response_types: [],
+    })),
+    jwks: { keys: [key] },
+    scopes: ['agent:call', 'agent:admin'],
+    features: {
+      devInteractions: { enabled: false },
+      clientCredentials: { enabled: true },
+      resourceIndicators: {
+        enabled: true,
+        getResourceServerInfo: (_context: unknown, resource: string) => ({
+          scope: 'agent:call agent:admin',
+          audience: resource,
+          accessTokenTTL: ttlSeconds,
+          accessTokenFormat: 'jwt',
+          jwt: { sign: { alg: 'RS256' } },
+        }),
+      },
+    },
+  }
+}

@@ -1,0 +1,111 @@
+/** One call, over HTTP and over gRPC, with the same credentials; what came of it in the same words. */
+import { request as httpRequest } from 'node:http'
+import { request as httpsRequest } from 'node:https'
+import { fileURLToPath } from 'node:url'
+import { Client, credentials, Metadata, type MethodDefinition, type ServiceError, status } from '@grpc/grpc-js'
+import { loadSync } from '@grpc/proto-loader'
+import { agent, type Caller } from 'dragoman'
+
+/** Tells its callers who they are. */
+export const mirror = agent('Mirror', async function* ({ caller }) {
+  yield JSON.stringify(caller)
+})
+
+export interface Entry {
+  /** Present when the call was let in. */
+  readonly caller?: Caller
+  /** `UNAUTHENTICATED`, `PERMISSION_DENIED`, `UNAVAILABLE`… when it was not. */
+  readonly refused?: string
+  readonly challenge?: string | undefined
+}
+
+export interface Presented {
+  readonly headers?: Readonly<Record<string, string>>
+  /** A client certificate, and the authority of the server's. */
+  readonly tls?: { readonly ca: string; readonly cert?: string; readonly key?: string }
+  readonly metadata?: Readonly<Record<string, string>>
+}
+
+/** Sends a message; `metadata` is the message's. */
+export type Enter = (url: string, presented?: Presented) => Promise<Entry>
+
+const names: Readonly<Record<number, string>> = { 401: 'UNAUTHENTICATED', 403: 'PERMISSION_DENIED', 503: 'UNAVAILABLE' }
+
+const overHttp: Enter = (url, { headers, tls, metadata } = {}) =>
+  new Promise((resolve, reject) => {
+    const request = (tls ? httpsRequest : httpRequest)(
+      `${url}message:send`,
+      { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, ...tls },
+      (response) => {
+        let text = ''
+        response.on('data', (chunk) => {
+          text += String(chunk)
+        })
+        response.on('end', () => {
+          const { statusCode = 0, headers: answered } = response
+          if (statusCode === 200) resolve({ caller: callerIn(JSON.parse(text)) })
+          else resolve({ refused: names[statusCode] ?? String(statusCode), challenge: answered['www-authenticate'] })
+        })
+      },
+    )
+    request.on('error', reject)
+    const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'who am I?' }], ...(metadata && { metadata }) }
+    request.end(JSON.stringify({ message }))
+  })
+
+const proto = fileURLToPath(new URL('../../src/transports/grpc/proto/a2a_v1.proto', import.meta.url))
+type Json = Record<string, unknown>
+const service = loadSync(proto, { enums: String, defaults: false })['lf.a2a.v1.A2AService'] as Record<
+  string,
+  MethodDefinition<Json, Json>
+>
+
+const overGrpc: Enter = async (url, { headers = {}, tls, metadata } = {}) => {
+  const { path, requestSerialize, responseDeserialize } = service.SendMessage as MethodDefinition<Json, Json> // it is there
+  const channel = tls
+    ? credentials.createSsl(bytes(tls.ca), bytes(tls.key) ?? null, bytes(tls.cert) ?? null)
+    : credentials.createInsecure()
+  const client = new Client(new URL(url).host, channel)
+  const sent = new Metadata()
+  for (const [name, value] of Object.entries(headers)) sent.set(name, value)
+  const fields = Object.entries(metadata ?? {}).map(([name, value]) => [name, { stringValue: value }])
+  const message = {
+    messageId: 'm',
+    role: 'ROLE_USER',
+    parts: [{ text: 'who am I?' }],
+    ...(metadata && { metadata: { fields: Object.fromEntries(fields) } }),
+  }
+  try {
+    return await new Promise((resolve) => {
+      const done = (error: ServiceError | null, answer?: Json) => {
+        if (!error) return resolve({ caller: callerIn(answer) })
+        const challenge = error.metadata.get('www-authenticate')[0]
+        return resolve({
+          refused: status[error.code],
+          challenge: challenge === undefined ? undefined : String(challenge),
+        })
+      }
+      client.makeUnaryRequest(path, requestSerialize, responseDeserialize, { message }, sent, done)
+    })
+  } finally {
+    client.close()
+  }
+}
+
+function bytes(pem: string | undefined): Buffer | undefined {
+  return pem === undefined ? undefined : Buffer.from(pem)
+}
+
+function callerIn(answer: unknown): Caller {
+  const { task } = answer as { task: { artifacts: { parts: { text: string }[] }[] } }
+  return JSON.parse(task.artifacts[0]?.parts.map(({ text }) => text).join('') ?? '') as Caller
+}
+
+export const waysIn: readonly (readonly [name: string, enter: Enter])[] = [
+  ['HTTP', overHttp],
+  ['gRPC', overGrpc],
+]
+
+export function bearing(token: string): Presented {
+  return { headers: { authorization: `Bearer ${token}` } }
+}
