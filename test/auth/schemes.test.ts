@@ -1,0 +1,425 @@
+/** Keys, passwords and tokens of the operator's own, and what is made of several schemes. */
+
+import { agent, allOf, apiKey, basic, bearer, jwt, type ServeOptions, serve, withScopes } from 'dragoman'
+import type { Auth, AuthScheme } from 'dragoman/auth'
+import { createHandler } from 'dragoman/server'
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import { describe, expect, it } from 'vitest'
+import { z } from 'zod'
+import { proves } from '../../conformance/proves.js'
+import { bearing, mirror, type Presented, waysIn } from './ways-in.js'
+
+const audience = 'https://agent.example'
+const secret = 'a secret of more than thirty-two bytes'
+const keys = await generateKeyPair('ES256', { extractable: true })
+const publicKey = { ...(await exportJWK(keys.publicKey)), kid: 'one' }
+const sharedToken = await tokenOf({ scope: 'read' }).setProtectedHeader({ alg: 'HS256' }).sign(Buffer.from(secret))
+const keyedToken = await tokenOf({ scp: ['read'] })
+  .setProtectedHeader({ alg: 'ES256', kid: 'one' })
+  .sign(keys.privateKey)
+const unnamedToken = await tokenOf({}).setProtectedHeader({ alg: 'ES256' }).sign(keys.privateKey)
+
+function tokenOf(claims: Record<string, unknown>): SignJWT {
+  return new SignJWT(claims).setSubject('alice').setAudience(audience).setExpirationTime('10m')
+}
+
+function password(user: string, word: string): Presented {
+  return { headers: { authorization: `Basic ${Buffer.from(`${user}:${word}`).toString('base64')}` } }
+}
+
+const key = (given: string): Presented => ({ headers: { 'x-api-key': given } })
+
+const good: readonly (readonly [string, AuthScheme, Presented, object])[] = [
+  ['an API key', apiKey({ k1: 'alice', k2: 'bob' }), key('k2'), { id: 'bob', scheme: 'apiKey' }],
+  ['the only API key', apiKey('k1'), key('k1'), { id: 'api-key', scheme: 'apiKey' }],
+  [
+    'an API key that is good for something',
+    apiKey({ k1: { id: 'alice', scopes: ['read'] } }, { scheme: 'keys' }),
+    key('k1'),
+    { id: 'alice', scheme: 'keys', scopes: ['read'] },
+  ],
+  ['a password', basic({ alice: 'pass', bob: 'word' }), password('bob', 'word'), { id: 'bob', scheme: 'basic' }],
+  [
+    'a password with colons and letters of the world',
+    basic({ zoë: { password: 'pä:ß', id: 'z', scopes: ['read'] } }),
+    password('zoë', 'pä:ß'),
+    { id: 'z', scheme: 'basic', scopes: ['read'] },
+  ],
+  [
+    'a password that a function checks',
+    basic(async (user, word) => (word === 'x' ? `user-${user}` : undefined)),
+    password('ann', 'x'),
+    { id: 'user-ann', scheme: 'basic' },
+  ],
+  ['a token', bearer({ t1: 'alice', t2: 'bob' }), bearing('t2'), { id: 'bob', scheme: 'bearer' }],
+  [
+    'a token that a function checks',
+    bearer((token) => (token === 't' ? { id: 'ann', scopes: ['s'] } : undefined)),
+    bearing('t'),
+    { id: 'ann', scheme: 'bearer', scopes: ['s'] },
+  ],
+  [
+    'a token signed with a shared secret',
+    jwt({ audience, secret }),
+    bearing(sharedToken),
+    { id: 'jwt:alice', scheme: 'jwt', scopes: ['read'] },
+  ],
+  [
+    'a token signed with a key that is listed',
+    jwt({ audience, keys: [publicKey] }),
+    bearing(keyedToken),
+    { id: 'jwt:alice', scheme: 'jwt', scopes: ['read'] },
+  ],
+  [
+    'a token that does not say which of two keys signed it',
+    jwt({ audience, keys: [await otherKey(), publicKey] }),
+    bearing(unnamedToken),
+    { id: 'jwt:alice', scheme: 'jwt' },
+  ],
+]
+
+async function otherKey() {
+  return { ...(await exportJWK((await generateKeyPair('ES256', { extractable: true })).publicKey)), kid: 'two' }
+}
+
+describe.each(waysIn)('over %s', (_way, enter) => {
+  it.each(good)(
+    proves('R-SEC-2', '%s lets its owner in, in any case of the scheme’s name'),
+    async (_what, scheme, presented, caller) => {
+      await using served = await serve(mirror, { auth: [scheme] })
+      expect(await enter(served.url, presented)).toEqual({ caller })
+      const { authorization } = presented.headers ?? {}
+      if (authorization === undefined) return
+      const [name = '', rest] = authorization.split(' ')
+      for (const spelled of [name.toUpperCase(), name.toLowerCase()])
+        expect(await enter(served.url, { headers: { authorization: `${spelled} ${rest}` } })).toEqual({ caller })
+    },
+  )
+
+  it.each<[string, AuthScheme, Presented, string]>([
+    ['no key', apiKey('k1'), {}, 'ApiKey name="X-API-Key"'],
+    ['another key', apiKey('k1'), key('k2'), 'ApiKey name="X-API-Key"'],
+    ['a key in another case', apiKey('k1'), key('K1'), 'ApiKey name="X-API-Key"'],
+    ['the beginning of a key', apiKey('k1'), key('k'), 'ApiKey name="X-API-Key"'],
+    ['more than a key', apiKey('k1'), key('k11'), 'ApiKey name="X-API-Key"'],
+    ['a key as a token', apiKey('k1'), bearing('k1'), 'ApiKey name="X-API-Key"'],
+    ['no password', basic({ a: 'b' }), {}, 'Basic realm="agent", charset="UTF-8"'],
+    ['another password', basic({ a: 'b' }), password('a', 'c'), 'Basic realm="agent", charset="UTF-8"'],
+    ['another user', basic({ a: 'b' }), password('b', 'b'), 'Basic realm="agent", charset="UTF-8"'],
+    [
+      'no base64',
+      basic({ a: 'b' }),
+      { headers: { authorization: 'Basic %%%' } },
+      'Basic realm="agent", charset="UTF-8"',
+    ],
+    ['no token', bearer('t', { realm: 'x "y"' }), {}, 'Bearer realm="x y"'],
+    ['another token', bearer('t'), bearing('u'), 'Bearer realm="agent", error="invalid_token"'],
+    ['two tokens', bearer('t'), bearing('t, Bearer t'), 'Bearer realm="agent", error="invalid_token"'],
+    ['a token as a password', bearer('t'), password('t', 't'), 'Bearer realm="agent"'],
+    [
+      'a token of another secret',
+      jwt({ audience, secret: `${secret}!` }),
+      bearing(sharedToken),
+      'Bearer realm="agent", error="invalid_token"',
+    ],
+    [
+      'a secret’s token where keys are',
+      jwt({ audience, keys: [publicKey] }),
+      bearing(sharedToken),
+      'Bearer realm="agent", error="invalid_token"',
+    ],
+    [
+      'a key’s token where a secret is',
+      jwt({ audience, secret }),
+      bearing(keyedToken),
+      'Bearer realm="agent", error="invalid_token"',
+    ],
+    [
+      'a token of no issuer',
+      jwt({ audience, secret, issuer: 'me' }),
+      bearing(sharedToken),
+      'Bearer realm="agent", error="invalid_token"',
+    ],
+    [
+      'a token of no type',
+      jwt({ audience, secret, type: 'at+jwt' }),
+      bearing(sharedToken),
+      'Bearer realm="agent", error="invalid_token"',
+    ],
+    [
+      'a token for another algorithm',
+      jwt({ audience, secret, algorithms: ['HS512'] }),
+      bearing(sharedToken),
+      'Bearer realm="agent", error="invalid_token"',
+    ],
+  ])(proves('R-SEC-2', '%s lets nobody in'), async (_what, scheme, presented, challenge) => {
+    await using served = await serve(mirror, { auth: [scheme] })
+    expect(await enter(served.url, presented)).toEqual({ refused: 'UNAUTHENTICATED', challenge })
+  })
+
+  it('any one of several schemes is enough, and all are named to those who have none', async () => {
+    await using served = await serve(mirror, {
+      auth: [apiKey({ k: 'ann' }), basic({ bob: 'b' }), bearer({ t: 'cid' })],
+    })
+    expect((await enter(served.url, key('k'))).caller?.id).toBe('ann')
+    expect((await enter(served.url, password('bob', 'b'))).caller?.id).toBe('bob')
+    expect((await enter(served.url, bearing('t'))).caller?.id).toBe('cid')
+    expect(await enter(served.url)).toEqual({
+      refused: 'UNAUTHENTICATED',
+      challenge: 'ApiKey name="X-API-Key", Basic realm="agent", charset="UTF-8", Bearer realm="agent"',
+    })
+  })
+
+  it('all of several schemes are needed together; the first says who it is', async () => {
+    await using served = await serve(mirror, {
+      auth: [allOf(bearer({ t: 'ann' }), apiKey({ k: 'app' })), basic({ bob: 'b' })],
+    })
+    const both = { headers: { ...key('k').headers, ...bearing('t').headers } }
+    expect((await enter(served.url, both)).caller?.id).toBe('ann')
+    for (const half of [key('k'), bearing('t'), { headers: { ...key('k').headers, ...bearing('u').headers } }])
+      expect((await enter(served.url, half)).refused).toBe('UNAUTHENTICATED')
+    expect((await enter(served.url, password('bob', 'b'))).caller?.id).toBe('bob')
+  })
+
+  it('scopes decide, for each way of coming in', async () => {
+    const callers = { r: { id: 'ann', scopes: ['read'] }, rw: { id: 'bob', scopes: ['read', 'write'] } }
+    const tokens = bearer(callers)
+    await using served = await serve(mirror, {
+      auth: [withScopes(tokens, ['read', 'write']), allOf(withScopes(tokens, ['read']), apiKey('k'))],
+    })
+    expect((await enter(served.url, bearing('rw'))).caller?.id).toBe('bob')
+    expect(await enter(served.url, bearing('r'))).toEqual({
+      refused: 'PERMISSION_DENIED',
+      challenge: 'Bearer realm="agent", error="insufficient_scope", scope="write"',
+    })
+    expect((await enter(served.url, { headers: { ...bearing('r').headers, 'x-api-key': 'k' } })).caller?.id).toBe('ann')
+  })
+
+  it('a caller named by others is not a caller of the same name in a list', async () => {
+    await using served = await serve(mirror, { auth: [apiKey({ k: 'alice' }), jwt({ audience, secret })] })
+    expect((await enter(served.url, key('k'))).caller?.id).toBe('alice')
+    expect((await enter(served.url, bearing(sharedToken))).caller?.id).toBe('jwt:alice')
+  })
+
+  const admin = bearer({ a: { id: 'ann', scopes: ['admin'] }, b: { id: 'bob' } })
+  const workshop = agent(
+    {
+      name: 'Workshop',
+      skills: [
+        { id: 'look', input: z.object({ look: z.string() }) },
+        {
+          id: 'repair',
+          input: z.object({ repair: z.string() }),
+          securityRequirements: [{ schemes: { bearer: { list: ['admin'] } } }],
+        },
+        { id: 'chat' },
+      ],
+    },
+    async function* ({ caller }) {
+      yield JSON.stringify(caller)
+    },
+  )
+
+  it(proves('R-SEC-2', 'a skill may ask for more than its agent'), async () => {
+    await using served = await serve(workshop, { auth: [admin] })
+    const ask = async (token: string, skillId?: string) => {
+      const { caller, refused } = await enter(served.url, {
+        ...bearing(token),
+        ...(skillId !== undefined && { metadata: { skillId } }),
+      })
+      return caller?.id ?? refused
+    }
+    expect(await ask('a', 'repair')).toBe('ann')
+    expect(await ask('b', 'repair')).toBe('PERMISSION_DENIED')
+    expect(await ask('b', 'chat')).toBe('bob')
+    // Who does not say which skill, or one that is not there, may mean any.
+    expect(await ask('a')).toBe('ann')
+    expect(await ask('b')).toBe('PERMISSION_DENIED')
+    expect(await ask('b', 'nothing')).toBe('PERMISSION_DENIED')
+  })
+
+  it('asks who somebody is once for each call, not more', async () => {
+    let asked = 0
+    const counting = bearer(() => {
+      asked += 1
+      return 'ann'
+    })
+    await using served = await serve(mirror, { auth: [counting] })
+    await enter(served.url, bearing('t'))
+    expect(asked).toBe(1)
+  })
+})
+
+describe('the skill of a message', () => {
+  const auth = [bearer({ a: { id: 'ann', scopes: ['admin'] }, b: 'bob' })]
+  const guarded = agent(
+    {
+      name: 'Guarded',
+      skills: [
+        { id: 'open', input: z.object({ open: z.string() }) },
+        {
+          id: 'shut',
+          input: z.object({ shut: z.string() }),
+          securityRequirements: [{ schemes: { bearer: { list: ['admin'] } } }],
+        },
+        { id: 'talk' },
+      ],
+    },
+    async function* () {
+      yield 'done'
+    },
+  )
+  const statusOf = async (
+    data: object | undefined,
+    more: object = {},
+    request: object = {},
+    path = '/message:send',
+  ) => {
+    const handler = await createHandler(guarded, { auth })
+    const parts = data ? [{ data }] : [{ text: 'hi' }]
+    const message = { messageId: 'm', role: 'ROLE_USER', parts, ...more }
+    const response = await handler.fetch(
+      new Request(`http://localhost${path}`, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', authorization: 'Bearer b' },
+        body: JSON.stringify({ message, ...request }),
+      }),
+    )
+    await response.text()
+    await handler.close({ deadlineMs: 0 })
+    return response.status
+  }
+
+  it('is told by its data, where only one takes it', async () => {
+    expect(await statusOf({ open: 'x' })).toBe(200)
+    expect(await statusOf({ shut: 'x' })).toBe(403)
+  })
+
+  it('is not believed where its data says otherwise', async () => {
+    expect(await statusOf({ shut: 'x' }, { metadata: { skillId: 'open' } })).toBe(403)
+    expect(await statusOf({ shut: 'x' }, { metadata: { skillId: 'talk' } })).toBe(403)
+    expect(await statusOf({ open: 'x' }, { metadata: { skillId: 'open' } })).toBe(200)
+  })
+
+  it('is every one that is named, in the message and in the request', async () => {
+    expect(await statusOf(undefined, { metadata: { skillId: 'talk' } }, { metadata: { skillId: 'shut' } })).toBe(403)
+    expect(await statusOf(undefined, {}, { metadata: { skillId: 'talk' } })).toBe(200)
+    expect(await statusOf(undefined, { metadata: { skillId: 7 } })).toBe(403)
+  })
+
+  it('is asked for by streams, too', async () => {
+    expect(await statusOf({ shut: 'x' }, {}, {}, '/message:stream')).toBe(403)
+    expect(await statusOf({ open: 'x' }, {}, {}, '/message:stream')).toBe(200)
+  })
+
+  it('is in the cards with what it asks for', async () => {
+    const handler = await createHandler(guarded, { auth })
+    const card = await (await handler.fetch(new Request('http://localhost/.well-known/agent-card.json'))).json()
+    expect(card).toMatchObject({
+      skills: [
+        { id: 'open' },
+        {
+          id: 'shut',
+          securityRequirements: [{ schemes: { bearer: { list: ['admin'] } } }],
+          security: [{ bearer: ['admin'] }],
+        },
+        { id: 'talk' },
+      ],
+    })
+    await handler.close()
+  })
+
+  it('cannot ask for a scheme that there is not', async () => {
+    await expect(createHandler(guarded, { auth: [apiKey('k')] })).rejects.toThrow(/shut needs the scheme bearer/)
+    await expect(createHandler(guarded)).rejects.toThrow(/shut needs the scheme bearer/)
+  })
+})
+
+describe('the card', () => {
+  it('says what is asked for, in every form', async () => {
+    const auth: Auth = [
+      allOf(withScopes(jwt({ audience, secret }), ['read']), apiKey('k')),
+      basic({ a: 'b' }),
+      bearer('t', { description: 'Ask the operator' }),
+    ]
+    const cardFor = async (path: string, version?: string) => {
+      const handler = await createHandler(mirror, { auth })
+      const headers = version === undefined ? {} : { 'A2A-Version': version }
+      const response = await handler.fetch(new Request(`http://localhost${path}`, { headers }))
+      await handler.close()
+      return (await response.json()) as object
+    }
+    const v1 = {
+      securitySchemes: {
+        jwt: { httpAuthSecurityScheme: { scheme: 'Bearer', bearerFormat: 'JWT' } },
+        apiKey: { apiKeySecurityScheme: { location: 'header', name: 'X-API-Key' } },
+        basic: { httpAuthSecurityScheme: { scheme: 'Basic' } },
+        bearer: { httpAuthSecurityScheme: { scheme: 'Bearer', description: 'Ask the operator' } },
+      },
+      securityRequirements: [
+        { schemes: { jwt: { list: ['read'] }, apiKey: {} } },
+        { schemes: { basic: {} } },
+        { schemes: { bearer: {} } },
+      ],
+    }
+    const v03 = {
+      securitySchemes: {
+        jwt: { type: 'http', scheme: 'Bearer', bearerFormat: 'JWT' },
+        apiKey: { type: 'apiKey', in: 'header', name: 'X-API-Key' },
+        basic: { type: 'http', scheme: 'Basic' },
+        bearer: { type: 'http', scheme: 'Bearer', description: 'Ask the operator' },
+      },
+      security: [{ jwt: ['read'], apiKey: [] }, { basic: [] }, { bearer: [] }],
+    }
+    expect(await cardFor('/.well-known/agent-card.json', '1.0')).toMatchObject(v1)
+    expect(await cardFor('/.well-known/agent-card.json', '0.3')).toMatchObject(v03)
+    expect(await cardFor('/.well-known/agent-card.json')).toMatchObject(v1)
+    expect(await cardFor('/.well-known/agent-card.json')).toMatchObject(v03)
+    expect(await cardFor('/.well-known/agent.json')).toMatchObject({
+      ...v03,
+      authentication: { schemes: ['Bearer', 'apiKey', 'Basic'] },
+    })
+  })
+})
+
+describe('a configuration', () => {
+  it.each<[string, () => unknown]>([
+    ['two schemes of one name', () => createHandler(mirror, { auth: [bearer('a'), bearer('b')] })],
+    ['no key', () => apiKey({})],
+    ['an empty key', () => apiKey({ '': 'ann' })],
+    ['a caller without an id', () => apiKey({ k: '' })],
+    ['a user with a colon', () => basic({ 'a:b': 'c' })],
+    ['an empty password', () => basic({ a: '' })],
+    ['an empty token', () => bearer('')],
+    ['no audience', () => jwt({ secret } as never)],
+    ['a short secret', () => jwt({ audience, secret: 'short' })],
+    ['no keys', () => jwt({ audience, keys: [] })],
+    ['secrets in a list of public keys', () => jwt({ audience, keys: [{ kty: 'oct', k: 'AAAA' }] })],
+    ['no keys at all', () => jwt({ audience } as never)],
+    ['keys in the clear', () => jwt({ audience, jwksUrl: 'http://keys.example/jwks' })],
+    ['a public-key algorithm with a secret', () => jwt({ audience, secret, algorithms: ['RS256'] })],
+    ['no scheme', () => allOf()],
+  ])('with %s is refused when it is made', async (_what, make) => {
+    await expect((async () => await make())()).rejects.toThrow(TypeError)
+  })
+
+  it('tells browsers the headers that its credentials come in', async () => {
+    const allowed = async (auth: ServeOptions['auth']) => {
+      const handler = await createHandler(mirror, { ...(auth && { auth }), cors: ['https://page.example'] })
+      const response = await handler.fetch(
+        new Request('http://localhost/', {
+          method: 'OPTIONS',
+          headers: { origin: 'https://page.example', 'access-control-request-method': 'POST' },
+        }),
+      )
+      await handler.close()
+      expect(response.status).toBe(204)
+      return (response.headers.get('access-control-allow-headers') ?? '').toLowerCase().split(',')
+    }
+    expect(await allowed([apiKey('k', { name: 'X-Pass' }), basic({ a: 'b' })])).toEqual(
+      expect.arrayContaining(['x-pass', 'authorization', 'content-type']),
+    )
+    expect(await allowed([apiKey('k')])).not.toContain('authorization')
+    expect(await allowed(undefined)).not.toContain('x-api-key')
+  })
+})
