@@ -31,8 +31,8 @@ export type Enter = (url: string, presented?: Presented) => Promise<Entry>
 
 const names: Readonly<Record<number, string>> = { 401: 'UNAUTHENTICATED', 403: 'PERMISSION_DENIED', 503: 'UNAVAILABLE' }
 
-const overHttp: Enter = (url, { headers, tls, metadata } = {}) =>
-  new Promise((resolve, reject) => {
+const overHttp: Enter = async (url, { headers, tls, metadata } = {}) => {
+  const answer = await new Promise<string | Entry>((resolve, reject) => {
     const request = (tls ? httpsRequest : httpRequest)(
       `${url}message:send`,
       { method: 'POST', headers: { 'content-type': 'application/json', ...headers }, ...tls },
@@ -43,7 +43,7 @@ const overHttp: Enter = (url, { headers, tls, metadata } = {}) =>
         })
         response.on('end', () => {
           const { statusCode = 0, headers: answered } = response
-          if (statusCode === 200) resolve({ caller: callerIn(JSON.parse(text)) })
+          if (statusCode === 200) resolve(text)
           else resolve({ refused: names[statusCode] ?? String(statusCode), challenge: answered['www-authenticate'] })
         })
       },
@@ -52,6 +52,8 @@ const overHttp: Enter = (url, { headers, tls, metadata } = {}) =>
     const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'who am I?' }], ...(metadata && { metadata }) }
     request.end(JSON.stringify({ message }))
   })
+  return typeof answer === 'string' ? { caller: callerIn(JSON.parse(answer)) } : answer
+}
 
 const proto = fileURLToPath(new URL('../../src/transports/grpc/proto/a2a_v1.proto', import.meta.url))
 type Json = Record<string, unknown>
@@ -76,9 +78,9 @@ const overGrpc: Enter = async (url, { headers = {}, tls, metadata } = {}) => {
     ...(metadata && { metadata: { fields: Object.fromEntries(fields) } }),
   }
   try {
-    return await new Promise((resolve) => {
-      const done = (error: ServiceError | null, answer?: Json) => {
-        if (!error) return resolve({ caller: callerIn(answer) })
+    const answer = await new Promise<Json | Entry>((resolve) => {
+      const done = (error: ServiceError | null, given: Json = {}) => {
+        if (!error) return resolve(given)
         const challenge = error.metadata.get('www-authenticate')[0]
         return resolve({
           refused: status[error.code],
@@ -87,6 +89,7 @@ const overGrpc: Enter = async (url, { headers = {}, tls, metadata } = {}) => {
       }
       client.makeUnaryRequest(path, requestSerialize, responseDeserialize, { message }, sent, done)
     })
+    return 'refused' in answer ? (answer as Entry) : { caller: callerIn(answer) }
   } finally {
     client.close()
   }

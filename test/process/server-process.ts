@@ -89,7 +89,7 @@ export async function startServer(
   try {
     server.url = await eventually(15_000, 'the ready line', () => {
       if (server.hasExited) throw new Error(`The server ended before it was ready: ${server.stdout}${server.stderr}`)
-      return / is ready at (http:\S+)/.exec(server.stdout)?.[1]
+      return / is ready at (https?:\S+)/.exec(server.stdout)?.[1]
     })
     return server
   } catch (error) {

@@ -1,7 +1,7 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import pc from 'picocolors'
 import type { LogEntry } from '../../engine/index.js'
-import { apiKey, type Served, serve } from '../../index.js'
+import { type Served, serve } from '../../index.js'
 import {
   type CardForm,
   cardForms,
@@ -10,20 +10,19 @@ import {
   type ErrorProfile,
   errorProfiles,
 } from '../../server/index.js'
+import { type AccessOptions, addAccessOptions, readAccess } from '../access-options.js'
 import { addSourceOptions, openSource, type Source, type SourceOptions } from '../agent-source.js'
 import { oneLine } from '../printable.js'
 import { bannerLines } from '../serve-banner.js'
 import { readSigningKey } from '../signing-keys.js'
 import { UsageError } from '../usage-error.js'
 
-interface Options extends SourceOptions {
+interface Options extends SourceOptions, AccessOptions {
   readonly port: number
   readonly host: string
   readonly store: string
-  readonly apiKey?: string
   readonly publicUrl?: string
   readonly signingKey?: readonly string[]
-  readonly auth: boolean
   readonly dialects?: DialectChoice
   readonly card?: CardForm
   readonly errors: ErrorProfile
@@ -38,12 +37,14 @@ export function serveCommand(): Command {
   const command = new Command('serve')
     .description('Serve an agent in every dialect: a module’s, any program, or one that is somewhere else')
     .argument('[module]', 'path of a JavaScript module that exports an agent, as default or as `agent`')
-  return addSourceOptions(command)
+  return addAccessOptions(addSourceOptions(command))
     .option('-p, --port <port>', 'port to listen on, 0 for any', toPort, 8001)
-    .option('--host <address>', 'address to bind; anything but loopback needs --api-key or --no-auth', '127.0.0.1')
+    .option(
+      '--host <address>',
+      'address to bind; anything but loopback needs a way to know callers, or --no-auth',
+      '127.0.0.1',
+    )
     .option('--store <store>', 'memory, sqlite:PATH, or postgres://USER@HOST/DATABASE', 'memory')
-    .option('--api-key <key>', 'callers must send this key in X-API-Key')
-    .option('--no-auth', 'let anybody call, also from other machines')
     .option('--public-url <url>', 'the address clients use, for the card')
     .option(
       '--signing-key <path>',
@@ -72,10 +73,16 @@ Examples:
   dragoman serve --echo --store postgres://postgres@localhost/tasks
   dragoman serve --echo --dialects all
   dragoman serve --echo --allow-webhook localhost
+  dragoman serve ./my-agent.js --host 0.0.0.0 --oidc https://id.example --audience https://agent.example
+  dragoman serve ./my-agent.js --host 0.0.0.0 --tls-cert agent.pem --tls-key agent.key --tls-client-ca clients.pem
   dragoman serve ./my-agent.js --port 8001 --dialects v1,v0.3,task-rest@/old
   dragoman serve --exec 'python3 answer.py --brief' --name Answers
   dragoman serve --exec 'tr a-z A-Z | tee -a said.txt' --shell
   dragoman serve --proxy old-agent.example --upstream-header 'X-API-Key: secret' --api-key another
+
+Callers: any one of --api-key, --bearer, --oidc and --tls-client-ca lets a caller in, and the card says which are
+asked for. What is on a command line can be read by others on the same machine; an agent that has more than a test's
+secrets is better served from a program of its own.
 
 A bridge (--proxy) has the name, skills and abilities of the agent behind it, its own tasks, and its own callers:
 --api-key is what they show to the bridge, --upstream-header what the bridge shows to the agent.
@@ -97,16 +104,16 @@ file, data. Anything else comes back as the text of an artifact.`,
 }
 
 async function run(module: string | undefined, options: Options): Promise<void> {
+  const access = await readAccess(options)
   const log = options.verbose ? printLog : printFaults
   const warn = (warning: string) => console.error(pc.yellow('warning:'), warning)
   const keys = await Promise.all((options.signingKey ?? []).map((path) => readSigningKey(path, warn)))
   const source = await openSource(module, options, log)
-  const auth = options.apiKey !== undefined ? [apiKey(options.apiKey)] : options.auth ? undefined : ('none' as const)
   const served = await serveOrExplain(source.agents, {
     port: options.port,
     host: options.host,
     store: options.store,
-    ...(auth && { auth }),
+    ...access,
     ...(options.publicUrl && { publicUrl: options.publicUrl }),
     errors: options.errors,
     ...(keys.length > 0 && { signing: { keys } }),
@@ -131,7 +138,10 @@ async function serveOrExplain(...args: Parameters<typeof serve>): Promise<Served
 
 /** The library speaks of its own options. */
 function inOptions(message: string): string {
-  return message.replace(/give `auth`, or say `auth: 'none'`/, 'give --api-key, or say --no-auth')
+  return message.replace(
+    /give `auth`, or say `auth: 'none'`/,
+    'give --api-key, --bearer, --oidc or --tls-client-ca, or say --no-auth',
+  )
 }
 
 /** In one piece: whoever waits for the first line may want the others too. */

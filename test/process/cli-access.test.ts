@@ -1,0 +1,101 @@
+/** `dragoman serve`: who may call, and TLS. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { beforeAll, describe, expect, it, vi } from 'vitest'
+import { createAuthority } from '../auth/authority.js'
+import { audience, openIdProvider } from '../auth/openid-provider.js'
+import { bearing, type Enter, waysIn } from '../auth/ways-in.js'
+import { builtLibrary, runCommand, startServer, type TemporaryFolder, temporaryFolder } from './server-process.js'
+
+beforeAll(() => {
+  // The provider says on the console that it is no production system.
+  for (const level of ['info', 'warn'] as const) vi.spyOn(console, level).mockImplementation(() => undefined)
+})
+
+/** The agent that tells its callers who they are, as a module for the command. */
+async function mirrorIn({ path }: TemporaryFolder): Promise<string> {
+  const file = join(path, 'mirror.mjs')
+  await writeFile(
+    file,
+    `import { agent } from ${JSON.stringify(builtLibrary)}
+export default agent('Mirror', async function* ({ caller }) { yield JSON.stringify(caller) })`,
+  )
+  return file
+}
+
+describe.each(waysIn)('dragoman serve, called over %s', (_name, enter) => {
+  const comesIn = async (...args: Parameters<Enter>) => {
+    const { caller, refused } = await enter(...args)
+    return caller?.id ?? refused
+  }
+
+  it('lets callers in with any of the credentials it was given', async () => {
+    await using provider = await openIdProvider()
+    await using folder = await temporaryFolder()
+    await using server = await startServer([
+      ...[await mirrorIn(folder), '--api-key', 'the key', '--bearer', 'the-token'],
+      ...['--oidc', provider.issuer, '--audience', audience],
+    ])
+    expect(await comesIn(server.url, { headers: { 'x-api-key': 'the key' } })).toBe('api-key')
+    expect(await comesIn(server.url, bearing('the-token'))).toBe('bearer')
+    expect(await comesIn(server.url, bearing(await provider.token()))).toBe('oidc:alice')
+    expect(await comesIn(server.url, bearing(await provider.token({ resource: 'https://other.example' })))).toBe(
+      'UNAUTHENTICATED',
+    )
+    expect(await comesIn(server.url, bearing('another-token'))).toBe('UNAUTHENTICATED')
+    expect(await comesIn(server.url)).toBe('UNAUTHENTICATED')
+  })
+
+  it('speaks TLS, and knows callers by their certificates', async () => {
+    await using folder = await temporaryFolder()
+    const authority = await createAuthority('Ours')
+    const others = await createAuthority('Others')
+    const { cert, key } = await authority.issue({
+      name: 'CN=localhost',
+      altNames: [{ type: 'ip', value: '127.0.0.1' }],
+    })
+    const write = async (file: string, text: string) => {
+      await writeFile(join(folder.path, file), text)
+      return join(folder.path, file)
+    }
+    await using server = await startServer([
+      ...[
+        await mirrorIn(folder),
+        '--tls-cert',
+        await write('server.pem', cert),
+        '--tls-key',
+        await write('server.key', key),
+      ],
+      ...['--tls-client-ca', await write('clients.pem', authority.ca)],
+    ])
+    expect(server.url).toMatch(/^https:/)
+    const { ca } = authority
+    expect(await comesIn(server.url, { tls: { ca, ...(await authority.issue({ name: 'CN=alice' })) } })).toBe(
+      'mtls:alice',
+    )
+    expect(await comesIn(server.url, { tls: { ca, ...(await others.issue({ name: 'CN=alice' })) } })).toBe(
+      'UNAUTHENTICATED',
+    )
+    expect(await comesIn(server.url, { tls: { ca } })).toBe('UNAUTHENTICATED')
+  })
+})
+
+describe('dragoman serve refuses', () => {
+  it.each<[string[], string]>([
+    [['--oidc', 'https://id.example'], '--oidc needs --audience'],
+    [['--audience', 'me'], '--audience says what tokens of --oidc are for'],
+    [['--oidc', 'http://id.example', '--audience', 'me'], 'must be an https address'],
+    [['--tls-cert', 'a.pem'], '--tls-cert and --tls-key go together'],
+    [['--tls-client-ca', 'a.pem'], '--tls-client-ca needs --tls-cert'],
+    [['--tls-cert', 'nothing.pem', '--tls-key', 'nothing.key'], 'nothing.pem cannot be read'],
+    [['--tls-cert', 'package.json', '--tls-key', 'package.json'], 'no certificate with its key'],
+    [['--api-key', 'k', '--no-auth'], '--no-auth contradicts'],
+    [['--api-key', ''], 'none that is empty'],
+    [['--host', '0.0.0.0'], 'give --api-key, --bearer, --oidc or --tls-client-ca, or say --no-auth'],
+  ])('%s', async (args, sentence) => {
+    const { code, stderr } = await runCommand(['serve', '--echo', '--port', '0', ...args])
+    expect(code).toBe(2)
+    expect(stderr).toContain(sentence)
+    expect(stderr.trim().split('\n')).toHaveLength(1)
+  })
+})
