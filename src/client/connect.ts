@@ -3,6 +3,7 @@ import { fromGeneric, toGeneric } from '../model/generic-service.js'
 import type { Operation } from '../model/operations.js'
 import { type AgentService, anonymous, type CallContext } from '../model/service.js'
 import { classifyHost } from '../net/addresses.js'
+import { wasNotSent } from '../transports/transport-error.js'
 import type { AgentClient, CallOptions, Choice } from './agent-client.js'
 import { Breaker, breaking } from './breaker.js'
 import { type Callee, createCaller, isTrusted, reachOptions } from './callers.js'
@@ -19,7 +20,7 @@ import { polling } from './poll.js'
 import { createReach, type Reach } from './reach.js'
 import { type ResolvedCard, resolveCard, resolveName } from './resolve-card.js'
 import { placesOf } from './resolve-card-places.js'
-import { retrying } from './retry.js'
+import { attempt, retrying } from './retry.js'
 import { type Verification, type VerifyOptions, verifyCard } from './verify-card.js'
 import { waiting } from './waiting.js'
 import { fromHttp } from './wire-entries.js'
@@ -118,12 +119,15 @@ async function find(ref: string | object, options: ConnectOptions): Promise<Targ
     }
   }
   const home = typeof ref === 'string' ? reachFor([placesOf(ref).origin, ...allowedOrigins], options) : undefined
-  const resolved = await resolveCard(ref, {
+  const search = {
     timeoutMs: Math.min(longestSearchMs, options.timeoutMs || longestSearchMs),
     ...(home && { reach: home }),
     ...(options.cache && { cache: options.cache }),
     ...(options.onWire && { onWire: fromHttp(options.onWire, 'card') }),
-  })
+  }
+  // A connection that broke is worth another one; an address where nobody is was most likely mistyped.
+  const isWorthIt = (error: unknown) => !wasNotSent(error)
+  const resolved = await attempt(() => resolveCard(ref, search), { ...options.retry, isWorthIt }, waiting, undefined)
   const signature = await verifyCard(resolved, verifyOptions(options))
   const choices = chooseInterface(resolved, {
     hasGrpc,

@@ -40,26 +40,27 @@ export function retrying(service: AgentService, options: RetryOptions, waiting: 
     unary(operation, request, context) {
       const isSafe = idempotent.has(operation) || context.idempotencyKey !== undefined
       const call = () => unary(operation, request, context)
-      return attempt(call, { ...options, isSafe }, waiting, context.signal)
+      const isWorthIt = (error: unknown) => isSafe || wasNotSent(error)
+      return attempt(call, { ...options, isWorthIt }, waiting, context.signal)
     },
     // Streams heal by themselves.
     streaming,
   })
 }
 
-async function attempt<T>(
+/** Makes a call again while that is worth it, and its failures are of the kind that passes. */
+export async function attempt<T>(
   call: () => Promise<T>,
-  options: RetryOptions & { readonly isSafe: boolean },
+  options: RetryOptions & { readonly isWorthIt: (error: unknown) => boolean },
   waiting: Waiting,
   signal: AbortSignal | undefined,
 ): Promise<T> {
-  const { attempts = 4, isSafe } = options
+  const { attempts = 4, isWorthIt } = options
   for (let made = 1; ; made++) {
     try {
       return await call()
     } catch (error) {
-      const isWorthIt = made < attempts && (isSafe || wasNotSent(error))
-      const delayMs = isWorthIt ? delayBefore(error, made, options, waiting) : undefined
+      const delayMs = made < attempts && isWorthIt(error) ? delayBefore(error, made, options, waiting) : undefined
       if (delayMs === undefined || signal?.aborted) throw error
       await waiting.wait(delayMs, signal)
     }

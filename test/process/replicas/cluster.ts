@@ -1,0 +1,102 @@
+/** Several replicas on one database, behind a balancer. */
+import { type ChildProcess, spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import type { AddressInfo } from 'node:net'
+import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { eventually } from '../../hostile/waiting.js'
+import { startBalancer } from './balancer.js'
+
+const script = fileURLToPath(new URL('replica.mjs', import.meta.url))
+
+export class Replica {
+  readonly port: number
+  readonly url: string
+  readonly #options: object
+  #child: ChildProcess | undefined
+  said = ''
+
+  constructor(options: {
+    readonly store: string
+    readonly port: number
+    readonly leaseMs: number
+    readonly workLog: string
+  }) {
+    this.#options = options
+    this.port = options.port
+    this.url = `http://127.0.0.1:${options.port}/`
+  }
+
+  async start(): Promise<void> {
+    const child = spawn(process.execPath, [script, JSON.stringify(this.#options)], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    this.#child = child
+    let isReady = false
+    child.stdout?.on('data', (text) => {
+      isReady ||= String(text).includes('ready')
+    })
+    child.stderr?.on('data', (text) => {
+      this.said += String(text)
+    })
+    await eventually(20_000, `replica ${this.port} to be ready`, () => {
+      if (child.exitCode !== null) throw new Error(`Replica ${this.port} ended: ${this.said}`)
+      return isReady
+    })
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#child?.kill(signal)
+  }
+
+  async end(signal: 'SIGKILL' | 'SIGTERM' = 'SIGKILL'): Promise<void> {
+    const child = this.#child
+    if (!child || child.exitCode !== null || child.signalCode !== null) return
+    const exited = new Promise((resolve) => child.once('exit', resolve))
+    child.kill(signal)
+    await exited
+  }
+}
+
+export interface Cluster extends AsyncDisposable {
+  readonly url: string
+  readonly replicas: readonly Replica[]
+  /** What the agents wrote down, line by line. */
+  work(): readonly string[]
+}
+
+export async function startCluster(store: string, size: number, leaseMs: number): Promise<Cluster> {
+  const folder = mkdtempSync(join(tmpdir(), 'dragoman-replicas-'))
+  const workLog = join(folder, 'work')
+  writeFileSync(workLog, '')
+  const ports = await freePorts(size)
+  const replicas = ports.map((port) => new Replica({ store, port, leaseMs, workLog }))
+  await Promise.all(replicas.map((replica) => replica.start()))
+  const balancer = await startBalancer(ports)
+  return {
+    url: balancer.url,
+    replicas,
+    work: () => readFileSync(workLog, 'utf8').split('\n').filter(Boolean),
+    async [Symbol.asyncDispose]() {
+      await balancer[Symbol.asyncDispose]()
+      for (const replica of replicas) replica.signal('SIGCONT')
+      await Promise.all(replicas.map((replica) => replica.end()))
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+async function freePorts(count: number): Promise<readonly number[]> {
+  const servers = await Promise.all(
+    Array.from({ length: count }, async () => {
+      const server = createServer()
+      await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+      return server
+    }),
+  )
+  const ports = servers.map((server) => (server.address() as AddressInfo).port) // they listen on ports
+  await Promise.all(servers.map((server) => new Promise((resolve) => server.close(resolve))))
+  return ports
+}

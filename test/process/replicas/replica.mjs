@@ -1,0 +1,30 @@
+// One replica: an agent that counts, on the store it is given. Runs the built library, as users do.
+import { appendFileSync } from 'node:fs'
+import { agent, serve, working } from '../../../dist/index.js'
+
+const { store, port, leaseMs, workLog } = JSON.parse(process.argv[2])
+
+const pause = (ms, signal) =>
+  new Promise((resolve, reject) => {
+    const timer = setTimeout(resolve, ms)
+    signal.addEventListener('abort', () => {
+      clearTimeout(timer)
+      reject(signal.reason)
+    })
+  })
+
+/** `count N MS`: N chunks, MS apart. Does no harm when it runs twice, and says so. */
+const counter = agent({ name: 'Counter', onCrash: { attempts: 20 } }, async function* (turn) {
+  const [, count = '1', ms = '0'] = turn.text.split(' ')
+  appendFileSync(workLog, `begin ${turn.task.id} ${turn.message.messageId} ${turn.attempt}\n`)
+  yield working(`attempt ${turn.attempt}`)
+  for (let n = 1; n <= Number(count); n++) {
+    await pause(Number(ms), turn.signal)
+    yield `${n} `
+  }
+  appendFileSync(workLog, `end ${turn.task.id} ${turn.message.messageId} ${turn.attempt}\n`)
+})
+
+const served = await serve(counter, { store, port, engine: { leaseMs } })
+console.log(`ready at ${served.url}`)
+process.once('SIGTERM', () => served.close({ deadlineMs: 300 }).then(() => process.exit(0)))
