@@ -1,16 +1,29 @@
 /** Every dialect over HTTP's two bindings, on every store, without a port. */
 import { createHandler, type Handler } from 'dragoman/server'
+import { openPostgresStore } from 'dragoman/stores/postgres'
 import { openSqliteStore } from 'dragoman/stores/sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { proves } from '../../conformance/proves.js'
 import { MemoryStore } from '../../src/stores/memory.js'
+import { freshDatabase } from '../postgres/database.js'
+import { type PostgresServer, startPostgres } from '../postgres/server.js'
 import { chatRpc, invoke, taskRest } from './ad-hoc-speakers.js'
 import { all, lastState, matrixAgent, scenarios } from './scenarios.js'
 import { type Fetch, type Speaker, told } from './speaker.js'
 import { v01Go, v01JsonRpc, v03JsonRpc, v03Rest } from './v0-speakers.js'
 import { v1JsonRpc, v1Rest } from './v1-speaker.js'
 
-const stores = { memory: async () => new MemoryStore(), sqlite: () => openSqliteStore(':memory:') }
+let server: PostgresServer
+beforeAll(async () => {
+  server = await startPostgres()
+}, 60_000)
+afterAll(async () => await server[Symbol.asyncDispose](), 60_000)
+
+const stores = {
+  memory: async () => new MemoryStore(),
+  sqlite: () => openSqliteStore(':memory:'),
+  postgres: async () => await openPostgresStore(await freshDatabase(server)),
+}
 
 let handler: Handler
 const fetch: Fetch = (path, init) => handler.fetch(new Request(`http://localhost${path}`, init))
