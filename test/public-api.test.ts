@@ -89,6 +89,7 @@ const entries: Readonly<Record<string, readonly string[]>> = {
     'createRegistry',
     'fileResolver',
     'nacosResolver',
+    'registryClient',
     'registryResolver',
     'serveRegistry',
     'staticResolver',

@@ -10,6 +10,7 @@ import {
   mutualTls,
   type WireEntry,
 } from '../client/index.js'
+import { registryResolver } from '../registry/index.js'
 import { type DialectName, dialectNames } from '../server/index.js'
 import { onStderr } from './colours.js'
 import { authHint } from './credentials/auth-hint.js'
@@ -32,6 +33,7 @@ export interface AgentOptions {
   readonly clientCert?: string
   readonly clientKey?: string
   readonly signed?: true
+  readonly registry?: string
   readonly debug?: true
   readonly output: Format
 }
@@ -54,6 +56,7 @@ export function addAgentOptions(command: Command): Command {
       .option('--client-cert <path>', 'a client certificate, as PEM')
       .option('--client-key <path>', 'its key, as PEM')
       .option('--signed', 'refuse cards without a good signature')
+      .addOption(new Option('--registry <url>', 'where names of agents are looked up').env('DRAGOMAN_REGISTRY'))
       .option('--debug', 'print what goes over the wire to stderr, secrets taken out'),
   )
 }
@@ -120,6 +123,7 @@ export async function connectOptions(ref: string, options: AgentOptions, output:
     allowedOrigins: sameMachine(origin),
     ...(sources.length > 0 && { credentials: sources }),
     ...(options.signed && { signatures: 'require' }),
+    ...(options.registry !== undefined && { resolvers: [registryResolver(options.registry)] }),
     onWarning: (warning) => output.warning(warning),
     ...(options.binding && { binding: options.binding }),
     ...(options.protocol && { dialect: options.protocol }),
@@ -183,6 +187,12 @@ export function toPositive(text: string): number {
   const count = toCount(text)
   if (count > 0) return count
   throw new InvalidArgumentError('a whole number, 1 or more')
+}
+
+export function toPort(value: string): number {
+  const port = Number(value)
+  if (Number.isInteger(port) && port >= 0 && port < 65536) return port
+  throw new InvalidArgumentError('a port is a number from 0 to 65535')
 }
 
 function toSeconds(text: string): number {

@@ -2,6 +2,7 @@
 import { CommanderError } from 'commander'
 import { TransportError } from '../client/index.js'
 import { A2AError, type ErrorCode } from '../index.js'
+import { RegistryError } from '../registry/index.js'
 import { UsageError } from './usage-error.js'
 
 export const exitCodes = { ok: 0, error: 1, usage: 2, unreachable: 3, authentication: 4, timeout: 5 } as const
@@ -32,6 +33,7 @@ export function failureOf(error: unknown): Failure {
     return { exitCode: exitCodes.usage, code: 'usage', message: error.message.replace(/^error: /, '') }
   if (error instanceof TransportError) return transportFailure(error)
   if (error instanceof A2AError) return protocolFailure(error)
+  if (error instanceof RegistryError) return registryFailure(error)
   return { exitCode: exitCodes.error, code: 'error', message: error instanceof Error ? error.message : String(error) }
 }
 
@@ -66,6 +68,16 @@ function protocolFailure({ code, message }: A2AError): Failure {
     message,
     a2aCode: code,
     ...(hint && { hint }),
+  }
+}
+
+function registryFailure({ code, message }: RegistryError): Failure {
+  const isAuthentication = code === 'UNAUTHENTICATED' || code === 'FORBIDDEN'
+  return {
+    exitCode: isAuthentication ? exitCodes.authentication : exitCodes.error,
+    code: code.toLowerCase().replaceAll('_', '-'),
+    message,
+    ...(code === 'UNAUTHENTICATED' && { hint: 'Send credentials for the registry with --header' }),
   }
 }
 

@@ -7,6 +7,18 @@ export type { FindQuery, FoundAgent, FoundPage } from './finds.js'
 export type { RegistryLimits } from './limits.js'
 export type { ProbeOptions } from './prober.js'
 export type { Publication, Publisher } from './publications.js'
+// Talking to one
+export {
+  type ListRequest,
+  type PublishRequest,
+  type RegisteredAgent,
+  type RegisteredInstance,
+  type RegisteredPage,
+  type RegistryClient,
+  type RegistryClientOptions,
+  registryClient,
+  type WatchRequest,
+} from './registry-client.js'
 export { RegistryError, type RegistryErrorCode, type RegistryProblem } from './registry-error.js'
 // Finding agents in one
 export { fileResolver } from './resolvers/file.js'

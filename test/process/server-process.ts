@@ -81,11 +81,19 @@ export async function runCommand(args: readonly string[], options: { readonly cw
 }
 
 /** `dragoman serve` on a free port, ready for calls. */
-export async function startServer(
+export function startServer(
   args: readonly string[] = ['--echo'],
   options: { readonly cwd?: string } = {},
 ): Promise<ServerProcess> {
-  const server = new ServerProcess(['serve', ...args, '--port', '0'], options)
+  return startProcess(['serve', ...args, '--port', '0'], options)
+}
+
+/** Any command that says where it is ready. */
+export async function startProcess(
+  args: readonly string[],
+  options: { readonly cwd?: string } = {},
+): Promise<ServerProcess> {
+  const server = new ServerProcess(args, options)
   try {
     server.url = await eventually(15_000, 'the ready line', () => {
       if (server.hasExited) throw new Error(`The server ended before it was ready: ${server.stdout}${server.stderr}`)

@@ -8,6 +8,7 @@ import { doctorCommand } from './doctor.js'
 import { initCommand } from './init.js'
 import { keysCommand } from './keys.js'
 import { pushCommand } from './push.js'
+import { registryCommand } from './registry.js'
 import { sendCommand } from './send.js'
 import { serveCommand } from './serve.js'
 import { taskCommand } from './task.js'
@@ -22,6 +23,7 @@ export const commands: readonly ((program: Command) => Command)[] = [
   authCommand,
   initCommand,
   serveCommand,
+  registryCommand,
   keysCommand,
   doctorCommand,
   benchCommand,

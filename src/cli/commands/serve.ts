@@ -9,9 +9,12 @@ import {
   dialectNames,
   type ErrorProfile,
   errorProfiles,
+  type RegisterOptions,
 } from '../../server/index.js'
 import { type AccessOptions, addAccessOptions, readAccess } from '../access-options.js'
+import { toHeader, toPort } from '../agent-options.js'
 import { addSourceOptions, openSource, type Source, type SourceOptions } from '../agent-source.js'
+import { closeOnSignal } from '../close-on-signal.js'
 import { oneLine } from '../printable.js'
 import { bannerLines } from '../serve-banner.js'
 import { readSigningKey } from '../signing-keys.js'
@@ -27,6 +30,9 @@ interface Options extends SourceOptions, AccessOptions {
   readonly card?: CardForm
   readonly errors: ErrorProfile
   readonly allowWebhook?: readonly string[]
+  readonly register?: string
+  readonly registerNamespace?: string
+  readonly registerHeader?: Readonly<Record<string, string>>
   readonly verbose?: true
 }
 
@@ -63,6 +69,9 @@ export function serveCommand(): Command {
       'a host that webhooks may be at although it is inside, or speaks http; may be repeated',
       (host: string, before: readonly string[] = []) => [...before, host],
     )
+    .option('--register <url>', 'a registry to be found in, while this is served')
+    .option('--register-namespace <name>', 'where in the registry (default: public)')
+    .option('--register-header <name: value>', 'a header for the registry; may be repeated', toHeader)
     .option('-v, --verbose', 'log every call to stderr, with its dialect; without it, only what goes wrong')
     .addHelpText(
       'after',
@@ -75,6 +84,7 @@ Examples:
   dragoman serve --echo --allow-webhook localhost
   dragoman serve ./my-agent.js --host 0.0.0.0 --oidc https://id.example --audience https://agent.example
   dragoman serve ./my-agent.js --host 0.0.0.0 --tls-cert agent.pem --tls-key agent.key --tls-client-ca clients.pem
+  dragoman serve --echo --register http://localhost:8848
   dragoman serve ./my-agent.js --port 8001 --dialects v1,v0.3,task-rest@/old
   dragoman serve --exec 'python3 answer.py --brief' --name Answers
   dragoman serve --exec 'tr a-z A-Z | tee -a said.txt' --shell
@@ -120,10 +130,11 @@ async function run(module: string | undefined, options: Options): Promise<void> 
     ...(options.dialects && { dialects: options.dialects }),
     ...(options.card && { card: options.card }),
     ...(options.allowWebhook && { push: { allowHosts: options.allowWebhook } }),
+    ...(options.register !== undefined && { register: registerIn(options.register, options) }),
     log,
   })
   printReady(served, source, options)
-  closeOnSignal(served, source)
+  closeOnSignal(() => closeBoth(served, source))
 }
 
 /** A configuration that cannot be meant is a mistake of whoever typed it. */
@@ -153,21 +164,12 @@ function printReady({ agents }: Served, { note }: Source, { dialects, apiKey }: 
   console.log([...lines, ...(note === undefined ? [] : [pc.dim(`  ${note}`)])].join('\n'))
 }
 
-function closeOnSignal(served: Served, source: Source): void {
-  let signals = 0
-  const onSignal = () => {
-    signals += 1
-    if (signals > 1) process.exit(1)
-    closeBoth(served, source).then(
-      () => process.exit(0),
-      (error: unknown) => {
-        console.error('dragoman: could not close cleanly:', error)
-        process.exit(1)
-      },
-    )
+function registerIn(url: string, { registerNamespace, registerHeader }: Options): RegisterOptions {
+  return {
+    url,
+    ...(registerNamespace !== undefined && { namespace: registerNamespace }),
+    ...(registerHeader && { headers: registerHeader }),
   }
-  process.on('SIGINT', onSignal)
-  process.on('SIGTERM', onSignal)
 }
 
 /** The server first: turns that end meanwhile still need what is behind them. */
@@ -196,10 +198,4 @@ function toDialects(list: string): DialectChoice {
     if (!dialect) throw new InvalidArgumentError(`there is no dialect ${given}: choose from ${dialectNames.join(', ')}`)
     return path === undefined ? dialect : { dialect, path }
   })
-}
-
-function toPort(value: string): number {
-  const port = Number(value)
-  if (Number.isInteger(port) && port >= 0 && port < 65536) return port
-  throw new InvalidArgumentError('a port is a number from 0 to 65535')
 }

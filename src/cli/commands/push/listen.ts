@@ -1,10 +1,10 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { Command, InvalidArgumentError } from 'commander'
+import { Command } from 'commander'
 import { createPushReceiver, type PushDelivery } from '../../../client/index.js'
 import { toNodeListener } from '../../../server/index.js'
-import { addOutputOption, toPositive } from '../../agent-options.js'
+import { addOutputOption, toPort, toPositive } from '../../agent-options.js'
 import { type Format, Output } from '../../output.js'
 import { oneLine } from '../../printable.js'
 import { contentText, stateName } from '../../task-text.js'
@@ -101,10 +101,4 @@ async function close(server: Server): Promise<void> {
   setTimeout(() => server.closeAllConnections(), 500).unref()
   server.closeIdleConnections()
   await closed
-}
-
-function toPort(value: string): number {
-  const port = Number(value)
-  if (Number.isInteger(port) && port >= 0 && port < 65536) return port
-  throw new InvalidArgumentError('a port is a number from 0 to 65535')
 }

@@ -1,0 +1,89 @@
+import { Command, InvalidArgumentError } from 'commander'
+import pc from 'picocolors'
+import { apiKey } from '../../../auth/index.js'
+import { serveRegistry } from '../../../registry/index.js'
+import { toPort } from '../../agent-options.js'
+import { closeOnSignal } from '../../close-on-signal.js'
+import { UsageError } from '../../usage-error.js'
+
+interface Options {
+  readonly port: number
+  readonly host: string
+  readonly store: string
+  readonly apiKey?: Readonly<Record<string, string>>
+  readonly auth: boolean
+  readonly publicRead?: true
+  readonly publicUrl?: string
+  readonly allowPrivate?: true
+  readonly probes: boolean
+  readonly anyCard?: true
+}
+
+export function serveCommand(): Command {
+  return new Command('serve')
+    .description('Run a registry: its own API, ARD 0.9 and the A2A API of Nacos 3 on one port')
+    .option('-p, --port <port>', 'port to listen on, 0 for any', toPort, 8848)
+    .option('--host <address>', 'address to bind; anything but loopback needs --api-key or --no-auth', '127.0.0.1')
+    .option('--store <store>', 'memory, sqlite:PATH, or postgres://USER@HOST/DATABASE', 'memory')
+    .option('--api-key <owner=key>', 'who may publish, by the key in X-API-Key; may be repeated', toKey)
+    .option('--no-auth', 'let anybody publish, also from other machines')
+    .option('--public-read', 'let anybody look agents up, although publishing needs a key')
+    .option('--public-url <url>', 'the address clients use, for catalogs')
+    .option('--allow-private', 'take agents on private networks and on this machine')
+    .option('--no-probes', 'do not look whether agents work')
+    .option('--any-card', 'take cards that can be read, although they are not valid')
+    .addHelpText(
+      'after',
+      `
+Examples:
+  dragoman registry serve --allow-private
+  dragoman registry serve --store sqlite:registry.sqlite --api-key ann=secret --public-read
+  dragoman serve --echo --register http://localhost:8848`,
+    )
+    .action(run)
+}
+
+async function run(options: Options): Promise<void> {
+  const { port, host, store, publicUrl, publicRead = false, allowPrivate = false } = options
+  const auth = options.apiKey ? [apiKey(options.apiKey)] : options.auth ? undefined : ('none' as const)
+  const served = await explained(() =>
+    serveRegistry({
+      ...{ port, host, store, publicRead, allowPrivate },
+      ...(publicUrl !== undefined && { publicUrl }),
+      ...(auth && { auth }),
+      ...(!options.probes && { probes: false }),
+      ...(options.anyCard && { cards: 'readable' }),
+      log: ({ level, message, error }) => console.error(pc.dim(level), message, error),
+    }),
+  )
+  const { url } = served
+  const lines = [
+    `${pc.bold('Registry')} is ready at ${pc.cyan(url)}`,
+    pc.dim(`  agents     GET  ${url}/v1/agents`),
+    pc.dim(`  watch      GET  ${url}/v1/watch`),
+    pc.dim(`  ARD        POST ${url}/search`),
+    pc.dim(`  Nacos      GET  ${url}/nacos/v3/admin/ai/a2a`),
+  ]
+  console.log(lines.join('\n'))
+  closeOnSignal(() => served.close())
+}
+
+/** A configuration that cannot be meant is a mistake of whoever typed it. */
+async function explained<T>(work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error
+    throw new UsageError(
+      error.message.replace(/give `auth`, or say `auth: 'none'`/, 'give --api-key, or say --no-auth'),
+    )
+  }
+}
+
+/** `ann=secret`; a key alone is everybody's. */
+function toKey(given: string, before: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
+  const place = given.indexOf('=')
+  const [owner, key] = place < 0 ? ['api-key', given] : [given.slice(0, place), given.slice(place + 1)]
+  if (owner === '' || key === '') throw new InvalidArgumentError('write it as OWNER=KEY')
+  return { ...before, [key]: owner }
+}
