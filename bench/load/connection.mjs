@@ -36,11 +36,11 @@ export function openConnection(origin, options = {}) {
  * @param {import('./dialects.mjs').Request} request
  * @returns {Promise<void>} settled when the answer has ended
  */
-function exchange(client, { path, headers, body }, onChunk) {
+function exchange(client, { method = 'POST', path, headers, body }, onChunk) {
   return new Promise((resolve, reject) => {
     let status
     client.dispatch(
-      { path, method: 'POST', headers, body },
+      { path, method, headers, body },
       {
         onRequestStart() {},
         onResponseStart(_controller, statusCode) {

@@ -3,6 +3,7 @@
 // is ended, because some jobs leave connections open on purpose.
 import { callList } from './call-list.mjs'
 import { countSubscribers, createTasks, openSubscribers } from './open-subscribers.mjs'
+import { fillRegistry, lookUpAgents, searchAgents } from './registry.mjs'
 import { sendMessages } from './send-messages.mjs'
 import { streamChunks } from './stream-chunks.mjs'
 import { clientSends, clientStreams } from './use-client.mjs'
@@ -13,7 +14,10 @@ const jobs = {
   clientStreams,
   countSubscribers,
   createTasks,
+  fillRegistry,
+  lookUpAgents,
   openSubscribers,
+  searchAgents,
   sendMessages,
   streamChunks,
 }

@@ -10,6 +10,10 @@ const dragoman =
     pathOf('../../bin/dragoman.js'),
     ...['serve', '--echo', '--port', String(port), '--store', store, ...more],
   ]
+const registry = (store, port) => [
+  pathOf('../../bin/dragoman.js'),
+  ...['registry', 'serve', '--port', String(port), '--store', store, '--allow-private', '--no-probes'],
+]
 const sdk = (store) => () => [pathOf('sdk.mjs'), store]
 const alone = (file) => () => [pathOf(file)]
 
@@ -21,6 +25,16 @@ const alone = (file) => () => [pathOf(file)]
  * @type {Record<string, Contestant>}
  */
 export const contestants = {
+  'registry-memory': {
+    title: 'Dragoman’s registry, memory',
+    needsBuild: true,
+    args: ({ port }) => registry('memory', port),
+  },
+  'registry-sqlite': {
+    title: 'Dragoman’s registry, SQLite',
+    needsBuild: true,
+    args: ({ port, database }) => registry(`sqlite:${database}`, port),
+  },
   'dragoman-memory': {
     title: 'Dragoman, memory',
     needsBuild: true,

@@ -9,6 +9,7 @@ import { serveHttp } from '../client/http-server.fixture.js'
 import { agent } from '../engine/agent.js'
 import type { LogEntry } from '../engine/internals.js'
 import { serve } from '../server/serve.js'
+import { generateSigningKey } from '../signing/signing-key.js'
 import { openSqliteStore } from '../stores/sqlite/index.js'
 import { until } from '../testing/wait.js'
 import { ann, cardFor, testRegistry } from './registry.fixture.js'
@@ -71,6 +72,16 @@ describe('agents that register', () => {
     await using registry = await open({ auth: [apiKey({ secret: 'ann' })], publicRead: true })
     await using _served = await serve(shout, { register: { url: registry.url, headers: { 'x-api-key': 'secret' } } })
     expect(await until(() => find(registry.url))).toMatchObject({ owner: 'ann' })
+  })
+
+  it('are known by their signature when they have one', async () => {
+    const signing = { keys: [await generateSigningKey()] }
+    await using registry = await open({ signatures: 'require' })
+    const entries: LogEntry[] = []
+    await using _unsigned = await serve(shout, { register: registry.url, log: (entry) => entries.push(entry) })
+    await until(() => entries.some(({ error }) => String(error).includes('signed card is required')))
+    await using _served = await serve(shout, { signing, register: registry.url })
+    expect(await until(() => find(registry.url))).toMatchObject({ signature: { state: 'valid' } })
   })
 
   it('refuse an address that is none', async () => {
