@@ -1,4 +1,4 @@
-// Writes src/transports/grpc/gen/*.ts from src/transports/grpc/proto/*.proto: for each message its type, a
+// Writes src/transports/grpc/gen/*.ts from proto/*.proto: for each message its type, a
 // reader and a writer of plain objects in ProtoJSON's shape, and for each service the table of its rpcs.
 // Run: npm run gen, and commit what it writes; `npm run gen -- --check` only compares.
 //
@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url'
 import protobuf from 'protobufjs'
 
 const folder = fileURLToPath(new URL('../src/transports/grpc/', import.meta.url))
+const protos = fileURLToPath(new URL('../proto/', import.meta.url))
 const scalars = { string: 'string', bool: 'boolean', int32: 'number', bytes: 'string' }
 const wireTypes = { string: 2, bytes: 2, bool: 0, int32: 0 }
 const wellKnown = {
@@ -21,7 +22,7 @@ const wellKnown = {
 }
 
 const isCheck = process.argv.includes('--check')
-for (const file of readdirSync(join(folder, 'proto')).sort()) {
+for (const file of readdirSync(protos).sort()) {
   const target = join(folder, 'gen', `${basename(file, '.proto').replaceAll('_', '-')}.ts`)
   const text = await generate(file)
   if (!isCheck) writeFileSync(target, text)
@@ -33,7 +34,7 @@ for (const file of readdirSync(join(folder, 'proto')).sort()) {
 
 async function generate(file) {
   const root = new protobuf.Root()
-  const source = join(folder, 'proto', file)
+  const source = join(protos, file)
   root.resolvePath = (_, path) => path // the imports are Google's own, which protobufjs brings along
   await root.load(source, { keepCase: true })
   root.resolveAll()

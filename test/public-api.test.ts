@@ -122,7 +122,9 @@ const importers: Readonly<Record<string, () => Promise<object>>> = {
 
 describe('the package', () => {
   it('has these entries and no others', () => {
-    expect(Object.keys(manifest.exports).sort()).toEqual([...Object.keys(entries), './package.json'].sort())
+    expect(Object.keys(manifest.exports).sort()).toEqual(
+      [...Object.keys(entries), './package.json', './proto/*'].sort(),
+    )
     expect(manifest.bin).toEqual({ dragoman: 'bin/dragoman.js' })
   })
 

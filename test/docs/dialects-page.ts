@@ -53,7 +53,7 @@ curl $u -H "$h" -d '{"jsonrpc":"2.0","id":1,"method":"tasks/send","params":{"id"
 curl $u/tasks/send -H "$h" -d '{"message":{"role":"user","parts":[{"type":"text","text":"hi"}]}}'
 curl $u/a2a/invoke -H "$h" -d '{"input":"hi","chat_id":"c1"}'
 curl $u/api/v1/a2a -H "$h" -d '{"jsonrpc":"2.0","id":1,"method":"message/send","params":{"message":{"role":"user","parts":[{"kind":"text","text":"hi"}]}}}'
-# gRPC, with the files of src/transports/grpc/proto
+# gRPC, with the files of proto/
 dragoman send localhost:8001 --binding grpc hi
 \`\`\`
 
@@ -69,7 +69,8 @@ On the same port, in the clear (HTTP/2 with prior knowledge) or behind TLS (ALPN
 those that insist on \`h2\` are taken for gRPC). Other HTTP/2 is refused. Agents that share a port are told apart by
 \`tenant\`, which their cards name; 0.3 has no such field, so it reaches an agent only where that agent is alone.
 Whoever asks for the extension \`urn:dragoman:stream-position:v1\` finds each event's place in the log in its metadata,
-and resumes with the metadata \`last-event-id\`.
+and resumes with the metadata \`last-event-id\`. The services are described in \`proto/\`, which the package has too, for
+clients of any language: \`protoc -I node_modules/dragoman/proto a2a_v1.proto --python_out=.\`
 `
 
 const bindings = [

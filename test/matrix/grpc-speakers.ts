@@ -17,7 +17,7 @@ import { readV1, v1Message } from './v1-speaker.js'
 const loading = { enums: String, bytes: String, longs: Number, defaults: false, oneofs: false } as const
 
 function serviceOf(file: string, name: string): ServiceDefinition {
-  const path = fileURLToPath(new URL(`../../src/transports/grpc/proto/${file}`, import.meta.url))
+  const path = fileURLToPath(new URL(`../../proto/${file}`, import.meta.url))
   return loadSync(path, loading)[name] as ServiceDefinition // a service, as its name says
 }
 

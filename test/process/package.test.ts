@@ -39,6 +39,7 @@ describe('the packed package', () => {
         folder,
       )
       expect(help).toContain('--echo')
+      expect(readdirSync(join(modules, 'dragoman', 'proto'))).toContain('a2a_v1.proto')
     } finally {
       rmSync(folder, { recursive: true, force: true })
     }

@@ -23,7 +23,7 @@ import { createGrpcServer, type GrpcServer, type GrpcServerOptions } from './ser
 const loading = { enums: String, bytes: String, longs: Number, defaults: false, oneofs: false } as const
 
 function definition(file: string, service: string): ServiceDefinition {
-  const path = fileURLToPath(new URL(`./proto/${file}`, import.meta.url))
+  const path = fileURLToPath(new URL(`../../../proto/${file}`, import.meta.url))
   return loadSync(path, loading)[service] as ServiceDefinition // a service, as its name says
 }
 
