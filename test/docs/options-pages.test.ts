@@ -1,0 +1,101 @@
+/** Every option is on the page that is about it, and nothing is there that is no option. */
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+
+const root = new URL('../../', import.meta.url)
+const read = (path: string) => readFileSync(new URL(path, root), 'utf8')
+
+/** The members of an interface as it is written, those of what it extends aside. */
+function membersOf(path: string, name: string): readonly string[] {
+  const [, body = ''] = new RegExp(`(?:interface|type) ${name}\\b[^{]*\\{\\n([\\s\\S]*?)\\n\\}`).exec(read(path)) ?? []
+  return [...body.matchAll(/^ {2}readonly (\w+)\??:/gm)].map(([, member = '']) => member)
+}
+
+/** The first cells of the table below a heading. */
+function rowsBelow(page: string, heading: string): readonly string[] {
+  const [, below = ''] = page.split(new RegExp(`^#+ ${heading}$`, 'm'))
+  const [section = ''] = below.split(/^#/m)
+  return [...section.matchAll(/^\| `(\w+)` \| (?=\S)[^|]+ \| (?=\S)/gm)].map(([, name = '']) => name)
+}
+
+type Source = readonly [path: string, name: string]
+interface Table {
+  readonly heading: string
+  readonly of: readonly Source[]
+  /** Members that are not for users. */
+  readonly without?: readonly string[]
+}
+
+const addresses: Source = ['src/net/address-rules.ts', 'AddressRules']
+const pages: Readonly<Record<string, readonly Table[]>> = {
+  'docs/client.md': [
+    { heading: 'Options of `connect`', of: [['src/client/connect-options.ts', 'ConnectOptions']] },
+    { heading: '`retry`', of: [['src/client/retry.ts', 'RetryOptions']] },
+    { heading: '`breaker`', of: [['src/client/breaker.ts', 'BreakerOptions']] },
+    {
+      heading: '`signatures`',
+      of: [
+        ['src/client/verify-card.ts', 'SignatureOptions'],
+        ['src/client/verify-card-keys.ts', 'KeyOptions'],
+      ],
+      without: ['signal', 'now'],
+    },
+    { heading: 'Options of a call', of: [['src/client/agent-client.ts', 'SayOptions']] },
+  ],
+  'docs/serve.md': [
+    { heading: 'Options of `createHandler` and `serve`', of: [['src/server/handler.ts', 'HandlerOptions']] },
+    {
+      heading: 'Options of `serve`',
+      of: [
+        ['src/server/serve.ts', 'ServeOptions'],
+        ['src/server/bind.ts', 'PortOptions'],
+      ],
+      without: ['auth'], // above
+    },
+    {
+      heading: 'Agents',
+      of: [
+        ['src/server/serve.ts', 'ServedAgent'],
+        ['src/server/mounts.ts', 'MountedAgent'],
+      ],
+    },
+    { heading: '`deadlines`', of: [['src/server/listener.ts', 'Deadlines']] },
+    {
+      heading: '`retention`',
+      of: [
+        ['src/stores/store.ts', 'Expiry'],
+        ['src/engine/retention.ts', 'Retention'],
+      ],
+      without: ['limit'],
+    },
+    {
+      heading: '`push`',
+      of: [addresses, ['src/push/create-push.ts', 'PushOptions'], ['src/push/push-settings.ts', 'PushSettings']],
+      without: ['allowNeighbours'],
+    },
+    {
+      heading: '`engine`',
+      of: [
+        ['src/engine/internals.ts', 'EngineSettings'],
+        ['src/engine/engine.ts', 'EngineOptions'],
+      ],
+      without: ['store', 'clock', 'log', 'resolve', 'extendedCard', 'retention'],
+    },
+    { heading: '`register`', of: [['src/server/announce.ts', 'RegisterOptions']] },
+    {
+      heading: '`fetchFile`',
+      of: [addresses, ['src/net/fetch-file.ts', 'FetchFileOptions']],
+      without: ['allowNeighbours'],
+    },
+  ],
+}
+
+describe.each(Object.entries(pages))('%s', (path, tables) => {
+  it.each(tables)('has every option below $heading', ({ heading, of, without = [] }) => {
+    for (const source of of) expect(membersOf(...source), source[1]).not.toEqual([])
+    const members = of.flatMap((source) => membersOf(...source)).filter((member) => !without.includes(member))
+    // What a table takes from an interface that is only picked from.
+    const picked = heading === '`push`' ? ['lookup'] : []
+    expect([...rowsBelow(read(path), heading)].sort()).toEqual([...members, ...picked].sort())
+  })
+})

@@ -1,0 +1,39 @@
+/** What the pages show runs. */
+import { describe, expect, it } from 'vitest'
+import { freePort } from './hostile-agent.js'
+import { startServer } from './server-process.js'
+import { readPage, runSnippet, snippet, snippetFolder, startSnippet } from './snippets.js'
+
+describe('the pages', () => {
+  it('docs/client.md shows a client that works', { timeout: 60_000 }, async () => {
+    using folder = snippetFolder()
+    await using server = await startServer()
+    const code = snippet(readPage('docs/client.md'), 'client.mjs')
+    folder.write('client.mjs', code.replace('localhost:8001', new URL(server.url).host))
+    const said = await runSnippet('client.mjs', folder.path)
+    expect(said).toMatch(/^Echo: v1 over JSONRPC\nTASK_STATE_COMPLETED Hello\n/)
+    expect(said.match(/text: 'chunk \d '/g)).toHaveLength(3)
+  })
+
+  it('docs/serve.md shows a server that works', { timeout: 60_000 }, async () => {
+    using folder = snippetFolder()
+    const port = await freePort()
+    folder.write('server.mjs', snippet(readPage('docs/serve.md'), 'server.mjs').replace('8001', String(port)))
+    using server = startSnippet('server.mjs', folder.path)
+    expect(await server.ready).toBe(`Counter is at http://127.0.0.1:${port}/\n`)
+    const send = async (parts: readonly object[], headers: Record<string, string> = { 'x-api-key': 'secret' }) => {
+      const body = JSON.stringify({ message: { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts } })
+      const url = `http://127.0.0.1:${port}/message:send`
+      const response = await fetch(url, {
+        method: 'POST',
+        headers: { 'content-type': 'application/json', ...headers },
+        body,
+      })
+      return JSON.stringify(await response.json())
+    }
+    expect(await send([{ text: 'one two' }, { raw: 'aGk=' }])).toMatch(/2 bytes.*2 words/)
+    expect(await send([{ url: `http://127.0.0.1:${port}/healthz` }])).toContain('must be reached by https:')
+    expect(await send([{ url: 'https://169.254.169.254/' }])).toContain('cannot be reached from here')
+    expect(await send([{ text: 'hi' }], {})).toContain('UNAUTHENTICATED')
+  })
+})
