@@ -1,0 +1,51 @@
+/** Every way into an agent, read from the dialects themselves: none can be forgotten. */
+import { createDialects } from '../../src/dialects/index.js'
+
+/** One operation of one dialect over one binding, as a stranger would ask for it. */
+export interface Way {
+  readonly name: string
+  readonly method: string
+  readonly path: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body: string | undefined
+  readonly isRpc: boolean
+}
+
+export interface GrpcWay {
+  readonly name: string
+  readonly path: string
+}
+
+const json = { 'content-type': 'application/json' }
+const versions: Readonly<Record<string, string>> = { v1: '1.0', 'v0.3': '0.3' }
+
+/** `prefix`: a tenant's, or an agent's. The Go profile stands at `/go`, as with `dialects: 'all'`. */
+export function httpWays(prefix = ''): readonly Way[] {
+  return Object.values(createDialects()).flatMap((dialect): Way[] => {
+    const base = `${prefix}${dialect.name === 'v0.1-go' ? '/go' : ''}`
+    const version = versions[dialect.name]
+    const headers = { ...json, ...(version !== undefined && { 'a2a-version': version }) }
+    const rpc = [...(dialect.jsonrpc?.methods.keys() ?? [])].flatMap((method) =>
+      (dialect.jsonrpc?.paths ?? ['/']).map((path) => ({
+        name: `${dialect.name} ${method} at ${base}${path}`,
+        method: 'POST',
+        path: `${base}${path}`,
+        headers,
+        body: JSON.stringify({ jsonrpc: '2.0', id: 7, method, params: { id: 'x' } }),
+        isRpc: true,
+      })),
+    )
+    const rest = (dialect.rest?.routes ?? []).map(({ method, path }) => {
+      const concrete = `${base}${path.replaceAll(/\{\w+\}/g, 'x')}`
+      const body = method === 'POST' ? '{}' : undefined
+      return { name: `${dialect.name} ${method} ${concrete}`, method, path: concrete, headers, body, isRpc: false }
+    })
+    return [...rpc, ...rest]
+  })
+}
+
+export function grpcWays(): readonly GrpcWay[] {
+  return Object.values(createDialects()).flatMap(({ name, grpc }) =>
+    [...(grpc?.rpcs.keys() ?? [])].map((rpc) => ({ name: `${name} ${rpc}`, path: `/${grpc?.service}/${rpc}` })),
+  )
+}
