@@ -1,0 +1,34 @@
+/** What the page about security shows runs, in the order it is shown. */
+import { readFileSync } from 'node:fs'
+import * as dragoman from 'dragoman'
+import { describe, expect, it } from 'vitest'
+
+const page = readFileSync(new URL('../../docs/security.md', import.meta.url), 'utf8')
+const [, section = ''] = /\n## Who may call\n([\s\S]*?)\n## /.exec(page) ?? []
+const snippets = [...section.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code = '']) => code)
+
+describe('the page about security', () => {
+  it('shows agents that can be served, and that nobody can call without a credential', async () => {
+    expect(snippets.length).toBeGreaterThanOrEqual(5)
+    const served: dragoman.Served[] = []
+    const serve: typeof dragoman.serve = async (...args) => {
+      const one = await dragoman.serve(...args)
+      served.push(one)
+      return one
+    }
+    // They share their constants, as a reader does; what they import is there already.
+    const code = snippets.join('\n').replaceAll(/^import .*$/gm, '')
+    const names = Object.keys(dragoman)
+    const AsyncFunction = (async () => undefined).constructor as FunctionConstructor
+    try {
+      await new AsyncFunction(...names, code)(...Object.values({ ...dragoman, serve }))
+      expect(served).toHaveLength(snippets.length)
+      for (const { url } of served) {
+        expect((await fetch(`${url}tasks`)).status).toBe(401)
+        expect((await fetch(`${url}.well-known/agent-card.json`)).status).toBe(200)
+      }
+    } finally {
+      await Promise.all(served.map((one) => one.close({ deadlineMs: 0 })))
+    }
+  })
+})
