@@ -13,6 +13,7 @@ export {
   type AgentInit,
   type AgentRef,
   agent,
+  type CallAgentOptions,
   type CallResult,
   type Handler,
   isAgent,

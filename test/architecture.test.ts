@@ -205,7 +205,7 @@ describe('the architecture', () => {
       const root = fileURLToPath(new URL(`../${folder}`, import.meta.url))
       const files = existsSync(root) ? readdirSync(root, { recursive: true, encoding: 'utf8' }) : []
       return files
-        .filter((file) => file.endsWith('.ts'))
+        .filter((file) => /\.[jt]s$/.test(file))
         .flatMap((file) =>
           importsOf({
             path: `${folder}${file}`,

@@ -3,21 +3,31 @@
 // The community Go library asks for a struct of optional functions, one per method. Here that is wrapping:
 // `wrap` gets the service of the engine and gives back one with some operations replaced. It holds for every
 // dialect and binding at once; nothing in it knows which one a caller speaks.
-import { A2AError, agent, serve, working } from 'dragoman'
+import { A2AError, agent, serve, textOf, working } from 'dragoman'
 
-/** The Go library's struct: all members optional, each answers in place of the engine and may still ask it. */
-export function handlerFunctions(functions) {
+/** @import { AgentService } from 'dragoman' */
+
+/**
+ * One operation, and the engine's own in case it is needed.
+ * @template {keyof AgentService} Operation
+ * @typedef {(
+ *   request: Parameters<AgentService[Operation]>[0],
+ *   context: Parameters<AgentService[Operation]>[1],
+ *   next: AgentService[Operation],
+ * ) => ReturnType<AgentService[Operation]>} Instead
+ */
+
+/**
+ * The Go library's struct: all members optional, each answers in place of the engine and may still ask it.
+ * @param {{ getTask?: Instead<'getTask'>, cancelTask?: Instead<'cancelTask'>, sendMessage?: Instead<'sendMessage'> }} functions
+ * @returns {(service: AgentService) => AgentService}
+ */
+export function handlerFunctions({ getTask, cancelTask, sendMessage }) {
   return (service) => ({
     ...service,
-    ...(functions.getTask && {
-      getTask: (request, context) => functions.getTask(request, context, service.getTask),
-    }),
-    ...(functions.cancelTask && {
-      cancelTask: (request, context) => functions.cancelTask(request, context, service.cancelTask),
-    }),
-    ...(functions.sendMessage && {
-      sendMessage: (request, context) => functions.sendMessage(request, context, service.sendMessage),
-    }),
+    ...(getTask && { getTask: (request, context) => getTask(request, context, service.getTask) }),
+    ...(cancelTask && { cancelTask: (request, context) => cancelTask(request, context, service.cancelTask) }),
+    ...(sendMessage && { sendMessage: (request, context) => sendMessage(request, context, service.sendMessage) }),
   })
 }
 
@@ -49,7 +59,7 @@ export async function start() {
       },
       // tasks/send: no engine at all for one kind of message
       async sendMessage(request, context, next) {
-        const isPing = request.message.parts.some((part) => part.text === 'ping')
+        const isPing = textOf(request.message) === 'ping'
         if (!isPing) return await next(request, context)
         return { message: { messageId: `pong-${Date.now()}`, role: 'ROLE_AGENT', parts: [{ text: 'pong' }] } }
       },

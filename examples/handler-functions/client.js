@@ -4,6 +4,12 @@ import { start } from './agent.js'
 
 const served = await start()
 
+/**
+ * @param {string} path
+ * @param {string} method
+ * @param {object} params
+ * @returns {Promise<any>} whatever comes back: it is what we are here to check
+ */
 async function rpc(path, method, params, headers = {}) {
   const response = await fetch(new URL(path, served.url), {
     method: 'POST',

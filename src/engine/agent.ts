@@ -62,6 +62,11 @@ export interface CallResult {
   readonly message?: Message
 }
 
+export interface CallAgentOptions {
+  /** A task of that agent to go on with: the content answers its question. Default: a new task. */
+  readonly taskId?: string
+}
+
 /** One message, and what is needed to work on it. */
 export interface Turn<Input = JsonValue | undefined> {
   /** The text of the message. */
@@ -92,7 +97,7 @@ export interface Turn<Input = JsonValue | undefined> {
   /** Extensions the caller asked for. */
   readonly extensions: readonly string[]
   /** Asks another agent, in the same context; cancelling this task cancels that one. */
-  call(agent: AgentRef, content: Content): Promise<CallResult>
+  call(agent: AgentRef, content: Content, options?: CallAgentOptions): Promise<CallResult>
   /** The operations of another agent, called for the caller of this one; absent when none of that name can be reached. */
   service(agent: AgentRef): AgentService | undefined
   /**

@@ -11,6 +11,8 @@ import { type Content, partsOf } from './yields.js'
 
 interface Delegation {
   readonly content: Content
+  /** The task to go on with. */
+  readonly taskId?: string
   readonly turn: Turn<unknown>
   readonly newId: () => string
 }
@@ -30,10 +32,12 @@ export function serviceFor(
   })
 }
 
-export async function callAgent(service: AgentService, { content, turn, newId }: Delegation): Promise<CallResult> {
+export async function callAgent(service: AgentService, delegation: Delegation): Promise<CallResult> {
+  const { content, taskId, turn, newId } = delegation
   const message: Message = {
     messageId: newId(),
     contextId: turn.contextId,
+    ...(taskId !== undefined && { taskId }),
     role: 'ROLE_USER',
     parts: partsOf(content),
     referenceTaskIds: [turn.task.id],

@@ -95,4 +95,24 @@ describe.each(storeKinds)('cancel on %s', (kind) => {
     expect(artifacts?.[0]?.parts).toEqual([{ text: 'hey!hey!' }])
     expect((await child.listTasks({ contextId }, callBy())).totalSize).toBe(1)
   })
+
+  it('a call can answer the question of another agent: its task goes on', async () => {
+    await using child = await testEngine(async function* ({ text, number }) {
+      if (number === 1) yield ask('Which?')
+      yield `${text}!`
+    }, kind)
+    await using parent = await testEngine(
+      async function* (turn) {
+        const { task, text } = await turn.call('child', 'do it')
+        yield `${text} `
+        yield (await turn.call('child', 'that one', task ? { taskId: task.id } : {})).text
+      },
+      kind,
+      { resolve: () => child },
+    )
+    const { contextId, artifacts } = taskIn(await parent.sendMessage(send('hey'), callBy()))
+    expect(artifacts?.[0]?.parts).toEqual([{ text: 'Which? ' }, { text: 'that one!' }])
+    const { tasks } = await child.listTasks({ contextId }, callBy())
+    expect(tasks.map(({ status }) => status.state)).toEqual(['TASK_STATE_COMPLETED'])
+  })
 })

@@ -3,7 +3,7 @@ import type { Message } from '../model/message.js'
 import { type JsonValue, type Struct, textOf } from '../model/part.js'
 import type { AgentService, Caller } from '../model/service.js'
 import type { Task } from '../model/task.js'
-import type { AgentRef, CallResult, Turn } from './agent.js'
+import type { AgentRef, CallAgentOptions, CallResult, Turn } from './agent.js'
 import { callAgent, serviceFor } from './call-agent.js'
 import type { Internals } from './internals.js'
 import type { Content } from './yields.js'
@@ -92,11 +92,16 @@ export class RunningTurn implements Turn<unknown> {
     return this.#accepted.request?.extensions ?? []
   }
 
-  async call(ref: AgentRef, content: Content): Promise<CallResult> {
+  async call(ref: AgentRef, content: Content, options: CallAgentOptions = {}): Promise<CallResult> {
     const service = this.service(ref)
     const name = typeof ref === 'string' ? ref : ref.card.name
     if (!service) throw new Error(`No agent called ${name} can be reached from here`)
-    return await callAgent(service, { content, turn: this, newId: () => this.#source.internals.clock.newId() })
+    return await callAgent(service, {
+      content,
+      ...options,
+      turn: this,
+      newId: () => this.#source.internals.clock.newId(),
+    })
   }
 
   service(ref: AgentRef): AgentService | undefined {

@@ -1,0 +1,88 @@
+// A conversation with several agents behind it. It only ever yields pieces of its answer, so a stream of it reads as
+// one text; what was said before is read from its own tasks, so a conversation survives a restart.
+import { agent, ask, isInterrupted } from 'dragoman'
+import { inLanguageOf } from '../writing/language.js'
+import { createWriter } from '../writing/writer.js'
+import { routeOf } from './chat-routes.js'
+import { conversation } from './earlier-tasks.js'
+import { serveWhenRun } from './serve-when-run.js'
+
+/** @import { CallResult, Turn } from 'dragoman' */
+
+const name = 'ChatAgent'
+
+/** Where an open question of another agent is written down: the answer goes to the same task. */
+const askedBy = 'asked by'
+
+const givesUp = /^\s*(?:算了|不用了|不查了|取消|never ?mind|forget it|cancel)/i
+
+export function createChatAgent(writer = createWriter()) {
+  return agent(
+    {
+      name,
+      description: 'Talks, and asks the order agent or the document workflow when they know better',
+      version: '1.0.0',
+      skills: [
+        {
+          id: 'chat',
+          name: 'Conversation',
+          description: 'Orders, documents, and small talk, in Chinese and English',
+          tags: ['chat', '对话'],
+          examples: ['查询订单 ORDER_001', '写一篇关于茉莉花茶的文章', 'Hello!'],
+        },
+      ],
+      defaultInputModes: ['text/plain', 'application/json'],
+      defaultOutputModes: ['text/plain', 'application/json'],
+    },
+    async function* (turn) {
+      const earlier = await conversation(turn, name)
+      const open = /** @type {{ agent: string, taskId: string } | undefined} */ (turn.checkpoints.get(askedBy))
+      if (open && givesUp.test(turn.text)) {
+        await turn.service(open.agent)?.cancelTask({ id: open.taskId }, { caller: turn.caller, dialect: 'v1' })
+        yield inLanguageOf(turn.text, { zh: '好的，那就算了。', en: 'All right, never mind then.' })
+        return
+      }
+      const route = open ? { to: open.agent, say: turn.text, taskId: open.taskId } : routeOf(turn.text, earlier)
+      if (!('say' in route)) {
+        yield* writer.chat([...earlier, { role: 'user', text: turn.text }], { signal: turn.signal })
+        return
+      }
+      const { task, text } = await askOther(turn, route)
+      if (task && isInterrupted(task.status.state)) {
+        await turn.checkpoint(askedBy, { agent: route.to, taskId: task.id })
+        yield ask(text)
+      }
+      yield* paragraphs(text)
+    },
+  )
+}
+
+/** When nobody answers, the conversation goes on without that agent.
+ * @param {Turn} turn
+ * @param {{ to: string, say: string, taskId?: string }} route
+ * @returns {Promise<CallResult>}
+ */
+async function askOther(turn, { to, say, taskId }) {
+  try {
+    return await turn.call(to, say, taskId === undefined ? {} : { taskId })
+  } catch {
+    turn.signal.throwIfAborted()
+    // The question may be forgotten over there: then this is a new one.
+    if (taskId !== undefined) return await askOther(turn, { to, say })
+    const text = inLanguageOf(turn.text, {
+      zh: `我联系不上 ${to}，请稍后再试。`,
+      en: `I cannot reach ${to} at the moment; please try again later.`,
+    })
+    return { text }
+  }
+}
+
+/** @param {string} text */
+function paragraphs(text) {
+  return text.split(/(?<=\n)(?=[^\n])/)
+}
+
+export const port = 8000
+const chatAgent = createChatAgent()
+export default chatAgent
+await serveWhenRun(import.meta, chatAgent, { port })

@@ -1,0 +1,29 @@
+/** The lines of examples/README.md work as they stand there, other ports aside. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { post, startAgent } from './agent-process.js'
+import { temporaryFolder } from './server-process.js'
+
+const readme = readFileSync(new URL('../../examples/README.md', import.meta.url), 'utf8')
+
+const rows = [
+  ...readme.matchAll(/\(agents\/([a-z]+)\.js\) \| (\d+) \|.*`curl \S+ localhost:(\d+)(\S*) .* -d '(.*)'`/g),
+].map(([, name = '', port = '', called = '', path = '', body = '']) => ({ name, port, called, path, body }))
+
+describe('the README of the examples', () => {
+  it('has a line for every agent, at the port the agent takes', async () => {
+    expect(rows.map(({ name }) => name)).toEqual(['outline', 'doc', 'summary', 'order', 'chat', 'travel', 'image'])
+    for (const { name, port, called } of rows) {
+      const module = (await import(`../../examples/agents/${name}.js`)) as { readonly port: number }
+      expect([port, called]).toEqual([String(module.port), String(module.port)])
+    }
+  })
+
+  it.each(rows)('shows a line that works for $name', async ({ name, path, body }) => {
+    await using folder = await temporaryFolder()
+    await using agent = await startAgent(name, { env: { DRAGOMAN_ORDERS: join(folder.path, 'orders.sqlite') } })
+    const { status, text } = await post(`${agent.url}${path}`, body)
+    expect([status, text]).toEqual([200, expect.stringMatching(/completed|COMPLETED|success/)])
+  })
+})
