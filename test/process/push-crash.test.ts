@@ -1,0 +1,108 @@
+/**
+ * No event is lost between a task and its webhook: a server is killed at random moments while it delivers, and started
+ * again on the same file. In the end every webhook has heard everything, in order once repetitions are left out.
+ */
+import assert from 'node:assert/strict'
+import { join } from 'node:path'
+import { openSqliteStore } from 'dragoman/stores/sqlite'
+import { describe, it } from 'vitest'
+import { proves } from '../../conformance/proves.js'
+import { openStream } from '../hostile/stream-client.js'
+import { eventually } from '../hostile/waiting.js'
+import { type Call, distinct, type Hook, openHook } from '../push/hook.js'
+import { call, newMessage, result, type TaskView } from './calls.js'
+import { type ServerProcess, startServer, temporaryFolder } from './server-process.js'
+
+const rounds = 30
+
+describe('a server that is killed while it calls webhooks', () => {
+  it(proves(['E-2', 'R-PDEL-7'], 'leaves nothing untold'), { timeout: 240_000 }, async () => {
+    const seed = Number(process.env.DRAGOMAN_CRASH_SEED ?? Date.now() % 2 ** 31)
+    const random = seeded(seed)
+    await using folder = await temporaryFolder()
+    const path = join(folder.path, 'tasks.sqlite')
+    const start = () => startServer(['--echo', '--store', `sqlite:${path}`, '--allow-webhook', '127.0.0.1'])
+    // Some calls are slow, some fail: kills find lanes in every state.
+    await using hook = await openHook(async (_call, response) => {
+      await new Promise((resolve) => setTimeout(resolve, random() * 4))
+      response.writeHead(random() < 0.02 ? 503 : 200).end()
+    })
+    try {
+      for (let round = 0; round < rounds; round++) {
+        await using server = await start()
+        await loadAndKill(server, hook, random)
+      }
+      assert.ok(
+        hook.calls.length > rounds * 10,
+        `the kills came too early to mean anything: ${hook.calls.length} calls`,
+      )
+      await using server = await start()
+      await assertAllTold(server, hook)
+    } catch (error) {
+      throw new Error(`With seed ${seed}`, { cause: error })
+    }
+    const store = await openSqliteStore(path)
+    const dead = await store.listDeadLetters({ agents: ['Echo'], limit: 1000 })
+    await store.close()
+    assert.deepEqual(dead, [])
+  })
+})
+
+async function loadAndKill(server: ServerProcess, hook: Hook, random: () => number): Promise<void> {
+  const pick = (from: number, to: number) => from + Math.floor(random() * (to - from + 1))
+  const sending = Array.from({ length: 5 }, async () => {
+    const configuration = { taskPushNotificationConfig: { url: hook.url } }
+    const message = newMessage(`chunks ${pick(1, 60)} ${pick(0, 6)}`)
+    await new Promise((resolve) => setTimeout(resolve, pick(0, 150)))
+    await call(server.url, 'SendMessage', { message, configuration }).catch(() => undefined)
+  })
+  await new Promise((resolve) => setTimeout(resolve, pick(10, 500)))
+  await server.kill()
+  await Promise.all(sending)
+}
+
+async function assertAllTold(server: ServerProcess, hook: Hook): Promise<void> {
+  const tasks = await allTasks(server)
+  assert.ok(tasks.length > rounds, `only ${tasks.length} tasks came of it`)
+  for (const { id } of tasks) {
+    const log = await logOf(server, id)
+    const told = () => distinct(hook.calls.filter((each) => taskOf(each) === id)).map(({ text }) => JSON.parse(text))
+    await eventually(60_000, `all of task ${id} to be told`, () => told().length >= log.length)
+    assert.deepEqual(told(), log)
+  }
+}
+
+async function allTasks(server: ServerProcess): Promise<readonly TaskView[]> {
+  const tasks: TaskView[] = []
+  let pageToken = ''
+  do {
+    const params = { pageSize: 100, historyLength: 0, ...(pageToken && { pageToken }) }
+    const page = await result<{ tasks: TaskView[]; nextPageToken: string }>(server.url, 'ListTasks', params)
+    tasks.push(...page.tasks)
+    pageToken = page.nextPageToken
+  } while (pageToken)
+  return tasks
+}
+
+/** Everything that ever happened to a task that has ended. */
+async function logOf(server: ServerProcess, id: string): Promise<readonly object[]> {
+  using stream = (await openStream(server.url, 'SubscribeToTask', { id }, { 'last-event-id': '0' })).read()
+  return (await stream.ends(20_000)).map(({ body }) => body)
+}
+
+function taskOf({ text }: Call): string {
+  const told = JSON.parse(text) as Record<string, { readonly id?: string; readonly taskId?: string }>
+  const [event] = Object.values(told)
+  return event?.taskId ?? event?.id ?? ''
+}
+
+/** Mulberry32: small, and the same everywhere. */
+function seeded(seed: number): () => number {
+  let state = seed >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}
