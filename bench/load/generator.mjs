@@ -7,6 +7,7 @@ import { fillRegistry, lookUpAgents, searchAgents } from './registry.mjs'
 import { sendMessages } from './send-messages.mjs'
 import { streamChunks } from './stream-chunks.mjs'
 import { clientSends, clientStreams } from './use-client.mjs'
+import { receiveDeliveries, registerDeadWebhooks } from './webhooks.mjs'
 
 const jobs = {
   callList,
@@ -17,6 +18,8 @@ const jobs = {
   fillRegistry,
   lookUpAgents,
   openSubscribers,
+  receiveDeliveries,
+  registerDeadWebhooks,
   searchAgents,
   sendMessages,
   streamChunks,

@@ -9,6 +9,7 @@ import { idle } from './idle.mjs'
 import { list } from './list.mjs'
 import { memory } from './memory.mjs'
 import { port } from './port.mjs'
+import { push } from './push.mjs'
 import { registry } from './registry.mjs'
 import { send } from './send.mjs'
 import { stream } from './stream.mjs'
@@ -27,4 +28,4 @@ import { stream } from './stream.mjs'
  */
 
 /** @type {Question[]} */
-export const questions = [send, stream, dialects, grpc, port, client, memory, idle, registry, list]
+export const questions = [send, stream, dialects, grpc, port, push, client, memory, idle, registry, list]

@@ -45,6 +45,11 @@ export const contestants = {
     needsBuild: true,
     args: (place) => dragoman(`sqlite:${place.database}`)(place),
   },
+  'dragoman-push-sqlite': {
+    title: 'Dragoman, SQLite',
+    needsBuild: true,
+    args: (place) => dragoman(`sqlite:${place.database}`, '--allow-webhook', '127.0.0.1')(place),
+  },
   'dragoman-all-memory': {
     title: 'memory',
     needsBuild: true,

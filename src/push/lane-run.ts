@@ -85,7 +85,9 @@ export class LaneRun {
 
   /** What is to become of the lane; nothing when it was lost. */
   async #tellAll(): Promise<LaneSettlement['next'] | undefined> {
-    const { store } = this.#parts
+    const { store, settings } = this.#parts
+    // Registered through a newer program: left to those who know the dialect.
+    if (this.#telling.contentType === undefined) return { retryInMs: settings.longestRetryMs }
     try {
       for (;;) {
         const events = await store.read(this.lane.key, this.#seq, readAhead)
@@ -114,7 +116,6 @@ export class LaneRun {
   }
 
   async #tell(event: TaskEvent): Promise<LaneSettlement['next'] | undefined | 'told'> {
-    if (this.#telling.contentType === undefined) return this.#bury(event.seq, unknownDialect)
     const body = await this.#telling.bodyOf(event)
     if (body === undefined) {
       this.#seq = event.seq
@@ -240,8 +241,6 @@ export class LaneRun {
     })
   }
 }
-
-const unknownDialect = 'The webhook was registered in a version of the protocol that is not known here'
 
 function endOf({ status }: Task): number {
   return Date.parse(status.timestamp ?? '') || 0

@@ -1,0 +1,217 @@
+import { describe, expect, it } from 'vitest'
+import { createDialects } from '../dialects/index.js'
+import { append, chunk, creation, ending, key } from '../stores/contract-steps.js'
+import { MemoryStore } from '../stores/memory.js'
+import type { ClaimedLane, Store } from '../stores/store.js'
+import type { Delivery, Outcome } from './delivery.js'
+import { LaneRun } from './lane-run.js'
+import { defaultSettings, leaseOf, type PushSettings, retryDelay } from './push-settings.js'
+
+const delivered: Outcome = { result: 'delivered' }
+const failed: Outcome = { result: 'failed', error: 'no', isOverloaded: false }
+
+interface Scene {
+  readonly store: MemoryStore
+  readonly clock: { ms: number }
+  readonly sent: Delivery[]
+  readonly closing: AbortController
+  claim(): Promise<ClaimedLane | undefined>
+  run(lane: ClaimedLane, answer?: (delivery: Delivery) => Outcome | Promise<Outcome>): Promise<unknown>
+}
+
+/** Task `t1` with a webhook from its beginning. */
+async function scene(dialect = 'v1', more: Partial<PushSettings> = {}): Promise<Scene> {
+  const clock = { ms: 1_000_000 }
+  const store = new MemoryStore({ now: () => clock.ms })
+  const config = { id: 'h', taskId: 't1', url: 'https://hook.example/' }
+  await store.append({ ...creation('t1'), pushConfig: { config, dialect, most: 9 } })
+  const settings = { ...defaultSettings, giveUpAfterMs: Number.POSITIVE_INFINITY, ...more }
+  const sent: Delivery[] = []
+  const closing = new AbortController()
+  return {
+    store,
+    clock,
+    sent,
+    closing,
+    async claim() {
+      const lease = { owner: 'p', ttlMs: leaseOf(settings) }
+      return (await store.claimLanes({ agents: ['a'], lease, limit: 1 })).lanes[0]
+    },
+    async run(lane, answer = () => delivered) {
+      const send = async (delivery: Delivery) => {
+        sent.push(delivery)
+        return await answer(delivery)
+      }
+      const parts = {
+        store,
+        dialects: createDialects(),
+        events: 'all' as const,
+        settings,
+        send,
+        closing: closing.signal,
+        now: () => clock.ms,
+        onBuried: () => undefined,
+      }
+      return await new LaneRun(parts, lane, performance.now()).run()
+    },
+  }
+}
+
+async function claimed({ claim }: Scene): Promise<ClaimedLane> {
+  const lane = await claim()
+  if (!lane) throw new Error('There is no lane to claim')
+  return lane
+}
+
+/** A store that counts. */
+function counting(store: Store, name: 'settleLane' | 'read') {
+  const counted = { calls: 0 }
+  const original = store[name].bind(store) as (...args: unknown[]) => unknown
+  Object.assign(store, {
+    [name]: (...args: unknown[]) => {
+      counted.calls += 1
+      return original(...args)
+    },
+  })
+  return counted
+}
+
+describe('a lane', () => {
+  it('is given back at its end, and due again with the next event', async () => {
+    const each = await scene()
+    await each.run(await claimed(each))
+    expect(each.sent).toHaveLength(1)
+    expect(await each.claim()).toBeUndefined()
+    await each.store.append(append('t1', 3, [chunk('t1', 'x')]))
+    expect((await claimed(each)).seq).toBe(3)
+  })
+
+  it('waits for as long as the webhook asks, and no longer than an operator would like', async () => {
+    const each = await scene()
+    const asked = (retryAfterMs: number) => () => ({ ...failed, retryAfterMs }) as Outcome
+    await each.run(await claimed(each), asked(60_000))
+    each.clock.ms += 59_999
+    expect(await each.claim()).toBeUndefined()
+    each.clock.ms += 1
+    const lane = await claimed(each)
+    expect(lane).toMatchObject({ seq: 2, attempts: 1 })
+    await each.run(lane, asked(Number.MAX_SAFE_INTEGER))
+    each.clock.ms += defaultSettings.longestRetryMs
+    expect(await claimed(each)).toMatchObject({ attempts: 2 })
+  })
+
+  it('sends one delivery under one id, whoever sends it', async () => {
+    const each = await scene()
+    await each.run(await claimed(each), () => failed)
+    each.clock.ms += 60_000
+    await each.run(await claimed(each))
+    expect(each.sent.map(({ id }) => id)).toEqual([each.sent[0]?.id, each.sent[0]?.id])
+  })
+
+  it('writes its place down now and then, not after every event', async () => {
+    const each = await scene()
+    const bodies = Array.from({ length: 2000 }, (_, n) => chunk('t1', String(n)))
+    await each.store.append(append('t1', 3, bodies))
+    const settled = counting(each.store, 'settleLane')
+    await each.run(await claimed(each))
+    expect(each.sent).toHaveLength(2001)
+    expect(settled.calls).toBeLessThan(50)
+  })
+
+  it('stops when it was lost, and leaves its place to whoever has it now', async () => {
+    const each = await scene('v1', { timeoutMs: 1 })
+    await each.store.append(
+      append(
+        't1',
+        3,
+        Array.from({ length: 10 }, (_, n) => chunk('t1', String(n))),
+      ),
+    )
+    const lane = await claimed(each)
+    each.clock.ms += leaseOf({ ...defaultSettings, timeoutMs: 1 })
+    const rival = await claimed(each)
+    // The lease is so short that each attempt asks for it anew.
+    await each.run(lane, async () => {
+      await new Promise((resolve) => setTimeout(resolve, 2))
+      return delivered
+    })
+    expect(each.sent.length).toBeLessThan(3)
+    await each.run(rival)
+    expect(await each.claim()).toBeUndefined()
+  })
+
+  it('stops when this process ends, with what is told written down', async () => {
+    const each = await scene()
+    await each.store.append(
+      append(
+        't1',
+        3,
+        Array.from({ length: 10 }, (_, n) => chunk('t1', String(n))),
+      ),
+    )
+    await each.run(await claimed(each), () => {
+      if (each.sent.length === 4) each.closing.abort()
+      return each.sent.length === 4 ? { result: 'aborted' } : delivered
+    })
+    expect(await claimed(each)).toMatchObject({ seq: 5, attempts: 0 })
+  })
+
+  it('of a dialect with whole tasks folds the log once, and shows the task as each status left it', async () => {
+    const each = await scene('v0.3')
+    for (let seq = 3; seq < 103; seq++) await each.store.append(append('t1', seq, [chunk('t1', String(seq))]))
+    await each.store.append(ending('t1', 103))
+    const reads = counting(each.store, 'read')
+    await each.run(await claimed(each))
+    const parts = each.sent.map(({ body }) => {
+      const { artifacts = [] } = JSON.parse(body) as { artifacts?: { parts: unknown[] }[] }
+      return artifacts.flatMap((artifact) => artifact.parts).length
+    })
+    expect(parts).toEqual([0, 101])
+    expect(reads.calls).toBeLessThan(5)
+  })
+
+  it('whose events were removed is told of the task as it ended', async () => {
+    const each = await scene()
+    await each.store.append(ending('t1', 3, each.clock.ms))
+    each.clock.ms += 10_000
+    await each.store.expire('a', { endedEventsMs: 5000, limit: 9 })
+    await each.run(await claimed(each))
+    expect(each.sent.map(({ body }) => JSON.parse(body))).toMatchObject([
+      { task: { id: 't1', status: { state: 'TASK_STATE_COMPLETED' }, artifacts: [{}] } },
+    ])
+    expect(await each.claim()).toBeUndefined()
+  })
+
+  it('of a version that nobody here knows is left to others', async () => {
+    const each = await scene('v9')
+    await each.run(await claimed(each))
+    expect(each.sent).toEqual([])
+    expect(await each.claim()).toBeUndefined()
+    each.clock.ms += defaultSettings.longestRetryMs
+    expect(await claimed(each)).toMatchObject({ seq: 0, attempts: 0 })
+  })
+
+  it('is gone with its task', async () => {
+    const each = await scene()
+    await each.store.append(ending('t1', 3, each.clock.ms))
+    const lane = await claimed(each)
+    each.clock.ms += 10_000
+    await each.store.expire('a', { endedTasksMs: 5000, limit: 9 })
+    await each.run(lane)
+    expect(each.sent).toEqual([])
+    expect(await each.store.load(key('t1'))).toBeUndefined()
+  })
+})
+
+describe('retryDelay', () => {
+  it('doubles up to a limit, with jitter, and keeps to what was asked for', () => {
+    for (let attempts = 1; attempts < 40; attempts++) {
+      const full = Math.min(1000 * 2 ** (attempts - 1), defaultSettings.longestRetryMs)
+      const delay = retryDelay(defaultSettings, attempts)
+      expect(delay).toBeGreaterThanOrEqual(Math.floor(full / 2))
+      expect(delay).toBeLessThanOrEqual(full)
+    }
+    expect(retryDelay(defaultSettings, 1, 30_000)).toBe(30_000)
+    expect(retryDelay(defaultSettings, 1, 10 ** 12)).toBe(defaultSettings.longestRetryMs)
+  })
+})

@@ -1,0 +1,61 @@
+import { describe, expect, it } from 'vitest'
+import { Origins } from './origins.js'
+
+const origin = 'https://hook.example'
+const nobody = () => undefined
+
+function fill(origins: Origins, count: number, begin = nobody) {
+  return Array.from({ length: count }, () => origins.enter(origin, begin))
+}
+
+describe('origins', () => {
+  it('let few in at a time, keep some waiting and send the rest away', () => {
+    const origins = new Origins({ perOrigin: 2, now: () => 0 })
+    const entries = fill(origins, 12)
+    expect(entries.slice(0, 10)).toEqual(['go', 'go', ...Array(8).fill('wait')])
+    expect(entries.slice(10)).toEqual([{ comeBackInMs: expect.any(Number) }, { comeBackInMs: expect.any(Number) }])
+    expect(origins.enter('https://other.example', nobody)).toBe('go')
+  })
+
+  it('begin with whoever waited longest when a place is free', () => {
+    const origins = new Origins({ perOrigin: 1, now: () => 0 })
+    const begun: string[] = []
+    for (const name of ['a', 'b', 'c']) origins.enter(origin, () => begun.push(name))
+    origins.leave(origin, 10, false)
+    expect(begun).toEqual(['b'])
+    origins.leave(origin, 10, false)
+    expect(begun).toEqual(['b', 'c'])
+  })
+
+  it('let one in at a time while all of them fail, and everybody when one is answered', () => {
+    const origins = new Origins({ perOrigin: 4, now: () => 0 })
+    for (let n = 0; n < 3; n++) {
+      expect(origins.enter(origin, nobody)).toBe('go')
+      origins.leave(origin, 10, true)
+    }
+    const entries = fill(origins, 3)
+    expect(entries[0]).toBe('go')
+    expect(entries.slice(1).every((entry) => typeof entry === 'object')).toBe(true)
+    origins.leave(origin, 10, false)
+    expect(fill(origins, 4)).toEqual(Array(4).fill('go'))
+  })
+
+  it('send everybody away for about as long as those before them take, and never for long', () => {
+    let now = 0
+    const origins = new Origins({ perOrigin: 1, now: () => now })
+    const waiting = 4
+    fill(origins, 1 + waiting)
+    // A place is taken for a second on average.
+    for (let n = 0; n < 100; n++) {
+      origins.leave(origin, 1000, false)
+      origins.enter(origin, nobody)
+    }
+    const away = fill(origins, 200).map((entry) => (typeof entry === 'object' ? entry.comeBackInMs : 0))
+    expect(away[0]).toBeLessThan(2000)
+    expect(away[20]).toBeGreaterThan(10_000)
+    expect(Math.max(...away)).toBeLessThanOrEqual(75_000)
+    now += 60_000
+    const [later] = fill(origins, 1)
+    expect(typeof later === 'object' ? later.comeBackInMs : undefined).toBeLessThan(2000)
+  })
+})
