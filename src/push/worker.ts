@@ -3,6 +3,7 @@
  * and never more than a share of them at one origin. It is woken by the store, by lanes that fall due, and by a
  * poll that makes up for hints that were lost.
  */
+import { setMaxListeners } from 'node:events'
 import type { Dialect } from '../dialects/dialect.js'
 import type { BuriedDelivery, ClaimedLane, Store } from '../stores/store.js'
 import type { Send } from './delivery.js'
@@ -53,6 +54,8 @@ export class PushWorker {
 
   constructor(parts: WorkerParts) {
     this.#parts = parts
+    // Every call listens to it.
+    setMaxListeners(0, this.#closing.signal)
     const now = parts.now ?? Date.now
     this.#origins = new Origins({ perOrigin: parts.settings.perOrigin, now })
     this.#lanes = {

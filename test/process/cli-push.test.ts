@@ -10,7 +10,7 @@ let ref: string
 let task: string
 
 beforeAll(async () => {
-  server = await startServer()
+  server = await startServer(['--echo', '--allow-webhook', 'localhost'])
   ref = new URL(server.url).host
   const { stdout } = await cli(['send', ref, 'ask', '-o', 'json'])
   task = (json(stdout) as { task: { id: string } }).task.id
@@ -45,6 +45,21 @@ describe('dragoman push', () => {
     [['push', 'delete', 'localhost:1', 'task']],
   ])('refuses %j', async (args) => {
     expect(await cli(args)).toMatchObject({ code: 2, stdout: '' })
+  })
+})
+
+describe('dragoman serve --allow-webhook', () => {
+  it('lets the agent call a webhook on this machine, and no other machine inside', async () => {
+    await using run = new Talk(['push', 'listen', '--token', 't0ken', '--count', '2', '-o', 'json'])
+    const [, url = ''] = await run.says(/(http:\/\/127\.0\.0\.1:\d+\/)/)
+    expect(await cli(['push', 'set', ref, task, url, '--token', 't0ken'])).toMatchObject({ code: 0 })
+    expect(await cli(['push', 'set', ref, task, 'http://10.0.0.1/'])).toMatchObject({ code: 1 })
+    await cli(['send', ref, 'second', '--task', task])
+    const { stdout } = await within(10_000, 'two deliveries', run.exit)
+    expect(jsonLines(stdout).slice(1)).toMatchObject([
+      { dialect: 'v1', taskId: task, event: { statusUpdate: {} } },
+      { taskId: task, event: { artifactUpdate: { artifact: { parts: [{ text: 'ask\nsecond' }] } } } },
+    ])
   })
 })
 
