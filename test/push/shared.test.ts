@@ -8,7 +8,7 @@ import { expect, it } from 'vitest'
 import { distinct, openHook, toldBy } from './hook.js'
 import { pushServer } from './served.js'
 
-it('two servers on one file tell each webhook everything once, in order', async () => {
+it('two servers on one file tell each webhook everything once, in order', { timeout: 60_000 }, async () => {
   const folder = mkdtempSync(join(tmpdir(), 'dragoman-test-'))
   const stores = await Promise.all([1, 2].map(() => openSqliteStore(join(folder, 'tasks.sqlite'))))
   try {
