@@ -214,7 +214,7 @@ describe('the form of errors', () => {
   it.each(bindings)(
     proves('R-ERR-12', 'is 413 over %s for a request that is too large, announced or not'),
     async (binding) => {
-      await using server = await testServer(echoAgent, { maxBodyBytes: 1000 })
+      await using server = await testServer(echoAgent, { limits: { bodyBytes: 1000 } })
       const params = { message: userMessage('x'.repeat(1000)) }
       expect((await server.over(binding).refusal('SendMessage', params)).reason).toBe('PAYLOAD_TOO_LARGE')
       expect((await server.over(binding).refusal('SendMessage', params, { 'Content-Length': '1200' })).reason).toBe(

@@ -24,10 +24,4 @@ export const notYet: readonly NotYet[] = [
   // Security
   { id: 'R-SEC-1', reason: operatorsTls },
   { id: 'R3-SEC-3', reason: operatorsTls },
-  {
-    id: 'R-ITA-2',
-    reason: 'How a credential arrives is up to the author of an agent; the library offers no way in band',
-  },
-  { id: 'R-ITA-8', reason: 'The library grants no credentials yet, so they have no scope that could be tested' },
-  { id: 'R-ITA-9', reason: 'The library grants no credentials yet, so none can reach later messages' },
 ]

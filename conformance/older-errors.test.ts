@@ -228,7 +228,7 @@ describe.each(voices)('mistakes in $name', (voice) => {
   })
 
   it(proves('RL-ALL-2', 'a body that is too large'), async () => {
-    const options = { maxBodyBytes: 2000 }
+    const options = { limits: { bodyBytes: 2000 } }
     const { told: said } = await refused(voice, { ...good, padding: 'x'.repeat(3000) }, { options })
     expect(said).toEqual(told.large)
   })

@@ -20,6 +20,7 @@ export {
   type SkillInit,
   type Turn,
 } from './engine/agent.js'
+export type { Credential } from './engine/provide-credential.js'
 export {
   type ArtifactOptions,
   artifact,

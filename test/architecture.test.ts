@@ -23,6 +23,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'auth/': ['model/'],
   'net/': ['model/'],
   'push/': ['model/', 'dialects/', 'stores/store.ts', 'net/', 'signing/'],
+  'telemetry/': ['model/', 'transports/call-record.ts'],
   'signing/': ['model/', 'dialects/decode.ts'],
   'client/': [
     'model/',
@@ -44,6 +45,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'auth/',
     'signing/',
     'push/',
+    'telemetry/',
     'stores/store.ts',
     'stores/memory.ts',
   ],

@@ -23,6 +23,8 @@ export interface ClientCertificate {
 
 /** What is known of the connection a request came on. */
 export interface Connection {
+  /** Where it comes from, as far as the network tells. */
+  readonly address?: () => string | undefined
   /** The certificate the peer showed; only if an authority that the server trusts vouches for it. */
   readonly certificate?: () => ClientCertificate | undefined
 }

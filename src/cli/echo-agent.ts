@@ -82,6 +82,11 @@ export const echoAgent: Agent = agent(
     ],
   },
   async function* (turn) {
+    // What `auth` asked for has come by another way.
+    if (turn.credential !== undefined) {
+      yield `${turn.text}: authorised`
+      return
+    }
     const [first, ...later] = turn.history
     // An answer to `ask` or `auth`: both texts together.
     if (first && later.length > 0) {

@@ -8,14 +8,15 @@ import type { TurnRequest } from '../model/event.js'
 import type { Message } from '../model/message.js'
 import type { CallContext, Caller, SendMessageRequest } from '../model/service.js'
 import { isInterrupted } from '../model/task.js'
-import type { IdempotencyKey, LoadedTask } from '../stores/store.js'
+import type { IdempotencyKey, LoadedTask, Scope } from '../stores/store.js'
 import { assertAcceptable, inlineConfig } from './acceptable.js'
 import { assertHistoryLength } from './history.js'
 import { findKeyedSend, idempotencyOf } from './idempotency.js'
 import type { Internals } from './internals.js'
-import { isOwn, taskNotFound } from './ownership.js'
+import { assertParts, assertRoom, assertWaitingRoom } from './limits.js'
+import { isOwn, mayAccess, type SharedTask, type SharingOperation, taskNotFound } from './ownership.js'
 import { Run } from './run.js'
-import { foldOf } from './snapshot.js'
+import { foldOf, identityOf } from './snapshot.js'
 import type { WithMessage } from './task-writer.js'
 import type { Topic } from './topic.js'
 import { assertReachable, assertRoomForWebhook, newPushConfig } from './webhooks.js'
@@ -61,6 +62,7 @@ export function admit(
   if (internals.isDraining)
     throw new A2AError('UNAVAILABLE', 'The server is shutting down, try again', { retryAfterSeconds: 1 })
   assertAcceptable(internals.agent, request)
+  assertParts(request.message, internals.settings.limits)
   assertHistoryLength(request.configuration?.historyLength, 'configuration.historyLength')
   const isShownAtOnce = isUnary && request.configuration?.returnImmediately === true
   const sending: Sending = {
@@ -86,9 +88,10 @@ async function admitWithStore(internals: Internals, given: Sending): Promise<Adm
   if (request.message.taskId === undefined) await internals.schemas?.input(request.message)
   const webhook = request.configuration?.taskPushNotificationConfig
   if (webhook) await assertReachable(internals, webhook.url, `${inlineConfig}.url`)
-  const sending = { ...given, idempotency: await idempotencyOf(internals, request, context) }
+  const keys = await keyScopeOf(internals, given)
+  const sending = { ...given, idempotency: await idempotencyOf(internals, request, context, keys.prefix) }
   for (let attempt = 0; attempt < mostAttempts; attempt++) {
-    const earlier = await findKeyedSend(internals, context, sending.idempotency)
+    const earlier = await findKeyedSend(internals, keys.scope, sending.idempotency)
     if (earlier) return { taskId: earlier.taskId, after: earlier.seq - 1, ...liveRun(internals, earlier.taskId) }
     const { taskId } = request.message
     const admission = taskId
@@ -97,6 +100,24 @@ async function admitWithStore(internals: Internals, given: Sending): Promise<Adm
     if (admission !== 'again') return admission
   }
   throw new A2AError('UNAVAILABLE', 'Too many messages to this task at once, try again', { retryAfterSeconds: 1 })
+}
+
+/**
+ * Keys are the caller's own. One that comes with a message to somebody else's task is stored with that task, so
+ * it is looked for there, marked with whose it is.
+ */
+async function keyScopeOf(
+  internals: Internals,
+  sending: Sending,
+): Promise<{ readonly scope: Scope; readonly prefix?: string }> {
+  const { request, context } = sending
+  const scope = internals.scope(context)
+  const taskId = request.message.taskId ?? context.wantedTaskId
+  if (!internals.canAccess || taskId === undefined) return { scope }
+  const loaded = await internals.store.load(internals.key(taskId), { includeArtifacts: false })
+  if (!loaded || isOwn(loaded.record, context)) return { scope }
+  if (!(await mayAccess(internals, identityOf(loaded.record), context, operationOf(sending)))) return { scope }
+  return { scope: { ...scope, owner: loaded.record.owner }, prefix: `by:${JSON.stringify(context.caller.id)}:` }
 }
 
 /** A wanted id is nobody's most of the time: that it is somebody's is learned from the store's refusal, and looked at then. */
@@ -112,7 +133,8 @@ async function startTask(internals: Internals, sending: Sending, isRefused: bool
     const loaded = await internals.store.load(internals.key(wantedTaskId))
     if (loaded) {
       // Its callers choose ids, so they must learn that one is taken, but not by whom (RM-ID-1).
-      if (!isOwn(loaded.record, sending.context)) throw invalidField('id', 'cannot be used, choose another one')
+      if (!(await mayAccess(internals, identityOf(loaded.record), sending.context, operationOf(sending))))
+        throw invalidField('id', 'cannot be used, choose another one')
       return await continueTask(internals, sending, wantedTaskId)
     }
   }
@@ -148,8 +170,8 @@ function begin(internals: Internals, { isUnary }: Sending, run: Run, current: Ac
 }
 
 function newRun(internals: Internals, sending: Sending): { readonly run: Run; readonly current: AcceptedMessage } {
-  assertRoom(internals)
   const { request, context, turnRequest } = sending
+  assertRoom(internals.running, internals.settings.limits, context.caller.id)
   const taskId = context.wantedTaskId ?? internals.clock.newId()
   const contextId = request.message.contextId ?? internals.clock.newId()
   const run = new Run(internals, {
@@ -167,20 +189,21 @@ function newRun(internals: Internals, sending: Sending): { readonly run: Run; re
   return { run, current: turnRequest ? { turn: 1, message, request: turnRequest } : { turn: 1, message } }
 }
 
-async function continueTask(internals: Internals, sending: Sending, taskId: string): Promise<Admission | 'again'> {
-  const { context } = sending
+async function continueTask(internals: Internals, given: Sending, taskId: string): Promise<Admission | 'again'> {
   const run = internals.runs.get(taskId)
   if (run) {
-    if (!run.task || !isOwn(run.scope, context)) throw taskNotFound(taskId)
-    const message = addressed(sending.request.message, taskId, run.contextId)
-    const given = withMessage(internals, sending, taskId).withMessage ?? {}
-    if (given.pushConfig) await assertRoomForWebhook(internals, run.writer.key, given.pushConfig)
-    const seq = await run.accept(message, sending.turnRequest, given)
+    if (!run.task) throw taskNotFound(taskId)
+    const sending = await permitted(internals, given, run.identity)
+    const message = addressed(sending.request.message, taskId, run.identity.contextId)
+    const beside = withMessage(internals, sending, taskId).withMessage ?? {}
+    if (beside.pushConfig) await assertRoomForWebhook(internals, run.writer.key, beside.pushConfig)
+    const seq = await run.accept(message, sending.turnRequest, beside)
     if (seq === 'ending') await run.done
     return typeof seq === 'number' ? { taskId, after: seq - 1, run } : 'again'
   }
   const loaded = await internals.store.load(internals.key(taskId))
-  if (loaded?.record.visibility !== 'task' || !isOwn(loaded.record, context)) throw taskNotFound(taskId)
+  if (loaded?.record.visibility !== 'task') throw taskNotFound(taskId)
+  const sending = await permitted(internals, given, identityOf(loaded.record))
   const fold = foldOf(loaded)
   if (fold.isTerminal) {
     throw new A2AError('UNSUPPORTED_OPERATION', `Task ${taskId} has ended and takes no more messages`, {
@@ -196,6 +219,21 @@ async function continueTask(internals: Internals, sending: Sending, taskId: stri
   return await queueMessage(internals, sending, { loaded, fold, message })
 }
 
+/** The send, if it may go on with this task; somebody else's word is signed, so that the agent knows whose it is. */
+async function permitted(internals: Internals, sending: Sending, task: SharedTask): Promise<Sending> {
+  const { context, turnRequest } = sending
+  if (isOwn(task, context)) return sending
+  if (!(await mayAccess(internals, task, context, operationOf(sending)))) throw taskNotFound(task.id)
+  // A webhook would outlast the permission.
+  if (sending.request.configuration?.taskPushNotificationConfig)
+    throw invalidField(inlineConfig, 'is for the owner of the task to set')
+  return { ...sending, turnRequest: { ...turnRequest, caller: { id: context.caller.id, ...turnRequest?.caller } } }
+}
+
+function operationOf({ isUnary }: Sending): SharingOperation {
+  return isUnary ? 'sendMessage' : 'sendStreamingMessage'
+}
+
 interface Continuation {
   readonly loaded: LoadedTask
   readonly fold: TaskFold
@@ -208,8 +246,8 @@ async function resumeTask(
   sending: Sending,
   { loaded, fold, message }: Continuation,
 ): Promise<Admission | 'again'> {
-  assertRoom(internals)
   const { key, contextId, tenant, owner, dialect, seq } = loaded.record
+  assertRoom(internals.running, internals.settings.limits, owner)
   if (internals.runs.has(key.id)) return 'again'
   const run = new Run(internals, {
     key,
@@ -235,6 +273,7 @@ async function queueMessage(
   { loaded, fold, message }: Continuation,
 ): Promise<Admission | 'again'> {
   const { key, seq } = loaded.record
+  assertWaitingRoom(fold.waiting, internals.settings.limits)
   const accepted = { turn: fold.lastTurn + 1, message, ...(sending.turnRequest && { request: sending.turnRequest }) }
   const outcome = await internals.store.append({
     key,
@@ -246,7 +285,8 @@ async function queueMessage(
   return outcome.result === 'ok' ? { taskId: key.id, after: seq } : 'again'
 }
 
-async function commitFirst(run: Run): Promise<string> {
+/** Anything but `ok` means that the run never began. */
+export async function commitFirst(run: Run): Promise<string> {
   try {
     const outcome = await run.writer.commit({ lease: 'keep' })
     if (outcome !== 'ok') run.close()
@@ -262,11 +302,6 @@ function addressed(message: Message, taskId: string, contextId: string): Message
     throw invalidField('message.contextId', `task ${taskId} belongs to another context`)
   }
   return { ...message, taskId, contextId }
-}
-
-function assertRoom({ runs, settings }: Internals): void {
-  if (runs.size < settings.maxRuns) return
-  throw new A2AError('UNAVAILABLE', 'Too many tasks are running, try again later', { retryAfterSeconds: 1 })
 }
 
 function turnRequestOf(request: SendMessageRequest, context: CallContext): TurnRequest | undefined {

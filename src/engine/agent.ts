@@ -5,6 +5,7 @@ import type { Message } from '../model/message.js'
 import type { JsonValue, Struct } from '../model/part.js'
 import type { AgentService, Caller } from '../model/service.js'
 import type { Task } from '../model/task.js'
+import type { Credential } from './provide-credential.js'
 import type { Content, Yield } from './yields.js'
 
 /** A skill; what is left out gets an honest default. Schemas are checked and published as JSON Schema. */
@@ -82,8 +83,13 @@ export interface Turn<Input = JsonValue | undefined> {
   /** The conversation so far, this message included, oldest first. */
   readonly history: readonly Message[]
   readonly contextId: string
-  /** Who sent the message: id, scheme and scopes. */
+  /** Who sent the message, the owner of the task or somebody it is shared with: id, scheme and scopes. */
   readonly caller: Caller
+  /**
+   * What `askAuth` asked for, once it has arrived: the turn that asked then runs again, from its beginning. It is
+   * for this turn alone and is never stored; a turn that is repeated after a crash has none and asks again.
+   */
+  readonly credential: Credential | undefined
   /** Fires when the task is cancelled or the process shuts down. */
   readonly signal: AbortSignal
   /** 1 for the message that began the task, 2 for the next one. */

@@ -4,9 +4,9 @@ import type { CallContext, CancelTaskRequest } from '../model/service.js'
 import { isInterrupted, isTerminal, type Task } from '../model/task.js'
 import type { LoadedTask } from '../stores/store.js'
 import type { Internals } from './internals.js'
-import { isOwn, taskNotFound } from './ownership.js'
+import { mayAccess, type SharedTask, taskNotFound } from './ownership.js'
 import { Run } from './run.js'
-import { foldOf, snapshotOf } from './snapshot.js'
+import { foldOf, identityOf, snapshotOf } from './snapshot.js'
 import { TurnWatch } from './watch-turn.js'
 
 export async function cancelTask(
@@ -14,14 +14,16 @@ export async function cancelTask(
   request: CancelTaskRequest,
   context: CallContext,
 ): Promise<Task> {
+  const mayCancel = (task: SharedTask) => mayAccess(internals, task, context, 'cancelTask')
   for (;;) {
     const run = internals.runs.get(request.id)
     if (run) {
-      if (!run.task || !isOwn(run.scope, context)) throw taskNotFound(request.id)
+      if (!run.task || !(await mayCancel(run.identity))) throw taskNotFound(request.id)
       await run.cancel(request.metadata)
     }
     const loaded = await internals.store.load(internals.key(request.id))
-    if (loaded?.record.visibility !== 'task' || !isOwn(loaded.record, context)) throw taskNotFound(request.id)
+    if (loaded?.record.visibility !== 'task' || !(await mayCancel(identityOf(loaded.record))))
+      throw taskNotFound(request.id)
     const task = foldOf(loaded).snapshot()
     if (!task) throw taskNotFound(request.id)
     if (isTerminal(task.status.state)) return answerFor(internals, task, run !== undefined, context)
@@ -31,7 +33,7 @@ export async function cancelTask(
       ? await cancelIdle(internals, loaded)
       : await cancelElsewhere(internals, loaded, request, context)
     if (isDone) {
-      const ended = await snapshotOf(internals, request.id, context)
+      const ended = await snapshotOf(internals, request.id)
       if (!ended) throw taskNotFound(request.id)
       return answerFor(internals, ended.task, true, context)
     }

@@ -11,6 +11,9 @@ import type { Agent, AgentRef } from './agent.js'
 import { cancelTask } from './cancel.js'
 import { type EngineSettings, Internals, type Log } from './internals.js'
 import { LeaseKeeper } from './lease.js'
+import { defaultEngineLimits, type EngineLimits } from './limits.js'
+import type { CanAccess } from './ownership.js'
+import { type ProvidedCredential, provideCredential } from './provide-credential.js'
 import { createPushConfig, deletePushConfig, getPushConfig, listPushConfigs } from './push-configs.js'
 import { createdIn, getTask, listTasks } from './read-tasks.js'
 import { type Retention, startRetention } from './retention.js'
@@ -20,7 +23,9 @@ import { subscribeToTask } from './subscribe.js'
 import { systemClock } from './system-clock.js'
 import type { CheckWebhook } from './webhooks.js'
 
-export interface EngineOptions extends Partial<EngineSettings> {
+export interface EngineOptions extends Partial<Omit<EngineSettings, 'limits'>> {
+  /** What is left out has its default. */
+  readonly limits?: Partial<EngineLimits>
   readonly store: Store
   readonly clock?: Clock
   /** Where things go that no caller may see. Default: nowhere. */
@@ -36,6 +41,8 @@ export interface EngineOptions extends Partial<EngineSettings> {
   readonly extendedCard?: (context: CallContext) => Promise<AgentCard>
   /** Rejects for webhooks that must not be called from here, in words for the caller. Default: all may be. */
   readonly checkWebhook?: CheckWebhook
+  /** Lets callers at tasks that are not their own. Default: nobody. */
+  readonly canAccess?: CanAccess
 }
 
 export interface Engine extends AgentService {
@@ -45,18 +52,23 @@ export interface Engine extends AgentService {
   drain(deadlineMs: number): Promise<void>
   /** The dialect a task was created in; absent when it is not there, or not the caller's. */
   createdIn(taskId: string, scope: Pick<CallContext, 'caller' | 'tenant'>): Promise<string | undefined>
+  /** Hands in what a task in AUTH_REQUIRED waits for; resolves when its turn has begun. */
+  provideCredential(provided: ProvidedCredential): Promise<void>
   /** True from the first moment of a drain. */
   readonly isDraining: boolean
+  /** Tasks that run here now. */
+  readonly runningTasks: number
+  /** Streams that are read here now. */
+  readonly openStreams: number
 }
 
 const defaults: EngineSettings = {
   leaseMs: 15_000,
   cancelGraceMs: 5_000,
   idempotencyMs: 24 * 60 * 60_000,
-  maxRuns: 10_000,
+  limits: defaultEngineLimits,
   dedupeByMessageId: false,
   cancelTwice: 'task',
-  maxPushConfigs: 10,
   pushSecrets: 'creator',
 }
 
@@ -73,6 +85,7 @@ export function createEngine(agent: Agent, options: EngineOptions): Engine {
     resolve: options.resolve,
     extendedCard: options.extendedCard,
     checkWebhook: options.checkWebhook,
+    canAccess: options.canAccess,
   })
   const keeper = new LeaseKeeper(internals, options.isOwnerDead ?? (() => false))
   let stopRetention: (() => void) | undefined
@@ -82,6 +95,13 @@ export function createEngine(agent: Agent, options: EngineOptions): Engine {
     get isDraining() {
       return internals.isDraining
     },
+    get runningTasks() {
+      return internals.running.total
+    },
+    get openStreams() {
+      return internals.streaming.total
+    },
+    provideCredential: (provided) => provideCredential(internals, provided).catch(rethrowFrom(internals)),
     createdIn: (taskId, scope) => createdIn(internals, taskId, scope),
     async start() {
       await keeper.start()
@@ -109,15 +129,13 @@ function settingsOf(options: EngineOptions): EngineSettings {
   for (const name of Object.keys(defaults) as (keyof EngineSettings)[]) {
     if (options[name] !== undefined) Object.assign(settings, { [name]: options[name] })
   }
-  return settings
+  return { ...settings, limits: { ...defaultEngineLimits, ...options.limits } }
 }
 
 /** Every failure leaves as an `A2AError`; streams see to that themselves. */
 function operationsOf(internals: Internals): AgentService {
   type Work<Request, Response> = (internals: Internals, request: Request, context: CallContext) => Promise<Response>
-  const rethrow = (error: unknown): never => {
-    throw internals.failure(error)
-  }
+  const rethrow = rethrowFrom(internals)
   const unary =
     <Request, Response>(work: Work<Request, Response>) =>
     (request: Request, context: CallContext): Promise<Response> =>
@@ -134,6 +152,12 @@ function operationsOf(internals: Internals): AgentService {
     listTaskPushNotificationConfigs: unary(listPushConfigs),
     deleteTaskPushNotificationConfig: unary(deletePushConfig),
     getExtendedAgentCard: unary(getExtendedAgentCard),
+  }
+}
+
+function rethrowFrom(internals: Internals): (error: unknown) => never {
+  return (error) => {
+    throw internals.failure(error)
   }
 }
 

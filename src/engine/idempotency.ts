@@ -1,7 +1,7 @@
 /** `Idempotency-Key`: a send happens once, even across a crash (E-10). */
 import { A2AError } from '../model/errors.js'
 import type { CallContext, SendMessageRequest } from '../model/service.js'
-import type { IdempotencyKey, KeyedSend } from '../stores/store.js'
+import type { IdempotencyKey, KeyedSend, Scope } from '../stores/store.js'
 import type { Internals } from './internals.js'
 
 const longestKey = 255
@@ -10,23 +10,24 @@ export async function idempotencyOf(
   internals: Internals,
   request: SendMessageRequest,
   context: CallContext,
+  prefix = '',
 ): Promise<IdempotencyKey | undefined> {
   const key = keyOf(internals, request, context)
   if (key === undefined) return undefined
   if (key.length > longestKey + 'message:'.length || (context.idempotencyKey?.length ?? 0) > longestKey) {
     throw new A2AError('INVALID_REQUEST', `Idempotency-Key is longer than ${longestKey} characters`)
   }
-  return { key, digest: await digestOf(request, context), ttlMs: internals.settings.idempotencyMs }
+  return { key: `${prefix}${key}`, digest: await digestOf(request, context), ttlMs: internals.settings.idempotencyMs }
 }
 
 /** The earlier send with the same key; throws when it had another body. */
 export async function findKeyedSend(
   internals: Internals,
-  context: CallContext,
+  scope: Scope,
   idempotency: IdempotencyKey | undefined,
 ): Promise<KeyedSend | undefined> {
   if (!idempotency) return undefined
-  const earlier = await internals.store.findKey(internals.scope(context), idempotency.key)
+  const earlier = await internals.store.findKey(scope, idempotency.key)
   if (earlier && earlier.digest !== idempotency.digest) {
     throw new A2AError('INVALID_REQUEST', 'Idempotency-Key was used before with another request')
   }

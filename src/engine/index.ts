@@ -59,6 +59,9 @@ export {
 // For those who run the engine without a server
 export { createEngine, type Engine, type EngineOptions } from './engine.js'
 export type { EngineSettings, Log, LogEntry } from './internals.js'
+export type { EngineLimits } from './limits.js'
+export type { CanAccess, SharedTask, SharingOperation } from './ownership.js'
+export type { Credential, ProvidedCredential } from './provide-credential.js'
 export { relayAgent } from './relay-agent.js'
 export type { Retention } from './retention.js'
 export { systemClock } from './system-clock.js'

@@ -6,6 +6,8 @@ import type { AgentService, CallContext } from '../model/service.js'
 import type { Scope, Store, TaskKey } from '../stores/store.js'
 import type { Agent, AgentRef } from './agent.js'
 import { guardedStore } from './guarded-store.js'
+import { type EngineLimits, Tally } from './limits.js'
+import type { CanAccess } from './ownership.js'
 import type { Run } from './run.js'
 import type { SchemaCheck } from './schemas.js'
 import { Topic } from './topic.js'
@@ -28,12 +30,10 @@ export interface EngineSettings {
   readonly leaseMs: number
   readonly cancelGraceMs: number
   readonly idempotencyMs: number
-  readonly maxRuns: number
+  readonly limits: EngineLimits
   readonly dedupeByMessageId: boolean
   /** Whether cancelling a cancelled task answers with the task or with an error (R-CANCEL-4). */
   readonly cancelTwice: 'task' | 'error'
-  /** How many webhooks a task may have. */
-  readonly maxPushConfigs: number
   /** Who is shown the secrets of a webhook again (R-PUSH-9). */
   readonly pushSecrets: PushSecrets
 }
@@ -52,8 +52,14 @@ export class Internals {
   readonly resolve: ((ref: AgentRef) => AgentService | undefined) | undefined
   readonly extendedCard: ((context: CallContext) => Promise<AgentCard>) | undefined
   readonly checkWebhook: CheckWebhook | undefined
+  /** Lets callers at tasks that are not their own. */
+  readonly canAccess: CanAccess | undefined
   /** Runs of this process, by task id. */
   readonly runs = new Map<string, Run>()
+  /** Whose they are. */
+  readonly running = new Tally()
+  /** Who reads streams. */
+  readonly streaming = new Tally()
   isDraining = false
 
   readonly #topics = new Map<string, Topic>()
@@ -74,6 +80,7 @@ export class Internals {
       | 'resolve'
       | 'extendedCard'
       | 'checkWebhook'
+      | 'canAccess'
     >,
   ) {
     this.agent = parts.agent
@@ -89,6 +96,7 @@ export class Internals {
     this.resolve = parts.resolve
     this.extendedCard = parts.extendedCard
     this.checkWebhook = parts.checkWebhook
+    this.canAccess = parts.canAccess
   }
 
   key(id: string): TaskKey {

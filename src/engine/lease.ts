@@ -82,7 +82,7 @@ export class LeaseKeeper {
     await this.#renew()
     for (const holder of await store.leaseOwners()) if (this.#isOwnerDead(holder)) await store.disown(holder)
     for (;;) {
-      const limit = Math.min(settings.maxRuns - runs.size, 100)
+      const limit = Math.min(settings.limits.runs - runs.size, 100)
       if (limit <= 0) return
       const claimed = await store.claim({ agents: [name], lease: { owner, ttlMs: settings.leaseMs }, limit })
       for (const each of claimed) {

@@ -3,11 +3,11 @@ import { invalidField } from '../model/errors.js'
 import type { CallContext, GetTaskRequest, ListTasksRequest, ListTasksResponse } from '../model/service.js'
 import type { Task } from '../model/task.js'
 import { isPosition, type ListQuery, type LoadedTask } from '../stores/store.js'
-import { assertHistoryLength, trimHistory } from './history.js'
+import { shownHistory, trimHistory } from './history.js'
 import type { Internals } from './internals.js'
 import { readPage } from './list-page.js'
-import { isOwn, taskNotFound } from './ownership.js'
-import { snapshotOf } from './snapshot.js'
+import { mayAccess, taskNotFound } from './ownership.js'
+import { identityOf, snapshotOf } from './snapshot.js'
 
 const defaultPageSize = 50
 const largestPageSize = 100
@@ -17,10 +17,10 @@ export async function getTask(
   { id, historyLength }: GetTaskRequest,
   context: CallContext,
 ): Promise<Task> {
-  assertHistoryLength(historyLength)
-  const snapshot = await snapshotOf(internals, id, context)
+  const shown = shownHistory(internals, historyLength)
+  const snapshot = await snapshotOf(internals, id, { ...context, operation: 'getTask' })
   if (!snapshot) throw taskNotFound(id)
-  return trimHistory(snapshot.task, historyLength)
+  return trimHistory(snapshot.task, shown)
 }
 
 /** Which dialect a task was created in: methods that versions share are answered in that one (RM-DET-4). */
@@ -30,8 +30,9 @@ export async function createdIn(
   scope: Pick<CallContext, 'caller' | 'tenant'>,
 ): Promise<string | undefined> {
   const loaded = await internals.store.load(internals.key(taskId), { includeArtifacts: false })
-  if (loaded?.record.visibility !== 'task' || !isOwn(loaded.record, scope)) return undefined
-  return loaded.record.dialect
+  if (loaded?.record.visibility !== 'task') return undefined
+  const isSeen = await mayAccess(internals, identityOf(loaded.record), scope, 'getTask')
+  return isSeen ? loaded.record.dialect : undefined
 }
 
 export async function listTasks(
@@ -39,8 +40,8 @@ export async function listTasks(
   request: ListTasksRequest,
   context: CallContext,
 ): Promise<ListTasksResponse> {
-  const { contextId, status, statusTimestampAfter, historyLength } = request
-  assertHistoryLength(historyLength)
+  const { contextId, status, statusTimestampAfter } = request
+  const historyLength = shownHistory(internals, request.historyLength)
   const pageSize = request.pageSize ?? defaultPageSize
   if (pageSize < 1 || pageSize > largestPageSize) throw invalidField('pageSize', `must be from 1 to ${largestPageSize}`)
   const includeArtifacts = request.includeArtifacts === true

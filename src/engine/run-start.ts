@@ -3,6 +3,7 @@ import type { AcceptedMessage, TaskFold } from '../model/apply-event.js'
 import type { TurnRequest } from '../model/event.js'
 import type { Message } from '../model/message.js'
 import type { TaskKey } from '../stores/store.js'
+import type { Credential } from './provide-credential.js'
 import type { WithMessage } from './task-writer.js'
 
 export interface RunStart {
@@ -15,6 +16,8 @@ export interface RunStart {
   readonly isNew: boolean
   readonly fence?: number
   readonly withMessage?: WithMessage
+  /** For the first turn of this run, and no other. */
+  readonly credential?: Credential
 }
 
 /** The event that puts a message into the queue. */

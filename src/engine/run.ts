@@ -17,10 +17,11 @@ import type { Message } from '../model/message.js'
 import type { JsonValue, Part, Struct } from '../model/part.js'
 import type { Caller, SendMessageResponse } from '../model/service.js'
 import { isInterrupted, isTerminal, type Task, type TaskState } from '../model/task.js'
-import type { Scope } from '../stores/store.js'
 import { tellAbandoned } from './abandoned.js'
 import { writeCheckpoint } from './checkpoint.js'
 import type { Internals } from './internals.js'
+import type { SharedTask } from './ownership.js'
+import type { Credential } from './provide-credential.js'
 import { runHandler, type TurnEnd } from './run-handler.js'
 import { accepted, type RunStart } from './run-start.js'
 import { type Stop, stopReason } from './stop.js'
@@ -39,6 +40,7 @@ export class Run implements TurnSource {
   /** Made when the handler looks at its signal: most never do, and a controller is not cheap. */
   #controller: AbortController | undefined
   readonly #voice: TaskVoice
+  #credential: Credential | undefined
   #isEnding = false
   #isClosed = false
   #stop: Stop | undefined
@@ -51,6 +53,7 @@ export class Run implements TurnSource {
     this.#internals = internals
     this.#start = start
     this.id = start.key.id
+    this.#credential = start.credential
     this.writer = new TaskWriter(internals, {
       key: start.key,
       fold: start.fold,
@@ -65,16 +68,13 @@ export class Run implements TurnSource {
     })
     this.#voice = new TaskVoice(internals, this.writer, start.contextId)
     internals.runs.set(this.id, this)
+    internals.running.add(start.owner)
   }
 
   /** Whose task this is. */
-  get scope(): Scope {
-    const { key, tenant, owner } = this.#start
-    return { agent: key.agent, tenant, owner }
-  }
-
-  get contextId(): string {
-    return this.#start.contextId
+  get identity(): SharedTask {
+    const { key, contextId, tenant, owner } = this.#start
+    return { id: key.id, contextId, tenant, owner }
   }
 
   /** The task as committed; absent while there is none. */
@@ -88,6 +88,11 @@ export class Run implements TurnSource {
     const body = accepted(turn, message, request)
     this.writer.hold(body)
     this.#voice.start(body.accepted, 1)
+  }
+
+  /** The turn that ran last, from its beginning: what it lacked has come. */
+  holdAgain(current: AcceptedMessage): void {
+    this.#voice.start(current, 1)
   }
 
   /** Makes the task visible before the agent says anything (E-6). */
@@ -187,6 +192,7 @@ export class Run implements TurnSource {
   }
 
   close(): void {
+    if (!this.#isClosed) this.#internals.running.remove(this.#start.owner)
     this.#isClosed = true
     clearTimeout(this.#graceTimer)
     if (this.#internals.runs.get(this.id) === this) this.#internals.runs.delete(this.id)
@@ -271,11 +277,7 @@ export class Run implements TurnSource {
       return true
     }
     this.writer.hold(body)
-    for (;;) {
-      const outcome = await this.writer.commit({ lease: 'release' })
-      if (outcome !== 'conflict') return outcome === 'ok'
-      await this.writer.catchUp()
-    }
+    return await this.writer.leave('release')
   }
 
   /**
@@ -338,11 +340,8 @@ export class Run implements TurnSource {
       this.#sender?.reject(error)
       return undefined
     }
-    for (;;) {
-      const outcome = await this.writer.commit({ lease: 'hand-over' })
-      if (outcome !== 'conflict') return undefined
-      await this.writer.catchUp()
-    }
+    await this.writer.leave('hand-over')
+    return undefined
   }
 
   #nextWaiting(): AcceptedMessage | undefined {
@@ -369,6 +368,12 @@ export class Run implements TurnSource {
 
   get caller(): Caller {
     return { id: this.#start.owner }
+  }
+
+  takeCredential(): Credential | undefined {
+    const credential = this.#credential
+    this.#credential = undefined
+    return credential
   }
 
   get tenant(): string {

@@ -4,7 +4,7 @@ import type { CallContext, SendMessageRequest, SendMessageResponse, StreamItem }
 import { isInterrupted, isTerminal, type Task } from '../model/task.js'
 import { assertStreaming } from './acceptable.js'
 import { type Admission, admit } from './admit.js'
-import { assertHistoryLength, trimHistory } from './history.js'
+import { shownHistory, trimHistory } from './history.js'
 import type { Internals } from './internals.js'
 import { taskNotFound } from './ownership.js'
 import { foldOf, snapshotOf } from './snapshot.js'
@@ -17,7 +17,8 @@ export async function sendMessage(
   request: SendMessageRequest,
   context: CallContext,
 ): Promise<SendMessageResponse> {
-  const { historyLength, returnImmediately } = request.configuration ?? {}
+  const { returnImmediately } = request.configuration ?? {}
+  const historyLength = shownHistory(internals, request.configuration?.historyLength, 'configuration.historyLength')
   const admitted = admit(internals, request, context, true)
   const admission = admitted instanceof Promise ? await admitted : admitted
   if (returnImmediately) {
@@ -38,7 +39,7 @@ export function sendStreamingMessage(
   request: SendMessageRequest,
   context: CallContext,
 ): AsyncIterable<StreamItem> {
-  return new TaskStream(internals, context.signal, () => openSend(internals, request, context))
+  return new TaskStream(internals, context, () => openSend(internals, request, context))
 }
 
 async function openSend(
@@ -46,12 +47,11 @@ async function openSend(
   request: SendMessageRequest,
   context: CallContext,
 ): Promise<StreamOpening> {
-  assertHistoryLength(request.configuration?.historyLength, 'configuration.historyLength')
+  const historyLength = shownHistory(internals, request.configuration?.historyLength, 'configuration.historyLength')
   assertStreaming(internals.agent)
   const admitted = admit(internals, request, context, false)
   const admission = admitted instanceof Promise ? await admitted : admitted
   const { taskId, after, topic } = admission
-  const { historyLength } = request.configuration ?? {}
   // A place in the log means something only to a send that is repeated with its key (E-4).
   if (context.resumeAfter !== undefined && !admission.isNew && context.idempotencyKey !== undefined) {
     await assertCursor(internals, taskId, context.resumeAfter)

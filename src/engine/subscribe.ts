@@ -2,6 +2,7 @@ import { A2AError, invalidField } from '../model/errors.js'
 import type { CallContext, StreamItem, SubscribeToTaskRequest } from '../model/service.js'
 import { isTerminal, type TaskState } from '../model/task.js'
 import { assertStreaming } from './acceptable.js'
+import { shownHistory } from './history.js'
 import type { Internals } from './internals.js'
 import { taskNotFound } from './ownership.js'
 import { snapshotOf } from './snapshot.js'
@@ -13,12 +14,12 @@ export function subscribeToTask(
   { id }: SubscribeToTaskRequest,
   context: CallContext,
 ): AsyncIterable<StreamItem> {
-  return new TaskStream(internals, context.signal, () => openSubscription(internals, id, context))
+  return new TaskStream(internals, context, () => openSubscription(internals, id, context))
 }
 
 async function openSubscription(internals: Internals, id: string, context: CallContext): Promise<StreamOpening> {
   assertStreaming(internals.agent)
-  const snapshot = await snapshotOf(internals, id, context)
+  const snapshot = await snapshotOf(internals, id, { ...context, operation: 'subscribeToTask' })
   if (!snapshot) throw taskNotFound(id)
   const { state } = snapshot.task.status
   const isEnded = isTerminal(state)
@@ -29,10 +30,11 @@ async function openSubscription(internals: Internals, id: string, context: CallC
   if (isEnded && !isShown && (after === undefined || after === snapshot.seq)) throw nothingToFollow(id, state)
   const watch = new TurnWatch('subscription')
   watch.endsAtQuestions = context.endsAtQuestions === true
+  const historyLength = shownHistory(internals, undefined)
   // A task that has ended is shown, where a dialect wants that, and ends its stream.
-  if (after === undefined) return { taskId: id, after: snapshot.seq, watch, snapshot: snapshot.task }
+  if (after === undefined) return { taskId: id, after: snapshot.seq, watch, historyLength, snapshot: snapshot.task }
   context.onOpen?.()
-  return { taskId: id, after, watch }
+  return { taskId: id, after, watch, historyLength }
 }
 
 export function nothingToFollow(taskId: string, state: TaskState): A2AError {

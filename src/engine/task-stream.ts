@@ -5,9 +5,9 @@
  * Here a batch of the log is read at once, and whoever knows `takeReady` gets it without any. Nothing
  * happens before the first `next`.
  */
-import type { A2AError } from '../model/errors.js'
+import { type A2AError, overLimit } from '../model/errors.js'
 import { isPublic, type TaskEvent } from '../model/event.js'
-import type { ReadAhead, StreamItem } from '../model/service.js'
+import type { CallContext, ReadAhead, StreamItem } from '../model/service.js'
 import type { Task } from '../model/task.js'
 import { trimHistory } from './history.js'
 import type { Internals } from './internals.js'
@@ -24,7 +24,8 @@ export interface StreamOpening {
   readonly taskId: string
   readonly after: number
   readonly watch: TurnWatch
-  readonly historyLength?: number | undefined
+  /** How many messages a task is shown with. */
+  readonly historyLength: number
   /** The task as it stood at `after`, to be shown first. */
   readonly snapshot?: Task | undefined
   /** Where to read, when it is not the task's topic as it is by then. */
@@ -37,6 +38,7 @@ const noEvents: readonly TaskEvent[] = []
 
 export class TaskStream implements AsyncIterableIterator<StreamItem, undefined>, ReadAhead {
   readonly #internals: Internals
+  readonly #caller: string
   readonly #signal: AbortSignal | undefined
   #open: (() => Promise<StreamOpening>) | undefined
   #opening: StreamOpening | undefined
@@ -49,10 +51,12 @@ export class TaskStream implements AsyncIterableIterator<StreamItem, undefined>,
   #onAbort: (() => void) | undefined
   #latest: Promise<Result> | undefined
   #isReading = false
+  #isCounted = false
   #isOver = false
 
-  constructor(internals: Internals, signal: AbortSignal | undefined, open: () => Promise<StreamOpening>) {
+  constructor(internals: Internals, { caller, signal }: CallContext, open: () => Promise<StreamOpening>) {
     this.#internals = internals
+    this.#caller = caller.id
     this.#signal = signal
     this.#open = open
   }
@@ -143,6 +147,7 @@ export class TaskStream implements AsyncIterableIterator<StreamItem, undefined>,
   async #begin(open: () => Promise<StreamOpening>): Promise<void> {
     // Not kept: it holds the whole call.
     this.#open = undefined
+    this.#count()
     const opening = await open()
     if (this.#isOver) return
     const { after, snapshot } = opening
@@ -155,6 +160,14 @@ export class TaskStream implements AsyncIterableIterator<StreamItem, undefined>,
     }
     // A new task is shown with its messages, which lie before it in the log.
     this.#follow(after < firstEvents ? 0 : after)
+  }
+
+  #count(): void {
+    const { streaming, settings } = this.#internals
+    if (streaming.of(this.#caller) >= settings.limits.streamsPerCaller)
+      throw overLimit('streamsPerCaller', 'You read too many streams at once, leave one and try again')
+    streaming.add(this.#caller)
+    this.#isCounted = true
   }
 
   /** Retention removed what the reader has not seen: start over from the task as it is (E-4). */
@@ -192,6 +205,8 @@ export class TaskStream implements AsyncIterableIterator<StreamItem, undefined>,
 
   #end(): void {
     this.#isOver = true
+    if (this.#isCounted) this.#internals.streaming.remove(this.#caller)
+    this.#isCounted = false
     this.#open = undefined
     // Whoever holds a stream that is over must not hold the events of its topic.
     this.#opening = undefined
@@ -205,7 +220,7 @@ export class TaskStream implements AsyncIterableIterator<StreamItem, undefined>,
 }
 
 /** The log keeps a new task without its messages; they were accepted just before it. */
-function asItem(taskEvent: TaskEvent, watch: TurnWatch, historyLength: number | undefined): StreamItem {
+function asItem(taskEvent: TaskEvent, watch: TurnWatch, historyLength: number): StreamItem {
   const { seq, body } = taskEvent
   if ('task' in body && watch.messages.length > 0) {
     return { event: { task: trimHistory({ ...body.task, history: watch.messages.slice() }, historyLength) }, seq }

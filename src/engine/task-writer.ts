@@ -10,6 +10,7 @@ import type { EventBody, TaskEvent } from '../model/event.js'
 import { isTerminal, type TaskState, type TaskStatus } from '../model/task.js'
 import type { AppendOutcome, IdempotencyKey, NewPushConfig, TaskCreation, TaskKey } from '../stores/store.js'
 import type { Internals } from './internals.js'
+import { assertWaitingRoom } from './limits.js'
 
 /** Uncommitted events before the agent has to wait for the store. */
 const largestBuffer = 256
@@ -159,6 +160,15 @@ export class TaskWriter {
     return this.#append({ bodies, lease: options.lease, withMessage: this.#withMessage, isBuffer: true })
   }
 
+  /** Gives up the lease together with what is buffered, whatever others write meanwhile; false when it was lost before. */
+  async leave(lease: 'release' | 'hand-over'): Promise<boolean> {
+    for (;;) {
+      const outcome = await this.commit({ lease })
+      if (outcome !== 'conflict') return outcome === 'ok'
+      await this.catchUp()
+    }
+  }
+
   /** A commit or a catching-up is under way; whoever wants to be next waits for `settled` and looks again. */
   get isBusy(): boolean {
     return this.#busy !== undefined
@@ -180,6 +190,7 @@ export class TaskWriter {
       // Nothing may come between the last look and the append: somebody may be about to end the task.
       while (this.#busy) await this.settled()
       if (this.#isClosed || !options.isOpen()) return 'ending'
+      assertWaitingRoom(this.fold.waiting, this.#internals.settings.limits)
       const body = bodyOf(this.fold.lastTurn + 1)
       const { withMessage } = options
       const outcome = await this.#append({ bodies: [body], lease: 'keep', withMessage, isBuffer: false })

@@ -6,6 +6,7 @@ import type { Task } from '../model/task.js'
 import type { AgentRef, CallAgentOptions, CallResult, Turn } from './agent.js'
 import { callAgent, serviceFor } from './call-agent.js'
 import type { Internals } from './internals.js'
+import type { Credential } from './provide-credential.js'
 import type { Content } from './yields.js'
 
 /** What a turn gets from its run. */
@@ -16,6 +17,8 @@ export interface TurnSource {
   readonly attempt: number
   readonly checkpoints: ReadonlyMap<string, JsonValue>
   checkpoint(key: string, value: JsonValue): Promise<void>
+  /** Handed out once: whoever has it, nobody else will. */
+  takeCredential(): Credential | undefined
   signal(): AbortSignal
   currentTask(current: AcceptedMessage): Task
 }
@@ -26,6 +29,7 @@ export class RunningTurn implements Turn<unknown> {
   readonly #accepted: AcceptedMessage
   readonly #source: TurnSource
   readonly #input: unknown
+  readonly #credential: Credential | undefined
   #task: Task | undefined
 
   constructor(accepted: AcceptedMessage, source: TurnSource, input: unknown) {
@@ -33,6 +37,7 @@ export class RunningTurn implements Turn<unknown> {
     this.#accepted = accepted
     this.#source = source
     this.#input = input
+    this.#credential = source.takeCredential()
   }
 
   get text(): string {
@@ -58,6 +63,10 @@ export class RunningTurn implements Turn<unknown> {
 
   get caller(): Caller {
     return { ...this.#source.caller, ...this.#accepted.request?.caller }
+  }
+
+  get credential(): Credential | undefined {
+    return this.#credential
   }
 
   get signal(): AbortSignal {

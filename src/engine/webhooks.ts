@@ -58,7 +58,7 @@ export async function assertRoomForWebhook({ store }: Internals, key: TaskKey, a
 
 export function tooManyWebhooks({ id }: TaskKey, most: number): A2AError {
   return new A2AError('UNSUPPORTED_OPERATION', `Task ${id} has ${most} webhooks and may not have more: delete one`, {
-    metadata: { taskId: id, most: String(most) },
+    metadata: { taskId: id, limit: 'pushConfigsPerTask', most: String(most) },
   })
 }
 
@@ -74,7 +74,7 @@ export function newPushConfig(
     dialect: context.dialect,
     setBy: context.caller.id,
     ...(context.traceparent !== undefined && { traceparent: context.traceparent }),
-    most: internals.settings.maxPushConfigs,
+    most: internals.settings.limits.pushConfigsPerTask,
   }
 }
 

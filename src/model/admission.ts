@@ -6,6 +6,8 @@ export interface Refused {
   readonly refused: A2AError
   /** What would help, as in `WWW-Authenticate`. */
   readonly challenge?: string
+  /** Who it is, when that was not the reason. */
+  readonly caller?: Caller
 }
 
 export type Admission = Caller | Refused

@@ -71,6 +71,11 @@ export function clip(text: string): string {
   return text.length > longestEcho ? `${text.slice(0, longestEcho)}…` : text
 }
 
+/** A caller has had its share of something for now; `limit` is what the option is called that says how much that is. */
+export function overLimit(limit: string, message: string, retryAfterSeconds = 1): A2AError {
+  return new A2AError('RATE_LIMITED', message, { metadata: { limit }, retryAfterSeconds })
+}
+
 /** An `INVALID_PARAMS` error about one field. */
 export function invalidField(field: string, description: string): A2AError {
   return new A2AError('INVALID_PARAMS', `${field}: ${description}`, { violations: [{ field, description }] })

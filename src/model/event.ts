@@ -38,8 +38,8 @@ export interface TurnRequest {
   readonly metadata?: Struct
   readonly acceptedOutputModes?: readonly string[]
   readonly extensions?: readonly string[]
-  /** How the caller proved who it is; its id is the task's owner. */
-  readonly caller?: Pick<Caller, 'scheme' | 'scopes'>
+  /** How the caller proved who it is; without an id it is the owner of the task. */
+  readonly caller?: Pick<Caller, 'scheme' | 'scopes'> & { readonly id?: string }
 }
 
 /** Kinds that stay inside. */

@@ -4,8 +4,9 @@ import type { Connection } from '../auth/scheme.js'
 import { type Admission, isRefused, type Refused } from '../model/admission.js'
 import type { AgentCard } from '../model/agent-card.js'
 import { A2AError } from '../model/errors.js'
-import { anonymous, type Caller } from '../model/service.js'
-import type { Endpoint } from '../transports/transport.js'
+import { anonymous } from '../model/service.js'
+import { refusedCall } from '../transports/call-record.js'
+import type { Arrival, Endpoint } from '../transports/transport.js'
 import type { SpelledCards } from './card-forms.js'
 import { createDoors, type Door, type Doors } from './doors.js'
 import { frontPage, isVisit } from './front-page.js'
@@ -24,6 +25,8 @@ export interface EndpointParts {
   readonly startedMs: number
   /** Who a request is from. Absent: everybody is `anonymous`. */
   readonly admit: Admit | undefined
+  /** Those that exist, whoever may use them. */
+  readonly tenants: ReadonlySet<string>
   /** Origins that browsers may call from, beside this server's own. */
   readonly origins: ReadonlySet<string>
 }
@@ -31,8 +34,18 @@ export interface EndpointParts {
 /** Answers a request by its path below the mount, which begins with a slash or is empty. */
 export type AgentEndpoint = (request: Request, path: string, connection?: Connection) => Promise<Response>
 
+/** What is known of a call before its caller is. */
+type From = Omit<Arrival, 'caller' | 'body'>
+
+interface Visit {
+  readonly request: Request
+  readonly path: string
+  readonly door: Door
+  readonly from: From
+}
+
 export function createAgentEndpoint(parts: EndpointParts): AgentEndpoint {
-  const { card, url, offered, endpoint, cards, startedMs, admit, origins } = parts
+  const { card, url, offered, endpoint, cards, startedMs, admit, tenants, origins } = parts
   const ownHost = new URL(url).host
   const showFrontPage = async () => frontPage(card, url)
   const doors = createDoors(endpoint)
@@ -47,34 +60,42 @@ export function createAgentEndpoint(parts: EndpointParts): AgentEndpoint {
     doors: createDoors({ ...endpoint, dialects: [dialect] }, { isPinned: true }),
   }))
 
-  const fail = (door: Door, caught: unknown): Promise<Response> => {
-    const error = A2AError.from(caught)
-    endpoint.onError(error)
-    return door.refuse(error)
+  const refuse = async (door: Door, { refused, challenge, caller }: Refused, from: From): Promise<Response> => {
+    endpoint.onError(refused)
+    refusedCall(endpoint.observe, { ...from, caller, binding: door.binding }, refused)
+    const response = await door.refuse(refused)
+    if (challenge !== undefined) response.headers.set('www-authenticate', challenge)
+    return response
   }
-  const enter = (door: Door, admission: Admission, tenant: string | undefined): Promise<Response> =>
-    isRefused(admission) ? refuse(door, admission) : door.answer(arrivalOf(admission, tenant))
+  const enter = (visit: Visit, admission: Admission): Promise<Response> => {
+    const { request, path, door, from } = visit
+    if (isRefused(admission)) return refuse(door, admission, from)
+    const isHidden = from.tenant !== undefined && !endpoint.hasTenant(from.tenant, admission)
+    // A tenant that is not this caller's does not exist: its name is a path that leads nowhere.
+    if (isHidden) return findDoor(request, path, pinned, doors).answer({ caller: admission, address: from.address })
+    return door.answer({ ...from, caller: admission })
+  }
 
   return (request, path, connection) => {
     const answered = answerCard(request, path)
     if (answered) return answered
-    const { tenant, rest } = placeOf(path, endpoint.tenants)
+    const { tenant, rest } = placeOf(path, tenants)
     const found = findDoor(request, rest, pinned, doors)
     const door =
       found.isBlind && cards.unversioned && isVisit(request, rest) ? { ...found, answer: showFrontPage } : found
+    const address = connection?.address
+    const from: From = tenant === undefined ? { address } : { address, tenant }
     if (!isFromHere(request, origins, ownHost)) {
-      return door.refuse(new A2AError('PERMISSION_DENIED', 'This origin may not call this agent'))
+      return refuse(door, { refused: new A2AError('PERMISSION_DENIED', 'This origin may not call this agent') }, from)
     }
-    if (!admit) return door.answer(arrivalOf(anonymous, tenant))
+    const fail = (caught: unknown) => refuse(door, { refused: A2AError.from(caught) }, from)
+    const visit: Visit = { request, path, door, from }
     try {
-      const admission = admit({ ...connection, headers: request.headers, url: request.url })
-      if (!(admission instanceof Promise)) return enter(door, admission, tenant)
-      return admission.then(
-        (settled) => enter(door, settled, tenant),
-        (caught: unknown) => fail(door, caught),
-      )
+      const admission = admit ? admit({ ...connection, headers: request.headers, url: request.url }) : anonymous
+      if (!(admission instanceof Promise)) return enter(visit, admission)
+      return admission.then((settled) => enter(visit, settled)).catch(fail)
     } catch (caught) {
-      return fail(door, caught)
+      return fail(caught)
     }
   }
 }
@@ -100,10 +121,6 @@ function placeOf(path: string, tenants: ReadonlySet<string>): { readonly tenant?
   return tenants.has(tenant) ? { tenant, rest: behind } : { rest: path }
 }
 
-function arrivalOf(caller: Caller, tenant: string | undefined): { readonly caller: Caller; readonly tenant?: string } {
-  return tenant === undefined ? { caller } : { caller, tenant }
-}
-
 /**
  * A web page may send simple requests to any address its reader can reach, loopback included. Browsers
  * say where they come from; other clients do not, and pass.
@@ -116,12 +133,6 @@ function isFromHere(request: Request, origins: ReadonlySet<string>, ownHost: str
   if (host === ownHost) return true
   // A name of the page's own choosing may lead here too (DNS rebinding): only names that cannot are believed.
   return host === new URL(request.url).host && /^(localhost|[\d.]+|\[[\da-f:.]+\])$/i.test(hostname)
-}
-
-async function refuse(door: Door, { refused, challenge }: Refused): Promise<Response> {
-  const response = await door.refuse(refused)
-  if (challenge !== undefined) response.headers.set('www-authenticate', challenge)
-  return response
 }
 
 function decodeOr(segment: string): string {

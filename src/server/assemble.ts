@@ -4,10 +4,11 @@ import { type Requirement, requirementsOf, schemesOf } from '../auth/requirement
 import { createDialects } from '../dialects/index.js'
 import { createEngine, type Engine } from '../engine/engine.js'
 import type { AgentCard } from '../model/agent-card.js'
-import type { AgentService } from '../model/service.js'
+import type { AgentService, Caller } from '../model/service.js'
 import { createPush, type Push, type PushParts } from '../push/create-push.js'
 import { toSigner } from '../signing/signer.js'
 import type { Store } from '../stores/store.js'
+import type { CallObserver } from '../transports/call-record.js'
 import { Heartbeats } from '../transports/sse.js'
 import type { Endpoint } from '../transports/transport.js'
 import { type AgentEndpoint, createAgentEndpoint } from './agent-endpoint.js'
@@ -16,8 +17,11 @@ import { spellCards } from './card-forms.js'
 import { continueContext } from './continue-context.js'
 import { guardSkills } from './guard-skills.js'
 import type { Handler, HandlerOptions } from './handler.js'
+import { limitAdmission } from './limit-admission.js'
+import { type SettledLimits, settleLimits } from './limits.js'
 import { type Agents, type Mount, mountsOf, reserved } from './mounts.js'
 import { createNowhere } from './nowhere.js'
+import { observeCalls } from './observe-calls.js'
 import { type OfferedDialects, offeredDialects } from './offered-dialects.js'
 import { noticesTo, openStore } from './open-store.js'
 import { isProcessDead, processIdentity } from './process-identity.js'
@@ -45,6 +49,9 @@ interface Shared {
   /** What callers must prove. Empty: nothing. */
   readonly security: readonly Requirement[]
   readonly admit: Admit | undefined
+  readonly tenants: ReadonlySet<string>
+  readonly limits: SettledLimits
+  readonly credentialHeaders: readonly string[]
   readonly offered: OfferedDialects
   readonly heartbeats: Heartbeats
   readonly owner: string
@@ -62,6 +69,8 @@ interface Member {
   readonly engine: Engine
   readonly endpoint: Endpoint
   readonly answer: AgentEndpoint
+  /** Nobody watches it any more. */
+  readonly close: () => void
 }
 
 export async function assemble(agents: Agents, options: HandlerOptions, port: PortFacts = {}): Promise<Assembly> {
@@ -72,7 +81,8 @@ export async function assemble(agents: Agents, options: HandlerOptions, port: Po
   assertTenants(options, mounts, offered)
   const signer = options.signing && (await toSigner(options.signing))
   const security = options.auth === undefined || options.auth === 'none' ? [] : requirementsOf(options.auth)
-  const admit = security.length > 0 ? createAdmit(security) : undefined
+  const limits = settleLimits(options.limits, security.length > 0)
+  const admit = limitAdmission(security.length > 0 ? createAdmit(security) : undefined, limits)
   const given = options.store ?? 'memory'
   const store = typeof given === 'string' ? await openStore(given, noticesTo(options.log)) : given
   const closeStore = async () => {
@@ -84,11 +94,15 @@ export async function assemble(agents: Agents, options: HandlerOptions, port: Po
     await closeStore()
     throw error
   })
+  const credentialHeaders = [...new Set(schemesOf(security).flatMap(({ headers = [] }) => headers))]
   const shared: Shared = {
     options,
     store,
     security,
     admit,
+    tenants: new Set(options.tenants),
+    limits,
+    credentialHeaders,
     offered,
     heartbeats: new Heartbeats(options.heartbeatMs ?? 15_000),
     owner,
@@ -113,7 +127,7 @@ export async function assemble(agents: Agents, options: HandlerOptions, port: Po
   const fetch = createRouter({
     endpoints: new Map(members.map(({ mount, answer }) => [mount.path, answer])),
     origins: options.cors ?? [],
-    credentialHeaders: [...new Set(schemesOf(security).flatMap(({ headers = [] }) => headers))],
+    credentialHeaders,
     nowhere: createNowhere(admit),
     isReady: async () => {
       await store.ping()
@@ -128,14 +142,25 @@ export async function assemble(agents: Agents, options: HandlerOptions, port: Po
     push: push.operations,
     admit,
     endpoints: new Map(members.map(({ mount, endpoint }) => [mount.path, endpoint])),
+    provideCredential: async ({ agent, ...provided }) => {
+      const named = members.filter(({ mount }) => agent === undefined || mount.agent.card.name === agent)
+      const [member, ...others] = named
+      if (!member || others.length > 0) throw new TypeError(notOneAgent(agent))
+      await member.engine.provideCredential(provided)
+    },
     async close({ deadlineMs = 10_000 } = {}) {
       const begunMs = performance.now()
       await Promise.all(members.map(({ engine }) => engine.drain(deadlineMs)))
       // The last words of the turns that have just ended.
       await push.close(deadlineMs - (performance.now() - begunMs))
+      for (const member of members) member.close()
       await closeStore()
     },
   }
+}
+
+export function notOneAgent(agent: string | undefined): string {
+  return agent === undefined ? 'Several agents are served here: name the one that asked' : `No agent is called ${agent}`
 }
 
 async function pushOf(
@@ -159,7 +184,17 @@ async function createMember(mount: Mount, shared: Shared): Promise<Member> {
   const { agent } = mount
   const { options, admit, security, offered, services, store, sign } = shared
   const url = `${shared.url}${mount.path}`
-  const card = cardOf(mount, shared)
+  const { tenants: mayUse } = options.policy ?? {}
+  // Where tenants are not for everybody, only those who may use one learn that there is one.
+  const card = cardOf(mount, shared, mayUse ? [] : [...shared.tenants])
+  const cardFor = (caller: Caller): AgentCard =>
+    mayUse
+      ? cardOf(
+          mount,
+          shared,
+          [...shared.tenants].filter((tenant) => mayUse(caller, tenant)),
+        )
+      : card
   const cards = await spellCards(card, offered, { url, form: options.card, sign })
   const { extendedCard } = agent.card
   const engine = createEngine(agent, {
@@ -167,16 +202,21 @@ async function createMember(mount: Mount, shared: Shared): Promise<Member> {
     isOwnerDead: isProcessDead,
     checkWebhook: shared.push.checkWebhook,
     ...options.engine,
+    limits: shared.limits.engine,
     store,
     log: options.log ?? (() => undefined),
     retention: options.retention ?? { endedTasksMs: 7 * 24 * 60 * 60_000 },
+    ...(options.policy?.canAccess && { canAccess: options.policy.canAccess }),
     resolve: (ref) => services.get(typeof ref === 'string' ? ref : ref.card.name) ?? options.resolve?.(ref),
-    ...(extendedCard && { extendedCard: async ({ caller }) => await sign(await extendedCard(card, caller), ['v1']) }),
+    ...(extendedCard && {
+      extendedCard: async ({ caller }) => await sign(await extendedCard(cardFor(caller), caller), ['v1']),
+    }),
   })
   const continued = continueContext(engine)
   const service = options.wrap ? options.wrap(continued, agent) : continued
   services.set(agent.card.name, service)
-  const endpoint = endpointOf(engine, guardSkills(service, agent, security), card, shared)
+  const { observe, close } = observeCalls(agent.card.name, { log: options.log, audit: options.audit, gauges: engine })
+  const endpoint = endpointOf(engine, guardSkills(service, agent, security), card, observe, shared)
   const origins = new Set(options.cors)
   const answer = createAgentEndpoint({
     card,
@@ -186,20 +226,22 @@ async function createMember(mount: Mount, shared: Shared): Promise<Member> {
     cards,
     startedMs: Date.now(),
     admit,
+    tenants: shared.tenants,
     origins,
   })
-  return { mount, engine, endpoint, answer }
+  return { mount, engine, endpoint, answer, close }
 }
 
 function cardOf(
   { agent, path }: Mount,
-  { options, url, offered, security, grpcAuthority, isAlone }: Shared,
+  { url, offered, security, grpcAuthority, isAlone }: Shared,
+  tenants: readonly string[],
 ): AgentCard {
   const name = path.slice(1)
   return completeCard(agent, {
     url: `${url}${path}`,
     dialects: offered.recognised,
-    tenants: options.tenants ?? [],
+    tenants,
     security,
     ...(grpcAuthority !== undefined && {
       grpc: isAlone || name === '' ? { authority: grpcAuthority } : { authority: grpcAuthority, tenant: name },
@@ -207,26 +249,30 @@ function cardOf(
   })
 }
 
-function endpointOf(engine: Engine, service: AgentService, card: AgentCard, shared: Shared): Endpoint {
-  const { options, offered, heartbeats } = shared
+function endpointOf(
+  engine: Engine,
+  service: AgentService,
+  card: AgentCard,
+  observe: CallObserver | undefined,
+  shared: Shared,
+): Endpoint {
+  const { options, offered, heartbeats, tenants } = shared
   const { log } = options
   const agent = card.name
   return {
     service,
     dialects: offered.recognised,
     assumeV1: options.assumeV1 ?? true,
-    tenants: new Set(options.tenants),
-    maxBodyBytes: options.maxBodyBytes ?? 10 * 1024 * 1024,
+    hasTenant: (tenant, caller) => tenants.has(tenant) && (options.policy?.tenants?.(caller, tenant) ?? true),
+    limits: shared.limits.request,
+    credentialHeaders: shared.credentialHeaders,
     heartbeats,
     newId: () => crypto.randomUUID(),
     createdIn: (taskId, arrival) => engine.createdIn(taskId, arrival),
     extensions: (card.capabilities.extensions ?? []).flatMap(({ uri, required }) =>
       uri ? [{ uri, isRequired: required === true }] : [],
     ),
-    ...(log && {
-      onCall: ({ dialect, binding, operation }) =>
-        log({ level: 'debug', message: `${operation} over ${binding}`, agent, dialect }),
-    }),
+    ...(observe && { observe }),
     onError: (error) => {
       if (error.code === 'INTERNAL_ERROR')
         log?.({ level: 'error', message: 'A call failed', agent, error: error.cause ?? error })

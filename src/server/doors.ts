@@ -5,6 +5,7 @@
 import { isObject } from '../dialects/decode.js'
 import type { Dialect } from '../dialects/dialect.js'
 import { A2AError } from '../model/errors.js'
+import { type Binding, refusedCall } from '../transports/call-record.js'
 import { createJsonRpcServer, type JsonRpcServer, longestPeek } from '../transports/jsonrpc/server.js'
 import { assertJson, parseJson, readBody } from '../transports/read-json.js'
 import { createRestServer, type RestCall, type RestServer } from '../transports/rest/server.js'
@@ -14,6 +15,8 @@ import type { Arrival, Endpoint } from '../transports/transport.js'
 export interface Door {
   /** Nothing is behind it. */
   readonly isBlind?: true
+  /** Absent where the body would tell, or nothing is behind the door. */
+  readonly binding?: Binding
   answer(arrival: Arrival): Promise<Response>
   /** Says no in the words of the dialect that is spoken at this door. */
   refuse(error: A2AError): Promise<Response>
@@ -37,12 +40,13 @@ export function createDoors(endpoint: Endpoint, { isPinned = false }: DoorOption
     if (rpc && route) return eitherDoor(endpoint, request, rpc, route)
     if (rpc) {
       return {
+        binding: 'JSONRPC',
         answer: (arrival) => rpc.answer(request, arrival),
         refuse: (error) => rpc.refuse(request, error),
       }
     }
-    if (route) return { answer: route.answer, refuse: async (error) => route.refuse(error) }
-    return noDoor(request, path, rest, rpcByPath)
+    if (route) return { binding: 'HTTP+JSON', answer: route.answer, refuse: async (error) => route.refuse(error) }
+    return noDoor(endpoint, request, path, rest, rpcByPath)
   }
 }
 
@@ -70,7 +74,7 @@ function eitherDoor(endpoint: Endpoint, request: Request, rpc: JsonRpcServer, ro
       let body: unknown
       try {
         assertJson(request)
-        body = parseJson(await readBody(request, endpoint.maxBodyBytes))
+        body = parseJson(await readBody(request, endpoint.limits.bodyBytes), endpoint.limits)
       } catch (caught) {
         const error = A2AError.from(caught)
         endpoint.onError(error)
@@ -80,7 +84,7 @@ function eitherDoor(endpoint: Endpoint, request: Request, rpc: JsonRpcServer, ro
     },
     async refuse(error) {
       const peek = await readBody(request.clone(), longestPeek)
-        .then(parseJson)
+        .then((bytes) => parseJson(bytes, endpoint.limits))
         .catch(() => undefined)
       return isRpc(peek) ? await rpc.refuse(request, error) : route.refuse(error)
     },
@@ -92,22 +96,24 @@ function isRpc(body: unknown): boolean {
 }
 
 function noDoor(
+  { observe }: Endpoint,
   request: Request,
   path: string,
   rest: RestServer | undefined,
   rpcByPath: ReadonlyMap<string, JsonRpcServer>,
 ): Door {
-  const nothing = () =>
-    new A2AError('METHOD_NOT_FOUND', `Nothing answers ${request.method} ${path.slice(0, 200) || '/'}`)
+  const nothing = (arrival: Arrival): A2AError => {
+    const error = new A2AError('METHOD_NOT_FOUND', `Nothing answers ${request.method} ${path.slice(0, 200) || '/'}`)
+    refusedCall(observe, arrival, error)
+    return error
+  }
   const refuse = async (error: A2AError): Promise<Response> => {
     if (rest) return rest.refuse(request, error)
     // JSON-RPC's errors are successes to HTTP; here nobody speaks it, and there is nothing to succeed in.
     const [rpc] = rpcByPath.values()
     const said = await rpc?.refuse(request, error)
-    return new Response((await said?.text()) ?? null, {
-      status: said && said.status !== 200 ? said.status : 404,
-      headers: { 'content-type': 'application/json' },
-    })
+    if (said && said.status !== 200) return said
+    return new Response((await said?.text()) ?? null, { status: 404, headers: { 'content-type': 'application/json' } })
   }
-  return { isBlind: true, answer: () => refuse(nothing()), refuse }
+  return { isBlind: true, answer: (arrival) => refuse(nothing(arrival)), refuse }
 }

@@ -18,7 +18,7 @@ export interface GrpcDoor {
 const closeGraceMs = 500
 
 /** `assembly` is absent as long as the agents are being made. */
-export function createGrpcDoor(assembly: () => Assembly | undefined): GrpcDoor {
+export function createGrpcDoor(assembly: () => Assembly | undefined, requestMs: number | undefined): GrpcDoor {
   let server: Promise<GrpcServer> | undefined
   return {
     accept(socket) {
@@ -27,7 +27,7 @@ export function createGrpcDoor(assembly: () => Assembly | undefined): GrpcDoor {
         socket.destroy()
         return
       }
-      server ??= load(assembled)
+      server ??= load(assembled, requestMs)
       server.then(
         (loaded) => {
           // It may have gone while gRPC was loaded.
@@ -48,19 +48,21 @@ export function createGrpcDoor(assembly: () => Assembly | undefined): GrpcDoor {
   }
 }
 
-async function load({ endpoints, admit }: Assembly): Promise<GrpcServer> {
+async function load({ endpoints, admit }: Assembly, requestMs: number | undefined): Promise<GrpcServer> {
   const { createGrpcServer } = await import('../transports/grpc/server.js')
   const byTenant = endpointsByTenant(endpoints)
   const [any] = endpoints.values()
   if (!any) throw new Error('A port without agents')
   return createGrpcServer({
     dialects: any.dialects,
+    requestMs,
     endpointOf: (tenant) => byTenant.get(tenant) ?? byTenant.get(undefined),
     ...(admit && {
-      admit: (headers, peer) =>
-        admit({ headers, url: 'grpc://localhost/', certificate: () => certificateFrom(peer()) }),
+      admit: (headers, { certificate, address }) =>
+        admit({ headers, url: 'grpc://localhost/', certificate: () => certificateFrom(certificate()), address }),
     }),
-    maxMessageBytes: any.maxBodyBytes,
+    limits: any.limits,
+    observe: any.observe,
     onError: any.onError,
   })
 }
@@ -74,7 +76,12 @@ function endpointsByTenant(endpoints: ReadonlyMap<string, Endpoint>): ReadonlyMa
   for (const [path, endpoint] of endpoints) {
     const name = path.slice(1)
     if (name === '' || endpoints.size === 1) byTenant.set(undefined, endpoint)
-    else byTenant.set(name, { ...endpoint, tenants: new Set([name]), service: withoutTenant(endpoint.service) })
+    else
+      byTenant.set(name, {
+        ...endpoint,
+        hasTenant: (tenant) => tenant === name,
+        service: withoutTenant(endpoint.service),
+      })
   }
   return byTenant
 }

@@ -9,6 +9,7 @@ import type { ErrorProfile } from '../dialects/v1/errors.js'
 import type { Agent, AgentRef } from '../engine/agent.js'
 import type { EngineOptions } from '../engine/engine.js'
 import type { Log } from '../engine/internals.js'
+import type { ProvidedCredential } from '../engine/provide-credential.js'
 import type { Retention } from '../engine/retention.js'
 import type { AgentService } from '../model/service.js'
 import type { PushOptions } from '../push/create-push.js'
@@ -17,8 +18,11 @@ import type { Signer, SigningOptions } from '../signing/signer.js'
 import type { Store } from '../stores/store.js'
 import { assemble } from './assemble.js'
 import type { CardForm } from './card-forms.js'
+import type { Limits } from './limits.js'
 import type { Agents, Mount } from './mounts.js'
+import type { Audit } from './observe-calls.js'
 import type { DialectChoice } from './offered-dialects.js'
+import type { Policy } from './policy.js'
 
 export interface HandlerOptions {
   /** A store, `memory` (default), `sqlite:PATH`, or `postgres://user@host/database` for several processes at once. */
@@ -31,8 +35,10 @@ export interface HandlerOptions {
   readonly tenants?: readonly string[]
   /** Origins that browsers may call from. Default: none. */
   readonly cors?: readonly string[]
-  /** Default 10 MB. */
-  readonly maxBodyBytes?: number
+  /** Who may use which tenant, and whose tasks. */
+  readonly policy?: Policy
+  /** How much callers may send, and have at once. */
+  readonly limits?: Limits
   /** Silence on a stream before a comment is sent. Default 15 s. */
   readonly heartbeatMs?: number
   /** Which dialects to speak. Default: v1, v0.3 (with 0.2) and v0.1. */
@@ -48,23 +54,32 @@ export interface HandlerOptions {
   readonly retention?: Retention
   /** Where webhooks may be, and how they are called. Default: by https, on the internet. */
   readonly push?: PushOptions
-  /** Leases, grace periods and limits of the engine. */
-  readonly engine?: Partial<Omit<EngineOptions, 'store' | 'clock' | 'log' | 'resolve' | 'extendedCard' | 'retention'>>
+  /** Leases and grace periods of the engine. */
+  readonly engine?: Partial<
+    Omit<EngineOptions, 'store' | 'clock' | 'log' | 'resolve' | 'extendedCard' | 'retention' | 'limits' | 'canAccess'>
+  >
   /** Wraps the operations of an agent: access rules, limits, overrides of single operations. */
   readonly wrap?: (service: AgentService, agent: Agent) => AgentService
   /** Finds agents that `turn.call` names and that are not served here. */
   readonly resolve?: (ref: AgentRef) => AgentService | undefined
   /** Where things go that no caller may see. Default: nowhere. */
   readonly log?: Log
+  /** Told who did what, when it is done: one entry for each call, refused ones included. It never holds what was said. */
+  readonly audit?: Audit
 }
 
 export interface Handler {
-  /** Answers a request. Who knows the connection it came on says so: client certificates are found there. */
+  /** Answers a request. Who knows the connection it came on says so: client certificates and addresses are found there. */
   readonly fetch: (request: Request, connection?: Connection) => Promise<Response>
   /** The operations of each agent, by name: for calls inside this process. */
   readonly services: ReadonlyMap<string, AgentService>
   /** For operators: deliveries to webhooks that were given up. */
   readonly push: PushOperations
+  /**
+   * Hands in the credential that a task in AUTH_REQUIRED waits for, however it came here; the task goes on.
+   * `agent` is the agent's name, needed where there are several.
+   */
+  provideCredential(provided: ProvidedCredential & { readonly agent?: string }): Promise<void>
   /** Where each agent is mounted. */
   readonly mounts: readonly Mount[]
   /** Stops admitting, waits for running turns up to the deadline, hands the rest over, closes the store it opened. */
@@ -80,6 +95,6 @@ export interface Handler {
  * ```
  */
 export async function createHandler(agents: Agents, options: HandlerOptions = {}): Promise<Handler> {
-  const { fetch, services, push, mounts, close } = await assemble(agents, options)
-  return { fetch, services, push, mounts, close }
+  const { fetch, services, push, mounts, provideCredential, close } = await assemble(agents, options)
+  return { fetch, services, push, mounts, provideCredential, close }
 }

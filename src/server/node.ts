@@ -1,6 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import { getRequestListener, type HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
+import type { Connection } from '../auth/scheme.js'
 import { feedOf } from '../transports/sse.js'
 import { certificateOf } from './client-certificate.js'
 import type { Handler } from './handler.js'
@@ -13,7 +15,7 @@ export function toNodeListener({ fetch }: Pick<Handler, 'fetch'>): NodeListener 
   const endOfTick = createEndOfTick()
   const answer = async (request: Request, bindings: unknown): Promise<Response> => {
     const { incoming, outgoing } = bindings as HttpBindings // HTTP/2 has no way in here
-    const response = await fetch(request, { certificate: () => certificateOf(incoming.socket) })
+    const response = await fetch(request, connectionOf(incoming.socket))
     const feed = feedOf(bodyOf(response))
     if (feed) {
       writeSse(feed, response, outgoing)
@@ -26,6 +28,10 @@ export function toNodeListener({ fetch }: Pick<Handler, 'fetch'>): NodeListener 
   return (request, response) => {
     listener(request, response).catch(() => response.destroy()) // the answer could not be written
   }
+}
+
+function connectionOf(socket: Socket): Connection {
+  return { certificate: () => certificateOf(socket), address: () => socket.remoteAddress }
 }
 
 /**

@@ -5,7 +5,7 @@ import type { AgentService } from '../model/service.js'
 import type { PushOperations } from '../push/dead-deliveries.js'
 import { toSigner } from '../signing/signer.js'
 import { announce, type RegisterOptions } from './announce.js'
-import { type Assembly, assemble } from './assemble.js'
+import { type Assembly, assemble, notOneAgent } from './assemble.js'
 import { assertClosedByDefault, listen, type PortOptions, tlsFor } from './bind.js'
 import { createGrpcDoor } from './grpc-door.js'
 import type { HandlerOptions } from './handler.js'
@@ -38,6 +38,11 @@ export interface Served {
   readonly services: ReadonlyMap<string, AgentService>
   /** For operators: deliveries to webhooks that were given up. */
   readonly push: PushOperations
+  /**
+   * Hands in the credential that a task in AUTH_REQUIRED waits for, however it came here; the task goes on.
+   * `agent` is the agent's name, needed where there are several.
+   */
+  readonly provideCredential: Assembly['provideCredential']
   /** Drains: stops admitting, lets turns finish up to the deadline, hands the rest over, then closes the port. */
   close(options?: { readonly deadlineMs?: number }): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
@@ -78,7 +83,7 @@ export async function serve(
   }
   if (options.register !== undefined)
     announced = announce(
-      ports.flatMap((port) => port.agents.map((agent) => ({ ...agent, fetch: port.fetch }))),
+      ports.flatMap((port) => port.agents.map((agent) => ({ ...agent, fetch: port.handler.fetch }))),
       options.register,
       options.log,
     )
@@ -86,7 +91,13 @@ export async function serve(
     url: ports[0]?.agents[0]?.url ?? '',
     agents: ports.flatMap((port) => port.agents),
     services,
-    push: allOf(ports.map(({ push }) => push)),
+    push: allOf(ports.map(({ handler }) => handler.push)),
+    async provideCredential(provided) {
+      const named = ports.filter(({ agents: here }) => here.some(({ name }) => name === (provided.agent ?? name)))
+      const [only, ...others] = named
+      if (!only || others.length > 0) throw new TypeError(notOneAgent(provided.agent))
+      await only.handler.provideCredential(provided)
+    },
     close: ({ deadlineMs } = {}) => closeAll(deadlineMs),
     [Symbol.asyncDispose]: () => closeAll(0),
   }
@@ -94,9 +105,8 @@ export async function serve(
 }
 
 interface OpenPort {
+  readonly handler: Assembly
   readonly agents: Served['agents']
-  readonly fetch: Assembly['fetch']
-  readonly push: PushOperations
   close(deadlineMs: number | undefined): Promise<void>
 }
 
@@ -112,7 +122,7 @@ async function openPort(
   const answer = toNodeListener({
     fetch: (request, connection) => (handler ? handler.fetch(request, connection) : Promise.resolve(early.clone())),
   })
-  const grpc = options.grpc === false ? undefined : createGrpcDoor(() => handler)
+  const grpc = options.grpc === false ? undefined : createGrpcDoor(() => handler, options.deadlines?.bodyMs)
   const listener = createListener(answer, {
     deadlines: options.deadlines,
     tls: tlsFor(options),
@@ -133,8 +143,7 @@ async function openPort(
     handler = made
     for (const [name, service] of made.services) services.set(name, service)
     return {
-      fetch: made.fetch,
-      push: made.push,
+      handler: made,
       agents: made.mounts.map(({ agent, path }) => ({ name: agent.card.name, url: `${url}${path}/` })),
       async close(deadlineMs) {
         const closed = new Promise<void>((resolve) => listener.server.close(() => resolve()))

@@ -4,8 +4,9 @@ import type { A2AError } from '../model/errors.js'
 import { callStreaming, callUnary } from '../model/generic-service.js'
 import { isStreaming } from '../model/operations.js'
 import type { StreamItem } from '../model/service.js'
+import type { CallWatch } from './call-record.js'
 import { frame, sseBody, sseHeaders } from './sse.js'
-import { type Arrival, type Call, type Endpoint, prepareCall } from './transport.js'
+import { type Arrival, type Call, type Endpoint, parameterHeaders, prepareCall } from './transport.js'
 
 export interface HttpCall extends Call {
   readonly codec: OperationCodec
@@ -36,16 +37,37 @@ export async function answerCall(
     })
     const items = callStreaming(endpoint.service, operation, request, { ...context, signal: gone.signal, onOpen })
     const headers = activated === undefined ? sseHeaders : { ...sseHeaders, [dialect.extensionsHeader]: activated }
-    return await streamAnswer(endpoint, { items, opened, gone, encoder: call.createStreamEncoder(), envelope, headers })
+    const { watch } = call
+    return await streamAnswer(endpoint, {
+      items,
+      watch,
+      opened,
+      gone,
+      encoder: call.createStreamEncoder(),
+      envelope,
+      headers,
+    })
   }
   // A caller that leaves during a unary call changes nothing (R-SEND-11), so nobody listens for it.
   const result = await callUnary(endpoint.service, operation, request, context)
+  call.watch?.answered(result)
+  call.watch?.ended()
   const headers: Record<string, string> = { 'content-type': envelope.contentType }
   if (activated !== undefined) headers[dialect.extensionsHeader] = activated
+  if (operation === 'getExtendedAgentCard') Object.assign(headers, perCaller(endpoint))
   return new Response(envelope.result(codec.encode(result, call.params)), { headers })
 }
 
+/** A card that is made for its reader: nobody else's cache may keep it, and its own only for this reader (R-XCARD-3). */
+function perCaller({ credentialHeaders }: Endpoint): Readonly<Record<string, string>> {
+  return {
+    'cache-control': 'private, max-age=60',
+    vary: [...credentialHeaders, parameterHeaders.version].join(', '),
+  }
+}
+
 interface StreamAnswer {
+  readonly watch: CallWatch | undefined
   readonly items: AsyncIterable<StreamItem>
   readonly opened: Promise<void>
   readonly gone: AbortController
@@ -56,7 +78,7 @@ interface StreamAnswer {
 
 async function streamAnswer(
   endpoint: Endpoint,
-  { items, opened, gone, encoder, envelope, headers }: StreamAnswer,
+  { items, watch, opened, gone, encoder, envelope, headers }: StreamAnswer,
 ): Promise<Response> {
   const rest = items[Symbol.asyncIterator]()
   // What fails before the first event is an ordinary error answer (R-STRM-11).
@@ -73,15 +95,23 @@ async function streamAnswer(
     first,
     rest,
     encode: (item) => {
+      watch?.event(item)
       const encoded = encoder.encode(item)
       return typeof encoded === 'string' ? frame(envelope.result(encoded), item.seq) : spell(encoded, item.seq)
     },
-    encodeEnd: () => (encoder.end ? spell(encoder.end()) : ''),
+    encodeEnd: () => {
+      watch?.ended()
+      return encoder.end ? spell(encoder.end()) : ''
+    },
     encodeError: (error) => {
       endpoint.onError(error)
+      watch?.ended(error)
       return encoder.encodeError ? spell(encoder.encodeError(error)) : frame(envelope.error(error))
     },
-    onGone: () => gone.abort(),
+    onGone: () => {
+      gone.abort()
+      watch?.ended()
+    },
     heartbeats: endpoint.heartbeats,
   })
   return new Response(body, { headers })

@@ -1,8 +1,26 @@
-/** From the bytes of a request to JSON, within bounds: size, encoding, depth. */
+/** From the bytes of a request to JSON, within bounds: size, encoding, elements, depth. */
 import { A2AError } from '../model/errors.js'
 
+/** What a request may look like before anybody tries to understand it. */
+export interface RequestLimits {
+  /** Bytes of a request. Default 10 MB. */
+  readonly bodyBytes: number
+  /**
+   * Values in a request, however deep. Ten megabytes of text are copied in no time, but of digits and commas
+   * they would keep everybody waiting for seconds. Default 50,000.
+   */
+  readonly jsonElements: number
+  /** Lists and objects inside each other. Default 128. */
+  readonly jsonDepth: number
+}
+
+export const defaultRequestLimits: RequestLimits = {
+  bodyBytes: 10 * 1024 * 1024,
+  jsonElements: 50_000,
+  jsonDepth: 128,
+}
+
 const decoder = new TextDecoder('utf-8', { fatal: true })
-const deepestNesting = 128
 /** Text this short cannot nest deeply enough to do harm. */
 const harmlessLength = 2048
 
@@ -33,16 +51,14 @@ export async function readBody(request: Request, maxBytes: number): Promise<Uint
   return concatenate(chunks, length)
 }
 
-export function parseJson(bytes: Uint8Array): unknown {
+export function parseJson(bytes: Uint8Array, limits = defaultRequestLimits): unknown {
   let text: string
   try {
     text = decoder.decode(bytes)
   } catch {
     throw new A2AError('PARSE_ERROR', 'Invalid JSON payload: not UTF-8')
   }
-  if (text.length > harmlessLength && isNestedTooDeeply(text)) {
-    throw new A2AError('PARSE_ERROR', `Invalid JSON payload: nested deeper than ${deepestNesting} levels`)
-  }
+  if (text.length > Math.min(harmlessLength, limits.jsonElements)) assertShape(text, limits)
   try {
     return JSON.parse(text)
   } catch {
@@ -65,9 +81,10 @@ function mediaTypeOf(header: string | null): string | undefined {
   return header?.split(';', 1)[0]?.trim().toLowerCase() || undefined
 }
 
-/** Checked on the text, before a parser builds millions of nested values. */
-function isNestedTooDeeply(text: string): boolean {
+/** Checked on the text, before a parser builds millions of values. */
+function assertShape(text: string, { jsonDepth, jsonElements }: RequestLimits): void {
   let depth = 0
+  let elements = 1
   let isString = false
   for (let place = 0; place < text.length; place++) {
     const code = text.charCodeAt(place)
@@ -77,15 +94,24 @@ function isNestedTooDeeply(text: string): boolean {
     } else if (code === 0x22) isString = true
     else if (code === 0x5b || code === 0x7b) {
       depth += 1
-      if (depth > deepestNesting) return true
+      elements += 1
+      if (depth > jsonDepth)
+        throw new A2AError('PARSE_ERROR', `Invalid JSON payload: nested deeper than ${jsonDepth} levels`)
     } else if (code === 0x5d || code === 0x7d) depth -= 1
+    else if (code === 0x2c) elements += 1
+    if (elements > jsonElements) throw tooManyElements(jsonElements)
   }
-  return false
+}
+
+export function tooManyElements(jsonElements: number): A2AError {
+  return new A2AError('PAYLOAD_TOO_LARGE', `The request has more than ${jsonElements} values`, {
+    metadata: { limit: 'jsonElements', most: String(jsonElements) },
+  })
 }
 
 function tooLarge(maxBytes: number): A2AError {
   return new A2AError('PAYLOAD_TOO_LARGE', `The request is larger than ${maxBytes} bytes`, {
-    metadata: { maxBytes: String(maxBytes) },
+    metadata: { limit: 'bodyBytes', most: String(maxBytes) },
   })
 }
 

@@ -6,17 +6,9 @@ import type { CallFacts, Dialect } from '../dialects/dialect.js'
 import { A2AError, clip } from '../model/errors.js'
 import type { Operation } from '../model/operations.js'
 import type { AgentService, CallContext, Caller, CallTraits } from '../model/service.js'
+import type { Binding, CallObserver, CallStart, CallWatch } from './call-record.js'
+import type { RequestLimits } from './read-json.js'
 import type { Heartbeats } from './sse.js'
-
-export type Binding = 'JSONRPC' | 'HTTP+JSON' | 'GRPC'
-
-/** A call that was understood, for whoever keeps count of who still speaks what (RL-ALL-4). */
-export interface CallRecord {
-  readonly dialect: string
-  readonly binding: Binding
-  readonly operation: Operation
-  readonly caller: Caller
-}
 
 export interface Endpoint {
   readonly service: AgentService
@@ -26,14 +18,17 @@ export interface Endpoint {
   readonly assumeV1: boolean
   /** Extensions the card declares. */
   readonly extensions: readonly { readonly uri: string; readonly isRequired: boolean }[]
-  /** Tenants that exist here; with none, a request that names one is refused. */
-  readonly tenants: ReadonlySet<string>
-  readonly maxBodyBytes: number
+  /** Whether there is such a tenant, as far as this caller may know. */
+  readonly hasTenant: (tenant: string, caller: Caller) => boolean
+  readonly limits: RequestLimits
+  /** Headers by which callers prove who they are. */
+  readonly credentialHeaders: readonly string[]
   readonly heartbeats: Heartbeats
   readonly newId: () => string
   /** The dialect a task was created in; absent when it is not there, or not the caller's. */
   readonly createdIn: (taskId: string, arrival: Arrival) => Promise<string | undefined>
-  readonly onCall?: (call: CallRecord) => void
+  /** Told of every call when it has ended. */
+  readonly observe?: CallObserver
   /** Told of errors whose cause no caller may see. */
   readonly onError: (error: A2AError) => void
 }
@@ -42,6 +37,8 @@ export interface Endpoint {
 export interface Arrival {
   readonly caller: Caller
   readonly tenant?: string
+  /** Where the call comes from, as far as that is known. */
+  readonly address?: CallStart['address']
   /** The parsed body, when somebody had to look at it already. */
   readonly body?: unknown
 }
@@ -104,6 +101,8 @@ export interface Call {
   /** What the dialect decodes. */
   readonly params: unknown
   readonly headers: HeaderReader
+  /** Absent when nobody wants to know. */
+  readonly watch?: CallWatch | undefined
 }
 
 /** A call ready to be made. */
@@ -117,6 +116,7 @@ export interface PreparedCall {
 /** Reads a request and everything that came beside it: the part that is the same on every binding. */
 export function prepareCall(endpoint: Endpoint, arrival: Arrival, call: Call): PreparedCall {
   const { dialect, headers, codec, params } = call
+  call.watch?.understood(call)
   const extensions = assertExtensions(endpoint, dialect, headers)
   const facts: CallFacts = { newId: endpoint.newId, header: (name) => headers.get(name) }
   const request = codec.decode(params, facts)
@@ -135,8 +135,7 @@ export function prepareCall(endpoint: Endpoint, arrival: Arrival, call: Call): P
   if (lastEventId && !context.cannotResume) context.resumeAfter = readEventId(lastEventId)
   const traceparent = headers.get(parameterHeaders.traceparent)
   if (traceparent) context.traceparent = traceparent
-  const { binding, operation } = call
-  endpoint.onCall?.({ dialect: dialect.name, binding, operation, caller: arrival.caller })
+  call.watch?.asked(request, tenant)
   return { request, context, activated: activatedExtensions(endpoint, extensions) }
 }
 
@@ -178,6 +177,6 @@ function tenantOf(endpoint: Endpoint, arrival: Arrival, decoded: unknown): strin
     throw new A2AError('INVALID_PARAMS', `tenant: ${description}`, { violations: [{ field: 'tenant', description }] })
   }
   const tenant = arrival.tenant ?? named
-  if (tenant === undefined || endpoint.tenants.has(tenant)) return tenant
+  if (tenant === undefined || endpoint.hasTenant(tenant, arrival.caller)) return tenant
   throw new A2AError('TASK_NOT_FOUND', `No tenant ${clip(tenant)}`, { metadata: { tenant: clip(tenant) } })
 }

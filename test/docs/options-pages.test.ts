@@ -59,6 +59,15 @@ const pages: Readonly<Record<string, readonly Table[]>> = {
         ['src/server/mounts.ts', 'MountedAgent'],
       ],
     },
+    { heading: '`policy`', of: [['src/server/policy.ts', 'Policy']] },
+    {
+      heading: '`limits`',
+      of: [
+        ['src/server/limits.ts', 'Limits'],
+        ['src/engine/limits.ts', 'EngineLimits'],
+        ['src/transports/read-json.ts', 'RequestLimits'],
+      ],
+    },
     { heading: '`deadlines`', of: [['src/server/listener.ts', 'Deadlines']] },
     {
       heading: '`retention`',
@@ -79,7 +88,7 @@ const pages: Readonly<Record<string, readonly Table[]>> = {
         ['src/engine/internals.ts', 'EngineSettings'],
         ['src/engine/engine.ts', 'EngineOptions'],
       ],
-      without: ['store', 'clock', 'log', 'resolve', 'extendedCard', 'retention'],
+      without: ['store', 'clock', 'log', 'resolve', 'extendedCard', 'retention', 'limits', 'canAccess'],
     },
     { heading: '`register`', of: [['src/server/announce.ts', 'RegisterOptions']] },
     {

@@ -22,8 +22,8 @@ describe.each(bindings)('a body over the limit on %s', (_, path, read) => {
     ['a small limit', 1000, 1001],
     ['a small limit, by far', 1000, 5 * megabyte],
     ['the default of 10 MB', undefined, 10 * megabyte + 1],
-  ])(proves('R-ERR-12', '%s, announced with Content-Length, is 413'), async (_name, maxBodyBytes, size) => {
-    await using served = await serve(echoAgent, maxBodyBytes === undefined ? {} : { maxBodyBytes })
+  ])(proves('R-ERR-12', '%s, announced with Content-Length, is 413'), async (_name, bodyBytes, size) => {
+    await using served = await serve(echoAgent, bodyBytes === undefined ? {} : { limits: { bodyBytes } })
     using client = await connect(served.url)
     await client.write(postHead(path, { 'Content-Length': size }))
     const sending = client.write('x'.repeat(size))
@@ -35,8 +35,8 @@ describe.each(bindings)('a body over the limit on %s', (_, path, read) => {
   it.each<[string, number | undefined, number]>([
     ['a small limit', 1000, 1001],
     ['the default of 10 MB', undefined, 10 * megabyte + 1],
-  ])(proves('R-ERR-12', '%s, in chunks, is 413'), async (_name, maxBodyBytes, size) => {
-    await using served = await serve(echoAgent, maxBodyBytes === undefined ? {} : { maxBodyBytes })
+  ])(proves('R-ERR-12', '%s, in chunks, is 413'), async (_name, bodyBytes, size) => {
+    await using served = await serve(echoAgent, bodyBytes === undefined ? {} : { limits: { bodyBytes } })
     using client = await connect(served.url)
     await client.write(postHead(path, { 'Transfer-Encoding': 'chunked' }))
     const piece = Math.min(size, 100_000)
@@ -50,7 +50,7 @@ describe.each(bindings)('a body over the limit on %s', (_, path, read) => {
   })
 
   it(proves('R-ERR-12', 'chunks without end are cut at the limit'), async () => {
-    await using served = await serve(echoAgent, { maxBodyBytes: 1000 })
+    await using served = await serve(echoAgent, { limits: { bodyBytes: 1000 } })
     using client = await connect(served.url)
     await client.write(postHead(path, { 'Transfer-Encoding': 'chunked' }))
     await client.write(chunk('['.repeat(600)))
@@ -68,21 +68,19 @@ describe.each(bindings)('a body over the limit on %s', (_, path, read) => {
 
   it('takes a body of exactly the limit', async () => {
     const body = path === '/' ? envelope('SendMessage', send('hello')) : JSON.stringify(send('hello'))
-    const maxBodyBytes = 2000
-    await using served = await serve(echoAgent, { maxBodyBytes })
+    const bodyBytes = 2000
+    await using served = await serve(echoAgent, { limits: { bodyBytes } })
     using client = await connect(served.url)
-    await client.write(post(path, body.padEnd(maxBodyBytes)))
+    await client.write(post(path, body.padEnd(bodyBytes)))
     const announced = read(await client.answer())
     assert.equal(announced.error, undefined, announced.text)
-    await client.write(
-      postHead(path, { 'Transfer-Encoding': 'chunked' }) + chunk(body.padEnd(maxBodyBytes)) + lastChunk,
-    )
+    await client.write(postHead(path, { 'Transfer-Encoding': 'chunked' }) + chunk(body.padEnd(bodyBytes)) + lastChunk)
     const chunked = read(await client.answer())
     assert.equal(chunked.error, undefined, chunked.text)
   })
 
   it('is refused twenty times at once, and then the next one is served', async () => {
-    await using served = await serve(echoAgent, { maxBodyBytes: 1000 })
+    await using served = await serve(echoAgent, { limits: { bodyBytes: 1000 } })
     await Promise.all(
       Array.from({ length: 20 }, async () => {
         using client = await connect(served.url)
@@ -96,7 +94,7 @@ describe.each(bindings)('a body over the limit on %s', (_, path, read) => {
 
 describe('the length of a body', () => {
   it(proves('R-ERR-12', 'is measured, not believed'), async () => {
-    await using peer = await startPeer(undefined, { maxBodyBytes: 1000 })
+    await using peer = await startPeer(undefined, { limits: { bodyBytes: 1000 } })
     const tooLong = envelope('SendMessage', send('x'.repeat(2000)))
     for (const announced of ['10', '0', '-1', 'ten', '']) {
       assertTooLarge(await peer.rpc(tooLong, { 'content-length': announced }))

@@ -261,9 +261,9 @@ describe('values that look like none', () => {
 })
 
 describe('size', () => {
-  it(proves('R-HIST-6', '100,000 parts come back as they were'), async () => {
+  it(proves('R-HIST-6', '1,000 parts come back as they were'), async () => {
     await using peer = await startPeer()
-    const parts = Array.from({ length: 100_000 }, (_, i) => ({ text: String(i) }))
+    const parts = Array.from({ length: 1_000 }, (_, i) => ({ text: String(i) }))
     const { task } = taskOf(await peer.call('SendMessage', { message: { messageId: 'm', role: 'ROLE_USER', parts } }))
     assert.deepEqual(task.history[0]?.parts, parts)
   })

@@ -4,12 +4,14 @@ import {
   type ChannelCredentials,
   Client,
   credentials,
+  Metadata,
   type MethodDefinition,
   type ServiceDefinition,
   type ServiceError,
   status,
 } from '@grpc/grpc-js'
 import { loadSync } from '@grpc/proto-loader'
+import { readDetails } from '../../src/transports/grpc/status.js'
 import { type Json, newId, type Outcome, type Speaker, type Told, type Where } from './speaker.js'
 import { protoParts, readProto } from './v0-speakers.js'
 import { readV1, v1Message } from './v1-speaker.js'
@@ -21,18 +23,24 @@ function serviceOf(file: string, name: string): ServiceDefinition {
   return loadSync(path, loading)[name] as ServiceDefinition // a service, as its name says
 }
 
+/** Metadata of every call. */
+export type Headed = Readonly<Record<string, string>>
+
 /** A channel with the calls of one service. */
 class Peer {
   readonly #client: Client
   readonly #service: ServiceDefinition
+  readonly #metadata = new Metadata()
 
   constructor(
     authority: string,
     service: ServiceDefinition,
     channel: ChannelCredentials = credentials.createInsecure(),
+    headers: Headed = {},
   ) {
     this.#client = new Client(authority, channel)
     this.#service = service
+    for (const [name, value] of Object.entries(headers)) this.#metadata.set(name, value)
   }
 
   async unary(rpc: string, request: Json, read: (message: Json) => Told): Promise<Outcome> {
@@ -44,13 +52,26 @@ class Peer {
             ? { refused: { code: status[error.code] ?? error.code, message: error.details } }
             : { told: read(message ?? {}) },
         )
-      this.#client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, done)
+      this.#client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, this.#metadata, done)
+    })
+  }
+
+  /** How a call fails, with the details in its trailer. */
+  async failure(rpc: string, request: Json): Promise<{ readonly code: string; readonly details: readonly object[] }> {
+    const { path, requestSerialize, responseDeserialize } = this.#rpc(rpc)
+    return await new Promise((resolve, reject) => {
+      const done = (error: ServiceError | null) => {
+        if (!error) return reject(new Error('It did not fail'))
+        const [bytes] = error.metadata.get('grpc-status-details-bin')
+        resolve({ code: status[error.code] ?? '', details: Buffer.isBuffer(bytes) ? readDetails(bytes).details : [] })
+      }
+      this.#client.makeUnaryRequest(path, requestSerialize, responseDeserialize, request, this.#metadata, done)
     })
   }
 
   stream(rpc: string, request: Json): AsyncIterable<Json> {
     const { path, requestSerialize, responseDeserialize } = this.#rpc(rpc)
-    return this.#client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request)
+    return this.#client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request, this.#metadata)
   }
 
   close(): void {
@@ -62,12 +83,25 @@ class Peer {
   }
 }
 
+export function v1Peer(authority: string, channel?: ChannelCredentials, headers?: Headed): Peer {
+  return new Peer(authority, serviceOf('a2a_v1.proto', 'lf.a2a.v1.A2AService'), channel, headers)
+}
+
+export function v03Peer(authority: string, headers?: Headed): Peer {
+  return new Peer(authority, serviceOf('a2a_v0_3.proto', 'a2a.v1.A2AService'), undefined, headers)
+}
+
 export interface GrpcSpeaker extends Speaker {
   close(): void
 }
 
-export function v1Grpc(authority: string, channel?: ChannelCredentials, tenant?: string): GrpcSpeaker {
-  const peer = new Peer(authority, serviceOf('a2a_v1.proto', 'lf.a2a.v1.A2AService'), channel)
+export function v1Grpc(
+  authority: string,
+  channel?: ChannelCredentials,
+  tenant?: string,
+  headers?: Headed,
+): GrpcSpeaker {
+  const peer = v1Peer(authority, channel, headers)
   const own = tenant === undefined ? {} : { tenant }
   const message = (content: Parameters<Speaker['send']>[0], where?: Where) => ({
     ...own,
@@ -95,8 +129,8 @@ export function v1Grpc(authority: string, channel?: ChannelCredentials, tenant?:
   }
 }
 
-export function v03Grpc(authority: string): GrpcSpeaker {
-  const peer = new Peer(authority, serviceOf('a2a_v0_3.proto', 'a2a.v1.A2AService'))
+export function v03Grpc(authority: string, headers?: Headed): GrpcSpeaker {
+  const peer = v03Peer(authority, headers)
   const message = (content: Parameters<Speaker['send']>[0], where: Where = {}) => ({
     request: { messageId: newId('m'), role: 'ROLE_USER', content: protoValues(protoParts(content)), ...where },
   })

@@ -261,7 +261,7 @@ describe('addresses that must not be called', () => {
 describe('webhooks of a task', () => {
   it('are no more than the agent allows', async () => {
     const lookup = async () => []
-    await using server = await pushServer({ engine: { maxPushConfigs: 2 }, push: { lookup } })
+    await using server = await pushServer({ limits: { pushConfigsPerTask: 2 }, push: { lookup } })
     const { id: taskId } = await server.send('ask', { url: 'https://hook.example/', id: 'a' })
     await server.register(taskId, { url: 'https://hook.example/', id: 'b' })
     await expect(server.register(taskId, { url: 'https://hook.example/', id: 'c' })).rejects.toThrow(/2 webhooks/)

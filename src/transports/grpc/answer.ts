@@ -9,6 +9,8 @@ import { A2AError, clip } from '../../model/errors.js'
 import { callUnary } from '../../model/generic-service.js'
 import type { Operation } from '../../model/operations.js'
 import { anonymous, type Caller } from '../../model/service.js'
+import { type CallObserver, type CallStart, CallWatch } from '../call-record.js'
+import { type RequestLimits, tooManyElements } from '../read-json.js'
 import {
   type Call,
   type Endpoint,
@@ -21,21 +23,29 @@ import {
 import type { Rpc } from './messages.js'
 import { statusOf } from './status.js'
 import { sendStream } from './stream.js'
+import { TooManyElements } from './wire.js'
 
 /** Which agents there are, and who may call them. */
 export interface Access {
   /** The agent a call is for: there are no paths here, so only its tenant can tell. */
   readonly endpointOf: (tenant: string | undefined) => Endpoint | undefined
   /** Who calls, by the metadata and the certificate of the connection. Absent: everybody is `anonymous`. */
-  readonly admit?: (headers: HeaderReader, certificate: CertificateReader) => Admission | Promise<Admission>
+  readonly admit?: (headers: HeaderReader, connection: GrpcConnection) => Admission | Promise<Admission>
   /** Who made a call that was let in; set by the server where there is a gate. */
   readonly callerOf?: (metadata: Metadata) => Caller | undefined
+  readonly limits: RequestLimits
+  /** Told of calls whose agent is not known yet. */
+  readonly observe?: CallObserver | undefined
   /** Told of what fails before the agent is known. */
   readonly onError: (error: A2AError) => void
 }
 
-/** The client certificate of a connection; absent when there is none that the server trusts. */
-export type CertificateReader = () => PeerCertificate | undefined
+/** What is known of the connection a call came on. */
+export interface GrpcConnection {
+  /** The client's certificate; absent when there is none that the server trusts. */
+  readonly certificate: () => PeerCertificate | undefined
+  readonly address: () => string | undefined
+}
 
 /** One rpc of one dialect. */
 export interface Route {
@@ -49,9 +59,10 @@ export interface Route {
 type UnaryCall = ServerUnaryCall<Buffer, Buffer>
 type StreamingCall = ServerWritableStream<Buffer, Buffer>
 
-/** Who is told of a failure: the agent's endpoint, once it is known. */
+/** Who is told of a call and its failure: the agent's endpoint, once it is known. */
 interface Listener {
   onError: (error: A2AError) => void
+  readonly watch: CallWatch | undefined
 }
 
 /** A call as far as it was understood. */
@@ -69,26 +80,29 @@ function understand(
   listener: Listener,
 ): Understood {
   const headers = headersOf(call.metadata)
-  const caller = access.callerOf ? access.callerOf(call.metadata) : anonymous
+  const caller = callerOf(access, call)
   // Whoever comes here was let in by the gate; nobody else is answered.
   if (!caller) throw new A2AError('UNAUTHENTICATED', 'Missing or invalid credentials')
-  const params = decodeBytes(rpc, call.request)
+  const params = decodeBytes(rpc, call.request, access.limits)
   // A service is one dialect's, so a version need not be named; one that is must fit (R-VER-4).
   const version = readVersion(headers)
   if (version && version !== dialect.versions[0])
     negotiate([dialect], { version, isSpokenIn: () => true, assumeV1: true })
   const endpoint = endpointOf(access, params)
+  const { watch } = listener
   listener.onError = endpoint.onError
+  if (watch && endpoint.observe) watch.observe = endpoint.observe
   if (!endpoint.dialects.some(({ name }) => name === dialect.name))
     throw new A2AError('METHOD_NOT_FOUND', 'This agent has no such service')
-  const reading: Call = { binding: 'GRPC', dialect, operation, codec, params, headers }
+  const reading: Call = { binding: 'GRPC', dialect, operation, codec, params, headers, watch }
   return { endpoint, params, prepared: prepareCall(endpoint, { caller }, reading) }
 }
 
-function decodeBytes(rpc: Rpc, request: Buffer): object {
+function decodeBytes(rpc: Rpc, request: Buffer, { jsonElements }: RequestLimits): object {
   try {
-    return rpc.request.decode(request)
+    return rpc.request.decode(request, jsonElements)
   } catch (cause) {
+    if (cause instanceof TooManyElements) throw tooManyElements(jsonElements)
     throw new A2AError('PARSE_ERROR', 'The request is no message of this rpc', { cause })
   }
 }
@@ -102,9 +116,29 @@ function endpointOf(access: Access, params: unknown): Endpoint {
   throw new A2AError('TASK_NOT_FOUND', `No tenant ${clip(tenant)}`, { metadata: { tenant: clip(tenant) } })
 }
 
+function callerOf({ callerOf }: Access, { metadata }: UnaryCall | StreamingCall): Caller | undefined {
+  return callerOf ? callerOf(metadata) : anonymous
+}
+
+/** Until the agent is known, the first one is told. */
+export function listen({ onError, observe }: Access, route: Route, start: CallStart): Listener {
+  const watch = observe && new CallWatch(observe, { ...start, binding: 'GRPC' })
+  watch?.understood(route)
+  return { onError, watch }
+}
+
+function listenTo(access: Access, route: Route, call: UnaryCall | StreamingCall): Listener {
+  return listen(access, route, { caller: callerOf(access, call), address: () => addressIn(call.getPeer()) })
+}
+
+/** Of `address:port`; an address may have colons of its own. */
+export function addressIn(peer: string): string | undefined {
+  return peer === 'unknown' ? undefined : peer.replace(/:\d+$/, '')
+}
+
 export function unaryHandler(access: Access, route: Route) {
   return (call: UnaryCall, callback: sendUnaryData<Buffer>): void => {
-    const listener = { onError: access.onError }
+    const listener = listenTo(access, route, call)
     answerUnary(access, route, call, listener).then(
       (message) => callback(null, message),
       (caught) => callback(failure(route, listener, caught)),
@@ -117,16 +151,19 @@ async function answerUnary(access: Access, route: Route, call: UnaryCall, listen
   const { endpoint, prepared, params } = understand(access, route, call, listener)
   const result = await callUnary(endpoint.service, route.operation, prepared.request, prepared.context)
   const message = route.rpc.response.encode(route.codec.encode(result, params))
+  listener.watch?.answered(result)
+  listener.watch?.ended()
   if (prepared.activated !== undefined) call.sendMetadata(answerHeaders(route.dialect, prepared.activated))
   return message
 }
 
 export function streamingHandler(access: Access, route: Route) {
   return (call: StreamingCall): void => {
-    const listener = { onError: access.onError }
+    const listener = listenTo(access, route, call)
     answerStream(access, route, call, listener).catch((caught) => {
       // What breaks because the reader left is nobody's news.
-      if (!call.cancelled) call.emit('error', failure(route, listener, caught))
+      if (call.cancelled) listener.watch?.ended()
+      else call.emit('error', failure(route, listener, caught))
     })
   }
 }
@@ -144,7 +181,9 @@ async function answerStream(access: Access, route: Route, call: StreamingCall, l
     encodeBytes: (message) => rpc.response.encode(message),
     headers: activated === undefined ? new Metadata() : answerHeaders(dialect, activated),
     isPositioned,
+    watch: listener.watch,
   })
+  listener.watch?.ended()
 }
 
 /** The binding offers this extension itself, whether or not the card names it. */
@@ -160,9 +199,10 @@ function answerHeaders({ extensionsHeader }: Dialect, activated: string): Metada
   return metadata
 }
 
-export function failure({ form }: Route, { onError }: Pick<Listener, 'onError'>, caught: unknown) {
+export function failure({ form }: Route, { onError, watch }: Listener, caught: unknown) {
   const error = A2AError.from(caught)
   onError(error)
+  watch?.ended(error)
   const status = statusOf(error, form)
   return Object.assign(new Error(error.message), status)
 }

@@ -11,6 +11,7 @@ import { A2AError } from '../../model/errors.js'
 import type { AgentService, CallContext } from '../../model/service.js'
 import type { Task } from '../../model/task.js'
 import { gate, until } from '../../testing/wait.js'
+import { defaultRequestLimits } from '../read-json.js'
 import { TransportError } from '../transport-error.js'
 import { context, hostile, plain, testClient } from './client.fixture.js'
 import type { GrpcWireEntry } from './client.js'
@@ -133,7 +134,7 @@ describe('the gRPC client', () => {
         return task
       },
     })
-    await using server = await testGrpc(service, v1, { endpoint: { tenants: new Set(['acme']) } })
+    await using server = await testGrpc(service, v1, { endpoint: { hasTenant: (tenant) => ['acme'].includes(tenant) } })
     using client = testClient(server.port)
     await client.getTask({ id: 't-1', tenant: 'acme' }, context)
     expect(seen).toEqual([{ id: 't-1', tenant: 'acme' }])
@@ -417,7 +418,7 @@ describe('what a gRPC call fails with', () => {
   it('is refused when the answer is too large, and PAYLOAD_TOO_LARGE when the request was', async () => {
     const large = { ...task, metadata: { text: 'x'.repeat(5000) } }
     await using server = await testGrpc(only({ getTask: async () => large, cancelTask: async () => task }), v1, {
-      endpoint: { maxBodyBytes: 4000 },
+      endpoint: { limits: { ...defaultRequestLimits, bodyBytes: 4000 } },
     })
     using client = testClient(server.port, { maxMessageBytes: 2000 })
     expect(await failureOf(client.getTask({ id: 't' }, context))).toMatchObject({

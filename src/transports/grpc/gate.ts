@@ -1,6 +1,6 @@
 /**
- * What stands before every call where callers must be known: they are told apart by the metadata and the
- * connection, before a byte of the message is read, and a message that was begun has to end. HTTP/2 keeps no
+ * What stands before every call. Where callers must be known, they are told apart by the metadata and the
+ * connection, before a byte of the message is read; and a message that was begun has to end, for HTTP/2 keeps no
  * time by itself. (An rpc that does not exist is answered before, by the library: it says no more than the card.)
  */
 import {
@@ -12,10 +12,7 @@ import {
 } from '@grpc/grpc-js'
 import { type Admission, isRefused } from '../../model/admission.js'
 import type { Caller } from '../../model/service.js'
-import { type Access, failure, headersOf, type Route } from './answer.js'
-
-/** From the metadata to the end of the request. */
-const requestMs = 60_000
+import { type Access, addressIn, failure, headersOf, listen, type Route } from './answer.js'
 
 export interface Gate {
   readonly interceptor: ServerInterceptor
@@ -24,19 +21,22 @@ export interface Gate {
 }
 
 export function createGate(
-  admit: NonNullable<Access['admit']>,
   access: Access,
   routes: ReadonlyMap<string, Route>,
+  /** From the metadata to the end of the request. */
+  requestMs: number,
 ): Gate {
+  const { admit } = access
   const admitted = new WeakMap<Metadata, Caller>()
   const interceptor: ServerInterceptor = ({ path }, call) => {
-    const refuse = (caught: unknown, challenge?: string) => {
+    const address = () => addressIn(call.getPeer())
+    const refuse = (caught: unknown, challenge?: string, caller?: Caller) => {
       const route = routes.get(path)
       if (!route) {
         call.sendStatus({ code: status.UNAUTHENTICATED, details: 'Missing or invalid credentials' })
         return
       }
-      const { code, details, metadata } = failure(route, access, caught)
+      const { code, details, metadata } = failure(route, listen(access, route, { caller, address }), caught)
       if (challenge !== undefined) metadata.set('www-authenticate', challenge)
       call.sendStatus({ code, details, metadata })
     }
@@ -49,16 +49,20 @@ export function createGate(
               call.sendStatus({ code: status.DEADLINE_EXCEEDED, details: 'The request never ended' })
             }, requestMs)
             timer.unref()
+            if (!admit) {
+              go(metadata)
+              return
+            }
             const enter = (admission: Admission) => {
               if (isRefused(admission)) {
-                refuse(admission.refused, admission.challenge)
+                refuse(admission.refused, admission.challenge, admission.caller)
                 return
               }
               admitted.set(metadata, admission)
               go(metadata)
             }
             try {
-              const admission = admit(headersOf(metadata), () => certificateOf(call))
+              const admission = admit(headersOf(metadata), { certificate: () => certificateOf(call), address })
               if (admission instanceof Promise) admission.then(enter, refuse)
               else enter(admission)
             } catch (caught) {

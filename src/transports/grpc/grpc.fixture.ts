@@ -15,6 +15,7 @@ import { loadSync } from '@grpc/proto-loader'
 import type { Dialect } from '../../dialects/dialect.js'
 import type { A2AError } from '../../model/errors.js'
 import type { AgentService } from '../../model/service.js'
+import { defaultRequestLimits } from '../read-json.js'
 import { Heartbeats } from '../sse.js'
 import type { Endpoint } from '../transport.js'
 import { createGrpcServer, type GrpcServer, type GrpcServerOptions } from './server.js'
@@ -63,8 +64,9 @@ export async function testGrpc(
     dialects: [dialect],
     assumeV1: true,
     extensions: [],
-    tenants: new Set(),
-    maxBodyBytes: 1_000_000,
+    hasTenant: () => false,
+    credentialHeaders: [],
+    limits: { ...defaultRequestLimits, bodyBytes: 1_000_000 },
     heartbeats: new Heartbeats(60_000),
     newId: () => 'made',
     createdIn: async () => undefined,
@@ -74,7 +76,7 @@ export async function testGrpc(
   const grpc = createGrpcServer({
     dialects: [dialect],
     endpointOf: () => endpoint,
-    maxMessageBytes: endpoint.maxBodyBytes,
+    limits: endpoint.limits,
     onError,
     ...more.options,
   })

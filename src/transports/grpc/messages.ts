@@ -2,11 +2,12 @@
 import { BinaryReader } from '@bufbuild/protobuf/wire'
 import * as v0_3 from './gen/a2a-v0-3.js'
 import * as v1 from './gen/a2a-v1.js'
+import { boundedReader } from './wire.js'
 import { Writer } from './writer.js'
 
 export interface MessageCodec {
-  /** Throws on anything that is no such message. */
-  decode(bytes: Uint8Array): object
+  /** Throws on anything that is no such message, and a `TooManyElements` when it has more than that. */
+  decode(bytes: Uint8Array, mostElements?: number): object
   encode(message: object): Buffer
 }
 
@@ -46,8 +47,8 @@ export const services: ReadonlyMap<string, ReadonlyMap<string, Rpc>> = new Map(
 
 export function messageCodec([read, write]: ReaderAndWriter): MessageCodec {
   return {
-    decode(bytes) {
-      const reader = new BinaryReader(bytes)
+    decode(bytes, mostElements) {
+      const reader = mostElements === undefined ? new BinaryReader(bytes) : boundedReader(bytes, mostElements)
       return read(reader, reader.len)
     },
     encode(message) {

@@ -7,6 +7,7 @@ import { A2AError } from '../../model/errors.js'
 import type { AgentService, CallContext } from '../../model/service.js'
 import type { Task } from '../../model/task.js'
 import { until } from '../../testing/wait.js'
+import { defaultRequestLimits } from '../read-json.js'
 import { failureOf, fromStruct, fromValue, type Json, testGrpc, toStruct, toValue } from './grpc.fixture.js'
 import { readDetails } from './status.js'
 
@@ -203,7 +204,7 @@ describe('the gRPC server', () => {
 
   it('serves the tenants it has, and no others (R-TEN-2)', async () => {
     const { service, calls } = scripted()
-    await using server = await testGrpc(service, v1, { endpoint: { tenants: new Set(['acme']) } })
+    await using server = await testGrpc(service, v1, { endpoint: { hasTenant: (tenant) => ['acme'].includes(tenant) } })
     await server.unary('GetTask', { tenant: 'acme', id: 't-1' })
     expect(calls[0]?.context.tenant).toBe('acme')
     expect(await failureOf(server.unary('GetTask', { tenant: 'other', id: 't-1' }))).toMatchObject({
@@ -334,7 +335,9 @@ describe('what the gRPC server refuses', () => {
   })
 
   it('answers a Struct that is nested without end, and goes on', async () => {
-    await using server = await testGrpc(scripted().service, v1, { endpoint: { maxBodyBytes: 4_000_000 } })
+    await using server = await testGrpc(scripted().service, v1, {
+      endpoint: { limits: { ...defaultRequestLimits, bodyBytes: 4_000_000 } },
+    })
     let nested = Buffer.alloc(0)
     for (let depth = 0; depth < 5000; depth++) {
       const list = Buffer.concat([Buffer.from([50]), varint(nested.length), nested])
@@ -357,7 +360,9 @@ describe('what the gRPC server refuses', () => {
 
   it('refuses messages that are too large', async () => {
     const { service, calls } = scripted()
-    await using server = await testGrpc(service, v1, { endpoint: { maxBodyBytes: 1000 } })
+    await using server = await testGrpc(service, v1, {
+      endpoint: { limits: { ...defaultRequestLimits, bodyBytes: 1000 } },
+    })
     const parts = [{ text: 'x'.repeat(2000) }]
     const failure = await failureOf(server.unary('SendMessage', { message: { ...message, parts } }))
     expect(failure.code).toBe(status.RESOURCE_EXHAUSTED)

@@ -13,7 +13,8 @@ import { services } from './messages.js'
 export interface GrpcServerOptions extends Access {
   /** Those without a form for gRPC are passed over. */
   readonly dialects: readonly Dialect[]
-  readonly maxMessageBytes: number
+  /** From the metadata of a call to the end of its request. Default 60 s. */
+  readonly requestMs?: number | undefined
 }
 
 export interface GrpcServer {
@@ -33,13 +34,13 @@ const mostStreams = 1000
 
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const routes = routesOf(options.dialects)
-  const gate = options.admit && createGate(options.admit, options, routes)
-  const access: Access = gate ? { ...options, callerOf: gate.callerOf } : options
+  const gate = createGate(options, routes, options.requestMs ?? 60_000)
+  const access: Access = options.admit ? { ...options, callerOf: gate.callerOf } : options
   const server = new Server({
-    ...(gate && { interceptors: [gate.interceptor] }),
+    interceptors: [gate.interceptor],
     'grpc.max_concurrent_streams': mostStreams,
     'grpc-node.max_session_memory': mostSessionMegabytes,
-    'grpc.max_receive_message_length': options.maxMessageBytes,
+    'grpc.max_receive_message_length': options.limits.bodyBytes,
     'grpc.max_send_message_length': -1,
     'grpc.keepalive_time_ms': keepaliveMs,
     'grpc.max_connection_idle_ms': idleConnectionMs,

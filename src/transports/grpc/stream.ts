@@ -3,6 +3,7 @@ import type { Metadata, ServerWritableStream } from '@grpc/grpc-js'
 import { callStreaming } from '../../model/generic-service.js'
 import type { Operation } from '../../model/operations.js'
 import type { AgentService, ReadAhead, StreamItem } from '../../model/service.js'
+import type { CallWatch } from '../call-record.js'
 import { type PreparedCall, positionExtension } from '../transport.js'
 
 export interface OutgoingStream {
@@ -12,13 +13,14 @@ export interface OutgoingStream {
   readonly encodeBytes: (message: object) => Buffer
   readonly headers: Metadata
   readonly isPositioned: boolean
+  readonly watch: CallWatch | undefined
 }
 
 /** Sends the events and ends the call. What it throws is the status the call should end with. */
 export async function sendStream(
   call: ServerWritableStream<Buffer, Buffer>,
   service: AgentService,
-  { operation, prepared, encodeItem, encodeBytes, headers, isPositioned }: OutgoingStream,
+  { operation, prepared, encodeItem, encodeBytes, headers, isPositioned, watch }: OutgoingStream,
 ): Promise<void> {
   // A cancelled call and one past its deadline look the same: the stream ends, not the task (R-GRPC-3).
   const gone = new AbortController()
@@ -41,6 +43,7 @@ export async function sendStream(
   try {
     for (let next = await items.next(); !next.done && !call.cancelled; next = await items.next()) {
       for (let item: StreamItem | undefined = next.value; item && !call.cancelled; item = items.takeReady?.()) {
+        watch?.event(item)
         const encoded = encodeItem(item)
         const message = encodeBytes(isPositioned ? positioned(encoded, item.seq) : encoded)
         open()

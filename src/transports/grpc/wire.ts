@@ -5,12 +5,32 @@
  * Readers are given hostile bytes: they throw on whatever is no message, never read past its end and
  * never go deeper than `deepestValue`.
  */
-import type { BinaryReader } from '@bufbuild/protobuf/wire'
+import { BinaryReader } from '@bufbuild/protobuf/wire'
 import type { JsonValue, Struct } from '../../model/part.js'
 import type { Writer } from './writer.js'
 
 /** Dialects refuse values at less than this, and can name the place. */
 const deepestValue = 100
+
+export class TooManyElements extends Error {}
+
+/** An element has a tag, a length and often a tag inside: each is one number read. */
+const numbersPerElement = 4
+
+/** Elements may be two bytes long, so a message of ten megabytes may hold millions of them. */
+export function boundedReader(bytes: Uint8Array, mostElements: number): BinaryReader {
+  const reader = new BinaryReader(bytes)
+  // What is this short cannot hold so many.
+  if (bytes.byteLength <= mostElements) return reader
+  const { uint32 } = reader
+  let left = mostElements * numbersPerElement
+  reader.uint32 = () => {
+    left -= 1
+    if (left < 0) throw new TooManyElements()
+    return uint32.call(reader)
+  }
+  return reader
+}
 
 /** Passes over a field this version does not know. */
 export function skip(reader: BinaryReader, tag: number): void {

@@ -5,7 +5,8 @@ import { dialectByVersion, negotiate } from '../../dialects/negotiate.js'
 import { A2AError, type ErrorCode } from '../../model/errors.js'
 import type { Operation } from '../../model/operations.js'
 import { answerCall, type Envelope, type HttpCall } from '../call.js'
-import { assertJson, parseJson, readBody } from '../read-json.js'
+import { CallWatch } from '../call-record.js'
+import { assertJson, parseJson, type RequestLimits, readBody } from '../read-json.js'
 import { frame, sseHeaders } from '../sse.js'
 import { type Arrival, assertExtensions, type Endpoint, readVersion, type ServerTransport } from '../transport.js'
 import {
@@ -51,8 +52,9 @@ export function createJsonRpcServer(endpoint: Endpoint): JsonRpcServer {
     async answer(request, arrival) {
       const version = readVersion(request.headers, request.url)
       const voice: Voice = { id: null, dialect: dialectByVersion(dialects, version) }
+      const watch = endpoint.observe && new CallWatch(endpoint.observe, { ...arrival, binding: 'JSONRPC' })
       try {
-        const body = arrival.body === undefined ? await readJson(request, endpoint.maxBodyBytes) : arrival.body
+        const body = arrival.body === undefined ? await readJson(request, endpoint.limits) : arrival.body
         voice.id = requestIdOf(body)
         const rpc = readEnvelope(body)
         assertEnvelopeVersion(rpc.jsonrpc, forms)
@@ -61,10 +63,11 @@ export function createJsonRpcServer(endpoint: Endpoint): JsonRpcServer {
         if (others.length > 0) voice.dialect = await settle([first, ...others], endpoint, rpc, arrival)
         const call = callOf(endpoint, voice.dialect, rpc, request)
         voice.operation = call.operation
-        return await answerCall(endpoint, arrival, call, envelopeOf(voice))
+        return await answerCall(endpoint, arrival, watch ? { ...call, watch } : call, envelopeOf(voice))
       } catch (caught) {
         const error = A2AError.from(caught)
         endpoint.onError(error)
+        watch?.ended(error)
         return errorAnswer(error, voice)
       }
     },
@@ -72,7 +75,7 @@ export function createJsonRpcServer(endpoint: Endpoint): JsonRpcServer {
       const version = readVersion(request.headers, request.url)
       const voice: Voice = { id: null, dialect: dialectByVersion(dialects, version) }
       try {
-        const body = await readJson(request, longestPeek)
+        const body = await readJson(request, { ...endpoint.limits, bodyBytes: longestPeek })
         voice.id = requestIdOf(body)
         voice.dialect = spokenIn(endpoint, readEnvelope(body), version)[0]
       } catch {
@@ -83,9 +86,9 @@ export function createJsonRpcServer(endpoint: Endpoint): JsonRpcServer {
   }
 }
 
-async function readJson(request: Request, maxBytes: number): Promise<unknown> {
+async function readJson(request: Request, limits: RequestLimits): Promise<unknown> {
   assertJson(request)
-  return parseJson(await readBody(request, maxBytes))
+  return parseJson(await readBody(request, limits.bodyBytes), limits)
 }
 
 function spokenIn(

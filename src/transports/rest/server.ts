@@ -4,7 +4,8 @@ import type { Dialect, RestForm } from '../../dialects/dialect.js'
 import { dialectByVersion, negotiate } from '../../dialects/negotiate.js'
 import { A2AError } from '../../model/errors.js'
 import { answerCall, type Envelope, type HttpCall } from '../call.js'
-import { assertJson, parseJson, readBody } from '../read-json.js'
+import { CallWatch } from '../call-record.js'
+import { assertJson, parseJson, type RequestLimits, readBody } from '../read-json.js'
 import { type Arrival, type Endpoint, readVersion } from '../transport.js'
 import { createRouter, isAction, type Match } from './route.js'
 
@@ -54,8 +55,9 @@ async function answer(
 ): Promise<Response> {
   let dialect = likelyDialect(matches, request)
   let match: Match | undefined
+  const watch = endpoint.observe && new CallWatch(endpoint.observe, { ...arrival, binding: 'HTTP+JSON' })
   try {
-    const body = request.method === 'POST' ? await readJson(request, arrival, endpoint.maxBodyBytes) : undefined
+    const body = request.method === 'POST' ? await readJson(request, arrival, endpoint.limits) : undefined
     const version = readVersion(request.headers, request.url)
     const { assumeV1, dialects } = endpoint
     const [best] = negotiate(dialects, { version, isSpokenIn: (each) => matches.has(each), assumeV1 })
@@ -78,12 +80,14 @@ async function answer(
       codec: operation === match.route.operation ? codec : (form.operations[operation] ?? codec),
       params,
       headers: request.headers,
+      watch,
       createStreamEncoder: () => form.createStreamEncoder({ operation, params, newId: endpoint.newId }),
     }
     return await answerCall(endpoint, arrival, call, envelopeOf(form, request))
   } catch (caught) {
     const error = A2AError.from(caught)
     endpoint.onError(error)
+    watch?.ended(error)
     return errorAnswer(error, dialect, request, match)
   }
 }
@@ -113,16 +117,16 @@ function errorAnswer(error: A2AError, dialect: Dialect, request: Request, match?
 }
 
 /** An empty body is an empty request (R-CANCEL-6, R-REST-5), and so is `null` (R3-PB-3). */
-async function readJson(request: Request, arrival: Arrival, maxBytes: number): Promise<Record<string, unknown>> {
-  const body = (arrival.body === undefined ? await parseBody(request, maxBytes) : arrival.body) ?? {}
+async function readJson(request: Request, arrival: Arrival, limits: RequestLimits): Promise<Record<string, unknown>> {
+  const body = (arrival.body === undefined ? await parseBody(request, limits) : arrival.body) ?? {}
   if (isObject(body)) return body
   throw new A2AError('INVALID_PARAMS', 'The request body must be an object')
 }
 
-async function parseBody(request: Request, maxBytes: number): Promise<unknown> {
+async function parseBody(request: Request, limits: RequestLimits): Promise<unknown> {
   assertJson(request)
-  const bytes = await readBody(request, maxBytes)
-  return bytes.byteLength === 0 ? undefined : parseJson(bytes)
+  const bytes = await readBody(request, limits.bodyBytes)
+  return bytes.byteLength === 0 ? undefined : parseJson(bytes, limits)
 }
 
 /** A media type of its own only for those who named it (R-REST-3). */

@@ -1,0 +1,70 @@
+/** How much callers may have of an agent at once. Whoever wants more is told so; nobody else notices. */
+import { A2AError, invalidField, overLimit } from '../model/errors.js'
+import type { Message } from '../model/message.js'
+
+export interface EngineLimits {
+  /** Tasks that run at once, of all callers together. Default 20,000. */
+  readonly runs: number
+  /** Tasks of one caller that run at once. Default 10,000. */
+  readonly runsPerCaller: number
+  /** Streams that one caller reads at once. Default 10,000. */
+  readonly streamsPerCaller: number
+  /** Messages that wait for their turn in one task. Default 100. */
+  readonly waitingMessages: number
+  /** Webhooks of one task: each is told of every event. Default 10. */
+  readonly pushConfigsPerTask: number
+  /** Parts of one message. Default 1,000. */
+  readonly partsPerMessage: number
+  /** Messages of the history that are shown with a task, the newest ones. Default 1,000. */
+  readonly historyMessages: number
+}
+
+export const defaultEngineLimits: EngineLimits = {
+  runs: 20_000,
+  runsPerCaller: 10_000,
+  streamsPerCaller: 10_000,
+  waitingMessages: 100,
+  pushConfigsPerTask: 10,
+  partsPerMessage: 1_000,
+  historyMessages: 1_000,
+}
+
+/** How much of something every caller has at the moment. A caller that has nothing takes no room. */
+export class Tally {
+  total = 0
+  readonly #counts = new Map<string, number>()
+
+  of(caller: string): number {
+    return this.#counts.get(caller) ?? 0
+  }
+
+  add(caller: string): void {
+    this.total += 1
+    this.#counts.set(caller, this.of(caller) + 1)
+  }
+
+  remove(caller: string): void {
+    this.total -= 1
+    const left = this.of(caller) - 1
+    if (left > 0) this.#counts.set(caller, left)
+    else this.#counts.delete(caller)
+  }
+}
+
+/** Before a run begins for a caller. One caller alone cannot take all the room there is. */
+export function assertRoom(running: Tally, limits: EngineLimits, caller: string): void {
+  if (running.of(caller) >= limits.runsPerCaller)
+    throw overLimit('runsPerCaller', 'Too many of your tasks are running, try again when one has ended')
+  if (running.total < limits.runs) return
+  const metadata = { limit: 'runs' }
+  throw new A2AError('UNAVAILABLE', 'Too many tasks are running, try again later', { metadata, retryAfterSeconds: 1 })
+}
+
+export function assertWaitingRoom(waiting: readonly unknown[], { waitingMessages }: EngineLimits): void {
+  if (waiting.length < waitingMessages) return
+  throw overLimit('waitingMessages', 'Too many messages wait for their turn in this task')
+}
+
+export function assertParts({ parts }: Message, { partsPerMessage }: EngineLimits): void {
+  if (parts.length > partsPerMessage) throw invalidField('message.parts', `has more than ${partsPerMessage} elements`)
+}

@@ -1,0 +1,49 @@
+/** Every limit there is, in one option. What is left out has its default. */
+import { defaultEngineLimits, type EngineLimits } from '../engine/limits.js'
+import { defaultRequestLimits, type RequestLimits } from '../transports/read-json.js'
+import { type Rate, RateLimit } from './rate-limit.js'
+
+export interface Limits extends Partial<EngineLimits>, Partial<RequestLimits> {
+  /**
+   * Requests of one caller. Default: 1,000 a second, 5,000 at once, for callers that have proved who they are;
+   * none for `anonymous`, who is everybody. Said aloud it holds for both.
+   */
+  readonly rate?: Rate | 'none'
+  /**
+   * Requests without valid credentials from one address; whoever has used them up is refused before its
+   * credentials are looked at. Behind a proxy all callers have the proxy's address. Default: none.
+   */
+  readonly failedAuthentication?: Rate
+}
+
+/** The limits as those take them who keep them. */
+export interface SettledLimits {
+  readonly engine: EngineLimits
+  readonly request: RequestLimits
+  readonly rate: RateLimit | undefined
+  readonly failedAuthentication: RateLimit | undefined
+}
+
+const defaultRate: Rate = { perSecond: 1000, burst: 5000 }
+
+export function settleLimits(limits: Limits = {}, hasAuth: boolean): SettledLimits {
+  const { rate = hasAuth ? defaultRate : 'none', failedAuthentication } = limits
+  return {
+    engine: pick(limits, defaultEngineLimits),
+    request: pick(limits, defaultRequestLimits),
+    rate: rate === 'none' ? undefined : new RateLimit(rate),
+    failedAuthentication: failedAuthentication && new RateLimit(failedAuthentication),
+  }
+}
+
+/** A limit that is no number would never be reached. */
+function pick<Numbers extends object>(limits: Limits, defaults: Numbers): Numbers {
+  const chosen = { ...defaults }
+  for (const name of Object.keys(defaults)) {
+    const value = limits[name as keyof Limits]
+    if (value === undefined) continue
+    if (typeof value !== 'number' || !(value >= 1)) throw new TypeError(`limits.${name} must be a number from 1 on`)
+    Object.assign(chosen, { [name]: value })
+  }
+  return chosen
+}

@@ -1,0 +1,59 @@
+/** Whoever wants to know of an agent's calls: the log, the metrics, the operator's audit. One place tells them all. */
+import type { Log } from '../engine/internals.js'
+import { type AgentGauges, agentMetrics } from '../telemetry/metrics.js'
+import type { CallObserver, CallRecord } from '../transports/call-record.js'
+
+/** One line of the audit. */
+export interface AuditEntry extends CallRecord {
+  readonly agent: string
+}
+
+/** Told of every call when it has ended, of refused ones too. Whatever it throws is logged and harms nobody. */
+export type Audit = (entry: AuditEntry) => void
+
+interface Interested {
+  readonly log?: Log | undefined
+  readonly audit?: Audit | undefined
+  readonly gauges: AgentGauges
+}
+
+export interface CallObservation {
+  /** Absent when nobody wants to know: then nothing is kept. */
+  readonly observe: CallObserver | undefined
+  close(): void
+}
+
+export function observeCalls(agent: string, { log, audit, gauges }: Interested): CallObservation {
+  const metrics = agentMetrics(agent, gauges)
+  const observers: CallObserver[] = []
+  if (metrics) observers.push(metrics.call)
+  if (log) observers.push((record) => logCall(log, agent, record))
+  if (audit) observers.push(guarded(audit, agent, log))
+  return {
+    observe:
+      observers.length === 0
+        ? undefined
+        : (record) => {
+            for (const tell of observers) tell(record)
+          },
+    close: () => metrics?.close(),
+  }
+}
+
+/** Calls that were understood, for whoever keeps count of who still speaks what (RL-ALL-4). */
+function logCall(log: Log, agent: string, { operation, binding, dialect }: CallRecord): void {
+  if (operation && binding && dialect) log({ level: 'debug', message: `${operation} over ${binding}`, agent, dialect })
+}
+
+function guarded(audit: Audit, agent: string, log: Log | undefined): CallObserver {
+  const failed = (error: unknown) => log?.({ level: 'error', message: 'The audit failed', agent, error })
+  return (record) => {
+    try {
+      const promised: unknown = audit({ agent, ...record })
+      // Nothing waits for it; but a rejection that nobody takes would end the process.
+      if (promised instanceof Promise) promised.catch(failed)
+    } catch (error) {
+      failed(error)
+    }
+  }
+}

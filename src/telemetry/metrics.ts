@@ -1,0 +1,61 @@
+/**
+ * Counts calls with OpenTelemetry, if the application has registered an SDK by the time it serves. Without one
+ * there are no metrics, and nothing is done for them on the way of a call.
+ */
+import { createNoopMeter, type Meter, metrics } from '@opentelemetry/api'
+import type { CallRecord } from '../transports/call-record.js'
+
+/** All names, in one place: dashboards depend on them. */
+export const metricNames = {
+  calls: 'dragoman.calls',
+  duration: 'dragoman.call.duration',
+  refusals: 'dragoman.limit.refusals',
+  runningTasks: 'dragoman.tasks.running',
+  openStreams: 'dragoman.streams.open',
+} as const
+
+/** What is so at the moment, of one agent. */
+export interface AgentGauges {
+  readonly runningTasks: number
+  readonly openStreams: number
+}
+
+export interface AgentMetrics {
+  call(record: CallRecord): void
+  /** The agent is served no longer. */
+  close(): void
+}
+
+/** Metrics of one agent; absent when nobody collects any. */
+export function agentMetrics(agent: string, gauges: AgentGauges): AgentMetrics | undefined {
+  const meter = metrics.getMeter('dragoman')
+  return meter === createNoopMeter() ? undefined : measure(meter, agent, gauges)
+}
+
+function measure(meter: Meter, agent: string, gauges: AgentGauges): AgentMetrics {
+  const calls = meter.createCounter(metricNames.calls, { description: 'Calls that have ended' })
+  const duration = meter.createHistogram(metricNames.duration, {
+    description: 'From the arrival of a call to its answer, or to the end of its stream',
+    unit: 'ms',
+  })
+  const refusals = meter.createCounter(metricNames.refusals, { description: 'Calls that a limit was in the way of' })
+  const running = meter.createObservableGauge(metricNames.runningTasks, { description: 'Tasks that run here' })
+  const streams = meter.createObservableGauge(metricNames.openStreams, { description: 'Streams that are read here' })
+  const observed: Parameters<Meter['addBatchObservableCallback']> = [
+    (result) => {
+      result.observe(running, gauges.runningTasks, { agent })
+      result.observe(streams, gauges.openStreams, { agent })
+    },
+    [running, streams],
+  ]
+  meter.addBatchObservableCallback(...observed)
+  return {
+    call({ dialect = 'none', binding = 'none', operation = 'none', outcome, durationMs, limit }) {
+      const attributes = { agent, dialect, binding, operation, outcome }
+      calls.add(1, attributes)
+      duration.record(durationMs, attributes)
+      if (limit !== undefined) refusals.add(1, { agent, limit })
+    },
+    close: () => meter.removeBatchObservableCallback(...observed),
+  }
+}

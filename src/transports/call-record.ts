@@ -1,0 +1,135 @@
+/**
+ * What became of a call, told when it has ended: for logs, metrics and audits. It says who did what to which
+ * task; it never holds what was said, nor a credential.
+ */
+import type { A2AError, ErrorCode } from '../model/errors.js'
+import type { Operation } from '../model/operations.js'
+import type { Caller, StreamItem } from '../model/service.js'
+
+export type Binding = 'JSONRPC' | 'HTTP+JSON' | 'GRPC'
+
+export interface CallRecord {
+  /** When it arrived, in milliseconds since 1970. */
+  readonly at: number
+  /** To the answer, or to the end of the stream. */
+  readonly durationMs: number
+  /** `ok`, or the error it was answered with. A stream whose reader left is `ok`. */
+  readonly outcome: 'ok' | ErrorCode
+  /** Absent when nobody proved to be anybody. */
+  readonly caller?: string
+  /** The scheme by which the caller proved who it is, by its name in the card. */
+  readonly scheme?: string
+  readonly tenant?: string
+  readonly binding?: Binding
+  /** Absent, with the members below, when the call was not understood. */
+  readonly dialect?: string
+  readonly operation?: Operation
+  readonly taskId?: string
+  readonly contextId?: string
+  /** The address of the other end, where it is known. */
+  readonly peer?: string
+  /** The limit that was in the way, by its name in the options. */
+  readonly limit?: string
+}
+
+export type CallObserver = (record: CallRecord) => void
+
+/** What is known of a call when it arrives. */
+export interface CallStart {
+  readonly binding?: Binding | undefined
+  readonly caller?: Caller | undefined
+  readonly tenant?: string | undefined
+  /** Where it comes from; asked for only when somebody wants to know. */
+  readonly address?: (() => string | undefined) | undefined
+}
+
+/** What a call turned out to be. */
+export interface UnderstoodCall {
+  readonly dialect: { readonly name: string }
+  readonly operation: Operation
+}
+
+/** Follows one call from its arrival to its end. */
+export class CallWatch {
+  /** Who is told; over gRPC the agent is known only when the request has been read. */
+  observe: CallObserver
+  readonly #start: CallStart
+  readonly #at = Date.now()
+  readonly #startedMs = performance.now()
+  #call: UnderstoodCall | undefined
+  #tenant: string | undefined
+  #taskId: string | undefined
+  #contextId: string | undefined
+  #isEnded = false
+
+  constructor(observe: CallObserver, start: CallStart) {
+    this.observe = observe
+    this.#start = start
+    this.#tenant = start.tenant
+  }
+
+  understood(call: UnderstoodCall): void {
+    this.#call = call
+  }
+
+  asked(request: unknown, tenant: string | undefined): void {
+    this.#tenant = tenant
+    const { message, taskId, id } = request as Subject & { readonly message?: Subject }
+    this.#taskId = message ? message.taskId : (taskId ?? id)
+    this.#contextId = message?.contextId
+  }
+
+  /** The answer, or an event of a stream: the first ones may say which task it is about. */
+  answered(result: unknown): void {
+    if (this.#taskId !== undefined && this.#contextId !== undefined) return
+    const { task, message, statusUpdate, id, contextId } = (result ?? {}) as Answer
+    const subject: Subject =
+      task ?? message ?? statusUpdate ?? (id !== undefined && contextId !== undefined ? { id, contextId } : {})
+    this.#taskId ??= subject.taskId ?? subject.id
+    this.#contextId ??= subject.contextId
+  }
+
+  event({ event }: StreamItem): void {
+    this.answered(event)
+  }
+
+  /** May be said more than once: the first time counts. */
+  ended(error?: A2AError): void {
+    if (this.#isEnded) return
+    this.#isEnded = true
+    const { caller, binding, address } = this.#start
+    const peer = address?.()
+    const limit = error?.details.metadata?.limit
+    this.observe({
+      at: this.#at,
+      durationMs: performance.now() - this.#startedMs,
+      outcome: error?.code ?? 'ok',
+      ...(caller && { caller: caller.id }),
+      ...(caller?.scheme !== undefined && { scheme: caller.scheme }),
+      ...(this.#tenant !== undefined && { tenant: this.#tenant }),
+      ...(binding && { binding }),
+      ...(this.#call && { dialect: this.#call.dialect.name, operation: this.#call.operation }),
+      ...(this.#taskId !== undefined && { taskId: this.#taskId }),
+      ...(this.#contextId !== undefined && { contextId: this.#contextId }),
+      ...(peer !== undefined && { peer }),
+      ...(limit !== undefined && { limit }),
+    })
+  }
+}
+
+interface Subject {
+  readonly id?: string
+  readonly taskId?: string
+  readonly contextId?: string
+}
+
+interface Answer extends Subject {
+  readonly task?: Subject
+  readonly message?: Subject
+  readonly statusUpdate?: Subject
+}
+
+/** A call that was not let in. */
+export function refusedCall(observe: CallObserver | undefined, start: CallStart, error: A2AError): void {
+  if (observe) new CallWatch(observe, start).ended(error)
+}

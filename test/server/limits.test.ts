@@ -1,0 +1,333 @@
+/** Limits on real sockets: each stops the one who runs into it, says so in the caller's own words, and nobody else. */
+import { once } from 'node:events'
+import { connect as connectHttp2 } from 'node:http2'
+import { connect } from 'node:net'
+import { agent, apiKey, ask, type Served, type ServeOptions, serve, text } from 'dragoman'
+import { gate, until } from 'dragoman/testing'
+import { describe, expect, it } from 'vitest'
+import { echoAgent } from '../../src/cli/echo-agent.js'
+import { chatRpc, invoke, taskRest } from '../matrix/ad-hoc-speakers.js'
+import { v1Grpc, v1Peer, v03Grpc } from '../matrix/grpc-speakers.js'
+import { type Fetch, type Outcome, type Speaker, told } from '../matrix/speaker.js'
+import { v01JsonRpc, v03JsonRpc, v03Rest } from '../matrix/v0-speakers.js'
+import { v1JsonRpc, v1Rest } from '../matrix/v1-speaker.js'
+
+const auth = [apiKey({ 'key-a': 'alice', 'key-b': 'bob' })]
+const alice = { 'x-api-key': 'key-a' }
+const bob = { 'x-api-key': 'key-b' }
+
+type Headed = Readonly<Record<string, string>>
+
+function as({ url }: Served, headers: Headed = {}): Fetch {
+  return (path, init) => fetch(new URL(path, url), { ...init, headers: { ...(init.headers as Headed), ...headers } })
+}
+
+const hostOf = ({ url }: Served) => new URL(url).host
+
+const speakers: readonly (readonly [string, (served: Served, headers: Headed) => Speaker, number | string])[] = [
+  ['v1 over JSON-RPC', (served, headers) => v1JsonRpc(as(served, headers)), -32000],
+  ['v1 over HTTP+JSON', (served, headers) => v1Rest(as(served, headers)), 429],
+  ['v1 over gRPC', (served, headers) => v1Grpc(hostOf(served), undefined, undefined, headers), 'RESOURCE_EXHAUSTED'],
+  ['v0.3 over JSON-RPC', (served, headers) => v03JsonRpc(as(served, headers)), -32000],
+  ['v0.3 over HTTP+JSON', (served, headers) => v03Rest(as(served, headers)), 429],
+  ['v0.3 over gRPC', (served, headers) => v03Grpc(hostOf(served), headers), 'RESOURCE_EXHAUSTED'],
+  ['v0.1', (served, headers) => v01JsonRpc(as(served, headers)), -32010],
+  ['task-rest', (served, headers) => taskRest(as(served, headers)), 429],
+  ['invoke', (served, headers) => invoke(as(served, headers)), 429],
+  ['chat-rpc', (served, headers) => chatRpc(as(served, headers)), -32000],
+]
+
+function refusalOf(outcome: Outcome): { readonly code: number | string; readonly message: string } {
+  if ('refused' in outcome) return outcome.refused
+  throw new Error(`Not refused: ${JSON.stringify(outcome)}`)
+}
+
+async function post(served: Served, params: object, headers: Headed = {}, method = 'SendMessage') {
+  const response = await as(served, { ...headers, 'a2a-version': '1.0' })('/', {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
+  })
+  const body = (await response.json()) as { error?: { message: string; data: Record<string, unknown>[] } }
+  const info = body.error?.data.find((detail) => 'reason' in detail)
+  return { status: response.status, retryAfter: response.headers.get('retry-after'), info, body }
+}
+
+function message(content: string, more: object = {}) {
+  return { message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: content }], ...more } }
+}
+
+/** An agent that works until it is let go. */
+function patient() {
+  const { opened, open } = gate()
+  let begun = 0
+  const made = agent('Patient', async function* () {
+    begun += 1
+    yield text('begun').text
+    await opened
+  })
+  return { agent: made, open, begun: () => begun }
+}
+
+describe('the rate of requests', () => {
+  const rate = { perSecond: 0.01, burst: 2 }
+
+  it.each(speakers)('is kept over %s, for each caller its own (R-SEC-5)', async (_name, speak, code) => {
+    await using served = await serve(echoAgent, { dialects: 'all', auth, limits: { rate } })
+    const hers = speak(served, alice)
+    told(await hers.send('one'))
+    told(await hers.send('two'))
+    expect(refusalOf(await hers.send('three'))).toMatchObject({ code, message: 'Too many requests, try again later' })
+    told(await speak(served, bob).send('one'))
+  })
+
+  it('says when to come back, over HTTP and over gRPC (R-SEC-5)', async () => {
+    await using served = await serve(echoAgent, { auth, limits: { rate: { perSecond: 0.1, burst: 1 } } })
+    await post(served, message('one'), alice)
+    const refused = await post(served, message('two'), alice)
+    expect(refused).toMatchObject({ status: 429, retryAfter: '10', info: { reason: 'RATE_LIMITED' } })
+    expect(refused.body.error?.data).toContainEqual(expect.objectContaining({ retryDelay: '10s' }))
+    const rest = await as(served, { ...alice, 'a2a-version': '1.0' })('/tasks', { method: 'GET' })
+    expect([rest.status, rest.headers.get('retry-after')]).toEqual([429, '10'])
+    const peer = v1Peer(hostOf(served), undefined, alice)
+    const failure = await peer.failure('ListTasks', {})
+    peer.close()
+    expect(failure.details).toContainEqual(expect.objectContaining({ retryDelay: '10s' }))
+  })
+
+  it('is kept before the body has been sent (R-SEC-5)', async () => {
+    await using served = await serve(echoAgent, { auth, limits: { rate: { perSecond: 0.01, burst: 1 } } })
+    await post(served, message('one'), alice)
+    const socket = connect(Number(new URL(served.url).port), '127.0.0.1')
+    socket.write(
+      'POST /message:send HTTP/1.1\r\nHost: a\r\nX-API-Key: key-a\r\nA2A-Version: 1.0\r\nContent-Type: application/json\r\nContent-Length: 5000000\r\n\r\n{',
+    )
+    const [head] = (await once(socket, 'data')) as [Buffer]
+    socket.destroy()
+    expect(head.toString()).toMatch(/^HTTP\/1.1 429 /)
+  })
+
+  it('is not there for anonymous callers, unless it is said', async () => {
+    await using open = await serve(echoAgent)
+    for (let i = 0; i < 20; i++) expect((await post(open, message('hello'))).status).toBe(200)
+    await using limited = await serve(echoAgent, { limits: { rate: { perSecond: 0.01, burst: 1 } } })
+    expect((await post(limited, message('hello'))).status).toBe(200)
+    expect((await post(limited, message('hello'))).status).toBe(429)
+    expect(refusalOf(await v1Grpc(hostOf(limited)).send('hello')).code).toBe('RESOURCE_EXHAUSTED')
+  })
+
+  it('does not count against the card and the health of the server', async () => {
+    await using served = await serve(echoAgent, { auth, limits: { rate: { perSecond: 0.01, burst: 1 } } })
+    await post(served, message('one'), alice)
+    for (const path of ['/.well-known/agent-card.json', '/healthz'])
+      expect((await as(served, alice)(path, { method: 'GET' })).status).toBe(200)
+  })
+})
+
+describe('requests without valid credentials', () => {
+  it('are listened to only so often from one address (R-SEC-5)', async () => {
+    const failedAuthentication = { perSecond: 0.01, burst: 2 }
+    await using served = await serve(echoAgent, { auth, limits: { failedAuthentication } })
+    expect((await post(served, message('hello'), alice)).status).toBe(200)
+    for (const key of ['guess-1', 'guess-2']) {
+      expect((await post(served, message('hello'), { 'x-api-key': key })).status).toBe(401)
+    }
+    // Now even the right key is not looked at: whoever guesses learns nothing by going on.
+    expect(await post(served, message('hello'), alice)).toMatchObject({
+      status: 429,
+      info: { metadata: { limit: 'failedAuthentication' } },
+    })
+    expect(refusalOf(await v1Grpc(hostOf(served), undefined, undefined, alice).send('hello')).code).toBe(
+      'RESOURCE_EXHAUSTED',
+    )
+  })
+})
+
+describe('what a request may look like', () => {
+  it('has bounds for its values, over every binding (R-SEC-5)', async () => {
+    await using served = await serve(echoAgent, { limits: { jsonElements: 100 } })
+    const sent = (count: number) => [{ data: Array.from({ length: count }, () => 1) }]
+    // Whoever sends too much over JSON-RPC gets no id back: it was not looked for.
+    const { status, info } = await post(served, { message: { messageId: 'm', role: 'ROLE_USER', parts: sent(500) } })
+    expect([status, info?.reason]).toEqual([413, 'PAYLOAD_TOO_LARGE'])
+    for (const speaker of [v1Rest(as(served)), v1Grpc(hostOf(served))]) {
+      told(await speaker.send(sent(50)))
+      expect(refusalOf(await speaker.send(sent(500))), speaker.name).toMatchObject({
+        message: 'The request has more than 100 values',
+      })
+    }
+  })
+
+  it('has bounds for its depth', async () => {
+    await using served = await serve(echoAgent, { limits: { jsonDepth: 10 } })
+    const nested = (depth: number) => JSON.parse(`${'['.repeat(depth)}${']'.repeat(depth)}`) as unknown
+    const long = 'x'.repeat(5000)
+    const send = (depth: number) => post(served, { ...message(long), metadata: { nested: nested(depth) } })
+    expect((await send(3)).info).toBeUndefined()
+    expect((await send(20)).info).toMatchObject({ reason: 'PARSE_ERROR' })
+  })
+
+  it('has bounds for the parts of a message', async () => {
+    await using served = await serve(echoAgent, { limits: { partsPerMessage: 2 } })
+    for (const speaker of [v1JsonRpc(as(served)), v1Rest(as(served)), v1Grpc(hostOf(served))]) {
+      told(await speaker.send([{ text: 'a' }, { text: 'b' }]))
+      const { message: said } = refusalOf(await speaker.send([{ text: 'a' }, { text: 'b' }, { text: 'c' }]))
+      expect(said, speaker.name).toContain('message.parts: has more than 2 elements')
+    }
+  })
+})
+
+describe('what a caller may have at once', () => {
+  it('is so many running tasks; others are served meanwhile (R-SEC-5)', async () => {
+    const slow = patient()
+    await using served = await serve(slow.agent, { auth, limits: { runsPerCaller: 2 } })
+    const now = { configuration: { returnImmediately: true } }
+    for (let i = 0; i < 2; i++) expect((await post(served, { ...message('go'), ...now }, alice)).status).toBe(200)
+    expect(await post(served, { ...message('go'), ...now }, alice)).toMatchObject({
+      status: 429,
+      info: { reason: 'RATE_LIMITED', metadata: { limit: 'runsPerCaller' } },
+    })
+    expect((await post(served, { ...message('go'), ...now }, bob)).status).toBe(200)
+    slow.open()
+    await until(async () => (await post(served, { ...message('go'), ...now }, alice)).status === 200)
+  })
+
+  it('is so many tasks of all callers together', async () => {
+    const slow = patient()
+    await using served = await serve(slow.agent, { auth, limits: { runs: 2 } })
+    const now = { configuration: { returnImmediately: true } }
+    for (const caller of [alice, bob]) await post(served, { ...message('go'), ...now }, caller)
+    expect(await post(served, { ...message('go'), ...now }, alice)).toMatchObject({
+      status: 503,
+      info: { reason: 'UNAVAILABLE', metadata: { limit: 'runs' } },
+    })
+    slow.open()
+  })
+
+  it('is so many streams, on whatever binding (R-SEC-5)', async () => {
+    const slow = patient()
+    await using served = await serve(slow.agent, { auth, limits: { streamsPerCaller: 2 } })
+    const opened: AsyncIterator<unknown>[] = []
+    const open = async (speaker: Speaker) => {
+      const stream = speaker.stream('go')[Symbol.asyncIterator]()
+      await stream.next()
+      opened.push(stream)
+    }
+    await open(v1JsonRpc(as(served, alice)))
+    await open(v1Grpc(hostOf(served), undefined, undefined, alice))
+    await expect(open(v1JsonRpc(as(served, alice)))).rejects.toThrow('too many streams')
+    await expect(open(v1Rest(as(served, alice)))).rejects.toThrow('429')
+    await expect(open(v1Grpc(hostOf(served), undefined, undefined, alice))).rejects.toThrow('RESOURCE_EXHAUSTED')
+    await open(v1JsonRpc(as(served, bob)))
+    // Whoever leaves makes room.
+    await opened[0]?.return?.()
+    await until(() =>
+      open(v1JsonRpc(as(served, alice))).then(
+        () => true,
+        () => false,
+      ),
+    )
+    slow.open()
+  })
+
+  it('is so many messages that wait for their turn in one task', async () => {
+    const slow = patient()
+    await using served = await serve(slow.agent, { limits: { waitingMessages: 2 } })
+    const now = { configuration: { returnImmediately: true } }
+    const first = (await post(served, { ...message('go'), ...now })) as unknown as {
+      body: { result: { task: { id: string } } }
+    }
+    const taskId = first.body.result.task.id
+    await until(() => slow.begun() === 1)
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, () => post(served, { ...message('more', { taskId }), ...now })),
+    )
+    expect(answers.filter(({ status }) => status === 200)).toHaveLength(2)
+    const refused = answers.filter(({ status }) => status === 429)
+    expect(refused).toHaveLength(8)
+    expect(refused[0]?.info).toMatchObject({ metadata: { limit: 'waitingMessages' } })
+    slow.open()
+  })
+
+  it('is so many webhooks of one task, set alone or with a message', async () => {
+    const curious = agent({ name: 'Curious', capabilities: { pushNotifications: true } }, async function* () {
+      yield ask('And?')
+    })
+    await using served = await serve(curious, { limits: { pushConfigsPerTask: 2 } })
+    const url = 'https://hooks.example/a'
+    const made = (await post(served, message('hello'))) as unknown as { body: { result: { task: { id: string } } } }
+    const taskId = made.body.result.task.id
+    const set = (id: string) => post(served, { taskId, id, url }, {}, 'CreateTaskPushNotificationConfig')
+    const outcomes = await Promise.all(['a', 'b', 'c', 'd'].map(set))
+    expect(outcomes.filter(({ info }) => info === undefined)).toHaveLength(2)
+    const withMessage = { configuration: { taskPushNotificationConfig: { id: 'e', url } } }
+    const refused = await post(served, { ...message('more', { taskId }), ...withMessage })
+    expect(refused.info).toMatchObject({ metadata: { limit: 'pushConfigsPerTask' } })
+  })
+
+  it('is so much of the history, the newest of it (R-HIST-1)', async () => {
+    await using served = await serve(
+      agent('Curious', async function* () {
+        yield ask('And?')
+      }),
+      { limits: { historyMessages: 3 } },
+    )
+    const speaker = v1JsonRpc(as(served))
+    const { id, contextId } = told(await speaker.send('1'))
+    for (const content of ['2', '3']) await speaker.send(content, { taskId: id, contextId })
+    const texts = async (historyLength?: number) => {
+      const params = { id, ...(historyLength !== undefined && { historyLength }) }
+      const { body } = await post(served, params, {}, 'GetTask')
+      const { history = [] } = (body as unknown as { result: { history?: { parts: { text: string }[] }[] } }).result
+      return history.map(({ parts }) => parts[0]?.text)
+    }
+    expect(await texts()).toEqual(['And?', '3', 'And?'])
+    expect(await texts(100)).toEqual(['And?', '3', 'And?'])
+    expect(await texts(1)).toEqual(['And?'])
+    expect(await texts(0)).toEqual([])
+  })
+})
+
+describe('a request that never ends', () => {
+  const deadlines = { firstByteMs: 5000, headersMs: 200, bodyMs: 200 }
+  it.each<[string, ServeOptions]>([
+    ['without authentication', { deadlines }],
+    ['with it', { deadlines, auth }],
+  ])('is ended over gRPC, %s (R-SEC-5)', async (_name, options) => {
+    await using served = await serve(echoAgent, options)
+    const session = connectHttp2(`http://${hostOf(served)}`)
+    const request = session.request({
+      ':method': 'POST',
+      ':path': '/lf.a2a.v1.A2AService/SendMessage',
+      'content-type': 'application/grpc',
+      te: 'trailers',
+      ...alice,
+    })
+    // A length is announced, and one byte of it sent.
+    request.write(Buffer.from([0, 0, 0, 1, 0, 10]))
+    const [headers] = (await once(request, 'response')) as [Record<string, string>]
+    const trailers =
+      headers['grpc-status'] === undefined ? ((await once(request, 'trailers'))[0] as typeof headers) : headers
+    expect(trailers['grpc-status']).toBe('4')
+    session.destroy()
+  })
+
+  it('leaves long streams alone', async () => {
+    await using served = await serve(echoAgent, { deadlines })
+    const events = v1Grpc(hostOf(served)).stream('sleep 600')
+    const states: (string | undefined)[] = []
+    for await (const { state } of events) states.push(state)
+    expect(states.at(-1)).toBe('completed')
+  })
+})
+
+describe('limits', () => {
+  it.each([
+    { runs: 0 },
+    { bodyBytes: -1 },
+    { jsonElements: Number.NaN },
+    { waitingMessages: '5' as unknown as number },
+  ])('must be numbers that can be kept: %o', async (limits) => {
+    await expect(serve(echoAgent, { limits })).rejects.toThrow(/limits\./)
+  })
+})
