@@ -43,7 +43,8 @@ export function connectAgents(
   const connected = (address: AgentAddress): Promise<AgentClient> => {
     const known = open.get(address)
     if (known) return known
-    const made = connect(address, options)
+    // Steps have patience of their own: an agent that comes back is to be asked at once.
+    const made = connect(address, { breaker: { failures: 0 }, ...options })
     open.set(address, made)
     // What could not be reached is tried anew the next time.
     made.catch(() => open.get(address) === made && open.delete(address))

@@ -24,7 +24,7 @@ export interface Step {
   readonly after?: readonly StepResult[]
   /** Metadata of the request. */
   readonly metadata?: Struct
-  /** How often each agent is asked in all; default once. A refusal is not asked again. */
+  /** How often each agent is asked in all; default once. Waits 200 ms (`delayMs`), then twice as long each time. A refusal is not asked again. */
   readonly retry?: { readonly attempts: number; readonly delayMs?: number }
   /** For one attempt, without the time that somebody thinks about its questions. Default: none. */
   readonly timeoutMs?: number

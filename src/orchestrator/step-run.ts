@@ -28,8 +28,11 @@ type Outcome =
   | { readonly why: string; readonly canRetry: boolean; readonly cause?: unknown }
 
 const usualPatienceMs = 30_000
+const longestSilenceMs = 3_000
 const longestPauseMs = 2_000
 const graceMs = 1_000
+const usualDelayMs = 200
+const longestDelayMs = 10_000
 
 export class StepRun {
   readonly #run: WorkflowRun
@@ -40,6 +43,7 @@ export class StepRun {
   #service: AgentService | undefined
   #isAnswered = false
   #isCancelled = false
+  #mayHaveBegun = false
   #named: Promise<void> | undefined
   #onNamed: () => void = () => undefined
 
@@ -83,9 +87,10 @@ export class StepRun {
       if (this.#run.isFailing && this.#record.kind !== 'undo') return await never()
       const next = this.#nextAttempt(outcome.canRetry)
       if (next === undefined) return await this.#failed(outcome.why, outcome.cause)
-      await waiting.wait(this.#step.retry?.delayMs ?? 0, this.#run.left).catch(never)
+      await waiting.wait(this.#delayBefore(next), this.#run.left).catch(never)
       const { taskId: _lost, ...rest } = this.#record
       this.#record = { ...rest, attempt: next, attemptAt: Date.now(), error: outcome.why }
+      this.#mayHaveBegun = false
     }
   }
 
@@ -128,16 +133,22 @@ export class StepRun {
     }
   }
 
-  /** A task that is somewhere is waited for; who has none yet is left for the next agent, if there is one. */
+  /**
+   * A task that is somewhere is waited for. Who went silent while it was being asked may have begun, and is asked
+   * once more with the same key before another one is; who was never reached has nothing to lose.
+   */
   get #patienceMs(): number {
+    const { patienceMs = usualPatienceMs } = this.#step
     const isOnlyHope = this.#record.taskId !== undefined || this.#nextAttempt(true) === undefined
-    return isOnlyHope ? (this.#step.patienceMs ?? usualPatienceMs) : 0
+    if (isOnlyHope) return patienceMs
+    return this.#mayHaveBegun ? Math.min(patienceMs, longestSilenceMs) : 0
   }
 
   async #exchange(agent: StepAgent, signal: AbortSignal): Promise<Outcome> {
     const { turn, agents } = this.#run
     this.#service = await agents.find(agent, this.#record.attempt, turn)
     if (this.#isCancelled) return await never()
+    this.#mayHaveBegun = true
     const child = new ChildTask(this.#name)
     for await (const event of await this.#events(this.#service, this.#context(signal))) {
       await this.#learnName(event)
@@ -230,6 +241,13 @@ export class StepRun {
     const { attempt } = this.#record
     const next = canRetry ? attempt + 1 : Math.ceil(attempt / this.#attemptsEach) * this.#attemptsEach + 1
     return next > this.#agents.length * this.#attemptsEach ? undefined : next
+  }
+
+  /** Another agent is asked at once; the same one after a while that doubles. */
+  #delayBefore(next: number): number {
+    const timesAsked = (next - 1) % this.#attemptsEach
+    if (timesAsked === 0) return 0
+    return Math.min(longestDelayMs, (this.#step.retry?.delayMs ?? usualDelayMs) * 2 ** (timesAsked - 1))
   }
 
   #agentOf(attempt: number): StepAgent {

@@ -11,6 +11,7 @@ import { proves } from '../../conformance/proves.js'
 import { openStream, type StreamClient, type StreamEvent, taskIdOf } from '../hostile/stream-client.js'
 import { eventually } from '../hostile/waiting.js'
 import { call, countIn, getTask, newMessage, result, sendTask, type TaskView } from './calls.js'
+import { seeded } from './seeded.js'
 import { type ServerProcess, startServer, temporaryFolder } from './server-process.js'
 
 const rounds = 40
@@ -267,15 +268,4 @@ function assertRising(events: readonly StreamEvent[]): void {
 function isOver(events: readonly StreamEvent[]): boolean {
   const { status } = (events.at(-1)?.body.statusUpdate ?? {}) as { status?: { state: string } }
   return status !== undefined && /COMPLETED|FAILED|CANCELED|REJECTED/.test(status.state)
-}
-
-/** Mulberry32: small, and the same everywhere. */
-function seeded(seed: number): () => number {
-  let state = seed >>> 0
-  return () => {
-    state = (state + 0x6d2b79f5) >>> 0
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
 }

@@ -80,12 +80,12 @@ export async function runCommand(args: readonly string[], options: { readonly cw
   return await within(15_000, `\`dragoman ${args.join(' ')}\` to end`, run.exit)
 }
 
-/** `dragoman serve` on a free port, ready for calls. */
+/** `dragoman serve` on a free port, or on a given one, ready for calls. */
 export function startServer(
   args: readonly string[] = ['--echo'],
-  options: { readonly cwd?: string } = {},
+  { port = 0, ...options }: { readonly cwd?: string; readonly port?: number } = {},
 ): Promise<ServerProcess> {
-  return startProcess(['serve', ...args, '--port', '0'], options)
+  return startProcess(['serve', ...args, '--port', String(port)], options)
 }
 
 /** Any command that says where it is ready. */
