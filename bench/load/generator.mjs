@@ -4,6 +4,7 @@
 import { callList } from './call-list.mjs'
 import { countSubscribers, createTasks, openSubscribers } from './open-subscribers.mjs'
 import { fillRegistry, lookUpAgents, searchAgents } from './registry.mjs'
+import { runWorkflows } from './run-workflows.mjs'
 import { sendMessages } from './send-messages.mjs'
 import { streamChunks } from './stream-chunks.mjs'
 import { clientSends, clientStreams } from './use-client.mjs'
@@ -20,6 +21,7 @@ const jobs = {
   openSubscribers,
   receiveDeliveries,
   registerDeadWebhooks,
+  runWorkflows,
   searchAgents,
   sendMessages,
   streamChunks,

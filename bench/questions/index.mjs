@@ -13,6 +13,7 @@ import { push } from './push.mjs'
 import { registry } from './registry.mjs'
 import { send } from './send.mjs'
 import { stream } from './stream.mjs'
+import { workflow } from './workflow.mjs'
 
 /**
  * @typedef {Record<string, number | undefined>} Figures
@@ -28,4 +29,4 @@ import { stream } from './stream.mjs'
  */
 
 /** @type {Question[]} */
-export const questions = [send, stream, dialects, grpc, port, push, client, memory, idle, registry, list]
+export const questions = [send, stream, dialects, grpc, port, push, client, workflow, memory, idle, registry, list]

@@ -65,6 +65,16 @@ export const contestants = {
     needsBuild: true,
     args: alone('plain-http.mjs'),
   },
+  'workflow-memory': {
+    title: 'Dragoman, memory',
+    needsBuild: true,
+    args: ({ port }) => [pathOf('workflow.mjs'), 'memory', String(port)],
+  },
+  'workflow-sqlite': {
+    title: 'Dragoman, SQLite',
+    needsBuild: true,
+    args: ({ port, database }) => [pathOf('workflow.mjs'), `sqlite:${database}`, String(port)],
+  },
   'sdk-memory': {
     title: '@a2a-js/sdk, memory',
     args: sdk('memory'),

@@ -12,6 +12,7 @@ import { registryCommand } from './registry.js'
 import { sendCommand } from './send.js'
 import { serveCommand } from './serve.js'
 import { taskCommand } from './task.js'
+import { workflowCommand } from './workflow.js'
 
 /** Every verb, in the order that help lists them. */
 export const commands: readonly ((program: Command) => Command)[] = [
@@ -19,6 +20,7 @@ export const commands: readonly ((program: Command) => Command)[] = [
   chatCommand,
   cardCommand,
   taskCommand,
+  workflowCommand,
   pushCommand,
   authCommand,
   initCommand,

@@ -1,8 +1,8 @@
 import { Command } from 'commander'
-import { A2AError, isTerminal, type TaskHandle, type Update } from '../../../client/index.js'
 import { type AgentOptions, addAgentOptions, refHelp, splitWords, withAgent } from '../../agent-options.js'
 import { withDeadline } from '../../deadline.js'
 import { StreamPrinter } from '../../stream-printer.js'
+import { watchTask } from '../../watch-task.js'
 
 export function subscribeCommand(): Command {
   return addAgentOptions(
@@ -17,21 +17,9 @@ export function subscribeCommand(): Command {
       await withAgent(ref, options, async (agent, output) => {
         const printer = new StreamPrinter(output, ref)
         await withDeadline(options.timeout, async (given) => {
-          for await (const update of watch(agent.task(id), given)) printer.see(update)
+          for await (const update of watchTask(agent.task(id), given)) printer.see(update)
         })
         printer.end()
       })
     })
-}
-
-/** A task that has ended cannot be followed: what it came to is shown. */
-async function* watch(task: TaskHandle, given: { readonly signal?: AbortSignal }): AsyncGenerator<Update> {
-  try {
-    yield* task.watch(given)
-  } catch (error) {
-    if (!(error instanceof A2AError && error.code === 'UNSUPPORTED_OPERATION')) throw error
-    const now = await task.get()
-    if (!isTerminal(now.status.state)) throw error
-    yield { task: now }
-  }
 }

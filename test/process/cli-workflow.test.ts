@@ -1,0 +1,81 @@
+/** `dragoman workflow`: running workflows, looking at their steps, going on with runs that wait. */
+import { writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { cli, json } from './cli-command.js'
+import {
+  builtLibrary,
+  type ServerProcess,
+  startServer,
+  type TemporaryFolder,
+  temporaryFolder,
+} from './server-process.js'
+
+const module = `
+  import { agent, artifact, ask, data } from ${JSON.stringify(builtLibrary)}
+  import { workflow } from ${JSON.stringify(new URL('orchestrator/index.js', builtLibrary).href)}
+  const flights = agent('Flights', async function* ({ text }) {
+    yield artifact('flight', data({ to: text }))
+  })
+  const hotels = agent('Hotels', async function* ({ number, text }) {
+    if (number === 1) yield ask('Which room?')
+    yield artifact('hotel', 'booked ' + text)
+  })
+  const travel = workflow('Travel', async (flow) => {
+    const flight = await flow.step('flight', { agent: flights, message: flow.text })
+    const hotel = await flow.step('hotel', { agent: hotels, message: ['Book', flight] })
+    return 'You have ' + hotel.text
+  })
+  export default [travel, flights, hotels]`
+
+let folder: TemporaryFolder
+let server: ServerProcess
+let ref: string
+
+beforeAll(async () => {
+  folder = await temporaryFolder()
+  const path = join(folder.path, 'travel.mjs')
+  await writeFile(path, module)
+  server = await startServer([path])
+  ref = /http:\S+\/travel\//i.exec(server.stdout)?.[0] ?? server.url
+})
+
+afterAll(async () => {
+  await server[Symbol.asyncDispose]()
+  await folder[Symbol.asyncDispose]()
+})
+
+interface Run {
+  readonly task: { readonly id: string; readonly status: { readonly state: string } }
+  readonly graph: { readonly nodes: readonly { readonly id: string; readonly state: string }[] }
+}
+
+describe('dragoman workflow', () => {
+  it('runs a workflow up to its question, shows where it stands, and goes on with the answer', async () => {
+    const asked = await cli(['workflow', 'run', ref, 'Helsinki'])
+    expect(asked.code).toBe(0)
+    expect(asked.stdout).toMatch(
+      /^Travel\n└─ flight +Flights +completed +\S+ m?s +task \S+\n {3}└─ hotel +Hotels +asking +\S+ m?s +task \S+\n\nhotel: Which room\?\n$/,
+    )
+    expect(asked.stderr).toContain('flight: Flights is asked')
+    const [, id = ''] = /workflow resume \S+ (\S+) "…"/.exec(asked.stderr) ?? []
+    const waiting = await cli(['workflow', 'resume', ref, id])
+    expect(waiting.stdout).toContain('hotel: Which room?')
+    const graph = json((await cli(['workflow', 'graph', ref, id, '-o', 'json'])).stdout) as Run['graph']
+    expect(graph.nodes.map(({ id: step, state }) => `${step} ${state}`)).toEqual(['flight completed', 'hotel asking'])
+    const list = await cli(['workflow', 'list', ref])
+    expect(list.stdout).toContain(`${id}  input-required  Travel    1/2   hotel`)
+    const done = await cli(['workflow', 'resume', ref, id, 'a double', '-o', 'json'])
+    const run = json(done.stdout) as Run
+    expect(run.task.status.state).toBe('TASK_STATE_COMPLETED')
+    expect(run.graph.nodes.map(({ state }) => state)).toEqual(['completed', 'completed'])
+    expect((await cli(['workflow', 'resume', ref, id])).stdout).toContain('You have booked a double')
+  })
+
+  it('says so when a task is no run, and when words are missing', async () => {
+    const sent = json((await cli(['send', ref.replace(/travel/i, 'flights'), 'hello', '-o', 'json'])).stdout) as Run
+    const graph = await cli(['workflow', 'graph', ref.replace(/travel/i, 'flights'), sent.task.id])
+    expect([graph.code, graph.stderr]).toEqual([2, expect.stringContaining('is no run of a workflow')])
+    expect(await cli(['workflow', 'graph', ref])).toMatchObject({ code: 2, stdout: '' })
+  })
+})
