@@ -34,7 +34,9 @@ export async function cancelChildren(
 
 /** Steps that were done and can be undone, the last first. */
 export function undoable(records: ReadonlyMap<string, StepRecord>): readonly (readonly [string, StepRecord])[] {
+  // Of those that ended in the same millisecond, the one begun later.
   return [...records]
+    .reverse()
     .filter(([, { state, undo }]) => state === 'completed' && undo !== undefined)
     .sort(([, a], [, b]) => (b.endedAt ?? 0) - (a.endedAt ?? 0))
 }

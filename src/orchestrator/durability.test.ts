@@ -70,6 +70,45 @@ describe.each(storeKinds)('a run on %s whose process dies', (kind) => {
     await store.close()
   })
 
+  it('needs nobody for what is written down', async () => {
+    const store = await openTestStore(kind)
+    const release = gate()
+    const gone = agent('Gone', async function* () {
+      yield artifact('out', [{ text: 'from ' }, { text: 'before' }])
+    })
+    const worker = agent('Worker', async function* ({ text }) {
+      await release.opened
+      yield text
+    })
+    const flow = workflow('Flow', async (steps) => {
+      const first = await steps.step('first', { agent: 'Gone', message: 'go' })
+      const failure = await steps
+        .step('broken', { agent: 'Nobody', message: 'go' })
+        .catch((error: Error) => error.message)
+      const last = await steps.step('last', { agent: 'Worker', message: first })
+      return `${last.text}; ${failure}; ${first.agent}`
+    })
+    await using child = await testEngine(worker, 'memory')
+    await using before = await testEngine(gone, 'memory')
+    const life = mortal(store)
+    const all = new Map([
+      ['Worker', child],
+      ['Gone', before],
+    ])
+    const one = await testEngine(flow, life.store, { owner: 'p1', resolve: besides(all) })
+    const { id } = taskIn(await one.sendMessage(send('go', {}, immediately), callBy()))
+    await until(async () => graphLines(await one.getTask({ id }, callBy())).length === 3)
+    life.kill()
+    const resolve = besides(new Map([['Worker', child]]))
+    await using two = await testEngine(flow, store, { owner: 'p2', resolve, isOwnerDead: (owner) => owner === 'p1' })
+    release.open()
+    const task = await ended(two, id)
+    expect(textIn(task.artifacts?.find(({ name }) => name === 'result')?.parts ?? [])).toBe(
+      'from before; Step broken failed: No agent called Nobody is known here; Gone',
+    )
+    await store.close()
+  })
+
   it('asks with the same key when it died before it knew the task', async () => {
     const store = await openTestStore(kind)
     const keys: (string | undefined)[] = []
