@@ -1,6 +1,10 @@
 // Three agents that book things. Each is an agent like any other, at an address of its own.
 import { agent, artifact, ask, data, serve } from 'dragoman'
 
+/**
+ * @param {string} name
+ * @param {string} what
+ */
 const booker = (name, what) =>
   agent(name, async function* ({ text, message, task }) {
     const on = message.referenceTaskIds ?? []
@@ -16,7 +20,7 @@ export async function serveAgents() {
   const served = await Promise.all(
     [booker('FlightAgent', 'flight'), hotels, booker('TourAgent', 'tour')].map((each) => serve(each)),
   )
-  const [flight, hotel, tour] = served.map(({ url }) => url)
+  const [flight = '', hotel = '', tour = ''] = served.map(({ url }) => url)
   return {
     addresses: { FlightAgent: flight, HotelAgent: hotel, TourAgent: tour },
     close: () => Promise.all(served.map((each) => each.close({ deadlineMs: 0 }))),

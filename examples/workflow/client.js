@@ -16,7 +16,7 @@ console.log(question.text)
 assert.equal(question.text, 'hotel: A single or a double room?')
 
 const { task } = await journey.ask('A double')
-const graph = graphOf(task)
+const graph = graphOf(task ?? {}) ?? assert.fail('The run has a graph')
 for (const { id, agent, state } of graph.nodes) console.log(`${id}: ${agent}, ${state}`)
 assert.deepEqual(graph.edges.map(({ from, to }) => `${from} → ${to}`).sort(), [
   'flight → hotel',

@@ -1,6 +1,7 @@
 // The journey: the flight first, hotel and snowmobile side by side on the flight, the spa on the hotel.
 import { connectAgents, workflow } from 'dragoman/orchestrator'
 
+/** @param {Record<string, string>} addresses where each agent is */
 export const travel = (addresses) =>
   workflow(
     'Travel',
