@@ -13,10 +13,8 @@ export async function ask(question, run) {
   const settings = question.settings(run)
   const rounds = run.rounds ?? question.rounds[run.isQuick ? 'quick' : 'full']
   const chosen = question.entries(settings).filter(({ server }) => run.servers?.includes(server) ?? true)
-  const outcomes = await runRounds(chosen, {
-    rounds,
-    onOutcome: (entry, outcome) => run.log(progress({ question, entry, outcome, rounds })),
-  })
+  const onOutcome = (entry, outcome) => run.log(progress({ question, entry, outcome, rounds }))
+  const outcomes = await runRounds(chosen, { rounds, onOutcome }).finally(() => question.finish?.())
   const entries = chosen.map((entry) => describeEntry(entry, outcomes.get(entry.id), question))
   const median = (id, key) => entries.find((entry) => entry.id === id)?.summary[key]?.median ?? Number.NaN
   const budgets = question.budgets(median, settings).map(judge)

@@ -9,6 +9,7 @@ import { idle } from './idle.mjs'
 import { list } from './list.mjs'
 import { memory } from './memory.mjs'
 import { port } from './port.mjs'
+import { postgres } from './postgres.mjs'
 import { push } from './push.mjs'
 import { registry } from './registry.mjs'
 import { send } from './send.mjs'
@@ -25,8 +26,23 @@ import { workflow } from './workflow.mjs'
  * @typedef {{ name: string, title: string, rounds: { full: number, quick: number },
  *   columns: Column[], settings(run: { isQuick: boolean }): Record<string, number>,
  *   entries(settings: Record<string, number>): Entry[],
- *   budgets(median: Median, settings: Record<string, number>): Budget[] }} Question
+ *   budgets(median: Median, settings: Record<string, number>): Budget[],
+ *   finish?(): Promise<void> }} Question
  */
 
 /** @type {Question[]} */
-export const questions = [send, stream, dialects, grpc, port, push, client, workflow, memory, idle, registry, list]
+export const questions = [
+  send,
+  stream,
+  dialects,
+  grpc,
+  port,
+  push,
+  client,
+  workflow,
+  memory,
+  idle,
+  registry,
+  postgres,
+  list,
+]

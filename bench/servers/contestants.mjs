@@ -18,7 +18,7 @@ const sdk = (store) => () => [pathOf('sdk.mjs'), store]
 const alone = (file) => () => [pathOf(file)]
 
 /**
- * @typedef {{ title: string, needsBuild?: boolean,
+ * @typedef {{ title: string, needsBuild?: boolean, needsPostgres?: boolean,
  *   args(place: { port: number, database: string }): string[] }} Contestant
  *   Dragoman has to be built for its own servers, for those made of its parts, and for whoever is
  *   called over gRPC, because the generator speaks that with Dragoman's codecs.
@@ -49,6 +49,12 @@ export const contestants = {
     title: 'Dragoman, SQLite',
     needsBuild: true,
     args: (place) => dragoman(`sqlite:${place.database}`, '--allow-webhook', '127.0.0.1')(place),
+  },
+  'dragoman-postgres': {
+    title: 'Dragoman, Postgres',
+    needsBuild: true,
+    needsPostgres: true,
+    args: (place) => dragoman(place.database)(place),
   },
   'dragoman-all-memory': {
     title: 'memory',
@@ -82,6 +88,11 @@ export const contestants = {
   'sdk-sqlite': {
     title: '@a2a-js/sdk, SQLite',
     args: (place) => sdk(`sqlite:${place.database}`)(place),
+  },
+  'sdk-postgres': {
+    title: '@a2a-js/sdk, Postgres',
+    needsPostgres: true,
+    args: (place) => sdk(place.database)(place),
   },
   'sdk-grpc': {
     title: '@a2a-js/sdk, memory',

@@ -1,4 +1,4 @@
-// @a2a-js/sdk behind its own Express integration. Usage: sdk.mjs memory | sqlite:PATH
+// @a2a-js/sdk behind its own Express integration. Usage: sdk.mjs memory | sqlite:PATH | postgres://…
 //
 // Configured as its documentation shows it: JSON-RPC v1.0, no authentication, no push, no older
 // versions.

@@ -6,17 +6,19 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { contestants } from './contestants.mjs'
+import { newDatabase } from './postgres.mjs'
 
 const readyTimeoutMs = 20_000
 const probe = new URL('probe.mjs', import.meta.url).href
 
 /**
  * @param {string} name a key of `contestants`
- * @param {{ hasProbe?: boolean }} [options] whether memory can be asked for
+ * @param {{ hasProbe?: boolean, database?: string }} [options] whether memory can be asked for; a database that
+ *   another server uses too
  */
 export async function startServer(name, options = {}) {
   const folder = await mkdtemp(join(tmpdir(), 'dragoman-bench-'))
-  const place = { port: await freePort(), database: join(folder, 'tasks.db') }
+  const place = { port: await freePort(), database: options.database ?? (await placeFor(name, folder)) }
   const flags = options.hasProbe ? ['--expose-gc', '--import', probe] : []
   const child = spawn(process.execPath, [...flags, ...contestants[name].args(place)], {
     env: { ...process.env, NODE_ENV: 'production' },
@@ -43,6 +45,10 @@ export async function startServer(name, options = {}) {
     await stop()
     throw error
   }
+}
+
+async function placeFor(name, folder) {
+  return contestants[name].needsPostgres ? await newDatabase() : join(folder, 'tasks.db')
 }
 
 async function freePort() {

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, it } from 'vitest'
 import { recordsContract } from '../../src/stores/records.contract.js'
 import { storeContract } from '../../src/stores/store.contract.js'
 import { storeWithClock } from './database.js'
-import { type PostgresServer, startPostgres } from './server.js'
+import { type PostgresServer, startPostgres } from './server.mjs'
 
 let server: PostgresServer
 

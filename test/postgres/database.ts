@@ -2,7 +2,7 @@
 import pg from 'pg'
 import { openPostgresStore, type PostgresStoreOptions } from '../../src/stores/postgres/index.js'
 import type { Store } from '../../src/stores/store.js'
-import type { PostgresServer } from './server.js'
+import type { PostgresServer } from './server.mjs'
 
 let count = 0
 

@@ -7,7 +7,7 @@ import { append, chunk, creation, key } from '../../src/stores/contract-steps.js
 import { eventually } from '../hostile/waiting.js'
 import { freshDatabase } from './database.js'
 import { meddlingProxy } from './meddling-proxy.js'
-import { type PostgresServer, startPostgres } from './server.js'
+import { type PostgresServer, startPostgres } from './server.mjs'
 
 let server: PostgresServer
 beforeAll(async () => {

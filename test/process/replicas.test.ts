@@ -9,7 +9,7 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { proves } from '../../conformance/proves.js'
 import { freshDatabase } from '../postgres/database.js'
-import { type PostgresServer, startPostgres } from '../postgres/server.js'
+import { type PostgresServer, startPostgres } from '../postgres/server.mjs'
 import { type Cluster, type Replica, startCluster } from './replicas/cluster.js'
 
 let postgres: PostgresServer

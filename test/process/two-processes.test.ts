@@ -6,7 +6,7 @@ import { proves } from '../../conformance/proves.js'
 import { openStream, type StreamEvent, taskIdOf } from '../hostile/stream-client.js'
 import { eventually } from '../hostile/waiting.js'
 import { freshDatabase } from '../postgres/database.js'
-import { type PostgresServer, startPostgres } from '../postgres/server.js'
+import { type PostgresServer, startPostgres } from '../postgres/server.mjs'
 import { call, getTask, newMessage, result, sendTask, type TaskView, textsOf } from './calls.js'
 import { type ServerProcess, startServer, temporaryFolder } from './server-process.js'
 

