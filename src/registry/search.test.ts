@@ -12,6 +12,8 @@ describe('tokenize', () => {
 
   it('finds every two characters of longer Chinese words', () => {
     expect(tokenize('天气预报')).toEqual(expect.arrayContaining(['天气', '预报']))
+    // One word to the dictionary.
+    expect(tokenize('图书馆')).toEqual(['图书馆', '图书', '书馆'])
     expect(tokenize('查询weather天气')).toEqual(expect.arrayContaining(['查询', 'weather', '天气']))
   })
 })

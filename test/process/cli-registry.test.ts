@@ -33,7 +33,7 @@ describe('dragoman registry', () => {
   })
 
   it('publishes, searches, watches and withdraws', async () => {
-    await using registry = await startRegistry('--api-key', 'ann=secret', '--public-read')
+    await using registry = await startRegistry('--owner-key', 'ann=secret', '--public-read')
     await using folder = await temporaryFolder()
     await using agent = await startServer()
     const card = (await (await fetch(`${agent.url}.well-known/agent-card.json`)).json()) as object
@@ -91,7 +91,7 @@ describe('dragoman registry', () => {
     [['registry', 'list'], 'DRAGOMAN_REGISTRY'],
     [['registry', 'list', '--registry', 'nowhere'], 'no address'],
     [['registry', 'serve', '--host', '0.0.0.0', '--port', '0'], '--no-auth'],
-    [['registry', 'serve', '--api-key', '=x', '--port', '0'], 'OWNER=KEY'],
+    [['registry', 'serve', '--owner-key', '=x', '--port', '0'], 'OWNER=KEY'],
     [['registry', 'serve', '--store', 'mysql:x', '--port', '0'], 'mysql:x'],
   ])('%j is wrong usage', async (args, named) => {
     const { code, stdout, stderr } = await runCommand(args)

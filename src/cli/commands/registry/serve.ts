@@ -2,16 +2,16 @@ import { Command, InvalidArgumentError } from 'commander'
 import pc from 'picocolors'
 import { apiKey } from '../../../auth/index.js'
 import { serveRegistry } from '../../../registry/index.js'
+import { type AccessOptions, addAccessOptions, readAccess } from '../../access-options.js'
 import { toPort } from '../../agent-options.js'
 import { closeOnSignal } from '../../close-on-signal.js'
 import { UsageError } from '../../usage-error.js'
 
-interface Options {
+interface Options extends AccessOptions {
   readonly port: number
   readonly host: string
   readonly store: string
-  readonly apiKey?: Readonly<Record<string, string>>
-  readonly auth: boolean
+  readonly ownerKey?: Readonly<Record<string, string>>
   readonly publicRead?: true
   readonly publicUrl?: string
   readonly allowPrivate?: true
@@ -20,24 +20,29 @@ interface Options {
 }
 
 export function serveCommand(): Command {
-  return new Command('serve')
-    .description('Run a registry: its own API, ARD 0.9 and the A2A API of Nacos 3 on one port')
-    .option('-p, --port <port>', 'port to listen on, 0 for any', toPort, 8848)
-    .option('--host <address>', 'address to bind; anything but loopback needs --api-key or --no-auth', '127.0.0.1')
-    .option('--store <store>', 'memory, sqlite:PATH, or postgres://USER@HOST/DATABASE', 'memory')
-    .option('--api-key <owner=key>', 'who may publish, by the key in X-API-Key; may be repeated', toKey)
-    .option('--no-auth', 'let anybody publish, also from other machines')
-    .option('--public-read', 'let anybody look agents up, although publishing needs a key')
-    .option('--public-url <url>', 'the address clients use, for catalogs')
-    .option('--allow-private', 'take agents on private networks and on this machine')
-    .option('--no-probes', 'do not look whether agents work')
-    .option('--any-card', 'take cards that can be read, although they are not valid')
+  return addAccessOptions(
+    new Command('serve')
+      .description('Run a registry: its own API, ARD 0.9 and the A2A API of Nacos 3 on one port')
+      .option('-p, --port <port>', 'port to listen on, 0 for any', toPort, 8848)
+      .option(
+        '--host <address>',
+        'address to bind; anything but loopback needs callers to be known, or --no-auth',
+        '127.0.0.1',
+      )
+      .option('--store <store>', 'memory, sqlite:PATH, or postgres://USER@HOST/DATABASE', 'memory')
+      .option('--owner-key <owner=key>', 'who may publish, by the key in X-API-Key; may be repeated', toKey)
+      .option('--public-read', 'let anybody look agents up, although publishing needs a key')
+      .option('--public-url <url>', 'the address clients use, for catalogs')
+      .option('--allow-private', 'take agents on private networks and on this machine')
+      .option('--no-probes', 'do not look whether agents work')
+      .option('--any-card', 'take cards that can be read, although they are not valid'),
+  )
     .addHelpText(
       'after',
       `
 Examples:
   dragoman registry serve --allow-private
-  dragoman registry serve --store sqlite:registry.sqlite --api-key ann=secret --public-read
+  dragoman registry serve --store sqlite:registry.sqlite --owner-key ann=secret --public-read
   dragoman serve --echo --register http://localhost:8848`,
     )
     .action(run)
@@ -45,12 +50,15 @@ Examples:
 
 async function run(options: Options): Promise<void> {
   const { port, host, store, publicUrl, publicRead = false, allowPrivate = false } = options
-  const auth = options.apiKey ? [apiKey(options.apiKey)] : options.auth ? undefined : ('none' as const)
+  const { auth, tls } = await readAccess(options)
+  const known = options.ownerKey ? [apiKey(options.ownerKey), ...(Array.isArray(auth) ? auth : [])] : auth
+  if (options.ownerKey && auth === 'none') throw new UsageError('--no-auth contradicts --owner-key: leave one out')
   const served = await explained(() =>
     serveRegistry({
       ...{ port, host, store, publicRead, allowPrivate },
       ...(publicUrl !== undefined && { publicUrl }),
-      ...(auth && { auth }),
+      ...(known && { auth: known }),
+      ...(tls && { tls }),
       ...(!options.probes && { probes: false }),
       ...(options.anyCard && { cards: 'readable' }),
       log: ({ level, message, error }) => console.error(pc.dim(level), message, error),
@@ -80,10 +88,10 @@ async function explained<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-/** `ann=secret`; a key alone is everybody's. */
+/** `ann=secret` */
 function toKey(given: string, before: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
   const place = given.indexOf('=')
-  const [owner, key] = place < 0 ? ['api-key', given] : [given.slice(0, place), given.slice(place + 1)]
-  if (owner === '' || key === '') throw new InvalidArgumentError('write it as OWNER=KEY')
+  const [owner, key] = [given.slice(0, place), given.slice(place + 1)]
+  if (place < 1 || key === '') throw new InvalidArgumentError('write it as OWNER=KEY')
   return { ...before, [key]: owner }
 }
