@@ -23,15 +23,12 @@ export function tokenize(text: string): string[] {
 }
 
 /**
- * A dictionary takes 天气预报 for one word, and somebody will look for 预报: longer words are found by every two
- * characters in them, too.
+ * Dictionaries differ, and cut 互联网 into one word, three, or none that anybody looks for. So every two characters that
+ * stand together are words as well, and what the dictionary knows counts twice.
  */
 function cut(dense: string, words: string[]): void {
-  for (const { segment } of segmenter.segment(dense)) {
-    words.push(segment)
-    const characters = [...segment]
-    if (characters.length > 2)
-      for (let place = 0; place + 1 < characters.length; place++)
-        words.push(characters.slice(place, place + 2).join(''))
-  }
+  const characters = [...dense]
+  if (characters.length === 1) words.push(dense)
+  for (const { segment } of segmenter.segment(dense)) if ([...segment].length > 1) words.push(segment)
+  for (let place = 0; place + 1 < characters.length; place++) words.push(characters.slice(place, place + 2).join(''))
 }
