@@ -55,7 +55,7 @@ const overHttp: Enter = async (url, { headers, tls, metadata } = {}) => {
   return typeof answer === 'string' ? { caller: callerIn(JSON.parse(answer)) } : answer
 }
 
-const proto = fileURLToPath(new URL('../../src/transports/grpc/proto/a2a_v1.proto', import.meta.url))
+const proto = fileURLToPath(new URL('../../proto/a2a_v1.proto', import.meta.url))
 type Json = Record<string, unknown>
 const service = loadSync(proto, { enums: String, defaults: false })['lf.a2a.v1.A2AService'] as Record<
   string,
