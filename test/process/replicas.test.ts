@@ -1,26 +1,36 @@
 /**
  * Three replicas on one Postgres, under load, while one of them is killed, stands still, or is replaced, and while
  * the database restarts. Each time: no event that a client saw is lost or repeated, every task ends, no turn's
- * outcome is made twice once it is recorded, and a send with a key ran once.
+ * outcome is made twice once it is recorded, a send with a key ran once, and webhooks hear of everything, in order.
  */
 import assert from 'node:assert/strict'
 import { connect } from 'dragoman/client'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { proves } from '../../conformance/proves.js'
+import { eventually } from '../hostile/waiting.js'
 import { freshDatabase } from '../postgres/database.js'
 import { type PostgresServer, startPostgres } from '../postgres/server.mjs'
+import { type Hook, openHook, toldBy } from '../push/hook.js'
 import { type Cluster, type Replica, startCluster } from './replicas/cluster.js'
 
 let postgres: PostgresServer
+let hook: Hook
 beforeAll(async () => {
   postgres = await startPostgres()
+  hook = await openHook()
 })
-afterAll(async () => await postgres[Symbol.asyncDispose]())
+afterAll(async () => {
+  await hook[Symbol.asyncDispose]()
+  await postgres[Symbol.asyncDispose]()
+})
 
 const leaseMs = 1_500
 
 interface Followed {
+  readonly name: string
+  /** The events, in short, as the stream told them. */
+  readonly told: readonly string[]
   readonly taskId: string
   readonly seqs: readonly number[]
   readonly state: string
@@ -34,9 +44,13 @@ async function follow(url: string, name: string, text: string): Promise<Followed
   const chunks: string[] = []
   let taskId = ''
   let state = ''
+  const told: string[] = []
   const message = { messageId: name, role: 'ROLE_USER' as const, parts: [{ text }] }
-  for await (const { event, seq } of agent.sendStreamingMessage({ message }, { idempotencyKey: name })) {
+  const configuration = { taskPushNotificationConfig: { url: `${hook.url}?${name}` } }
+  const options = { idempotencyKey: name }
+  for await (const { event, seq } of agent.sendStreamingMessage({ message, configuration }, options)) {
     if (seq !== undefined) seqs.push(seq)
+    told.push(toldBy([{ text: JSON.stringify(event) }])[0] ?? '')
     if ('task' in event) {
       taskId = event.task.id
       state = event.task.status.state
@@ -47,7 +61,7 @@ async function follow(url: string, name: string, text: string): Promise<Followed
       for (const part of event.artifactUpdate.artifact.parts) if ('text' in part) chunks.push(part.text)
     }
   }
-  return { taskId, seqs, state, text: chunks.join('') }
+  return { name, told, taskId, seqs, state, text: chunks.join('') }
 }
 
 function assertWhole({ seqs, state, text, taskId }: Followed, count: number): void {
@@ -65,8 +79,23 @@ async function underLoad(cluster: Cluster, round: string, happens: () => Promise
   const [followed] = await Promise.all([Promise.all(streams), happens()])
   for (const each of followed) assertWhole(each, count)
   assert.equal(new Set(followed.map(({ taskId }) => taskId)).size, followed.length)
+  for (const each of followed) await assertToldByWebhook(each)
   await assertInStep(cluster, followed)
   assertOnce(cluster, round)
+}
+
+/** At least once, and in order: repetitions have the id of what they repeat. */
+async function assertToldByWebhook({ name, told }: Followed): Promise<void> {
+  const deliveries = () => {
+    const byId = new Map(
+      hook.calls
+        .filter(({ path }) => path.endsWith(`?${name}`))
+        .map((call) => [call.headers['x-a2a-delivery-id'], call] as const),
+    )
+    return toldBy([...byId.values()])
+  }
+  await eventually(20_000, `the webhook of ${name} to hear of the end`, () => deliveries().length >= told.length)
+  assert.deepEqual(deliveries(), told, `deliveries of ${name}`)
 }
 
 /** Whatever replica is asked, the answer is the same. */

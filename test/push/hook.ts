@@ -75,7 +75,7 @@ export async function openHook(answer: Answer = ok): Promise<Hook> {
 }
 
 /** What v1.0's deliveries tell, in short: `task SUBMITTED`, `artifact chunk 1 `, `status COMPLETED`. */
-export function toldBy(calls: readonly Call[]): string[] {
+export function toldBy(calls: readonly Pick<Call, 'text'>[]): string[] {
   return calls.map(({ text }) => outline(JSON.parse(text) as Told))
 }
 

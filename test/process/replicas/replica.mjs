@@ -14,7 +14,8 @@ const pause = (ms, signal) =>
   })
 
 /** `count N MS`: N chunks, MS apart. Does no harm when it runs twice, and says so. */
-const counter = agent({ name: 'Counter', onCrash: { attempts: 20 } }, async function* (turn) {
+const card = { name: 'Counter', onCrash: { attempts: 20 }, capabilities: { pushNotifications: true } }
+const counter = agent(card, async function* (turn) {
   const [, count = '1', ms = '0'] = turn.text.split(' ')
   appendFileSync(workLog, `begin ${turn.task.id} ${turn.message.messageId} ${turn.attempt}\n`)
   yield working(`attempt ${turn.attempt}`)
@@ -25,6 +26,7 @@ const counter = agent({ name: 'Counter', onCrash: { attempts: 20 } }, async func
   appendFileSync(workLog, `end ${turn.task.id} ${turn.message.messageId} ${turn.attempt}\n`)
 })
 
-const served = await serve(counter, { store, port, engine: { leaseMs } })
+const push = { allowHosts: ['127.0.0.1'], firstRetryMs: 50, timeoutMs: 2_000 }
+const served = await serve(counter, { store, port, engine: { leaseMs }, push })
 console.log(`ready at ${served.url}`)
 process.once('SIGTERM', () => served.close({ deadlineMs: 300 }).then(() => process.exit(0)))
