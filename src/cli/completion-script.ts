@@ -19,7 +19,12 @@ export function completionScript(program: Command, shell: (typeof shells)[number
 function* completed(command: Command, path: readonly string[]): Generator<Completed> {
   yield {
     path: path.join(' '),
-    words: command.commands.map((each) => ({ word: each.name(), description: each.description() })),
+    words: [
+      ...command.commands.map((each) => ({ word: each.name(), description: each.description() })),
+      ...command.registeredArguments.flatMap(({ argChoices = [], description }) =>
+        argChoices.map((word) => ({ word, description })),
+      ),
+    ],
     options: [...command.options, ...helpOption(command)].filter(({ hidden }) => !hidden),
   }
   for (const each of command.commands) yield* completed(each, [...path, each.name()])
@@ -62,6 +67,7 @@ ${bashChoices(all)}
     ${valued(all)}) COMPREPLY=($(compgen -f -- "$current")); return ;;
   esac
   for ((i = 1; i < COMP_CWORD; i++)); do
+    case \${COMP_WORDS[i-1]} in ${valued(all)}) continue ;; esac
     word=\${COMP_WORDS[i]}
     case "$path $word" in
       ${paths(all)}) path="\${path:+$path }$word" ;;
@@ -104,16 +110,20 @@ function zsh(all: readonly Completed[]): string {
   )
   return `#compdef dragoman
 _dragoman() {
-  local previous=\${words[CURRENT-1]} trail='' word
+  local previous=\${words[CURRENT-1]} trail='' word before=''
   local -a offered
   case $previous in
 ${choices.join('\n')}
     ${valued(all)}) _files; return ;;
   esac
   for word in "\${(@)words[2,CURRENT-1]}"; do
-    case "$trail $word" in
-      ${paths(all)}) trail="\${trail:+$trail }$word" ;;
+    case $before in
+      ${valued(all)}) ;;
+      *) case "$trail $word" in
+        ${paths(all)}) trail="\${trail:+$trail }$word" ;;
+      esac ;;
     esac
+    before=$word
   done
   case $trail in
 ${cases.join('\n')}
@@ -137,11 +147,16 @@ function fish(all: readonly Completed[]): string {
   const known = all.filter(({ path }) => path !== '').map(({ path }) => quoted(path))
   return `# fish completion for dragoman
 function __dragoman_at
-    set -l path
+    set -l path ''
+    set -l before ''
     for word in (commandline -opc)[2..]
-        contains -- (string join ' ' $path $word) ${known.join(' ')}; and set path $path $word
+        set -l longer (string trim -- "$path $word")
+        if not contains -- $before ${valued(all).replaceAll('|', ' ')}; and contains -- $longer ${known.join(' ')}
+            set path $longer
+        end
+        set before $word
     end
-    test (string join ' ' $path) = "$argv[1]"
+    test "$path" = "$argv[1]"
 end
 ${lines.join('\n')}
 `
