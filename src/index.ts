@@ -66,6 +66,8 @@ export {
   type GuardedDialer,
   type TlsOptions,
 } from './net/node-dialer.js'
+// Logging in by a browser
+export { type LoopbackReceiver, type LoopbackReceiverOptions, listenForRedirect } from './net/node-redirect-receiver.js'
 export { type Served, type ServedAgent, type ServeOptions, serve } from './server/serve.js'
 export { type Claims, createSigner, type SignatureProfile, type Signer, type SigningOptions } from './signing/signer.js'
 export {

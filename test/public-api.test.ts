@@ -36,6 +36,7 @@ const entries: Readonly<Record<string, readonly string[]>> = {
     'isInterrupted',
     'isTerminal',
     'jwt',
+    'listenForRedirect',
     'mtls',
     'oidc',
     'operations',

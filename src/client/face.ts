@@ -173,11 +173,11 @@ export async function collect(stream: AsyncIterable<Update>): Promise<Answer> {
   return taskAnswer(task)
 }
 
-export function messageAnswer(message: Message): Answer {
+function messageAnswer(message: Message): Answer {
   return { text: textOf(message), artifacts: [], state: 'TASK_STATE_COMPLETED', message }
 }
 
-export function taskAnswer(task: Task): Answer {
+function taskAnswer(task: Task): Answer {
   const { artifacts = [], status } = task
   const said = status.message ? textOf(status.message) : ''
   // A question is what counts while it is open, whatever was made before it.

@@ -36,9 +36,11 @@ export {
   type CredentialSource,
   type CredentialSources,
   createTokenStore,
+  type DeviceCode,
   mutualTls,
   type OAuth2Options,
   oauth2,
+  type RedirectReceiver,
   type TokenStore,
 } from './credentials/index.js'
 export { collect } from './face.js'

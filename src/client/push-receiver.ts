@@ -84,7 +84,7 @@ function statusOf(error: unknown): number {
 }
 
 /** What a body tells, in whichever dialect it is written. Throws `A2AError` for what is no notification. */
-export function readDelivery(body: unknown): readonly PushDelivery[] {
+function readDelivery(body: unknown): readonly PushDelivery[] {
   const dialect = dialectOf(body)
   if (!dialect) throw new A2AError('INVALID_PARAMS', 'The body is no notification of any known version')
   const form = clientDialects[dialect].jsonrpc ?? clientDialects[dialect].rest

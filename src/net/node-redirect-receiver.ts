@@ -17,8 +17,13 @@ export interface LoopbackReceiverOptions {
   readonly farewell?: string
 }
 
+/**
+ * ```ts
+ * oauth2({ clientId: 'me', issuer, open, receiver: () => listenForRedirect() })
+ * ```
+ */
 export async function listenForRedirect(options: LoopbackReceiverOptions = {}): Promise<LoopbackReceiver> {
-  const { port = 0, path = '/callback', farewell = 'You may close this window.' } = options
+  const { port = 0, path = '/callback', farewell = 'You can close this window.' } = options
   let arrived: (url: string) => void = () => undefined
   const arrival = new Promise<string>((resolve) => {
     arrived = resolve

@@ -1,13 +1,9 @@
 /** Asks the user for an authorisation: by a code, or in a browser that comes back to this machine. */
 import { spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { listenForRedirect } from '../../index.js'
 import type { Output } from '../output.js'
 import { oneLine } from '../printable.js'
 import type { Asking } from './credential-source.js'
-
-type Receiver = Awaited<ReturnType<NonNullable<Asking['receiver']>>>
 
 export function askUser(output: Output): Asking {
   return {
@@ -19,7 +15,7 @@ export function askUser(output: Output): Asking {
       output.say(`Log in here, if no browser opens: ${oneLine(url)}`)
       openBrowser(url)
     },
-    receiver: listenForRedirect,
+    receiver: () => listenForRedirect(),
   }
 }
 
@@ -36,30 +32,4 @@ function openBrowser(url: string): void {
   const child = spawn(command, args, { stdio: 'ignore', detached: true })
   child.on('error', () => {}) // the address was printed
   child.unref()
-}
-
-async function listenForRedirect(): Promise<Receiver> {
-  const server = createServer()
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  // A server that listens always has an address of this kind.
-  const redirectUri = `http://127.0.0.1:${(server.address() as AddressInfo).port}/callback`
-  return {
-    redirectUri,
-    receive: (signal) =>
-      new Promise((resolve, reject) => {
-        signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
-        server.on('request', (request, response) => {
-          const url = new URL(request.url ?? '/', redirectUri)
-          const isAnswer = url.pathname === '/callback'
-          response.writeHead(isAnswer ? 200 : 404, { 'content-type': 'text/plain', connection: 'close' })
-          response.end(isAnswer ? 'You can close this window.' : '')
-          if (isAnswer) resolve(url.href)
-        })
-      }),
-    close() {
-      server.close()
-      server.closeIdleConnections()
-    },
-  }
 }

@@ -21,8 +21,6 @@ export interface ChannelOptions {
    * this is given. (A card's `host:port` does not say, and R-GRPC-5's suite means plaintext by it.)
    */
   readonly tls?: false | GrpcTls
-  /** An IP address somebody has checked: connect there, whatever the name in `authority` resolves to. */
-  readonly address?: string
   /** An answer or an event that is larger is refused. */
   readonly maxMessageBytes: number
   readonly userAgent?: string
@@ -36,10 +34,7 @@ const longestReconnectMs = 2_000
 
 export function openChannel(options: ChannelOptions): Client {
   const { host, port, isTls } = parseAuthority(options)
-  const { address } = options
-  const isAddress6 = address?.includes(':') === true
-  const target = address === undefined ? host : isAddress6 ? `[${address}]` : address
-  return new Client(`dns:///${target}:${port}`, isTls ? encrypted(options) : credentials.createInsecure(), {
+  return new Client(`dns:///${host}:${port}`, isTls ? encrypted(options) : credentials.createInsecure(), {
     'grpc.max_receive_message_length': options.maxMessageBytes,
     'grpc.max_send_message_length': -1,
     'grpc.keepalive_time_ms': keepaliveMs,
@@ -52,10 +47,6 @@ export function openChannel(options: ChannelOptions): Client {
     'grpc.enable_http_proxy': 0,
     'grpc.enable_channelz': 0,
     ...(options.userAgent !== undefined && { 'grpc.primary_user_agent': options.userAgent }),
-    ...(address !== undefined && {
-      'grpc.default_authority': `${host}:${port}`,
-      'grpc.ssl_target_name_override': host.replace(/^\[|\]$/g, ''),
-    }),
   })
 }
 

@@ -149,12 +149,6 @@ describe('the gRPC client', () => {
     },
   )
 
-  it('connects to an address that was checked, whatever the name means', async () => {
-    await using server = await testGrpc(only({ getTask: async () => task }), v1)
-    using client = testClient(0, { authority: `agent.invalid:${server.port}`, address: '127.0.0.1' })
-    expect(await client.getTask({ id: 't-1' }, context)).toEqual(task)
-  })
-
   it.each([
     'unix:/run/agent.sock',
     'unix:agent',
