@@ -1,5 +1,7 @@
 /** Metrics reach a meter that the application registered, and cost nothing where it has not. */
 import { type Attributes, type Meter, type MeterProvider, metrics } from '@opentelemetry/api'
+import { PrometheusExporter, PrometheusSerializer } from '@opentelemetry/exporter-prometheus'
+import { MeterProvider as SdkMeterProvider } from '@opentelemetry/sdk-metrics'
 import { agent, apiKey, serve } from 'dragoman'
 import { gate, until } from 'dragoman/testing'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -55,6 +57,23 @@ function record(): Recorder {
 afterEach(() => metrics.disable())
 
 describe('metrics', () => {
+  it('reach a real SDK, and are shown as Prometheus reads them', async () => {
+    const exporter = new PrometheusExporter({ preventServerStart: true })
+    metrics.setGlobalMeterProvider(new SdkMeterProvider({ readers: [exporter] }))
+    const shown = async () => new PrometheusSerializer().serialize((await exporter.collect()).resourceMetrics)
+    {
+      await using served = await serve(echoAgent)
+      const over: Fetch = (path, init) => fetch(new URL(path, served.url), init)
+      told(await v1JsonRpc(over).send('hello'))
+      const text = await shown()
+      expect(text).toMatch(/^dragoman_calls_total\{.*agent="Echo".*operation="sendMessage".*outcome="ok".*\} 1$/m)
+      expect(text).toMatch(/^dragoman_call_duration_count\{.*\} 1$/m)
+      expect(text).toMatch(/^dragoman_tasks_running\{.*agent="Echo".*\} 0$/m)
+      expect(text).toMatch(/^dragoman_streams_open\{.*\} 0$/m)
+    }
+    await exporter.shutdown()
+  })
+
   it('count calls by agent, dialect, binding, operation and outcome, and time them', async () => {
     const { points } = record()
     await using served = await serve(echoAgent)
