@@ -3,7 +3,7 @@
 // trip over each other: the first takes a lock, the second waits for it.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -19,9 +19,13 @@ const wanted = createHash('sha256')
   .digest('hex')
 const stampFile = at('node_modules/.dragoman-installed')
 const isInstalled = () => existsSync(stampFile) && readFileSync(stampFile, 'utf8') === wanted
+/** `npm ci` first removes what is there: behind a link that is somebody else's, and others may be using it. */
+const isShared = () => lstatSync(at('node_modules'), { throwIfNoEntry: false })?.isSymbolicLink() === true
 
 await locked(() => {
-  if (!isInstalled()) {
+  if (!isInstalled() && isShared()) {
+    console.error('node_modules is a link to somewhere else: it is used as it is, nothing is installed')
+  } else if (!isInstalled()) {
     console.error('Installing dependencies from the lockfile…')
     npm(['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'])
     writeFileSync(stampFile, wanted)
