@@ -65,6 +65,20 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'stores/store.ts',
     'stores/records.ts',
   ],
+  'console/': [
+    'model/',
+    'dialects/',
+    'transports/jsonrpc/server.ts',
+    'transports/read-json.ts',
+    'transports/sse.ts',
+    'transports/sse-reader.ts',
+    'transports/transport-error.ts',
+    'net/',
+    'client/',
+    'push/dead-deliveries.ts',
+    'registry/',
+    'server/',
+  ],
   'cli/': [
     'index.ts',
     'server/index.ts',
@@ -72,6 +86,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'auth/index.ts',
     'registry/index.ts',
     'client/index.ts',
+    'console/index.ts',
     'orchestrator/index.ts',
     'stores/sqlite/index.ts',
     'stores/postgres/index.ts',
@@ -203,11 +218,11 @@ describe('the architecture', () => {
   })
 
   it('is used from outside through the public entries, the test-bed agent and fixtures aside', () => {
-    const outside = ['conformance/', 'examples/'].flatMap((folder) => {
+    const outside = ['conformance/', 'examples/', 'console/'].flatMap((folder) => {
       const root = fileURLToPath(new URL(`../${folder}`, import.meta.url))
       const files = existsSync(root) ? readdirSync(root, { recursive: true, encoding: 'utf8' }) : []
       return files
-        .filter((file) => /\.[jt]s$/.test(file))
+        .filter((file) => /\.([jt]s|tsx)$/.test(file))
         .flatMap((file) =>
           importsOf({
             path: `${folder}${file}`,

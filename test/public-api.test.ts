@@ -71,11 +71,15 @@ const entries: Readonly<Record<string, readonly string[]>> = {
     'createTokenStore',
     'data',
     'errorCodes',
+    'fieldsOf',
     'file',
+    'formAnswer',
     'isInterrupted',
     'isTerminal',
     'mutualTls',
     'oauth2',
+    'readField',
+    'schemaOf',
     'text',
     'textOf',
     'verifyCard',
@@ -95,6 +99,7 @@ const entries: Readonly<Record<string, readonly string[]>> = {
     'serveRegistry',
     'staticResolver',
   ],
+  './console': ['callHeader', 'consoleHeader', 'createConsole', 'serveConsole', 'tabHeader'],
   './testing': [
     'callBy',
     'echoAgent',
@@ -118,6 +123,7 @@ const importers: Readonly<Record<string, () => Promise<object>>> = {
   './auth': () => import('dragoman/auth'),
   './orchestrator': () => import('dragoman/orchestrator'),
   './registry': () => import('dragoman/registry'),
+  './console': () => import('dragoman/console'),
   './testing': () => import('dragoman/testing'),
 }
 

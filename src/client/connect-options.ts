@@ -11,6 +11,8 @@ import type { SignatureOptions, SignaturePolicy } from './verify-card.js'
 /** One exchange as it was on the wire, secrets taken out: for a debug log. */
 export interface WireEntry {
   readonly direction: 'request' | 'response' | 'event'
+  /** The same for a request and everything that follows from it; no other request of any connection has it. */
+  readonly exchange: string
   readonly binding: Binding | 'card' | 'keys'
   /** Method and address, or the rpc. */
   readonly what: string

@@ -46,6 +46,16 @@ export {
 export { collect } from './face.js'
 // Being called back
 export { createPushReceiver, type PushDelivery, type PushReceiverOptions } from './push-receiver.js'
+// Answering questions that carry a form
+export {
+  type Field,
+  type FieldAnswer,
+  type FieldKind,
+  fieldsOf,
+  formAnswer,
+  readField,
+  schemaOf,
+} from './question-form.js'
 export type { CardResolver } from './resolve-card.js'
 // Whom to believe
 export {

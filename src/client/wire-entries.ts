@@ -7,22 +7,32 @@ export function fromHttp(
   onWire: (entry: WireEntry) => void,
   binding: WireEntry['binding'],
 ): (event: WireEvent) => void {
-  const named = new Map<number, string>()
+  const named = new Map<string, string>()
   return (event) => {
     const { exchange } = event
     if (event.kind === 'request') {
       const what = `${event.method} ${event.url}`
       named.set(exchange, what)
-      onWire({ direction: 'request', binding, what, headers: event.headers, ...(event.body && { body: event.body }) })
+      const { headers, body } = event
+      onWire({ direction: 'request', exchange, binding, what, headers, ...(body && { body }) })
       return
     }
     const what = named.get(exchange) ?? ''
     const { ms } = event
     if (event.kind === 'response') {
       const { status, headers, body } = event
-      onWire({ direction: 'response', binding, what, status, headers, ms, ...(body !== undefined && { body }) })
-    } else if (event.kind === 'chunk') onWire({ direction: 'event', binding, what, body: event.text, ms })
-    else onWire({ direction: 'response', binding, what, status: event.message, ms })
+      onWire({
+        direction: 'response',
+        exchange,
+        binding,
+        what,
+        status,
+        headers,
+        ms,
+        ...(body !== undefined && { body }),
+      })
+    } else if (event.kind === 'chunk') onWire({ direction: 'event', exchange, binding, what, body: event.text, ms })
+    else onWire({ direction: 'response', exchange, binding, what, status: event.message, ms })
     // A stream's pieces come for as long as it lives; everything else is over.
     if (event.kind === 'failure' || (event.kind === 'response' && event.body !== undefined)) named.delete(exchange)
   }
@@ -33,9 +43,10 @@ const harmless =
   /^(a2a-.*|x-a2a-extensions|content-type|user-agent|traceparent|last-event-id|idempotency-key|grpc-.*|date)$/i
 
 export function fromGrpc(onWire: (entry: WireEntry) => void): (entry: GrpcWireEntry) => void {
-  return ({ direction, rpc, headers, body, status, ms }) =>
+  return ({ direction, exchange, rpc, headers, body, status, ms }) =>
     onWire({
       direction: direction === 'out' ? 'request' : status === undefined ? 'event' : 'response',
+      exchange,
       binding: 'GRPC',
       what: rpc,
       headers: Object.fromEntries(

@@ -10,7 +10,7 @@ export type WireEvent =
   | {
       readonly kind: 'request'
       /** The same for a request and everything that follows from it. */
-      readonly exchange: number
+      readonly exchange: string
       readonly method: string
       readonly url: string
       readonly headers: Headers
@@ -18,7 +18,7 @@ export type WireEvent =
     }
   | {
       readonly kind: 'response'
-      readonly exchange: number
+      readonly exchange: string
       readonly status: number
       readonly headers: Headers
       /** Absent for streams. */
@@ -26,8 +26,8 @@ export type WireEvent =
       readonly ms: number
     }
   /** A piece of a stream. */
-  | { readonly kind: 'chunk'; readonly exchange: number; readonly text: string; readonly ms: number }
-  | { readonly kind: 'failure'; readonly exchange: number; readonly message: string; readonly ms: number }
+  | { readonly kind: 'chunk'; readonly exchange: string; readonly text: string; readonly ms: number }
+  | { readonly kind: 'failure'; readonly exchange: string; readonly message: string; readonly ms: number }
 
 interface Logged {
   readonly method: string
@@ -52,10 +52,9 @@ export interface WireLog {
 export const redacted = '[redacted]'
 
 export function createWireLog(onWire: (event: WireEvent) => void): WireLog {
-  let exchanges = 0
   return {
     begin(request) {
-      const exchange = ++exchanges
+      const exchange = crypto.randomUUID()
       const started = performance.now()
       const ms = () => Math.round(performance.now() - started)
       const clean = cleaner(request.secrets ?? [])

@@ -27,6 +27,11 @@ export interface ServeOptions extends HandlerOptions, Omit<PortOptions, 'auth'> 
    * registry that cannot be reached stops nothing; it is tried again.
    */
   readonly register?: string | RegisterOptions
+  /**
+   * Asked before the agents, on every port: what it answers is not for them. For pages beside agents, such as the
+   * console; whoever takes a path this way knows that no agent is mounted there.
+   */
+  readonly front?: (request: Request) => Promise<Response> | undefined
 }
 
 export interface Served {
@@ -120,7 +125,8 @@ async function openPort(
   let handler: Assembly | undefined
   const early = new Response(null, { status: 503, headers: { 'retry-after': '1' } })
   const answer = toNodeListener({
-    fetch: (request, connection) => (handler ? handler.fetch(request, connection) : Promise.resolve(early.clone())),
+    fetch: (request, connection) =>
+      options.front?.(request) ?? handler?.fetch(request, connection) ?? Promise.resolve(early.clone()),
   })
   const grpc = options.grpc === false ? undefined : createGrpcDoor(() => handler, options.deadlines?.bodyMs)
   const listener = createListener(answer, {

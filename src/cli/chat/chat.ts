@@ -2,13 +2,19 @@
  * A conversation, turn by turn. While a turn runs, the first Ctrl-C cancels its task and the second leaves;
  * between turns the second in a row leaves.
  */
-import { type AgentClient, type Conversation, isInterrupted, type Say, type Task } from '../../client/index.js'
+import {
+  type AgentClient,
+  type Conversation,
+  isInterrupted,
+  type Say,
+  schemaOf,
+  type Task,
+} from '../../client/index.js'
 import type { Struct } from '../../index.js'
 import { onStderr } from '../colours.js'
 import type { Output } from '../output.js'
 import { StreamPrinter } from '../stream-printer.js'
 import { taskText } from '../task-text.js'
-import { schemaOf } from './form.js'
 import { interrupted, type Lines } from './lines.js'
 
 export interface ChatOptions {

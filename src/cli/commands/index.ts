@@ -4,6 +4,7 @@ import { benchCommand } from './bench.js'
 import { cardCommand } from './card.js'
 import { chatCommand } from './chat.js'
 import { completionCommand } from './completion.js'
+import { consoleCommand } from './console.js'
 import { doctorCommand } from './doctor.js'
 import { initCommand } from './init.js'
 import { keysCommand } from './keys.js'
@@ -26,6 +27,7 @@ export const commands: readonly ((program: Command) => Command)[] = [
   initCommand,
   serveCommand,
   registryCommand,
+  consoleCommand,
   keysCommand,
   doctorCommand,
   benchCommand,

@@ -5,8 +5,8 @@ import { notFoundFaults } from './error-form.js'
 function answer(binding: WireEntry['binding'], status: number | string, body?: unknown): WireEntry[] {
   const text = typeof body === 'string' ? body : JSON.stringify(body)
   return [
-    { direction: 'request', binding, what: 'a call' },
-    { direction: 'response', binding, what: 'a call', status, body: text },
+    { direction: 'request', exchange: 'one', binding, what: 'a call' },
+    { direction: 'response', exchange: 'one', binding, what: 'a call', status, body: text },
   ]
 }
 

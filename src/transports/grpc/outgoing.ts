@@ -12,6 +12,8 @@ import type { Rpc } from './messages.js'
 /** One line of a log of the wire. Nothing is left out: whoever keeps it hides what is secret. */
 export interface GrpcWireEntry {
   readonly direction: 'out' | 'in'
+  /** The same for a request and everything that comes back for it. */
+  readonly exchange: string
   readonly rpc: string
   /** Metadata; of answers, what came before and behind them. */
   readonly headers: Readonly<Record<string, string>>
@@ -68,13 +70,14 @@ export async function prepare(
   if (!onWire) return { bytes, metadata, sent, note: undefined }
   const begin = performance.now()
   const rpc = route.name
-  onWire({ direction: 'out', rpc, headers, body: message, ms: 0 })
+  const exchange = options.facts.newId()
+  onWire({ direction: 'out', exchange, rpc, headers, body: message, ms: 0 })
   return {
     bytes,
     metadata,
     sent,
     note: ({ metadata: received = [], ...entry }) =>
-      onWire({ direction: 'in', rpc, headers: headersOf(received), ...entry, ms: performance.now() - begin }),
+      onWire({ direction: 'in', exchange, rpc, headers: headersOf(received), ...entry, ms: performance.now() - begin }),
   }
 }
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
-import type { Message, Struct } from '../../index.js'
-import { type Field, fieldsOf, formAnswer, readField, schemaOf } from './form.js'
+import type { Message } from '../model/message.js'
+import type { Struct } from '../model/part.js'
+import { type Field, fieldsOf, formAnswer, readField, schemaOf } from './question-form.js'
 
 const schema: Struct = {
   type: 'object',

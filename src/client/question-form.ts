@@ -1,5 +1,6 @@
 /** A JSON Schema as a form: which fields there are, and what was typed as a value of one. Pure. */
-import type { JsonValue, Message, Struct } from '../../index.js'
+import type { Message } from '../model/message.js'
+import type { JsonValue, Struct } from '../model/part.js'
 
 export type FieldKind = 'text' | 'number' | 'integer' | 'boolean' | 'choice' | 'choices' | 'list' | 'json'
 

@@ -1,0 +1,23 @@
+import { fileURLToPath } from 'node:url'
+import react from '@vitejs/plugin-react'
+import { defineConfig } from 'vite'
+
+const source = (path: string) => fileURLToPath(new URL(`../src/${path}`, import.meta.url))
+
+export default defineConfig({
+  root: fileURLToPath(new URL('.', import.meta.url)),
+  plugins: [react()],
+  // Through the public entries, of the same clone.
+  resolve: {
+    alias: { 'dragoman/client': source('client/index.ts'), 'dragoman/console': source('console/console-api.ts') },
+  },
+  build: {
+    outDir: '../dist/console/page',
+    emptyOutDir: true,
+    assetsDir: 'console/assets',
+    target: 'es2022',
+    // Nothing is written into the page: its policy forbids it.
+    assetsInlineLimit: 0,
+    modulePreload: { polyfill: false },
+  },
+})

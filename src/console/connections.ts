@@ -1,0 +1,195 @@
+/** The connections of a session: one for each agent and way of speaking, each with its calls written down. */
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { AgentClient, Binding } from '../client/agent-client.js'
+import { type CardCache, createCardCache } from '../client/card-cache.js'
+import { connect } from '../client/connect.js'
+import type { ConnectOptions, WireEntry } from '../client/connect-options.js'
+import { apiKey, basic, bearer } from '../client/credentials/index.js'
+import type { DialectName } from '../dialects/dialect.js'
+import { A2AError } from '../model/errors.js'
+import type { Operation } from '../model/operations.js'
+import { registryResolver } from '../registry/resolvers/registry.js'
+import { TransportError } from '../transports/transport-error.js'
+import type { CallLog, CallRecord } from './call-log.js'
+import type { GivenCredential } from './console-api.js'
+
+/** An agent, and how it is to be spoken to; what is absent is negotiated. */
+export interface Way {
+  readonly ref: string
+  readonly dialect?: DialectName
+  readonly binding?: Binding
+}
+
+export interface ConnectionParts {
+  readonly calls: CallLog
+  /** Where `registry:` references are looked up. */
+  readonly registry?: string | undefined
+  readonly registryHeaders?: Readonly<Record<string, string>> | undefined
+  credentialOf(ref: string): GivenCredential | undefined
+  allowsOrigins(ref: string): boolean
+}
+
+interface Opened {
+  readonly client: Promise<AgentClient>
+  usedAt: number
+}
+
+const mostConnections = 50
+
+export class Connections {
+  readonly #parts: ConnectionParts
+  readonly #opened = new Map<string, Opened>()
+  readonly #running = new AsyncLocalStorage<CallRecord>()
+  /** Whose line of the wire is whose: the pieces of a stream come when nobody waits for them. */
+  readonly #exchanges = new Map<string, CallRecord>()
+  readonly cache: CardCache = createCardCache()
+
+  constructor(parts: ConnectionParts) {
+    this.#parts = parts
+  }
+
+  /** Makes a call, written down from its first byte, the search for the card included. */
+  async call<T>(
+    way: Way,
+    operation: Operation,
+    { begun, work }: { begun(call: CallRecord): void; work(client: AgentClient, call: CallRecord): Promise<T> },
+  ): Promise<T> {
+    const call = this.#parts.calls.begin({
+      ref: way.ref,
+      operation,
+      dialect: way.dialect ?? '',
+      binding: way.binding ?? '',
+      url: '',
+    })
+    begun(call)
+    return await this.#running.run(call, async () => {
+      try {
+        const client = await this.open(way)
+        const { dialect, binding, url } = client.choice
+        call.spoken({ dialect, binding, url })
+        return await work(client, call)
+      } catch (caught) {
+        const error = inWords(caught)
+        call.end(error.message)
+        throw error
+      }
+    })
+  }
+
+  /** Whatever is done in it belongs to a call. */
+  within<T>(call: CallRecord, work: () => T): T {
+    return this.#running.run(call, work)
+  }
+
+  async open(way: Way): Promise<AgentClient> {
+    const key = JSON.stringify([way.ref, way.dialect, way.binding])
+    const known = this.#opened.get(key)
+    if (known) {
+      known.usedAt = performance.now()
+      return await known.client
+    }
+    const client = connect(...this.#targetOf(way))
+    this.#opened.set(key, { client, usedAt: performance.now() })
+    this.#closeOldest()
+    try {
+      return await client
+    } catch (error) {
+      // The agent may be there the next time.
+      this.#opened.delete(key)
+      throw error
+    }
+  }
+
+  /** What is known of an agent may have changed: the next call begins anew. */
+  forget(ref: string): void {
+    for (const [key, opened] of this.#opened) {
+      if ((JSON.parse(key) as [string])[0] !== ref) continue
+      this.#opened.delete(key)
+      closeQuietly(opened)
+    }
+  }
+
+  close(): void {
+    for (const opened of this.#opened.values()) closeQuietly(opened)
+    this.#opened.clear()
+  }
+
+  optionsFor(ref: string): ConnectOptions {
+    const { credentialOf, allowsOrigins } = this.#parts
+    return {
+      ...authorised(credentialOf(ref)),
+      ...(allowsOrigins(ref) && { allowedOrigins: ['*'] }),
+      cache: this.cache,
+      onWire: (entry) => this.#note(entry),
+      // Somebody looks on: an agent that is being restarted is worth a wait, and no more than that.
+      retry: { attempts: 7 },
+    }
+  }
+
+  #targetOf({ ref, dialect, binding }: Way): Parameters<typeof connect> {
+    const { registry, registryHeaders: headers } = this.#parts
+    const options: ConnectOptions = {
+      ...this.optionsFor(ref),
+      ...(dialect && { dialect }),
+      ...(binding && { binding }),
+      // Who asks for one way of speaking wants to see that one.
+      pin: dialect !== undefined || binding !== undefined,
+    }
+    const [, namespace, name] = /^registry:([^/]+)\/(.+)$/.exec(ref) ?? []
+    if (namespace === undefined || name === undefined) return [ref, options]
+    if (registry === undefined) throw new A2AError('INVALID_PARAMS', 'This console has no registry')
+    return [name, { ...options, resolvers: [registryResolver(registry, { namespace, ...(headers && { headers }) })] }]
+  }
+
+  #note(entry: WireEntry): void {
+    const { direction, exchange, body } = entry
+    const call = direction === 'request' ? this.#running.getStore() : this.#exchanges.get(exchange)
+    if (!call) return
+    if (direction === 'request') this.#exchanges.set(exchange, call)
+    // A stream's answer has no body of its own: its pieces come for as long as it lives.
+    else if (direction === 'response' && (body !== undefined || typeof entry.status === 'string'))
+      this.#exchanges.delete(exchange)
+    call.note(entry)
+  }
+
+  /** A call that is over gets no more lines. */
+  over(call: CallRecord): void {
+    for (const [exchange, of] of this.#exchanges) if (of === call) this.#exchanges.delete(exchange)
+  }
+
+  #closeOldest(): void {
+    if (this.#opened.size <= mostConnections) return
+    const [oldest] = [...this.#opened].sort(([, a], [, b]) => a.usedAt - b.usedAt)
+    if (!oldest) return
+    this.#opened.delete(oldest[0])
+    closeQuietly(oldest[1])
+  }
+}
+
+function closeQuietly({ client }: Opened): void {
+  client.then((each) => each.close()).catch(() => undefined) // it never opened, or is closed already
+}
+
+function authorised(given: GivenCredential | undefined): Pick<ConnectOptions, 'credentials' | 'headers'> {
+  switch (given?.kind) {
+    case undefined:
+      return {}
+    case 'bearer':
+      return { credentials: bearer(given.token) }
+    case 'apiKey':
+      return { credentials: apiKey(given.key, given.name === undefined ? {} : { name: given.name }) }
+    case 'basic':
+      return { credentials: basic(given.user, given.password) }
+    case 'header':
+      return { headers: { [given.name]: given.value } }
+    default:
+      throw new TypeError(`No credential ${JSON.stringify(given satisfies never)}`)
+  }
+}
+
+/** What broke on the way to the agent is what the page's user wants to know. */
+export function inWords(caught: unknown): A2AError {
+  if (caught instanceof TransportError)
+    return new A2AError('INTERNAL_ERROR', caught.message, { metadata: { failure: caught.failure }, cause: caught })
+  return A2AError.from(caught)
+}

@@ -1,0 +1,136 @@
+/** What the console's page and its server part say to each other beside the protocol itself. Types alone. */
+import type { Binding, Choice } from '../client/agent-client.js'
+import type { WireEntry } from '../client/connect-options.js'
+import type { PushDelivery } from '../client/push-receiver.js'
+import type { Verification } from '../client/verify-card.js'
+import type { DialectName } from '../dialects/dialect.js'
+import type { CardReport } from '../dialects/validate-card/index.js'
+import type { AgentCard } from '../model/agent-card.js'
+import type { Operation } from '../model/operations.js'
+import type { DeadDelivery } from '../push/dead-deliveries.js'
+
+/** The header every request of the page has. Pages of other origins cannot send it without being asked for leave. */
+export const consoleHeader = 'x-dragoman-console'
+/** In answers to calls: the name of the call, under which the wire is kept. */
+export const callHeader = 'x-dragoman-call'
+/** In streaming calls: the tab and the number of the stream whose events are to come through the tab's own stream. */
+export const tabHeader = 'x-dragoman-tab'
+
+/** How the page finds out what there is. */
+export interface ConsoleSession {
+  readonly version: string
+  readonly agents: readonly NamedAgent[]
+  /** Where the registry is, if there is one. */
+  readonly registry?: string
+  /** Deliveries that were given up can be looked at. */
+  readonly hasDeadLetters: boolean
+  /** Where webhooks reach this console. */
+  readonly receiver: string
+  /** The agent that runs workflows, if the console was told of one. */
+  readonly workflow?: { readonly ref: string; readonly prompt?: string }
+}
+
+/** An agent the console may call: somebody named it. */
+export interface NamedAgent {
+  /** An address, or `registry:NAMESPACE/NAME`. */
+  readonly ref: string
+  readonly from: 'given' | 'pasted' | 'registry'
+  /** What is used to call it; never the secret itself. */
+  readonly credential?: CredentialKind
+  /** Other origins that the card may name. */
+  readonly allowsOrigins?: boolean
+}
+
+export type CredentialKind = 'bearer' | 'apiKey' | 'basic' | 'header'
+
+export type GivenCredential =
+  | { readonly kind: 'bearer'; readonly token: string }
+  | { readonly kind: 'apiKey'; readonly key: string; readonly name?: string }
+  | { readonly kind: 'basic'; readonly user: string; readonly password: string }
+  | { readonly kind: 'header'; readonly name: string; readonly value: string }
+
+/** Everything that can be told of a card. */
+export interface CardView {
+  readonly card: AgentCard
+  /** As it came. */
+  readonly raw: unknown
+  /** As it comes for those who name no version. */
+  readonly unversioned?: unknown
+  readonly url?: string
+  readonly report: CardReport
+  readonly signature: Verification
+  readonly warnings: readonly string[]
+  /** The ways to speak to it from here, best first; absent when there is none. */
+  readonly choices: readonly Choice[]
+  readonly refusal?: string
+}
+
+/** How well an agent does, one level at a time; a level is looked at only when the one before was good. */
+export interface ProbeView {
+  readonly card: ProbeStep
+  readonly bindings: readonly (ProbeStep & {
+    readonly dialect: DialectName
+    readonly binding: Binding
+    readonly url: string
+  })[]
+  /** Only when it was asked for: calls may cost something. */
+  readonly call?: ProbeStep
+}
+
+export interface ProbeStep {
+  readonly isGood: boolean
+  readonly ms: number
+  readonly detail: string
+}
+
+/** A call that was made for the page, without what went over the wire. */
+export interface CallSummary {
+  readonly id: string
+  readonly ref: string
+  readonly operation: Operation
+  readonly dialect: string
+  readonly binding: string
+  readonly url: string
+  readonly startedAt: string
+  /** Until it was over; absent while it is not. */
+  readonly ms?: number
+  readonly taskId?: string
+  readonly contextId?: string
+  /** What it failed with. */
+  readonly error?: string
+  readonly lines: number
+  readonly bytes: number
+}
+
+/** One line on the wire, with its time since the call began. */
+export interface WireLine extends WireEntry {
+  readonly at: number
+}
+
+export interface CallView extends CallSummary {
+  readonly wire: readonly WireLine[]
+  /** Lines that were too many to keep, between the first and the last ones. */
+  readonly left: number
+}
+
+/** A delivery to the console's own webhook. */
+export interface InboxDelivery extends PushDelivery {
+  readonly id: string
+  readonly receivedAt: string
+  readonly headers: Readonly<Record<string, string>>
+  /** The body as it came. */
+  readonly body: string
+}
+
+export type DeadLetterView = DeadDelivery
+
+/** What a tab's stream brings. */
+export type TabEvent =
+  | { readonly tab: string }
+  /** A piece of the answer to a streaming call. */
+  | { readonly stream: number; readonly text: string }
+  | { readonly stream: number; readonly end: true }
+  | { readonly call: CallSummary }
+  | { readonly delivery: InboxDelivery }
+  | { readonly registry: unknown }
+  | { readonly agents: true }

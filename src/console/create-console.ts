@@ -1,0 +1,130 @@
+/** The console as one function from `Request` to `Response`: the page, its session, and a door to the agents. */
+import type { PushOperations } from '../push/dead-deliveries.js'
+import { Access, type AccessOptions } from './access.js'
+import { json, refusal } from './answers.js'
+import { type ConsoleSession, tabHeader } from './console-api.js'
+import { readPageFiles } from './page-files.js'
+import { createRegistryView } from './registry-view.js'
+import { answerRoute, type RouteParts } from './routes.js'
+import { type Session, wayOf } from './session.js'
+
+export interface ConsoleOptions extends AccessOptions {
+  /** Agents that can be called from the start: addresses. */
+  readonly agents?: readonly string[]
+  /** A registry whose agents can be called too. */
+  readonly registry?: string
+  /** Credentials for it. */
+  readonly registryHeaders?: Readonly<Record<string, string>>
+  /** The agent that runs workflows, for their own screen; it counts as one of `agents`. */
+  readonly workflow?: { readonly ref: string; readonly prompt?: string }
+  /** Of a server in this process: deliveries it gave up can be seen and sent once more. */
+  readonly push?: PushOperations
+  readonly version?: string
+  /** Where this console can be reached by agents that deliver to it. Default: where the page was opened. */
+  readonly publicUrl?: string
+}
+
+export interface Console {
+  /** Answers what is for the console; absent when it is not, so that its port can carry agents as well. */
+  readonly fetch: (request: Request) => Promise<Response> | undefined
+  close(): void
+}
+
+/**
+ * ```ts
+ * const console = createConsole({ agents: ['http://localhost:8001'] })
+ * const response = console.fetch(request) ?? agents.fetch(request)
+ * ```
+ */
+export function createConsole(options: ConsoleOptions = {}): Console {
+  const files = readPageFiles()
+  const { registry, registryHeaders, workflow, agents = [] } = options
+  const given = [...new Set([...agents, ...(workflow ? [workflow.ref] : [])])]
+  const access = new Access(options, { registry, registryHeaders, given })
+  const registryView =
+    registry === undefined
+      ? undefined
+      : createRegistryView(registry, {
+          ...(registryHeaders && { headers: registryHeaders }),
+          onEvent: (event) => {
+            for (const session of access.sessions()) session.tell({ registry: event })
+          },
+        })
+  const parts: RouteParts = { registry, registryHeaders, given, registryView, push: options.push }
+
+  const describe = (session: Session, request: Request): ConsoleSession => ({
+    version: options.version ?? '',
+    agents: session.agents,
+    hasDeadLetters: options.push !== undefined,
+    receiver: `${(options.publicUrl ?? new URL(request.url).origin).replace(/\/+$/, '')}/console/push/${session.inbox.secret}`,
+    ...(registry !== undefined && { registry }),
+    ...(workflow && { workflow }),
+  })
+
+  const begin = async (request: Request): Promise<Response> => {
+    const { token } = ((await request.json().catch(() => ({}))) ?? {}) as { token?: unknown }
+    const begun = access.begin(request, token)
+    if (!begun) return refusal(401, 'Open the address that was printed when the console was started')
+    return json(200, describe(begun.session, request), begun.cookie === undefined ? {} : { 'set-cookie': begun.cookie })
+  }
+
+  const callAgent = async (request: Request, session: Session, path: string): Promise<Response> => {
+    const [ref = '', dialect, binding] = path.split('/').map(decodeURIComponent)
+    if (!session.has(ref)) return refusal(404, 'This agent was not named here: add it first')
+    const response = await session.answer(request, wayOf(ref, dialect, binding))
+    const [tab = '', stream = ''] = (request.headers.get(tabHeader) ?? '').split('/')
+    const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
+    if (!isStream || tab === '' || !response.body) return response
+    const carrier = session.tab(tab)
+    if (!carrier) {
+      await response.body.cancel()
+      return refusal(409, 'This tab has no stream: open one first')
+    }
+    void carrier.carry(Number(stream), response.body) // it owns its failures, and ends with the tab
+    const headers = new Headers(response.headers)
+    headers.set('content-type', 'application/json')
+    headers.set(tabHeader, `${tab}/${stream}`)
+    return new Response('{}', { status: 200, headers })
+  }
+
+  const answer = async (request: Request, url: URL): Promise<Response> => {
+    const fault = access.fault(request)
+    if (fault !== undefined) return refusal(403, fault)
+    const path = url.pathname.slice('/console/'.length)
+    if (request.method === 'GET' && path.startsWith('assets/'))
+      return files.file(path.slice('assets/'.length), request) ?? refusal(404, 'There is nothing here')
+    const isTab = request.method === 'GET' && path === 'api/tab'
+    // The browser's own reader of streams cannot send headers; what it reads, no other page can.
+    if (!isTab && !access.isOurs(request)) return refusal(403, 'Only the console’s own page asks this')
+    if (request.method === 'POST' && path === 'api/session') return await begin(request)
+    const session = access.find(request)
+    if (!session) return refusal(401, 'There is no session')
+    if (isTab) return session.openTab().response
+    if (path.startsWith('a2a/') && request.method === 'POST') return await callAgent(request, session, path.slice(4))
+    return await answerRoute(path.slice('api/'.length), { request, url, session }, parts)
+  }
+
+  const receive = async (request: Request, secret: string): Promise<Response> => {
+    const session = [...access.sessions()].find(({ inbox }) => inbox.isFor(secret))
+    return session ? await session.inbox.receive(request) : new Response(null, { status: 404 })
+  }
+
+  return {
+    fetch(request) {
+      const url = new URL(request.url)
+      if (url.pathname === '/' || url.pathname === '/console' || url.pathname === '/console/')
+        return isVisit(request) ? Promise.resolve(files.page(request)) : undefined
+      if (url.pathname.startsWith('/console/push/')) return receive(request, url.pathname.split('/')[3] ?? '')
+      return url.pathname.startsWith('/console/') ? answer(request, url) : undefined
+    },
+    close() {
+      registryView?.close()
+      for (const session of access.sessions()) session.close()
+    },
+  }
+}
+
+/** Whether a person is looking, and not a program. */
+function isVisit({ method, headers }: Request): boolean {
+  return (method === 'GET' || method === 'HEAD') && /\btext\/html\b/i.test(headers.get('accept') ?? '')
+}

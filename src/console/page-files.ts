@@ -1,0 +1,96 @@
+/** The page and its files, as the build left them: few, small, and read once. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { extname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { brotliCompressSync, constants } from 'node:zlib'
+
+const types: Readonly<Record<string, string>> = {
+  '.html': 'text/html; charset=utf-8',
+  '.js': 'text/javascript; charset=utf-8',
+  '.css': 'text/css; charset=utf-8',
+  '.svg': 'image/svg+xml',
+  '.png': 'image/png',
+}
+
+/** Our own files and nothing else: no script, style, font or picture from anywhere, nothing written into the page. */
+const policy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data: blob:",
+  "media-src 'self' data: blob:",
+  "connect-src 'self'",
+  "base-uri 'none'",
+  "form-action 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+  "trusted-types 'none'",
+].join('; ')
+
+const safety = {
+  'content-security-policy': policy,
+  'x-content-type-options': 'nosniff',
+  'referrer-policy': 'no-referrer',
+  'cross-origin-opener-policy': 'same-origin',
+  'cross-origin-resource-policy': 'same-origin',
+}
+
+interface Stored {
+  readonly type: string
+  readonly bytes: Buffer<ArrayBuffer>
+  /** Made when first asked for. */
+  packed?: Buffer<ArrayBuffer>
+}
+
+export interface PageFiles {
+  page(request: Request): Response
+  /** A file of the page by its name below `/console/assets/`. */
+  file(name: string, request: Request): Response | undefined
+}
+
+/** Where `npm run build` puts it: beside the code that runs, or beside the sources. */
+export const usualFolder = fileURLToPath(new URL('../../dist/console/page', import.meta.url))
+
+export function readPageFiles(folder: string = usualFolder): PageFiles {
+  const html = read(join(folder, 'index.html'))
+  if (!html) {
+    const missing = 'The console is not built: run `npm run build`'
+    return { page: () => new Response(missing, { status: 503 }), file: () => undefined }
+  }
+  const assets = join(folder, 'console/assets')
+  const files = new Map(readdirSync(assets).flatMap((name) => [[name, read(join(assets, name))] as const]))
+  return {
+    page: (request) => answer(html, request, { ...safety, 'cache-control': 'no-cache' }),
+    file(name, request) {
+      const found = files.get(name)
+      // The names tell the content: what was read once is good for ever.
+      return found && answer(found, request, { ...safety, 'cache-control': 'public, max-age=31536000, immutable' })
+    },
+  }
+}
+
+function read(path: string): Stored | undefined {
+  try {
+    return { type: types[extname(path)] ?? 'application/octet-stream', bytes: Buffer.from(readFileSync(path)) }
+  } catch {
+    return undefined
+  }
+}
+
+function answer(file: Stored, request: Request, headers: Readonly<Record<string, string>>): Response {
+  const isPacked = /\bbr\b/.test(request.headers.get('accept-encoding') ?? '')
+  if (isPacked) file.packed ??= brotli(file.bytes)
+  const bytes = (isPacked && file.packed) || file.bytes
+  return new Response(request.method === 'HEAD' ? null : bytes, {
+    headers: {
+      ...headers,
+      'content-type': file.type,
+      vary: 'accept-encoding',
+      ...(isPacked && { 'content-encoding': 'br' }),
+    },
+  })
+}
+
+function brotli(bytes: Buffer): Buffer<ArrayBuffer> {
+  return Buffer.from(brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } }))
+}

@@ -1,0 +1,189 @@
+/** What the page may ask for, beside calling agents. Everything here is for a session that exists. */
+import { isAddress, placesOf } from '../client/resolve-card-places.js'
+import { isObject } from '../dialects/decode.js'
+import { fetchFile } from '../net/fetch-file.js'
+import type { PushOperations } from '../push/dead-deliveries.js'
+import { parseJson, readBody } from '../transports/read-json.js'
+import { json, refusal } from './answers.js'
+import { viewCard } from './card-view.js'
+import { inWords } from './connections.js'
+import type { GivenCredential } from './console-api.js'
+import { probeAgent } from './probe-agent.js'
+import type { RegistryView } from './registry-view.js'
+import type { Session, SessionParts } from './session.js'
+
+const longestBody = 2 * 1024 * 1024
+
+export interface RouteParts extends SessionParts {
+  readonly registryView?: RegistryView | undefined
+  readonly push?: PushOperations | undefined
+}
+
+export interface RouteCall {
+  readonly request: Request
+  readonly url: URL
+  readonly session: Session
+}
+
+type Route = (call: RouteCall, parts: RouteParts) => Response | Promise<Response>
+
+/** By method and path below `/console/api/`. */
+export const routes: Readonly<Record<string, Route>> = {
+  'GET agents': ({ session }) => json(200, { agents: session.agents }),
+  async 'POST agents'({ request, session }, { registryView }) {
+    const { ref } = await bodyOf(request)
+    if (typeof ref !== 'string' || ref.trim() === '') return refusal(400, 'Name an agent: an address, or a card’s')
+    const named = ref.trim()
+    const [, namespace, name] = /^registry:([^/]+)\/(.+)$/.exec(named) ?? []
+    if (namespace !== undefined && name !== undefined) {
+      if (!(await registryView?.knows(namespace, name)))
+        return refusal(404, `The registry knows no ${namespace}/${name}`)
+      return session.name(named, 'registry') ? json(200, { ref: named }) : tooMany()
+    }
+    if (!isAddress(named)) return refusal(400, `${named.slice(0, 100)} is no address: begin with http:// or https://`)
+    placesOf(named) // throws in plain words for what cannot be one
+    return session.name(named, 'pasted') ? json(200, { ref: named }) : tooMany()
+  },
+  'DELETE agents'({ url, session }) {
+    session.unname(refOf(url))
+    return json(200, {})
+  },
+  async 'PUT trust'({ request, session }) {
+    const { ref, credential, allowsOrigins } = await bodyOf(request)
+    if (typeof ref !== 'string' || !session.has(ref)) return unknown()
+    if (credential !== undefined && credential !== null && !isCredential(credential))
+      return refusal(400, 'That is no credential')
+    session.trust(ref, {
+      ...(credential !== undefined && { credential: credential as GivenCredential | null }),
+      ...(typeof allowsOrigins === 'boolean' && { allowsOrigins }),
+    })
+    return json(200, {})
+  },
+  async 'GET card'({ url, session }, parts) {
+    const ref = refOf(url)
+    return session.has(ref) ? json(200, await viewCard(session, ref, parts)) : unknown()
+  },
+  async 'POST probe'({ request, session }, parts) {
+    const { ref, text } = await bodyOf(request)
+    if (typeof ref !== 'string' || !session.has(ref)) return unknown()
+    session.connections.forget(ref)
+    return json(200, await probeAgent(session, ref, { ...parts, ...(typeof text === 'string' && { text }) }))
+  },
+  'GET calls': ({ url, session }) =>
+    json(200, {
+      calls: session.calls.list({
+        ref: url.searchParams.get('ref') ?? undefined,
+        taskId: url.searchParams.get('task') ?? undefined,
+      }),
+    }),
+  'GET call'({ url, session }) {
+    const call = session.calls.get(url.searchParams.get('id') ?? '')
+    return call ? json(200, call.view()) : refusal(404, 'This call is not remembered any more')
+  },
+  async 'POST file'({ request }) {
+    const { url, mediaType, filename } = await bodyOf(request)
+    if (typeof url !== 'string') return refusal(400, 'Which file?')
+    const part = {
+      url,
+      ...(typeof mediaType === 'string' && { mediaType }),
+      ...(typeof filename === 'string' && { filename }),
+    }
+    // An agent wrote the link: it leads to the internet by https, or nowhere.
+    const file = await fetchFile(part)
+    return new Response(file.bytes, {
+      headers: {
+        'content-type': 'application/octet-stream',
+        'cache-control': 'no-store',
+        'x-content-type-options': 'nosniff',
+        'content-security-policy': "default-src 'none'; sandbox",
+        'content-disposition': 'attachment',
+      },
+    })
+  },
+  'POST leave'({ url, session }) {
+    session.tab(url.searchParams.get('tab') ?? '')?.leave(Number(url.searchParams.get('stream')))
+    return json(200, {})
+  },
+  'GET deliveries': ({ session }) => json(200, { deliveries: session.inbox.list() }),
+  async 'GET dead-letters'(_call, { push }) {
+    return push
+      ? json(200, { letters: await push.deadLetters() })
+      : refusal(404, 'This console cannot see dead letters')
+  },
+  async 'POST redeliver'({ url }, { push }) {
+    const outcome = await push?.redeliver(url.searchParams.get('id') ?? '')
+    return outcome ? json(200, outcome) : refusal(404, 'There is no such dead letter')
+  },
+  'GET registry': ({ url }, { registryView }) => registryView?.list(url.searchParams) ?? noRegistry(),
+  'GET registry/agent': ({ url }, { registryView }) =>
+    registryView?.agent(textOf(url, 'namespace'), textOf(url, 'name')) ?? noRegistry(),
+  'GET registry/health': ({ url }, { registryView }) =>
+    registryView?.agent(textOf(url, 'namespace'), textOf(url, 'name'), 'health') ?? noRegistry(),
+  'DELETE registry/agent': ({ url }, { registryView }) =>
+    registryView?.withdraw(textOf(url, 'namespace'), textOf(url, 'name'), url.searchParams) ?? noRegistry(),
+  async 'PUT registry/agent'({ request, session }, parts) {
+    const { ref, namespace, name, ttlSeconds } = await bodyOf(request)
+    if (typeof ref !== 'string' || !session.has(ref)) return unknown()
+    if (typeof namespace !== 'string' || typeof name !== 'string') return refusal(400, 'Under which name?')
+    if (!parts.registryView) return noRegistry()
+    const { raw } = await viewCard(session, ref, parts)
+    return parts.registryView.publish(namespace, name, {
+      card: raw,
+      ...(typeof ttlSeconds === 'number' && { ttlSeconds }),
+    })
+  },
+}
+
+/** Answers, or says in words what went wrong. */
+export async function answerRoute(path: string, call: RouteCall, parts: RouteParts): Promise<Response> {
+  const route = Object.hasOwn(routes, `${call.request.method} ${path}`)
+    ? routes[`${call.request.method} ${path}`]
+    : undefined
+  if (!route) return refusal(404, 'There is nothing here')
+  try {
+    return await route(call, parts)
+  } catch (caught) {
+    const error = inWords(caught)
+    const isOurFault = error.code === 'INTERNAL_ERROR' && !('failure' in (error.details.metadata ?? {}))
+    const words = isOurFault && caught instanceof TypeError ? caught.message : error.message
+    return refusal(error.code === 'PAYLOAD_TOO_LARGE' ? 413 : isOurFault && words === error.message ? 500 : 422, words)
+  }
+}
+
+async function bodyOf(request: Request): Promise<Record<string, unknown>> {
+  const body = parseJson(await readBody(request, longestBody))
+  if (!isObject(body)) throw new TypeError('The body is no JSON object')
+  return body
+}
+
+function refOf(url: URL): string {
+  return textOf(url, 'ref')
+}
+
+function textOf(url: URL, name: string): string {
+  return url.searchParams.get(name) ?? ''
+}
+
+function isCredential(value: unknown): boolean {
+  if (!isObject(value)) return false
+  const needs: Readonly<Record<string, readonly string[]>> = {
+    bearer: ['token'],
+    apiKey: ['key'],
+    basic: ['user', 'password'],
+    header: ['name', 'value'],
+  }
+  const needed = needs[String(value.kind)]
+  return needed?.every((name) => typeof value[name] === 'string' && value[name] !== '') ?? false
+}
+
+function unknown(): Response {
+  return refusal(404, 'This agent was not named here: add it first')
+}
+
+function tooMany(): Response {
+  return refusal(429, 'There are too many agents: remove some')
+}
+
+function noRegistry(): Response {
+  return refusal(404, 'This console has no registry: start it with --registry')
+}
