@@ -1,7 +1,7 @@
 import { defineConfig } from 'vitest/config'
 
 // Projects: `unit` is the inner loop (no processes, no ports beyond loopback); `process` starts and
-// kills real processes, so it runs one file at a time.
+// kills real processes, so it runs one file at a time; `browser` drives the console in a real browser.
 export default defineConfig({
   resolve: { conditions: ['dragoman-source'] },
   ssr: { resolve: { conditions: ['dragoman-source', 'node'] } },
@@ -12,7 +12,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'conformance/**/*.test.ts'],
-          exclude: ['test/process/**'],
+          exclude: ['test/process/**', 'test/browser/**'],
           typecheck: { enabled: false },
         },
       },
@@ -24,6 +24,16 @@ export default defineConfig({
           fileParallelism: false,
           testTimeout: 240_000,
           hookTimeout: 60_000,
+        },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'browser',
+          include: ['test/browser/**/*.test.ts'],
+          fileParallelism: false,
+          testTimeout: 120_000,
+          hookTimeout: 120_000,
         },
       },
     ],

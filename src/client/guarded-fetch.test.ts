@@ -269,7 +269,11 @@ describe('createSender', () => {
         headers: { a: 'b', authorization: '[redacted]' },
         body: '[redacted] words',
       })
-      expect(answered).toMatchObject({ status: 200, exchange: 1, body: '{"echo":"[redacted] words"}' })
+      expect(answered).toMatchObject({
+        status: 200,
+        exchange: events[0]?.exchange,
+        body: '{"echo":"[redacted] words"}',
+      })
       expect(JSON.stringify(events)).not.toMatch(/s3cret|ented"|inv%2F/)
     })
 
@@ -286,7 +290,7 @@ describe('createSender', () => {
       await send(get(server.origin, { isConfidential: true } as Partial<GuardedRequest>))
       expect(events.at(-1)).toMatchObject({ kind: 'response', body: '[redacted]' })
       await failure(send(get('http://127.0.0.1:1/')))
-      expect(events.at(-1)).toMatchObject({ kind: 'failure', exchange: 3 })
+      expect(events.at(-1)).toMatchObject({ kind: 'failure', exchange: events.at(-2)?.exchange })
     })
   })
 })

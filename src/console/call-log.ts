@@ -98,10 +98,12 @@ export class CallLog {
 
   begin(facts: CallFacts): CallRecord {
     const call = new CallRecord(facts)
-    let timer: NodeJS.Timeout | undefined
+    let isToBeTold = false
     call.onChange = () => {
-      timer ??= setTimeout(() => {
-        timer = undefined
+      if (isToBeTold) return
+      isToBeTold = true
+      setTimeout(() => {
+        isToBeTold = false
         this.#tell(call.summary())
       }, tellEveryMs).unref()
     }

@@ -1,0 +1,76 @@
+import { type ComponentType, lazy, type ReactNode, Suspense, useEffect, useRef } from 'react'
+import { ApiError } from './link/api.js'
+import { useLink, useSession } from './link/link.js'
+import { useSignal } from './model/signal.js'
+import { Failure, Loading, Notice } from './parts/notice.js'
+import { SideBar } from './parts/side-bar.js'
+import { useRoute } from './route.js'
+import { AgentsScreen } from './screens/agents/agents-screen.js'
+import { useText } from './text/text.js'
+
+const screens: Readonly<Record<string, ComponentType>> = {
+  agents: AgentsScreen,
+  talk: lazy(() => import('./screens/talk/talk-screen.js')),
+  tasks: lazy(() => import('./screens/tasks/tasks-screen.js')),
+  wire: lazy(() => import('./screens/wire/wire-screen.js')),
+  compare: lazy(() => import('./screens/compare/compare-screen.js')),
+  push: lazy(() => import('./screens/push/push-screen.js')),
+  registry: lazy(() => import('./screens/registry/registry-screen.js')),
+  workflows: lazy(() => import('./screens/workflows/workflows-screen.js')),
+}
+
+export function App(): ReactNode {
+  const { nav } = useText()
+  const { path } = useRoute()
+  const main = useRef<HTMLElement>(null)
+  const name = path[0] !== undefined && path[0] in screens ? path[0] : 'agents'
+  const Screen = screens[name] ?? AgentsScreen
+  return (
+    <div className="frame">
+      <button type="button" className="skip" onClick={() => main.current?.focus()}>
+        {nav.skip}
+      </button>
+      <SideBar current={name} />
+      <main className="main" ref={main} tabIndex={-1}>
+        <Connected>
+          <Suspense fallback={<Loading />}>
+            <Screen />
+          </Suspense>
+        </Connected>
+      </main>
+    </div>
+  )
+}
+
+/** Opens the tab's stream when there is a session, and says so when it is lost. */
+function Connected({ children }: { readonly children: ReactNode }): ReactNode {
+  const { lost } = useText()
+  const { tab, conversations } = useLink()
+  const session = useSession()
+  useSignal(tab.signal)
+  const isReady = session.data !== undefined
+  const hasBegun = useRef(false)
+  useEffect(() => {
+    if (!isReady || hasBegun.current) return
+    hasBegun.current = true
+    tab.open()
+    conversations.restore(new Set(session.data?.agents.map(({ ref }) => ref)))
+  }, [isReady, tab, conversations, session.data])
+  if (!session.data) {
+    if (session.isPending) return <Loading />
+    const isStranger = session.error instanceof ApiError && session.error.status === 401
+    if (isStranger) return <Notice isBad title={lost.session} text={lost.sessionText} />
+    return <Failure error={session.error} onRetry={() => void session.refetch()} />
+  }
+  return (
+    <>
+      {tab.state === 'lost' && (
+        <div className="banner" role="status">
+          <span className="dot pulse" />
+          <strong>{lost.title}.</strong> {lost.text}
+        </div>
+      )}
+      {children}
+    </>
+  )
+}

@@ -1,0 +1,79 @@
+/** Plain questions to the server part. */
+import { type ConsoleSession, consoleHeader } from 'dragoman/console'
+
+export class ApiError extends Error {
+  readonly status: number
+
+  constructor(status: number, message: string) {
+    super(message)
+    this.status = status
+  }
+}
+
+const ours = { [consoleHeader]: '1' }
+
+export async function send(path: string, init: RequestInit = {}): Promise<Response> {
+  const headers = { ...Object.fromEntries(new Headers(init.headers)), ...ours }
+  const request = () => fetch(`/console/${path}`, { ...init, headers, credentials: 'same-origin' })
+  const response = await request()
+  if (response.status !== 401 || path === 'api/session') return response
+  // The server part was started anew: on this machine it gives another session to who asks.
+  await beginSession()
+  return await request()
+}
+
+export async function api<T>(method: string, path: string, body?: unknown): Promise<T> {
+  const response = await send(`api/${path}`, {
+    method,
+    ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
+  }).catch(() => {
+    throw new ApiError(0, 'The console’s server does not answer')
+  })
+  const answer = (await response.json().catch(() => ({}))) as T & { readonly error?: unknown }
+  if (!response.ok) throw new ApiError(response.status, messageOf(answer.error) ?? `HTTP ${response.status}`)
+  return answer
+}
+
+/** Ours is a sentence; a registry's has one in it. */
+function messageOf(error: unknown): string | undefined {
+  if (typeof error === 'string') return error
+  const { message } = (error ?? {}) as { readonly message?: unknown }
+  return typeof message === 'string' ? message : undefined
+}
+
+/** From the address the command printed, out of which it is taken at once. */
+function tokenOnce(): string | undefined {
+  const url = new URL(location.href)
+  const token = url.searchParams.get('token') ?? undefined
+  if (token === undefined) return undefined
+  url.searchParams.delete('token')
+  history.replaceState(null, '', url)
+  return token
+}
+
+const refsKey = 'dragoman.agents'
+
+/** A session, and the agents that this browser named before. */
+export async function beginSession(): Promise<ConsoleSession> {
+  const token = tokenOnce()
+  const session = await api<ConsoleSession>('POST', 'session', token === undefined ? {} : { token })
+  const known = new Set(session.agents.map(({ ref }) => ref))
+  const missing = rememberedRefs().filter((ref) => !known.has(ref))
+  if (missing.length === 0) return session
+  await Promise.all(missing.map((ref) => api('POST', 'agents', { ref }).catch(() => undefined)))
+  return await api<ConsoleSession>('POST', 'session', {})
+}
+
+/** References are kept, credentials never are. */
+export function rememberRefs(refs: readonly string[]): void {
+  localStorage.setItem(refsKey, JSON.stringify(refs))
+}
+
+function rememberedRefs(): readonly string[] {
+  try {
+    const refs: unknown = JSON.parse(localStorage.getItem(refsKey) ?? '[]')
+    return Array.isArray(refs) ? refs.filter((ref): ref is string => typeof ref === 'string') : []
+  } catch {
+    return []
+  }
+}

@@ -1,0 +1,128 @@
+/**
+ * The tab's one stream from the server part, and a `fetch` for the protocol's client whose streams come through it.
+ * When the stream is lost, everything that came through it breaks off, and the client heals it.
+ */
+import { type TabEvent, tabHeader } from 'dragoman/console'
+import { Signal } from '../model/signal.js'
+import { api, beginSession, send } from './api.js'
+
+type Feed = ReadableStreamDefaultController<Uint8Array>
+type Listener = (event: TabEvent) => void
+
+const retryMs = 1000
+const encoder = new TextEncoder()
+
+export class Tab {
+  readonly signal = new Signal()
+  state: 'connecting' | 'open' | 'lost' = 'connecting'
+  #source: EventSource | undefined
+  #id: string | undefined
+  #waiting: ((id: string) => void)[] = []
+  readonly #feeds = new Map<number, Feed>()
+  readonly #listeners = new Set<Listener>()
+  #streams = 0
+
+  open(): void {
+    const source = new EventSource('/console/api/tab')
+    this.#source = source
+    source.onmessage = ({ data }) => this.#take(JSON.parse(String(data)) as TabEvent)
+    source.onerror = () => this.#lost()
+  }
+
+  listen(listener: Listener): () => void {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  /** For `connect`: calls with one answer go as they are, streams through the tab's own. */
+  fetchWith(onCall?: (id: string) => void): typeof fetch {
+    return async (input, init = {}) => {
+      const { pathname } = new URL(String(input))
+      const path = pathname.replace(/^\/console\//, '')
+      const headers = new Headers(init.headers)
+      const isStream = headers.get('accept')?.includes('text/event-stream') === true
+      const response = isStream ? await this.#stream(path, init, headers) : await send(path, { ...init, headers })
+      const call = response.headers.get('x-dragoman-call')
+      if (call !== null) onCall?.(call)
+      return response
+    }
+  }
+
+  async #stream(path: string, init: RequestInit, headers: Headers): Promise<Response> {
+    const tab = await this.#ready()
+    this.#streams += 1
+    const stream = this.#streams
+    headers.set(tabHeader, `${tab}/${stream}`)
+    const body = new ReadableStream<Uint8Array>({
+      start: (feed) => {
+        this.#feeds.set(stream, feed)
+      },
+      cancel: () => this.#leave(stream),
+    })
+    init.signal?.addEventListener('abort', () => {
+      this.#feeds.get(stream)?.error(init.signal?.reason)
+      this.#leave(stream)
+    })
+    try {
+      const response = await send(path, { ...init, headers })
+      if (!response.headers.has(tabHeader)) {
+        this.#feeds.delete(stream)
+        return response
+      }
+      const told = new Headers(response.headers)
+      told.set('content-type', 'text/event-stream')
+      return new Response(body, { status: 200, headers: told })
+    } catch (error) {
+      this.#feeds.delete(stream)
+      throw error
+    }
+  }
+
+  #take(event: TabEvent): void {
+    if ('tab' in event) {
+      this.#id = event.tab
+      this.#become('open')
+      const waiting = this.#waiting
+      this.#waiting = []
+      for (const go of waiting) go(event.tab)
+    } else if ('stream' in event) {
+      const feed = this.#feeds.get(event.stream)
+      if ('text' in event) feed?.enqueue(encoder.encode(event.text))
+      else {
+        this.#feeds.delete(event.stream)
+        feed?.close()
+      }
+    } else for (const listener of this.#listeners) listener(event)
+  }
+
+  #ready(): Promise<string> {
+    const id = this.#id
+    return id === undefined ? new Promise((resolve) => this.#waiting.push(resolve)) : Promise.resolve(id)
+  }
+
+  #leave(stream: number): void {
+    if (!this.#feeds.delete(stream)) return
+    const query = new URLSearchParams({ tab: this.#id ?? '', stream: String(stream) })
+    api('POST', `leave?${query}`).catch(() => undefined) // it ends with the tab anyway
+  }
+
+  #lost(): void {
+    this.#source?.close()
+    this.#id = undefined
+    this.#become('lost')
+    for (const feed of this.#feeds.values()) feed.error(new TypeError('The connection to the console was lost'))
+    this.#feeds.clear()
+    setTimeout(() => {
+      beginSession().then(
+        () => this.open(),
+        () => this.#lost(),
+      )
+    }, retryMs)
+  }
+
+  #become(state: Tab['state']): void {
+    if (this.state === state) return
+    this.state = state
+    this.signal.changed()
+  }
+}

@@ -1,0 +1,34 @@
+/** Something that changes more often than it is worth showing: those who look are told once a frame. */
+import { useSyncExternalStore } from 'react'
+
+export class Signal {
+  #listeners = new Set<() => void>()
+  #isScheduled = false
+  version = 0
+
+  changed(): void {
+    if (this.#isScheduled) return
+    this.#isScheduled = true
+    // Pages that nobody sees have no frames.
+    if (document.hidden) setTimeout(this.#tell, 250)
+    else requestAnimationFrame(this.#tell)
+  }
+
+  readonly subscribe = (listener: () => void): (() => void) => {
+    this.#listeners.add(listener)
+    return () => this.#listeners.delete(listener)
+  }
+
+  readonly read = (): number => this.version
+
+  readonly #tell = (): void => {
+    this.#isScheduled = false
+    this.version += 1
+    for (const listener of this.#listeners) listener()
+  }
+}
+
+/** Renders again when it has changed. */
+export function useSignal(signal: Signal): number {
+  return useSyncExternalStore(signal.subscribe, signal.read)
+}

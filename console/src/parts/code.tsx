@@ -1,0 +1,15 @@
+import type { ReactNode } from 'react'
+import { CopyButton } from './copy-button.js'
+
+/** Text as it is, with a way to take it along. */
+export function Code({ text, label }: { readonly text: string; readonly label: string }): ReactNode {
+  return (
+    <div className="code">
+      {/* biome-ignore lint/a11y/useSemanticElements: a region of text, not of a page */}
+      <pre tabIndex={0} role="region" aria-label={label}>
+        {text}
+      </pre>
+      <CopyButton text={text} />
+    </div>
+  )
+}

@@ -1,0 +1,133 @@
+/** The parts of a message or an artifact: text, pictures, files, data. */
+import type { Part } from 'dragoman/client'
+import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
+import { send } from '../link/api.js'
+import { useText } from '../text/text.js'
+import { JsonTree } from './json-tree.js'
+
+const Markdown = lazy(() => import('./markdown.js'))
+
+/** Longer texts are not parsed with every chunk. */
+const longestLiveMarkdown = 20_000
+
+export function TextBlock({ text, isLive = false }: { readonly text: string; readonly isLive?: boolean }): ReactNode {
+  if (isLive && text.length > longestLiveMarkdown) return <LongText text={text} />
+  if (text.length > 200_000) return <LongText text={text} />
+  return (
+    <Suspense fallback={<div className="plain">{text}</div>}>
+      <Markdown text={text} />
+    </Suspense>
+  )
+}
+
+const mostShown = 100_000
+
+/** The end of a text that nobody reads as a whole. */
+function LongText({ text }: { readonly text: string }): ReactNode {
+  const hidden = Math.max(0, text.length - mostShown)
+  return (
+    <div className="plain">
+      {hidden > 0 && (
+        <span className="faint">
+          … {hidden.toLocaleString()} …{'\n'}
+        </span>
+      )}
+      {text.slice(hidden)}
+    </div>
+  )
+}
+
+export function PartsView({ parts }: { readonly parts: readonly Part[] }): ReactNode {
+  // Parts have no names; their place is all they have.
+  return parts.map((part, place) => <PartView key={`${place}`} part={part} />)
+}
+
+export function PartView({ part }: { readonly part: Part }): ReactNode {
+  if ('text' in part) return <TextBlock text={part.text} />
+  if ('data' in part) return part.mediaType === 'application/schema+json' ? null : <JsonTree value={part.data} />
+  return 'raw' in part ? <InlineFile part={part} /> : <LinkedFile part={part} />
+}
+
+/** What a browser shows without running anything in it. */
+const pictures = /^image\/(png|jpeg|gif|webp|avif|bmp)$/
+
+function InlineFile({ part }: { readonly part: Extract<Part, { raw: string }> }): ReactNode {
+  const { common } = useText()
+  const { mediaType = 'application/octet-stream', filename = 'file' } = part
+  const url = useObjectUrl(part.raw, mediaType)
+  const isAudible = /^(audio|video)\//.test(mediaType)
+  return (
+    <div className="file">
+      {pictures.test(mediaType) && url && <img src={url} alt={filename} />}
+      {/* biome-ignore lint/a11y/useMediaCaption: agents send none */}
+      {isAudible && url && <video src={url} controls height={mediaType.startsWith('audio/') ? 54 : 240} />}
+      <span className="break">{filename}</span>
+      <span className="badge">{mediaType}</span>
+      <span className="faint small">{sizeOf(part.raw)}</span>
+      {url && (
+        <a className="button is-small" href={url} download={filename}>
+          {common.download}
+        </a>
+      )}
+    </div>
+  )
+}
+
+function LinkedFile({ part }: { readonly part: Extract<Part, { url: string }> }): ReactNode {
+  const { talk } = useText()
+  const [problem, setProblem] = useState<string>()
+  const { url, filename, mediaType } = part
+  // Through the server part and its guard: the link is a stranger's.
+  const fetchIt = async () => {
+    const body = JSON.stringify({ url, filename, mediaType })
+    const response = await send('api/file', { method: 'POST', body, headers: { 'content-type': 'application/json' } })
+    if (response.ok) download(await response.blob(), filename ?? 'file')
+    else setProblem(((await response.json()) as { error?: string }).error ?? '')
+  }
+  return (
+    <div className="file">
+      <span className="break">{filename ?? url}</span>
+      <span className="badge">{mediaType ?? talk.linked}</span>
+      <button type="button" className="button is-small" onClick={() => void fetchIt()}>
+        {talk.fetchFile}
+      </button>
+      {problem !== undefined && <span className="problem-text">{problem}</span>}
+    </div>
+  )
+}
+
+function download(blob: Blob, filename: string): void {
+  const url = URL.createObjectURL(blob)
+  const link = document.createElement('a')
+  link.href = url
+  link.download = filename
+  link.click()
+  URL.revokeObjectURL(url)
+}
+
+function useObjectUrl(raw: string, type: string): string | undefined {
+  const [url, setUrl] = useState<string>()
+  useEffect(() => {
+    const bytes = decoded(raw)
+    if (!bytes) return
+    // Anything but a picture is a download: a page in a blob would be a page of ours.
+    const isShown = pictures.test(type) || /^(audio|video)\//.test(type)
+    const made = URL.createObjectURL(new Blob([bytes], { type: isShown ? type : 'application/octet-stream' }))
+    setUrl(made)
+    return () => URL.revokeObjectURL(made)
+  }, [raw, type])
+  return url
+}
+
+function decoded(raw: string): Uint8Array<ArrayBuffer> | undefined {
+  try {
+    return Uint8Array.from(atob(raw), (character) => character.charCodeAt(0))
+  } catch {
+    return undefined
+  }
+}
+
+function sizeOf(raw: string): string {
+  const bytes = Math.floor((raw.length * 3) / 4)
+  return bytes < 1024 ? `${bytes} B` : `${(bytes / 1024).toFixed(1)} kB`
+}

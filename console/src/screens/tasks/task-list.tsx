@@ -1,0 +1,128 @@
+import { useInfiniteQuery } from '@tanstack/react-query'
+import { A2AError, type Task, type TaskState } from 'dragoman/client'
+import { type ReactNode, useState } from 'react'
+import { useLink } from '../../link/link.js'
+import { Failure, Loading, Notice } from '../../parts/notice.js'
+import { StateBadge } from '../../parts/state-badge.js'
+import { Time } from '../../parts/time.js'
+import { hrefTo } from '../../route.js'
+import { useText } from '../../text/text.js'
+
+const pageSize = 50
+/** The list is live: it is asked for again while somebody looks. */
+const refreshMs = 3000
+
+export function TaskList({ agent }: { readonly agent: string }): ReactNode {
+  const { tasks: words, common, states } = useText()
+  const link = useLink()
+  const [status, setStatus] = useState('')
+  const [contextId, setContext] = useState('')
+  const list = useInfiniteQuery({
+    queryKey: ['tasks', agent, status, contextId],
+    initialPageParam: '',
+    queryFn: async ({ pageParam }) => {
+      const client = await link.client(agent)
+      return client.listTasks({
+        pageSize,
+        historyLength: 0,
+        ...(pageParam !== '' && { pageToken: pageParam }),
+        ...(status !== '' && { status: status as TaskState }), // the options are the states
+        ...(contextId.trim() !== '' && { contextId: contextId.trim() }),
+      })
+    },
+    getNextPageParam: ({ nextPageToken }) => nextPageToken || undefined,
+    refetchInterval: ({ state }) => (state.error ? false : refreshMs),
+  })
+  const found = list.data?.pages.flatMap((page) => page.tasks) ?? []
+  const isImpossible = list.error instanceof A2AError && unsupported.has(list.error.code)
+  return (
+    <section className="panel" aria-label={words.title}>
+      <header>
+        <select
+          className="input"
+          aria-label={words.state}
+          value={status}
+          onChange={({ target }) => setStatus(target.value)}
+        >
+          <option value="">{words.anyState}</option>
+          {Object.entries(states).map(([state, word]) => (
+            <option key={state} value={state}>
+              {word}
+            </option>
+          ))}
+        </select>
+        <label className="grow">
+          <span className="hidden-text">{words.context}</span>
+          <input
+            className="input"
+            placeholder={words.context}
+            value={contextId}
+            onChange={({ target }) => setContext(target.value)}
+          />
+        </label>
+        {list.data && <span className="soft small">{words.total(list.data.pages[0]?.totalSize ?? found.length)}</span>}
+      </header>
+      {list.isPending ? (
+        <Loading />
+      ) : isImpossible ? (
+        <Notice title={words.cannotList} text={words.cannotListText} />
+      ) : list.error ? (
+        <Failure error={list.error} onRetry={() => void list.refetch()} />
+      ) : found.length === 0 ? (
+        <Notice title={words.empty} text={words.emptyText}>
+          <a className="button" href={hrefTo(['talk'], { with: agent })}>
+            {words.continue}
+          </a>
+        </Notice>
+      ) : (
+        <TaskTable agent={agent} tasks={found} />
+      )}
+      {list.hasNextPage && (
+        <div className="notice">
+          <button
+            type="button"
+            className="button"
+            disabled={list.isFetchingNextPage}
+            onClick={() => void list.fetchNextPage()}
+          >
+            {common.more}
+          </button>
+        </div>
+      )}
+    </section>
+  )
+}
+
+const unsupported: ReadonlySet<string> = new Set(['UNSUPPORTED_OPERATION', 'METHOD_NOT_FOUND'])
+
+export function TaskTable({ agent, tasks }: { readonly agent: string; readonly tasks: readonly Task[] }): ReactNode {
+  const { tasks: words } = useText()
+  return (
+    <div className="scrolls">
+      <table className="table">
+        <thead>
+          <tr>
+            <th scope="col">{words.state}</th>
+            <th scope="col">{words.id}</th>
+            <th scope="col">{words.context}</th>
+            <th scope="col">{words.updated}</th>
+          </tr>
+        </thead>
+        <tbody>
+          {tasks.map(({ id, contextId, status }) => (
+            <tr key={id}>
+              <td>
+                <StateBadge state={status.state} />
+              </td>
+              <td className="mono">
+                <a href={hrefTo(['tasks', agent, id])}>{id}</a>
+              </td>
+              <td className="mono soft">{contextId}</td>
+              <td className="soft">{status.timestamp && <Time at={status.timestamp} />}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}

@@ -1,0 +1,118 @@
+import { useQuery } from '@tanstack/react-query'
+import type { CallView, WireLine } from 'dragoman/console'
+import { type ReactNode, useState } from 'react'
+import { api } from '../../link/api.js'
+import { framesOf } from '../../model/wire-frames.js'
+import { asCurl, asTypescript } from '../../model/wire-snippets.js'
+import { Code } from '../../parts/code.js'
+import { CopyButton } from '../../parts/copy-button.js'
+import { Loading, Notice } from '../../parts/notice.js'
+import { hrefTo } from '../../route.js'
+import { useText } from '../../text/text.js'
+
+const linesAtOnce = 100
+
+export function useCall(id: string | undefined) {
+  return useQuery({
+    queryKey: ['call', id],
+    queryFn: () => api<CallView>('GET', `call?${new URLSearchParams({ id: id ?? '' })}`),
+    enabled: id !== undefined,
+  })
+}
+
+export function CallPage({ id }: { readonly id: string }): ReactNode {
+  const { wire, common, talk } = useText()
+  const call = useCall(id)
+  const [shown, setShown] = useState(linesAtOnce)
+  if (call.isPending) return <Loading />
+  if (call.error)
+    return (
+      <div className="panel">
+        <Notice isBad title={wire.gone} text={wire.goneText} />
+      </div>
+    )
+  const { data } = call
+  const lines = framesOf(data.wire)
+  return (
+    <section className="panel" aria-label={data.operation}>
+      <header>
+        <h2>{data.operation}</h2>
+        <span className="badge accent">{data.dialect}</span>
+        <span className="badge">{data.binding}</span>
+        <span className="soft small">{data.ms === undefined ? wire.open : `${data.ms} ms`}</span>
+        <span className="soft small">{talk.events(lines.length)}</span>
+        <span className="grow" />
+        {data.taskId !== undefined && (
+          <a className="small mono" href={hrefTo(['tasks', data.ref, data.taskId])}>
+            {talk.task} {data.taskId.slice(0, 8)}
+          </a>
+        )}
+        <CopyButton label={wire.copyCurl} text={() => asCurl(data)} />
+        <CopyButton label={wire.copyTypescript} text={() => asTypescript(data)} />
+      </header>
+      {data.error !== undefined && <p className="problem-text body break">{data.error}</p>}
+      {lines.slice(0, shown).map((line, place) => (
+        <Line key={`${place}`} line={line} />
+      ))}
+      {data.left > 0 && <p className="body soft">{wire.left(data.left)}</p>}
+      {lines.length > shown && (
+        <div className="notice">
+          <button type="button" className="button" onClick={() => setShown(shown + 5 * linesAtOnce)}>
+            {common.more} ({lines.length - shown})
+          </button>
+        </div>
+      )}
+    </section>
+  )
+}
+
+export function Line({ line }: { readonly line: WireLine }): ReactNode {
+  const { wire } = useText()
+  const { direction, what, status, headers, body, at } = line
+  const text = spell(body)
+  return (
+    <article className="wire-line">
+      <header>
+        <span className={direction === 'request' ? 'arrow-out' : 'arrow-in'} aria-hidden="true">
+          {direction === 'request' ? '→' : '←'}
+        </span>
+        <strong>{wire[direction]}</strong>
+        {direction !== 'event' && <code className="break">{what}</code>}
+        {status !== undefined && (
+          <span className={`badge ${status === 'OK' || (typeof status === 'number' && status < 400) ? 'good' : 'bad'}`}>
+            {status}
+          </span>
+        )}
+        <span className="grow" />
+        <span className="faint small mono">+{at} ms</span>
+      </header>
+      {headers && Object.keys(headers).length > 0 && (
+        <details>
+          <summary className="small soft">
+            {wire.headers} ({Object.keys(headers).length})
+          </summary>
+          <dl className="facts mono break">
+            {Object.entries(headers).map(([name, value]) => (
+              <div key={name} className="header-line">
+                <dt>{name}</dt>
+                <dd>{value}</dd>
+              </div>
+            ))}
+          </dl>
+        </details>
+      )}
+      {text !== '' && <Code label={wire[direction]} text={text} />}
+    </article>
+  )
+}
+
+/** JSON is easier to read with lines of its own. */
+export function spell(body: unknown): string {
+  if (body === undefined || body === '') return ''
+  if (typeof body !== 'string') return JSON.stringify(body, null, 2)
+  try {
+    return JSON.stringify(JSON.parse(body), null, 2)
+  } catch {
+    return body
+  }
+}

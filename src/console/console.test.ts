@@ -1,0 +1,235 @@
+/** The console's server part over real sockets: who gets in, whom it calls, what it remembers. */
+import { request as httpRequest } from 'node:http'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { apiKey } from '../auth/api-key.js'
+import { echoAgent } from '../cli/echo-agent.js'
+import { type Served, serve } from '../server/serve.js'
+import type { CallSummary, CallView, CardView, ConsoleSession, ProbeView } from './console-api.js'
+import { type ServedConsole, serveConsole } from './serve-console.js'
+
+let agent: Served
+let closed: Served
+let served: ServedConsole
+beforeAll(async () => {
+  agent = await serve(echoAgent)
+  closed = await serve(echoAgent, { auth: [apiKey('open sesame')] })
+  served = await serveConsole({ agents: [agent.url] })
+})
+afterAll(async () => {
+  await served.close()
+  await agent.close({ deadlineMs: 0 })
+  await closed.close({ deadlineMs: 0 })
+})
+
+const ours = { 'x-dragoman-console': '1', 'content-type': 'application/json' }
+
+interface Asked {
+  readonly method?: string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: unknown
+}
+
+interface Answered {
+  readonly status: number
+  readonly headers: Readonly<Record<string, string | string[] | undefined>>
+  readonly text: string
+}
+
+/** Not `fetch`: that one does not let anybody choose the `Host`. */
+function ask(path: string, { method = 'GET', headers = {}, body }: Asked = {}, to = served.url): Promise<Answered> {
+  const { hostname, port } = new URL(to)
+  return new Promise((resolve, reject) => {
+    const sent = httpRequest({ hostname, port, path, method, headers }, (response) => {
+      let text = ''
+      response.setEncoding('utf8').on('data', (chunk: string) => {
+        text += chunk
+      })
+      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }))
+    })
+    sent.on('error', reject)
+    sent.end(body === undefined ? undefined : JSON.stringify(body))
+  })
+}
+
+async function begin(to = served.url, body: unknown = {}): Promise<{ cookie: string; session: ConsoleSession }> {
+  const answer = await ask('/console/api/session', { method: 'POST', headers: ours, body }, to)
+  expect(answer.status).toBe(200)
+  const [cookie = ''] = answer.headers['set-cookie'] ?? []
+  return { cookie: cookie.split(';')[0] ?? '', session: JSON.parse(answer.text) as ConsoleSession }
+}
+
+const send = (text: string) => ({
+  jsonrpc: '2.0',
+  id: 1,
+  method: 'SendMessage',
+  params: { message: { messageId: '1', role: 'ROLE_USER', parts: [{ text }] } },
+})
+const door = (ref: string, way = 'auto/auto') => `/console/a2a/${encodeURIComponent(ref)}/${way}`
+
+describe('who gets in', () => {
+  it('gives whoever opens the page on this machine a session that no script and no other site can use', async () => {
+    const answer = await ask('/console/api/session', { method: 'POST', headers: ours, body: {} })
+    const [cookie = ''] = answer.headers['set-cookie'] ?? []
+    expect(cookie).toMatch(/; Path=\/console; HttpOnly; SameSite=Strict/)
+    expect(answer.headers['access-control-allow-origin']).toBeUndefined()
+  })
+
+  it.each([
+    ['a name that leads here by somebody else’s choice', { host: 'evil.example' }],
+    ['a page of another origin', { origin: 'http://evil.example' }],
+    ['a page on another port of this machine', { origin: 'http://localhost:1' }],
+    ['a site the browser calls foreign', { 'sec-fetch-site': 'cross-site' }],
+    ['another port, as the browser tells it', { 'sec-fetch-site': 'same-site' }],
+    ['a request that any page could send', { 'x-dragoman-console': '' }],
+  ])('refuses %s', async (_who, headers) => {
+    const { cookie } = await begin()
+    const answer = await ask('/console/api/agents', { headers: { ...ours, cookie, ...headers } })
+    expect(answer.status).toBe(403)
+  })
+
+  it('refuses a session to those behind a proxy, and everything to those without one', async () => {
+    const proxied = { ...ours, 'x-forwarded-for': '203.0.113.9' }
+    expect((await ask('/console/api/session', { method: 'POST', headers: proxied, body: {} })).status).toBe(401)
+    expect((await ask('/console/api/agents', { headers: ours })).status).toBe(401)
+    expect((await ask('/console/api/tab')).status).toBe(401)
+  })
+
+  it('wants the token of the launch where it is not only for this machine', async () => {
+    await using open = await serveConsole({ host: '0.0.0.0' })
+    const token = new URL(open.url).searchParams.get('token') ?? ''
+    expect(token.length).toBeGreaterThan(20)
+    const without = await ask('/console/api/session', { method: 'POST', headers: ours, body: {} }, open.url)
+    const wrong = await ask('/console/api/session', { method: 'POST', headers: ours, body: { token: 'x' } }, open.url)
+    expect([without.status, wrong.status]).toEqual([401, 401])
+    expect((await begin(open.url, { token })).cookie).not.toBe('')
+  })
+
+  it('serves a page that loads nothing from elsewhere and runs nothing written into it', async () => {
+    const { headers } = await ask('/', { headers: { accept: 'text/html' } })
+    const policy = String(headers['content-security-policy'] ?? "script-src 'self'")
+    expect(policy).not.toContain('unsafe')
+    expect((await ask('/', { headers: { accept: 'application/json' } })).status).toBe(404)
+  })
+})
+
+describe('whom it calls', () => {
+  it('calls agents that were named, and nobody else', async () => {
+    const { cookie, session } = await begin()
+    expect(session.agents).toMatchObject([{ ref: agent.url, from: 'given' }])
+    const headers = { ...ours, cookie, 'a2a-version': '1.0' }
+    const answer = await ask(door(agent.url), { method: 'POST', headers, body: send('hello') })
+    expect(JSON.parse(answer.text)).toMatchObject({ result: { task: { artifacts: [{ parts: [{ text: 'hello' }] }] } } })
+    const stranger = await ask(door(closed.url), { method: 'POST', headers, body: send('hello') })
+    expect(stranger.status).toBe(404)
+    const card = await ask(`/console/api/card?ref=${encodeURIComponent(closed.url)}`, { headers })
+    expect(card.status).toBe(404)
+  })
+
+  it('speaks every dialect and binding, and remembers what went over the wire', async () => {
+    const { cookie } = await begin()
+    const headers = { ...ours, cookie, 'a2a-version': '1.0' }
+    for (const way of ['v1/GRPC', 'v0.3/JSONRPC', 'v0.1/JSONRPC']) {
+      const answer = await ask(door(agent.url, way), { method: 'POST', headers, body: send(way) })
+      expect(JSON.parse(answer.text)).toMatchObject({ result: { task: { artifacts: [{ parts: [{ text: way }] }] } } })
+      const id = String(answer.headers['x-dragoman-call'])
+      const call = JSON.parse((await ask(`/console/api/call?id=${id}`, { headers })).text) as CallView
+      expect(`${call.dialect}/${call.binding}`).toBe(way)
+      const spoken = call.wire.filter(({ binding }) => binding === call.binding)
+      expect(spoken.map(({ direction }) => direction)).toEqual(['request', 'response'])
+      expect(JSON.stringify(spoken[0]?.body)).toContain(way)
+    }
+    const listed = JSON.parse((await ask('/console/api/calls', { headers })).text) as { calls: CallSummary[] }
+    expect(listed.calls).toHaveLength(3)
+    expect(listed.calls[0]?.taskId).toEqual(expect.any(String))
+  })
+
+  it('keeps credentials in memory, uses them, and never shows them', async () => {
+    const { cookie } = await begin()
+    const headers = { ...ours, cookie, 'a2a-version': '1.0' }
+    await ask('/console/api/agents', { method: 'POST', headers, body: { ref: closed.url } })
+    const refused = await ask(door(closed.url), { method: 'POST', headers, body: send('hello') })
+    expect(JSON.parse(refused.text)).toMatchObject({ error: expect.anything() })
+    const credential = { kind: 'apiKey', key: 'open sesame' }
+    await ask('/console/api/trust', { method: 'PUT', headers, body: { ref: closed.url, credential } })
+    const answer = await ask(door(closed.url), { method: 'POST', headers, body: send('hello') })
+    expect(JSON.parse(answer.text)).toMatchObject({ result: { task: expect.anything() } })
+    const id = String(answer.headers['x-dragoman-call'])
+    const told = [
+      (await ask(`/console/api/call?id=${id}`, { headers })).text,
+      (await ask('/console/api/agents', { headers })).text,
+    ].join()
+    expect(told).not.toContain('open sesame')
+    expect(told).toContain('"credential":"apiKey"')
+  })
+
+  it('looks at a card from all sides and at an agent on three levels', async () => {
+    const { cookie } = await begin()
+    const headers = { ...ours, cookie }
+    const view = JSON.parse(
+      (await ask(`/console/api/card?ref=${encodeURIComponent(agent.url)}`, { headers })).text,
+    ) as CardView
+    expect(view.report.isValid).toBe(true)
+    expect(view.signature.state).toBe('absent')
+    expect(view.choices.map(({ binding }) => binding)).toContain('GRPC')
+    expect(view.unversioned).toMatchObject({ protocolVersion: expect.any(String) })
+    const body = { ref: agent.url, text: 'ping' }
+    const probe = JSON.parse((await ask('/console/api/probe', { method: 'POST', headers, body })).text) as ProbeView
+    expect(probe.card.isGood && probe.bindings.every(({ isGood }) => isGood) && probe.call?.isGood).toBe(true)
+  })
+
+  it('says in words what is no address, what does not answer, and that links to files inside lead nowhere', async () => {
+    const { cookie } = await begin()
+    const headers = { ...ours, cookie }
+    const bad = await ask('/console/api/agents', { method: 'POST', headers, body: { ref: 'ftp://x' } })
+    expect([bad.status, bad.text]).toEqual([422, expect.stringContaining('http')])
+    await ask('/console/api/agents', { method: 'POST', headers, body: { ref: 'http://localhost:1' } })
+    const away = await ask(`/console/api/card?ref=${encodeURIComponent('http://localhost:1')}`, { headers })
+    expect([away.status, away.text]).toEqual([422, expect.stringContaining('localhost:1')])
+    const file = await ask('/console/api/file', { method: 'POST', headers, body: { url: `${agent.url}healthz` } })
+    expect(file.status).toBe(422)
+  })
+})
+
+describe('one stream a tab', () => {
+  it('brings the events of a streaming call through the tab’s own stream', async () => {
+    const { cookie } = await begin()
+    const origin = new URL(served.url).origin
+    const left = new AbortController()
+    const stream = await fetch(`${origin}/console/api/tab`, { headers: { cookie }, signal: left.signal })
+    const reader = stream.body?.pipeThrough(new TextDecoderStream()).getReader()
+    let seen = ''
+    const until = async (wanted: RegExp) => {
+      while (!wanted.test(seen)) seen += (await reader?.read())?.value ?? ''
+      return wanted.exec(seen)?.[1] ?? ''
+    }
+    const tab = await until(/"tab":"([^"]+)"/)
+    const answer = await ask(door(agent.url), {
+      method: 'POST',
+      headers: { ...ours, cookie, 'a2a-version': '1.0', accept: 'text/event-stream', 'x-dragoman-tab': `${tab}/7` },
+      body: { ...send('chunks 3'), method: 'SendStreamingMessage' },
+    })
+    expect(answer.headers['x-dragoman-tab']).toBe(`${tab}/7`)
+    await until(/"stream":7,"end":true/)
+    expect(seen).toContain('chunk 3 ')
+    expect(seen).toContain('TASK_STATE_COMPLETED')
+    left.abort()
+  })
+})
+
+describe('as a receiver of push notifications', () => {
+  it('takes deliveries at an address that cannot be guessed, and shows them to its own session', async () => {
+    const { cookie, session } = await begin()
+    const { cookie: other } = await begin()
+    const { pathname } = new URL(session.receiver)
+    const statusUpdate = { taskId: 't', contextId: 'c', status: { state: 'TASK_STATE_WORKING' } }
+    const headers = { 'content-type': 'application/json', 'x-a2a-notification-token': 'secret' }
+    expect((await ask(pathname, { method: 'POST', headers, body: { statusUpdate } })).status).toBe(200)
+    expect((await ask('/console/push/guess', { method: 'POST', headers, body: { statusUpdate } })).status).toBe(404)
+    const inbox = await ask('/console/api/deliveries', { headers: { ...ours, cookie } })
+    expect(JSON.parse(inbox.text)).toMatchObject({ deliveries: [{ dialect: 'v1', taskId: 't' }] })
+    expect(inbox.text).not.toContain('secret"')
+    expect((await ask('/console/api/deliveries', { headers: { ...ours, cookie: other } })).text).toBe(
+      '{"deliveries":[]}',
+    )
+  })
+})

@@ -1,0 +1,58 @@
+/** A real browser from npm, and pages of it that fail their test when anything is written to their console. */
+import { mkdir } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+
+/** `CHROME_PATH` overrides; else the one that npm brought, unpacked into a folder of its own. */
+async function executablePath(): Promise<string> {
+  const given = process.env.CHROME_PATH
+  if (given) return given
+  // It takes whatever binary lies in the temporary folder for its own, and begins to look when it is loaded.
+  const before = process.env.TMPDIR
+  const folder = join(tmpdir(), 'dragoman-chromium-147.0.0')
+  await mkdir(folder, { recursive: true })
+  process.env.TMPDIR = folder
+  try {
+    const { default: packed } = await import('@sparticuz/chromium')
+    return await packed.executablePath()
+  } finally {
+    if (before === undefined) delete process.env.TMPDIR
+    else process.env.TMPDIR = before
+  }
+}
+
+export async function launchBrowser(): Promise<Browser> {
+  const args = ['--no-sandbox', '--disable-gpu', '--disable-dev-shm-usage', '--font-render-hinting=none']
+  return await chromium.launch({ executablePath: await executablePath(), args, headless: true })
+}
+
+export interface WatchedPage extends AsyncDisposable {
+  readonly page: Page
+  /** What the page complained about so far. */
+  readonly complaints: readonly string[]
+}
+
+const usualView = { viewport: { width: 1280, height: 800 }, locale: 'en-GB' }
+
+export async function openPage(
+  browser: Browser,
+  url: string,
+  options: BrowserContextOptions & { readonly ignore?: RegExp } = {},
+): Promise<WatchedPage> {
+  const { ignore, ...view } = options
+  const context = await browser.newContext({ ...usualView, ...view })
+  context.setDefaultTimeout(20_000)
+  await context.grantPermissions(['clipboard-read', 'clipboard-write']).catch(() => undefined) // not in every build
+  const page = await context.newPage()
+  const complaints: string[] = []
+  const note = (text: string) => {
+    if (!ignore?.test(text)) complaints.push(text)
+  }
+  page.on('console', (message) => {
+    if (message.type() === 'error' || message.type() === 'warning') note(`${message.type()}: ${message.text()}`)
+  })
+  page.on('pageerror', (error) => note(`thrown: ${error.message}`))
+  await page.goto(url)
+  return { page, complaints, [Symbol.asyncDispose]: () => context.close() }
+}

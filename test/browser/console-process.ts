@@ -1,0 +1,31 @@
+/** The console and agents for it to call, as the processes people start. */
+import { eventually } from '../hostile/waiting.js'
+import { ServerProcess } from '../process/server-process.js'
+
+export async function startProcess(args: readonly string[]): Promise<ServerProcess> {
+  const started = new ServerProcess(args)
+  try {
+    started.url = await eventually(20_000, 'the ready line', () => {
+      if (started.hasExited) throw new Error(`It ended before it was ready: ${started.stdout}${started.stderr}`)
+      return / is ready at (http:\S+)/.exec(started.stdout)?.[1]
+    })
+    return started
+  } catch (error) {
+    await started[Symbol.asyncDispose]()
+    throw error
+  }
+}
+
+/** The test-bed agent in every dialect; `--port` may be given to start it where it was before. */
+export function startEcho(...more: readonly string[]): Promise<ServerProcess> {
+  const port = more.includes('--port') ? [] : ['--port', '0']
+  return startProcess(['serve', '--echo', '--dialects', 'all', '--allow-webhook', 'localhost', ...port, ...more])
+}
+
+export function startConsole(...more: readonly string[]): Promise<ServerProcess> {
+  return startProcess(['console', ...(more.includes('--port') ? [] : ['--port', '0']), ...more])
+}
+
+export function portOf(url: string): string {
+  return new URL(url).port
+}
