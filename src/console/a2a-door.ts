@@ -9,6 +9,7 @@ import { fromGeneric } from '../model/generic-service.js'
 import type { Operation } from '../model/operations.js'
 import { type AgentService, anonymous, type CallContext, type ReadAhead, type StreamItem } from '../model/service.js'
 import { createJsonRpcServer } from '../transports/jsonrpc/server.js'
+import { defaultRequestLimits } from '../transports/read-json.js'
 import { Heartbeats } from '../transports/sse.js'
 import type { CallRecord } from './call-log.js'
 import { type Connections, inWords, type Way } from './connections.js'
@@ -26,8 +27,9 @@ export function createA2aDoor(connections: Connections, heartbeats = new Heartbe
       dialects: [createV1()],
       assumeV1: true,
       extensions: [],
-      tenants: new Set(),
-      maxBodyBytes,
+      hasTenant: () => false,
+      limits: { ...defaultRequestLimits, bodyBytes: maxBodyBytes },
+      credentialHeaders: [],
       heartbeats,
       newId: () => crypto.randomUUID(),
       createdIn: async () => undefined,

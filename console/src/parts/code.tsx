@@ -5,7 +5,6 @@ import { CopyButton } from './copy-button.js'
 export function Code({ text, label }: { readonly text: string; readonly label: string }): ReactNode {
   return (
     <div className="code">
-      {/* biome-ignore lint/a11y/useSemanticElements: a region of text, not of a page */}
       <pre tabIndex={0} role="region" aria-label={label}>
         {text}
       </pre>

@@ -54,7 +54,6 @@ function leaf(token: Token, key: number): ReactNode {
     case 'fence':
     case 'code_block':
       return (
-        // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keys
         <pre key={key} tabIndex={0}>
           <code>{token.content}</code>
         </pre>

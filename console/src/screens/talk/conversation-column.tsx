@@ -92,7 +92,6 @@ function Transcript({ conversation, children }: { readonly conversation: Convers
       className="transcript"
       role="log"
       aria-label={talk.title}
-      // biome-ignore lint/a11y/noNoninteractiveTabindex: what scrolls must be reachable by keys
       tabIndex={0}
       onScroll={({ currentTarget: { scrollTop, scrollHeight, clientHeight } }) => {
         isAtEnd.current = scrollHeight - scrollTop - clientHeight < 60
