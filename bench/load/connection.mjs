@@ -4,11 +4,13 @@ import { Client } from 'undici'
 
 /**
  * @param {string} origin
- * @param {{ silenceMs?: number, isKeptAlive?: boolean }} [options] how long a server may stay silent
- *   before a call fails, and whether all calls share the connection or each makes its own
+ * @param {{ silenceMs?: number, isKeptAlive?: boolean, headers?: Record<string, string> }} [options] how long a
+ *   server may stay silent before a call fails, whether all calls share the connection or each makes its own,
+ *   and what goes with every call
  */
 export function openConnection(origin, options = {}) {
-  const { silenceMs = 60_000, isKeptAlive = true } = options
+  const { silenceMs = 60_000, isKeptAlive = true, headers } = options
+  const complete = (request) => (headers ? { ...request, headers: { ...request.headers, ...headers } } : request)
   const client = new Client(origin, {
     bodyTimeout: silenceMs,
     headersTimeout: silenceMs,
@@ -18,13 +20,13 @@ export function openConnection(origin, options = {}) {
     /** The parsed answer of a call that is not a stream. */
     async call(request) {
       const chunks = []
-      await exchange(client, request, (chunk) => chunks.push(chunk))
+      await exchange(client, complete(request), (chunk) => chunks.push(chunk))
       const body = chunks.length === 1 ? chunks[0] : Buffer.concat(chunks)
       return JSON.parse(body.toString())
     },
     /** Hands every piece of the body over as it comes; ends when the server ends the stream. */
     stream(request, onChunk) {
-      return exchange(client, request, onChunk)
+      return exchange(client, complete(request), onChunk)
     },
     close() {
       return client.destroy()

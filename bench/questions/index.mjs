@@ -2,6 +2,7 @@
 //
 // A question names its columns (the figures each measurement returns), its settings, its entries
 // (who is measured at what) and the budgets its medians are held against.
+import { auth } from './auth.mjs'
 import { client } from './client.mjs'
 import { dialects } from './dialects.mjs'
 import { grpc } from './grpc.mjs'
@@ -37,6 +38,7 @@ export const questions = [
   dialects,
   grpc,
   port,
+  auth,
   push,
   client,
   workflow,

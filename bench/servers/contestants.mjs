@@ -66,6 +66,12 @@ export const contestants = {
     needsBuild: true,
     args: (place) => dragoman(`sqlite:${place.database}`, '--dialects', 'all')(place),
   },
+  ...Object.fromEntries(
+    ['none', 'key', 'jwt'].map((proof) => [
+      `dragoman-auth-${proof}`,
+      { title: `Dragoman, ${proof}`, needsBuild: true, args: () => [pathOf('with-auth.mjs'), proof] },
+    ]),
+  ),
   'plain-http': {
     title: "Dragoman's handler on `node:http`, memory",
     needsBuild: true,
