@@ -14,6 +14,9 @@ export default defineConfig({
           include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'conformance/**/*.test.ts'],
           exclude: ['test/process/**', 'test/browser/**'],
           typecheck: { enabled: false },
+          // Nothing here takes long by itself; machines that do several things at once do.
+          testTimeout: 30_000,
+          hookTimeout: 60_000,
         },
       },
       {

@@ -440,6 +440,7 @@ describe('whoever speaks an older dialect', () => {
     const seen: string[] = []
     await using server = await testServer(echoAgent, {
       dialects: 'all',
+      logCalls: true,
       log: ({ dialect, message }) => {
         if (dialect) seen.push(`${dialect}: ${message}`)
       },

@@ -8,8 +8,14 @@ import type { AuthScheme, Credentials, Shortfall, Verdict } from './scheme.js'
 /** Answers without a promise where nobody has to be asked. */
 export type Admit = (credentials: Credentials) => Admission | Promise<Admission>
 
+/** A requirement whose schemes are given by their places in the list of all. Looked at with every request. */
+type Plan = readonly { readonly place: number; readonly scopes: readonly string[] }[]
+
 export function createAdmit(requirements: readonly Requirement[]): Admit {
   const schemes = schemesOf(requirements)
+  const plans = requirements.map(
+    ({ needs }): Plan => needs.map(({ scheme, scopes }) => ({ place: schemes.indexOf(scheme), scopes })),
+  )
   return (credentials) => {
     const verdicts: (Verdict | Promise<Verdict>)[] = []
     let isSettled = true
@@ -19,41 +25,38 @@ export function createAdmit(requirements: readonly Requirement[]): Admit {
       verdicts.push(verdict)
     }
     return isSettled
-      ? decide(requirements, schemes, verdicts as readonly Verdict[]) // none is a promise
-      : Promise.all(verdicts).then((settled) => decide(requirements, schemes, settled))
+      ? decide(plans, schemes, verdicts as readonly Verdict[]) // none is a promise
+      : Promise.all(verdicts).then((settled) => decide(plans, schemes, settled))
   }
 }
 
-function decide(
-  requirements: readonly Requirement[],
-  schemes: readonly AuthScheme[],
-  verdicts: readonly Verdict[],
-): Admission {
-  const callers = new Map<AuthScheme, Caller>()
-  for (const [place, verdict] of verdicts.entries()) {
-    const scheme = schemes[place]
-    if (scheme && typeof verdict === 'object') callers.set(scheme, verdict.caller)
-  }
-  const lacking = new Map<AuthScheme, readonly string[]>()
-  for (const { needs } of requirements) {
+function decide(plans: readonly Plan[], schemes: readonly AuthScheme[], verdicts: readonly Verdict[]): Admission {
+  let lacking: Map<AuthScheme, readonly string[]> | undefined
+  for (const plan of plans) {
     let isMet = true
-    for (const { scheme, scopes } of needs) {
-      const caller = callers.get(scheme)
+    for (const { place, scopes } of plan) {
+      const caller = callerOf(verdicts[place])
       const missing = caller && missingScopes(caller, scopes)
-      if (missing && missing.length > 0) lacking.set(scheme, missing)
       if (missing?.length !== 0) isMet = false
+      if (!missing || missing.length === 0) continue
+      lacking ??= new Map()
+      lacking.set(schemes[place] as AuthScheme, missing) // plans are made of the schemes' places
     }
-    const [first] = needs
-    if (isMet && first) return joined(first.scheme, callers)
+    const caller = isMet && plan[0] ? callerOf(verdicts[plan[0].place]) : undefined
+    if (caller) return joined(caller, verdicts)
   }
-  return lacking.size > 0 ? forbidden(lacking) : unknown(schemes, verdicts)
+  return lacking ? forbidden(lacking) : unknown(schemes, verdicts)
+}
+
+function callerOf(verdict: Verdict | undefined): Caller | undefined {
+  return typeof verdict === 'object' ? verdict.caller : undefined
 }
 
 /** One caller, and what else its request proves. */
-function joined(scheme: AuthScheme, callers: ReadonlyMap<AuthScheme, Caller>): Caller {
-  const caller = callers.get(scheme) as Caller // its requirement is met
-  if (callers.size === 1) return caller
-  return { ...caller, also: [...callers.values()].filter((other) => other !== caller) }
+function joined(caller: Caller, verdicts: readonly Verdict[]): Caller {
+  if (verdicts.length === 1) return caller
+  const also = verdicts.flatMap((verdict) => callerOf(verdict) ?? []).filter((other) => other !== caller)
+  return also.length === 0 ? caller : { ...caller, also }
 }
 
 function forbidden(lacking: ReadonlyMap<AuthScheme, readonly string[]>): Admission {

@@ -215,7 +215,8 @@ async function createMember(mount: Mount, shared: Shared): Promise<Member> {
   const continued = continueContext(engine)
   const service = options.wrap ? options.wrap(continued, agent) : continued
   services.set(agent.card.name, service)
-  const { observe, close } = observeCalls(agent.card.name, { log: options.log, audit: options.audit, gauges: engine })
+  const { log, logCalls, audit } = options
+  const { observe, close } = observeCalls(agent.card.name, { log, logCalls, audit, gauges: engine })
   const endpoint = endpointOf(engine, guardSkills(service, agent, security), card, observe, shared)
   const origins = new Set(options.cors)
   const answer = createAgentEndpoint({

@@ -64,6 +64,8 @@ export interface HandlerOptions {
   readonly resolve?: (ref: AgentRef) => AgentService | undefined
   /** Where things go that no caller may see. Default: nowhere. */
   readonly log?: Log
+  /** Whether `log` is told of every call and its dialect too, at the level `debug`. Default: no. */
+  readonly logCalls?: boolean
   /** Told who did what, when it is done: one entry for each call, refused ones included. It never holds what was said. */
   readonly audit?: Audit
 }

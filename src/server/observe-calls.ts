@@ -1,4 +1,7 @@
-/** Whoever wants to know of an agent's calls: the log, the metrics, the operator's audit. One place tells them all. */
+/**
+ * Whoever wants to know of an agent's calls: the log, the metrics, the operator's audit. One place tells them all.
+ * To be told of a call costs as much as a small part of answering it, so that nobody is told who did not ask.
+ */
 import type { Log } from '../engine/internals.js'
 import { type AgentGauges, agentMetrics } from '../telemetry/metrics.js'
 import type { CallObserver, CallRecord } from '../transports/call-record.js'
@@ -13,6 +16,7 @@ export type Audit = (entry: AuditEntry) => void
 
 interface Interested {
   readonly log?: Log | undefined
+  readonly logCalls?: boolean | undefined
   readonly audit?: Audit | undefined
   readonly gauges: AgentGauges
 }
@@ -23,11 +27,11 @@ export interface CallObservation {
   close(): void
 }
 
-export function observeCalls(agent: string, { log, audit, gauges }: Interested): CallObservation {
+export function observeCalls(agent: string, { log, logCalls, audit, gauges }: Interested): CallObservation {
   const metrics = agentMetrics(agent, gauges)
   const observers: CallObserver[] = []
   if (metrics) observers.push(metrics.call)
-  if (log) observers.push((record) => logCall(log, agent, record))
+  if (log && logCalls) observers.push((record) => logCall(log, agent, record))
   if (audit) observers.push(guarded(audit, agent, log))
   return {
     observe:

@@ -20,7 +20,7 @@ export class RateLimit {
   readonly #perMs: number
   readonly #burst: number
   readonly #now: () => number
-  /** The one used last is the last. */
+  /** Once there are many of them, the one used last is the last. */
   readonly #buckets = new Map<string, Bucket>()
 
   constructor({ perSecond, burst = Math.max(1, perSecond * 5) }: Rate, now: () => number = () => performance.now()) {
@@ -33,22 +33,25 @@ export class RateLimit {
   /** Seconds until there is one to take; 0 when there is. */
   waitFor(name: string): number {
     const bucket = this.#buckets.get(name)
-    if (!bucket) return 0
-    const missing = 1 - this.#tokensOf(bucket)
-    return missing <= 0 ? 0 : Math.ceil(missing / this.#perMs / 1000)
+    return bucket ? this.#waitWith(this.#tokensOf(bucket, this.#now())) : 0
   }
 
   /** Takes one, if there is one; answers as `waitFor` did before. */
   take(name: string): number {
-    const wait = this.waitFor(name)
-    if (wait > 0) return wait
+    const now = this.#now()
     const bucket = this.#buckets.get(name)
-    const tokens = bucket ? this.#tokensOf(bucket) : this.#burst
-    this.#buckets.delete(name)
-    this.#buckets.set(name, { tokens: tokens - 1, atMs: this.#now() })
-    if (this.#buckets.size > mostBuckets) {
-      const [oldest] = this.#buckets.keys()
-      if (oldest !== undefined) this.#buckets.delete(oldest)
+    if (!bucket) {
+      this.#add(name, { tokens: this.#burst - 1, atMs: now })
+      return 0
+    }
+    const tokens = this.#tokensOf(bucket, now)
+    if (tokens < 1) return this.#waitWith(tokens)
+    bucket.tokens = tokens - 1
+    bucket.atMs = now
+    // Who was used last matters only when somebody may have to go soon.
+    if (this.#buckets.size > mostBuckets / 2) {
+      this.#buckets.delete(name)
+      this.#buckets.set(name, bucket)
     }
     return 0
   }
@@ -57,7 +60,18 @@ export class RateLimit {
     return this.#buckets.size
   }
 
-  #tokensOf({ tokens, atMs }: Bucket): number {
-    return Math.min(this.#burst, tokens + (this.#now() - atMs) * this.#perMs)
+  #add(name: string, bucket: Bucket): void {
+    this.#buckets.set(name, bucket)
+    if (this.#buckets.size <= mostBuckets) return
+    const [oldest] = this.#buckets.keys()
+    if (oldest !== undefined) this.#buckets.delete(oldest)
+  }
+
+  #waitWith(tokens: number): number {
+    return tokens >= 1 ? 0 : Math.ceil((1 - tokens) / this.#perMs / 1000)
+  }
+
+  #tokensOf({ tokens, atMs }: Bucket, now: number): number {
+    return Math.min(this.#burst, tokens + (now - atMs) * this.#perMs)
   }
 }

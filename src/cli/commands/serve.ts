@@ -132,6 +132,7 @@ async function run(module: string | undefined, options: Options): Promise<void> 
     ...(options.allowWebhook && { push: { allowHosts: options.allowWebhook } }),
     ...(options.register !== undefined && { register: registerIn(options.register, options) }),
     log,
+    logCalls: options.verbose === true,
   })
   printReady(served, source, options)
   closeOnSignal(() => closeBoth(served, source))
