@@ -1,0 +1,25 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+
+const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), 'utf8')
+
+interface Manifest {
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly devDependencies?: Readonly<Record<string, string>>
+}
+
+function namesIn(path: string): readonly string[] {
+  const { dependencies = {}, devDependencies = {} } = JSON.parse(read(path)) as Manifest
+  return [...Object.keys(dependencies), ...Object.keys(devDependencies)]
+}
+
+describe('docs/dependencies.md', () => {
+  it('has a line for every package that is depended on, and for no other', () => {
+    const rows = read('docs/dependencies.md')
+      .split('\n')
+      .filter((line) => line.startsWith('| `'))
+    const named = rows.flatMap((row) => [...(row.split('|')[1] ?? '').matchAll(/`([^`]+)`/g)].map(([, name]) => name))
+    const wanted = [...namesIn('package.json'), ...namesIn('console/package.json')]
+    expect(named.toSorted()).toEqual([...new Set(wanted)].toSorted())
+  })
+})
