@@ -11,17 +11,25 @@ export async function abandonRun(abandoned: Abandoned & Pick<AbandonedTask, 'che
   const records = recordsIn(abandoned.checkpoints)
   await cancelChildren(records, abandoned)
   for (const [name, record] of undoable(records)) {
-    if (!records.has(undoName(name))) await sendUndo(name, record, abandoned).catch(() => undefined) // the next one still may
+    // One that the agent has begun goes on by itself.
+    const isAsked = hasBegun(records.get(undoName(name)))
+    if (!isAsked) await sendUndo(name, record, abandoned).catch(() => undefined) // the next one still may
   }
 }
 
-/** Every task that is under way somewhere, as far as it is known. */
+function hasBegun(record: StepRecord | undefined): boolean {
+  return record !== undefined && (record.taskId !== undefined || record.endedAt !== undefined)
+}
+
+/** Every task that is under way somewhere, as far as it is known. What undoes something is left to its end. */
 export async function cancelChildren(
   records: ReadonlyMap<string, StepRecord>,
   { agents, caller, service }: Abandoned,
 ): Promise<void> {
   const context: CallContext = { caller, dialect: 'v1' }
-  const underWay = [...records.values()].filter(({ state }) => state === 'running' || state === 'asking')
+  const underWay = [...records.values()].filter(
+    ({ kind, state }) => kind !== 'undo' && (state === 'running' || state === 'asking'),
+  )
   await Promise.all(
     underWay.map(async ({ taskId, place, attempt }) => {
       if (taskId === undefined || place === undefined) return

@@ -182,6 +182,7 @@ describe.each(storeKinds)('a run on %s whose process dies', (kind) => {
     const release = gate()
     const booker = agent('Booker', async function* ({ text }) {
       heard.push(text)
+      yield working('begun')
       if (text === 'undo hotel') await release.opened
       yield text
     })
@@ -197,12 +198,67 @@ describe.each(storeKinds)('a run on %s whose process dies', (kind) => {
     const life = mortal(store)
     const one = await testEngine(flow, life.store, { owner: 'p1', resolve })
     const { id } = taskIn(await one.sendMessage(send('go', {}, immediately), callBy()))
-    await until(() => heard.includes('undo hotel'))
+    // Told by the run, so its task is written down.
+    await until(async () => {
+      const { status } = await one.getTask({ id }, callBy())
+      return textIn(status.message?.parts ?? []) === 'undo hotel: begun'
+    })
     life.kill()
     await using two = await testEngine(flow, store, { owner: 'p2', resolve, isOwnerDead: (owner) => owner === 'p1' })
     release.open()
     await until(async () => (await two.getTask({ id }, callBy())).status.state === 'TASK_STATE_FAILED')
     expect(heard).toEqual(['flight', 'hotel', 'undo hotel', 'undo flight'])
+    const { tasks } = await child.listTasks({}, callBy())
+    expect(tasks.map(({ status }) => status.state)).toEqual(Array(4).fill('TASK_STATE_COMPLETED'))
+    expect(graphLines(await two.getTask({ id }, callBy())).slice(2)).toEqual([
+      'undo hotel completed after hotel',
+      'undo flight completed after flight',
+    ])
+    await store.close()
+  })
+
+  it.each([
+    ['while it undoes', false],
+    ['while it undoes, and dies', true],
+  ])('lets the rest be undone when it is cancelled %s', async (_, dies) => {
+    const store = await openTestStore(kind)
+    const heard: string[] = []
+    const release = gate()
+    const booker = agent('Booker', async function* ({ text }) {
+      heard.push(text)
+      yield working('begun')
+      if (text === 'undo hotel') await release.opened
+      yield text
+    })
+    const flow = workflow('Flow', async (steps) => {
+      const undo = (what: string) => () => ({ agent: booker, message: `undo ${what}` })
+      await steps.step('flight', { agent: booker, message: 'flight', compensate: undo('flight') })
+      await steps.step('hotel', { agent: booker, message: 'hotel', compensate: undo('hotel') })
+      throw new Error('No')
+    })
+    await using child = await testEngine(booker, 'memory')
+    const resolve = besides(new Map([['Booker', child]]))
+    const life = mortal(store)
+    const one = await testEngine(flow, life.store, { owner: 'p1', resolve })
+    const { id } = taskIn(await one.sendMessage(send('go', {}, immediately), callBy()))
+    // Told by the run, so its task is written down.
+    await until(async () => {
+      const { status } = await one.getTask({ id }, callBy())
+      return textIn(status.message?.parts ?? []) === 'undo hotel: begun'
+    })
+    if (dies) life.kill()
+    await using two = await testEngine(flow, store, { owner: 'p2', resolve, isOwnerDead: () => dies })
+    const [{ status }] = await Promise.all([
+      (dies ? two : one).cancelTask({ id }, callBy()),
+      until(() => heard.includes('undo flight')).then(() => release.open()),
+    ])
+    expect(status.state).toBe('TASK_STATE_CANCELED')
+    await until(async () => {
+      const { tasks } = await child.listTasks({}, callBy())
+      return tasks.length === 4 && tasks.every((task) => task.status.state === 'TASK_STATE_COMPLETED')
+    })
+    expect(heard).toEqual(['flight', 'hotel', 'undo hotel', 'undo flight'])
+    if (!dies) await one[Symbol.asyncDispose]()
     await store.close()
   })
 })

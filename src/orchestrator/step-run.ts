@@ -31,6 +31,7 @@ const usualPatienceMs = 30_000
 const longestSilenceMs = 3_000
 const longestPauseMs = 2_000
 const graceMs = 1_000
+const longestFarewellMs = 5_000
 const usualDelayMs = 200
 const longestDelayMs = 10_000
 
@@ -98,9 +99,7 @@ export class StepRun {
   async cancel(): Promise<void> {
     this.#isCancelled = true
     if (this.#service) await this.named()
-    const id = this.#record.taskId
-    if (id === undefined) return
-    await this.#service?.cancelTask({ id }, this.#context()).catch(() => undefined) // it may have ended meanwhile
+    await this.#letGo()
   }
 
   /** Resolves when the agent has told the name of its task, or is not going to. */
@@ -122,7 +121,7 @@ export class StepRun {
       } catch (error) {
         if (this.#run.left.aborted) return await never()
         if (limit.isLate) {
-          await this.cancel()
+          await this.#letGo()
           return { why: `${nameOf(agent)} was not done within ${timeoutMs} ms`, canRetry: true }
         }
         failingSince = failures === 0 ? Date.now() : failingSince
@@ -131,6 +130,14 @@ export class StepRun {
         await waiting.wait(Math.min(longestPauseMs, 50 * 2 ** failures), limit.signal).catch(() => undefined) // looked at above
       }
     }
+  }
+
+  /** Tells the agent that nobody waits for its task any more, if it is known. Who is asked next does not wait for long. */
+  async #letGo(): Promise<void> {
+    const id = this.#record.taskId
+    if (id === undefined) return
+    const signal = AbortSignal.timeout(longestFarewellMs)
+    await this.#service?.cancelTask({ id }, this.#context(signal)).catch(() => undefined) // it may have ended meanwhile
   }
 
   /**
@@ -160,7 +167,14 @@ export class StepRun {
     const { status } = task
     if (isInterrupted(status.state)) return await this.#ask(agent, status)
     if (status.state === 'TASK_STATE_COMPLETED') return { child }
-    return { why: `${nameOf(agent)} ${wordsFor(status)}`, canRetry: status.state === 'TASK_STATE_FAILED' }
+    // We may have been killed when we had let go of it, and before another attempt was written down.
+    const isLetGo = status.state === 'TASK_STATE_CANCELED' && this.#isLate
+    return { why: `${nameOf(agent)} ${wordsFor(status)}`, canRetry: status.state === 'TASK_STATE_FAILED' || isLetGo }
+  }
+
+  get #isLate(): boolean {
+    const { timeoutMs } = this.#step
+    return timeoutMs !== undefined && Date.now() >= this.#record.attemptAt + timeoutMs
   }
 
   async #events(service: AgentService, context: CallContext): Promise<AsyncIterable<StreamResponse>> {

@@ -33,6 +33,12 @@ export interface WorkflowRunStart {
   readonly timeoutMs: number | undefined
 }
 
+interface ActiveStep {
+  readonly kind: 'step' | 'undo'
+  readonly run: StepRun
+  readonly work: Promise<unknown>
+}
+
 const longestBeginningMs = 1_000
 
 export class WorkflowRun {
@@ -44,7 +50,7 @@ export class WorkflowRun {
   readonly #graph: GraphKeeper
   readonly #leaving = new AbortController()
   readonly #names = new Set<string>()
-  readonly #active = new Map<string, { readonly run: StepRun; readonly work: Promise<unknown> }>()
+  readonly #active = new Map<string, ActiveStep>()
   readonly #question: OpenQuestion | undefined
   readonly #delivery: Promise<void>
   #deliver: () => void = () => undefined
@@ -126,7 +132,7 @@ export class WorkflowRun {
     this.#names.add(name)
   }
 
-  async step(name: string, step: Step, kind: 'step' | 'undo' = 'step'): Promise<StepResult> {
+  async step(name: string, step: Step, kind: ActiveStep['kind'] = 'step'): Promise<StepResult> {
     this.claimName(name)
     const record = this.records.get(name)
     if (record?.state === 'completed') return recordedResult(name, record, this.turn.task)
@@ -135,7 +141,7 @@ export class WorkflowRun {
     if (this.isFailing && kind === 'step') return await never()
     const run = new StepRun(this, name, step, kind)
     const work = run.result()
-    this.#active.set(name, { run, work })
+    this.#active.set(name, { kind, run, work })
     try {
       return await work
     } finally {
@@ -178,7 +184,6 @@ export class WorkflowRun {
   async #live(): Promise<void> {
     try {
       const end = await this.#outcome()
-      await this.say(this.#graph.draft())
       for (const each of end) void this.say(each)
       this.#outbox.close()
     } catch (error) {
@@ -194,7 +199,9 @@ export class WorkflowRun {
       const value = await this.#withinTime(() => this.#start.body(this))
       // A step that nobody waits for is a step too.
       while (this.#active.size > 0) await Promise.allSettled(Array.from(this.#active.values(), ({ work }) => work))
-      return endOf(value)
+      const end = endOf(value)
+      await this.say(this.#graph.draft())
+      return end
     } catch (error) {
       const failure = failureOf(error)
       this.isFailing = true
@@ -217,6 +224,7 @@ export class WorkflowRun {
       const after = [recordedResult(name, record, task)]
       await this.step(undoName(name), { agent, message: parts, after }, 'undo').catch(() => undefined)
     }
+    await this.say(this.#graph.draft())
     return endOfFailure(failure)
   }
 
@@ -245,8 +253,10 @@ export class WorkflowRun {
     this.#outbox.close()
   }
 
+  /** What is being undone is undone to its end. */
   async #cancelActive(): Promise<void> {
-    await Promise.all(Array.from(this.#active.values(), ({ run }) => run.cancel()))
+    const steps = [...this.#active.values()].filter(({ kind }) => kind === 'step')
+    await Promise.all(steps.map(({ run }) => run.cancel()))
   }
 
   async #writeCanceled(name: string): Promise<void> {

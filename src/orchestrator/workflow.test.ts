@@ -3,6 +3,7 @@ import { z } from 'zod'
 import { agent } from '../engine/agent.js'
 import { collect, storeKinds, taskIn, textIn } from '../engine/engine.fixture.js'
 import { artifact, completed, failed, rejected, reply, working } from '../engine/yields.js'
+import { fromGeneric } from '../model/generic-service.js'
 import type { Message } from '../model/message.js'
 import { data } from '../model/part.js'
 import { callBy, gate, send, until } from '../testing/index.js'
@@ -181,6 +182,41 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
     expect(tasks.map(({ status }) => status.state)).toEqual(['TASK_STATE_CANCELED'])
   })
 
+  it('asks again and elsewhere when an agent is not done in time, also one that never said a word', async () => {
+    let asked = 0
+    const sleeper = agent('Sleeper', async function* ({ signal }) {
+      asked += 1
+      if (asked === 2) yield 'awake'
+      else {
+        yield working()
+        await new Promise((resolve) => signal.addEventListener('abort', resolve))
+      }
+    })
+    const quick = agent('Quick', async function* () {
+      yield 'done'
+    })
+    const flow = workflow('Flow', async (steps) => {
+      const again = await steps.step('again', { agent: sleeper, message: 'go', timeoutMs: 60, retry: { attempts: 2 } })
+      const other = await steps.step('other', { agent: sleeper, message: 'go', timeoutMs: 60, fallback: quick })
+      const mute = await steps.step('mute', { agent: silent, message: 'go', timeoutMs: 60, fallback: quick })
+      return `${again.text}, ${other.text}, ${mute.text}`
+    })
+    await using cast = await castOf(flow, [sleeper, quick], kind)
+    const task = taskIn(await cast.workflow.sendMessage(send('go'), callBy()))
+    expect(textIn(task.artifacts?.find(({ name }) => name === 'result')?.parts ?? [])).toBe('awake, done, done')
+    expect(graphOf(task)?.nodes.map(({ id, attempts }) => `${id} ${attempts}`)).toEqual([
+      'again 2',
+      'other 2',
+      'mute 2',
+    ])
+    const { tasks } = (await cast.agents.get('Sleeper')?.listTasks({}, callBy())) ?? { tasks: [] }
+    expect(tasks.map(({ status }) => status.state).sort()).toEqual([
+      'TASK_STATE_CANCELED',
+      'TASK_STATE_CANCELED',
+      'TASK_STATE_COMPLETED',
+    ])
+  })
+
   it('ends a run that takes too long, and what it had begun', async () => {
     const sleeper = agent('Sleeper', async function* ({ signal }) {
       yield working()
@@ -295,6 +331,14 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
     expect(graphs[0]).toBe('outline running')
     expect(graphs.at(-1)).toBe('outline completed')
   })
+})
+
+/** Takes calls and never answers. */
+const silent = fromGeneric({
+  unary: () => new Promise(() => undefined),
+  async *streaming(_operation, _request, { signal }) {
+    await new Promise((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
+  },
 })
 
 function wordsOf({ parts }: Message): string {
