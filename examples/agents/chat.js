@@ -52,7 +52,7 @@ export function createChatAgent(writer = createWriter()) {
         await turn.checkpoint(askedBy, { agent: route.to, taskId: task.id })
         yield ask(text)
       }
-      yield* paragraphs(text)
+      yield* paragraphs(text.trimStart()) // artifacts that are no text leave empty lines
     },
   )
 }
@@ -83,6 +83,8 @@ function paragraphs(text) {
 }
 
 export const port = 8000
+/** Its clients look it up in a registry, and call the `url` they find there in this dialect. */
+export const address = 'chat-rpc'
 const chatAgent = createChatAgent()
 export default chatAgent
-await serveWhenRun(import.meta, chatAgent, { port })
+await serveWhenRun(import.meta, chatAgent, { port, address })

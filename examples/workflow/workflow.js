@@ -1,5 +1,6 @@
 // The journey: the flight first, hotel and snowmobile side by side on the flight, the spa on the hotel.
-import { connectAgents, workflow } from 'dragoman/orchestrator'
+import { connectAgents } from 'dragoman/client'
+import { workflow } from 'dragoman/orchestrator'
 
 /** @param {Record<string, string>} addresses where each agent is */
 export const travel = (addresses) =>

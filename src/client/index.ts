@@ -26,6 +26,13 @@ export type {
 } from './agent-client.js'
 export { type CachedCard, type CardCache, createCardCache } from './card-cache.js'
 export { connect } from './connect.js'
+export {
+  type AgentAddress,
+  type AgentName,
+  type AttemptHint,
+  type ConnectedAgents,
+  connectAgents,
+} from './connect-agents.js'
 export type { ConnectOptions, WireEntry } from './connect-options.js'
 // Who calls
 export {

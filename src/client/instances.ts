@@ -1,9 +1,11 @@
 /**
  * Several instances of one agent, the best first. A call whose connection could not even be made is made again
  * at the next one: nothing happened, so nothing happens twice. Calls stay where the last one was answered,
- * because tasks may live there and nowhere else.
+ * because tasks may live there and nowhere else. What is asked about a task that is not known there is asked of the
+ * others too; while one of them cannot be reached, nobody knows that the task is gone.
  */
 import { batchesOf, items } from '../model/batches.js'
+import { A2AError } from '../model/errors.js'
 import { callStreaming, callUnary, fromGeneric } from '../model/generic-service.js'
 import type { AgentService } from '../model/service.js'
 import { wasNotSent } from '../transports/transport-error.js'
@@ -28,24 +30,34 @@ export class Instances<Instance extends { readonly service: AgentService }> {
     const self = this
     return fromGeneric({
       async unary(operation, request, context) {
-        for (let tries = 1, place = self.#place; ; tries++, place = self.#after(place)) {
+        const search = new Search(self.#place, self.#all.length)
+        for (;;) {
           try {
-            return await callUnary(self.#at(place).service, operation, request, context)
+            const answer = await callUnary(self.#at(search.place).service, operation, request, context)
+            self.#stay(search)
+            return answer
           } catch (error) {
-            self.#move(error, place, tries)
+            search.next(error)
           }
         }
       },
       streaming: (operation, request, context) =>
         items(
           (async function* () {
-            for (let tries = 1, place = self.#place; ; tries++, place = self.#after(place)) {
+            const search = new Search(self.#place, self.#all.length)
+            for (let hasBegun = false; ; ) {
               try {
-                yield* batchesOf(callStreaming(self.#at(place).service, operation, request, context))
+                for await (const batch of batchesOf(
+                  callStreaming(self.#at(search.place).service, operation, request, context),
+                )) {
+                  hasBegun = true
+                  self.#stay(search)
+                  yield batch
+                }
                 return
               } catch (error) {
-                // A stream that has begun broke otherwise: then there was a connection.
-                self.#move(error, place, tries)
+                if (hasBegun) throw error
+                search.next(error)
               }
             }
           })(),
@@ -57,16 +69,41 @@ export class Instances<Instance extends { readonly service: AgentService }> {
     return this.#all[place] as Instance // there is one at least, and places go round
   }
 
-  #after(place: number): number {
-    return (place + 1) % this.#all.length
+  #stay({ place, why }: Search): void {
+    if (why === undefined || place === this.#place) return
+    this.#place = place
+    this.#onMove(this.current, why)
+  }
+}
+
+/** The way of one call from instance to instance. */
+class Search {
+  place: number
+  /** The first reason to go on. */
+  why: string | undefined
+  readonly #count: number
+  #left: number
+  #unreached: unknown
+
+  constructor(place: number, count: number) {
+    this.place = place
+    this.#count = count
+    this.#left = count
   }
 
   /** Throws what is no reason to go elsewhere, and when everybody was tried. */
-  #move(error: unknown, place: number, tries: number): void {
-    if (!wasNotSent(error) || tries >= this.#all.length) throw error
-    // Others may have moved on already.
-    if (place !== this.#place) return
-    this.#place = this.#after(place)
-    this.#onMove(this.current, error.message)
+  next(error: unknown): void {
+    const isAway = wasNotSent(error)
+    if (!isAway && !isElsewhere(error)) throw error
+    this.#left -= 1
+    if (isAway) this.#unreached ??= error
+    if (this.#left === 0) throw this.#unreached ?? error
+    this.why ??= error.message
+    this.place = (this.place + 1) % this.#count
   }
+}
+
+/** Refused before anything was done: asking somebody else does no harm. */
+function isElsewhere(error: unknown): error is A2AError {
+  return error instanceof A2AError && error.code === 'TASK_NOT_FOUND'
 }

@@ -1,8 +1,24 @@
 /** From what a step names to the operations of an agent. */
+import { connectAgents } from '../client/connect-agents.js'
 import { isAgent, type Turn } from '../engine/agent.js'
 import type { AgentService } from '../model/service.js'
-import { type AgentName, type AgentResolver, connectAgents } from './connect-agents.js'
 import type { StepAgent } from './flow.js'
+
+/** What can be written down of an agent, to be found again. */
+export type StepAgentName = string | { readonly skill: string }
+
+/**
+ * Finds the agent of a step. `attempt` counts the attempts of the step: where an agent has several instances, a
+ * further attempt may go to another one, and the same attempt has to go to the same.
+ */
+export interface AgentResolver {
+  (
+    name: StepAgentName,
+    hint: { readonly attempt: number },
+  ): AgentService | undefined | Promise<AgentService | undefined>
+  /** Called when the workflow's server has drained; agents may be asked for again later. */
+  close?(): Promise<void>
+}
 
 /** Nobody of that name: no matter of the network, and asking again does not help. */
 export class UnknownAgentError extends Error {}
@@ -20,7 +36,7 @@ export class StepAgents {
   async find(target: StepAgent, attempt: number, from: Pick<Turn, 'service'>): Promise<AgentService> {
     if (isService(target)) return target
     if (isAgent(target)) return from.service(target) ?? unknown(`${nameOf(target)} is not served beside this workflow`)
-    if (typeof target === 'object' && !('skill' in target)) return await this.#connections.to(target)
+    if (typeof target === 'object' && !('skill' in target)) return this.#connections.to(target)
     const beside = typeof target === 'string' ? from.service(target) : undefined
     const found =
       beside ?? (await this.#resolve?.(target, { attempt })) ?? (await this.#connections(target, { attempt }))
@@ -34,7 +50,7 @@ export class StepAgents {
 }
 
 /** What can be written down of it; absent when only this process can reach it. */
-export function placeOf(target: StepAgent): AgentName | undefined {
+export function placeOf(target: StepAgent): StepAgentName | undefined {
   if (typeof target === 'string') return target
   if (isAgent(target)) return target.card.name
   return 'skill' in target ? { skill: target.skill } : undefined

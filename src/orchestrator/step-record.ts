@@ -12,7 +12,7 @@
  */
 import type { JsonValue, Part } from '../model/part.js'
 import type { TaskStatus } from '../model/task.js'
-import type { AgentName } from './connect-agents.js'
+import type { StepAgentName } from './step-agents.js'
 
 export type StepState = 'running' | 'asking' | 'completed' | 'failed' | 'canceled'
 
@@ -26,7 +26,7 @@ export interface StepRecord {
   readonly after?: readonly string[]
   readonly agent?: string
   /** Where it is found again, for those who have to cancel it: a name, an address or a skill. */
-  readonly place?: AgentName
+  readonly place?: StepAgentName
   readonly attempt: number
   /** When this attempt began, or its last question was answered. */
   readonly attemptAt: number
@@ -39,7 +39,7 @@ export interface StepRecord {
   readonly value?: JsonValue
   readonly error?: string
   /** What undoes it. */
-  readonly undo?: { readonly agent: AgentName; readonly parts: readonly Part[] }
+  readonly undo?: { readonly agent: StepAgentName; readonly parts: readonly Part[] }
 }
 
 /** The question that whoever started the run has to answer; there is one at a time. */

@@ -11,7 +11,7 @@ import type { StreamResponse } from '../model/event.js'
 import { textOf } from '../model/part.js'
 import type { AgentService, CallContext, SendMessageRequest } from '../model/service.js'
 import { isInterrupted, type Task, type TaskStatus } from '../model/task.js'
-import { TransportError } from '../transports/transport-error.js'
+import { TransportError, wasNotSent } from '../transports/transport-error.js'
 import { followed, isPassing, isPaused, sent } from './child-events.js'
 import { answerId, ChildTask, startNote } from './child-task.js'
 import type { Step, StepAgent } from './flow.js'
@@ -124,6 +124,7 @@ export class StepRun {
           await this.#letGo()
           return { why: `${nameOf(agent)} was not done within ${timeoutMs} ms`, canRetry: true }
         }
+        this.#mayHaveBegun ||= !wasNotSent(error)
         failingSince = failures === 0 ? Date.now() : failingSince
         failures += 1
         if (!isPassing(error) || Date.now() - failingSince >= this.#patienceMs) return failureOf(agent, error)
@@ -155,7 +156,6 @@ export class StepRun {
     const { turn, agents } = this.#run
     this.#service = await agents.find(agent, this.#record.attempt, turn)
     if (this.#isCancelled) return await never()
-    this.#mayHaveBegun = true
     const child = new ChildTask(this.#name)
     for await (const event of await this.#events(this.#service, this.#context(signal))) {
       await this.#learnName(event)

@@ -3,12 +3,12 @@ import { firstData } from '../engine/turn.js'
 import { artifact, working } from '../engine/yields.js'
 import { type JsonValue, textOf } from '../model/part.js'
 import { abandonRun } from './abandon.js'
-import type { AgentResolver } from './connect-agents.js'
+
 import type { WorkflowEnd } from './ending.js'
 import type { Flow } from './flow.js'
 import { stepsOf } from './flow-steps.js'
 import { workflowUri } from './graph.js'
-import { StepAgents } from './step-agents.js'
+import { type AgentResolver, StepAgents } from './step-agents.js'
 import { WorkflowRun } from './workflow-run.js'
 
 export interface WorkflowOptions {

@@ -11,6 +11,7 @@ import type { SpelledCards } from './card-forms.js'
 import { createDoors, type Door, type Doors } from './doors.js'
 import { frontPage, isVisit } from './front-page.js'
 import type { OfferedDialects } from './offered-dialects.js'
+import { isFromHere } from './origins.js'
 import { createCardServer } from './well-known.js'
 
 export interface EndpointParts {
@@ -119,20 +120,6 @@ function placeOf(path: string, tenants: ReadonlySet<string>): { readonly tenant?
   const [, first = '', behind = ''] = /^\/([^/]+)(\/.*)?$/.exec(path) ?? []
   const tenant = decodeOr(first)
   return tenants.has(tenant) ? { tenant, rest: behind } : { rest: path }
-}
-
-/**
- * A web page may send simple requests to any address its reader can reach, loopback included. Browsers
- * say where they come from; other clients do not, and pass.
- */
-function isFromHere(request: Request, origins: ReadonlySet<string>, ownHost: string): boolean {
-  const origin = request.headers.get('origin')
-  if (origin === null || origins.has(origin)) return true
-  if (!URL.canParse(origin)) return false
-  const { host, hostname } = new URL(origin)
-  if (host === ownHost) return true
-  // A name of the page's own choosing may lead here too (DNS rebinding): only names that cannot are believed.
-  return host === new URL(request.url).host && /^(localhost|[\d.]+|\[[\da-f:.]+\])$/i.test(hostname)
 }
 
 function decodeOr(segment: string): string {

@@ -4,6 +4,7 @@
  * tried again, ever more rarely, and the log says so once.
  */
 import type { Log } from '../engine/internals.js'
+import type { RegisteredAddress } from './card-forms.js'
 import { pause } from './pause.js'
 
 export interface RegisterOptions {
@@ -16,6 +17,11 @@ export interface RegisterOptions {
   readonly headers?: Readonly<Record<string, string>>
   /** How long the registry keeps an agent that it does not hear from. Default 30. */
   readonly ttlSeconds?: number
+  /**
+   * Which address older readers of the card find in its `url`: 0.3's (default), or that of chat-rpc, for clients of that
+   * dialect. Readers of v1.0 find all interfaces either way.
+   */
+  readonly address?: RegisteredAddress
   /** Lets the registry send this now and then, to see that a real call succeeds. Default: it does not. */
   readonly probe?: { readonly text: string }
 }
@@ -23,8 +29,8 @@ export interface RegisterOptions {
 export interface AnnouncedAgent {
   readonly name: string
   readonly url: string
-  /** Answers for its card, inside this process. */
-  readonly fetch: (request: Request) => Promise<Response>
+  /** For registries. */
+  readonly card: object
 }
 
 const firstDelayMs = 500
@@ -108,16 +114,10 @@ class Announcement {
       this.#published = undefined // it was away too long, or the registry has forgotten
     }
     const { tags, probe } = this.#options
-    const card = await this.#card()
-    const body = { card, ttlSeconds, instance: this.#agent.url, ...(tags && { tags }), ...(probe && { probe }) }
+    const { card, url } = this.#agent
+    const body = { card, ttlSeconds, instance: url, ...(tags && { tags }), ...(probe && { probe }) }
     await this.#call('PUT', '', body, deadline)
-    this.#published = { version: String((card as { version?: unknown }).version ?? ''), instance: this.#agent.url }
-  }
-
-  /** The card that readers get who name no version. */
-  async #card(): Promise<unknown> {
-    const { url, fetch } = this.#agent
-    return (await (await fetch(new Request(`${url}.well-known/agent-card.json`))).json()) as unknown
+    this.#published = { version: String((card as { version?: unknown }).version ?? ''), instance: url }
   }
 
   async #call(method: string, rest: string, body: unknown, signal: AbortSignal): Promise<Response> {

@@ -13,7 +13,7 @@ import { Heartbeats } from '../transports/sse.js'
 import type { Endpoint } from '../transports/transport.js'
 import { type AgentEndpoint, createAgentEndpoint } from './agent-endpoint.js'
 import { completeCard } from './card.js'
-import { spellCards } from './card-forms.js'
+import { type RegisteredAddress, spellCards } from './card-forms.js'
 import { continueContext } from './continue-context.js'
 import { guardSkills } from './guard-skills.js'
 import type { Handler, HandlerOptions } from './handler.js'
@@ -26,6 +26,7 @@ import { type OfferedDialects, offeredDialects } from './offered-dialects.js'
 import { noticesTo, openStore } from './open-store.js'
 import { isProcessDead, processIdentity } from './process-identity.js'
 import { createRouter } from './router.js'
+import { createRoutes } from './routes.js'
 import { createCardSigning, type SignCard } from './sign-card.js'
 import { createJwksServer } from './well-known.js'
 
@@ -33,6 +34,7 @@ import { createJwksServer } from './well-known.js'
 export interface PortFacts {
   /** Where this port answers gRPC, as `host:port`. */
   readonly grpcAuthority?: string
+  readonly registeredFor?: RegisteredAddress
 }
 
 export interface Assembly extends Handler {
@@ -40,6 +42,8 @@ export interface Assembly extends Handler {
   readonly endpoints: ReadonlyMap<string, Endpoint>
   /** Who a request is from. Absent: everybody is `anonymous`. */
   readonly admit: Admit | undefined
+  /** The card of each agent for registries, by mount path. */
+  readonly registered: ReadonlyMap<string, object>
 }
 
 /** What all agents of one assembly share. */
@@ -57,7 +61,7 @@ interface Shared {
   readonly owner: string
   readonly url: string
   readonly isAlone: boolean
-  readonly grpcAuthority: string | undefined
+  readonly port: PortFacts
   readonly sign: SignCard
   readonly push: Push
   /** Filled while agents are made: they find each other when they run. */
@@ -69,6 +73,7 @@ interface Member {
   readonly engine: Engine
   readonly endpoint: Endpoint
   readonly answer: AgentEndpoint
+  readonly registered: object | undefined
   /** Nobody watches it any more. */
   readonly close: () => void
 }
@@ -108,7 +113,7 @@ export async function assemble(agents: Agents, options: HandlerOptions, port: Po
     owner,
     url,
     isAlone: mounts.length === 1,
-    grpcAuthority: port.grpcAuthority,
+    port,
     sign: createCardSigning(signer, url),
     push,
     services: new Map(),
@@ -129,6 +134,14 @@ export async function assemble(agents: Agents, options: HandlerOptions, port: Po
     origins: options.cors ?? [],
     credentialHeaders,
     nowhere: createNowhere(admit),
+    routes: createRoutes({
+      routes: options.routes ?? [],
+      services: shared.services,
+      admit,
+      origins: new Set(options.cors),
+      url,
+      log: options.log ?? (() => undefined),
+    }),
     isReady: async () => {
       await store.ping()
       return !members.some(({ engine }) => engine.isDraining)
@@ -142,6 +155,7 @@ export async function assemble(agents: Agents, options: HandlerOptions, port: Po
     push: push.operations,
     admit,
     endpoints: new Map(members.map(({ mount, endpoint }) => [mount.path, endpoint])),
+    registered: new Map(members.flatMap(({ mount, registered }) => (registered ? [[mount.path, registered]] : []))),
     provideCredential: async ({ agent, ...provided }) => {
       const named = members.filter(({ mount }) => agent === undefined || mount.agent.card.name === agent)
       const [member, ...others] = named
@@ -195,7 +209,12 @@ async function createMember(mount: Mount, shared: Shared): Promise<Member> {
           [...shared.tenants].filter((tenant) => mayUse(caller, tenant)),
         )
       : card
-  const cards = await spellCards(card, offered, { url, form: options.card, sign })
+  const cards = await spellCards(card, offered, {
+    url,
+    form: options.card,
+    registeredFor: shared.port.registeredFor,
+    sign,
+  })
   const { extendedCard } = agent.card
   const engine = createEngine(agent, {
     owner: shared.owner,
@@ -230,12 +249,12 @@ async function createMember(mount: Mount, shared: Shared): Promise<Member> {
     tenants: shared.tenants,
     origins,
   })
-  return { mount, engine, endpoint, answer, close }
+  return { mount, engine, endpoint, answer, registered: cards.registered, close }
 }
 
 function cardOf(
   { agent, path }: Mount,
-  { url, offered, security, grpcAuthority, isAlone }: Shared,
+  { url, offered, security, port: { grpcAuthority }, isAlone }: Shared,
   tenants: readonly string[],
 ): AgentCard {
   const name = path.slice(1)

@@ -20,20 +20,26 @@ export interface SpelledCards {
   readonly unversioned: object | undefined
   /** For `/.well-known/agent.json`: 0.2 and older. */
   readonly legacy: object | undefined
+  /** For registries. */
+  readonly registered: object | undefined
   /** Cards of pinned dialects, by path. */
   readonly pinned: ReadonlyMap<string, object>
 }
 
+export type RegisteredAddress = 'v0.3' | 'chat-rpc'
+
 export interface Spelling {
   readonly url: string
   readonly form?: CardForm | undefined
+  /** Whose address older readers find who have the card from a registry. */
+  readonly registeredFor?: RegisteredAddress | undefined
   readonly sign: SignCard
 }
 
 export async function spellCards(
   card: AgentCard,
   { recognised, pinned }: OfferedDialects,
-  { url, form, sign }: Spelling,
+  { url, form, registeredFor = 'v0.3', sign }: Spelling,
 ): Promise<SpelledCards> {
   const byName = new Map(recognised.map((dialect) => [dialect.name, dialect]))
   const older = byName.get('v0.3')?.encodeCard?.(card)
@@ -53,9 +59,15 @@ export async function spellCards(
   if (v1) byVersion.set('1.0', v1)
   if (v0_3) byVersion.set('0.3', v0_3).set('0.2', v0_3)
   if (legacy && byName.has('v0.1')) byVersion.set('0.1', legacy)
+  const unversioned = (form && forms[form]) ?? forms.hybrid ?? forms.v1 ?? forms['0.3'] ?? legacy
+  const chat = registeredFor === 'chat-rpc' ? byName.get('chat-rpc')?.encodeCard?.(withAddress(card, url)) : undefined
+  if (registeredFor === 'chat-rpc' && !chat)
+    throw new TypeError('chat-rpc is not spoken here: its address cannot be registered')
   return {
     byVersion,
-    unversioned: (form && forms[form]) ?? forms.hybrid ?? forms.v1 ?? forms['0.3'] ?? legacy,
+    unversioned,
+    // Newer readers find what they always find, whatever the address for older ones is.
+    registered: chat ? await sign(v1 ? hybridCard(card, chat) : chat, v1 ? ['v1', 'v0.3'] : ['v0.3']) : unversioned,
     legacy,
     pinned: await pinnedCards(pinned, card, { url, sign }),
   }

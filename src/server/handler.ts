@@ -23,6 +23,7 @@ import type { Agents, Mount } from './mounts.js'
 import type { Audit } from './observe-calls.js'
 import type { DialectChoice } from './offered-dialects.js'
 import type { Policy } from './policy.js'
+import type { Route } from './routes.js'
 
 export interface HandlerOptions {
   /** A store, `memory` (default), `sqlite:PATH`, or `postgres://user@host/database` for several processes at once. */
@@ -62,6 +63,8 @@ export interface HandlerOptions {
   readonly wrap?: (service: AgentService, agent: Agent) => AgentService
   /** Finds agents that `turn.call` names and that are not served here. */
   readonly resolve?: (ref: AgentRef) => AgentService | undefined
+  /** What else the address carries: the API of an application, a page. Asked before the agents. */
+  readonly routes?: readonly Route[]
   /** Where things go that no caller may see. Default: nowhere. */
   readonly log?: Log
   /** Whether `log` is told of every call and its dialect too, at the level `debug`. Default: no. */

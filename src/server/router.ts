@@ -7,6 +7,7 @@ import { cors } from 'hono/cors'
 import type { Connection } from '../auth/scheme.js'
 import { parameterHeaders } from '../transports/transport.js'
 import type { AgentEndpoint } from './agent-endpoint.js'
+import type { AnswerRoute } from './routes.js'
 import { jwksPath } from './sign-card.js'
 
 export interface RouterParts {
@@ -21,12 +22,14 @@ export interface RouterParts {
   readonly isReady: () => Promise<boolean>
   /** Where there are keys to publish. */
   readonly jwks?: Fetch
+  /** Asked before the agents. */
+  readonly routes: AnswerRoute | undefined
 }
 
 export type Fetch = (request: Request, connection?: Connection) => Promise<Response>
 
 export function createRouter(parts: RouterParts): Fetch {
-  const route = createRoutes(parts)
+  const route = createPaths(parts)
   if (parts.origins.length === 0) return route
   const headers = Object.values(parameterHeaders)
   const app = new Hono<{ Bindings: Connection }>()
@@ -41,19 +44,25 @@ export function createRouter(parts: RouterParts): Fetch {
   return async (request, connection) => await app.fetch(request, connection)
 }
 
-function createRoutes({ endpoints, nowhere, isReady, jwks }: RouterParts): Fetch {
+function createPaths({ endpoints, nowhere, isReady, jwks, routes }: RouterParts): Fetch {
   const root = endpoints.get('')
   // Longer paths first: a mount below another one is its own.
   const mounts = [...endpoints].filter(([path]) => path !== '').sort(([a], [b]) => b.length - a.length)
+  const toAgents = (request: Request, path: string, connection?: Connection): Promise<Response> => {
+    for (const [mount, endpoint] of mounts) {
+      if (path === mount || path.startsWith(`${mount}/`)) return endpoint(request, path.slice(mount.length), connection)
+    }
+    return root ? root(request, path, connection) : nowhere(request, connection)
+  }
   return (request, connection) => {
     const path = pathOf(request.url)
     if (path === '/healthz') return Promise.resolve(json(200, { status: 'ok' }))
     if (path === '/readyz') return readiness(isReady)
     if (jwks && path === jwksPath) return jwks(request)
-    for (const [mount, endpoint] of mounts) {
-      if (path === mount || path.startsWith(`${mount}/`)) return endpoint(request, path.slice(mount.length), connection)
-    }
-    return root ? root(request, path, connection) : nowhere(request, connection)
+    const answered = routes?.(request, path, connection)
+    return answered
+      ? answered.then((response) => response ?? toAgents(request, path, connection))
+      : toAgents(request, path, connection)
   }
 }
 

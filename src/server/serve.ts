@@ -4,7 +4,7 @@ import { isAgent } from '../engine/agent.js'
 import type { AgentService } from '../model/service.js'
 import type { PushOperations } from '../push/dead-deliveries.js'
 import { toSigner } from '../signing/signer.js'
-import { announce, type RegisterOptions } from './announce.js'
+import { type AnnouncedAgent, announce, type RegisterOptions } from './announce.js'
 import { type Assembly, assemble, notOneAgent } from './assemble.js'
 import { assertClosedByDefault, listen, type PortOptions, tlsFor } from './bind.js'
 import { createGrpcDoor } from './grpc-door.js'
@@ -27,11 +27,6 @@ export interface ServeOptions extends HandlerOptions, Omit<PortOptions, 'auth'> 
    * registry that cannot be reached stops nothing; it is tried again.
    */
   readonly register?: string | RegisterOptions
-  /**
-   * Asked before the agents, on every port: what it answers is not for them. For pages beside agents, such as the
-   * console; whoever takes a path this way knows that no agent is mounted there.
-   */
-  readonly front?: (request: Request) => Promise<Response> | undefined
 }
 
 export interface Served {
@@ -88,7 +83,7 @@ export async function serve(
   }
   if (options.register !== undefined)
     announced = announce(
-      ports.flatMap((port) => port.agents.map((agent) => ({ ...agent, fetch: port.handler.fetch }))),
+      ports.flatMap(({ announced: here }) => here),
       options.register,
       options.log,
     )
@@ -112,6 +107,8 @@ export async function serve(
 interface OpenPort {
   readonly handler: Assembly
   readonly agents: Served['agents']
+  /** Those that have a card to be found by. */
+  readonly announced: readonly AnnouncedAgent[]
   close(deadlineMs: number | undefined): Promise<void>
 }
 
@@ -125,8 +122,7 @@ async function openPort(
   let handler: Assembly | undefined
   const early = new Response(null, { status: 503, headers: { 'retry-after': '1' } })
   const answer = toNodeListener({
-    fetch: (request, connection) =>
-      options.front?.(request) ?? handler?.fetch(request, connection) ?? Promise.resolve(early.clone()),
+    fetch: (request, connection) => handler?.fetch(request, connection) ?? Promise.resolve(early.clone()),
   })
   const grpc = options.grpc === false ? undefined : createGrpcDoor(() => handler, options.deadlines?.bodyMs)
   const listener = createListener(answer, {
@@ -144,13 +140,21 @@ async function openPort(
         publicUrl: url,
         resolve: (ref) => services.get(typeof ref === 'string' ? ref : ref.card.name) ?? options.resolve?.(ref),
       },
-      grpc ? { grpcAuthority: authorityOf(url) } : {},
+      {
+        ...(grpc && { grpcAuthority: authorityOf(url) }),
+        ...(typeof options.register === 'object' && { registeredFor: options.register.address }),
+      },
     )
     handler = made
     for (const [name, service] of made.services) services.set(name, service)
+    const placed = made.mounts.map(({ agent, path }) => ({ name: agent.card.name, url: `${url}${path}/`, path }))
     return {
       handler: made,
-      agents: made.mounts.map(({ agent, path }) => ({ name: agent.card.name, url: `${url}${path}/` })),
+      agents: placed.map(({ name, url: at }) => ({ name, url: at })),
+      announced: placed.flatMap(({ name, url: at, path }) => {
+        const card = made.registered.get(path)
+        return card ? [{ name, url: at, card }] : []
+      }),
       async close(deadlineMs) {
         const closed = new Promise<void>((resolve) => listener.server.close(() => resolve()))
         listener.closeIdle()

@@ -90,6 +90,7 @@ const pages: Readonly<Record<string, readonly Table[]>> = {
       ],
       without: ['store', 'clock', 'log', 'resolve', 'extendedCard', 'retention', 'limits', 'canAccess'],
     },
+    { heading: '`routes`', of: [['src/server/routes.ts', 'Route']] },
     { heading: '`register`', of: [['src/server/announce.ts', 'RegisterOptions']] },
     {
       heading: '`fetchFile`',

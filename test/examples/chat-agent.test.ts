@@ -1,12 +1,10 @@
 import { join } from 'node:path'
 import { type Agent, agent, apiKey, artifact, type ServeOptions, serve } from 'dragoman'
-import { type AgentClient, collect, connect } from 'dragoman/client'
-import { staticResolver } from 'dragoman/registry'
+import { type AgentClient, collect, connect, connectAgents, apiKey as showKey } from 'dragoman/client'
 import { describe, expect, it } from 'vitest'
 import { createChatAgent } from '../../examples/agents/chat.js'
 import { routeOf } from '../../examples/agents/chat-routes.js'
 import { createOrderAgent } from '../../examples/agents/order.js'
-import { remoteAgents } from '../../examples/agents/remote-agents.js'
 import { createOfflineWriter } from '../../examples/writing/offline-writer.js'
 import { temporaryFolder } from '../process/server-process.js'
 
@@ -142,9 +140,9 @@ describe('the chat agent', () => {
 
   it('asks agents that are somewhere else, with its own key', async () => {
     await using far = await openHouse([documentWorkflow], { auth: [apiKey('k1')], dialects: 'all' })
-    const resolve = remoteAgents(
-      [staticResolver({ DocumentWorkflow: far.urlOf('DocumentWorkflow'), OrderAgent: 'http://127.0.0.1:9' })],
-      { key: 'k1' },
+    const resolve = connectAgents(
+      { DocumentWorkflow: far.urlOf('DocumentWorkflow'), OrderAgent: 'http://127.0.0.1:9' },
+      { credentials: showKey('k1') },
     )
     await using served = await serve(createChatAgent(createOfflineWriter()), { resolve })
     const chat = await connect(served.url)

@@ -1,8 +1,8 @@
 /** A workflow and its agents behind real ports, in dialects of several ages. */
 import { createServer } from 'node:net'
 import { agent, artifact, ask, data, serve, working } from 'dragoman'
-import { connect } from 'dragoman/client'
-import { connectAgents, graphOf, workflow } from 'dragoman/orchestrator'
+import { connect, connectAgents } from 'dragoman/client'
+import { graphOf, workflow } from 'dragoman/orchestrator'
 import { until } from 'dragoman/testing'
 import { describe, expect, it } from 'vitest'
 

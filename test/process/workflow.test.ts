@@ -20,6 +20,7 @@ import { builtLibrary, type ServerProcess, startServer, temporaryFolder } from '
 const rounds = 30
 const longestRoundMs = 45_000
 const orchestrator = new URL('orchestrator/index.js', builtLibrary).href
+const client = new URL('client/index.js', builtLibrary).href
 
 /** Works in small pieces and writes down when it begins and ends. `onCrash` decides who tries again: it, or the workflow. */
 const workerModule = (name: string, log: string, onCrash: string) => `
@@ -37,7 +38,8 @@ const workerModule = (name: string, log: string, onCrash: string) => `
   })`
 
 const workflowModule = (ports: readonly number[]) => `
-  import { connectAgents, workflow } from ${JSON.stringify(orchestrator)}
+  import { connectAgents } from ${JSON.stringify(client)}
+  import { workflow } from ${JSON.stringify(orchestrator)}
   const [a, b, c] = ${JSON.stringify(ports)}.map((port) => 'http://127.0.0.1:' + port)
   export default workflow('Chain', async (flow) => {
     const retry = { attempts: 10 }

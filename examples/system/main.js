@@ -1,0 +1,118 @@
+// `npm start`: the whole demonstration on this machine, until Ctrl-C.
+import { mkdirSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { parseArgs } from 'node:util'
+import { createWriter } from '../writing/writer.js'
+import { PortTakenError, startSystem } from './start-system.js'
+
+/** @import { System } from './start-system.js' */
+
+const usualStore = 'sqlite:.dragoman/system.sqlite'
+
+const usage = `npm start -- [options]
+  --api-key KEY   callers must show it, and the agents show it to each other; default: DRAGOMAN_API_KEY
+  --store STORE   memory, sqlite:PATH or postgres://…; default ${usualStore}
+  --ports auto    any ports that are free, instead of the usual ones
+  --host ADDRESS  default 127.0.0.1; another one needs a key
+Language model: DRAGOMAN_MODEL, DRAGOMAN_MODEL_URL, DRAGOMAN_MODEL_KEY; without them an offline writer writes`
+
+/** @param {string[]} args */
+export async function main(args) {
+  const begunMs = Date.now()
+  /** @type {System} */
+  let system
+  let options
+  try {
+    options = optionsIn(args)
+  } catch (error) {
+    return fail(`${messageOf(error)}\n\n${usage}`, 2)
+  }
+  if (options.help) return console.log(usage)
+  try {
+    system = await startSystem(options)
+  } catch (error) {
+    // A taken port says all there is to say; anything else may need its trace.
+    return fail(
+      error instanceof PortTakenError ? error.message : `The system could not be started: ${messageOf(error)}`,
+      1,
+    )
+  }
+  closeOnSignal(system)
+  const writer = createWriter().name
+  console.log(report(system, { ...options, writer, seconds: (Date.now() - begunMs) / 1000 }))
+}
+
+/** @param {string[]} args */
+function optionsIn(args) {
+  const { values } = parseArgs({
+    args,
+    options: {
+      'api-key': { type: 'string', default: process.env.DRAGOMAN_API_KEY },
+      store: { type: 'string', default: usualStore },
+      ports: { type: 'string', default: 'usual' },
+      host: { type: 'string' },
+      help: { type: 'boolean', default: false },
+    },
+  })
+  const { store, ports, host, help } = values
+  if (ports !== 'auto' && ports !== 'usual') throw new TypeError(`--ports is auto or usual, not ${ports}`)
+  const [, path] = /^sqlite:(.+)$/.exec(store) ?? []
+  if (path && path !== ':memory:') mkdirSync(dirname(path), { recursive: true })
+  return { store, host, help, key: values['api-key'] || undefined, isAnyPort: ports === 'auto' }
+}
+
+/** @param {System} system */
+function closeOnSignal(system) {
+  let firstMs = 0
+  const onSignal = () => {
+    // npm passes on what the terminal has sent already: twice within a moment is once.
+    if (firstMs > 0 && Date.now() - firstMs > 1000) process.exit(1)
+    if (firstMs > 0) return
+    firstMs = Date.now()
+    system.close().then(
+      () => process.exit(0),
+      (error) => fail(`Could not close cleanly: ${messageOf(error)}`, 1),
+    )
+  }
+  process.on('SIGINT', onSignal)
+  process.on('SIGTERM', onSignal)
+}
+
+/** In one piece: whoever waits for the first line may want the others too.
+ * @param {System} system
+ * @param {{ store: string, key?: string | undefined, writer: string, seconds: number }} facts
+ */
+function report({ places, registry }, { store, key, writer, seconds }) {
+  const urlOf = (/** @type {string} */ wanted) => places.find(({ name }) => name === wanted)?.url ?? ''
+  const rows = [...places, { name: 'Registry', url: `${registry}/` }].map(
+    ({ name, url }) => `  ${name.padEnd(18)}${url}`,
+  )
+  const shown = key ? ` -H "X-API-Key: $DRAGOMAN_API_KEY"` : ''
+  const json = `-H 'content-type: application/json'${shown}`
+  return `Everything is ready after ${seconds.toFixed(1)} s. Written by: ${writer}. Kept in: ${withoutPassword(store)}.${key ? ' Callers need the key.' : ''}
+
+${rows.join('\n')}
+
+Try${key ? ', with the key in DRAGOMAN_API_KEY' : ''}:
+  curl -s ${urlOf('DocumentWorkflow')}api/documents ${json} -d '{"topic":"茉莉花茶"}'
+  curl -s ${urlOf('OrderAgent')}a2a/invoke ${json} -d '{"input":"查询订单 ORDER_001"}'
+  curl -s '${registry}/v1/agents?text=outline'${shown}
+
+Ctrl-C ends all of it.`
+}
+
+/** @param {string} store */
+function withoutPassword(store) {
+  return store.replace(/(:\/\/[^/@]*:)[^/@]*@/, '$1…@')
+}
+
+/** @param {string} message @param {number} code */
+function fail(message, code) {
+  // What may still be open does not keep us.
+  process.stderr.write(`${message}\n`, () => process.exit(code))
+}
+
+/** @param {unknown} error */
+function messageOf(error) {
+  return error instanceof Error ? error.message : String(error)
+}

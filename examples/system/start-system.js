@@ -1,0 +1,103 @@
+// Everything in one process, each agent on a port of its own: they find each other in the registry and talk over HTTP, as
+// they would on several machines. They share a store, in which none sees the tasks of another.
+import { setTimeout as sleep } from 'node:timers/promises'
+import { apiKey, serve } from 'dragoman'
+import { connectAgents } from 'dragoman/client'
+import { registryClient, serveRegistry } from 'dragoman/registry'
+import { openStore } from 'dragoman/server'
+import { headersWith, knownTo, printFaults, registerAt } from '../agents/serve-when-run.js'
+import { members, registryPort } from './members.js'
+
+/** @import { RegistryClient } from 'dragoman/registry' */
+/** @typedef {{ store: string, key?: string | undefined, host?: string | undefined, isAnyPort?: boolean }} SystemOptions */
+/** @typedef {{ name: string, url: string }} Place */
+/** @typedef {{ places: readonly Place[], registry: string, close(): Promise<void> }} System */
+
+const longestDrainMs = 10_000
+const longestWaitMs = 10_000
+
+/** All of it, or nothing: what was started is closed again when something cannot be.
+ * @param {SystemOptions} options
+ * @returns {Promise<System>}
+ */
+export async function startSystem({ store: address, key, host, isAnyPort = false }) {
+  /** @type {((deadlineMs: number) => Promise<void>)[]} */
+  const closing = []
+  const close = async (deadlineMs = longestDrainMs) => {
+    const end = Date.now() + deadlineMs
+    // The last first: who asks others may still need them to finish.
+    for (const each of closing.splice(0).reverse()) await each(Math.max(0, end - Date.now()))
+  }
+  const port = (/** @type {number} */ usual) => (isAnyPort ? 0 : usual)
+  const access = { ...(host && { host }), ...(key && { auth: [apiKey(key)] }) }
+  try {
+    const store = await openStore(address)
+    closing.push(() => store.close())
+    const registry = await serveRegistry({
+      ...access,
+      port: port(registryPort),
+      store,
+      allowPrivate: true, // everybody here is on this machine
+      isAdmin: () => true, // and whoever has the key is the one who runs it
+      log: printFaults,
+    }).catch(naming('The registry'))
+    closing.push(() => registry.close())
+    const resolve = connectAgents({}, knownTo(registry.url, key))
+    closing.push(() => resolve.close())
+    const places = []
+    for (const { agent, port: usual, routes, address: registered } of members) {
+      const { name } = agent.card
+      const served = await serve(agent, {
+        ...access,
+        port: port(usual),
+        store,
+        dialects: 'all',
+        register: registerAt(registry.url, key, registered),
+        resolve,
+        ...(routes && { routes }),
+        log: printFaults,
+      }).catch(naming(name))
+      closing.push((deadlineMs) => served.close({ deadlineMs }))
+      places.push({ name, url: served.url })
+    }
+    await allFound(registryClient(registry.url, headersWith(key)), places)
+    return { places, registry: registry.url, close }
+  } catch (error) {
+    await close(0)
+    throw error
+  }
+}
+
+/** Says whose port it is that is taken.
+ * @param {string} name
+ * @returns {(error: unknown) => never}
+ */
+function naming(name) {
+  return (error) => {
+    const { cause } = error instanceof Error ? error : {}
+    const taken = cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE' && 'port' in cause
+    if (!taken) throw error
+    throw new PortTakenError(
+      `${name} cannot have port ${cause.port}, it is in use: free it, or start with --ports auto`,
+    )
+  }
+}
+
+export class PortTakenError extends Error {}
+
+/** Publishing is nothing a port waits for; but whoever reads that all is ready may look for anybody.
+ * @param {RegistryClient} registry
+ * @param {readonly Place[]} places
+ */
+async function allFound(registry, places) {
+  const isFound = async (/** @type {Place} */ { name, url }) =>
+    (await registry.get(name, { includeUnhealthy: true }))?.instances.some(({ instance }) => instance === url)
+  const until = Date.now() + longestWaitMs
+  for (;;) {
+    const found = await Promise.all(places.map(isFound))
+    const missing = places.filter((_, place) => !found[place])
+    if (missing.length === 0) return
+    if (Date.now() > until) throw new Error(`The registry did not take ${missing.map(({ name }) => name).join(', ')}`)
+    await sleep(20)
+  }
+}

@@ -1,0 +1,72 @@
+/** What a port carries beside its agents: the API of an application, a page. */
+import type { Admit } from '../auth/admit.js'
+import type { Connection } from '../auth/scheme.js'
+import type { Log } from '../engine/internals.js'
+import type { AgentService, Caller } from '../model/service.js'
+import { admitted, plainRefusal } from './nowhere.js'
+import { isFromHere } from './origins.js'
+
+export interface Route {
+  /** Such as `/api/documents`: what is below it belongs to it too. `/` is that one page, and nothing below it. */
+  readonly path: string
+  /** Undefined: it is not for this route after all; the agents are asked. */
+  readonly answer: (request: Request, visit: Visit) => Promise<Response> | undefined
+  /**
+   * Everybody may come in, from every web page: it decides itself. Default: the callers and the pages that agents on
+   * this port let in.
+   */
+  readonly isPublic?: boolean
+}
+
+/** Who asks, and whom a route can ask in turn. */
+export interface Visit {
+  /** Whoever met `auth`; `anonymous` where there is none, or the route is public. */
+  readonly caller: Caller
+  /** The agents of this port, by name. Calls are made for a caller: `service.getTask({ id }, { caller, dialect: 'v1' })`. */
+  readonly services: ReadonlyMap<string, AgentService>
+}
+
+export interface RoutesParts {
+  readonly routes: readonly Route[]
+  readonly services: ReadonlyMap<string, AgentService>
+  readonly admit: Admit | undefined
+  readonly origins: ReadonlySet<string>
+  /** Where this server is, for pages of its own. */
+  readonly url: string
+  readonly log: Log
+}
+
+/** Undefined where no route answers. */
+export type AnswerRoute = (
+  request: Request,
+  path: string,
+  connection?: Connection,
+) => Promise<Response | undefined> | undefined
+
+export function createRoutes({ routes, services, admit, origins, url, log }: RoutesParts): AnswerRoute | undefined {
+  if (routes.length === 0) return undefined
+  for (const { path } of routes)
+    if (!/^\/(?:$|[^/].*[^/]$|[^/]$)/.test(path))
+      throw new TypeError(`${JSON.stringify(path)} is no path of a route: write /api`)
+  const ownHost = new URL(url).host
+  // Longer paths first: a route below another one is its own.
+  const byLength = [...routes].sort((a, b) => b.path.length - a.path.length)
+
+  const visit = async (route: Route, request: Request, connection?: Connection): Promise<Response | undefined> => {
+    const isOpen = route.isPublic === true
+    if (!isOpen && !isFromHere(request, origins, ownHost))
+      return plainRefusal(403, 'PERMISSION_DENIED', 'This origin may not call here')
+    const caller = await admitted(isOpen ? undefined : admit, request, connection)
+    if (caller instanceof Response) return caller
+    try {
+      return await route.answer(request, { caller, services })
+    } catch (error) {
+      log({ level: 'error', message: `The route ${route.path} failed`, error })
+      return plainRefusal(500, 'INTERNAL_ERROR', 'Internal error')
+    }
+  }
+  return (request, path, connection) => {
+    const route = byLength.find((each) => path === each.path || (each.path !== '/' && path.startsWith(`${each.path}/`)))
+    return route && visit(route, request, connection)
+  }
+}

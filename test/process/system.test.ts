@@ -1,0 +1,210 @@
+/** `npm start`: everything together, asked as the clients of each part ask. */
+import { createServer } from 'node:net'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { dataLines, post } from './agent-process.js'
+import { type TemporaryFolder, temporaryFolder } from './server-process.js'
+import { type SystemProcess, startSystem } from './system-process.js'
+
+interface OldTask {
+  readonly contextId: string
+  readonly status: { readonly state: string }
+  readonly artifacts: readonly { readonly parts: readonly { readonly text?: string; readonly data?: object }[] }[]
+}
+
+const names = [
+  'Echo',
+  'OutlineAgent',
+  'DocAgent',
+  'SummaryAgent',
+  'OrderAgent',
+  'TravelAgent',
+  'ImageAgent',
+  'DocumentWorkflow',
+  'ChatAgent',
+]
+
+let folder: TemporaryFolder
+let system: SystemProcess
+
+beforeAll(async () => {
+  folder = await temporaryFolder()
+  system = await startSystem(folder.path, ['--ports', 'auto'])
+})
+
+afterAll(async () => {
+  await system?.[Symbol.asyncDispose]()
+  await folder?.[Symbol.asyncDispose]()
+})
+
+async function get<T>(url: string, headers: Readonly<Record<string, string>> = {}): Promise<T> {
+  return (await (await fetch(url, { headers })).json()) as T
+}
+
+async function chat(text: string): Promise<string> {
+  const params = { message: { role: 'user', parts: [{ kind: 'text', text }] }, metadata: {} }
+  const { body } = await post(`${system.urlOf('ChatAgent')}/api/v1/a2a`, {
+    jsonrpc: '2.0',
+    id: '1',
+    method: 'message/send',
+    params,
+  })
+  return (body as { result: { parts: { text: string }[] } }).result.parts.map((part) => part.text).join('')
+}
+
+describe('the system', () => {
+  it('passes a topic along the three agents in their old dialect (RL-L0-1) (RL-L0-3)', async () => {
+    const send = async (name: string, parts: readonly object[]): Promise<OldTask> => {
+      const message = { role: 'user', parts, contextId: 'chain-1' }
+      const { status, body } = await post(`${system.urlOf(name)}/tasks/send`, { message })
+      expect(status).toBe(200)
+      expect(body).toMatchObject({ contextId: 'chain-1', status: { state: 'completed' } })
+      return body as OldTask
+    }
+    const contentOf = ({ artifacts }: OldTask) => artifacts.flatMap(({ parts }) => parts)
+    const outline = contentOf(await send('OutlineAgent', [{ type: 'text', text: '茉莉花茶' }])).find(({ data }) => data)
+    const document = await send('DocAgent', [
+      { type: 'text', text: '请根据以下大纲生成文章正文' },
+      { type: 'data', data: outline?.data },
+    ])
+    const text = contentOf(document)
+      .map((part) => part.text)
+      .join('')
+    expect(text).toMatch(/^# 茉莉花茶/)
+    const summary = contentOf(await send('SummaryAgent', [{ type: 'text', text }]))
+    expect(summary.map((part) => part.text).join('').length).toBeLessThan(text.length / 2)
+  })
+
+  it('makes a document with one call, and shows it again', async () => {
+    const url = `${system.urlOf('DocumentWorkflow')}/api/documents`
+    const { status, body } = await post(url, { topic: '茉莉花茶' })
+    expect(status).toBe(200)
+    expect(body).toMatchObject({
+      state: 'completed',
+      outline: { sections: expect.any(Array) },
+      document: expect.stringMatching(/^# 茉莉花茶/),
+      summary: expect.any(String),
+    })
+    const { taskId } = body as { taskId: string }
+    expect(await get(`${url}/${taskId}`)).toEqual(body)
+    // The same run, seen by those who speak A2A.
+    const task = await get<OldTask>(`${system.urlOf('DocumentWorkflow')}/tasks/${taskId}`)
+    expect(JSON.stringify(task.status)).toMatch(/completed/i)
+  })
+
+  it('streams the making of a document, and can resume it', async () => {
+    const url = `${system.urlOf('DocumentWorkflow')}/api/documents`
+    const { text, headers } = await post(url, { topic: 'Solar power' }, { accept: 'text/event-stream' })
+    expect(headers.get('content-type')).toBe('text/event-stream')
+    const events = dataLines(text).map((line) => JSON.parse(line) as Record<string, unknown>)
+    const types = events.map(({ type }) => type)
+    expect([...new Set(types)]).toEqual(['task', 'progress', 'outline', 'document', 'summary', 'result'])
+    const pieces = events.flatMap((event) => (event.type === 'document' ? [event.text] : []))
+    expect(events.at(-1)).toMatchObject({ state: 'completed', document: pieces.join('') })
+    const half = /^id: (\d+)\ndata: \{"type":"document"/m.exec(text)?.[1] ?? ''
+    const rest = await fetch(`${url}/${events[0]?.taskId}`, {
+      headers: { accept: 'text/event-stream', 'last-event-id': half },
+    })
+    const again = dataLines(await rest.text()).map((line) => (JSON.parse(line) as { type: string }).type)
+    expect(again).toEqual(types.slice(types.indexOf('document') + 1))
+  })
+
+  it.each([
+    ['no topic', { body: '{}' }, 400],
+    ['no JSON', { body: 'x' }, 400],
+    ['another type', { body: '{"topic":"x"}', type: 'text/plain' }, 415],
+    ['a page of somebody else', { body: '{"topic":"x"}', origin: 'http://elsewhere.example' }, 403],
+    ['a task that is not there', { path: '/nope' }, 404],
+  ])('refuses %s in one form', async (_, { body, path = '', type = 'application/json', origin }: Asked, code) => {
+    const response = await fetch(`${system.urlOf('DocumentWorkflow')}/api/documents${path}`, {
+      headers: { 'content-type': type, ...(origin !== undefined && { origin }) },
+      ...(body !== undefined && { method: 'POST', body }),
+    })
+    expect(response.status).toBe(code)
+    expect(await response.json()).toEqual({
+      error: { code, status: expect.any(String), message: expect.any(String), details: [] },
+    })
+  })
+
+  it('lets the chat agent ask the others, found by their names', async () => {
+    expect(await chat('查询订单 ORDER_001')).toBe('订单信息: ORDER_001, 产品: 云边茉莉, 价格: ¥18.00')
+    expect(await chat('写一篇关于茉莉花茶的文章')).toMatch(/^# 茉莉花茶/)
+  })
+
+  it('has everybody in its registry, by every door', async () => {
+    const registry = system.urlOf('Registry')
+    const found = async (words: string) => {
+      const { agents } = await get<{ agents: { name: string }[] }>(
+        `${registry}/v1/agents?text=${encodeURIComponent(words)}`,
+      )
+      return agents.map(({ name }) => name)
+    }
+    expect(await found('订单')).toContain('OrderAgent')
+    expect((await found('outline'))[0]).toBe('OutlineAgent')
+    const { entries } = await get<{ entries: { displayName: string }[] }>(`${registry}/.well-known/ai-catalog.json`)
+    expect(entries.map(({ displayName }) => displayName)).toEqual(expect.arrayContaining(names))
+    const { data } = await get<{ data: { pageItems: { name: string }[] } }>(
+      `${registry}/nacos/v3/admin/ai/a2a/list?search=blur`,
+    )
+    expect(data.pageItems.map(({ name }) => name).sort()).toEqual([...names].sort())
+  })
+
+  it('publishes the chat agent at the address of its own dialect (RL-L2-5)', async () => {
+    const { data } = await get<{ data: Record<string, unknown> }>(
+      `${system.urlOf('Registry')}/nacos/v3/admin/ai/a2a?agentName=ChatAgent`,
+    )
+    expect(data).toMatchObject({
+      url: `${system.urlOf('ChatAgent')}/api/v1/a2a`,
+      preferredTransport: 'JSONRPC',
+      capabilities: { streaming: true },
+    })
+  })
+})
+
+interface Asked {
+  readonly body?: string
+  readonly path?: string
+  readonly type?: string
+  readonly origin?: string
+}
+
+describe('npm start', () => {
+  it('with a key lets nobody in without it, and the agents still find each other', async () => {
+    await using own = await temporaryFolder()
+    await using locked = await startSystem(own.path, ['--ports', 'auto', '--store', 'memory', '--api-key', 'k1'])
+    const url = `${locked.urlOf('DocumentWorkflow')}/api/documents`
+    expect((await post(url, { topic: 'tea' })).status).toBe(401)
+    expect((await fetch(`${locked.urlOf('Registry')}/v1/agents`)).status).toBe(401)
+    expect((await post(url, { topic: 'tea' }, { 'x-api-key': 'k1' })).body).toMatchObject({ state: 'completed' })
+    expect(locked.stdout).not.toContain('k1')
+  })
+
+  it('names a port that is taken, and leaves nothing behind', async () => {
+    await using own = await temporaryFolder()
+    const taken = createServer()
+    // Somebody else on this machine may have it: it is taken either way.
+    await new Promise<void>((resolve) => taken.once('error', () => resolve()).listen(8020, '127.0.0.1', resolve))
+    try {
+      await expect(startSystem(own.path, ['--store', 'memory'])).rejects.toThrow(
+        /ended with 1 [\s\S]*port 8020, it is in use: free it, or start with --ports auto/,
+      )
+    } finally {
+      taken.close()
+    }
+  })
+
+  it('keeps what was made, and ends with one signal', async () => {
+    await using own = await temporaryFolder()
+    const args = ['--ports', 'auto']
+    let taskId = ''
+    {
+      await using first = await startSystem(own.path, args)
+      const { body } = await post(`${first.urlOf('DocumentWorkflow')}/api/documents`, { topic: 'tea' })
+      taskId = (body as { taskId: string }).taskId
+      first.signal('SIGINT')
+      expect(await first.ended).toBe(0)
+    }
+    await using second = await startSystem(own.path, args)
+    const url = `${second.urlOf('DocumentWorkflow')}/api/documents/${taskId}`
+    expect(await get(url)).toMatchObject({ taskId, state: 'completed' })
+  })
+})
