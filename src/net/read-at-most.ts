@@ -26,3 +26,13 @@ export async function readAtMost(response: Response, maxBytes: number): Promise<
   }
   return whole
 }
+
+/** The body as JSON; nothing when it is too long, or none. */
+export async function readJsonAtMost(response: Response, maxBytes: number): Promise<unknown> {
+  const bytes = await readAtMost(response, maxBytes)
+  try {
+    return bytes && (JSON.parse(new TextDecoder().decode(bytes)) as unknown)
+  } catch {
+    return undefined
+  }
+}

@@ -10,8 +10,8 @@ import type { AgentCard } from '../model/agent-card.js'
 import { A2AError } from '../model/errors.js'
 import { AddressRefused } from '../net/address-rules.js'
 import type { GuardedDialer } from '../net/node-dialer.js'
+import { invalid, RegistryError, type RegistryProblem } from '../registry-client/registry-error.js'
 import type { RegistryLimits } from './limits.js'
-import { RegistryError, type RegistryProblem } from './registry-error.js'
 
 export interface CardRules {
   readonly limits: RegistryLimits
@@ -116,8 +116,4 @@ async function verify(raw: object, url: string, { dialer, signatures }: CardRule
   if (signatures === 'require' && found.state !== 'valid')
     throw new RegistryError('INVALID', `A signed card is required: ${found.reason ?? found.state}`)
   return { state: found.state, ...(found.keyId !== undefined && { keyId: found.keyId }) }
-}
-
-export function invalid(path: string, message: string): RegistryError {
-  return new RegistryError('INVALID', `${path}: ${message}`, { problems: [{ path, message }] })
 }

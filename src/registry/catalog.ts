@@ -2,14 +2,13 @@
  * All agents of a registry, in memory: the fold of the log of records. Reads are answered from here; the store is
  * the truth, and every process that follows its log holds the same catalog.
  */
+import type { AgentKey, InstanceKey } from '../registry-client/registry-words.js'
 import type { RecordChange } from '../stores/records.js'
 import {
   type AgentDocument,
-  type AgentKey,
   agentId,
   type HealthDocument,
   type InstanceDocument,
-  type InstanceKey,
   instanceId,
   readId,
 } from './documents.js'

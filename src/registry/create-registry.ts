@@ -4,6 +4,7 @@ import { type Auth, requirementsOf, schemesOf } from '../auth/requirement.js'
 import type { Connection } from '../auth/scheme.js'
 import { isRefused } from '../model/admission.js'
 import { anonymous, type Caller } from '../model/service.js'
+import { RegistryError } from '../registry-client/registry-error.js'
 import { openStore } from '../server/open-store.js'
 import type { Store } from '../stores/store.js'
 import { withAccessToken } from './doors/access-token.js'
@@ -14,7 +15,6 @@ import { createRestDoor } from './doors/rest.js'
 import { usualLimits } from './limits.js'
 import type { Publisher } from './publications.js'
 import { openRegistry, type RegistryCore, type RegistryCoreOptions } from './registry.js'
-import { RegistryError } from './registry-error.js'
 
 export interface RegistryOptions extends Omit<RegistryCoreOptions, 'store' | 'onFailure'> {
   /** A store, `memory` (default), or `sqlite:PATH`. */

@@ -4,21 +4,11 @@
  */
 import type { Verification } from '../client/verify-card.js'
 import type { AgentCard } from '../model/agent-card.js'
+import type { AgentKey, HealthState, InstanceKey, ProbeMessage } from '../registry-client/registry-words.js'
 
 export const collection = 'registry'
 /** Beside it, because nobody follows it: what the last probes of each instance saw. */
 export const probeCollection = 'registry-probes'
-
-export interface AgentKey {
-  readonly namespace: string
-  readonly name: string
-}
-
-export interface InstanceKey extends AgentKey {
-  readonly version: string
-  /** Tells the instances of one version apart; the address of the first interface unless the publisher chose one. */
-  readonly instance: string
-}
 
 export interface AgentDocument {
   /** The caller who published it first; nobody else may change it. */
@@ -28,11 +18,6 @@ export interface AgentDocument {
   readonly createdMs: number
   /** All instances have leases, so the name has one too, a longer one. */
   readonly isLeased: boolean
-}
-
-/** A message that the publisher allows the registry to send, to see that a real call succeeds. */
-export interface ProbeMessage {
-  readonly text: string
 }
 
 export interface InstanceDocument {
@@ -49,8 +34,6 @@ export interface InstanceDocument {
   readonly signature: Pick<Verification, 'state' | 'keyId'>
   readonly probe?: ProbeMessage
 }
-
-export type HealthState = 'unknown' | 'healthy' | 'unhealthy'
 
 /** `ok`, or what went wrong; absent where it was not tried. */
 export interface ProbeLevels {

@@ -1,6 +1,6 @@
 /** Everything that only reads a registry: by name, by skill, tag and text, page by page. */
-
-import { invalid } from './accept-card.js'
+import { invalid, notFound } from '../registry-client/registry-error.js'
+import type { AgentKey } from '../registry-client/registry-words.js'
 import {
   type Catalog,
   type CatalogAgent,
@@ -10,8 +10,6 @@ import {
   latestOf,
   tagsOf,
 } from './catalog.js'
-import type { AgentKey } from './documents.js'
-import { notFound } from './publications.js'
 
 export interface FindQuery {
   readonly namespace?: string

@@ -1,5 +1,5 @@
 /** Agents that register themselves, clients that find them by name, and what happens when somebody dies. */
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -84,8 +84,21 @@ describe('agents that register', () => {
     expect(await until(() => find(registry.url))).toMatchObject({ signature: { state: 'valid' } })
   })
 
-  it('refuse an address that is none', async () => {
-    await expect(serve(shout, { register: 'nowhere' })).rejects.toThrow('no address')
+  it('refuse an address that is none before anything is opened', async () => {
+    const path = join(folder, 'never-opened.sqlite')
+    await expect(serve(shout, { register: 'nowhere', store: `sqlite:${path}` })).rejects.toThrow('no address')
+    await expect(serve(shout, { register: 'ftp://registry.example' })).rejects.toThrow('no address')
+    expect(existsSync(path)).toBe(false)
+  })
+
+  it('are withdrawn although the registry was still answering when they closed', async () => {
+    await using registry = await serveHttp(({ method }, response) => {
+      if (method !== 'PUT') response.writeHead(200, { 'content-type': 'application/json' }).end('{"withdrawn":1}')
+    })
+    const served = await serve(shout, { register: registry.origin })
+    await until(() => registry.seen.length === 1)
+    await served.close({ deadlineMs: 0 })
+    expect(registry.seen.map(({ method }) => method)).toEqual(['PUT', 'DELETE'])
   })
 })
 

@@ -1,8 +1,5 @@
 /** What things may be called. */
-import { invalid } from './accept-card.js'
-import { RegistryError } from './registry-error.js'
-
-export const usualNamespace = 'public'
+import { invalid, RegistryError } from '../registry-client/registry-error.js'
 
 /** Any printable text without a slash in front or around it; names are shown, compared and put into addresses. */
 export function mustBeName(field: string, value: unknown, longest = 128): asserts value is string {

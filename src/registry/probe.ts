@@ -6,7 +6,8 @@ import { connect } from '../client/connect.js'
 import { resolveCard } from '../client/resolve-card.js'
 import { A2AError, clip, type ErrorCode } from '../model/errors.js'
 import type { GuardedDialer } from '../net/node-dialer.js'
-import type { InstanceDocument, ProbeLevels, ProbeMessage } from './documents.js'
+import type { ProbeMessage } from '../registry-client/registry-words.js'
+import type { InstanceDocument, ProbeLevels } from './documents.js'
 
 export interface ProbeParts {
   readonly dialer: GuardedDialer

@@ -3,13 +3,12 @@
  * the first time, ever more rarely when it goes on failing. One process of those that share a store does it, the one
  * that holds the lease for it. What changes somebody's health is written to the log; every result goes to the history.
  */
+import type { HealthState, InstanceKey } from '../registry-client/registry-words.js'
 import type { Records } from '../stores/records.js'
 import {
   collection,
   type HealthDocument,
-  type HealthState,
   type InstanceDocument,
-  type InstanceKey,
   instanceId,
   type ProbeReport,
   probeCollection,

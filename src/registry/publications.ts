@@ -3,22 +3,14 @@
  * that of an instance and removed after it; killed in between, a name is held that nothing runs under, which its
  * owner can publish to or withdraw at any time.
  */
+import { invalid, notFound, RegistryError } from '../registry-client/registry-error.js'
+import type { AgentKey, InstanceKey, ProbeMessage } from '../registry-client/registry-words.js'
 import type { Records } from '../stores/records.js'
-import { acceptCard, type CardRules, invalid } from './accept-card.js'
+import { acceptCard, type CardRules } from './accept-card.js'
 import { type Catalog, instancesOf } from './catalog.js'
-import {
-  type AgentDocument,
-  type AgentKey,
-  agentId,
-  collection,
-  type InstanceDocument,
-  type InstanceKey,
-  instanceId,
-  type ProbeMessage,
-} from './documents.js'
+import { type AgentDocument, agentId, collection, type InstanceDocument, instanceId } from './documents.js'
 import type { FollowedLog } from './follow-log.js'
 import { mustBeName, mustBeTags } from './names.js'
-import { RegistryError } from './registry-error.js'
 
 /** Who asks. */
 export interface Publisher {
@@ -227,8 +219,4 @@ export function createPublications({ records, catalog, log, rules, now }: Public
 function mustOwn({ name }: AgentKey, { owner }: AgentDocument, { id, isAdmin }: Publisher): void {
   if (owner === id || isAdmin) return
   throw new RegistryError('FORBIDDEN', `${name} was published by somebody else`)
-}
-
-export function notFound({ namespace, name }: AgentKey): RegistryError {
-  return new RegistryError('NOT_FOUND', `There is no agent ${name} in ${namespace}`)
 }

@@ -1,9 +1,10 @@
 /** The registry itself, without a door: what is published, found, watched and looked after, on one store. */
 import { createGuardedDialer, type GuardedDialer } from '../net/node-dialer.js'
+import type { AgentKey, InstanceKey } from '../registry-client/registry-words.js'
 import type { Store } from '../stores/store.js'
 import type { CardRules } from './accept-card.js'
 import { Catalog } from './catalog.js'
-import { type AgentKey, collection, type InstanceKey, type ProbeReport, probeCollection } from './documents.js'
+import { collection, type ProbeReport, probeCollection } from './documents.js'
 import { type FindQuery, type FoundAgent, type FoundPage, findAgent, findAgents } from './finds.js'
 import { followLog } from './follow-log.js'
 import { type RegistryLimits, usualLimits } from './limits.js'

@@ -2,17 +2,10 @@
  * What happens in a registry, as server-sent events: `id:` is the revision, so that `Last-Event-ID` goes on without
  * a gap. A reader that does not keep up costs nothing: it is a place in the log, and reads from there when it can.
  */
-
+import type { RegistryEvent } from '../registry-client/registry-words.js'
 import type { RecordChange, Records } from '../stores/records.js'
 import { frame, sseHeaders } from '../transports/sse.js'
-import {
-  type AgentDocument,
-  type AgentKey,
-  collection,
-  type HealthDocument,
-  type InstanceDocument,
-  readId,
-} from './documents.js'
+import { type AgentDocument, collection, type HealthDocument, type InstanceDocument, readId } from './documents.js'
 
 export interface WatchOptions {
   /** Go on behind this revision; 0: everything there is, then what comes. Absent: what comes from now on. */
@@ -24,19 +17,6 @@ export interface WatchOptions {
   /** Ends all streams: the registry closes. */
   readonly signal: AbortSignal
 }
-
-export type RegistryEvent =
-  /** The first event: from here on nothing is missed. */
-  | { readonly type: 'ready' }
-  /** What was known before is too old to go on from: everything there is follows. */
-  | { readonly type: 'reset' }
-  | (AgentKey & { readonly type: 'agent'; readonly latest: string })
-  | (AgentKey & { readonly type: 'removed' })
-  | (InstanceWords & { readonly type: 'published'; readonly url: string; readonly tags: readonly string[] })
-  | (InstanceWords & { readonly type: 'withdrawn' })
-  | (InstanceWords & { readonly type: 'health'; readonly state: string })
-
-type InstanceWords = AgentKey & { readonly version: string; readonly instance: string }
 
 const pageSize = 100
 

@@ -4,6 +4,8 @@
  * tried again, ever more rarely, and the log says so once.
  */
 import type { Log } from '../engine/internals.js'
+import { type RegistryClient, registryClient } from '../registry-client/registry-client.js'
+import { RegistryError } from '../registry-client/registry-error.js'
 import type { RegisteredAddress } from './card-forms.js'
 import { pause } from './pause.js'
 
@@ -35,17 +37,21 @@ export interface AnnouncedAgent {
 
 const firstDelayMs = 500
 const longestDelayMs = 60_000
-const callTimeoutMs = 10_000
-/** A closing port does not wait longer than this for its registry. */
-const farewellMs = 2000
+/** A closing port waits so long for the call under way, and once more for the farewell. */
+const farewellMs = 1000
+
+/** Says what is wrong with the options before there is anything to take back. */
+export function settleRegister(register: string | RegisterOptions): RegisterOptions {
+  const options = typeof register === 'string' ? { url: register } : register
+  if (URL.canParse(options.url) && /^https?:$/.test(new URL(options.url).protocol)) return options
+  throw new TypeError(`\`register\` is no address of a registry: ${JSON.stringify(options.url)}`)
+}
 
 export function announce(
   agents: readonly AnnouncedAgent[],
-  register: string | RegisterOptions,
+  options: RegisterOptions,
   log: Log = () => undefined,
 ): { withdraw(): Promise<void> } {
-  const options: RegisterOptions = typeof register === 'string' ? { url: register } : register
-  if (!URL.canParse(options.url)) throw new TypeError(`\`register\` is no address: ${JSON.stringify(options.url)}`)
   const kept = agents.map((agent) => new Announcement(agent, options, log))
   for (const each of kept) each.start()
   return {
@@ -58,15 +64,21 @@ export function announce(
 class Announcement {
   readonly #agent: AnnouncedAgent
   readonly #options: RegisterOptions
+  readonly #registry: RegistryClient
   readonly #log: Log
-  readonly #stopped = new AbortController()
+  /** Nothing new is begun. */
+  readonly #stopping = new AbortController()
+  /** What is under way is given up. */
+  readonly #leaving = new AbortController()
   #running: Promise<void> = Promise.resolve()
-  /** As the registry knows it, once it does. */
-  #published: { readonly version: string; readonly instance: string } | undefined
+  /** As the registry may know it: set before it is told, because who is interrupted learns no answer. */
+  #place: { readonly version: string; readonly instance: string } | undefined
+  #isPublished = false
 
   constructor(agent: AnnouncedAgent, options: RegisterOptions, log: Log) {
     this.#agent = agent
     this.#options = options
+    this.#registry = registryClient(options.url, options)
     this.#log = log
   }
 
@@ -75,21 +87,24 @@ class Announcement {
   }
 
   async withdraw(): Promise<void> {
-    this.#stopped.abort()
+    this.#stopping.abort()
+    const timer = setTimeout(() => this.#leaving.abort(), farewellMs)
     await this.#running
-    const known = this.#published
-    if (!known) return
+    clearTimeout(timer)
+    if (!this.#place) return
     try {
-      await this.#call('DELETE', `?${new URLSearchParams(known)}`, undefined, AbortSignal.timeout(farewellMs))
+      await this.#registry.withdraw(this.#agent.name, this.#place, { signal: AbortSignal.timeout(farewellMs) })
     } catch (error) {
+      const isGone = error instanceof RegistryError && error.code === 'NOT_FOUND'
       // Its lease runs out all the same.
-      this.#tell('warn', 'The registry could not be told that the agent is gone', error)
+      if (this.#isPublished && !isGone)
+        this.#tell('warn', 'The registry could not be told that the agent is gone', error)
     }
   }
 
   async #keep(): Promise<void> {
     const { ttlSeconds = 30 } = this.#options
-    const { signal } = this.#stopped
+    const { signal } = this.#stopping
     for (let failures = 0; !signal.aborted; ) {
       try {
         await this.#step(ttlSeconds)
@@ -107,33 +122,18 @@ class Announcement {
   }
 
   async #step(ttlSeconds: number): Promise<void> {
-    const deadline = AbortSignal.any([this.#stopped.signal, AbortSignal.timeout(callTimeoutMs)])
-    if (this.#published) {
-      const { status } = await this.#call('POST', '/renew', this.#published, deadline)
-      if (status !== 404) return
-      this.#published = undefined // it was away too long, or the registry has forgotten
+    const { name, url: instance } = this.#agent
+    const { signal } = this.#leaving
+    if (this.#isPublished && this.#place) {
+      this.#isPublished = await this.#registry.renew(name, this.#place, { signal })
+      if (this.#isPublished) return // else it was away too long, or the registry has forgotten
     }
     const { tags, probe } = this.#options
-    const { card, url } = this.#agent
-    const body = { card, ttlSeconds, instance: url, ...(tags && { tags }), ...(probe && { probe }) }
-    await this.#call('PUT', '', body, deadline)
-    this.#published = { version: String((card as { version?: unknown }).version ?? ''), instance: url }
-  }
-
-  async #call(method: string, rest: string, body: unknown, signal: AbortSignal): Promise<Response> {
-    const { url, namespace = 'public', headers = {} } = this.#options
-    const base = url.replace(/\/+$/, '')
-    const place = [namespace, this.#agent.name].map(encodeURIComponent).join('/')
-    const response = await fetch(`${base}/v1/agents/${place}${rest}`, {
-      method,
-      headers: { ...headers, 'content-type': 'application/json' },
-      signal,
-      redirect: 'error',
-      ...(body !== undefined && { body: JSON.stringify(body) }),
-    })
-    const text = await response.text()
-    if (response.ok || (response.status === 404 && method !== 'PUT')) return response
-    throw new Error(`HTTP ${response.status} ${text.slice(0, 500)}`)
+    const { card } = this.#agent
+    this.#place = { version: String((card as { readonly version?: unknown }).version ?? ''), instance }
+    const request = { card, ttlSeconds, instance, ...(tags && { tags }), ...(probe && { probe }) }
+    await this.#registry.publish(name, request, { signal })
+    this.#isPublished = true
   }
 
   #tell(level: 'info' | 'warn', message: string, error?: unknown): void {

@@ -4,7 +4,7 @@ import { isAgent } from '../engine/agent.js'
 import type { AgentService } from '../model/service.js'
 import type { PushOperations } from '../push/dead-deliveries.js'
 import { toSigner } from '../signing/signer.js'
-import { type AnnouncedAgent, announce, type RegisterOptions } from './announce.js'
+import { type AnnouncedAgent, announce, type RegisterOptions, settleRegister } from './announce.js'
 import { type Assembly, assemble, notOneAgent } from './assemble.js'
 import { assertClosedByDefault, listen, type PortOptions, tlsFor } from './bind.js'
 import { createGrpcDoor } from './grpc-door.js'
@@ -61,6 +61,7 @@ export async function serve(
   options: ServeOptions = {},
 ): Promise<Served> {
   assertClosedByDefault(options)
+  const register = options.register === undefined ? undefined : settleRegister(options.register)
   const signing = options.signing && (await toSigner(options.signing))
   const given = options.store ?? 'memory'
   const store = typeof given === 'string' ? await openStore(given, noticesTo(options.log)) : given
@@ -77,16 +78,12 @@ export async function serve(
     for (const { mounted, ...place } of byPort(agents, options)) {
       ports.push(await openPort(mounted, { ...options, store, ...(signing && { signing }) }, place, services))
     }
+    const found = ports.flatMap((port) => port.announced)
+    if (register) announced = announce(found, register, options.log)
   } catch (error) {
     await closeAll(0)
     throw error
   }
-  if (options.register !== undefined)
-    announced = announce(
-      ports.flatMap(({ announced: here }) => here),
-      options.register,
-      options.log,
-    )
   const served: Served = {
     url: ports[0]?.agents[0]?.url ?? '',
     agents: ports.flatMap((port) => port.agents),

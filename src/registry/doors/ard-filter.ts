@@ -1,6 +1,6 @@
 /** Filters, orders and facets over the entries of a catalog. Pure. */
 import { isObject } from '../../dialects/decode.js'
-import { RegistryError } from '../registry-error.js'
+import { RegistryError } from '../../registry-client/registry-error.js'
 import type { CatalogEntry } from './ard.js'
 import { numberIn } from './door.js'
 

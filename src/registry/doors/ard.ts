@@ -1,8 +1,8 @@
 /** Agentic Resource Discovery 0.9: a catalog to crawl, search by words, browsing, facets. */
 import { isObject } from '../../dialects/decode.js'
+import { invalid, RegistryError, type RegistryErrorCode } from '../../registry-client/registry-error.js'
 import { tagsOf } from '../catalog.js'
 import type { FoundAgent } from '../finds.js'
-import { RegistryError, type RegistryErrorCode } from '../registry-error.js'
 import { facetsOf, isMatch, listFilter, listOrder } from './ard-filter.js'
 import { type Door, type DoorParts, json, numberIn, readObject } from './door.js'
 import { cardMediaType, timeOf } from './rest.js'
@@ -183,8 +183,4 @@ function pageOf<Item>(
   if (!Number.isSafeInteger(start) || start < 0) throw invalid('pageToken', 'is not from here')
   const end = start + size
   return { page: all.slice(start, end), ...(end < all.length && { next: String(end) }) }
-}
-
-function invalid(path: string, message: string): RegistryError {
-  return new RegistryError('INVALID', `${path}: ${message}`, { problems: [{ path, message }] })
 }

@@ -1,10 +1,9 @@
 /** A way into a registry: paths, and words for what is refused. All doors lead to the same registry. */
-
 import { A2AError } from '../../model/errors.js'
+import { invalid, RegistryError } from '../../registry-client/registry-error.js'
 import { parseJson, readBody } from '../../transports/read-json.js'
 import type { Publisher } from '../publications.js'
 import type { RegistryCore } from '../registry.js'
-import { RegistryError } from '../registry-error.js'
 
 export interface DoorCall {
   readonly request: Request
@@ -68,9 +67,7 @@ export function numberIn(
   if (value === null || value === undefined || value === '') return usual
   const number = Number(value)
   if (Number.isInteger(number) && number > 0) return Math.min(number, most)
-  throw new RegistryError('INVALID', `${field}: is no whole number above 0`, {
-    problems: [{ path: field, message: 'is no whole number above 0' }],
-  })
+  throw invalid(field, 'is no whole number above 0')
 }
 
 /** Path segments as they were meant; absent when they cannot be read. */

@@ -1,9 +1,8 @@
 /** The A2A part of Nacos 3's admin API: form fields in, a `Result` envelope out. */
+import { RegistryError, type RegistryErrorCode } from '../../registry-client/registry-error.js'
+import { type AgentKey, usualNamespace } from '../../registry-client/registry-words.js'
 import { type CatalogAgent, instancesOf, latestOf } from '../catalog.js'
-import type { AgentKey } from '../documents.js'
 import type { FoundAgent } from '../finds.js'
-import { usualNamespace } from '../names.js'
-import { RegistryError, type RegistryErrorCode } from '../registry-error.js'
 import { type Door, type DoorCall, type DoorParts, json, numberIn, readAll } from './door.js'
 
 export const nacosPath = '/nacos/v3/admin/ai/a2a'

@@ -1,11 +1,10 @@
 /** The registry's own door: `/v1/…`, plain JSON. `docs/registry.md` describes it. */
 import { isObject } from '../../dialects/decode.js'
-import { invalid } from '../accept-card.js'
+import { invalid, notFound, RegistryError, type RegistryErrorCode } from '../../registry-client/registry-error.js'
+import type { AgentKey } from '../../registry-client/registry-words.js'
 import { type CatalogInstance, latestOf, tagsOf } from '../catalog.js'
-import type { AgentKey } from '../documents.js'
 import type { FoundAgent } from '../finds.js'
-import { notFound, type Publication, type Publisher } from '../publications.js'
-import { RegistryError, type RegistryErrorCode } from '../registry-error.js'
+import type { Publication, Publisher } from '../publications.js'
 import { type Door, type DoorCall, type DoorParts, json, numberIn, readObject, segmentsOf, text } from './door.js'
 
 const largestPage = 100

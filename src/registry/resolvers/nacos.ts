@@ -1,5 +1,6 @@
 import type { CardResolver } from '../../client/resolve-card.js'
 import { isObject } from '../../dialects/decode.js'
+import { readJsonAtMost } from '../../net/read-at-most.js'
 import { TransportError } from '../../transports/transport-error.js'
 
 export interface NacosResolverOptions {
@@ -13,6 +14,9 @@ export interface NacosResolverOptions {
   readonly timeoutMs?: number
   readonly fetch?: typeof fetch
 }
+
+/** One card, and what Nacos adds to it. */
+const largestAnswer = 2 * 1024 * 1024
 
 /**
  * Finds agents in Nacos 3.1 or later, by its HTTP API.
@@ -44,7 +48,7 @@ export function nacosResolver(url: string, options: NacosResolverOptions = {}): 
           redirect: 'error',
           signal: AbortSignal.timeout(timeoutMs),
         })
-        return { status: response.status, body: (await response.json().catch(() => undefined)) as unknown }
+        return { status: response.status, body: await readJsonAtMost(response, largestAnswer) }
       } catch (cause) {
         throw new TransportError('unreachable', `Nacos at ${base} cannot be reached`, { cause })
       }

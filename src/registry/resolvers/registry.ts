@@ -3,8 +3,9 @@
  * reached, because an agent does not stop when its registry does.
  */
 import type { CardResolver } from '../../client/resolve-card.js'
+import { type RegistryClientOptions, registryClient } from '../../registry-client/registry-client.js'
+import type { RegisteredInstance } from '../../registry-client/registry-words.js'
 import { pause } from '../../server/pause.js'
-import { type RegisteredInstance, type RegistryClientOptions, registryClient } from '../registry-client.js'
 
 export interface RegistryResolverOptions extends RegistryClientOptions {
   /** Default: the latest. */

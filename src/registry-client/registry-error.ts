@@ -1,4 +1,5 @@
 import { A2AError } from '../model/errors.js'
+import type { AgentKey } from './registry-words.js'
 
 /** What a registry refuses, in no particular door's words; each door has a table of its own spellings. */
 export const registryErrorCodes = [
@@ -51,4 +52,13 @@ export class RegistryError extends Error {
       return new RegistryError('UNAVAILABLE', caught.message, { cause: caught })
     return new RegistryError('INTERNAL', 'Internal error', { cause: caught })
   }
+}
+
+/** What is wrong with what was given, and where: `path` is a JSON path such as `card.skills[0].id`. */
+export function invalid(path: string, message: string): RegistryError {
+  return new RegistryError('INVALID', `${path}: ${message}`, { problems: [{ path, message }] })
+}
+
+export function notFound({ namespace, name }: AgentKey): RegistryError {
+  return new RegistryError('NOT_FOUND', `There is no agent ${name} in ${namespace}`)
 }

@@ -1,12 +1,18 @@
 /** A registry from outside, by its own door. */
 import { isObject } from '../dialects/decode.js'
-import type { AgentCard } from '../model/agent-card.js'
+import { readJsonAtMost } from '../net/read-at-most.js'
 import { readSse } from '../transports/sse-reader.js'
 import { TransportError } from '../transports/transport-error.js'
-import type { HealthState } from './documents.js'
-import { usualNamespace } from './names.js'
 import { RegistryError, type RegistryErrorCode } from './registry-error.js'
-import type { RegistryEvent } from './watch.js'
+import {
+  type InstanceKey,
+  type ListRequest,
+  type PublishRequest,
+  type RegisteredAgent,
+  type RegisteredPage,
+  type RegistryEvent,
+  usualNamespace,
+} from './registry-words.js'
 
 export interface RegistryClientOptions {
   /** Default `public`. */
@@ -18,54 +24,6 @@ export interface RegistryClientOptions {
   readonly fetch?: typeof fetch
 }
 
-export interface RegisteredInstance {
-  readonly instance: string
-  readonly version: string
-  readonly url: string
-  readonly health: { readonly state: HealthState; readonly since?: string }
-  /** As it was published. */
-  readonly card: object
-}
-
-export interface RegisteredAgent {
-  readonly namespace: string
-  readonly name: string
-  readonly version: string
-  readonly latest: string
-  readonly owner: string
-  readonly tags: readonly string[]
-  /** In the words of v1.0; absent when nothing runs. */
-  readonly card?: AgentCard
-  readonly instances: readonly RegisteredInstance[]
-  readonly score?: number
-}
-
-export interface RegisteredPage {
-  readonly agents: readonly RegisteredAgent[]
-  readonly total: number
-  readonly cursor?: string
-}
-
-/** As the door takes it; see `docs/registry.md`. */
-export interface PublishRequest {
-  readonly card: object
-  readonly instance?: string
-  readonly tags?: readonly string[]
-  readonly ttlSeconds?: number
-  readonly latest?: boolean
-  readonly probe?: { readonly text: string }
-}
-
-export interface ListRequest {
-  readonly namespace?: string
-  readonly text?: string
-  readonly skill?: string
-  readonly tag?: string
-  readonly includeUnhealthy?: boolean
-  readonly limit?: number
-  readonly cursor?: string
-}
-
 export interface RegistryClient {
   /** Absent when there is no such agent, or nothing of it to offer. */
   get(
@@ -73,13 +31,24 @@ export interface RegistryClient {
     options?: { readonly version?: string; readonly includeUnhealthy?: boolean },
   ): Promise<RegisteredAgent | undefined>
   list(request?: ListRequest): Promise<RegisteredPage>
-  publish(name: string, request: PublishRequest): Promise<RegisteredAgent>
+  publish(name: string, request: PublishRequest, options?: CallOptions): Promise<RegisteredAgent>
+  /** Says that an instance still runs. False when the registry does not know it: then it has to be published again. */
+  renew(name: string, instance: Pick<InstanceKey, 'version' | 'instance'>, options?: CallOptions): Promise<boolean>
   /** One instance, one version, or all of an agent. Answers how many instances went. */
-  withdraw(name: string, options?: { readonly version?: string; readonly instance?: string }): Promise<number>
+  withdraw(
+    name: string,
+    which?: Partial<Pick<InstanceKey, 'version' | 'instance'>>,
+    options?: CallOptions,
+  ): Promise<number>
   /** Until the stream ends or breaks; goes on behind `after`. */
   watch(
     options?: WatchRequest,
   ): AsyncGenerator<{ readonly revision: number; readonly event: RegistryEvent }, void, void>
+}
+
+export interface CallOptions {
+  /** Gives the call up, beside its time-out. */
+  readonly signal?: AbortSignal
 }
 
 export interface WatchRequest {
@@ -90,6 +59,8 @@ export interface WatchRequest {
 }
 
 const largestEvent = 256 * 1024
+/** A page of a hundred agents, the cards of all their instances included. */
+const largestAnswer = 16 * 1024 * 1024
 
 /**
  * ```ts
@@ -104,46 +75,49 @@ export function registryClient(url: string, options: RegistryClientOptions = {})
   const fetch = options.fetch ?? globalThis.fetch
   const placeOf = (name: string) => `/v1/agents/${[namespace, name].map(encodeURIComponent).join('/')}`
 
-  const send = async (path: string, init: RequestInit): Promise<Response> => {
-    try {
-      const type = init.body === undefined ? {} : { 'content-type': 'application/json' }
-      return await fetch(base + path, { redirect: 'error', ...init, headers: { ...headers, ...type } })
-    } catch (cause) {
-      const why = cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : String(cause)
-      throw new TransportError('unreachable', `The registry at ${base} cannot be reached: ${why}`, { cause })
-    }
+  const failed = (cause: unknown): never => {
+    const why = cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : String(cause)
+    throw new TransportError('unreachable', `The registry at ${base} cannot be reached: ${why}`, { cause })
   }
-  const call = async (method: string, path: string, body?: object): Promise<unknown> => {
-    const signal = AbortSignal.timeout(timeoutMs)
+  const send = async (path: string, init: RequestInit): Promise<Response> => {
+    const type = init.body === undefined ? {} : { 'content-type': 'application/json' }
+    return await fetch(base + path, { redirect: 'error', ...init, headers: { ...headers, ...type } }).catch(failed)
+  }
+  const read = (response: Response): Promise<unknown> => readJsonAtMost(response, largestAnswer).catch(failed)
+  const call = async (method: string, path: string, body?: object, given: CallOptions = {}): Promise<unknown> => {
+    const deadline = AbortSignal.timeout(timeoutMs)
+    const signal = given.signal ? AbortSignal.any([given.signal, deadline]) : deadline
     const response = await send(path, { method, signal, ...(body && { body: JSON.stringify(body) }) })
-    const answer: unknown = await response.json().catch(() => undefined)
+    const answer = await read(response)
     if (response.ok && isObject(answer)) return answer
     throw refusalIn(answer, response.status, base)
   }
 
   return {
-    async get(name, wanted = {}) {
-      try {
-        return (await call('GET', `${placeOf(name)}${queryOf(wanted)}`)) as RegisteredAgent // what our door writes
-      } catch (caught) {
-        if (caught instanceof RegistryError && caught.code === 'NOT_FOUND') return undefined
-        throw caught
-      }
-    },
+    get: async (name, wanted = {}) =>
+      (await call('GET', `${placeOf(name)}${queryOf(wanted)}`).catch(unlessNotFound)) as RegisteredAgent | undefined, // what our door writes
     list: async (request = {}) => (await call('GET', `/v1/agents${queryOf(request)}`)) as RegisteredPage,
-    publish: async (name, request) => (await call('PUT', placeOf(name), request)) as RegisteredAgent,
-    async withdraw(name, wanted = {}) {
-      const { withdrawn } = (await call('DELETE', `${placeOf(name)}${queryOf(wanted)}`)) as { withdrawn: number }
-      return withdrawn
+    publish: async (name, request, given) => (await call('PUT', placeOf(name), request, given)) as RegisteredAgent,
+    async renew(name, { version, instance }, given) {
+      const path = `${placeOf(name)}/renew`
+      return (await call('POST', path, { version, instance }, given).catch(unlessNotFound)) !== undefined
+    },
+    async withdraw(name, which = {}, given = {}) {
+      const answer = await call('DELETE', `${placeOf(name)}${queryOf(which)}`, undefined, given)
+      return (answer as { readonly withdrawn: number }).withdrawn
     },
     async *watch({ signal, ...wanted } = {}) {
       const response = await send(`/v1/watch${queryOf(wanted)}`, signal ? { signal } : {})
-      if (!response.ok || !response.body)
-        throw refusalIn(await response.json().catch(() => undefined), response.status, base)
+      if (!response.ok || !response.body) throw refusalIn(await read(response), response.status, base)
       for await (const events of readSse(response.body, { maxEventBytes: largestEvent }))
         for (const { id, data } of events) yield { revision: Number(id), event: JSON.parse(data) as RegistryEvent }
     },
   }
+}
+
+function unlessNotFound(caught: unknown): undefined {
+  if (caught instanceof RegistryError && caught.code === 'NOT_FOUND') return undefined
+  throw caught
 }
 
 function queryOf(wanted: object): string {
