@@ -8,6 +8,8 @@ import type { Task } from '../model/task.js'
 import type { ListPage, ListQuery, LoadedTask, Store } from '../stores/store.js'
 
 const firstTasks = 10
+/** With artifacts, each may be as large as a page may be. */
+const firstWithArtifacts = 2
 const largestPage = 8 * 1024 * 1024
 
 export interface TaskPage extends Omit<ListPage, 'tasks'> {
@@ -24,7 +26,10 @@ export async function readPage(
   let total: number | undefined
   let after = query.after
   let next: string | undefined
-  for (let left = query.limit, limit = Math.min(left, firstTasks); left > 0; ) {
+  for (
+    let left = query.limit, limit = Math.min(left, query.includeArtifacts ? firstWithArtifacts : firstTasks);
+    left > 0;
+  ) {
     const page = await store.list({ ...query, limit, ...(after !== undefined && { after }) })
     total ??= page.total
     for (const loaded of page.tasks) {

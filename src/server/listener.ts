@@ -18,6 +18,8 @@ export interface Deadlines {
   readonly headersMs?: number
   /** From the headers to the end of the body. Default 60 s. */
   readonly bodyMs?: number
+  /** How long a reader may take none of what waits to be sent to it. Default 60 s. */
+  readonly readMs?: number
 }
 
 export interface Listener {
@@ -42,7 +44,7 @@ export function createListener(
   onRequest: (request: IncomingMessage, response: ServerResponse) => void,
   { deadlines = {}, tls, onHttp2 }: ListenerOptions = {},
 ): Listener {
-  const { firstByteMs = 10_000, headersMs = 10_000, bodyMs = 60_000 } = deadlines
+  const { firstByteMs = 10_000, headersMs = 10_000, bodyMs = 60_000, readMs = 60_000 } = deadlines
   const http = createHttpServer(
     {
       keepAliveTimeout: 65_000,
@@ -54,6 +56,7 @@ export function createListener(
   )
   http.emit('listening')
   const sockets = new Set<Socket>()
+  const stopWatching = watchReaders(sockets, readMs)
 
   const onConnection = (socket: Socket) => {
     sockets.add(socket)
@@ -74,7 +77,10 @@ export function createListener(
         },
       )
     : createServer({ noDelay: true }, onConnection)
-  server.once('close', () => http.close())
+  server.once('close', () => {
+    http.close()
+    stopWatching()
+  })
   // Out of file descriptors: connections wait until there are some again.
   server.on('error', ignore)
 
@@ -111,6 +117,41 @@ export function createListener(
       for (const socket of sockets) socket.destroy()
     },
   }
+}
+
+/**
+ * Hangs up on whoever reads nothing of what it asked for: what waits for it is kept in memory. A stream that is cut
+ * can be resumed.
+ */
+function watchReaders(sockets: ReadonlySet<Socket>, readMs: number): () => void {
+  const stalled = new WeakMap<Socket, { readonly sent: number; readonly sinceMs: number }>()
+  const timer = setInterval(
+    () => {
+      const now = performance.now()
+      for (const socket of sockets) {
+        if (socket.writableLength === 0) {
+          stalled.delete(socket)
+          continue
+        }
+        const sent = socket.bytesWritten - waitingIn(socket)
+        const known = stalled.get(socket)
+        if (known?.sent !== sent) stalled.set(socket, { sent, sinceMs: now })
+        else if (now - known.sinceMs >= readMs) socket.destroy()
+      }
+    },
+    Math.max(10, Math.min(5_000, readMs / 4)),
+  )
+  timer.unref()
+  return () => clearInterval(timer)
+}
+
+/**
+ * Bytes that the system has not taken yet. The stream counts a write until all of it is gone; the handle below, which
+ * Node itself asks when it decides whether a connection is idle, knows how much of it is.
+ */
+function waitingIn(socket: Socket): number {
+  const { _handle: handle } = socket as { readonly _handle?: { readonly writeQueueSize?: unknown } }
+  return typeof handle?.writeQueueSize === 'number' ? handle.writeQueueSize : socket.writableLength
 }
 
 /** Clients that offer both (curl, browsers) want HTTP; only those that insist on HTTP/2 are gRPC's. */

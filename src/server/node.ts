@@ -6,6 +6,7 @@ import type { Connection } from '../auth/scheme.js'
 import { feedOf } from '../transports/sse.js'
 import { certificateOf } from './client-certificate.js'
 import type { Handler } from './handler.js'
+import { UnreadAnswers } from './unread-answers.js'
 import { writeSse } from './write-sse.js'
 
 export type NodeListener = (request: IncomingMessage, response: ServerResponse) => void
@@ -13,22 +14,27 @@ export type NodeListener = (request: IncomingMessage, response: ServerResponse) 
 /** The handler for `http.createServer`. */
 export function toNodeListener({ fetch }: Pick<Handler, 'fetch'>): NodeListener {
   const endOfTick = createEndOfTick()
+  const unread = new UnreadAnswers()
   const answer = async (request: Request, bindings: unknown): Promise<Response> => {
     const { incoming, outgoing } = bindings as HttpBindings // HTTP/2 has no way in here
     const response = await fetch(request, connectionOf(incoming.socket))
-    const feed = feedOf(bodyOf(response))
+    const body = bodyOf(response)
+    const feed = feedOf(body)
     if (feed) {
       writeSse(feed, response, outgoing)
       return alreadySent
     }
     await endOfTick()
-    return response
+    return typeof body === 'string' && body.length > smallAnswer ? unread.admit(response, body, outgoing) : response
   }
   const listener = getRequestListener(answer, { errorHandler: () => new Response(null, { status: 400 }) })
   return (request, response) => {
     listener(request, response).catch(() => response.destroy()) // the answer could not be written
   }
 }
+
+/** Not worth counting. */
+const smallAnswer = 64 * 1024
 
 function connectionOf(socket: Socket): Connection {
   return { certificate: () => certificateOf(socket), address: () => socket.remoteAddress }
