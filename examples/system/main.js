@@ -82,7 +82,7 @@ function closeOnSignal(system) {
  * @param {System} system
  * @param {{ store: string, key?: string | undefined, writer: string, seconds: number }} facts
  */
-function report({ places, registry }, { store, key, writer, seconds }) {
+function report({ places, registry, console: page }, { store, key, writer, seconds }) {
   const urlOf = (/** @type {string} */ wanted) => places.find(({ name }) => name === wanted)?.url ?? ''
   const rows = [...places, { name: 'Registry', url: `${registry}/` }].map(
     ({ name, url }) => `  ${name.padEnd(18)}${url}`,
@@ -92,6 +92,8 @@ function report({ places, registry }, { store, key, writer, seconds }) {
   return `Everything is ready after ${seconds.toFixed(1)} s. Written by: ${writer}. Kept in: ${withoutPassword(store)}.${key ? ' Callers need the key.' : ''}
 
 ${rows.join('\n')}
+
+Open ${page} in a browser: all of them, to look at and talk to.
 
 Try${key ? ', with the key in DRAGOMAN_API_KEY' : ''}:
   curl -s ${urlOf('DocumentWorkflow')}api/documents ${json} -d '{"topic":"茉莉花茶"}'

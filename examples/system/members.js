@@ -18,3 +18,6 @@ export const members = [
 ]
 
 export const registryPort = 8020
+
+/** Whose port carries the console. */
+export const consoleAt = documentWorkflow.card.name

@@ -6,12 +6,13 @@ import { connectAgents } from 'dragoman/client'
 import { registryClient, serveRegistry } from 'dragoman/registry'
 import { openStore } from 'dragoman/server'
 import { headersWith, knownTo, printFaults, registerAt } from '../agents/serve-when-run.js'
-import { members, registryPort } from './members.js'
+import { SystemConsole } from './console.js'
+import { consoleAt, members, registryPort } from './members.js'
 
 /** @import { RegistryClient } from 'dragoman/registry' */
 /** @typedef {{ store: string, key?: string | undefined, host?: string | undefined, isAnyPort?: boolean }} SystemOptions */
 /** @typedef {{ name: string, url: string }} Place */
-/** @typedef {{ places: readonly Place[], registry: string, close(): Promise<void> }} System */
+/** @typedef {{ places: readonly Place[], registry: string, console: string, close(): Promise<void> }} System */
 
 const longestDrainMs = 10_000
 const longestWaitMs = 10_000
@@ -44,6 +45,8 @@ export async function startSystem({ store: address, key, host, isAnyPort = false
     closing.push(() => registry.close())
     const resolve = connectAgents({}, knownTo(registry.url, key))
     closing.push(() => resolve.close())
+    const page = new SystemConsole()
+    closing.push(async () => page.close())
     const places = []
     for (const { agent, port: usual, routes, address: registered } of members) {
       const { name } = agent.card
@@ -54,14 +57,20 @@ export async function startSystem({ store: address, key, host, isAnyPort = false
         dialects: 'all',
         register: registerAt(registry.url, key, registered),
         resolve,
-        ...(routes && { routes }),
+        routes: [...(routes ?? []), ...(name === consoleAt ? page.routes : [])],
         log: printFaults,
       }).catch(naming(name))
       closing.push((deadlineMs) => served.close({ deadlineMs }))
       places.push({ name, url: served.url })
     }
     await allFound(registryClient(registry.url, headersWith(key)), places)
-    return { places, registry: registry.url, close }
+    const console = page.start({
+      url: places.find(({ name }) => name === consoleAt)?.url ?? '',
+      registry: registry.url,
+      agents: places.map(({ url }) => url),
+      headers: headersWith(key).headers ?? {},
+    })
+    return { places, registry: registry.url, console, close }
   } catch (error) {
     await close(0)
     throw error
