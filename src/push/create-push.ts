@@ -45,7 +45,13 @@ export function createPush(parts: PushParts, options: PushOptions = {}): Push {
   const settings = settingsOf(options)
   const dialer = createGuardedDialer(options)
   const closing = new AbortController()
-  const send = createSend({ ...parts, dialer, timeoutMs: settings.timeoutMs })
+  const send = createSend({
+    ...parts,
+    dialer,
+    timeoutMs: settings.timeoutMs,
+    onUnsigned: (error, { key }) =>
+      parts.log({ level: 'error', message: 'A delivery cannot be signed', agent: key.agent, taskId: key.id, error }),
+  })
   const worker = new PushWorker({ ...parts, settings, send })
   return {
     checkWebhook: createWebhookCheck(dialer, options),

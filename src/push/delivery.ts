@@ -26,8 +26,11 @@ export type Outcome =
       readonly result: 'failed'
       readonly error: string
       readonly retryAfterMs?: number
-      /** Nobody is there, or has no time: other webhooks at that origin will not do better. */
-      readonly isOverloaded: boolean
+      /**
+       * Nobody is there, or has no time: other webhooks at that origin will not do better. Absent when it was never
+       * called: then nothing is known of it.
+       */
+      readonly isOverloaded?: boolean
     }
 
 export type Send = (delivery: Delivery, abort: AbortSignal) => Promise<Outcome>
@@ -37,6 +40,8 @@ export interface SenderParts {
   readonly timeoutMs: number
   /** Signs a token about each delivery (R-PDEL-9). */
   readonly signJwt?: Signer['signJwt'] | undefined
+  /** A signer may be a service of its own, with troubles of its own; its words are for the log alone. */
+  readonly onUnsigned: (error: unknown, delivery: Delivery) => void
   /** The address of an agent: who signs. */
   readonly addressOf: (agent: string) => string
 }
@@ -48,6 +53,7 @@ const overloaded: ReadonlySet<number> = new Set([429, 503])
 /** More of an answer is not read: nothing in it matters. */
 const longestAnswerBytes = 64 * 1024
 const tokenLifeSeconds = 5 * 60
+const unsigned = 'The delivery could not be signed'
 
 export function deliveryId({ agent, id }: TaskKey, configId: string, seq: number): string {
   const place = JSON.stringify([agent, id, configId, seq])
@@ -64,9 +70,13 @@ export function createSend(parts: SenderParts): Send {
     abort.addEventListener('abort', onAbort, { once: true })
     try {
       if (abort.aborted) return { result: 'aborted' }
-      const headers = await headersOf(delivery, parts)
-      const { url } = delivery.push.config
       const { signal } = call
+      const headers = await headersOf(delivery, parts, signal).catch((error: unknown) => {
+        if (!abort.aborted) parts.onUnsigned(error, delivery)
+      })
+      if (abort.aborted) return { result: 'aborted' }
+      if (!headers) return { result: 'failed', error: unsigned }
+      const { url } = delivery.push.config
       const answer = await dialer.request(url, { method: 'POST', headers, body: delivery.body, signal })
       // Whatever becomes of the rest, the answer is in its head.
       await answer.body.dump({ limit: longestAnswerBytes, signal }).catch(() => undefined)
@@ -81,7 +91,11 @@ export function createSend(parts: SenderParts): Send {
   }
 }
 
-async function headersOf(delivery: Delivery, { signJwt, addressOf }: SenderParts): Promise<Record<string, string>> {
+async function headersOf(
+  delivery: Delivery,
+  { signJwt, addressOf }: SenderParts,
+  signal: AbortSignal,
+): Promise<Record<string, string>> {
   const { id, key, push, contentType } = delivery
   const { token, authentication, url } = push.config
   const headers: Record<string, string> = {
@@ -104,11 +118,20 @@ async function headersOf(delivery: Delivery, { signJwt, addressOf }: SenderParts
     taskId: key.id,
     request_body_sha256: createHash('sha256').update(delivery.body).digest('hex'),
   }
-  const jwt = await signJwt({ ...claims })
+  const jwt = await unlessAborted(signJwt({ ...claims }), signal)
   // The client's own credentials come first (R-PDEL-2); the token then has a header of its own.
   if (headers.authorization === undefined) headers.authorization = `Bearer ${jwt}`
   else headers[deliveryTokenHeader] = jwt
   return headers
+}
+
+/** Signers take no signal; one that never answers must not keep the lane. */
+function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(new Error('It took too long'))
+    signal.addEventListener('abort', onAbort, { once: true })
+    work.then(resolve, reject)
+  })
 }
 
 function outcomeOf(status: number, retryAfter: string | readonly string[] | undefined): Outcome {

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { createDialects } from '../dialects/index.js'
 import { append, chunk, creation, ending, key } from '../stores/contract-steps.js'
 import { MemoryStore } from '../stores/memory.js'
-import type { ClaimedLane, Store } from '../stores/store.js'
+import type { BuriedDelivery, ClaimedLane, Store } from '../stores/store.js'
 import type { Delivery, Outcome } from './delivery.js'
 import { LaneRun } from './lane-run.js'
 import { defaultSettings, leaseOf, type PushSettings, retryDelay } from './push-settings.js'
@@ -14,6 +14,7 @@ interface Scene {
   readonly store: MemoryStore
   readonly clock: { ms: number }
   readonly sent: Delivery[]
+  readonly buried: BuriedDelivery[]
   readonly closing: AbortController
   claim(): Promise<ClaimedLane | undefined>
   run(lane: ClaimedLane, answer?: (delivery: Delivery) => Outcome | Promise<Outcome>): Promise<unknown>
@@ -27,11 +28,13 @@ async function scene(dialect = 'v1', more: Partial<PushSettings> = {}): Promise<
   await store.append({ ...creation('t1'), pushConfig: { config, dialect, most: 9 } })
   const settings = { ...defaultSettings, giveUpAfterMs: Number.POSITIVE_INFINITY, ...more }
   const sent: Delivery[] = []
+  const buried: BuriedDelivery[] = []
   const closing = new AbortController()
   return {
     store,
     clock,
     sent,
+    buried,
     closing,
     async claim() {
       const lease = { owner: 'p', ttlMs: leaseOf(settings) }
@@ -50,7 +53,7 @@ async function scene(dialect = 'v1', more: Partial<PushSettings> = {}): Promise<
         send,
         closing: closing.signal,
         now: () => clock.ms,
-        onBuried: () => undefined,
+        onBuried: (_lane: ClaimedLane, each: BuriedDelivery) => void buried.push(each),
       }
       return await new LaneRun(parts, lane, performance.now()).run()
     },
@@ -98,6 +101,38 @@ describe('a lane', () => {
     await each.run(lane, asked(Number.MAX_SAFE_INTEGER))
     each.clock.ms += defaultSettings.longestRetryMs
     expect(await claimed(each)).toMatchObject({ attempts: 2 })
+  })
+
+  it('counts the attempts of each event, not those of the ones before it that were given up', async () => {
+    const refused: Outcome = { result: 'refused', error: 'The webhook answered 410' }
+    const each = await scene()
+    await each.store.append(append('t1', 3, [chunk('t1', 'a'), chunk('t1', 'b')]))
+    await each.run(await claimed(each), () => (each.sent.length < 3 ? refused : failed))
+    expect((await each.store.listDeadLetters({ agents: ['a'], limit: 9 })).map(({ attempts }) => attempts)).toEqual([
+      1, 1,
+    ])
+    each.clock.ms += defaultSettings.longestRetryMs
+    expect(await claimed(each)).toMatchObject({ attempts: 1 })
+  })
+
+  it('tells of what it gave up when that is written down, and not when somebody else has the lane', async () => {
+    const refused: Outcome = { result: 'refused', error: 'The webhook answered 410' }
+    const each = await scene()
+    const lane = await claimed(each)
+    each.clock.ms += leaseOf(defaultSettings)
+    const rival = await claimed(each)
+    await each.run(lane, () => refused)
+    expect(each.buried).toEqual([])
+    await each.run(rival, () => refused)
+    expect(each.buried).toMatchObject([{ seq: 3, attempts: 1 }])
+  })
+
+  it('has nothing to say about an origin that was not called', async () => {
+    const unsigned: Outcome = { result: 'failed', error: 'The delivery could not be signed' }
+    const each = await scene()
+    expect(await each.run(await claimed(each), () => unsigned)).toEqual({})
+    each.clock.ms += defaultSettings.longestRetryMs
+    expect(await each.run(await claimed(each), () => failed)).toEqual({ isOverloaded: false })
   })
 
   it('sends one delivery under one id, whoever sends it', async () => {

@@ -24,6 +24,7 @@ export interface LaneParts extends TellingParts {
   /** Fires when this process ends. */
   readonly closing: AbortSignal
   readonly now: () => number
+  /** Told when it is written down. */
   readonly onBuried: (lane: ClaimedLane, buried: BuriedDelivery) => void
 }
 
@@ -162,7 +163,8 @@ export class LaneRun {
     this.#calledMs = performance.now()
     try {
       const outcome = await this.#parts.send(delivery, this.#parts.closing)
-      if (outcome.result !== 'aborted') this.#isOverloaded = outcome.result === 'failed' && outcome.isOverloaded
+      if (outcome.result === 'failed') this.#isOverloaded = outcome.isOverloaded ?? this.#isOverloaded
+      else if (outcome.result !== 'aborted') this.#isOverloaded = false
       return outcome
     } finally {
       this.#calledMs = undefined
@@ -201,11 +203,11 @@ export class LaneRun {
   }
 
   #bury(seq: number, error: string, attempts = this.#attempts): 'told' {
-    const buried = { seq, attempts, error }
-    this.#dead.push(buried)
+    this.#dead.push({ seq, attempts, error })
     this.#seq = seq
+    // Whatever was wrong with this one, the next begins anew.
+    this.#attempts = 0
     this.#unsettled += 1
-    this.#parts.onBuried(this.lane, buried)
     return 'told'
   }
 
@@ -230,7 +232,7 @@ export class LaneRun {
     const dead = this.#dead
     this.#dead = []
     this.#unsettled = 0
-    return await this.#parts.store.settleLane({
+    const isOurs = await this.#parts.store.settleLane({
       key,
       configId: push.config.id,
       fence,
@@ -239,6 +241,8 @@ export class LaneRun {
       ...(dead.length > 0 && { dead }),
       next,
     })
+    if (isOurs) for (const buried of dead) this.#parts.onBuried(this.lane, buried)
+    return isOurs
   }
 }
 

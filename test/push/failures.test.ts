@@ -2,6 +2,7 @@
 
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
+import { createSigner, generateSigningKey, type Signer } from 'dragoman'
 import { until } from 'dragoman/testing'
 import { describe, expect, it } from 'vitest'
 import { proves } from '../../conformance/proves.js'
@@ -37,6 +38,31 @@ describe.each(storeKinds)('a webhook, on the %s store,', (store) => {
     expect(calls.every(({ path }) => path === '/hook')).toBe(true)
     expect(await server.handler.push.deadLetters()).toEqual([])
   })
+
+  it.each([
+    ['fails', () => Promise.reject(new Error('the key service is down'))],
+    ['never answers', () => new Promise<string>(() => undefined)],
+  ])(
+    'is not to blame for a signer that %s: nothing is told of it, and it is not taken to be down',
+    async (_what, fail) => {
+      const signer = await createSigner({ keys: [await generateSigningKey()] })
+      let signJwt: Signer['signJwt'] = fail
+      const signing: Signer = { ...signer, signJwt: (claims) => signJwt(claims) }
+      await using hook = await openHook()
+      await using server = await pushServer({ store, signing, push: { timeoutMs: 50, giveUpAfterMs: 0 } })
+      await server.send('hello', { url: hook.url })
+      const dead = await until(async () => {
+        const letters = await server.handler.push.deadLetters()
+        return letters.length === 3 && letters
+      })
+      expect(dead.map(({ error }) => error)).toEqual(Array(3).fill('The delivery could not be signed'))
+      expect(hook.calls).toEqual([])
+      expect(server.logged.filter((line) => line === 'A delivery cannot be signed').length).toBeGreaterThan(0)
+      signJwt = signer.signJwt
+      await server.send('hello', { url: hook.url })
+      expect(toldBy(await hook.received(3))).toEqual(whole)
+    },
+  )
 
   it('whose answer never ends has been told all the same', async () => {
     await using hook = await openHook(endless)
