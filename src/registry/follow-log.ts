@@ -13,7 +13,10 @@ export interface FollowedLog {
   stop(): void
 }
 
-const pageSize = 200
+/** Documents may be large, and a page is read in one piece. */
+const pageSize = 50
+/** Applied before others get their turn: a long log must not keep everybody waiting. */
+const sliceSize = 4
 
 export function followLog(
   records: Records,
@@ -26,6 +29,7 @@ export function followLog(
   let running: Promise<void> | undefined
   let isStale = false
   let isStopped = false
+  let applied = 0
 
   const readPage = async (): Promise<boolean> => {
     const { changes, floor } = await records.readAfter(collection, seen, pageSize)
@@ -36,16 +40,14 @@ export function followLog(
       return true
     }
     for (const change of changes) {
+      if (isStopped) return false
       reader.apply(change)
       seen = change.revision
+      applied += 1
+      if (applied % sliceSize === 0) await new Promise((resolve) => setImmediate(resolve))
     }
-    if (changes.length === pageSize) {
-      // A long log must not keep everybody else waiting.
-      await new Promise((resolve) => setImmediate(resolve))
-      return true
-    }
-    isWhole = true
-    return false
+    isWhole ||= changes.length < pageSize
+    return changes.length === pageSize
   }
   const read = async () => {
     do {

@@ -1,15 +1,14 @@
 /** Finds agents by words. Held in memory and fed from the log of records, so that every process finds the same. */
 import MiniSearch from 'minisearch'
 import type { AgentCard } from '../model/agent-card.js'
+import { isPrefix, mistakesIn, termOf } from './index-terms.js'
 import { tokenize } from './tokenize.js'
 
-interface Indexed {
+interface Indexed extends Readonly<Record<Field, string>> {
   readonly id: string
-  readonly name: string
-  readonly skills: string
-  readonly tags: string
-  readonly description: string
 }
+
+type Field = keyof typeof mostWords
 
 export interface SearchHit {
   readonly id: string
@@ -17,16 +16,22 @@ export interface SearchHit {
   readonly score: number
 }
 
-/** Words this long may be misspelled; shorter ones would be found everywhere. */
-const shortestGuess = 4
+/** An agent is found by its first words: whoever says more does not make everybody else wait, nor the memory full. */
+const mostWords = { name: 50, tags: 100, skills: 200, description: 300 }
+const longestField = 2000
+/** Each word of a query is looked for in the whole index. */
 const longestQuery = 1000
+const mostQueried = 32
+/** Guessing costs more. */
+const mostGuessed = 8
 
 export class SearchIndex {
   readonly #index = new MiniSearch<Indexed>({
-    fields: ['name', 'skills', 'tags', 'description'],
-    tokenize,
-    processTerm: (term) => term,
-    searchOptions: { boost: { name: 4, skills: 2, tags: 3 }, prefix: (term) => term.length > 1 },
+    fields: Object.keys(mostWords),
+    // Without a field it is a query.
+    tokenize: (text, field) => tokenize(text, field === undefined ? mostQueried : mostWords[field as Field]),
+    processTerm: termOf,
+    searchOptions: { boost: { name: 4, skills: 2, tags: 3 }, prefix: isPrefix },
   })
   /** What each agent was indexed with: what has not changed is not indexed again. */
   readonly #texts = new Map<string, string>()
@@ -34,10 +39,14 @@ export class SearchIndex {
   set(id: string, name: string, card: AgentCard, tags: readonly string[]): void {
     const document: Indexed = {
       id,
-      name: `${name} ${card.name}`,
-      skills: card.skills.map((skill) => [skill.id, skill.name, ...(skill.examples ?? [])].join(' ')).join(' '),
-      tags: tags.join(' '),
-      description: [card.description, ...card.skills.map((skill) => skill.description)].join(' '),
+      name: joined([name, card.name]),
+      skills: joined([
+        ...card.skills.map((skill) => skill.id),
+        ...card.skills.map((skill) => skill.name),
+        ...card.skills.flatMap((skill) => skill.examples ?? []),
+      ]),
+      tags: joined(tags),
+      description: joined([card.description, ...card.skills.map((skill) => skill.description)]),
     }
     const text = JSON.stringify(document)
     const known = this.#texts.get(id)
@@ -64,8 +73,18 @@ export class SearchIndex {
     const found =
       exact.length > 0
         ? exact
-        : this.#index.search(query, { filter, fuzzy: (term) => (term.length >= shortestGuess ? 0.2 : false) })
+        : this.#index.search(query, { filter, fuzzy: (term, place) => (place < mostGuessed ? mistakesIn(term) : 0) })
     const best = found[0]?.score ?? 1
     return found.map(({ id, score }) => ({ id: String(id), score: Math.round((score / best) * 100) }))
   }
+}
+
+/** As much of the texts as is indexed; no more is put together than that. */
+function joined(texts: readonly string[]): string {
+  let all = ''
+  for (const text of texts) {
+    if (all.length >= longestField) break
+    all += `${text.slice(0, longestField)} `
+  }
+  return all.slice(0, longestField)
 }

@@ -1,22 +1,65 @@
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { isPrefix, mistakesIn, termOf } from './index-terms.js'
 import { ann, cardFor, testRegistry } from './registry.fixture.js'
 import { tokenize } from './tokenize.js'
 
 describe('tokenize', () => {
+  const wordsOf = (text: string) => tokenize(text, 100)
+
   it.each([
     ['Flight-booking Agent v2', ['flight', 'booking', 'agent', 'v2']],
     ['ＡＩ 3', ['ai', '3']],
     ['税', ['税']],
     ['', []],
     ['Über naïve café', ['über', 'naïve', 'café']],
-  ])('cuts %j', (text, words) => expect(tokenize(text)).toEqual(words))
+  ])('cuts %j', (text, words) => expect(wordsOf(text)).toEqual(words))
 
   it('finds every two characters that stand together, whatever the dictionary says', () => {
-    expect(tokenize('天气预报')).toEqual(expect.arrayContaining(['天气', '预报']))
-    expect(tokenize('ＡＩ助手')).toEqual(expect.arrayContaining(['ai', '助手']))
-    expect(tokenize('互联网')).toEqual(expect.arrayContaining(['互联', '联网']))
-    expect(tokenize('互联网')).not.toContain('网')
-    expect(tokenize('查询weather天气')).toEqual(expect.arrayContaining(['查询', 'weather', '天气']))
+    expect(wordsOf('天气预报')).toEqual(expect.arrayContaining(['天气', '预报']))
+    expect(wordsOf('ＡＩ助手')).toEqual(expect.arrayContaining(['ai', '助手']))
+    expect(wordsOf('互联网')).toEqual(expect.arrayContaining(['互联', '联网']))
+    expect(wordsOf('互联网')).not.toContain('网')
+    expect(wordsOf('查询weather天气')).toEqual(expect.arrayContaining(['查询', 'weather', '天气']))
+  })
+
+  it('cuts words that nobody looks for, and goes no further than the words it may give', () => {
+    expect(tokenize('x'.repeat(1000), 100)).toEqual(['x'.repeat(64)])
+    expect(tokenize('one two three', 2)).toEqual(['one', 'two'])
+    expect(tokenize('中'.repeat(1000), 50)).toHaveLength(50)
+  })
+
+  it('parts no two characters where it cuts a long run', () => {
+    const run = Array.from({ length: 600 }, (_, place) => String.fromCodePoint(0x4e00 + place)).join('')
+    const words = new Set(tokenize(run, 10_000))
+    for (let place = 0; place + 1 < run.length; place++) expect(words).toContain(run.slice(place, place + 2))
+  })
+})
+
+describe('terms of the index', () => {
+  it('never have many letters to choose from, and tell all words apart', () => {
+    const following = new Map<string, Set<string>>()
+    const terms = new Set<string>()
+    for (let code = 0x4e00; code < 0x9fff; code++) {
+      const term = termOf(String.fromCharCode(code))
+      terms.add(term)
+      for (let place = 0; place < term.length; place++) {
+        const before = term.slice(0, place)
+        following.set(before, (following.get(before) ?? new Set()).add(term.charAt(place)))
+      }
+    }
+    expect(terms.size).toBe(0x9fff - 0x4e00)
+    expect(Math.max(...[...following.values()].map(({ size }) => size))).toBeLessThanOrEqual(64)
+  })
+
+  it('are words as they are where there is an alphabet', () => {
+    expect(termOf('wetter über погода')).toBe('wetter über погода')
+    expect([isPrefix('w'), isPrefix('we'), isPrefix(termOf('天')), isPrefix(termOf('天气'))]).toEqual([
+      false,
+      true,
+      false,
+      true,
+    ])
+    expect(['abc', 'abcd', 'abcdefgh', 'x'.repeat(64), termOf('天气预报')].map(mistakesIn)).toEqual([0, 1, 2, 2, 0])
   })
 })
 
@@ -104,5 +147,33 @@ describe('searching', () => {
       expect(total).toBe('namespace' in query ? 12 : 25)
     }
     expect(() => registry.list({ limit: 4, cursor: 'bm9uc2Vuc2U' })).toThrow('cursor')
+  })
+})
+
+describe('cards that say too much', () => {
+  afterEach(() => vi.restoreAllMocks())
+
+  it('are found by their first words; the rest is not even cut into words', async () => {
+    const segment = vi.spyOn(Intl.Segmenter.prototype, 'segment')
+    await using registry = await testRegistry()
+    const endless = '中'.repeat(5000)
+    const skills = Array.from({ length: 5 }, (_, n) => ({
+      ...{ id: `s${n}`, name: endless, description: endless, tags: [endless] },
+    }))
+    const card = cardFor('x', { description: `天气${endless}`, skills })
+    await registry.publish({ namespace: 'public', name: 'x', card, tags: ['loud'] }, ann)
+    const lengths = segment.mock.calls.map(([text]) => text.length)
+    expect(Math.max(...lengths)).toBeLessThanOrEqual(128)
+    expect(lengths.reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(1000)
+    for (const text of ['天气', 'loud', 's4'])
+      expect(registry.list({ limit: 10, text }).found, text).toMatchObject([{ agent: { key: { name: 'x' } } }])
+  })
+
+  it('are searched for by the first words of a query', async () => {
+    const segment = vi.spyOn(Intl.Segmenter.prototype, 'segment')
+    await using registry = await testRegistry()
+    await registry.publish({ namespace: 'public', name: 'x', card: cardFor('x') }, ann)
+    registry.list({ limit: 10, text: '中'.repeat(100_000) })
+    expect(segment.mock.calls.map(([text]) => text.length)).toEqual([128, 128]) // as written, and guessed at
   })
 })

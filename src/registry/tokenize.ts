@@ -7,19 +7,34 @@ const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]+/gu
 
 const segmenter = new Intl.Segmenter('zh', { granularity: 'word' })
+/** Nobody looks for longer words; what is longer is cut there. */
+const longestWord = 64
+/** The dictionary takes the square of the length of what it is given, and words are much shorter than this. */
+const longestRun = 128
 
-export function tokenize(text: string): string[] {
+/** At most `most` words, from the beginning: nothing behind them is looked at. */
+export function tokenize(text: string, most: number): string[] {
   const words: string[] = []
+  for (const run of runsOf(text)) {
+    if (words.length >= most) break
+    if (run.isUnspaced) cut(run.text, words)
+    else words.push(run.text.slice(0, longestWord))
+  }
+  return words.slice(0, most)
+}
+
+function* runsOf(text: string): Generator<{ readonly text: string; readonly isUnspaced: boolean }> {
   for (const [run] of text.normalize('NFKC').toLowerCase().matchAll(wordsOfAll)) {
     let end = 0
     for (const { 0: dense, index } of run.matchAll(unspaced)) {
-      if (index > end) words.push(run.slice(end, index))
-      cut(dense, words)
+      if (index > end) yield { text: run.slice(end, index), isUnspaced: false }
+      // One character of each piece is also in the next, so that no two that stand together are parted.
+      for (let start = 0; start === 0 || start + 1 < dense.length; start += longestRun - 1)
+        yield { text: dense.slice(start, start + longestRun), isUnspaced: true }
       end = index + dense.length
     }
-    if (end < run.length) words.push(run.slice(end))
+    if (end < run.length) yield { text: run.slice(end), isUnspaced: false }
   }
-  return words
 }
 
 /**
