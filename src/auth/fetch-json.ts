@@ -1,4 +1,6 @@
 /** Fetches what the operator pointed at: in bounded time and size, and from nowhere else. */
+import { readAtMost } from '../net/read-at-most.js'
+
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
 const longestMs = 5_000
@@ -14,20 +16,9 @@ export async function fetchJson(url: string, fetch: Fetch): Promise<unknown> {
     await response.body?.cancel()
     throw new Error(`${url} answered ${response.status}`)
   }
-  return JSON.parse(await readText(response, url)) as unknown
-}
-
-async function readText(response: Response, url: string): Promise<string> {
-  const decoder = new TextDecoder()
-  let text = ''
-  let bytes = 0
-  // Leaving the loop cancels the rest.
-  for await (const chunk of (response.body ?? []) as AsyncIterable<Uint8Array>) {
-    bytes += chunk.byteLength
-    if (bytes > mostBytes) throw new Error(`${url} answered more than ${mostBytes} bytes`)
-    text += decoder.decode(chunk, { stream: true })
-  }
-  return text + decoder.decode()
+  const bytes = await readAtMost(response, mostBytes)
+  if (!bytes) throw new Error(`${url} answered more than ${mostBytes} bytes`)
+  return JSON.parse(new TextDecoder().decode(bytes)) as unknown
 }
 
 /** Keys decide who gets in: they come over TLS, or from this machine. */

@@ -31,11 +31,12 @@ const mostAttempts = 20
 
 /** Resolves when the turn has begun. */
 export async function provideCredential(internals: Internals, provided: ProvidedCredential): Promise<void> {
-  for (let attempt = 0; attempt < mostAttempts; attempt++) if (await isBegun(internals, provided)) return
+  for (let attempt = 0; attempt < mostAttempts; attempt++) if (await tryBegin(internals, provided)) return
   throw busy(provided.taskId)
 }
 
-async function isBegun(internals: Internals, { taskId, credential, caller }: ProvidedCredential): Promise<boolean> {
+/** False when somebody else wrote to the task meanwhile. */
+async function tryBegin(internals: Internals, { taskId, credential, caller }: ProvidedCredential): Promise<boolean> {
   if (internals.isDraining) throw busy(taskId)
   // The turn that asked may be about to end: its question is told before it is over.
   const asking = internals.runs.get(taskId)

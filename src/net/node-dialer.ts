@@ -12,6 +12,7 @@ import { isIP, type LookupFunction } from 'node:net'
 import type { Agent, Dispatcher, RequestInit as UndiciInit } from 'undici'
 import { AddressRefused, type AddressRules, createAddressGuard, type NameLookup } from './address-rules.js'
 import { NotConnected } from './not-connected.js'
+import { unlessAborted } from './unless-aborted.js'
 
 export interface TlsOptions {
   /** A client certificate and its key, as PEM. */
@@ -144,13 +145,4 @@ async function plainly<T>(run: () => Promise<T>): Promise<T> {
       if (error instanceof AddressRefused) throw error
     throw caught
   }
-}
-
-function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason)
-    if (signal.aborted) abort()
-    signal.addEventListener('abort', abort, { once: true })
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
-  })
 }

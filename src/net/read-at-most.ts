@@ -4,16 +4,24 @@ export async function readAtMost(response: Response, maxBytes: number): Promise<
     await response.body?.cancel()
     return undefined
   }
-  if (!response.body) return new Uint8Array()
+  return response.body ? await collectAtMost(response.body, maxBytes) : new Uint8Array()
+}
+
+/** All of a stream; nothing as soon as it is known to be longer than allowed. */
+export async function collectAtMost(
+  body: ReadableStream<Uint8Array>,
+  maxBytes: number,
+): Promise<Uint8Array<ArrayBuffer> | undefined> {
   const chunks: Uint8Array[] = []
   let length = 0
-  const reader = (response.body as ReadableStream<Uint8Array>).getReader() // bodies are bytes
+  const reader = body.getReader()
   for (;;) {
     const { done, value } = await reader.read()
     if (done) break
     length += value.byteLength
     if (length > maxBytes) {
-      await reader.cancel()
+      // Not waited for: the other branch of a body that was divided may never be read.
+      reader.cancel().catch(() => undefined)
       return undefined
     }
     chunks.push(value)

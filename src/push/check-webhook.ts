@@ -2,6 +2,7 @@
 import { randomBytes } from 'node:crypto'
 import { AddressRefused } from '../net/address-rules.js'
 import type { GuardedDialer } from '../net/node-dialer.js'
+import { readAtMost } from '../net/read-at-most.js'
 
 export interface CheckOptions {
   /** Ask the address for an echo of a token before it is registered (RL-01-9). */
@@ -16,7 +17,7 @@ const lookupTimeoutMs = 2_000
 const longestEchoBytes = 1024
 
 export function createWebhookCheck(
-  dialer: Pick<GuardedDialer, 'check' | 'request'>,
+  dialer: Pick<GuardedDialer, 'check' | 'fetch'>,
   { challenge = false }: CheckOptions,
 ): (url: string) => Promise<void> {
   return async (url) => {
@@ -28,23 +29,19 @@ export function createWebhookCheck(
       const isUnknown = signal.aborted || (error instanceof AddressRefused && error.rule === 'name')
       if (!isUnknown) throw error
     }
-    if (challenge && !(await isEchoed(dialer, url)))
+    if (challenge && !(await askForEcho(dialer, url)))
       throw new Error('did not answer with the validationToken it was sent')
   }
 }
 
-async function isEchoed(dialer: Pick<GuardedDialer, 'request'>, url: string): Promise<boolean> {
+async function askForEcho(dialer: Pick<GuardedDialer, 'fetch'>, url: string): Promise<boolean> {
   const token = randomBytes(24).toString('base64url')
   const asked = new URL(url)
   asked.searchParams.set('validationToken', token)
   try {
-    const { statusCode, body } = await dialer.request(asked, { method: 'GET', signal: AbortSignal.timeout(timeoutMs) })
-    let said = ''
-    for await (const chunk of body) {
-      said += String(chunk)
-      if (said.length > longestEchoBytes) return false // leaving the loop ends the connection
-    }
-    return statusCode >= 200 && statusCode < 300 && said.trim() === token
+    const response = await dialer.fetch(asked, { signal: AbortSignal.timeout(timeoutMs) })
+    const said = await readAtMost(response, longestEchoBytes)
+    return response.ok && said !== undefined && new TextDecoder().decode(said).trim() === token
   } catch {
     return false
   }

@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { AddressRefused } from '../net/address-rules.js'
 import type { GuardedDialer } from '../net/node-dialer.js'
+import { unlessAborted } from '../net/unless-aborted.js'
 import { type DeliveryClaims, deliveryIdHeader, deliveryTokenHeader } from '../signing/delivery-token.js'
 import type { Signer } from '../signing/signer.js'
 import type { StoredPushConfig, TaskKey } from '../stores/store.js'
@@ -118,20 +119,12 @@ async function headersOf(
     taskId: key.id,
     request_body_sha256: createHash('sha256').update(delivery.body).digest('hex'),
   }
+  // One that never answers must not keep the lane.
   const jwt = await unlessAborted(signJwt({ ...claims }), signal)
   // The client's own credentials come first (R-PDEL-2); the token then has a header of its own.
   if (headers.authorization === undefined) headers.authorization = `Bearer ${jwt}`
   else headers[deliveryTokenHeader] = jwt
   return headers
-}
-
-/** Signers take no signal; one that never answers must not keep the lane. */
-function unlessAborted<Value>(work: Promise<Value>, signal: AbortSignal): Promise<Value> {
-  return new Promise((resolve, reject) => {
-    const onAbort = () => reject(new Error('It took too long'))
-    signal.addEventListener('abort', onAbort, { once: true })
-    work.then(resolve, reject)
-  })
 }
 
 function outcomeOf(status: number, retryAfter: string | readonly string[] | undefined): Outcome {

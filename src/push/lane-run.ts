@@ -23,7 +23,10 @@ export interface LaneParts extends TellingParts {
   readonly send: Send
   /** Fires when this process ends. */
   readonly closing: AbortSignal
+  /** Milliseconds since 1970: how old an event is. */
   readonly now: () => number
+  /** Milliseconds on a clock that nobody sets: how long something takes. */
+  readonly monotonicMs: () => number
   /** Told when it is written down. */
   readonly onBuried: (lane: ClaimedLane, buried: BuriedDelivery) => void
 }
@@ -58,7 +61,7 @@ export class LaneRun {
   /** Expired deliveries that failed one after the other. */
   #givenUp = 0
 
-  /** `claimedMs`: just before the lane was claimed, in `performance.now()`. */
+  /** `claimedMs`: just before the lane was claimed, by `monotonicMs`. */
   constructor(parts: LaneParts, lane: ClaimedLane, claimedMs: number) {
     this.lane = lane
     this.#parts = parts
@@ -69,12 +72,12 @@ export class LaneRun {
   }
 
   get isStuck(): boolean {
-    return this.#calledMs !== undefined && performance.now() - this.#calledMs > stuckAfterMs
+    return this.#calledMs !== undefined && this.#parts.monotonicMs() - this.#calledMs > stuckAfterMs
   }
 
   /** Ends when the lane is given back, or lost. Throws only when the store is in trouble. */
   async run(): Promise<LaneResult> {
-    this.#begunMs = performance.now()
+    this.#begunMs = this.#parts.monotonicMs()
     await this.#settle(await this.#tellAll())
     return this.#isOverloaded === undefined ? {} : { isOverloaded: this.#isOverloaded }
   }
@@ -135,8 +138,8 @@ export class LaneRun {
   }
 
   async #deliver(body: string, seq: number, timeMs: number): Promise<LaneSettlement['next'] | undefined | 'told'> {
-    if (this.#parts.closing.aborted || performance.now() - this.#begunMs > longestTurnMs) return 'release'
-    if (!(await this.#isHeld())) return undefined
+    if (this.#parts.closing.aborted || this.#parts.monotonicMs() - this.#begunMs > longestTurnMs) return 'release'
+    if (!(await this.#hold())) return undefined
     const outcome = await this.#call(body, seq)
     switch (outcome.result) {
       case 'delivered':
@@ -160,7 +163,7 @@ export class LaneRun {
     const id = deliveryId(key, push.config.id, seq)
     const contentType = this.#telling.contentType ?? ''
     const delivery: Delivery = { id, key, push, contentType, body }
-    this.#calledMs = performance.now()
+    this.#calledMs = this.#parts.monotonicMs()
     try {
       const outcome = await this.#parts.send(delivery, this.#parts.closing)
       if (outcome.result === 'failed') this.#isOverloaded = outcome.isOverloaded ?? this.#isOverloaded
@@ -198,7 +201,7 @@ export class LaneRun {
         if ((await this.#telling.bodyOf(event)) === undefined) this.#seq = event.seq
         else this.#bury(event.seq, error, 0)
       }
-      if (!(await this.#hold())) return
+      if (!(await this.#renew())) return
     }
   }
 
@@ -212,15 +215,15 @@ export class LaneRun {
   }
 
   /** An attempt must end long before the lease does. The place is written down on the way. */
-  async #isHeld(): Promise<boolean> {
-    const heldMs = performance.now() - this.#heldSinceMs
+  async #hold(): Promise<boolean> {
+    const heldMs = this.#parts.monotonicMs() - this.#heldSinceMs
     const isWorthSettling = this.#unsettled >= mostUnsettled || (this.#unsettled > 0 && heldMs > settleEveryMs)
     if (!isWorthSettling && heldMs < this.#parts.settings.timeoutMs) return true
-    return await this.#hold()
+    return await this.#renew()
   }
 
-  async #hold(): Promise<boolean> {
-    const beforeMs = performance.now()
+  async #renew(): Promise<boolean> {
+    const beforeMs = this.#parts.monotonicMs()
     const isOurs = await this.#settle({ holdMs: leaseOf(this.#parts.settings) })
     this.#heldSinceMs = beforeMs
     return isOurs

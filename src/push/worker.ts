@@ -66,6 +66,7 @@ export class PushWorker {
       send: parts.send,
       closing: this.#closing.signal,
       now,
+      monotonicMs: () => performance.now(),
       onBuried: (lane, buried) => this.#tellOfBurial(lane, buried),
     }
   }

@@ -90,7 +90,7 @@ export class Prober {
 
   /** Begins the probes that are due, as many as there is room for. Answers when these are done. */
   async tick(): Promise<void> {
-    if (this.#patients.size === 0 || !(await this.#leads())) return
+    if (this.#patients.size === 0 || !(await this.#takeLead())) return
     const now = this.#parts.now()
     const begun: Promise<void>[] = []
     for (const patient of this.#patients.values()) {
@@ -104,7 +104,7 @@ export class Prober {
     await Promise.all(begun)
   }
 
-  async #leads(): Promise<boolean> {
+  async #takeLead(): Promise<boolean> {
     const { records, owner, now } = this.#parts
     if (this.#leaseUntilMs - now() > leaseMs / 2) return true
     const holder = await records.get(roles, role)

@@ -1,5 +1,6 @@
 /** From the bytes of a request to JSON, within bounds: size, encoding, elements, depth. */
 import { A2AError } from '../model/errors.js'
+import { collectAtMost } from '../net/read-at-most.js'
 
 /** What a request may look like before anybody tries to understand it. */
 export interface RequestLimits {
@@ -33,22 +34,9 @@ export async function readBody(request: Request, maxBytes: number): Promise<Uint
     if (bytes.byteLength > maxBytes) throw tooLarge(maxBytes)
     return bytes
   }
-  if (!request.body) return new Uint8Array()
-  const chunks: Uint8Array[] = []
-  let length = 0
-  const reader = (request.body as ReadableStream<Uint8Array>).getReader()
-  for (;;) {
-    const { done, value } = await reader.read()
-    if (done) break
-    length += value.byteLength
-    if (length > maxBytes) {
-      // Not waited for: the other branch of a body that was divided may never be read.
-      reader.cancel().catch(() => undefined)
-      throw tooLarge(maxBytes)
-    }
-    chunks.push(value)
-  }
-  return concatenate(chunks, length)
+  const bytes = request.body ? await collectAtMost(request.body, maxBytes) : new Uint8Array()
+  if (!bytes) throw tooLarge(maxBytes)
+  return bytes
 }
 
 export function parseJson(bytes: Uint8Array, limits = defaultRequestLimits): unknown {
@@ -113,16 +101,4 @@ function tooLarge(maxBytes: number): A2AError {
   return new A2AError('PAYLOAD_TOO_LARGE', `The request is larger than ${maxBytes} bytes`, {
     metadata: { limit: 'bodyBytes', most: String(maxBytes) },
   })
-}
-
-function concatenate(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  const [only] = chunks
-  if (only && chunks.length === 1) return only
-  const whole = new Uint8Array(length)
-  let offset = 0
-  for (const chunk of chunks) {
-    whole.set(chunk, offset)
-    offset += chunk.byteLength
-  }
-  return whole
 }
