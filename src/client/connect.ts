@@ -212,7 +212,7 @@ function withheldFrom(target: Target, { headers = {}, credentials }: ConnectOpti
   return [`Headers and credentials are not sent to ${originOf(first.url)}: allow that origin if it may have them`]
 }
 
-/** Retries, healing, polling and the breaker, from the inside out. */
+/** The breaker, retries, and healing or polling, from the inside out. */
 function dependable(service: AgentService, card: AgentCard, options: ConnectOptions): AgentService {
   const guarded = breaking(service, new Breaker(options.breaker ?? {}, Date.now))
   const retried = retrying(guarded, options.retry ?? {}, waiting)

@@ -123,6 +123,8 @@ describe('a stream that heals', () => {
     )
     await expect(all(service.subscribeToTask({ id: 't1' }, context))).rejects.toBe(broken)
     expect(waiting.waits).toEqual([100, 200, 400])
+    await expect(all(service.subscribeToTask({ id: 't1' }, { ...context, attempts: 1 }))).rejects.toBe(broken)
+    expect(waiting.waits).toHaveLength(3)
   })
 
   it('is over when the task is, however the connection ends', async () => {

@@ -71,7 +71,7 @@ async function* healed(
   opening: Opening,
 ): AsyncGenerator<readonly StreamItem[], void, void> {
   const { options, waiting } = parts
-  const { attempts = 4 } = options
+  const { attempts = options.attempts ?? 4 } = context
   const progress: Progress = {
     taskId: opening.taskId,
     seq: context.resumeAfter,

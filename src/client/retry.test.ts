@@ -51,6 +51,8 @@ describe('a call that may be made again', () => {
     const tired = retrying(peer({ getTask: () => silent.call(task) }), { attempts: 3 }, noWaiting())
     await expect(tired.getTask({ id: 't1' }, context)).rejects.toBe(unreachable)
     expect(silent.count()).toBe(3)
+    await expect(tired.getTask({ id: 't1' }, { ...context, attempts: 1 })).rejects.toBe(unreachable)
+    expect(silent.count()).toBe(4)
   })
 
   it('is a send that was never sent', async () => {

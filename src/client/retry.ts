@@ -23,6 +23,8 @@ export interface Waiting {
   random(): number
 }
 
+const usualLongestDelayMs = 5_000
+
 /** May be made twice without harm: reading, and changes that are the same the second time. */
 const idempotent: ReadonlySet<Operation> = new Set<Operation>([
   'getTask',
@@ -41,7 +43,8 @@ export function retrying(service: AgentService, options: RetryOptions, waiting: 
       const isSafe = idempotent.has(operation) || context.idempotencyKey !== undefined
       const call = () => unary(operation, request, context)
       const isWorthIt = (error: unknown) => isSafe || wasNotSent(error)
-      return attempt(call, { ...options, isWorthIt }, waiting, context.signal)
+      const { attempts = options.attempts } = context
+      return attempt(call, { ...options, ...(attempts && { attempts }), isWorthIt }, waiting, context.signal)
     },
     // Streams heal by themselves.
     streaming,
@@ -68,22 +71,23 @@ export async function attempt<T>(
 }
 
 /** How long to wait before trying again; absent when trying again makes no sense. */
-export function delayBefore(
-  error: unknown,
-  made: number,
-  { firstDelayMs = 200, longestDelayMs = 5_000 }: RetryOptions,
-  { random }: Waiting,
-): number | undefined {
+export function delayBefore(error: unknown, made: number, options: RetryOptions, waiting: Waiting): number | undefined {
   const asked = askedDelay(error)
-  if (asked === undefined) return undefined
-  if (asked > longestDelayMs) return undefined
-  const backOff = Math.min(longestDelayMs, firstDelayMs * 2 ** (made - 1))
-  // Between half and the whole: callers that failed together do not come back together.
-  return Math.max(asked, backOff * (0.5 + random() / 2))
+  if (asked === undefined || asked > (options.longestDelayMs ?? usualLongestDelayMs)) return undefined
+  return Math.max(asked, backOff(made, options, waiting))
 }
 
-/** 0: whenever we like. Absent: never. */
-function askedDelay(error: unknown): number | undefined {
+/** Longer each time. Between half and the whole: callers that failed together do not come back together. */
+export function backOff(
+  made: number,
+  { firstDelayMs = 200, longestDelayMs = usualLongestDelayMs }: RetryOptions,
+  { random }: Waiting,
+): number {
+  return Math.min(longestDelayMs, firstDelayMs * 2 ** (made - 1)) * (0.5 + random() / 2)
+}
+
+/** How long the peer wants to be left alone. 0: it did not say. Absent: the same call would fail again. */
+export function askedDelay(error: unknown): number | undefined {
   if (error instanceof TransportError) return error.isRetryable ? (error.retryAfterMs ?? 0) : undefined
   const isPassing = error instanceof A2AError && (error.code === 'UNAVAILABLE' || error.code === 'RATE_LIMITED')
   return isPassing ? (error.details.retryAfterSeconds ?? 0) * 1000 : undefined

@@ -140,6 +140,8 @@ export interface CallContext extends CallTraits {
   readonly resumeAfter?: number
   /** W3C trace context of the caller. */
   readonly traceparent?: string
+  /** How often a service that is far away makes the call in all. Absent: as its connection was told. */
+  readonly attempts?: number
 }
 
 /** An element of a stream and, where the server knows it, its place in the task's log. */

@@ -1,11 +1,9 @@
 /** What an agent says about one task, from a message or from the task as it is, until it has ended or asks something. */
 import { cannotBeFollowed, changes } from '../client/poll.js'
 import type { Waiting } from '../client/retry.js'
-import { A2AError } from '../model/errors.js'
 import type { StreamResponse } from '../model/event.js'
 import type { AgentService, CallContext, SendMessageRequest, StreamItem } from '../model/service.js'
 import { isInterrupted, isTerminal, type Task } from '../model/task.js'
-import { TransportError } from '../transports/transport-error.js'
 
 export async function* sent(
   service: AgentService,
@@ -48,11 +46,4 @@ async function* upToPause(items: AsyncIterable<StreamItem>): AsyncGenerator<Stre
 
 export function isPaused({ status }: Task): boolean {
   return isTerminal(status.state) || isInterrupted(status.state)
-}
-
-/** The agent may be there again in a moment, and the same call may then be answered. */
-export function isPassing(error: unknown): boolean {
-  if (error instanceof TransportError)
-    return error.failure !== 'aborted' && error.failure !== 'refused' && error.failure !== 'bad-answer'
-  return error instanceof A2AError && (error.code === 'UNAVAILABLE' || error.code === 'RATE_LIMITED')
 }

@@ -112,6 +112,7 @@ describe.each(storeKinds)('a run on %s whose process dies', (kind) => {
   it('asks with the same key when it died before it knew the task', async () => {
     const store = await openTestStore(kind)
     const keys: (string | undefined)[] = []
+    const attempts: (number | undefined)[] = []
     const release = gate()
     const worker = agent('Worker', async function* () {
       yield working()
@@ -128,6 +129,7 @@ describe.each(storeKinds)('a run on %s whose process dies', (kind) => {
       // It dies when the agent has the message and before it hears of the task.
       async *sendStreamingMessage(request, context) {
         keys.push(context.idempotencyKey)
+        attempts.push(context.attempts)
         for await (const item of child.sendStreamingMessage(request, context)) {
           if (keys.length === 1) {
             life.kill()
@@ -146,6 +148,8 @@ describe.each(storeKinds)('a run on %s whose process dies', (kind) => {
     release.open()
     await ended(two, id)
     expect(keys).toEqual([`${id}:only:1`, `${id}:only:1`])
+    // Whether to ask again is decided in one place.
+    expect(attempts).toEqual([1, 1])
     expect((await child.listTasks({}, callBy())).totalSize).toBe(1)
     await store.close()
   })

@@ -48,7 +48,7 @@ export interface OpenQuestion {
   /** The turn that asked; the message of a later one is the answer. */
   readonly askedIn: number
   /** What tells it from the next question of the same agent. */
-  readonly print: string
+  readonly fingerprint: string
 }
 
 const stepPrefix = 'step:'

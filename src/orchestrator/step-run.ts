@@ -3,6 +3,7 @@
  * attempt has a key of its own, made of the run, the step and its number: an agent that has been asked already
  * answers with the task it has (E-10). Where an agent knows no keys, its task is found by its id.
  */
+import { askedDelay } from '../client/retry.js'
 import { waiting } from '../client/waiting.js'
 import { taskIdIn } from '../engine/retold-artifacts.js'
 import type { StatusDraft } from '../engine/yields.js'
@@ -12,10 +13,12 @@ import { textOf } from '../model/part.js'
 import type { AgentService, CallContext, SendMessageRequest } from '../model/service.js'
 import { isInterrupted, type Task, type TaskStatus } from '../model/task.js'
 import { TransportError, wasNotSent } from '../transports/transport-error.js'
-import { followed, isPassing, isPaused, sent } from './child-events.js'
+import { AttemptPlan } from './attempt-plan.js'
+import { followed, isPaused, sent } from './child-events.js'
 import { answerId, ChildTask, startNote } from './child-task.js'
 import type { Step, StepAgent } from './flow.js'
 import { partsToSay, resultsBefore } from './message-parts.js'
+import { Patience } from './patience.js'
 import { nameOf, placeOf, UnknownAgentError } from './step-agents.js'
 import { StepError } from './step-error.js'
 import type { StepRecord } from './step-record.js'
@@ -29,17 +32,15 @@ type Outcome =
 
 const usualPatienceMs = 30_000
 const longestSilenceMs = 3_000
-const longestPauseMs = 2_000
 const graceMs = 1_000
 const longestFarewellMs = 5_000
-const usualDelayMs = 200
-const longestDelayMs = 10_000
 
 export class StepRun {
   readonly #run: WorkflowRun
   readonly #name: string
   readonly #step: Step
-  readonly #agents: readonly StepAgent[]
+  readonly #plan: AttemptPlan
+  #patience = new Patience(waiting, Date.now)
   #record: StepRecord
   #service: AgentService | undefined
   #isAnswered = false
@@ -52,8 +53,7 @@ export class StepRun {
     this.#run = run
     this.#name = name
     this.#step = step
-    const { agent, fallback = [] } = step
-    this.#agents = [agent, ...(Array.isArray(fallback) ? fallback : [fallback])]
+    this.#plan = new AttemptPlan(step)
     const now = Date.now()
     const after = resultsBefore(step).map((result) => result.name)
     this.#record = run.records.get(name) ?? {
@@ -68,7 +68,7 @@ export class StepRun {
 
   async result(): Promise<StepResult> {
     for (;;) {
-      const agent = this.#agentOf(this.#record.attempt)
+      const agent = this.#plan.agentOf(this.#record.attempt)
       const place = placeOf(agent)
       if (this.#record.taskId === undefined) {
         this.#named = new Promise((resolve) => {
@@ -86,9 +86,9 @@ export class StepRun {
       this.#run.delivered(this.#name)
       if ('child' in outcome) return await this.#done(outcome.child)
       if (this.#run.isFailing && this.#record.kind !== 'undo') return await never()
-      const next = this.#nextAttempt(outcome.canRetry)
+      const next = this.#plan.after(this.#record.attempt, outcome.canRetry)
       if (next === undefined) return await this.#failed(outcome.why, outcome.cause)
-      await waiting.wait(this.#delayBefore(next), this.#run.left).catch(never)
+      await waiting.wait(this.#plan.delayBefore(next, outcome.cause, waiting), this.#run.left).catch(never)
       const { taskId: _lost, ...rest } = this.#record
       this.#record = { ...rest, attempt: next, attemptAt: Date.now(), error: outcome.why }
       this.#mayHaveBegun = false
@@ -110,12 +110,11 @@ export class StepRun {
   async #attempt(agent: StepAgent): Promise<Outcome> {
     const { timeoutMs } = this.#step
     using limit = untilAborted(this.#run.left)
-    let failures = 0
-    let failingSince = 0
+    this.#patience = new Patience(waiting, Date.now)
+    // What ended while nobody looked is still taken.
+    let earliest = this.#record.taskId === undefined ? 0 : Date.now() + graceMs
     for (;;) {
-      // What ended while nobody looked is still taken.
-      const earliest = this.#record.taskId === undefined ? 0 : Date.now() + graceMs
-      if (timeoutMs !== undefined) limit.at(Math.max(this.#record.attemptAt + timeoutMs, failures === 0 ? earliest : 0))
+      if (timeoutMs !== undefined) limit.at(Math.max(this.#record.attemptAt + timeoutMs, earliest))
       try {
         return await this.#exchange(agent, limit.signal)
       } catch (error) {
@@ -125,10 +124,10 @@ export class StepRun {
           return { why: `${nameOf(agent)} was not done within ${timeoutMs} ms`, canRetry: true }
         }
         this.#mayHaveBegun ||= !wasNotSent(error)
-        failingSince = failures === 0 ? Date.now() : failingSince
-        failures += 1
-        if (!isPassing(error) || Date.now() - failingSince >= this.#patienceMs) return failureOf(agent, error)
-        await waiting.wait(Math.min(longestPauseMs, 50 * 2 ** failures), limit.signal).catch(() => undefined) // looked at above
+        earliest = 0
+        const delayMs = this.#patience.delayAfter(error, this.#patienceMs)
+        if (delayMs === undefined) return failureOf(agent, error)
+        await waiting.wait(delayMs, limit.signal).catch(() => undefined) // looked at above
       }
     }
   }
@@ -147,7 +146,7 @@ export class StepRun {
    */
   get #patienceMs(): number {
     const { patienceMs = usualPatienceMs } = this.#step
-    const isOnlyHope = this.#record.taskId !== undefined || this.#nextAttempt(true) === undefined
+    const isOnlyHope = this.#record.taskId !== undefined || this.#plan.after(this.#record.attempt, true) === undefined
     if (isOnlyHope) return patienceMs
     return this.#mayHaveBegun ? Math.min(patienceMs, longestSilenceMs) : 0
   }
@@ -157,7 +156,10 @@ export class StepRun {
     this.#service = await agents.find(agent, this.#record.attempt, turn)
     if (this.#isCancelled) return await never()
     const child = new ChildTask(this.#name)
-    for await (const event of await this.#events(this.#service, this.#context(signal))) {
+    // Whoever asks again is `Patience`, and nobody below it.
+    const context: CallContext = { ...this.#context(signal), attempts: 1 }
+    for await (const event of await this.#events(this.#service, context)) {
+      this.#patience.heard()
       await this.#learnName(event)
       for (const said of child.see(event)) await this.#run.say(said)
     }
@@ -181,7 +183,7 @@ export class StepRun {
     const { taskId } = this.#record
     if (taskId === undefined) return sent(service, this.#request(), { ...context, idempotencyKey: this.#key })
     const task = await service.getTask({ id: taskId }, context)
-    const answer = this.#isAnswered ? undefined : this.#run.answerTo(this.#name, printOf(task.status))
+    const answer = this.#isAnswered ? undefined : this.#run.answerTo(this.#name, fingerprintOf(task.status))
     if (answer && isInterrupted(task.status.state)) return this.#answering(service, task, answer.parts, context)
     this.#run.delivered(this.#name)
     return followed(service, task, context, waiting)
@@ -211,7 +213,7 @@ export class StepRun {
       state: status.state as StatusDraft['state'], // one of the two questions
       parts: [{ text: `${this.#name}: ` }, ...parts],
     }
-    return await this.#run.ask(this.#name, printOf(status), question)
+    return await this.#run.ask(this.#name, fingerprintOf(status), question)
   }
 
   async #learnName(event: StreamResponse): Promise<void> {
@@ -248,28 +250,6 @@ export class StepRun {
   async #failed(why: string, cause: unknown): Promise<never> {
     await this.#write({ ...this.#record, state: 'failed', endedAt: Date.now(), error: why })
     throw new StepError(this.#name, this.#record.agent ?? '', why, cause)
-  }
-
-  /** The same agent again, or the next one; absent when all have been tried. */
-  #nextAttempt(canRetry: boolean): number | undefined {
-    const { attempt } = this.#record
-    const next = canRetry ? attempt + 1 : Math.ceil(attempt / this.#attemptsEach) * this.#attemptsEach + 1
-    return next > this.#agents.length * this.#attemptsEach ? undefined : next
-  }
-
-  /** Another agent is asked at once; the same one after a while that doubles. */
-  #delayBefore(next: number): number {
-    const timesAsked = (next - 1) % this.#attemptsEach
-    if (timesAsked === 0) return 0
-    return Math.min(longestDelayMs, (this.#step.retry?.delayMs ?? usualDelayMs) * 2 ** (timesAsked - 1))
-  }
-
-  #agentOf(attempt: number): StepAgent {
-    return this.#agents[Math.floor((attempt - 1) / this.#attemptsEach)] ?? this.#step.agent
-  }
-
-  get #attemptsEach(): number {
-    return Math.max(1, this.#step.retry?.attempts ?? 1)
   }
 
   get #key(): string {
@@ -311,9 +291,13 @@ function wordsFor({ state, message }: TaskStatus): string {
 function failureOf(agent: StepAgent, error: unknown): Outcome {
   const name = nameOf(agent)
   if (error instanceof UnknownAgentError) return { why: error.message, canRetry: false, cause: error }
-  if (error instanceof TransportError) return { why: `${name} cannot be reached`, canRetry: true, cause: error }
-  if (error instanceof A2AError)
-    return { why: `${name} answers: ${error.message}`, canRetry: !isOurFault.has(error.code), cause: error }
+  // Who wants to be left alone for long is; there may be others.
+  const isBackSoon = (askedDelay(error) ?? 0) <= usualPatienceMs
+  if (error instanceof TransportError) return { why: `${name} cannot be reached`, canRetry: isBackSoon, cause: error }
+  if (error instanceof A2AError) {
+    const canRetry = isBackSoon && !isOurFault.has(error.code)
+    return { why: `${name} answers: ${error.message}`, canRetry, cause: error }
+  }
   return { why: `${name} could not be asked`, canRetry: true, cause: error }
 }
 
@@ -332,6 +316,6 @@ const isOurFault: ReadonlySet<A2AError['code']> = new Set([
 ])
 
 /** What tells a question from the next one: some peers make up ids each time they are asked. */
-function printOf({ state, timestamp = '', message }: TaskStatus): string {
+function fingerprintOf({ state, timestamp = '', message }: TaskStatus): string {
   return `${state} ${timestamp} ${message ? textOf(message).slice(0, 500) : ''}`
 }

@@ -150,8 +150,8 @@ export class WorkflowRun {
   }
 
   /** The message of this turn, if it answers that question. */
-  answerTo(step: string, print: string): Message | undefined {
-    const isIt = this.#question?.step === step && this.#question.print === print
+  answerTo(step: string, fingerprint: string): Message | undefined {
+    const isIt = this.#question?.step === step && this.#question.fingerprint === fingerprint
     return isIt ? this.turn.message : undefined
   }
 
@@ -161,13 +161,13 @@ export class WorkflowRun {
   }
 
   /** Ends the turn with a question. One at a time: others that ask now ask again in the next turn. */
-  async ask(step: string, print: string, question: StatusDraft): Promise<never> {
+  async ask(step: string, fingerprint: string, question: StatusDraft): Promise<never> {
     // The turn must not end before the answer that it brought is where it belongs.
     await this.#delivery
     if (this.#isAsking || this.isFailing) return await never()
     this.#isAsking = true
     await this.#settleNames()
-    const asked: OpenQuestion = { step, askedIn: this.turn.number, print }
+    const asked: OpenQuestion = { step, askedIn: this.turn.number, fingerprint }
     await this.note('question', asked as unknown as JsonValue)
     await this.say(this.#graph.draft())
     void this.say(question)

@@ -57,10 +57,7 @@ describe('a workflow over HTTP', () => {
 
   it('goes to the next instance when one is not there', async () => {
     await using documents = await serve(writer)
-    const resolve = connectAgents(
-      { DocAgent: [`http://127.0.0.1:${await freePort()}`, documents.url] },
-      { retry: { attempts: 1 } },
-    )
+    const resolve = connectAgents({ DocAgent: [`http://127.0.0.1:${await freePort()}`, documents.url] })
     const flow = workflow(
       'Flow',
       async (steps) => await steps.step('write', { agent: 'DocAgent', message: 'hello', retry: { attempts: 2 } }),
