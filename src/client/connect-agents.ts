@@ -46,7 +46,7 @@ export function connectAgents(
   table: Readonly<Record<string, AgentAddress | readonly AgentAddress[]>> = {},
   options: ConnectOptions = {},
 ): ConnectedAgents {
-  const places = new Map<AgentAddress, ConnectedOnUse>()
+  const places = new Map<string, ConnectedOnUse>()
   const hasResolvers = (options.resolvers?.length ?? 0) > 0
   const settled: ConnectOptions = {
     // Callers have patience of their own: an agent that comes back is to be asked at once.
@@ -55,10 +55,12 @@ export function connectAgents(
     ...(hasResolvers && { resolvers: [...(options.resolvers ?? []), nobody] }),
   }
   const placeAt = (address: AgentAddress): ConnectedOnUse => {
-    const known = places.get(address)
+    // A card that is written inline is another object each time.
+    const key = typeof address === 'string' ? address : JSON.stringify(address)
+    const known = places.get(key)
     if (known) return known
     const made = new ConnectedOnUse(() => connect(address, settled))
-    places.set(address, made)
+    places.set(key, made)
     return made
   }
   const instances = (name: string): readonly AgentAddress[] => {

@@ -71,7 +71,7 @@ function openTarget(target: Target, options: ConnectOptions, warn: (warning: str
     for (const each of opened) each.close()
     await target.reach.close()
   }
-  return { target, ways, service: ways.service(), close }
+  return { target, ways, address: target.choices[0]?.url ?? '', service: ways.service(), close }
 }
 
 /** Names may stand for several instances; those that cannot even be looked at are left out while others can. */

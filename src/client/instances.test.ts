@@ -18,9 +18,13 @@ function instance(name: string, failure?: () => Error) {
       if (failure) throw failure()
       return { id: 't', contextId: name }
     },
-    async *streaming() {},
+    async *streaming(operation) {
+      calls.push(operation)
+      if (failure) throw failure()
+      yield { event: { message: { messageId: name, role: 'ROLE_AGENT', parts: [] } } }
+    },
   })
-  return { name, calls, service }
+  return { address: `http://${name}`, calls, service }
 }
 
 const ask = (...all: ReturnType<typeof instance>[]) =>
@@ -51,5 +55,36 @@ describe('instances of one agent', () => {
       ),
     ).rejects.toThrow('no')
     expect(other.calls).toEqual([])
+  })
+
+  const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'go' }] } as const
+  const letters = ['a', 'b', 'c', 'd']
+  const sentWith = async (idempotencyKey: string, names: readonly string[], isAway = (_: string) => false) => {
+    const all = names.map((name) => instance(name, isAway(name) ? away : undefined))
+    const service = new Instances(all, () => undefined).service()
+    for await (const _ of service.sendStreamingMessage({ message }, { ...context, idempotencyKey }));
+    await service.getTask({ id: 't' }, context)
+    return all.find(({ calls }) => calls.join() === 'sendStreamingMessage,getTask')?.address
+  }
+
+  it('get a key where they got it before, whatever their order, and are asked about its task there', async () => {
+    const keys = Array.from({ length: 40 }, (_, n) => `run:step:${n}`)
+    const places = await Promise.all(keys.map((key) => sentWith(key, letters)))
+    expect(await Promise.all(keys.map((key) => sentWith(key, letters.toReversed())))).toEqual(places)
+    // All of them get some.
+    expect(new Set(places)).toEqual(new Set(letters.map((name) => `http://${name}`)))
+    // Those that have another instance keep it when one comes or goes.
+    const fewer = await Promise.all(keys.map((key) => sentWith(key, ['c', 'b', 'a'])))
+    expect(fewer.filter((place, n) => place !== places[n] && places[n] !== 'http://d')).toEqual([])
+    const onwards = await Promise.all(keys.map((key) => sentWith(key, letters, (name) => name === 'd')))
+    expect(onwards).toEqual(fewer)
+  })
+
+  it('are not chosen by the key of a message to a task', async () => {
+    const all = letters.map((name) => instance(name))
+    const service = new Instances(all, () => undefined).service()
+    for (const idempotencyKey of ['1', '2', '3', '4', '5', '6'])
+      await service.sendMessage({ message: { ...message, taskId: 't' } }, { ...context, idempotencyKey })
+    expect(all.map(({ calls }) => calls.length)).toEqual([6, 0, 0, 0])
   })
 })

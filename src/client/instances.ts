@@ -3,14 +3,24 @@
  * at the next one: nothing happened, so nothing happens twice. Calls stay where the last one was answered,
  * because tasks may live there and nowhere else. What is asked about a task that is not known there is asked of the
  * others too; while one of them cannot be reached, nobody knows that the task is gone.
+ *
+ * A send with a key goes where the key leads, in whatever process: one that is made again after a crash is then made
+ * where it has been heard, if it has been.
  */
 import { batchesOf, items } from '../model/batches.js'
 import { A2AError } from '../model/errors.js'
 import { callStreaming, callUnary, fromGeneric } from '../model/generic-service.js'
-import type { AgentService } from '../model/service.js'
+import type { Operation } from '../model/operations.js'
+import type { AgentService, CallContext, SendMessageRequest } from '../model/service.js'
 import { wasNotSent } from '../transports/transport-error.js'
+import { orderByKey } from './order-by-key.js'
 
-export class Instances<Instance extends { readonly service: AgentService }> {
+interface Callable {
+  readonly address: string
+  readonly service: AgentService
+}
+
+export class Instances<Instance extends Callable> {
   readonly #all: readonly Instance[]
   readonly #onMove: (to: Instance, why: string) => void
   #place = 0
@@ -30,7 +40,7 @@ export class Instances<Instance extends { readonly service: AgentService }> {
     const self = this
     return fromGeneric({
       async unary(operation, request, context) {
-        const search = new Search(self.#place, self.#all.length)
+        const search = self.#search(operation, request, context)
         for (;;) {
           try {
             const answer = await callUnary(self.#at(search.place).service, operation, request, context)
@@ -44,7 +54,7 @@ export class Instances<Instance extends { readonly service: AgentService }> {
       streaming: (operation, request, context) =>
         items(
           (async function* () {
-            const search = new Search(self.#place, self.#all.length)
+            const search = self.#search(operation, request, context)
             for (let hasBegun = false; ; ) {
               try {
                 for await (const batch of batchesOf(
@@ -69,41 +79,59 @@ export class Instances<Instance extends { readonly service: AgentService }> {
     return this.#all[place] as Instance // there is one at least, and places go round
   }
 
+  #search(operation: Operation, request: unknown, { idempotencyKey: key }: CallContext): Search {
+    if (key !== undefined && beginsTask(operation, request))
+      return new Search(
+        orderByKey(
+          key,
+          this.#all.map(({ address }) => address),
+        ),
+      )
+    return new Search(this.#all.map((_, place) => (this.#place + place) % this.#all.length))
+  }
+
   #stay({ place, why }: Search): void {
-    if (why === undefined || place === this.#place) return
+    if (place === this.#place) return
     this.#place = place
-    this.#onMove(this.current, why)
+    if (why !== undefined) this.#onMove(this.current, why)
   }
 }
 
 /** The way of one call from instance to instance. */
 class Search {
-  place: number
-  /** The first reason to go on. */
+  /** Why it had to go on, when somebody could not be reached. */
   why: string | undefined
-  readonly #count: number
-  #left: number
+  readonly #order: readonly number[]
+  #tried = 0
   #unreached: unknown
 
-  constructor(place: number, count: number) {
-    this.place = place
-    this.#count = count
-    this.#left = count
+  constructor(order: readonly number[]) {
+    this.#order = order
+  }
+
+  get place(): number {
+    return this.#order[this.#tried] ?? 0
   }
 
   /** Throws what is no reason to go elsewhere, and when everybody was tried. */
   next(error: unknown): void {
     const isAway = wasNotSent(error)
     if (!isAway && !isElsewhere(error)) throw error
-    this.#left -= 1
-    if (isAway) this.#unreached ??= error
-    if (this.#left === 0) throw this.#unreached ?? error
-    this.why ??= error.message
-    this.place = (this.place + 1) % this.#count
+    if (isAway) {
+      this.#unreached ??= error
+      this.why ??= error.message
+    }
+    if (this.#tried + 1 === this.#order.length) throw this.#unreached ?? error
+    this.#tried += 1
   }
 }
 
 /** Refused before anything was done: asking somebody else does no harm. */
 function isElsewhere(error: unknown): error is A2AError {
   return error instanceof A2AError && error.code === 'TASK_NOT_FOUND'
+}
+
+function beginsTask(operation: Operation, request: unknown): boolean {
+  if (operation !== 'sendMessage' && operation !== 'sendStreamingMessage') return false
+  return (request as SendMessageRequest).message.taskId === undefined // what these operations are called with
 }

@@ -108,7 +108,7 @@ export interface Turn<Input = JsonValue | undefined> {
   service(agent: AgentRef): AgentService | undefined
   /**
    * Writes something down for later attempts and later turns of this task. Committed when it resolves; nobody
-   * is ever sent it. The same key again replaces the value. At most 1 MB of JSON, and 10,000 keys a task.
+   * is ever sent it. The same key again replaces the value. At most 1 MB of JSON each, 16 MB and 10,000 keys a task.
    */
   checkpoint(key: string, value: JsonValue): Promise<void>
   /** What was written down so far, by key. */

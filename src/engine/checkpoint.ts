@@ -5,22 +5,47 @@ import type { TaskWriter } from './task-writer.js'
 
 const longestKey = 255
 const mostCharacters = 1_000_000
+const mostCharactersInAll = 16_000_000
 const mostKeys = 10_000
 
-/** Commits a checkpoint together with everything said before it; `false` when the lease was lost. */
-export async function writeCheckpoint(writer: TaskWriter, key: string, value: JsonValue): Promise<boolean> {
-  assertCheckpoint(writer, key, value)
-  // The handler may go on changing its value; events do not.
-  writer.hold({ checkpoint: { key, value: structuredClone(value) } })
-  return await writer.flush()
-}
+export class CheckpointWriter {
+  readonly #writer: TaskWriter
+  /** Characters of JSON, by key. */
+  readonly #sizes = new Map<string, number>()
+  #size = 0
 
-function assertCheckpoint({ fold }: TaskWriter, key: string, value: JsonValue): void {
-  if (typeof key !== 'string' || key === '' || key.length > longestKey)
-    throw new TypeError(`The key of a checkpoint is a string of 1 to ${longestKey} characters`)
-  if (!isJson(value, 0)) throw new TypeError(`The checkpoint ${key} is no JSON value`)
-  if (JSON.stringify(value).length > mostCharacters)
-    throw new TypeError(`The checkpoint ${key} is longer than ${mostCharacters} characters of JSON`)
-  if (fold.checkpoints.size >= mostKeys && !fold.checkpoints.has(key))
-    throw new TypeError(`The task has ${mostKeys} checkpoints already`)
+  constructor(writer: TaskWriter) {
+    this.#writer = writer
+    for (const [key, value] of writer.fold.checkpoints) this.#note(key, JSON.stringify(value).length)
+  }
+
+  /** Commits a checkpoint together with everything said before it; `false` when the lease was lost. */
+  async write(key: string, value: JsonValue): Promise<boolean> {
+    this.#note(key, this.#checkedSize(key, value))
+    // The handler may go on changing its value; events do not.
+    this.#writer.hold({ checkpoint: { key, value: structuredClone(value) } })
+    return await this.#writer.flush()
+  }
+
+  #checkedSize(key: string, value: JsonValue): number {
+    if (typeof key !== 'string' || key === '' || key.length > longestKey)
+      throw new TypeError(`The key of a checkpoint is a string of 1 to ${longestKey} characters`)
+    if (!isJson(value, 0)) throw new TypeError(`The checkpoint ${key} is no JSON value`)
+    const size = JSON.stringify(value).length
+    if (size > mostCharacters)
+      throw new TypeError(`The checkpoint ${key} is longer than ${mostCharacters} characters of JSON`)
+    const before = this.#sizes.get(key)
+    if (before === undefined && this.#sizes.size >= mostKeys)
+      throw new TypeError(`The task has ${mostKeys} checkpoints already`)
+    if (this.#size - (before ?? 0) + size > mostCharactersInAll)
+      throw new TypeError(
+        `The checkpoints of a task are longer than ${mostCharactersInAll} characters of JSON together`,
+      )
+    return size
+  }
+
+  #note(key: string, size: number): void {
+    this.#size += size - (this.#sizes.get(key) ?? 0)
+    this.#sizes.set(key, size)
+  }
 }

@@ -116,6 +116,27 @@ describe.each(storeKinds)('durability on %s', (kind) => {
     ])
   })
 
+  it('E-4: all checkpoints of a task together have a limit, over turns too; what is replaced is gone', async () => {
+    const refusals: unknown[] = []
+    const large = 'x'.repeat(999_998)
+    await using engine = await testEngine(async function* (turn) {
+      const write = (key: string, value: string) =>
+        turn.checkpoint(key, value).catch((error: unknown) => refusals.push((error as Error).message))
+      if (turn.number === 1) {
+        for (let n = 1; n <= 16; n++) await write(`${n}`, large)
+        yield ask('More?')
+      }
+      await write('17', 'too much')
+      await write('1', '')
+      await write('17', 'as much')
+      yield Array.from(turn.checkpoints.keys()).length.toString()
+    }, kind)
+    const { id } = taskIn(await engine.sendMessage(send('go'), callBy()))
+    const task = taskIn(await engine.sendMessage(send('yes', { taskId: id }), callBy()))
+    expect(task.artifacts).toMatchObject([{ parts: [{ text: '17' }] }])
+    expect(refusals).toEqual(['The checkpoints of a task are longer than 16000000 characters of JSON together'])
+  })
+
   it('E-7: an agent is told of tasks that are cancelled while they wait', async () => {
     const told: unknown[] = []
     const waiting = {

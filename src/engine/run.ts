@@ -18,7 +18,7 @@ import type { JsonValue, Part, Struct } from '../model/part.js'
 import type { Caller, SendMessageResponse } from '../model/service.js'
 import { isInterrupted, isTerminal, type Task, type TaskState } from '../model/task.js'
 import { tellAbandoned } from './abandoned.js'
-import { writeCheckpoint } from './checkpoint.js'
+import { CheckpointWriter } from './checkpoint.js'
 import type { Internals } from './internals.js'
 import type { SharedTask } from './ownership.js'
 import type { Credential } from './provide-credential.js'
@@ -40,6 +40,8 @@ export class Run implements TurnSource {
   /** Made when the handler looks at its signal: most never do, and a controller is not cheap. */
   #controller: AbortController | undefined
   readonly #voice: TaskVoice
+  /** Made with the first checkpoint: most handlers write none. */
+  #checkpointWriter: CheckpointWriter | undefined
   #credential: Credential | undefined
   #isEnding = false
   #isClosed = false
@@ -158,7 +160,8 @@ export class Run implements TurnSource {
   async checkpoint(key: string, value: JsonValue): Promise<void> {
     let isWritten = false
     try {
-      isWritten = !this.#stop && !this.#isClosed && (await writeCheckpoint(this.writer, key, value))
+      this.#checkpointWriter ??= new CheckpointWriter(this.writer)
+      isWritten = !this.#stop && !this.#isClosed && (await this.#checkpointWriter.write(key, value))
     } catch (error) {
       // A store that fails is a failure of the run, not of the handler.
       if (error instanceof A2AError) this.#fail(error)
