@@ -20,11 +20,11 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'net/read-at-most.ts',
   ],
   'stores/': ['model/'],
-  'engine/': ['model/', 'stores/store.ts'],
+  'engine/': ['model/', 'stores/store.ts', 'telemetry/tracing.ts', 'telemetry/vitals.ts'],
   'auth/': ['model/', 'net/read-at-most.ts'],
   'net/': ['model/'],
   'push/': ['model/', 'dialects/', 'stores/store.ts', 'net/', 'signing/'],
-  'telemetry/': ['model/', 'transports/call-record.ts'],
+  'telemetry/': ['model/', 'stores/store.ts', 'transports/call-record.ts'],
   'signing/': ['model/', 'dialects/decode.ts'],
   'registry-client/': [
     'model/',

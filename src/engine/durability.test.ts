@@ -193,7 +193,7 @@ describe.each(storeKinds)('durability on %s', (kind) => {
     await using engine = await testEngine(forever, store, { leaseMs: 300 })
     await until(async () => (await engine.getTask({ id }, callBy())).status.state === 'TASK_STATE_FAILED')
     release.open()
-    await until(() => sleeper.logged.some((line) => line.includes('Lost the lease')))
+    await until(() => sleeper.logged.some((line) => line.includes('Fenced out')))
     expect((await engine.getTask({ id }, callBy())).artifacts).toBeUndefined()
     await store.close()
   })

@@ -7,6 +7,7 @@ import type { Clock } from '../model/clock.js'
 import { A2AError } from '../model/errors.js'
 import type { AgentService, CallContext } from '../model/service.js'
 import type { Store } from '../stores/store.js'
+import type { Vitals } from '../telemetry/vitals.js'
 import type { Agent, AgentRef } from './agent.js'
 import { cancelTask } from './cancel.js'
 import { type EngineSettings, Internals, type Log } from './internals.js'
@@ -21,6 +22,7 @@ import { schemaCheckOf } from './schemas.js'
 import { sendMessage, sendStreamingMessage } from './send.js'
 import { subscribeToTask } from './subscribe.js'
 import { systemClock } from './system-clock.js'
+import { vitalsOf } from './vitals.js'
 import type { CheckWebhook } from './webhooks.js'
 
 export interface EngineOptions extends Partial<Omit<EngineSettings, 'limits'>> {
@@ -56,10 +58,8 @@ export interface Engine extends AgentService {
   provideCredential(provided: ProvidedCredential): Promise<void>
   /** True from the first moment of a drain. */
   readonly isDraining: boolean
-  /** Tasks that run here now. */
-  readonly runningTasks: number
-  /** Streams that are read here now. */
-  readonly openStreams: number
+  /** How it is doing here. */
+  vitals(): Vitals
 }
 
 const defaults: EngineSettings = {
@@ -95,12 +95,7 @@ export function createEngine(agent: Agent, options: EngineOptions): Engine {
     get isDraining() {
       return internals.isDraining
     },
-    get runningTasks() {
-      return internals.running.total
-    },
-    get openStreams() {
-      return internals.streaming.total
-    },
+    vitals: () => vitalsOf(internals),
     provideCredential: (provided) => provideCredential(internals, provided).catch(rethrowFrom(internals)),
     createdIn: (taskId, scope) => createdIn(internals, taskId, scope),
     async start() {

@@ -52,6 +52,8 @@ export function guardedStore(store: Store, onFailure: (error: unknown) => void):
     getDeadLetter: guard(store.getDeadLetter),
     deleteDeadLetter: guard(store.deleteDeadLetter),
     expire: guard(store.expire),
+    stats: guard(store.stats),
+    watchCommits: (onCommit) => store.watchCommits(onCommit),
     ping: guard(store.ping),
     close: guard(store.close),
     watch: (key, onChange) => guardWatch(() => store.watch(key, onChange)),

@@ -61,6 +61,8 @@ export class Internals {
   /** Who reads streams. */
   readonly streaming = new Tally()
   isDraining = false
+  /** Since the start; see `Vitals`. */
+  readonly counts = { storeFailures: 0, expiredTasks: 0, fencedRuns: 0 }
 
   readonly #topics = new Map<string, Topic>()
   #endOfTick: (() => void)[] = []
@@ -85,9 +87,10 @@ export class Internals {
   ) {
     this.agent = parts.agent
     this.name = parts.agent.card.name
-    this.store = guardedStore(parts.store, (error) =>
-      parts.log({ level: 'error', message: 'The store failed', agent: parts.agent.card.name, error }),
-    )
+    this.store = guardedStore(parts.store, (error) => {
+      this.counts.storeFailures += 1
+      parts.log({ level: 'error', message: 'The store failed', agent: parts.agent.card.name, error })
+    })
     this.clock = parts.clock
     this.log = parts.log
     this.settings = parts.settings

@@ -15,7 +15,11 @@ export function startRetention(internals: Internals, { sweepMs = 60_000, ...expi
     if (isSweeping) return
     isSweeping = true
     try {
-      while ((await internals.store.expire(internals.name, { ...expiry, limit: sweepLimit })) >= sweepLimit);
+      let touched = sweepLimit
+      while (touched >= sweepLimit) {
+        touched = await internals.store.expire(internals.name, { ...expiry, limit: sweepLimit })
+        internals.counts.expiredTasks += touched
+      }
     } catch (error) {
       internals.failure(error)
     } finally {

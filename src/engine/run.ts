@@ -264,7 +264,7 @@ export class Run implements TurnSource {
   /** The exchange was no task: stored while its key lives, without a key not at all (E-6). */
   async #closeWithoutTask(body: EventBody): Promise<undefined> {
     // Whoever lost the lease has nothing to say: the log tells the sender what became of it.
-    if (!(await this.#commitWithoutTask(body))) return undefined
+    if (!(await this.#commitWithoutTask(body))) return this.#lost()
     if ('message' in body) this.#sender?.resolve({ message: body.message })
     if ('refused' in body) {
       const { code, message, details } = body.refused
@@ -324,8 +324,9 @@ export class Run implements TurnSource {
 
   /** Another process owns the task: nothing of ours may be written any more. */
   #lost(): undefined {
-    const { log, name } = this.#internals
-    log({ level: 'warn', message: 'Lost the lease of a running task', agent: name, taskId: this.id })
+    const { log, name, counts } = this.#internals
+    counts.fencedRuns += 1
+    log({ level: 'warn', message: 'Fenced out: another process runs this task now', agent: name, taskId: this.id })
     return undefined
   }
 
@@ -343,8 +344,7 @@ export class Run implements TurnSource {
       this.#sender?.reject(error)
       return undefined
     }
-    await this.writer.leave('hand-over')
-    return undefined
+    return (await this.writer.leave('hand-over')) ? undefined : this.#lost()
   }
 
   #nextWaiting(): AcceptedMessage | undefined {

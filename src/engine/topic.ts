@@ -33,7 +33,7 @@ export class Topic {
   /** How often the store had to be looked into whatever the hints said. */
   #looks = 0
   #waiters: ((nothing: undefined) => void)[] = []
-  #followers = 0
+  readonly #followers = new Set<Follower>()
   #isFed = false
   #isClosed = false
   #error: A2AError | undefined
@@ -54,7 +54,7 @@ export class Topic {
   /** The run is over; followers, if any are left, depend on the store's hints again. */
   unfeed(): void {
     this.#isFed = false
-    if (this.#followers > 0) {
+    if (this.#followers.size > 0) {
       this.#watch()
       // Whatever was committed elsewhere before the watch began is found by looking once.
       this.#looks += 1
@@ -89,21 +89,29 @@ export class Topic {
 
   /** Somebody reads from behind a sequence on; `leave` has to follow. */
   follow(after: number): Follower {
-    this.#followers += 1
     if (!this.#isFed) this.#watch()
     // Without a run here, a look into the store first: this process may know nothing of the task yet.
-    return { cursor: after, looked: this.#isFed ? this.#looks : -1, isHere: true }
+    const follower: Follower = { cursor: after, looked: this.#isFed ? this.#looks : -1, isHere: true }
+    this.#followers.add(follower)
+    return follower
   }
 
   leave(follower: Follower): void {
     if (!follower.isHere) return
     follower.isHere = false
     this.#wake()
-    this.#followers -= 1
+    this.#followers.delete(follower)
     this.#releaseIfIdle()
     // Whoever holds a topic that is over must not hold its events: letting go of them here took a quarter
     // off what a stream leaves behind for the garbage collector's old generation.
-    if (!this.#isFed && this.#followers === 0) this.#tail = []
+    if (!this.#isFed && this.#followers.size === 0) this.#tail = []
+  }
+
+  /** How far the slowest follower is behind, in events; what it was given last counts as read. */
+  get lag(): number {
+    let lag = 0
+    for (const { cursor } of this.#followers) lag = Math.max(lag, this.#lastSeq - cursor)
+    return lag
   }
 
   /**
@@ -201,7 +209,7 @@ export class Topic {
   }
 
   #releaseIfIdle(): void {
-    if (this.#isFed || this.#followers > 0) return
+    if (this.#isFed || this.#followers.size > 0) return
     this.#unwatch?.()
     this.#unwatch = undefined
     this.#onIdle()

@@ -1,4 +1,6 @@
 /** Puts the parts together: engines on a store, an endpoint each, routing by path, health, CORS. */
+
+import type { Meter } from '@opentelemetry/api'
 import { type Admit, createAdmit } from '../auth/admit.js'
 import { type Requirement, requirementsOf, schemesOf } from '../auth/requirement.js'
 import { createDialects } from '../dialects/index.js'
@@ -8,6 +10,7 @@ import type { AgentService, Caller } from '../model/service.js'
 import { createPush, type Push, type PushParts } from '../push/create-push.js'
 import { toSigner } from '../signing/signer.js'
 import type { Store } from '../stores/store.js'
+import { applicationMeter, measureAgents, measureCalls, measureCommits } from '../telemetry/metrics.js'
 import type { CallObserver } from '../transports/call-record.js'
 import { Heartbeats } from '../transports/sse.js'
 import type { Endpoint } from '../transports/transport.js'
@@ -25,6 +28,7 @@ import { observeCalls } from './observe-calls.js'
 import { type OfferedDialects, offeredDialects } from './offered-dialects.js'
 import { noticesTo, openStore } from './open-store.js'
 import { isProcessDead, processIdentity } from './process-identity.js'
+import { createReadiness } from './readiness.js'
 import { createRouter } from './router.js'
 import { createRoutes } from './routes.js'
 import { createCardSigning, type SignCard } from './sign-card.js'
@@ -35,6 +39,8 @@ export interface PortFacts {
   /** Where this port answers gRPC, as `host:port`. */
   readonly grpcAuthority?: string
   readonly registeredFor?: RegisteredAddress
+  /** Where metrics go. The commits of the store are measured already: several ports may share it. */
+  readonly meter?: Meter | undefined
 }
 
 export interface Assembly extends Handler {
@@ -64,6 +70,7 @@ interface Shared {
   readonly port: PortFacts
   readonly sign: SignCard
   readonly push: Push
+  readonly meter: Meter | undefined
   /** Filled while agents are made: they find each other when they run. */
   readonly services: Map<string, AgentService>
 }
@@ -74,8 +81,6 @@ interface Member {
   readonly endpoint: Endpoint
   readonly answer: AgentEndpoint
   readonly registered: object | undefined
-  /** Nobody watches it any more. */
-  readonly close: () => void
 }
 
 export async function assemble(agents: Agents, options: HandlerOptions, port: PortFacts = {}): Promise<Assembly> {
@@ -116,6 +121,7 @@ export async function assemble(agents: Agents, options: HandlerOptions, port: Po
     port,
     sign: createCardSigning(signer, url),
     push,
+    meter: port.meter ?? applicationMeter(),
     services: new Map(),
   }
   const members: Member[] = []
@@ -129,6 +135,7 @@ export async function assemble(agents: Agents, options: HandlerOptions, port: Po
     await closeStore()
     throw error
   }
+  const stopMeasuring = measure(shared, members)
   const fetch = createRouter({
     endpoints: new Map(members.map(({ mount, answer }) => [mount.path, answer])),
     origins: options.cors ?? [],
@@ -142,10 +149,7 @@ export async function assemble(agents: Agents, options: HandlerOptions, port: Po
       url,
       log: options.log ?? (() => undefined),
     }),
-    isReady: async () => {
-      await store.ping()
-      return !members.some(({ engine }) => engine.isDraining)
-    },
+    isReady: createReadiness(store, () => members.some(({ engine }) => engine.isDraining)),
     ...(signer && { jwks: createJwksServer(signer.jwks(), Date.now()) }),
   })
   return {
@@ -167,7 +171,7 @@ export async function assemble(agents: Agents, options: HandlerOptions, port: Po
       await Promise.all(members.map(({ engine }) => engine.drain(deadlineMs)))
       // The last words of the turns that have just ended.
       await push.close(deadlineMs - (performance.now() - begunMs))
-      for (const member of members) member.close()
+      stopMeasuring()
       await closeStore()
     },
   }
@@ -235,7 +239,8 @@ async function createMember(mount: Mount, shared: Shared): Promise<Member> {
   const service = options.wrap ? options.wrap(continued, agent) : continued
   services.set(agent.card.name, service)
   const { log, logCalls, audit } = options
-  const { observe, close } = observeCalls(agent.card.name, { log, logCalls, audit, gauges: engine })
+  const metrics = shared.meter && measureCalls(shared.meter, agent.card.name)
+  const observe = observeCalls(agent.card.name, { log, logCalls, audit, metrics })
   const endpoint = endpointOf(engine, guardSkills(service, agent, security), card, observe, shared)
   const origins = new Set(options.cors)
   const answer = createAgentEndpoint({
@@ -249,7 +254,19 @@ async function createMember(mount: Mount, shared: Shared): Promise<Member> {
     tenants: shared.tenants,
     origins,
   })
-  return { mount, engine, endpoint, answer, registered: cards.registered, close }
+  return { mount, engine, endpoint, answer, registered: cards.registered }
+}
+
+/** Answers how to stop it. */
+function measure({ meter, store, port }: Shared, members: readonly Member[]): () => void {
+  if (!meter) return () => undefined
+  const agents = members.map(({ mount, engine }) => ({ name: mount.agent.card.name, vitals: () => engine.vitals() }))
+  const stopAgents = measureAgents(meter, store, agents)
+  const stopCommits = port.meter ? undefined : measureCommits(meter, store)
+  return () => {
+    stopAgents()
+    stopCommits?.()
+  }
 }
 
 function cardOf(

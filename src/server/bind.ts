@@ -41,12 +41,15 @@ function inWords(error: NodeJS.ErrnoException, port: number, host: string): Erro
   return error
 }
 
+export function isLoopback(host = usualHost): boolean {
+  return host === 'localhost' || host === '::1' || host.startsWith('127.')
+}
+
 /** Strangers are let in only by those who say so. */
 export function assertClosedByDefault({ host = usualHost, auth }: PortOptions, what = 'agent'): void {
-  const isLoopback = host === 'localhost' || host === '::1' || host.startsWith('127.')
   if (Array.isArray(auth) && auth.length === 0)
     throw new TypeError("`auth` is an empty list: name a scheme, or say `auth: 'none'`")
-  if (isLoopback || auth !== undefined) return
+  if (isLoopback(host) || auth !== undefined) return
   throw new TypeError(
     `Serving on ${host} without auth lets anybody call this ${what}: give \`auth\`, or say \`auth: 'none'\``,
   )

@@ -3,7 +3,6 @@
  * To be told of a call costs as much as a small part of answering it, so that nobody is told who did not ask.
  */
 import type { Log } from '../engine/internals.js'
-import { type AgentGauges, agentMetrics } from '../telemetry/metrics.js'
 import type { CallObserver, CallRecord } from '../transports/call-record.js'
 
 /** One line of the audit. */
@@ -18,29 +17,18 @@ interface Interested {
   readonly log?: Log | undefined
   readonly logCalls?: boolean | undefined
   readonly audit?: Audit | undefined
-  readonly gauges: AgentGauges
+  readonly metrics?: CallObserver | undefined
 }
 
-export interface CallObservation {
-  /** Absent when nobody wants to know: then nothing is kept. */
-  readonly observe: CallObserver | undefined
-  close(): void
-}
-
-export function observeCalls(agent: string, { log, logCalls, audit, gauges }: Interested): CallObservation {
-  const metrics = agentMetrics(agent, gauges)
+/** Absent when nobody wants to know: then nothing is kept. */
+export function observeCalls(agent: string, { log, logCalls, audit, metrics }: Interested): CallObserver | undefined {
   const observers: CallObserver[] = []
-  if (metrics) observers.push(metrics.call)
+  if (metrics) observers.push(metrics)
   if (log && logCalls) observers.push((record) => logCall(log, agent, record))
   if (audit) observers.push(guarded(audit, agent, log))
-  return {
-    observe:
-      observers.length === 0
-        ? undefined
-        : (record) => {
-            for (const tell of observers) tell(record)
-          },
-    close: () => metrics?.close(),
+  if (observers.length === 0) return undefined
+  return (record) => {
+    for (const tell of observers) tell(record)
   }
 }
 

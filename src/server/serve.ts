@@ -4,12 +4,14 @@ import { isAgent } from '../engine/agent.js'
 import type { AgentService } from '../model/service.js'
 import type { PushOperations } from '../push/dead-deliveries.js'
 import { toSigner } from '../signing/signer.js'
+import { measureCommits } from '../telemetry/metrics.js'
 import { type AnnouncedAgent, announce, type RegisterOptions, settleRegister } from './announce.js'
-import { type Assembly, assemble, notOneAgent } from './assemble.js'
+import { type Assembly, assemble, notOneAgent, type PortFacts } from './assemble.js'
 import { assertClosedByDefault, listen, type PortOptions, tlsFor } from './bind.js'
 import { createGrpcDoor } from './grpc-door.js'
 import type { HandlerOptions } from './handler.js'
 import { createListener } from './listener.js'
+import { assertGuardedMetrics, type MetricsPort, openMetrics, type ServerMetrics } from './metrics.js'
 import type { Agents, MountedAgent } from './mounts.js'
 import { toNodeListener } from './node.js'
 import { noticesTo, openStore } from './open-store.js'
@@ -27,6 +29,11 @@ export interface ServeOptions extends HandlerOptions, Omit<PortOptions, 'auth'> 
    * registry that cannot be reached stops nothing; it is tried again.
    */
   readonly register?: string | RegisterOptions
+  /**
+   * Shows metrics at `/metrics`, as Prometheus reads them: `true` on the agents' port, to those who may call; or on a
+   * port of its own. An application that has registered an OpenTelemetry SDK needs none of this. Default false.
+   */
+  readonly metrics?: boolean | MetricsPort
 }
 
 export interface Served {
@@ -34,6 +41,8 @@ export interface Served {
   readonly url: string
   /** Every agent and its address. */
   readonly agents: readonly { readonly name: string; readonly url: string }[]
+  /** Where metrics are shown, when they are. */
+  readonly metricsUrl?: string
   /** The operations of each agent, for calls inside this process. */
   readonly services: ReadonlyMap<string, AgentService>
   /** For operators: deliveries to webhooks that were given up. */
@@ -60,11 +69,24 @@ export async function serve(
   agents: Agents | readonly (Agent | ServedAgent)[],
   options: ServeOptions = {},
 ): Promise<Served> {
+  const { metrics: askedMetrics = false } = options
   assertClosedByDefault(options)
+  assertGuardedMetrics(askedMetrics, options)
   const register = options.register === undefined ? undefined : settleRegister(options.register)
   const signing = options.signing && (await toSigner(options.signing))
   const given = options.store ?? 'memory'
   const store = typeof given === 'string' ? await openStore(given, noticesTo(options.log)) : given
+  const metrics = await openMetrics(askedMetrics, options.log).catch(async (error) => {
+    if (typeof given === 'string') await store.close()
+    throw error
+  })
+  const settled: ServeOptions = {
+    ...options,
+    store,
+    ...(signing && { signing }),
+    routes: [...(options.routes ?? []), ...metrics.routes],
+  }
+  const stopMeasuring = metrics.meter && measureCommits(metrics.meter, store)
   const services = new Map<string, AgentService>()
   const ports: OpenPort[] = []
   let announced: ReturnType<typeof announce> | undefined
@@ -72,11 +94,14 @@ export async function serve(
     // First, so that nobody is sent to a port that closes.
     await announced?.withdraw()
     await Promise.all(ports.map((port) => port.close(deadlineMs)))
+    stopMeasuring?.()
+    await metrics.close()
     if (typeof given === 'string') await store.close()
   }
   try {
     for (const { mounted, ...place } of byPort(agents, options)) {
-      ports.push(await openPort(mounted, { ...options, store, ...(signing && { signing }) }, place, services))
+      const { meter } = metrics
+      ports.push(await openPort(mounted, settled, { ...place, meter }, services))
     }
     const found = ports.flatMap((port) => port.announced)
     if (register) announced = announce(found, register, options.log)
@@ -86,6 +111,7 @@ export async function serve(
   }
   const served: Served = {
     url: ports[0]?.agents[0]?.url ?? '',
+    ...metricsPlace(metrics, ports),
     agents: ports.flatMap((port) => port.agents),
     services,
     push: allOf(ports.map(({ handler }) => handler.push)),
@@ -103,6 +129,8 @@ export async function serve(
 
 interface OpenPort {
   readonly handler: Assembly
+  /** Its address, as it is bound. */
+  readonly base: string
   readonly agents: Served['agents']
   /** Those that have a card to be found by. */
   readonly announced: readonly AnnouncedAgent[]
@@ -112,7 +140,7 @@ interface OpenPort {
 async function openPort(
   agents: Agents,
   options: ServeOptions,
-  { port, publicUrl }: Pick<ServeOptions, 'publicUrl'> & { readonly port: number },
+  { port, publicUrl, meter }: Pick<ServeOptions, 'publicUrl'> & { readonly port: number } & Pick<PortFacts, 'meter'>,
   services: Map<string, AgentService>,
 ): Promise<OpenPort> {
   // The card names the port, so the port is taken before there is anything to serve on it.
@@ -138,6 +166,7 @@ async function openPort(
         resolve: (ref) => services.get(typeof ref === 'string' ? ref : ref.card.name) ?? options.resolve?.(ref),
       },
       {
+        meter,
         ...(grpc && { grpcAuthority: authorityOf(url) }),
         ...(typeof options.register === 'object' && { registeredFor: options.register.address }),
       },
@@ -147,6 +176,7 @@ async function openPort(
     const placed = made.mounts.map(({ agent, path }) => ({ name: agent.card.name, url: `${url}${path}/`, path }))
     return {
       handler: made,
+      base,
       agents: placed.map(({ name, url: at }) => ({ name, url: at })),
       announced: placed.flatMap(({ name, url: at, path }) => {
         const card = made.registered.get(path)
@@ -169,6 +199,14 @@ async function openPort(
     listener.closeAll()
     throw error
   }
+}
+
+function metricsPlace(
+  { url, routes: [route] }: ServerMetrics,
+  [first]: readonly OpenPort[],
+): Pick<Served, 'metricsUrl'> | undefined {
+  if (url !== undefined) return { metricsUrl: url }
+  return route && first && { metricsUrl: `${first.base}${route.path}` }
 }
 
 /** Ports share a store, and so the numbers of dead letters, but each knows its own agents only. */

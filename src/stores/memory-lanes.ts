@@ -1,6 +1,7 @@
 /** Push configs with how far their webhooks have been told, and what was given up. */
 import type { Row } from './memory-row.js'
 import {
+  type AgentStats,
   type ClaimedLane,
   type ClaimRequest,
   type DeadLetter,
@@ -8,6 +9,7 @@ import {
   isSameConfig,
   type LaneClaim,
   type LaneSettlement,
+  mostCounted,
   type NewPushConfig,
   type StoredPushConfig,
 } from './store.js'
@@ -148,6 +150,23 @@ export class MemoryLanes {
 
   deleteDeadLetter(id: string): void {
     this.#dead.delete(id)
+  }
+
+  stats(agent: string, now: number): Pick<AgentStats, 'pendingLanes' | 'laneOverdueMs' | 'deadLetters'> {
+    let pendingLanes = 0
+    let firstMs = now
+    for (const { row, dueMs = now } of this.#pending) {
+      if (row.key.agent !== agent) continue
+      pendingLanes += 1
+      firstMs = Math.min(firstMs, dueMs)
+    }
+    let deadLetters = 0
+    for (const { key } of this.#dead.values()) if (key.agent === agent) deadLetters += 1
+    return {
+      pendingLanes: Math.min(pendingLanes, mostCounted),
+      ...(firstMs < now && { laneOverdueMs: now - firstMs }),
+      deadLetters: Math.min(deadLetters, mostCounted),
+    }
   }
 
   /** Nobody holds it: due at the given time if there is something to tell. */

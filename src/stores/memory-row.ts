@@ -4,7 +4,14 @@ import type { Task, TaskState } from '../model/task.js'
 import type { ListIndex } from './memory-index.js'
 import type { Lane } from './memory-lanes.js'
 import { type PackedLog, packLog, unpackLog } from './memory-log.js'
-import type { LoadedTask, TaskKey, TaskRecord, Visibility } from './store.js'
+import {
+  type AgentStats,
+  type LoadedTask,
+  mostCounted,
+  type TaskKey,
+  type TaskRecord,
+  type Visibility,
+} from './store.js'
 
 interface Lease {
   readonly owner: string
@@ -46,6 +53,25 @@ interface Sealed {
 
 export function heldBy({ lease }: Row, now: number): string | undefined {
   return lease && lease.untilMs > now ? lease.owner : undefined
+}
+
+/** Of the rows of an agent that have a turn to run. */
+export function runnableStats(
+  rows: Iterable<Row>,
+  agent: string,
+  now: number,
+): Pick<AgentStats, 'unheldTasks' | 'leaseEndsInMs'> {
+  let unheldTasks = 0
+  let endsMs = Number.POSITIVE_INFINITY
+  for (const { key, lease } of rows) {
+    if (key.agent !== agent) continue
+    if (lease && lease.untilMs > now) endsMs = Math.min(endsMs, lease.untilMs)
+    else unheldTasks += 1
+  }
+  return {
+    unheldTasks: Math.min(unheldTasks, mostCounted),
+    ...(endsMs < Number.POSITIVE_INFINITY && { leaseEndsInMs: endsMs - now }),
+  }
 }
 
 export function loadRow(row: Row, now: number, includeArtifacts: boolean): LoadedTask {

@@ -8,9 +8,10 @@ import { isTerminal } from '../model/task.js'
 import { EndedRows, ListIndex } from './memory-index.js'
 import { MemoryLanes } from './memory-lanes.js'
 import { MemoryRecords } from './memory-records.js'
-import { dropEvents, eventsAfter, heldBy, loadRow, type Row, seal } from './memory-row.js'
+import { dropEvents, eventsAfter, heldBy, loadRow, type Row, runnableStats, seal } from './memory-row.js'
 import type { Records } from './records.js'
 import type {
+  AgentStats,
   Append,
   AppendOutcome,
   ClaimedTask,
@@ -250,6 +251,16 @@ export class MemoryStore implements Store {
 
   watchLanes(agent: string, onChange: () => void): () => void {
     return this.#watchers.watchLanes(agent, onChange)
+  }
+
+  async stats(agents: readonly string[]): Promise<readonly AgentStats[]> {
+    const now = this.#now()
+    return agents.map((agent) => ({ ...runnableStats(this.#runnable, agent, now), ...this.#lanes.stats(agent, now) }))
+  }
+
+  /** Steps are taken one by one, at once. */
+  watchCommits(): () => void {
+    return () => undefined
   }
 
   async ping(): Promise<void> {

@@ -6,6 +6,7 @@ import assert from 'node:assert/strict'
 import type { TaskState } from '../model/task.js'
 import { append, chunk, creation, ending, key, message, status } from './contract-steps.js'
 import { lanesContract } from './lanes.contract.js'
+import { statsContract } from './stats.contract.js'
 import type { Append, ListQuery, Store } from './store.js'
 
 export interface TestRunner {
@@ -345,6 +346,7 @@ export function storeContract({ describe, it }: TestRunner, open: OpenStore): vo
   })
 
   lanesContract(describe, check)
+  statsContract(describe, check)
 
   describe('expire', () => {
     check('removes ended tasks with all that belongs to them', async (store, clock) => {

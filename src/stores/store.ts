@@ -256,6 +256,32 @@ export interface Expiry {
   readonly limit: number
 }
 
+/**
+ * What an operator wants to know of one agent. Numbers of many things stop at `mostCounted`, so that asking is
+ * cheap however bad things are.
+ */
+export interface AgentStats {
+  /** Tasks with a turn to run whose lease is free or has expired. */
+  readonly unheldTasks: number
+  /** How long until the first of the leases that are held runs out; absent when none is held. */
+  readonly leaseEndsInMs?: number
+  /** Lanes with something to tell: due, held, or waiting for another attempt. */
+  readonly pendingLanes: number
+  /** For how long a lane has been due that nobody has taken; absent when none is. */
+  readonly laneOverdueMs?: number
+  readonly deadLetters: number
+}
+
+export const mostCounted = 10_000
+
+/** One transaction of a store. */
+export interface Commit {
+  /** What was written together. */
+  readonly steps: number
+  /** From its beginning to its end, attempts that had to be repeated included. */
+  readonly durationMs: number
+}
+
 export interface Store {
   append(step: Append): Promise<AppendOutcome>
 
@@ -314,6 +340,11 @@ export interface Store {
   watchRunnable(agent: string, onChange: () => void): () => void
   /** Call back when `claimLanes` may find something for this agent. A hint likewise. */
   watchLanes(agent: string, onChange: () => void): () => void
+
+  /** What is so now, of each of the agents, in their order. For operators: never on the way of a call. */
+  stats(agents: readonly string[]): Promise<readonly AgentStats[]>
+  /** Call back after each group of writes that this process committed together; never in a store that has no commits. */
+  watchCommits(onCommit: (commit: Commit) => void): () => void
 
   /** Documents that are no tasks. */
   readonly records: Records

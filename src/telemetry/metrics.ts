@@ -1,62 +1,113 @@
 /**
- * Counts calls with OpenTelemetry, if the application has registered an SDK by the time it serves. Without one
- * there are no metrics, and nothing is done for them on the way of a call.
+ * Counts with OpenTelemetry, if the application has registered an SDK by the time it serves, or has asked for
+ * `/metrics`. Otherwise there are no metrics, and nothing is done for them on the way of a call. What is so at the
+ * moment is looked up when somebody collects, and only then.
  */
-import { type BatchObservableCallback, createNoopMeter, type Meter, metrics } from '@opentelemetry/api'
-import type { CallRecord } from '../transports/call-record.js'
+import { type BatchObservableCallback, createNoopMeter, type Meter, metrics, type Observable } from '@opentelemetry/api'
+import type { Store } from '../stores/store.js'
+import type { CallObserver } from '../transports/call-record.js'
+import { instruments } from './instruments.js'
+import type { Vitals } from './vitals.js'
 
-/** All names, in one place: dashboards depend on them. */
-export const metricNames = {
-  calls: 'dragoman.calls',
-  duration: 'dragoman.call.duration',
-  refusals: 'dragoman.limit.refusals',
-  runningTasks: 'dragoman.tasks.running',
-  openStreams: 'dragoman.streams.open',
-} as const
-
-/** In seconds: most calls take less than a millisecond, streams take minutes. */
-const explicitBucketBoundaries = [0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 10, 60, 600]
-
-/** What is so at the moment, of one agent. */
-export interface AgentGauges {
-  readonly runningTasks: number
-  readonly openStreams: number
+/** An agent that is measured. */
+export interface MeasuredAgent {
+  readonly name: string
+  readonly vitals: () => Vitals
 }
 
-export interface AgentMetrics {
-  call(record: CallRecord): void
-  /** The agent is served no longer. */
-  close(): void
-}
-
-/** Metrics of one agent; absent when nobody collects any. */
-export function agentMetrics(agent: string, gauges: AgentGauges): AgentMetrics | undefined {
+/** Where the application collects metrics; absent when it does not. */
+export function applicationMeter(): Meter | undefined {
   const meter = metrics.getMeter('dragoman')
-  return meter === createNoopMeter() ? undefined : measure(meter, agent, gauges)
+  return meter === createNoopMeter() ? undefined : meter
 }
 
-function measure(meter: Meter, agent: string, gauges: AgentGauges): AgentMetrics {
-  const calls = meter.createCounter(metricNames.calls, { description: 'Calls that have ended' })
-  const duration = meter.createHistogram(metricNames.duration, {
-    description: 'From the arrival of a call to its answer, or to the end of its stream',
-    unit: 's',
-    advice: { explicitBucketBoundaries },
+/** Told of the calls of an agent. */
+export function measureCalls(meter: Meter, agent: string): CallObserver {
+  const calls = meter.createCounter(instruments.calls.name, instruments.calls)
+  const duration = meter.createHistogram(instruments.duration.name, instruments.duration)
+  const refusals = meter.createCounter(instruments.refusals.name, instruments.refusals)
+  return ({ dialect = 'none', binding = 'none', operation = 'none', outcome, durationMs, limit }) => {
+    const attributes = { agent, dialect, binding, operation, outcome }
+    calls.add(1, attributes)
+    duration.record(durationMs / 1000, attributes)
+    if (limit !== undefined) refusals.add(1, { agent, limit })
+  }
+}
+
+/** Looks at agents of one store whenever somebody collects. Answers how to stop that. */
+export function measureAgents(meter: Meter, store: Store, agents: readonly MeasuredAgent[]): () => void {
+  const gauge = (name: GaugeName) => meter.createObservableGauge(instruments[name].name, instruments[name])
+  const counter = (name: CounterName) => meter.createObservableCounter(instruments[name].name, instruments[name])
+  const of = {
+    running: gauge('running'),
+    waiting: gauge('waiting'),
+    streams: gauge('streams'),
+    streamLag: gauge('streamLag'),
+    unheld: gauge('unheld'),
+    leaseAge: gauge('leaseAge'),
+    pendingLanes: gauge('pendingLanes'),
+    overdue: gauge('overdue'),
+    deadLetters: gauge('deadLetters'),
+    fenced: counter('fenced'),
+    storeFailures: counter('storeFailures'),
+    expired: counter('expired'),
+  }
+  return observe(meter, Object.values(of), async (result) => {
+    for (const { name, vitals } of agents) {
+      const now = vitals()
+      const tell = (observable: Observable, value: number) => result.observe(observable, value, { agent: name })
+      tell(of.running, now.runningTasks)
+      tell(of.waiting, now.waitingMessages)
+      tell(of.streams, now.openStreams)
+      tell(of.streamLag, now.streamLag)
+      tell(of.fenced, now.fencedRuns)
+      tell(of.storeFailures, now.storeFailures)
+      tell(of.expired, now.expiredTasks)
+    }
+    // What a store that is away has to say is missing; the rest is told.
+    const stats = await store.stats(agents.map(({ name }) => name)).catch(() => [])
+    for (const [
+      place,
+      { unheldTasks, leaseEndsInMs, pendingLanes, laneOverdueMs = 0, deadLetters },
+    ] of stats.entries()) {
+      const { name: agent = '', vitals } = agents[place] ?? {}
+      const tell = (observable: Observable, value: number) => result.observe(observable, value, { agent })
+      tell(of.unheld, unheldTasks)
+      tell(of.leaseAge, leaseEndsInMs === undefined ? 0 : Math.max(0, (vitals?.().leaseMs ?? 0) - leaseEndsInMs) / 1000)
+      tell(of.pendingLanes, pendingLanes)
+      tell(of.overdue, laneOverdueMs / 1000)
+      tell(of.deadLetters, deadLetters)
+    }
   })
-  const refusals = meter.createCounter(metricNames.refusals, { description: 'Calls that a limit was in the way of' })
-  const running = meter.createObservableGauge(metricNames.runningTasks, { description: 'Tasks that run here' })
-  const streams = meter.createObservableGauge(metricNames.openStreams, { description: 'Streams that are read here' })
-  const observe: BatchObservableCallback = (result) => {
-    result.observe(running, gauges.runningTasks, { agent })
-    result.observe(streams, gauges.openStreams, { agent })
-  }
-  meter.addBatchObservableCallback(observe, [running, streams])
-  return {
-    call({ dialect = 'none', binding = 'none', operation = 'none', outcome, durationMs, limit }) {
-      const attributes = { agent, dialect, binding, operation, outcome }
-      calls.add(1, attributes)
-      duration.record(durationMs / 1000, attributes)
-      if (limit !== undefined) refusals.add(1, { agent, limit })
-    },
-    close: () => meter.removeBatchObservableCallback(observe, [running, streams]),
-  }
+}
+
+type GaugeName = Exclude<keyof typeof instruments, CounterName>
+type CounterName = 'fenced' | 'storeFailures' | 'expired'
+
+/** Commits of this process. Answers how to stop that. */
+export function measureCommits(meter: Meter, store: Store): () => void {
+  const steps = meter.createHistogram(instruments.commitSteps.name, instruments.commitSteps)
+  const duration = meter.createHistogram(instruments.commitDuration.name, instruments.commitDuration)
+  return store.watchCommits((commit) => {
+    steps.record(commit.steps)
+    duration.record(commit.durationMs / 1000)
+  })
+}
+
+/** Once for a process. Answers how to stop that. */
+export function measureProcess(meter: Meter): () => void {
+  const memory = meter.createObservableGauge(instruments.memory.name, instruments.memory)
+  const eventLoop = meter.createObservableGauge(instruments.eventLoop.name, instruments.eventLoop)
+  let before = performance.eventLoopUtilization()
+  return observe(meter, [memory, eventLoop], (result) => {
+    const now = performance.eventLoopUtilization()
+    result.observe(memory, process.memoryUsage.rss())
+    result.observe(eventLoop, performance.eventLoopUtilization(now, before).utilization)
+    before = now
+  })
+}
+
+function observe(meter: Meter, observables: Observable[], look: BatchObservableCallback): () => void {
+  meter.addBatchObservableCallback(look, observables)
+  return () => meter.removeBatchObservableCallback(look, observables)
 }

@@ -68,6 +68,7 @@ const pages: Readonly<Record<string, readonly Table[]>> = {
         ['src/transports/read-json.ts', 'RequestLimits'],
       ],
     },
+    { heading: '`metrics`', of: [['src/server/metrics.ts', 'MetricsPort']] },
     { heading: '`deadlines`', of: [['src/server/listener.ts', 'Deadlines']] },
     {
       heading: '`retention`',

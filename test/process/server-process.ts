@@ -85,7 +85,7 @@ export function startServer(
   args: readonly string[] = ['--echo'],
   { port = 0, ...options }: { readonly cwd?: string; readonly port?: number } = {},
 ): Promise<ServerProcess> {
-  return startProcess(['serve', ...args, '--port', String(port)], options)
+  return startProcess(['serve', ...args, '--port', String(port), '--log', 'text'], options)
 }
 
 /** Any command that says where it is ready. */
@@ -97,7 +97,7 @@ export async function startProcess(
   try {
     server.url = await eventually(15_000, 'the ready line', () => {
       if (server.hasExited) throw new Error(`The server ended before it was ready: ${server.stdout}${server.stderr}`)
-      return / is ready at (https?:\S+)/.exec(server.stdout)?.[1]
+      return / is ready at (https?:[^\s"]+)/.exec(server.stdout)?.[1]
     })
     return server
   } catch (error) {

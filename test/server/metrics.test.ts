@@ -2,10 +2,12 @@
 import { type Attributes, type Meter, type MeterProvider, metrics } from '@opentelemetry/api'
 import { PrometheusExporter, PrometheusSerializer } from '@opentelemetry/exporter-prometheus'
 import { MeterProvider as SdkMeterProvider } from '@opentelemetry/sdk-metrics'
-import { agent, apiKey, serve } from 'dragoman'
+import { agent, apiKey, MemoryStore, serve } from 'dragoman'
+import { openSqliteStore } from 'dragoman/stores/sqlite'
 import { gate, until } from 'dragoman/testing'
 import { afterEach, describe, expect, it } from 'vitest'
 import { echoAgent } from '../../src/cli/echo-agent.js'
+import { instruments } from '../../src/telemetry/instruments.js'
 import { v1Grpc } from '../matrix/grpc-speakers.js'
 import { type Fetch, told } from '../matrix/speaker.js'
 import { v1JsonRpc } from '../matrix/v1-speaker.js'
@@ -20,7 +22,7 @@ interface Point {
 class Recorder implements MeterProvider {
   readonly points: Point[] = []
   readonly #observers = new Set<
-    (result: { observe(gauge: { name: string }, value: number, of: Attributes): void }) => void
+    (result: { observe(gauge: { name: string }, value: number, of: Attributes): void }) => Promise<void> | undefined
   >()
 
   getMeter(): Meter {
@@ -32,18 +34,19 @@ class Recorder implements MeterProvider {
       createCounter: instrument,
       createHistogram: instrument,
       createObservableGauge: instrument,
+      createObservableCounter: instrument,
       addBatchObservableCallback: (observe: never) => void this.#observers.add(observe),
       removeBatchObservableCallback: (observe: never) => void this.#observers.delete(observe),
     } as unknown as Meter
   }
 
   /** What gauges say now. */
-  observed(): Record<string, number> {
+  async observed(): Promise<Record<string, number>> {
     const seen: Record<string, number> = {}
     const observe = ({ name }: { name: string }, value: number, { agent: of }: Attributes) => {
       seen[`${of} ${name}`] = value
     }
-    for (const ask of this.#observers) ask({ observe })
+    for (const ask of this.#observers) await ask({ observe })
     return seen
   }
 }
@@ -113,25 +116,152 @@ describe('metrics', () => {
     ])
   })
 
-  it('tell how many tasks run and how many streams are open', async () => {
+  it('tell what runs, waits and is read here, and what the store knows', async () => {
     const recorder = record()
     const { opened, open } = gate()
     const slow = agent('Slow', async function* () {
       yield 'begun'
       await opened
     })
+    const idle = {
+      'Slow dragoman.tasks.running': 0,
+      'Slow dragoman.messages.waiting': 0,
+      'Slow dragoman.streams.open': 0,
+      'Slow dragoman.streams.lag': 0,
+      'Slow dragoman.runs.fenced': 0,
+      'Slow dragoman.store.failures': 0,
+      'Slow dragoman.retention.tasks': 0,
+      'Slow dragoman.tasks.unheld': 0,
+      'Slow dragoman.lease.age': 0,
+      'Slow dragoman.push.pending': 0,
+      'Slow dragoman.push.overdue': 0,
+      'Slow dragoman.push.dead_letters': 0,
+    }
     {
       await using served = await serve(slow)
+      expect(await recorder.observed()).toEqual(idle)
       const over: Fetch = (path, init) => fetch(new URL(path, served.url), init)
-      const stream = v1JsonRpc(over).stream('go')[Symbol.asyncIterator]()
-      await stream.next()
-      expect(recorder.observed()).toEqual({ 'Slow dragoman.tasks.running': 1, 'Slow dragoman.streams.open': 1 })
+      const speaker = v1JsonRpc(over)
+      const stream = speaker.stream('go')[Symbol.asyncIterator]()
+      const first = await stream.next()
+      const { id: taskId } = first.value as { id: string }
+      expect(await recorder.observed()).toMatchObject({
+        'Slow dragoman.tasks.running': 1,
+        'Slow dragoman.streams.open': 1,
+        'Slow dragoman.tasks.unheld': 0,
+        'Slow dragoman.lease.age': expect.any(Number),
+      })
+      const waiting = speaker.send('and then', { taskId })
+      await until(async () => (await recorder.observed())['Slow dragoman.messages.waiting'] === 1)
       open()
+      await waiting
       for (let next = await stream.next(); !next.done; next = await stream.next());
-      await until(() => recorder.observed()['Slow dragoman.tasks.running'] === 0)
-      expect(recorder.observed()).toEqual({ 'Slow dragoman.tasks.running': 0, 'Slow dragoman.streams.open': 0 })
+      await until(async () => (await recorder.observed())['Slow dragoman.tasks.running'] === 0)
     }
     // A server that is closed is not asked any more.
-    expect(recorder.observed()).toEqual({})
+    expect(await recorder.observed()).toEqual({})
+  })
+
+  it('measure the commits of a store that has some, once however many ports share it', async () => {
+    const { points } = record()
+    const store = await openSqliteStore(':memory:')
+    const agents = [
+      { agent: echoAgent, port: 0 },
+      agent('Other', async function* ({ text }) {
+        yield text
+      }),
+    ]
+    {
+      await using served = await serve(agents, { store })
+      const [, { url = '' } = {}] = served.agents
+      points.length = 0
+      told(await v1JsonRpc((path, init) => fetch(new URL(path, url), init)).send('hello'))
+      const sizes = points.filter(({ name }) => name === 'dragoman.store.commit.steps')
+      // A send whose agent says one thing is written at its beginning and at its end, or at once.
+      expect(sizes.length).toBeGreaterThan(0)
+      expect(sizes.reduce((sum, { value }) => sum + value, 0)).toBeLessThanOrEqual(2)
+      expect(points.filter(({ name }) => name === 'dragoman.store.commit.duration')).toHaveLength(sizes.length)
+    }
+    points.length = 0
+    await store.append({ key: { agent: 'x', id: 'x' }, expect: 1, events: [] })
+    expect(points).toEqual([])
+    await store.close()
+  })
+
+  it('go on without what a store that is away would say', async () => {
+    const recorder = record()
+    const store = new MemoryStore()
+    await using _served = await serve(echoAgent, { store })
+    store.stats = () => Promise.reject(new Error('away'))
+    const seen = await recorder.observed()
+    expect(seen).toHaveProperty(['Echo dragoman.tasks.running'])
+    expect(seen).not.toHaveProperty(['Echo dragoman.tasks.unheld'])
+  })
+})
+
+describe('/metrics', () => {
+  const shownAt = async (url: string, headers: Record<string, string> = {}) => {
+    const response = await fetch(url, { headers })
+    return { status: response.status, type: response.headers.get('content-type'), text: await response.text() }
+  }
+
+  it('is not there unless it is asked for', async () => {
+    await using served = await serve(echoAgent)
+    expect(served.metricsUrl).toBeUndefined()
+    expect((await fetch(new URL('/metrics', served.url))).status).toBe(404)
+  })
+
+  it('shows everything on the agents’ port, to those who may call', async () => {
+    await using served = await serve(echoAgent, { metrics: true, store: 'sqlite::memory:', auth: [apiKey('secret')] })
+    const given = { 'x-api-key': 'secret' }
+    const over: Fetch = (path, init) =>
+      fetch(new URL(path, served.url), { ...init, headers: { ...(init.headers as object), ...given } })
+    told(await v1JsonRpc(over).send('hello'))
+    const url = served.metricsUrl ?? ''
+    expect(url).toBe(new URL('/metrics', served.url).href)
+    expect(await shownAt(url)).toMatchObject({ status: 401 })
+    const { status, type, text } = await shownAt(url, given)
+    expect([status, type]).toEqual([200, 'text/plain; version=0.0.4; charset=utf-8'])
+    expect(text).toMatch(/^dragoman_calls_total\{agent="Echo",.*operation="sendMessage",outcome="ok"\} 1$/m)
+    expect(text).toMatch(/^dragoman_store_commit_steps_bucket\{le="1"\} [1-9]/m)
+    expect(text).toMatch(/^process_memory_usage [1-9]\d+$/m)
+    const names = [...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name)
+    const expected = Object.values(instruments).map(({ name }) => name.replaceAll('.', '_'))
+    const counters = ['dragoman_calls', 'dragoman_runs_fenced', 'dragoman_store_failures', 'dragoman_retention_tasks']
+    expect(names.sort()).toEqual(
+      expected
+        .filter((name) => name !== 'dragoman_limit_refusals') // nobody was refused yet
+        .map((name) => (counters.includes(name) ? `${name}_total` : name))
+        .sort(),
+    )
+    expect((await fetch(url, { method: 'POST', headers: given })).status).toBe(405)
+  })
+
+  it('has a port of its own on request, for this machine', async () => {
+    await using served = await serve(echoAgent, { metrics: { port: 0 }, auth: [apiKey('secret')] })
+    const url = served.metricsUrl ?? ''
+    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/metrics$/)
+    expect(new URL(url).port).not.toBe(new URL(served.url).port)
+    expect((await shownAt(url)).text).toContain('dragoman_tasks_running{agent="Echo"} 0')
+    expect((await fetch(new URL('/', url))).status).toBe(404)
+    // The agents' port shows none then.
+    expect((await fetch(new URL('/metrics', served.url), { headers: { 'x-api-key': 'secret' } })).status).toBe(404)
+    await served.close()
+    await expect(fetch(url)).rejects.toThrow()
+  })
+
+  it('is refused where anybody could read it', async () => {
+    const open = { host: '0.0.0.0', auth: 'none', metrics: true } as const
+    await expect(serve(echoAgent, open)).rejects.toThrow(/give `metrics` a port of its own/)
+  })
+
+  it('is not needed where the application collects itself, which is said', async () => {
+    const { points } = record()
+    const said: string[] = []
+    await using served = await serve(echoAgent, { metrics: true, log: ({ message }) => void said.push(message) })
+    expect(said).toContainEqual(expect.stringContaining('An OpenTelemetry SDK is registered'))
+    expect(served.metricsUrl).toBeUndefined()
+    told(await v1JsonRpc((path, init) => fetch(new URL(path, served.url), init)).send('hello'))
+    expect(points.map(({ name }) => name)).toContain('dragoman.calls')
   })
 })

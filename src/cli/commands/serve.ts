@@ -1,6 +1,4 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
-import pc from 'picocolors'
-import type { LogEntry } from '../../engine/index.js'
 import { type Served, serve } from '../../index.js'
 import {
   type CardForm,
@@ -9,6 +7,7 @@ import {
   dialectNames,
   type ErrorProfile,
   errorProfiles,
+  type MetricsPort,
   type RegisterOptions,
 } from '../../server/index.js'
 import { type AccessOptions, addAccessOptions, readAccess } from '../access-options.js'
@@ -17,6 +16,7 @@ import { addSourceOptions, openSource, type Source, type SourceOptions } from '.
 import { closeOnSignal } from '../close-on-signal.js'
 import { oneLine } from '../printable.js'
 import { bannerLines } from '../serve-banner.js'
+import { type LogFormat, logFormats, openServeLog, type ServeLog } from '../serve-log.js'
 import { readSigningKey } from '../signing-keys.js'
 import { UsageError } from '../usage-error.js'
 
@@ -33,6 +33,8 @@ interface Options extends SourceOptions, AccessOptions {
   readonly register?: string
   readonly registerNamespace?: string
   readonly registerHeader?: Readonly<Record<string, string>>
+  readonly metrics?: true | MetricsPort
+  readonly log?: LogFormat
   readonly verbose?: true
 }
 
@@ -72,7 +74,18 @@ export function serveCommand(): Command {
     .option('--register <url>', 'a registry to be found in, while this is served')
     .option('--register-namespace <name>', 'where in the registry (default: public)')
     .option('--register-header <name: value>', 'a header for the registry; may be repeated', toHeader)
-    .option('-v, --verbose', 'log every call to stderr, with its dialect; without it, only what goes wrong')
+    .option(
+      '--metrics [port]',
+      'show /metrics to callers; or to this machine, on a PORT or HOST:PORT of its own',
+      toMetrics,
+    )
+    .addOption(
+      new Option(
+        '--log <format>',
+        'text on stderr, or lines of JSON on stdout (default: JSON unless on a terminal)',
+      ).choices(logFormats),
+    )
+    .option('-v, --verbose', 'log every call, with its dialect; without it, only what operators need')
     .addHelpText(
       'after',
       `
@@ -81,6 +94,7 @@ Examples:
   dragoman serve --echo --store sqlite:tasks.sqlite --api-key secret
   dragoman serve --echo --store postgres://postgres@localhost/tasks
   dragoman serve --echo --dialects all
+  dragoman serve --echo --metrics 9464 --log json
   dragoman serve --echo --allow-webhook localhost
   dragoman serve ./my-agent.js --host 0.0.0.0 --oidc https://id.example --audience https://agent.example
   dragoman serve ./my-agent.js --host 0.0.0.0 --tls-cert agent.pem --tls-key agent.key --tls-client-ca clients.pem
@@ -115,8 +129,9 @@ file, data. Anything else comes back as the text of an artifact.`,
 
 async function run(module: string | undefined, options: Options): Promise<void> {
   const access = await readAccess(options)
-  const log = options.verbose ? printLog : printFaults
-  const warn = (warning: string) => console.error(pc.yellow('warning:'), warning)
+  const said = await openServeLog({ format: options.log, isVerbose: options.verbose === true })
+  const { log } = said
+  const warn = (message: string) => log({ level: 'warn', message })
   const keys = await Promise.all((options.signingKey ?? []).map((path) => readSigningKey(path, warn)))
   const source = await openSource(module, options, log)
   const served = await serveOrExplain(source.agents, {
@@ -131,11 +146,16 @@ async function run(module: string | undefined, options: Options): Promise<void> 
     ...(options.card && { card: options.card }),
     ...(options.allowWebhook && { push: { allowHosts: options.allowWebhook } }),
     ...(options.register !== undefined && { register: registerIn(options.register, options) }),
+    ...(options.metrics && { metrics: options.metrics }),
     log,
     logCalls: options.verbose === true,
   })
-  printReady(served, source, options)
-  closeOnSignal(() => closeBoth(served, source))
+  tellReady(said, served, source, options)
+  closeOnSignal(async () => {
+    log({ level: 'info', message: 'Draining: no more calls are taken' })
+    await closeBoth(served, source)
+    log({ level: 'info', message: 'Closed' })
+  })
 }
 
 /** A configuration that cannot be meant is a mistake of whoever typed it. */
@@ -156,13 +176,22 @@ function inOptions(message: string): string {
   )
 }
 
-/** In one piece: whoever waits for the first line may want the others too. */
-function printReady({ agents }: Served, { note }: Source, { dialects, apiKey }: Options): void {
-  const lines = agents.flatMap(({ name, url }) => [
-    `${pc.bold(oneLine(name))} is ready at ${pc.cyan(url)}`,
-    ...bannerLines({ url, dialects, hasApiKey: apiKey !== undefined }).map((line) => pc.dim(line)),
-  ])
-  console.log([...lines, ...(note === undefined ? [] : [pc.dim(`  ${note}`)])].join('\n'))
+function tellReady(said: ServeLog, { agents, metricsUrl }: Served, { note }: Source, options: Options): void {
+  const { dialects, apiKey } = options
+  const last = [
+    ...(metricsUrl === undefined ? [] : [`  metrics    GET  ${metricsUrl}`]),
+    ...(note === undefined ? [] : [`  ${note}`]),
+  ]
+  said.ready(
+    agents.map(({ name, url }, place) => ({
+      agent: oneLine(name),
+      url,
+      more: [
+        ...bannerLines({ url, dialects, hasApiKey: apiKey !== undefined }),
+        ...(place === agents.length - 1 ? last : []),
+      ],
+    })),
+  )
 }
 
 function registerIn(url: string, { registerNamespace, registerHeader }: Options): RegisterOptions {
@@ -179,14 +208,10 @@ async function closeBoth(served: Served, source: Source): Promise<void> {
   await source.close?.()
 }
 
-/** What no caller may see has to be seen by somebody. */
-function printFaults(entry: LogEntry): void {
-  if (entry.level === 'error' || entry.level === 'warn') printLog(entry)
-}
-
-function printLog({ level, message, dialect, taskId, error }: LogEntry): void {
-  const facts = [dialect && `dialect ${dialect}`, taskId && `task ${taskId}`].filter(Boolean)
-  console.error(pc.dim(level), message, ...facts, ...(error === undefined ? [] : [error]))
+/** `9464`, or `0.0.0.0:9464` for those who know what they do; nothing is the agents' port. */
+function toMetrics(given: string): MetricsPort {
+  const [, host, port = given] = /^(.+):(\d+)$/.exec(given) ?? []
+  return { port: toPort(port), ...(host !== undefined && { host: host.replace(/^\[|\]$/g, '') }) }
 }
 
 /** Versions may be written as people say them: `1.0`, `0.3`. */

@@ -5,6 +5,7 @@
  * A connection may break after the database has committed and before it could say so. Steps are then looked for
  * in the log before they are tried again: a step whose events are there, word for word, was done.
  */
+import { CommitWatchers } from '../commit-watchers.js'
 import { batchBody, hasHead, stateNumber, visibilityNumber } from '../rows.js'
 import { toStorable } from '../storable-text.js'
 import { type Append, type AppendOutcome, type IdempotencyKey, type LeaseClaim, spellConfig } from '../store.js'
@@ -30,6 +31,7 @@ export class Appender {
   readonly #database: Database
   readonly #names: Names
   readonly #notices: Notices
+  readonly watchers = new CommitWatchers()
   #queue: Queued[] = []
   #isScheduled = false
   #underWay = 0
@@ -71,9 +73,11 @@ export class Appender {
 
   /** Never rejects: every step of the group learns what became of it. */
   async #write(group: readonly Queued[]): Promise<void> {
+    const begunMs = this.watchers.begin()
     try {
       const settled = await this.#database.patiently((attempt) => this.#attempt(group, attempt > 0))
       for (const [place, each] of group.entries()) each.resolve(settled[place] ?? { result: 'conflict' })
+      this.watchers.committed(group.length, begunMs)
     } catch (error) {
       // One bad step must not take the others of its group with it; a database that is away takes all of them.
       if (group.length === 1 || isPassing(error)) for (const each of group) each.reject(error)

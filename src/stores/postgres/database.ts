@@ -7,6 +7,8 @@ export interface DatabaseOptions {
   readonly connections?: number
   /** How long a call waits for a database that is away. Default 5 s. */
   readonly patienceMs?: number
+  /** How long a statement may take before its connection counts as dead. Default 30 s. */
+  readonly statementMs?: number
 }
 
 export type Row = readonly unknown[]
@@ -15,10 +17,13 @@ export class Database {
   readonly address: string
   readonly #pool: pg.Pool
   readonly #patienceMs: number
+  readonly #statementMs: number
 
-  constructor(address: string, { connections = 10, patienceMs = 5_000 }: DatabaseOptions) {
+  constructor(address: string, options: DatabaseOptions) {
+    const { connections = 10, patienceMs = 5_000, statementMs = 30_000 } = options
     this.address = address
     this.#patienceMs = patienceMs
+    this.#statementMs = statementMs
     this.#pool = new pg.Pool({
       ...clientConfig(address),
       max: connections,
@@ -35,7 +40,9 @@ export class Database {
   }
 
   async queryOnce<R extends Row>(text: string, values: readonly unknown[] = []): Promise<R[]> {
-    const { rows } = await this.#pool.query({ text, values: values as unknown[], rowMode: 'array' })
+    // Whoever pulls a plug sends no word of it: a call, a drain included, must not wait for ever.
+    const patience = { query_timeout: this.#statementMs }
+    const { rows } = await this.#pool.query({ text, values: values as unknown[], rowMode: 'array', ...patience })
     return rows as unknown as R[] // as arrays: `rowMode`
   }
 
@@ -106,7 +113,7 @@ export function isPassing(error: unknown): boolean {
   const code = 'code' in error ? String(error.code) : ''
   if (/^(08...|57P0[1-5]|25006|53300|40001|40P01|55P03|DGM01)$/.test(code)) return true
   if (/^(ECONN(REFUSED|RESET|ABORTED)|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN)$/.test(code)) return true
-  return /^(Connection terminated|timeout exceeded when trying to connect|Client has encountered a connection error)/.test(
+  return /^(Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error)/.test(
     error.message,
   )
 }

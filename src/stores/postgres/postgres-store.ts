@@ -7,10 +7,12 @@
 import type { TaskEvent } from '../../model/event.js'
 import type { Records } from '../records.js'
 import type {
+  AgentStats,
   Append,
   AppendOutcome,
   ClaimedTask,
   ClaimRequest,
+  Commit,
   DeadLetter,
   DeadLetterQuery,
   Expiry,
@@ -37,6 +39,7 @@ import { Notices, type NoticesOptions } from './notices.js'
 import { Reads } from './reads.js'
 import { PostgresRecords } from './records.js'
 import { expire } from './retention.js'
+import { readStats } from './stats.js'
 
 export interface PostgresStoreOptions extends DatabaseOptions, NoticesOptions {}
 
@@ -166,6 +169,14 @@ class PostgresStore implements Store {
 
   watchLanes(agent: string, onChange: () => void): () => void {
     return this.#notices.watchLanes(agent, onChange)
+  }
+
+  stats(agents: readonly string[]): Promise<readonly AgentStats[]> {
+    return readStats(this.#database, agents)
+  }
+
+  watchCommits(onCommit: (commit: Commit) => void): () => void {
+    return this.#appender.watchers.watch(onCommit)
   }
 
   async ping(): Promise<void> {

@@ -6,6 +6,7 @@
  * loop, so a busy database is tried again from here, asynchronously, until the deadline.
  */
 import type Database from 'libsql'
+import { CommitWatchers } from '../commit-watchers.js'
 
 interface Queued {
   run(): unknown
@@ -23,6 +24,7 @@ export class GroupCommit {
   readonly #afterCommit: () => void
   readonly #afterRollback: () => void
   readonly #beforeCommit: () => void
+  readonly watchers = new CommitWatchers()
   #queue: Queued[] = []
   #isScheduled = false
 
@@ -82,6 +84,7 @@ export class GroupCommit {
   }
 
   #transact(group: readonly Queued[]): void {
+    const begunMs = this.watchers.begin()
     this.#begin.run()
     const results: unknown[] = []
     try {
@@ -95,6 +98,7 @@ export class GroupCommit {
     }
     for (const [place, each] of group.entries()) each.resolve(results[place])
     this.#afterCommit()
+    this.watchers.committed(group.length, begunMs)
   }
 }
 

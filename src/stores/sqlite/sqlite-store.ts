@@ -8,10 +8,12 @@ import type { Records } from '../records.js'
 import { type EventRow, type RecordRow, readBatch, readDeadLetter, readRecord, readSnapshot } from '../rows.js'
 import { fromStorable, toStorable } from '../storable-text.js'
 import type {
+  AgentStats,
   Append,
   AppendOutcome,
   ClaimedTask,
   ClaimRequest,
+  Commit,
   DeadLetter,
   DeadLetterQuery,
   Expiry,
@@ -39,6 +41,7 @@ import { openDatabase } from './open.js'
 import { SqliteRecords } from './records.js'
 import { CountChanges, Names, type Session, watchId } from './session.js'
 import { prepareStatements, type Statements } from './statements.js'
+import { readStats } from './stats.js'
 
 export interface SqliteStoreOptions {
   /**
@@ -261,6 +264,14 @@ class SqliteStore implements Store {
 
   watchLanes(agent: string, onChange: () => void): () => void {
     return this.#watching(this.#watchers.watchLanes(agent, onChange))
+  }
+
+  async stats(agents: readonly string[]): Promise<readonly AgentStats[]> {
+    return readStats(this.#session, agents)
+  }
+
+  watchCommits(onCommit: (commit: Commit) => void): () => void {
+    return this.#commits.watchers.watch(onCommit)
   }
 
   async ping(): Promise<void> {

@@ -127,6 +127,14 @@ export function prepareStatements(db: Database.Database) {
     deleteLanesOf: command('DELETE FROM lanes WHERE task = ?'),
     deleteDeadLettersOf: command('DELETE FROM dead_letters WHERE task = ?'),
 
+    // The free ones first, then those whose lease ends first.
+    runnableLeases: prepare(`SELECT lease_until FROM tasks WHERE agent = ? AND runnable = 1
+      ORDER BY lease_until LIMIT ?`),
+    pendingLanes: prepare(`SELECT count(*), min(due_ms) FROM
+      (SELECT due_ms FROM lanes WHERE agent = ? AND due_ms IS NOT NULL ORDER BY due_ms LIMIT ?)`),
+    countDeadLetters: prepare(`SELECT s.agent, count(*) FROM (SELECT scope FROM dead_letters LIMIT ?) d
+      JOIN scopes s ON s.id = d.scope GROUP BY s.agent`),
+
     changedTasks: prepare(`SELECT a.name, t.task_id, max(e.id), max(e.last) FROM events e
       JOIN tasks t ON t.id = e.task JOIN agents a ON a.id = t.agent WHERE e.id > ? GROUP BY e.task`),
     dataVersion: prepare('PRAGMA data_version'),

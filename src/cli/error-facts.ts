@@ -1,0 +1,35 @@
+/** Errors as they may be written down: what people need to find the fault, and none of what was with them by chance. */
+
+export interface ErrorFacts {
+  readonly name?: string
+  readonly message: string
+  readonly code?: string
+  readonly stack?: string
+  readonly cause?: ErrorFacts
+}
+
+const mostCauses = 4
+
+/** Members by name: errors of libraries carry requests, headers and whole configurations. */
+export function errorFacts(error: unknown, causes = mostCauses): ErrorFacts {
+  if (!(error instanceof Error)) return { message: withoutSecrets(String(error)) }
+  const { name, message, stack, cause } = error
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : undefined
+  return {
+    name,
+    message: withoutSecrets(message),
+    ...(code !== undefined && { code }),
+    ...(stack !== undefined && { stack: withoutSecrets(stack) }),
+    ...(cause !== undefined && causes > 0 && { cause: errorFacts(cause, causes - 1) }),
+  }
+}
+
+const hidden = '[redacted]'
+
+/** Passwords in addresses, credentials in headers, and keys in queries. */
+export function withoutSecrets(text: string): string {
+  return text
+    .replace(/(\b[a-z][a-z\d+.-]*:\/\/[^\s/:@]*):[^\s/@]+@/gi, `$1:${hidden}@`)
+    .replace(/\b(Bearer|Basic)\s+[\w~+/.=-]{6,}/gi, `$1 ${hidden}`)
+    .replace(/([?&](?:[\w-]*(?:key|token|secret|passw(?:or)?d|signature))=)[^&\s"']+/gi, `$1${hidden}`)
+}

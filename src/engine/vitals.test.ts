@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest'
+import { callBy, send } from '../testing/messages.js'
+import { gate, until } from '../testing/wait.js'
+import { bound, openTestStore, storeKinds, taskIn, testEngine } from './engine.fixture.js'
+import { working } from './yields.js'
+
+const immediately = { returnImmediately: true }
+
+describe.each(storeKinds)('vitals on %s', (kind) => {
+  it('say how far the slowest reader is behind', async () => {
+    const all = gate()
+    await using engine = await testEngine(async function* () {
+      yield 'first'
+      await all.opened
+      for (let n = 0; n < 2000; n++) yield `${n} `
+    }, kind)
+    const stream = engine.sendStreamingMessage(send('go'), callBy())[Symbol.asyncIterator]()
+    await stream.next()
+    expect(engine.vitals()).toMatchObject({ openStreams: 1, runningTasks: 1 })
+    all.open()
+    await until(() => engine.vitals().runningTasks === 0)
+    expect(engine.vitals().streamLag).toBeGreaterThan(900)
+    for (let next = await stream.next(); !next.done; next = await stream.next());
+    expect(engine.vitals()).toMatchObject({ openStreams: 0, streamLag: 0 })
+  })
+
+  it('count failures of the store, and tasks that retention removes', async () => {
+    const store = await openTestStore(kind)
+    let isAway = false
+    const load: typeof store.load = (...given) => (isAway ? Promise.reject(new Error('away')) : store.load(...given))
+    const retention = { maxEndedTasks: 0, sweepMs: 5 }
+    await using engine = await testEngine(
+      async function* () {
+        yield 'done'
+      },
+      { ...bound(store), load },
+      { retention },
+    )
+    await engine.sendMessage(send('go'), callBy())
+    await until(() => engine.vitals().expiredTasks === 1)
+    isAway = true
+    await expect(engine.getTask({ id: 'x' }, callBy())).rejects.toThrow()
+    expect(engine.vitals().storeFailures).toBe(1)
+    await store.close()
+  })
+
+  it('E-9: a run that was fenced out is counted, and said once with its task', async () => {
+    const store = await openTestStore(kind)
+    const release = gate()
+    const said: string[] = []
+    await using engine = await testEngine(
+      async function* () {
+        yield working()
+        await release.opened
+        yield 'late'
+      },
+      // It hears nothing of what happens to its lease.
+      { ...bound(store), watchRunnable: () => () => undefined },
+      { log: ({ level, message, taskId }) => void said.push(`${level} ${message} ${taskId}`) },
+    )
+    const { id } = taskIn(await engine.sendMessage(send('go', {}, immediately), callBy()))
+    const key = { agent: 'Test', id }
+    await until(async () => (await store.load(key))?.record.leaseOwner)
+    const { leaseOwner = '' } = (await store.load(key))?.record ?? {}
+    await store.disown(leaseOwner)
+    // Another process takes it.
+    await store.claim({ agents: ['Test'], lease: { owner: 'other', ttlMs: 60_000 }, limit: 1 })
+    release.open()
+    await until(() => engine.vitals().fencedRuns > 0)
+    expect(engine.vitals()).toMatchObject({ fencedRuns: 1, runningTasks: 0 })
+    expect(said).toEqual([`warn Fenced out: another process runs this task now ${id}`])
+    await store.close()
+  })
+})

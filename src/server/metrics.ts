@@ -1,0 +1,71 @@
+/** Where the metrics of a server go: to the application's own SDK, or to a page for Prometheus. */
+import type { Meter } from '@opentelemetry/api'
+import type { Log } from '../engine/internals.js'
+import { applicationMeter } from '../telemetry/metrics.js'
+import { isLoopback, listen, type PortOptions } from './bind.js'
+import { createListener } from './listener.js'
+import { toNodeListener } from './node.js'
+import { plainRefusal } from './nowhere.js'
+import type { Route } from './routes.js'
+
+/** A port of its own for metrics. It asks nobody who they are. */
+export interface MetricsPort {
+  /** Default 0: any free port. */
+  readonly port?: number
+  /** Default 127.0.0.1. */
+  readonly host?: string
+}
+
+export interface ServerMetrics {
+  /** Absent when nobody collects. */
+  readonly meter?: Meter
+  /** What is shown on the agents' ports, to those who may call. */
+  readonly routes: readonly Route[]
+  /** Where they are, when they have a port of their own. */
+  readonly url?: string
+  close(): Promise<void>
+}
+
+const isDone = async () => undefined
+
+export async function openMetrics(asked: boolean | MetricsPort, log: Log | undefined): Promise<ServerMetrics> {
+  const meter = applicationMeter()
+  if (asked === false) return { ...(meter && { meter }), routes: [], close: isDone }
+  if (meter) {
+    const message = 'An OpenTelemetry SDK is registered: metrics go there, and are not shown at /metrics'
+    log?.({ level: 'info', message })
+    return { meter, routes: [], close: isDone }
+  }
+  const { createPrometheus } = await import('../telemetry/prometheus.js')
+  const { meter: own, text, close } = createPrometheus()
+  const answer = (request: Request) => showMetrics(request, text)
+  if (asked === true) return { meter: own, routes: [{ path: '/metrics', answer }], close }
+  const nothing = async () => new Response(null, { status: 404 })
+  const fetch = (request: Request) => (new URL(request.url).pathname === '/metrics' ? answer(request) : nothing())
+  const listener = createListener(toNodeListener({ fetch }))
+  const base = await listen(listener, asked)
+  return {
+    meter: own,
+    routes: [],
+    url: `${base}/metrics`,
+    async close() {
+      const closed = new Promise<void>((resolve) => listener.server.close(() => resolve()))
+      listener.closeAll()
+      await closed
+      await close()
+    },
+  }
+}
+
+async function showMetrics({ method }: Request, text: () => Promise<string>): Promise<Response> {
+  if (method !== 'GET' && method !== 'HEAD')
+    return plainRefusal(405, 'METHOD_NOT_ALLOWED', 'Metrics are read by GET')
+  const headers = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8', 'cache-control': 'no-store' }
+  return new Response(method === 'HEAD' ? null : await text(), { headers })
+}
+
+/** On the agents' port metrics are for those who may call: there have to be such people. */
+export function assertGuardedMetrics(metrics: boolean | MetricsPort, { host, auth }: PortOptions): void {
+  if (metrics !== true || auth !== 'none' || isLoopback(host)) return
+  throw new TypeError(`Metrics on ${host} without auth are for anybody: give \`metrics\` a port of its own`)
+}

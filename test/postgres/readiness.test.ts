@@ -1,0 +1,48 @@
+/** A load balancer learns in time that a replica cannot work. */
+import { serve } from 'dragoman'
+import { openPostgresStore } from 'dragoman/stores/postgres'
+import { until } from 'dragoman/testing'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { echoAgent } from '../../src/cli/echo-agent.js'
+import { freshDatabase } from './database.js'
+import { meddlingProxy } from './meddling-proxy.js'
+import { type PostgresServer, startPostgres } from './server.mjs'
+
+let server: PostgresServer
+beforeAll(async () => {
+  server = await startPostgres()
+}, 60_000)
+afterAll(async () => await server[Symbol.asyncDispose](), 60_000)
+
+/** Gives up where a load balancer would have. */
+async function readiness(url: string): Promise<number> {
+  const { status } = await fetch(new URL('/readyz', url), { signal: AbortSignal.timeout(4_000) })
+  return status
+}
+
+describe('/readyz', () => {
+  it('says no while the database is stopped, and yes when it is back', async () => {
+    await using served = await serve(echoAgent, { store: await freshDatabase(server) })
+    expect(await readiness(served.url)).toBe(200)
+    await server.stop('immediate')
+    expect(await readiness(served.url)).toBe(503)
+    expect((await fetch(new URL('/healthz', served.url))).status).toBe(200)
+    await server.start()
+    await until(async () => (await readiness(served.url)) === 200)
+  }, 60_000)
+
+  it('says no when the database takes questions and never answers', async () => {
+    let isSilent = false
+    await using proxy = await meddlingProxy(await freshDatabase(server), () => (isSilent ? 'drop' : 'pass'))
+    const store = await openPostgresStore(proxy.address, { statementMs: 300 })
+    const served = await serve(echoAgent, { store })
+    expect(await readiness(served.url)).toBe(200)
+    isSilent = true
+    // However many ask, nobody hangs.
+    const answers = await Promise.all(Array.from({ length: 30 }, () => readiness(served.url)))
+    expect(new Set(answers)).toEqual(new Set([503]))
+    // A drain does not wait for it either.
+    await served.close({ deadlineMs: 0 })
+    await store.close()
+  }, 60_000)
+})
