@@ -58,8 +58,7 @@ export async function openMetrics(asked: boolean | MetricsPort, log: Log | undef
 }
 
 async function showMetrics({ method }: Request, text: () => Promise<string>): Promise<Response> {
-  if (method !== 'GET' && method !== 'HEAD')
-    return plainRefusal(405, 'METHOD_NOT_ALLOWED', 'Metrics are read by GET')
+  if (method !== 'GET' && method !== 'HEAD') return plainRefusal(405, 'METHOD_NOT_ALLOWED', 'Metrics are read by GET')
   const headers = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8', 'cache-control': 'no-store' }
   return new Response(method === 'HEAD' ? null : await text(), { headers })
 }
