@@ -9,7 +9,11 @@ export default defineConfig({
   plugins: [react()],
   // Through the public entries, of the same clone.
   resolve: {
-    alias: { 'dragoman/client': source('client/index.ts'), 'dragoman/console': source('console/console-api.ts') },
+    alias: {
+      'dragoman/client': source('client/index.ts'),
+      'dragoman/console': source('console/console-api.ts'),
+      'dragoman/orchestrator': source('orchestrator/index.ts'),
+    },
   },
   build: {
     outDir: '../dist/console/page',

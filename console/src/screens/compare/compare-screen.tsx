@@ -1,3 +1,119 @@
-export default function S() {
-  return null
+import { type FormEvent, type ReactNode, useState } from 'react'
+import { type Speech, useCard, useLink, useSession } from '../../link/link.js'
+import { AgentPicker } from '../../parts/agent-picker.js'
+import { Loading, Notice } from '../../parts/notice.js'
+import { go, useRoute } from '../../route.js'
+import { useText } from '../../text/text.js'
+import { CompareColumn } from './compare-column.js'
+
+/** One way to say it: what it is called, and the name of the call once it was made. */
+export interface Attempt {
+  readonly speech: Speech
+  readonly callId?: string | undefined
+  readonly error?: string | undefined
+  readonly isRunning: boolean
+}
+
+const always: readonly Speech[] = [
+  { dialect: 'v1', binding: 'JSONRPC' },
+  { dialect: 'v0.3', binding: 'JSONRPC' },
+  { dialect: 'v0.1', binding: 'JSONRPC' },
+]
+
+export default function CompareScreen(): ReactNode {
+  const { compare, common } = useText()
+  const { path } = useRoute()
+  const link = useLink()
+  const session = useSession()
+  const ref = session.data?.agents.find((agent) => agent.ref === path[1])?.ref
+  const card = useCard(ref)
+  const [said, setSaid] = useState('hello')
+  const [isStream, setStream] = useState(false)
+  const [attempts, setAttempts] = useState<readonly Attempt[]>([])
+  const offered = (card.data?.choices ?? []).map(({ dialect, binding }): Speech => ({ dialect, binding }))
+  const ways = [...always, ...offered.filter((way) => !always.some((each) => isSame(each, way)))]
+
+  const send = async (event: FormEvent) => {
+    event.preventDefault()
+    if (ref === undefined || said.trim() === '') return
+    setAttempts(ways.map((speech) => ({ speech, isRunning: true })))
+    const settle = (speech: Speech, outcome: Partial<Attempt>) =>
+      setAttempts((before) => before.map((each) => (each.speech === speech ? { ...each, ...outcome } : each)))
+    await Promise.all(
+      ways.map(async (speech) => {
+        let callId: string | undefined
+        const outcome = await call(speech, (id) => {
+          callId = id
+        }).catch((error: unknown) => (error instanceof Error ? error.message : String(error)))
+        settle(speech, { isRunning: false, callId, error: outcome })
+      }),
+    )
+  }
+  const call = async (speech: Speech, onCall: (id: string) => void): Promise<undefined> => {
+    const client = await link.connect(ref ?? '', speech, onCall)
+    const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER' as const, parts: [{ text: said }] }
+    if (!isStream) await client.sendMessage({ message })
+    else for await (const _ of client.sendStreamingMessage({ message }));
+    return undefined
+  }
+  return (
+    <div className="screen">
+      <div className="screen-head">
+        <h1>{compare.title}</h1>
+        <AgentPicker
+          chosen={ref}
+          onChoose={(chosen) => {
+            setAttempts([])
+            go(['compare', chosen])
+          }}
+        />
+        <p>{compare.lead}</p>
+      </div>
+      {ref === undefined ? (
+        <div className="panel">
+          <Notice title={common.chooseAgent} />
+        </div>
+      ) : (
+        <>
+          <form className="row" onSubmit={(event) => void send(event)}>
+            <label className="grow">
+              <span className="hidden-text">{common.send}</span>
+              <input className="input" value={said} onChange={({ target }) => setSaid(target.value)} />
+            </label>
+            <label className="check">
+              <input type="checkbox" checked={isStream} onChange={({ target }) => setStream(target.checked)} />
+              {compare.streaming}
+            </label>
+            <button type="submit" className="button is-main">
+              {compare.run}
+            </button>
+          </form>
+          {card.isPending ? (
+            <Loading />
+          ) : attempts.length === 0 ? (
+            <div className="panel">
+              <Notice title={compare.title} text={compare.first} />
+            </div>
+          ) : (
+            <>
+              <p className="soft small">{compare.differs}</p>
+              <section className="compare" aria-label={compare.title} tabIndex={0}>
+                {attempts.map((attempt) => (
+                  <CompareColumn
+                    key={`${attempt.speech.dialect} ${attempt.speech.binding}`}
+                    attempt={attempt}
+                    first={attempts[0] === attempt ? undefined : attempts[0]?.callId}
+                  />
+                ))}
+              </section>
+            </>
+          )}
+        </>
+      )}
+    </div>
+  )
+}
+
+function isSame(one: Speech, other: Speech): boolean {
+  return one.dialect === other.dialect && one.binding === other.binding
 }

@@ -1,3 +1,36 @@
-export default function S() {
-  return null
+import { type ReactNode, useState } from 'react'
+import { useSession } from '../../link/link.js'
+import { AgentPicker } from '../../parts/agent-picker.js'
+import { CopyButton } from '../../parts/copy-button.js'
+import { useText } from '../../text/text.js'
+import { DeadLetters } from './dead-letters.js'
+import { Inbox } from './inbox.js'
+import { Webhooks } from './webhooks.js'
+
+export default function PushScreen(): ReactNode {
+  const { push } = useText()
+  const session = useSession()
+  const [chosen, setChosen] = useState<string>()
+  const ref = chosen ?? session.data?.agents[0]?.ref
+  return (
+    <div className="screen">
+      <div className="screen-head">
+        <h1>{push.title}</h1>
+        <AgentPicker chosen={ref} onChoose={setChosen} />
+        <p>{push.lead}</p>
+      </div>
+      <div className="row small">
+        <span className="soft">{push.receiver}</span>
+        <code className="break">{session.data?.receiver}</code>
+        <CopyButton text={session.data?.receiver ?? ''} />
+      </div>
+      <div className="halves">
+        <div className="stack">
+          {ref !== undefined && session.data && <Webhooks key={ref} agent={ref} receiver={session.data.receiver} />}
+          {session.data?.hasDeadLetters && <DeadLetters />}
+        </div>
+        <Inbox />
+      </div>
+    </div>
+  )
 }

@@ -1,0 +1,55 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import type { DeadLetterView } from 'dragoman/console'
+import type { ReactNode } from 'react'
+import { api } from '../../link/api.js'
+import { useText } from '../../text/text.js'
+
+type Outcome = { readonly isDelivered: true } | { readonly isDelivered: false; readonly error: string }
+
+const refreshMs = 5000
+
+/** Deliveries that the server beside this console gave up. */
+export function DeadLetters(): ReactNode {
+  const { push } = useText()
+  const letters = useQuery({
+    queryKey: ['dead-letters'],
+    queryFn: () => api<{ readonly letters: readonly DeadLetterView[] }>('GET', 'dead-letters'),
+    refetchInterval: refreshMs,
+  })
+  return (
+    <section className="panel" aria-label={push.dead}>
+      <header>
+        <h2>{push.dead}</h2>
+      </header>
+      <div className="body stack">
+        {letters.error && <p className="problem-text">{letters.error.message}</p>}
+        {letters.data?.letters.length === 0 && <p className="soft">{push.noDead}</p>}
+        {letters.data?.letters.map((letter) => (
+          <Letter key={letter.id} letter={letter} />
+        ))}
+      </div>
+    </section>
+  )
+}
+
+function Letter({ letter }: { readonly letter: DeadLetterView }): ReactNode {
+  const { push } = useText()
+  const queries = useQueryClient()
+  const again = useMutation({
+    mutationFn: () => api<Outcome>('POST', `redeliver?${new URLSearchParams({ id: letter.id })}`),
+    onSettled: () => queries.invalidateQueries({ queryKey: ['dead-letters'] }),
+  })
+  const failed = again.data && !again.data.isDelivered ? again.data.error : again.error?.message
+  return (
+    <div className="row">
+      <span className="grow break">
+        <span className="mono small">{letter.taskId.slice(0, 8)}</span> {letter.agent}
+      </span>
+      {failed !== undefined && <span className="problem-text">{failed}</span>}
+      {again.data?.isDelivered && <span className="badge good">{push.redelivered}</span>}
+      <button type="button" className="button is-small" disabled={again.isPending} onClick={() => again.mutate()}>
+        {push.redeliver}
+      </button>
+    </div>
+  )
+}

@@ -1,0 +1,108 @@
+import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
+import { type FormEvent, type ReactNode, useState } from 'react'
+import { useLink } from '../../link/link.js'
+import { hrefTo } from '../../route.js'
+import { useText } from '../../text/text.js'
+
+interface WebhookProps {
+  readonly agent: string
+  readonly receiver: string
+}
+
+/** Two ways to be told: a new task that begins with this receiver, or one that is there. */
+export function Webhooks({ agent, receiver }: WebhookProps): ReactNode {
+  const { push } = useText()
+  const link = useLink()
+  const [taskId, setTaskId] = useState('')
+  const [said, setSaid] = useState('chunks 3 200')
+  const start = useMutation({
+    mutationFn: async () => {
+      const client = await link.client(agent)
+      const made = await client.sendMessage({
+        message: { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text: said }] },
+        configuration: { returnImmediately: true, taskPushNotificationConfig: { url: receiver } },
+      })
+      return 'task' in made ? made.task.id : ''
+    },
+    onSuccess: (id) => setTaskId(id),
+  })
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    start.mutate()
+  }
+  return (
+    <section className="panel">
+      <header>
+        <h2>{push.start}</h2>
+      </header>
+      <div className="body stack">
+        <form className="row" onSubmit={submit}>
+          <label className="grow">
+            <span className="hidden-text">{push.message}</span>
+            <input className="input" value={said} onChange={({ target }) => setSaid(target.value)} />
+          </label>
+          <button type="submit" className="button is-main" disabled={start.isPending}>
+            {push.start}
+          </button>
+        </form>
+        {start.error && (
+          <p className="problem-text" role="alert">
+            {start.error.message}
+          </p>
+        )}
+        <h3>{push.register}</h3>
+        <label className="field">
+          <span>{push.taskId}</span>
+          <input className="input mono" value={taskId} onChange={({ target }) => setTaskId(target.value)} />
+        </label>
+        {taskId.trim() !== '' && <TaskWebhooks agent={agent} receiver={receiver} taskId={taskId.trim()} />}
+      </div>
+    </section>
+  )
+}
+
+function TaskWebhooks({ agent, receiver, taskId }: WebhookProps & { readonly taskId: string }): ReactNode {
+  const { push, common, tasks } = useText()
+  const link = useLink()
+  const queries = useQueryClient()
+  const key = ['webhooks', agent, taskId]
+  const configs = useQuery({
+    queryKey: key,
+    queryFn: async () => (await (await link.client(agent)).listTaskPushNotificationConfigs({ taskId })).configs,
+  })
+  const refresh = () => queries.invalidateQueries({ queryKey: key })
+  const register = useMutation({
+    mutationFn: async () => (await link.client(agent)).createTaskPushNotificationConfig({ taskId, url: receiver }),
+    onSuccess: refresh,
+  })
+  const remove = useMutation({
+    mutationFn: async (id: string) => (await link.client(agent)).deleteTaskPushNotificationConfig({ taskId, id }),
+    onSuccess: refresh,
+  })
+  const problem = register.error ?? remove.error ?? configs.error
+  return (
+    <div className="stack">
+      <div className="row">
+        <button type="button" className="button" disabled={register.isPending} onClick={() => register.mutate()}>
+          {push.register}
+        </button>
+        <a className="small" href={hrefTo(['tasks', agent, taskId])}>
+          {tasks.id} {taskId.slice(0, 8)}
+        </a>
+      </div>
+      {problem && <p className="problem-text">{problem.message}</p>}
+      <h3>{push.configs}</h3>
+      {configs.data?.length === 0 && <p className="soft">{push.noConfigs}</p>}
+      <ul className="stack">
+        {configs.data?.map(({ id = '', url }) => (
+          <li key={id} className="row">
+            <code className="grow break">{url}</code>
+            <button type="button" className="button is-quiet is-danger is-small" onClick={() => remove.mutate(id)}>
+              {common.remove}
+            </button>
+          </li>
+        ))}
+      </ul>
+    </div>
+  )
+}

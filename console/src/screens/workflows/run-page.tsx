@@ -1,0 +1,133 @@
+import { isInterrupted, isTerminal, type Part, schemaOf } from 'dragoman/client'
+import { type GraphNode, graphOf } from 'dragoman/orchestrator'
+import { lazy, type ReactNode, Suspense, useState } from 'react'
+import { useLink } from '../../link/link.js'
+import { useSignal } from '../../model/signal.js'
+import type { TaskView } from '../../model/task-view.js'
+import { Failure, Loading, Notice } from '../../parts/notice.js'
+import { PartsView } from '../../parts/parts-view.js'
+import { SchemaForm } from '../../parts/schema-form.js'
+import { StateBadge } from '../../parts/state-badge.js'
+import { hrefTo, restate, useRoute } from '../../route.js'
+import { useText } from '../../text/text.js'
+import { useTaskLog } from '../tasks/use-task-log.js'
+import { StepDetails } from './step-details.js'
+import { StepTable } from './step-table.js'
+
+const Graph = lazy(() => import('./run-graph.js'))
+const graphId = 'workflow-graph'
+
+export function RunPage({ agent, runId }: { readonly agent: string; readonly runId: string }): ReactNode {
+  const { workflows, tasks } = useText()
+  const link = useLink()
+  const { query } = useRoute()
+  const log = useTaskLog(agent, runId)
+  useSignal(log.signal)
+  const { view, error } = log
+  const graph = graphOf({ artifacts: artifactsOf(view) })
+  const chosen = graph?.nodes.find(({ id }) => id === query.get('step'))
+  const choose = ({ id }: GraphNode) => restate(['workflows', agent, runId], { step: id })
+  const isOver = view.state === undefined || isTerminal(view.state)
+  const cancel = async () => {
+    await (await link.client(agent)).cancelTask({ id: runId }).catch(() => undefined) // the log tells how it went
+  }
+  return (
+    <div className="screen">
+      <div className="screen-head">
+        <h1 className="clip">
+          <a href={hrefTo(['workflows', agent])}>{workflows.title}</a> / {graph?.workflow ?? runId.slice(0, 8)}
+        </h1>
+        <StateBadge state={view.state} />
+        <span className="grow" />
+        <a className="button" href={hrefTo(['tasks', agent, runId])}>
+          {tasks.timeline}
+        </a>
+        {!isOver && (
+          <button type="button" className="button is-danger" onClick={() => void cancel()}>
+            {workflows.cancelAll}
+          </button>
+        )}
+      </div>
+      {error !== undefined && view.events.length === 0 ? (
+        <Failure error={error} onRetry={() => log.again()} />
+      ) : (
+        <>
+          {view.state !== undefined && isInterrupted(view.state) && <RunQuestion agent={agent} view={view} />}
+          <section className="panel graph" aria-label={workflows.graph}>
+            {graph && graph.nodes.length > 0 ? (
+              <Suspense fallback={<Loading />}>
+                <Graph graph={graph} chosen={chosen?.id} onChoose={choose} />
+              </Suspense>
+            ) : (
+              <Notice title={workflows.noGraph} />
+            )}
+          </section>
+          <div className="halves">
+            <section className="panel" aria-label={workflows.steps}>
+              <StepTable nodes={graph?.nodes ?? []} chosen={chosen?.id} onChoose={choose} />
+            </section>
+            <StepDetails agent={agent} view={view} step={chosen} version={view.signal.version} />
+          </div>
+        </>
+      )}
+    </div>
+  )
+}
+
+function artifactsOf(view: TaskView) {
+  const found = view.artifacts.get(graphId)
+  return found ? [{ artifactId: graphId, parts: found.parts }] : []
+}
+
+/** A run that asks goes on with the answer. */
+function RunQuestion({ agent, view }: { readonly agent: string; readonly view: TaskView }): ReactNode {
+  const { talk, common } = useText()
+  const link = useLink()
+  const [typed, setTyped] = useState('')
+  const [problem, setProblem] = useState<string>()
+  const question = view.status?.message
+  const schema = schemaOf(question)
+  const answer = async (parts: readonly Part[]) => {
+    const client = await link.client(agent)
+    const message = {
+      messageId: crypto.randomUUID(),
+      role: 'ROLE_USER' as const,
+      parts,
+      taskId: view.id,
+      contextId: view.contextId,
+    }
+    try {
+      await client.sendMessage({ message, configuration: { returnImmediately: true } })
+    } catch (caught) {
+      setProblem(caught instanceof Error ? caught.message : String(caught))
+    }
+  }
+  return (
+    <div className="question">
+      <strong>{talk.asks}</strong>
+      {question && <PartsView parts={question.parts} />}
+      {schema ? (
+        <SchemaForm schema={schema} onAnswer={(parts) => void answer(parts)} />
+      ) : (
+        <form
+          className="row"
+          onSubmit={(event) => {
+            event.preventDefault()
+            void answer([{ text: typed }])
+          }}
+        >
+          <input
+            className="input grow"
+            aria-label={talk.answerForm}
+            value={typed}
+            onChange={({ target }) => setTyped(target.value)}
+          />
+          <button type="submit" className="button is-main">
+            {common.send}
+          </button>
+        </form>
+      )}
+      {problem !== undefined && <p className="problem-text">{problem}</p>}
+    </div>
+  )
+}
