@@ -91,7 +91,8 @@ export class Conversation {
       const client = await this.#link.client(this.ref, this.speech)
       const task = await client.getTask({ id: taskId })
       const isOver = isTerminal(task.status.state) || isInterrupted(task.status.state)
-      if (isOver || view.events.length === 0) view.apply({ task }, { at: Date.now() })
+      if (view.events.length === 0) this.#recall(task.history ?? [])
+      if (isOver || view.events.length === 0) this.#take(view, { task }, undefined)
       if (isOver) return none()
       const resumeAfter = view.lastSeq
       return client.subscribeToTask({ id: taskId }, { signal, ...(resumeAfter !== undefined && { resumeAfter }) })
@@ -149,12 +150,18 @@ export class Conversation {
     }
   }
 
+  /** What was said before the page knew of it. */
+  #recall(history: readonly Message[]): void {
+    const known = new Set(this.entries.map((entry) => (entry.kind === 'said' ? entry.message.messageId : undefined)))
+    for (const message of history)
+      if (message.role === 'ROLE_USER' && !known.has(message.messageId)) this.entries.push({ kind: 'said', message })
+  }
+
   #take(view: TaskView, event: StreamItem['event'], seq: number | undefined): void {
-    const isNew = view.events.length === 0
     view.apply(event, { seq, at: Date.now() })
     this.contextId = view.contextId || view.message?.contextId || this.contextId
     if ('message' in event) this.entries.push({ kind: 'answer', message: event.message })
-    else if (isNew && !this.entries.some((entry) => isOf(entry, view))) this.entries.push({ kind: 'task', view })
+    else if (!this.entries.some((entry) => isOf(entry, view))) this.entries.push({ kind: 'task', view })
     else return
     this.#changed()
   }
@@ -214,7 +221,7 @@ export class Conversations {
     for (const kept of readKept()) {
       if (!refs.has(kept.ref)) continue
       const conversation = this.#add(kept)
-      for (const taskId of kept.taskIds) void conversation.resume(taskId)
+      void resumeAll(conversation, kept.taskIds)
     }
   }
 
@@ -236,6 +243,11 @@ export class Conversations {
     )
     this.signal.changed()
   }
+}
+
+/** One after the other, in their order; only the last one can still be running. */
+async function resumeAll(conversation: Conversation, taskIds: readonly string[]): Promise<void> {
+  for (const taskId of taskIds) await conversation.resume(taskId)
 }
 
 function isOf(entry: Entry, view: TaskView): boolean {

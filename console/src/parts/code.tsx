@@ -5,7 +5,7 @@ import { CopyButton } from './copy-button.js'
 export function Code({ text, label }: { readonly text: string; readonly label: string }): ReactNode {
   return (
     <div className="code">
-      <pre tabIndex={0} role="region" aria-label={label}>
+      <pre tabIndex={0} role="group" aria-label={label}>
         {text}
       </pre>
       <CopyButton text={text} />

@@ -60,12 +60,12 @@ function Side({ title, text, other }: SideProps): ReactNode {
   return (
     <>
       <div className="body row">
-        <h3>{title}</h3>
+        <h2>{title}</h2>
         <span className="faint small">{new Blob([text]).size} B</span>
         <span className="grow" />
         <CopyButton text={text} />
       </div>
-      <pre className="lines" tabIndex={0} role="region" aria-label={title}>
+      <pre className="lines" tabIndex={0} role="group" aria-label={title}>
         {text.split('\n').map((line, place) => (
           <span key={place} className={known.has(bare(line)) ? undefined : 'new'}>
             {line || ' '}

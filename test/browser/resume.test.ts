@@ -1,0 +1,101 @@
+/** Servers that die in the middle of a stream, and tabs that are closed: what ran goes on where it was. */
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { temporaryFolder } from '../process/server-process.js'
+import { launchBrowser, openPage } from './chromium.js'
+import { portOf, startConsole, startEcho } from './console-process.js'
+
+let browser: Browser
+beforeAll(async () => {
+  browser = await launchBrowser()
+})
+afterAll(() => browser.close())
+
+/** Browsers tell of connections that are lost, on their own account. */
+const lostConnections = /Failed to load resource|net::ERR_|EventSource/
+
+async function begin(page: Page, text: string): Promise<void> {
+  await page.getByRole('link', { name: /Echo/ }).click()
+  await page.getByRole('link', { name: 'Talk to it' }).click()
+  await page.getByLabel('Message').fill(text)
+  await page.keyboard.press('Enter')
+}
+
+/** Every chunk once, in its order. */
+function allOf(count: number): string {
+  return Array.from({ length: count }, (_, place) => `chunk ${place + 1}`).join(' ')
+}
+
+describe('a stream', () => {
+  it('goes on when the console’s server was killed and started again, with nothing lost and nothing twice', async () => {
+    await using echo = await startEcho()
+    await using first = await startConsole('--agent', echo.url)
+    await using opened = await openPage(browser, first.url, { ignore: lostConnections })
+    const { page, complaints } = opened
+    await begin(page, 'chunks 60 100')
+    await page.getByText('chunk 5').waitFor()
+    await first.kill()
+    await page.getByText('Not connected').waitFor()
+    await using _second = await startConsole('--agent', echo.url, '--port', portOf(first.url))
+    await page.getByText('completed').waitFor()
+    await page.getByText('chunk 60').waitFor()
+    const said = await page.locator('.artifact .markdown').textContent()
+    expect(said?.trim()).toBe(allOf(60))
+    expect(complaints).toEqual([])
+  })
+
+  it('goes on when the agent was killed and started again, and tells what became of the task', async () => {
+    await using folder = await temporaryFolder()
+    const store = ['--store', `sqlite:${folder.path}/tasks.sqlite`]
+    await using first = await startEcho(...store)
+    await using console = await startConsole('--agent', first.url)
+    await using opened = await openPage(browser, console.url, { ignore: lostConnections })
+    const { page, complaints } = opened
+    await begin(page, 'chunks 500 50')
+    await page.getByText('chunk 5').waitFor()
+    await first.kill()
+    await using _second = await startEcho(...store, '--port', portOf(first.url))
+    // The test-bed agent does not begin anew after a crash: its task has failed, and everybody learns of it.
+    await page.getByText('failed', { exact: true }).waitFor({ timeout: 60_000 })
+    expect(await page.locator('.artifact .markdown').textContent()).toContain('chunk 5')
+    expect(complaints).toEqual([])
+  })
+
+  it('is found again when the tab was closed in the middle', async () => {
+    await using echo = await startEcho()
+    await using console = await startConsole('--agent', echo.url)
+    await using opened = await openPage(browser, console.url)
+    const { page, complaints } = opened
+    await begin(page, 'chunks 60 50')
+    await page.getByText('chunk 5').waitFor()
+    const again = await page.context().newPage()
+    await page.close()
+    await again.goto(`${console.url}#/talk`)
+    await again.locator('.said', { hasText: 'chunks 60 50' }).waitFor()
+    await again.getByText('completed').waitFor()
+    await again.getByText('chunk 60').waitFor()
+    const said = await again.locator('.artifact .markdown').textContent()
+    expect(said?.trim()).toBe(allOf(60))
+    expect(complaints).toEqual([])
+  })
+
+  it('shares one connection with as many others as the page has open', async () => {
+    await using echo = await startEcho()
+    await using console = await startConsole('--agent', echo.url)
+    await using opened = await openPage(browser, console.url)
+    const { page, complaints } = opened
+    await page.getByRole('link', { name: 'Talk', exact: true }).click()
+    for (let count = 0; count < 8; count++) await page.getByLabel('New conversation').selectOption(echo.url)
+    const boxes = page.getByLabel('Message')
+    for (let count = 0; count < 8; count++) {
+      await boxes.nth(count).fill('sleep 60000')
+      await boxes.nth(count).press('Enter')
+    }
+    await page.getByText('working').nth(7).waitFor()
+    // Six streams over HTTP/1.1 would have left nothing to ask this with.
+    await page.getByRole('link', { name: 'Tasks', exact: true }).click()
+    await page.getByLabel('Agent').selectOption(echo.url)
+    await page.getByText('8 tasks').waitFor()
+    expect(complaints).toEqual([])
+  })
+})

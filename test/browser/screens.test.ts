@@ -1,0 +1,154 @@
+/** Every screen: for eyes and ears, in light and dark, in two languages, on a desk and on a phone. */
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import type { AxeResults } from 'axe-core'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { launchBrowser, openPage } from './chromium.js'
+import { createWorld, type World } from './world.js'
+
+let browser: Browser
+let world: World
+beforeAll(async () => {
+  ;[browser, world] = await Promise.all([launchBrowser(), createWorld()])
+})
+afterAll(async () => {
+  await browser.close()
+  await world[Symbol.asyncDispose]()
+})
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
+
+async function faults(page: Page): Promise<string[]> {
+  // Through the debugger: the page's own policy lets no script in.
+  if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe)
+  const { violations } = await page.evaluate(() =>
+    (globalThis as unknown as { axe: { run(): Promise<AxeResults> } }).axe.run(),
+  )
+  return violations.flatMap(({ id, impact, nodes }) =>
+    nodes.map(({ html, failureSummary }) => `${impact} ${id}: ${html.slice(0, 200)} ${failureSummary ?? ''}`),
+  )
+}
+
+const ref = () => encodeURIComponent(world.echo.url)
+
+/** Each place, and what must be in sight before it is looked at. */
+const places: readonly (readonly [name: string, path: () => string, sign: string])[] = [
+  ['agents', () => '#/agents', '.agent-list'],
+  ['an agent', () => `#/agents/${ref()}`, '.skill'],
+  ['a card', () => `#/agents/${ref()}?tab=card`, '.tree'],
+  ['the differences of cards', () => `#/agents/${ref()}?tab=diff`, '.table'],
+  ['the access to an agent', () => `#/agents/${ref()}?tab=access`, 'form'],
+  ['talk', () => `#/talk?with=${ref()}`, '.composer'],
+  ['tasks', () => `#/tasks/${ref()}`, '.table, .notice h2'],
+  ['the wire', () => '#/wire', '.call-list, .notice h2'],
+  ['compare', () => `#/compare/${ref()}`, '.notice h2'],
+  ['push', () => '#/push', '.notice h2'],
+  ['the registry', () => '#/registry', '.wire-line'],
+  ['workflows', () => '#/workflows', '.notice h2, .table'],
+  ['an agent that nobody named', () => '#/agents/http%3A%2F%2Fevil.example', '.notice h2'],
+]
+
+describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
+  it('axe finds nothing wrong with any screen, and the page complains about nothing', async () => {
+    await using opened = await openPage(browser, world.console.url, { colorScheme, reducedMotion: 'reduce' })
+    const { page, complaints } = opened
+    const found: Record<string, string[]> = {}
+    for (const [name, path, sign] of places) {
+      await page.goto(`${world.console.url}${path()}`)
+      await page.locator(sign).first().waitFor()
+      const wrong = await faults(page)
+      if (wrong.length > 0) found[name] = wrong
+    }
+    expect(found).toEqual({})
+    expect(complaints).toEqual([])
+  })
+
+  it('axe finds nothing wrong with a conversation, its task, its wire, a comparison and a run', async () => {
+    await using opened = await openPage(browser, `${world.console.url}#/talk?with=${ref()}`, {
+      colorScheme,
+      reducedMotion: 'reduce',
+    })
+    const { page, complaints } = opened
+    const found: Record<string, string[]> = {}
+    const look = async (name: string) => {
+      const wrong = await faults(page)
+      if (wrong.length > 0) found[name] = wrong
+    }
+    await page.getByLabel('Message').fill('# Title\n\n| a | b |\n|---|---|\n| 1 | `2` |\n\n> quoted\n\n```\ncode\n```')
+    await page.keyboard.press('Enter')
+    await page.locator('.artifact h1').waitFor()
+    await page.getByLabel('Message').fill('ask')
+    await page.keyboard.press('Enter')
+    await page.getByText('The agent asks').waitFor()
+    await look('a conversation')
+    await page.locator('.heard a').first().click()
+    await page.locator('.event-row').first().waitFor()
+    await look('a task')
+    await page.getByRole('tab', { name: 'Wire' }).click()
+    await page.locator('.call-list a').first().click()
+    await page.locator('.wire-line').first().waitFor()
+    await look('a call')
+    await page.goto(`${world.console.url}#/compare/${ref()}`)
+    await page.getByRole('button', { name: 'Send in every dialect' }).click()
+    await page.locator('.lines .new').first().waitFor()
+    await look('a comparison')
+    await page.goto(`${world.console.url}#/workflows`)
+    await page.getByLabel('Topic').fill('Rivers')
+    await page.keyboard.press('Enter')
+    await page.getByLabel('Publish now').waitFor()
+    await page.locator('.react-flow__node').first().waitFor()
+    await look('a run')
+    expect(found).toEqual({})
+    expect(complaints).toEqual([])
+  })
+})
+
+describe('everywhere', () => {
+  it('fits on a phone: nothing is wider than the screen', async () => {
+    await using opened = await openPage(browser, world.console.url, { viewport: { width: 375, height: 740 } })
+    const { page } = opened
+    const wide: string[] = []
+    for (const [name, path, sign] of places) {
+      await page.goto(`${world.console.url}${path()}`)
+      await page.locator(sign).first().waitFor()
+      const width = await page.evaluate<number>('document.querySelector("main").scrollWidth')
+      if (width > 375) wide.push(`${name}: ${width}`)
+    }
+    expect(wide).toEqual([])
+  })
+
+  it('speaks Chinese, and remembers that', async () => {
+    await using opened = await openPage(browser, world.console.url)
+    const { page } = opened
+    await page.getByLabel('语言').selectOption('zh')
+    await page.getByRole('heading', { name: '智能体', exact: true }).waitFor()
+    expect(await page.getAttribute('html', 'lang')).toBe('zh')
+    await page.reload()
+    await page.getByRole('link', { name: '注册中心' }).waitFor()
+  })
+
+  it('begins in the language of the browser', async () => {
+    await using opened = await openPage(browser, world.console.url, { locale: 'zh-CN' })
+    await opened.page.getByRole('link', { name: '对话' }).waitFor()
+  })
+
+  it('calls nobody because somebody followed a link', async () => {
+    await using opened = await openPage(browser, `${world.console.url}#/agents/http%3A%2F%2Flocalhost%3A1`)
+    const { page } = opened
+    await page.getByText('This agent is not known here').waitFor()
+    expect(await page.locator('.agent-list a').count()).toBe(2)
+  })
+
+  it('is driven by keys alone', async () => {
+    await using opened = await openPage(browser, world.console.url)
+    const { page } = opened
+    await page.getByRole('link', { name: /Echo/ }).focus()
+    await page.keyboard.press('Enter')
+    await page.getByRole('tab', { name: 'Overview' }).focus()
+    await page.keyboard.press('ArrowRight')
+    await page.locator('.tree').waitFor()
+    expect(await page.evaluate('document.activeElement.textContent')).toBe('Card')
+    expect(new URL(page.url()).hash).toContain('tab=card')
+  })
+})
