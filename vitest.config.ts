@@ -11,7 +11,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
-          include: ['src/**/*.test.ts', 'test/**/*.test.ts', 'conformance/**/*.test.ts'],
+          include: ['src/**/*.test.ts', 'console/src/**/*.test.ts', 'test/**/*.test.ts', 'conformance/**/*.test.ts'],
           exclude: ['test/process/**', 'test/browser/**'],
           typecheck: { enabled: false },
           // Nothing here takes long by itself; machines that do several things at once do.

@@ -52,6 +52,7 @@ function writtenDown(connections: Connections, way: Way, onCall: (call: CallReco
           const result = await operationOf<Promise<unknown>>(client, operation)(request, context)
           about(call, result)
           call.end()
+          connections.over(call)
           return result
         },
       }),

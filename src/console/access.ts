@@ -14,7 +14,7 @@ export interface AccessOptions {
   readonly hosts?: readonly string[]
 }
 
-const mostSessions = 100
+const mostSessions = 20
 const ownNames = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i
 const numbers = /^(\d{1,3}(\.\d{1,3}){3}|\[[\da-f:.]+\])(:\d{1,5})?$/i
 

@@ -71,6 +71,7 @@ export class Connections {
       } catch (caught) {
         const error = inWords(caught)
         call.end(error.message)
+        this.over(call)
         throw error
       }
     })

@@ -1,5 +1,7 @@
 /** The console as one function from `Request` to `Response`: the page, its session, and a door to the agents. */
+import { isObject } from '../dialects/decode.js'
 import type { PushOperations } from '../push/dead-deliveries.js'
+import { parseJson, readBody } from '../transports/read-json.js'
 import { Access, type AccessOptions } from './access.js'
 import { json, refusal } from './answers.js'
 import { type ConsoleSession, tabHeader } from './console-api.js'
@@ -7,6 +9,9 @@ import { readPageFiles } from './page-files.js'
 import { createRegistryView } from './registry-view.js'
 import { answerRoute, type RouteParts } from './routes.js'
 import { type Session, wayOf } from './session.js'
+
+/** Of what a page says to get a session. */
+const longestAsking = 4096
 
 export interface ConsoleOptions extends AccessOptions {
   /** Agents that can be called from the start: addresses. */
@@ -62,8 +67,8 @@ export function createConsole(options: ConsoleOptions = {}): Console {
   })
 
   const begin = async (request: Request): Promise<Response> => {
-    const { token } = ((await request.json().catch(() => ({}))) ?? {}) as { token?: unknown }
-    const begun = access.begin(request, token)
+    const body = await readBody(request, longestAsking).then(parseJson, () => undefined)
+    const begun = access.begin(request, isObject(body) ? body.token : undefined)
     if (!begun) return refusal(401, 'Open the address that was printed when the console was started')
     return json(200, describe(begun.session, request), begun.cookie === undefined ? {} : { 'set-cookie': begun.cookie })
   }

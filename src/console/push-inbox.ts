@@ -1,6 +1,7 @@
 /** The console as a receiver of push notifications: an address nobody can guess, and what came there. */
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { createPushReceiver } from '../client/push-receiver.js'
+import { readBody } from '../transports/read-json.js'
 import type { InboxDelivery } from './console-api.js'
 
 const mostDeliveries = 500
@@ -27,7 +28,9 @@ export class PushInbox {
   }
 
   async receive(request: Request): Promise<Response> {
-    const copy = request.method === 'POST' ? await request.clone().text() : ''
+    if (request.method !== 'POST') return await createPushReceiver({ onDelivery: () => undefined })(request)
+    const bytes = await readBody(request, longestBody).catch(() => undefined)
+    if (!bytes) return new Response(null, { status: 413 })
     const receive = createPushReceiver({
       maxBytes: longestBody,
       onDelivery: (delivery) => {
@@ -36,14 +39,15 @@ export class PushInbox {
           id: request.headers.get('x-a2a-delivery-id') ?? crypto.randomUUID(),
           receivedAt: new Date().toISOString(),
           headers: withoutSecrets(request.headers),
-          body: copy.slice(0, longestBody),
+          body: new TextDecoder().decode(bytes),
         }
         this.#deliveries.unshift(taken)
         if (this.#deliveries.length > mostDeliveries) this.#deliveries.pop()
         this.#tell(taken)
       },
     })
-    return await receive(request)
+    const { url, method, headers } = request
+    return await receive(new Request(url, { method, headers, body: new Uint8Array(bytes) }))
   }
 }
 

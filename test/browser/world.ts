@@ -11,11 +11,14 @@ export interface World extends AsyncDisposable {
   readonly console: ServerProcess
 }
 
-const orchestrator = new URL('../../dist/orchestrator/index.js', import.meta.url).href
+const [orchestrator, client] = ['orchestrator', 'client'].map(
+  (entry) => new URL(`../../dist/${entry}/index.js`, import.meta.url).href,
+)
 
 /** A document in steps, with one question in between. */
 function workflowModule(echo: string): string {
-  return `import { connectAgents, workflow } from ${JSON.stringify(orchestrator)}
+  return `import { connectAgents } from ${JSON.stringify(client)}
+import { workflow } from ${JSON.stringify(orchestrator)}
 export const agent = workflow('Document', async (flow) => {
   const outline = await flow.step('outline', { agent: 'Echo', message: '# Outline of ' + flow.text })
   const parts = await Promise.all([

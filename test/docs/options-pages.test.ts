@@ -28,6 +28,15 @@ interface Table {
 
 const addresses: Source = ['src/net/address-rules.ts', 'AddressRules']
 const pages: Readonly<Record<string, readonly Table[]>> = {
+  'docs/console.md': [
+    {
+      heading: 'In your own server',
+      of: [
+        ['src/console/create-console.ts', 'ConsoleOptions'],
+        ['src/console/access.ts', 'AccessOptions'],
+      ],
+    },
+  ],
   'docs/client.md': [
     { heading: 'Options of `connect`', of: [['src/client/connect-options.ts', 'ConnectOptions']] },
     { heading: '`retry`', of: [['src/client/retry.ts', 'RetryOptions']] },

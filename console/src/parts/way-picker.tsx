@@ -23,6 +23,7 @@ export function WayPicker({ agent, speech, onChoose }: PickerProps): ReactNode {
   const { talk } = useText()
   const card = useCard(agent)
   const ways = waysOf(card.data?.choices ?? [])
+  const [best] = card.data?.choices ?? []
   const chosen = speech.dialect === undefined ? '' : spell(speech)
   return (
     <label className="row small soft">
@@ -35,7 +36,7 @@ export function WayPicker({ agent, speech, onChoose }: PickerProps): ReactNode {
           onChoose(dialect ? { dialect, ...(binding && { binding }) } : {})
         }}
       >
-        <option value="">{talk.auto}</option>
+        <option value="">{best ? `${talk.auto}: ${best.dialect} ${best.binding}` : talk.auto}</option>
         {ways.map((way) => (
           <option key={spell(way)} value={spell(way)}>
             {way.dialect} {way.binding ?? ''}

@@ -1,13 +1,13 @@
-import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { NamedAgent } from 'dragoman/console'
 import { type FormEvent, type ReactNode, useState } from 'react'
-import { api } from '../../link/api.js'
 import { useCard, useSession } from '../../link/link.js'
 import { Icon } from '../../parts/icon.js'
 import { Notice } from '../../parts/notice.js'
-import { go, hrefTo, useRoute } from '../../route.js'
+import { hrefTo, useRoute } from '../../route.js'
 import { useText } from '../../text/text.js'
 import { AgentPage } from './agent-page.js'
+import { RegistryAgents } from './registry-agents.js'
+import { useAddAgent } from './use-add-agent.js'
 
 export function AgentsScreen(): ReactNode {
   const { agents: words, common } = useText()
@@ -22,7 +22,7 @@ export function AgentsScreen(): ReactNode {
         <AddAgent />
         <p>{words.lead}</p>
       </div>
-      {agents.length === 0 && ref === undefined ? (
+      {agents.length === 0 && ref === undefined && session.data?.registry === undefined ? (
         <div className="panel">
           <Notice title={words.empty} text={words.emptyText} />
         </div>
@@ -34,6 +34,7 @@ export function AgentsScreen(): ReactNode {
                 <AgentRow key={agent.ref} agent={agent} isChosen={agent.ref === ref} />
               ))}
             </ul>
+            {session.data?.registry !== undefined && <RegistryAgents named={agents} />}
           </nav>
           {ref === undefined ? (
             <div className="panel">
@@ -69,17 +70,6 @@ function AgentRow({ agent, isChosen }: { readonly agent: NamedAgent; readonly is
       </a>
     </li>
   )
-}
-
-function useAddAgent() {
-  const queries = useQueryClient()
-  return useMutation({
-    mutationFn: (ref: string) => api<{ readonly ref: string }>('POST', 'agents', { ref }),
-    onSuccess: async ({ ref }) => {
-      await queries.refetchQueries({ queryKey: ['session'] })
-      go(['agents', ref])
-    },
-  })
 }
 
 function AddAgent(): ReactNode {

@@ -1,0 +1,173 @@
+// Writes docs/images/console-*.png: the main screens of the console, in light and dark, against agents that really run.
+// Run: npm run build && node scripts/screenshots.mjs
+import { spawn } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { deflateSync, inflateSync } from 'node:zlib'
+import { chromium } from 'playwright-core'
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const images = join(root, 'docs/images')
+const folder = mkdtempSync(join(tmpdir(), 'dragoman-screenshots-'))
+const started = []
+
+function start(...args) {
+  const child = spawn(process.execPath, [join(root, 'bin/dragoman.js'), ...args], {
+    env: { ...process.env, NO_COLOR: '1' },
+  })
+  started.push(child)
+  return new Promise((resolve, reject) => {
+    let said = ''
+    child.stderr.pipe(process.stderr)
+    child.once('exit', (code) => reject(new Error(`dragoman ${args.join(' ')} ended with ${code}`)))
+    child.stdout.on('data', (text) => {
+      said += text
+      const url = / is ready at (http:\S+)/.exec(said)?.[1]
+      if (url) resolve(url)
+    })
+  })
+}
+
+async function executablePath() {
+  if (process.env.CHROME_PATH) return process.env.CHROME_PATH
+  // It takes whatever binary lies in the temporary folder for its own.
+  process.env.TMPDIR = join(tmpdir(), 'dragoman-chromium-147.0.0')
+  mkdirSync(process.env.TMPDIR, { recursive: true })
+  const { default: packed } = await import('@sparticuz/chromium')
+  return await packed.executablePath()
+}
+
+const workflow = (echo) => `
+import { connectAgents } from ${JSON.stringify(new URL('../dist/client/index.js', import.meta.url).href)}
+import { workflow } from ${JSON.stringify(new URL('../dist/orchestrator/index.js', import.meta.url).href)}
+export const agent = workflow('Document', async (flow) => {
+  const outline = await flow.step('outline', { agent: 'Echo', message: '# Outline: ' + flow.text })
+  const chapters = await Promise.all(['sources', 'delta', 'cities'].map((name, place) =>
+    flow.step(name, { agent: 'Echo', message: 'chunks ' + (6 + 4 * place) + ' 40', after: [outline] })))
+  const review = await flow.step('review', { agent: 'Echo', message: 'sleep 300', after: chapters })
+  await flow.ask('approval', 'Publish the document?', {
+    schema: { type: 'object', required: ['publish'], properties: {
+      publish: { type: 'string', title: 'Publish', enum: ['yes', 'not yet'] } } } })
+  await flow.step('print', { agent: 'Echo', message: 'printed', after: [review] })
+  return '# Rivers'
+}, { resolve: connectAgents({ Echo: ${JSON.stringify(echo)} }) })
+`
+
+/** What is shown of each screen, once its sign is there. */
+const shots = {
+  async agents(page, { go, echo }) {
+    await go(`agents/${echo}`)
+    await page.getByRole('button', { name: 'Check now' }).click()
+    await page.locator('.levels li').nth(6).waitFor()
+  },
+  async task(page, { go, echo }) {
+    await go(`talk?with=${echo}`)
+    await say(page, 'chunks 24 20')
+    await page.getByText('chunk 24').waitFor()
+    await page.locator('.heard a').last().click()
+    await page.getByLabel('Point in the log').fill('12')
+    await page.getByText('12 of').waitFor()
+  },
+  async talk(page, { go, echo }) {
+    await go(`talk?with=${echo}`)
+    await say(
+      page,
+      '## Rivers\n\nA **river** is fed by:\n\n- rain\n- melting snow\n\n```ts\nconst flow = area * speed\n```',
+    )
+    await page.locator('.artifact pre').waitFor()
+    await say(page, 'data')
+    await page.locator('.tree').waitFor()
+    await say(page, 'ask')
+    await page.getByText('The agent asks').waitFor()
+  },
+  async wire(page, { go }) {
+    await go('wire')
+    await page.locator('.call-list a', { hasText: 'sendStreamingMessage' }).first().click()
+    await page.locator('.wire-line').nth(2).waitFor()
+  },
+  async compare(page, { go, echo }) {
+    await go(`compare/${echo}`)
+    await page.getByRole('button', { name: 'Send in every dialect' }).click()
+    await page.locator('.lines .new').nth(3).waitFor()
+  },
+  async workflow(page, { go }) {
+    await go('workflows')
+    await page.getByLabel('Topic').fill('Rivers of the world')
+    await page.keyboard.press('Enter')
+    await page.getByLabel('Publish').waitFor()
+    await page.locator('.react-flow__node').nth(4).waitFor()
+  },
+}
+
+async function say(page, text) {
+  await page.getByLabel('Message').fill(text)
+  await page.keyboard.press('Enter')
+}
+
+/** The same picture: browsers pack in a hurry. A PNG is a signature and chunks of length, name, data and checksum. */
+function smaller(png) {
+  const kept = []
+  const packed = []
+  for (let at = 8; at < png.length; ) {
+    const size = png.readUInt32BE(at) + 12
+    const name = png.toString('latin1', at + 4, at + 8)
+    if (name === 'IDAT') packed.push(png.subarray(at + 8, at + size - 4))
+    else kept.push(png.subarray(at, at + size))
+    at += size
+  }
+  const data = deflateSync(inflateSync(Buffer.concat(packed)), { level: 9, memLevel: 9 })
+  const chunk = Buffer.concat([Buffer.alloc(4), Buffer.from('IDAT'), data, Buffer.alloc(4)])
+  chunk.writeUInt32BE(data.length)
+  chunk.writeUInt32BE(crc32(chunk.subarray(4, -4)), chunk.length - 4)
+  const [head, ...rest] = kept
+  return Buffer.concat([png.subarray(0, 8), head, ...rest.slice(0, -1), chunk, rest.at(-1)])
+}
+
+/** Node 20.19 has none of its own yet. */
+function crc32(bytes) {
+  let sum = ~0
+  for (const byte of bytes) {
+    sum ^= byte
+    for (let bit = 0; bit < 8; bit++) sum = sum & 1 ? (sum >>> 1) ^ 0xedb88320 : sum >>> 1
+  }
+  return ~sum >>> 0
+}
+
+mkdirSync(images, { recursive: true })
+const browser = await chromium.launch({
+  executablePath: await executablePath(),
+  args: ['--no-sandbox', '--disable-gpu', '--font-render-hinting=none'],
+})
+try {
+  const echo = await start('serve', '--echo', '--port', '0', '--dialects', 'all')
+  writeFileSync(join(folder, 'workflow.mjs'), workflow(echo))
+  const flow = await start('serve', join(folder, 'workflow.mjs'), '--port', '0')
+  const url = await start('console', '--port', '0', '--agent', echo, '--workflow', flow)
+  for (const colorScheme of ['light', 'dark']) {
+    const context = await browser.newContext({
+      viewport: { width: 1200, height: 760 },
+      colorScheme,
+      locale: 'en-GB',
+      reducedMotion: 'reduce',
+    })
+    const page = await context.newPage()
+    const go = async (path) => {
+      await page.goto('about:blank')
+      await page.goto(`${url}#/${path}`)
+    }
+    for (const [name, show] of Object.entries(shots)) {
+      await show(page, { go, echo: encodeURIComponent(echo) })
+      await page.mouse.move(0, 0)
+      writeFileSync(join(images, `console-${name}-${colorScheme}.png`), smaller(await page.screenshot()))
+      console.log(`console-${name}-${colorScheme}.png`)
+    }
+    await context.close()
+  }
+} finally {
+  await browser.close()
+  for (const child of started) child.kill()
+  rmSync(folder, { recursive: true, force: true })
+}
+process.exit()
