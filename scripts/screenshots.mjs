@@ -5,7 +5,6 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { deflateSync, inflateSync } from 'node:zlib'
 import { chromium } from 'playwright-core'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -106,35 +105,6 @@ async function say(page, text) {
   await page.keyboard.press('Enter')
 }
 
-/** The same picture: browsers pack in a hurry. A PNG is a signature and chunks of length, name, data and checksum. */
-function smaller(png) {
-  const kept = []
-  const packed = []
-  for (let at = 8; at < png.length; ) {
-    const size = png.readUInt32BE(at) + 12
-    const name = png.toString('latin1', at + 4, at + 8)
-    if (name === 'IDAT') packed.push(png.subarray(at + 8, at + size - 4))
-    else kept.push(png.subarray(at, at + size))
-    at += size
-  }
-  const data = deflateSync(inflateSync(Buffer.concat(packed)), { level: 9, memLevel: 9 })
-  const chunk = Buffer.concat([Buffer.alloc(4), Buffer.from('IDAT'), data, Buffer.alloc(4)])
-  chunk.writeUInt32BE(data.length)
-  chunk.writeUInt32BE(crc32(chunk.subarray(4, -4)), chunk.length - 4)
-  const [head, ...rest] = kept
-  return Buffer.concat([png.subarray(0, 8), head, ...rest.slice(0, -1), chunk, rest.at(-1)])
-}
-
-/** Node 20.19 has none of its own yet. */
-function crc32(bytes) {
-  let sum = ~0
-  for (const byte of bytes) {
-    sum ^= byte
-    for (let bit = 0; bit < 8; bit++) sum = sum & 1 ? (sum >>> 1) ^ 0xedb88320 : sum >>> 1
-  }
-  return ~sum >>> 0
-}
-
 mkdirSync(images, { recursive: true })
 const browser = await chromium.launch({
   executablePath: await executablePath(),
@@ -147,7 +117,7 @@ try {
   const url = await start('console', '--port', '0', '--agent', echo, '--workflow', flow)
   for (const colorScheme of ['light', 'dark']) {
     const context = await browser.newContext({
-      viewport: { width: 1200, height: 760 },
+      viewport: { width: 1080, height: 680 },
       colorScheme,
       locale: 'en-GB',
       reducedMotion: 'reduce',
@@ -160,7 +130,7 @@ try {
     for (const [name, show] of Object.entries(shots)) {
       await show(page, { go, echo: encodeURIComponent(echo) })
       await page.mouse.move(0, 0)
-      writeFileSync(join(images, `console-${name}-${colorScheme}.png`), smaller(await page.screenshot()))
+      await page.screenshot({ path: join(images, `console-${name}-${colorScheme}.png`) })
       console.log(`console-${name}-${colorScheme}.png`)
     }
     await context.close()
