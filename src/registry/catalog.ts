@@ -11,6 +11,7 @@ import {
   type InstanceDocument,
   instanceId,
   readId,
+  versionIn,
 } from './documents.js'
 import { SearchIndex } from './search-index.js'
 
@@ -157,7 +158,7 @@ function set<Value>(map: Map<string, Value>, id: string, value: Value | undefine
 /** The version its owner made the latest; when nothing of it runs, the newest of those that do. */
 export function latestOf({ document, instances }: CatalogAgent): string {
   if (instances.length === 0 || instances.some(({ key }) => key.version === document.latest)) return document.latest
-  const created = (version: string) => document.versions[version]?.createdMs ?? 0
+  const created = (version: string) => versionIn(document, version)?.createdMs ?? 0
   return instances.map(({ key }) => key.version).reduce((a, b) => (created(b) > created(a) ? b : a))
 }
 

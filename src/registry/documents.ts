@@ -20,6 +20,14 @@ export interface AgentDocument {
   readonly isLeased: boolean
 }
 
+/** Versions may be called like what every object has: `constructor` is one only when it was published. */
+export function versionIn(
+  { versions }: Pick<AgentDocument, 'versions'>,
+  version: string,
+): AgentDocument['versions'][string] | undefined {
+  return Object.hasOwn(versions, version) ? versions[version] : undefined
+}
+
 export interface InstanceDocument {
   /** The card in the words of v1.0. */
   readonly card: AgentCard

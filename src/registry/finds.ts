@@ -10,6 +10,7 @@ import {
   latestOf,
   tagsOf,
 } from './catalog.js'
+import { versionIn } from './documents.js'
 
 export interface FindQuery {
   readonly namespace?: string
@@ -61,7 +62,7 @@ function shown(agent: CatalogAgent, includeUnhealthy: boolean, wanted?: string):
   const version = wanted === undefined || wanted === 'latest' ? latest : wanted
   const all = instancesOf(agent, version)
   const instances = includeUnhealthy ? all : all.filter(isOffered)
-  const isKnown = agent.document.versions[version] !== undefined
+  const isKnown = versionIn(agent.document, version) !== undefined
   return instances.length > 0 || (includeUnhealthy && isKnown) ? { agent, version, instances } : undefined
 }
 

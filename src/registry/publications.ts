@@ -8,7 +8,7 @@ import type { AgentKey, InstanceKey, ProbeMessage } from '../registry-client/reg
 import type { Records } from '../stores/records.js'
 import { acceptCard, type CardRules } from './accept-card.js'
 import { type Catalog, instancesOf } from './catalog.js'
-import { type AgentDocument, agentId, collection, type InstanceDocument, instanceId } from './documents.js'
+import { type AgentDocument, agentId, collection, type InstanceDocument, instanceId, versionIn } from './documents.js'
 import type { FollowedLog } from './follow-log.js'
 import { mustBeName, mustBeTags } from './names.js'
 
@@ -134,7 +134,8 @@ export function createPublications({ records, catalog, log, rules, now }: Public
   ): AgentDocument {
     const { version, owner, latest, isLeased } = given
     const time = now()
-    const isNew = before?.versions[version] === undefined
+    const known = before && versionIn(before, version)
+    const isNew = known === undefined
     if (before && isNew && Object.keys(before.versions).length >= limits.maxVersions)
       throw new RegistryError('QUOTA', `${limits.maxVersions} versions of one agent are the most there may be`)
     const isLatest = latest ?? isNew
@@ -144,7 +145,7 @@ export function createPublications({ records, catalog, log, rules, now }: Public
       latest: isLatest || !before ? version : before.latest,
       versions: {
         ...before?.versions,
-        [version]: { createdMs: before?.versions[version]?.createdMs ?? time, updatedMs: time },
+        [version]: { createdMs: known?.createdMs ?? time, updatedMs: time },
       },
       isLeased,
     }
@@ -153,7 +154,9 @@ export function createPublications({ records, catalog, log, rules, now }: Public
   /** False when there is no such instance, or no longer: then it has to be published again. */
   async function renew(key: InstanceKey, publisher: Publisher): Promise<{ readonly ttlMs: number } | undefined> {
     const agent = catalog.get(key) ?? (await fresh(key))
-    const instance = agent?.instances.find(({ key: each }) => instanceId(each) === instanceId(key))
+    const instance = agent?.instances.find(
+      ({ key: each }) => each.version === key.version && each.instance === key.instance,
+    )
     if (!agent || !instance) return undefined
     mustOwn(key, agent.document, publisher)
     const { ttlMs } = instance.document

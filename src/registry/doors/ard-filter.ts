@@ -4,49 +4,76 @@ import { RegistryError } from '../../registry-client/registry-error.js'
 import type { CatalogEntry } from './ard.js'
 import { numberIn } from './door.js'
 
+/** What is sent here is held against every agent there is, so there is not much of it. */
+const mostFields = 20
+const mostValues = 1000
+const mostFacets = 20
+const longestPath = 200
+const longestExpression = 4000
+
 /** Values within a key are alternatives; keys must all hold. */
-export function isMatch(entry: CatalogEntry, filter: Readonly<Record<string, unknown>>): boolean {
-  return Object.entries(filter).every(([path, wanted]) => {
-    const allowed = (Array.isArray(wanted) ? wanted : [wanted]).map(String)
-    return valuesAt(entry, path).some((value) => allowed.includes(value))
+export function entryFilter(filter: Readonly<Record<string, unknown>>): (entry: CatalogEntry) => boolean {
+  const fields = Object.entries(filter)
+  if (fields.length > mostFields) throw tooMany('query.filter', mostFields, 'fields')
+  const tests = fields.map(([path, wanted]) => {
+    const values: readonly unknown[] = Array.isArray(wanted) ? wanted : [wanted]
+    if (values.length > mostValues) throw tooMany(`query.filter.${path.slice(0, 40)}`, mostValues, 'values')
+    const allowed = new Set(values.map(textOf))
+    const read = readerOf(path)
+    return (entry: CatalogEntry) => read(entry).some((value) => allowed.has(value))
   })
+  return (entry) => tests.every((test) => test(entry))
 }
 
-/** Whatever a path leads to, lists opened; `publisher` is read from the identifier. */
-function valuesAt(entry: CatalogEntry, path: string): readonly string[] {
-  if (path === 'publisher') return [publisherOf(entry)]
-  let found: readonly unknown[] = [entry]
-  for (const name of path.split('.').slice(0, 8))
-    found = found.flatMap((value) => (isObject(value) && Object.hasOwn(value, name) ? (value[name] as unknown) : []))
-  return found.flatMap((value) => (typeof value === 'string' || typeof value === 'number' ? [String(value)] : []))
+function textOf(value: unknown): string {
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return String(value)
+  throw new RegistryError('INVALID', 'query.filter: values are texts, or lists of texts')
+}
+
+function tooMany(field: string, most: number, what: string): RegistryError {
+  return new RegistryError('INVALID', `${field}: there may be ${most} ${what} at most`)
+}
+
+/** Reads whatever a path leads to, lists opened; `publisher` is read from the identifier. */
+function readerOf(path: string): (entry: CatalogEntry) => readonly string[] {
+  if (path === 'publisher') return (entry) => [publisherOf(entry)]
+  if (path.length > longestPath) throw new RegistryError('INVALID', `${path.slice(0, 40)}… leads to no field`)
+  const names = path.split('.').slice(0, 8)
+  return (entry) => {
+    let found: readonly unknown[] = [entry]
+    for (const name of names)
+      found = found.flatMap((value) => (isObject(value) && Object.hasOwn(value, name) ? (value[name] as unknown) : []))
+    return found.flatMap((value) => (typeof value === 'string' || typeof value === 'number' ? [String(value)] : []))
+  }
 }
 
 function publisherOf({ identifier }: CatalogEntry): string {
   return identifier.split(':')[2] ?? ''
 }
 
-const mostFacets = 20
-
-export function facetsOf(entries: readonly CatalogEntry[], asked: readonly unknown[]): object {
-  const facets: Record<string, object> = {}
-  for (const facet of asked.slice(0, mostFacets)) {
-    if (!isObject(facet) || typeof facet.field !== 'string')
-      throw new RegistryError('INVALID', 'resultType.facets: each names a `field`')
-    const limit = numberIn(facet.limit as number | undefined, { field: 'limit', usual: 20, most: 1000 })
-    const minCount = numberIn(facet.minCount as number | undefined, { field: 'minCount', usual: 1, most: 1e9 })
-    facets[facet.field] = bucketsOf(entries, facet.field, { limit, minCount })
-  }
-  return facets
+interface Facet {
+  readonly read: (entry: CatalogEntry) => readonly string[]
+  readonly limit: number
+  readonly minCount: number
 }
 
-function bucketsOf(
-  entries: readonly CatalogEntry[],
-  field: string,
-  { limit, minCount }: { readonly limit: number; readonly minCount: number },
-): object {
+/** Understands what is asked for before anything is counted. */
+export function facetsOf(asked: readonly unknown[]): (entries: readonly CatalogEntry[]) => object {
+  if (asked.length > mostFacets) throw tooMany('resultType.facets', mostFacets, 'facets')
+  const facets = asked.map((facet) => {
+    if (!isObject(facet) || typeof facet.field !== 'string')
+      throw new RegistryError('INVALID', 'resultType.facets: each names a `field`')
+    const limit = numberIn(facet.limit, { field: 'limit', usual: 20, most: 1000 })
+    const minCount = numberIn(facet.minCount, { field: 'minCount', usual: 1, most: 1e9 })
+    return { field: facet.field, read: readerOf(facet.field), limit, minCount }
+  })
+  // Fields may be called like what every object has.
+  return (entries) => Object.fromEntries(facets.map((facet) => [facet.field, bucketsOf(entries, facet)]))
+}
+
+function bucketsOf(entries: readonly CatalogEntry[], { read, limit, minCount }: Facet): object {
   const counts = new Map<string, number>()
-  for (const entry of entries)
-    for (const value of new Set(valuesAt(entry, field))) counts.set(value, (counts.get(value) ?? 0) + 1)
+  for (const entry of entries) for (const value of new Set(read(entry))) counts.set(value, (counts.get(value) ?? 0) + 1)
   const all = [...counts]
     .map(([value, count]) => ({ value, count }))
     .filter(({ count }) => count >= minCount)
@@ -65,6 +92,8 @@ type Test = (listed: ListedEntry) => boolean
 /** `type = 'a,b' AND updatedAfter > '2026-01-01'`: clauses must all hold, values with commas are alternatives. */
 export function listFilter(expression: string | null): Test {
   if (expression === null || expression.trim() === '') return () => true
+  if (expression.length > longestExpression)
+    throw new RegistryError('INVALID', `filter: is longer than ${longestExpression} characters`)
   const tests = expression.split(/\s+AND\s+/i).map((clause) => {
     const [, field = '', value] = /^\s*([\w.]+)\s*(?:=|>|>=)\s*(?:'([^']*)'|"[^"]*"|\S+)\s*$/.exec(clause) ?? []
     const given =
@@ -85,10 +114,22 @@ export function listFilter(expression: string | null): Test {
 }
 
 const clauses: Readonly<Record<string, (value: string) => Test>> = {
-  displayName: (value) => (listed) => listed.entry.displayName.toLowerCase().includes(value.toLowerCase()),
-  type: (value) => (listed) => optionsIn(value).includes(listed.entry.type),
-  tags: (value) => (listed) => optionsIn(value).some((tag) => listed.entry.tags?.includes(tag)),
-  publisherId: (value) => (listed) => optionsIn(value).includes(publisherOf(listed.entry)),
+  displayName: (value) => {
+    const part = value.toLowerCase()
+    return (listed) => listed.entry.displayName.toLowerCase().includes(part)
+  },
+  type: (value) => {
+    const types = optionsIn(value)
+    return (listed) => types.has(listed.entry.type)
+  },
+  tags: (value) => {
+    const tags = optionsIn(value)
+    return (listed) => listed.entry.tags?.some((tag) => tags.has(tag)) === true
+  },
+  publisherId: (value) => {
+    const publishers = optionsIn(value)
+    return (listed) => publishers.has(publisherOf(listed.entry))
+  },
   createdAfter: (value) => {
     const time = timeIn('createdAfter', value)
     return (listed) => listed.createdMs > time
@@ -99,8 +140,8 @@ const clauses: Readonly<Record<string, (value: string) => Test>> = {
   },
 }
 
-function optionsIn(value: string): readonly string[] {
-  return value.split(',').map((each) => each.trim())
+function optionsIn(value: string): ReadonlySet<string> {
+  return new Set(value.split(',').map((each) => each.trim()))
 }
 
 function timeIn(field: string, value: string): number {

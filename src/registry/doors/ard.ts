@@ -2,8 +2,9 @@
 import { isObject } from '../../dialects/decode.js'
 import { invalid, RegistryError, type RegistryErrorCode } from '../../registry-client/registry-error.js'
 import { tagsOf } from '../catalog.js'
+import { versionIn } from '../documents.js'
 import type { FoundAgent } from '../finds.js'
-import { facetsOf, isMatch, listFilter, listOrder } from './ard-filter.js'
+import { entryFilter, facetsOf, listFilter, listOrder } from './ard-filter.js'
 import { type Door, type DoorParts, json, numberIn, readObject } from './door.js'
 import { cardMediaType, timeOf } from './rest.js'
 
@@ -58,13 +59,13 @@ export function createArdDoor({ registry, publicUrl, maxBodyBytes }: DoorParts, 
 
   const search = (body: Readonly<Record<string, unknown>>): Response => {
     const { federation = 'auto', pageSize, pageToken } = body
-    const { text, filter } = queryIn(body.query)
+    const { text, isWanted } = queryIn(body.query)
     if (text === undefined || text.trim() === '') throw invalid('query.text', 'is missing')
     if (!federations.includes(federation)) throw invalid('federation', 'is auto, referrals or none')
     const { page, next } = pageOf(
       everything(text)
         .map((found) => ({ score: found.score ?? 0, entry: entryOf(found) }))
-        .filter((each) => isMatch(each.entry, filter)),
+        .filter((each) => isWanted(each.entry)),
       { pageSize, pageToken, usual: 10 },
     )
     return json(200, {
@@ -76,13 +77,12 @@ export function createArdDoor({ registry, publicUrl, maxBodyBytes }: DoorParts, 
   }
 
   const explore = (body: Readonly<Record<string, unknown>>): Response => {
-    const { text, filter } = queryIn(body.query)
+    const { text, isWanted } = queryIn(body.query)
     const facets = isObject(body.resultType) ? body.resultType.facets : undefined
     if (!Array.isArray(facets)) throw invalid('resultType.facets', 'is a list of fields')
-    const entries = everything(text)
-      .map(entryOf)
-      .filter((each) => isMatch(each, filter))
-    return json(200, { resultType: 'facets', facets: facetsOf(entries, facets) })
+    const count = facetsOf(facets)
+    const entries = everything(text).map(entryOf).filter(isWanted)
+    return json(200, { resultType: 'facets', facets: count(entries) })
   }
 
   const list = ({ searchParams }: URL): Response => {
@@ -146,7 +146,7 @@ function entry({ agent, version, instances }: FoundAgent, publicUrl: string, pub
     capabilities: skills.map((skill) => skill.name),
     ...(queries.length >= 2 && { representativeQueries: queries }),
     version,
-    updatedAt: timeOf(agent.document.versions[version]?.updatedMs ?? agent.document.createdMs),
+    updatedAt: timeOf(versionIn(agent.document, version)?.updatedMs ?? agent.document.createdMs),
     metadata: { namespace, name, instances: instances.length },
   }
 }
@@ -165,20 +165,21 @@ function domainOf(url: string): string {
   return /^[a-zA-Z0-9.-]+$/.test(hostname) ? hostname : 'localhost'
 }
 
-function queryIn(query: unknown): { readonly text?: string; readonly filter: Readonly<Record<string, unknown>> } {
-  if (query === undefined) return { filter: {} }
+function queryIn(query: unknown): { readonly text?: string; readonly isWanted: (entry: CatalogEntry) => boolean } {
+  if (query === undefined) return { isWanted: () => true }
   if (!isObject(query)) throw invalid('query', 'is an object')
   const { text, filter = {} } = query
   if (text !== undefined && typeof text !== 'string') throw invalid('query.text', 'is a text')
   if (!isObject(filter)) throw invalid('query.filter', 'is an object')
-  return { filter, ...(text !== undefined && { text }) }
+  return { isWanted: entryFilter(filter), ...(text !== undefined && { text }) }
 }
 
 function pageOf<Item>(
   all: readonly Item[],
   { pageSize, pageToken, usual }: { readonly pageSize: unknown; readonly pageToken: unknown; readonly usual: number },
 ): { readonly page: readonly Item[]; readonly next?: string } {
-  const size = numberIn(pageSize as string | number | null | undefined, { field: 'pageSize', usual, most: 100 })
+  const size = numberIn(pageSize, { field: 'pageSize', usual, most: 100 })
+  if (pageToken !== undefined && typeof pageToken !== 'string') throw invalid('pageToken', 'is a text')
   const start = pageToken === undefined || pageToken === '' ? 0 : Number(pageToken)
   if (!Number.isSafeInteger(start) || start < 0) throw invalid('pageToken', 'is not from here')
   const end = start + size

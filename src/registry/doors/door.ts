@@ -1,4 +1,5 @@
 /** A way into a registry: paths, and words for what is refused. All doors lead to the same registry. */
+import { isObject } from '../../dialects/decode.js'
 import { A2AError } from '../../model/errors.js'
 import { invalid, RegistryError } from '../../registry-client/registry-error.js'
 import { parseJson, readBody } from '../../transports/read-json.js'
@@ -39,15 +40,19 @@ export function text(status: number, body: string, headers: Readonly<Record<stri
 
 /** The body as a JSON object. */
 export async function readObject(request: Request, maxBytes: number): Promise<Readonly<Record<string, unknown>>> {
-  const body = await readAll(request, maxBytes)
+  return objectIn(await readAll(request, maxBytes), 'The body')
+}
+
+/** JSON that somebody sent, within the bounds of all requests. */
+export function objectIn(bytes: Uint8Array, what: string): Readonly<Record<string, unknown>> {
   let value: unknown
   try {
-    value = parseJson(body)
+    value = parseJson(bytes)
   } catch (caught) {
-    throw new RegistryError('INVALID', caught instanceof A2AError ? caught.message : 'The body is no JSON')
+    throw new RegistryError('INVALID', caught instanceof A2AError ? caught.message : `${what} is no JSON`)
   }
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>
-  throw new RegistryError('INVALID', 'The body is a JSON object')
+  if (isObject(value)) return value
+  throw new RegistryError('INVALID', `${what} is a JSON object`)
 }
 
 export async function readAll(request: Request, maxBytes: number): Promise<Uint8Array> {
@@ -61,11 +66,11 @@ export async function readAll(request: Request, maxBytes: number): Promise<Uint8
 
 /** A number from a query, within bounds; what is too large is cut, what is none is refused. */
 export function numberIn(
-  value: string | number | null | undefined,
+  value: unknown,
   { field, usual, most }: { readonly field: string; readonly usual: number; readonly most: number },
 ): number {
   if (value === null || value === undefined || value === '') return usual
-  const number = Number(value)
+  const number = typeof value === 'string' || typeof value === 'number' ? Number(value) : Number.NaN
   if (Number.isInteger(number) && number > 0) return Math.min(number, most)
   throw invalid(field, 'is no whole number above 0')
 }

@@ -3,7 +3,7 @@ import { RegistryError, type RegistryErrorCode } from '../../registry-client/reg
 import { type AgentKey, usualNamespace } from '../../registry-client/registry-words.js'
 import { type CatalogAgent, instancesOf, latestOf } from '../catalog.js'
 import type { FoundAgent } from '../finds.js'
-import { type Door, type DoorCall, type DoorParts, json, numberIn, readAll } from './door.js'
+import { type Door, type DoorCall, type DoorParts, json, numberIn, objectIn, readAll } from './door.js'
 
 export const nacosPath = '/nacos/v3/admin/ai/a2a'
 
@@ -102,6 +102,8 @@ function success(data: unknown): Response {
   return json(200, { code: 0, message: 'success', data })
 }
 
+const mostFields = 100
+
 /** Fields of the query and of the body are one form. */
 async function formOf(request: Request, url: URL, maxBytes: number): Promise<URLSearchParams> {
   const form = new URLSearchParams(url.searchParams)
@@ -111,20 +113,18 @@ async function formOf(request: Request, url: URL, maxBytes: number): Promise<URL
   if (body.byteLength === 0) return form
   if (type !== '' && !/^application\/x-www-form-urlencoded\b/i.test(type))
     throw new RegistryError('INVALID', 'Send application/x-www-form-urlencoded')
-  for (const [name, value] of new URLSearchParams(new TextDecoder().decode(body))) form.set(name, value)
+  const text = new TextDecoder().decode(body)
+  // Each field that is set is compared with all that are there.
+  if (text.split('&', mostFields + 1).length > mostFields)
+    throw new RegistryError('INVALID', `A form has ${mostFields} fields at most`)
+  for (const [name, value] of new URLSearchParams(text)) form.set(name, value)
   return form
 }
 
 function cardIn(form: URLSearchParams): Readonly<Record<string, unknown>> {
   const text = form.get('agentCard') ?? ''
   if (text === '') throw new RegistryError('INVALID', 'Request parameter `agentCard` should not be `null` or empty.')
-  try {
-    const card: unknown = JSON.parse(text)
-    if (typeof card === 'object' && card !== null && !Array.isArray(card)) return card as Record<string, unknown>
-  } catch {
-    // Said below.
-  }
-  throw new RegistryError('INVALID', 'Request parameter `agentCard` is no JSON object.')
+  return objectIn(Buffer.from(text), 'Request parameter `agentCard`')
 }
 
 function asciiName(name: unknown): string {

@@ -1,0 +1,119 @@
+/** What callers send who mean no good, or whose programs are broken: refused in the words of the door, and cheap. */
+import { describe, expect, it } from 'vitest'
+import type { RegistryOptions } from '../create-registry.js'
+import { cardFor } from '../registry.fixture.js'
+import { open } from './doors.fixture.js'
+
+/** A registry that holds one agent, and what went into its log. */
+async function filled(options: RegistryOptions = {}) {
+  const failures: unknown[] = []
+  const registry = await open({ ...options, log: (entry) => failures.push(entry.error) })
+  await registry.call('PUT', '/v1/agents/public/shout', { card: cardFor('Shout') })
+  return { ...registry, failures, [Symbol.asyncDispose]: () => registry.served.close() }
+}
+
+const nacos = '/nacos/v3/admin/ai/a2a'
+/** Becomes a text only by throwing. */
+const unspeakable = { toString: 1, valueOf: 1 }
+const badArd = { status: 400, body: { errorCode: 'INVALID_ARGUMENT' } }
+const badNacos = { status: 400, body: { code: 20002 } }
+
+describe('values that are no text', () => {
+  it.each<[string, string, object]>([
+    ['a filter', '/search', { query: { text: 'x', filter: { tags: unspeakable } } }],
+    ['one value of a filter', '/search', { query: { text: 'x', filter: { tags: ['a', unspeakable] } } }],
+    ['a page token', '/search', { query: { text: 'x' }, pageToken: unspeakable }],
+    ['a page size', '/search', { query: { text: 'x' }, pageSize: unspeakable }],
+    ['the limit of a facet', '/explore', { resultType: { facets: [{ field: 'tags', limit: unspeakable }] } }],
+    ['the least count of a facet', '/explore', { resultType: { facets: [{ field: 'tags', minCount: [] }] } }],
+  ])('as %s', async (_, path, body) => {
+    await using registry = await filled()
+    expect(await registry.call('POST', path, body)).toMatchObject(badArd)
+    expect(registry.failures).toEqual([])
+  })
+
+  it('as a version to renew', async () => {
+    await using registry = await filled()
+    const body = '{"version":"\\ud800","instance":"\\ud800"}'
+    expect(await registry.call('POST', '/v1/agents/public/shout/renew', body)).toMatchObject({ status: 404 })
+    expect(registry.failures).toEqual([])
+  })
+})
+
+describe('more than anybody needs', () => {
+  it('of values to filter by, or fields', async () => {
+    await using registry = await filled()
+    const values = Array.from({ length: 1001 }, (_, n) => `v${n}`)
+    const fields = Object.fromEntries(values.slice(0, 21).map((value) => [value, value]))
+    for (const filter of [{ tags: values }, fields, { ['a.'.repeat(200)]: 'x' }]) {
+      expect(await registry.call('POST', '/search', { query: { text: 'x', filter } })).toMatchObject(badArd)
+      const explore = { query: { filter }, resultType: { facets: [] } }
+      expect(await registry.call('POST', '/explore', explore)).toMatchObject(badArd)
+    }
+    const long = new URLSearchParams({ filter: `tags = '${values.join(',')}'` })
+    expect(await registry.call('GET', `/agents?${long}`)).toMatchObject(badArd)
+  })
+
+  it('of facets, or of a field', async () => {
+    await using registry = await filled()
+    for (const facets of [Array(21).fill({ field: 'tags' }), [{ field: 'a.'.repeat(200) }]])
+      expect(await registry.call('POST', '/explore', { resultType: { facets } })).toMatchObject(badArd)
+  })
+
+  it('of depth and of values in a card that comes in a form', async () => {
+    await using registry = await filled()
+    const deep = `{"name":"deep","a":${'['.repeat(80_000)}${']'.repeat(80_000)}}`
+    for (const agentCard of [deep, `{"a":[${'1,'.repeat(60_000)}1]}`])
+      expect(await registry.call('POST', nacos, new URLSearchParams({ agentCard }))).toMatchObject(badNacos)
+    expect(registry.failures).toEqual([])
+  })
+
+  it('of fields of a form', async () => {
+    await using registry = await filled()
+    const form = new URLSearchParams({ agentCard: JSON.stringify(cardFor('Many')) })
+    for (let n = 0; n < 100; n++) form.set(`f${n}`, '')
+    expect(await registry.call('POST', nacos, form)).toMatchObject(badNacos)
+  })
+})
+
+describe('names that every object has', () => {
+  const inherited = ['toString', '__proto__', 'constructor', 'hasOwnProperty']
+
+  it.each(inherited)('are no versions: %s', async (version) => {
+    await using registry = await filled()
+    for (const path of [
+      `/v1/agents/public/shout?includeUnhealthy&version=${version}`,
+      `/v1/agents/public/shout/health?version=${version}`,
+      `/v1/agents/public/shout/card?version=${version}`,
+      `${nacos}?agentName=shout&version=${version}`,
+    ])
+      expect((await registry.call('GET', path)).status, path).toBe(404)
+  })
+
+  it.each(inherited)('are versions like others once they are published: %s', async (version) => {
+    await using registry = await filled({ limits: { maxVersions: 2 } })
+    const publish = (each: string) =>
+      registry.call('PUT', '/v1/agents/public/shout', { card: cardFor('Shout', { version: each }) })
+    expect(await publish(version)).toMatchObject({ status: 200, body: { version, latest: version } })
+    expect((await publish('3')).status).toBe(429)
+    const found = await registry.call('GET', `/v1/agents/public/shout?version=${version}`)
+    expect(found.body.versions.map((each: { version: string }) => each.version)).toEqual(['1.0.0', version])
+    expect((await registry.call('DELETE', `/v1/agents/public/shout?version=${version}`)).body).toEqual({ withdrawn: 1 })
+    expect((await registry.call('GET', '/v1/agents/public/shout')).body.latest).toBe('1.0.0')
+  })
+
+  it('count as versions', async () => {
+    await using registry = await filled({ limits: { maxVersions: 1 } })
+    for (const version of inherited) {
+      const card = cardFor('Shout', { version })
+      expect((await registry.call('PUT', '/v1/agents/public/shout', { card })).status, version).toBe(429)
+    }
+  })
+
+  it('are facets like others', async () => {
+    await using registry = await filled()
+    const facets = inherited.map((field) => ({ field }))
+    const { body } = await registry.call('POST', '/explore', { resultType: { facets } })
+    expect(Object.entries(body.facets)).toEqual(inherited.map((field) => [field, { buckets: [] }]))
+  })
+})
