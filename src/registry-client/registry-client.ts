@@ -55,9 +55,12 @@ export interface WatchRequest {
   readonly after?: number
   readonly namespace?: string
   readonly name?: string
+  /** How long the registry may be silent, before it counts as gone. Default 45 s: three of its usual heartbeats. */
+  readonly silenceMs?: number
   readonly signal?: AbortSignal
 }
 
+const usualSilenceMs = 45_000
 const largestEvent = 256 * 1024
 /** A page of a hundred agents, the cards of all their instances included. */
 const largestAnswer = 16 * 1024 * 1024
@@ -83,6 +86,16 @@ export function registryClient(url: string, options: RegistryClientOptions = {})
     const type = init.body === undefined ? {} : { 'content-type': 'application/json' }
     return await fetch(base + path, { redirect: 'error', ...init, headers: { ...headers, ...type } }).catch(failed)
   }
+  /** An answer that has no end has to begin in time. */
+  const begun = async (path: string, signal: AbortSignal | undefined): Promise<Response> => {
+    const late = new AbortController()
+    const timer = setTimeout(() => late.abort(new DOMException('It took too long', 'TimeoutError')), timeoutMs)
+    try {
+      return await send(path, { signal: signal ? AbortSignal.any([signal, late.signal]) : late.signal })
+    } finally {
+      clearTimeout(timer)
+    }
+  }
   const read = (response: Response): Promise<unknown> => readJsonAtMost(response, largestAnswer).catch(failed)
   const call = async (method: string, path: string, body?: object, given: CallOptions = {}): Promise<unknown> => {
     const deadline = AbortSignal.timeout(timeoutMs)
@@ -106,10 +119,10 @@ export function registryClient(url: string, options: RegistryClientOptions = {})
       const answer = await call('DELETE', `${placeOf(name)}${queryOf(which)}`, undefined, given)
       return (answer as { readonly withdrawn: number }).withdrawn
     },
-    async *watch({ signal, ...wanted } = {}) {
-      const response = await send(`/v1/watch${queryOf(wanted)}`, signal ? { signal } : {})
+    async *watch({ signal, silenceMs = usualSilenceMs, ...wanted } = {}) {
+      const response = await begun(`/v1/watch${queryOf(wanted)}`, signal)
       if (!response.ok || !response.body) throw refusalIn(await read(response), response.status, base)
-      for await (const events of readSse(response.body, { maxEventBytes: largestEvent }))
+      for await (const events of readSse(response.body, { maxEventBytes: largestEvent, silenceMs }))
         for (const { id, data } of events) yield { revision: Number(id), event: JSON.parse(data) as RegistryEvent }
     },
   }

@@ -1,8 +1,9 @@
 /** Agents that register themselves, clients that find them by name, and what happens when somebody dies. */
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import type { ServerResponse } from 'node:http'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, describe, expect, it, vi } from 'vitest'
 import { apiKey } from '../auth/api-key.js'
 import { connect } from '../client/connect.js'
 import { serveHttp } from '../client/http-server.fixture.js'
@@ -15,7 +16,7 @@ import { until } from '../testing/wait.js'
 import { ann, cardFor, testRegistry } from './registry.fixture.js'
 import { fileResolver } from './resolvers/file.js'
 import { nacosResolver } from './resolvers/nacos.js'
-import { registryResolver } from './resolvers/registry.js'
+import { type RegistryResolver, registryResolver } from './resolvers/registry.js'
 import { staticResolver } from './resolvers/static.js'
 import { type ServeRegistryOptions, serveRegistry } from './serve-registry.js'
 
@@ -199,6 +200,63 @@ describe('resolvers', () => {
       await until(async () => ((await resolver('shout')) as { version: string }[])[0]?.version === '2')
     } finally {
       resolver.close()
+    }
+  })
+
+  /** A registry that never tells what changed: its watch begins, and then sends what it is told to. */
+  const secretive = (alive: (response: ServerResponse) => void) => {
+    const state = { version: '1', asked: 0 }
+    const server = serveHttp((request, response) => {
+      if (request.path.startsWith('/v1/watch')) {
+        response.writeHead(200, { 'content-type': 'text/event-stream' })
+        response.write('id: 1\ndata: {"type":"ready"}\n\n')
+        alive(response)
+        return
+      }
+      state.asked += 1
+      const instance = { instance: 'one', health: { state: 'healthy' }, card: { version: state.version } }
+      response.end(JSON.stringify({ name: 'shout', instances: [instance] }))
+    })
+    return { state, server }
+  }
+  const isRemembered = (resolver: RegistryResolver, state: { readonly asked: number }) => async () => {
+    const before = state.asked
+    await resolver('shout')
+    return state.asked === before
+  }
+
+  it('do not trust a watch that went silent', async () => {
+    const { state, server } = secretive(() => undefined)
+    await using registry = await server
+    const warnings: string[] = []
+    const onWarning = (warning: string) => warnings.push(warning)
+    const resolver = registryResolver(registry.origin, { watch: true, cacheMs: 0, silenceMs: 500, onWarning })
+    try {
+      await until(isRemembered(resolver, state))
+      state.version = '2'
+      await until(async () => ((await resolver('shout')) as { version: string }[])[0]?.version === '2')
+      expect(warnings[0]).toContain('nothing for 500 ms')
+    } finally {
+      resolver.close()
+    }
+  })
+
+  it('ask again after a while although nothing was said to have changed', async () => {
+    const beats = new Set<NodeJS.Timeout>()
+    const { state, server } = secretive((response) => beats.add(setInterval(() => response.write(':\n\n'), 10)))
+    await using registry = await server
+    const resolver = registryResolver(registry.origin, { watch: true, cacheMs: 0, silenceMs: 2_000 })
+    try {
+      await until(isRemembered(resolver, state))
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 59_000 })
+      expect(await isRemembered(resolver, state)()).toBe(true)
+      vi.setSystemTime(Date.now() + 2_000)
+      expect(await isRemembered(resolver, state)()).toBe(false)
+      expect(await isRemembered(resolver, state)()).toBe(true)
+    } finally {
+      vi.useRealTimers()
+      resolver.close()
+      for (const beat of beats) clearInterval(beat)
     }
   })
 

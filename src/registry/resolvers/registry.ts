@@ -10,10 +10,12 @@ import { pause } from '../../server/pause.js'
 export interface RegistryResolverOptions extends RegistryClientOptions {
   /** Default: the latest. */
   readonly version?: string
-  /** How long an answer is used without asking again. Default 5 s; with `watch`, until something changes. */
+  /** How long an answer is used without asking again. Default 5 s; with `watch`, until something changes, a minute at most. */
   readonly cacheMs?: number
   /** Follow the registry, and forget answers as soon as they are no longer true. Ends with `close`. */
   readonly watch?: boolean
+  /** How long a registry that is followed may be silent, before it counts as gone. Default 45 s: three of its usual heartbeats. */
+  readonly silenceMs?: number
   readonly onWarning?: (warning: string) => void
 }
 
@@ -29,6 +31,8 @@ interface Known {
 
 const mostKnown = 1000
 const watchRetryMs = 2000
+/** Whatever the watch says: what it missed is not believed for ever. */
+const longestTrustMs = 60_000
 
 /**
  * ```ts
@@ -36,7 +40,7 @@ const watchRetryMs = 2000
  * ```
  */
 export function registryResolver(url: string, options: RegistryResolverOptions = {}): RegistryResolver {
-  const { version, watch = false, cacheMs = 5000, onWarning = () => undefined } = options
+  const { version, watch = false, cacheMs = 5000, silenceMs, onWarning = () => undefined } = options
   const registry = registryClient(url, options)
   const known = new Map<string, Known>()
   const closed = new AbortController()
@@ -53,7 +57,7 @@ export function registryResolver(url: string, options: RegistryResolverOptions =
       if (!found) return undefined
       if (known.size >= mostKnown) known.clear()
       // What changed while the registry answered may not be in the answer.
-      const freshMs = isFollowing && changes === asked ? Number.POSITIVE_INFINITY : isFollowing ? 0 : cacheMs
+      const freshMs = isFollowing && changes === asked ? longestTrustMs : isFollowing ? 0 : cacheMs
       known.set(name, { instances: found.instances, untilMs: Date.now() + freshMs })
       return inOrder(found.instances)
     } catch (caught) {
@@ -67,10 +71,11 @@ export function registryResolver(url: string, options: RegistryResolverOptions =
     changes += 1
     for (const [each, entry] of known) if (name === undefined || each === name) entry.untilMs = 0
   }
+  const following = { signal: closed.signal, ...(silenceMs !== undefined && { silenceMs }) }
   const follow = async () => {
     while (!closed.signal.aborted) {
       try {
-        for await (const { event } of registry.watch({ signal: closed.signal })) {
+        for await (const { event } of registry.watch(following)) {
           isFollowing = true
           age('name' in event ? event.name : undefined)
         }
