@@ -23,7 +23,7 @@ function start(...args) {
     child.once('exit', (code) => reject(new Error(`dragoman ${args.join(' ')} ended with ${code}`)))
     child.stdout.on('data', (text) => {
       said += text
-      const url = / is ready at (http:\S+)/.exec(said)?.[1]
+      const url = / is ready at (https?:[^\s"]+)/.exec(said)?.[1]
       if (url) resolve(url)
     })
   })

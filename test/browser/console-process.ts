@@ -7,7 +7,7 @@ export async function startProcess(args: readonly string[]): Promise<ServerProce
   try {
     started.url = await eventually(20_000, 'the ready line', () => {
       if (started.hasExited) throw new Error(`It ended before it was ready: ${started.stdout}${started.stderr}`)
-      return / is ready at (http:\S+)/.exec(started.stdout)?.[1]
+      return / is ready at (https?:[^\s"]+)/.exec(started.stdout)?.[1]
     })
     return started
   } catch (error) {
