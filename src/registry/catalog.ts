@@ -69,6 +69,11 @@ export class Catalog {
     return parts.agent
   }
 
+  /** Whether or not there still is an agent of that name. */
+  instancesUnder(key: AgentKey): readonly InstanceKey[] {
+    return [...(this.#parts.get(agentId(key))?.instances.values() ?? [])].map((instance) => instance.key)
+  }
+
   /** How many agents somebody owns. */
   ownedBy(owner: string): number {
     return this.#owned.get(owner) ?? 0

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { admin, ann, at, bob, cardFor, testRegistry } from './registry.fixture.js'
+import { gate } from '../testing/wait.js'
+import { admin, ann, at, bob, cardFor, type TestRegistry, testRegistry } from './registry.fixture.js'
 
 const key = { namespace: 'public', name: 'shout' }
 
@@ -110,6 +111,82 @@ describe('publishing', () => {
     await publish('b', { instance: 'two' })
     await expect(publish('b', { instance: 'three' })).rejects.toMatchObject(quota)
     await publish('b', { instance: 'two' })
+  })
+})
+
+/** Runs something just before the first write of a kind, in the middle of whatever writes. */
+function inBetween(
+  registry: TestRegistry,
+  method: 'put' | 'delete',
+  kind: string,
+  meanwhile: () => Promise<unknown>,
+): void {
+  const { records } = registry.store
+  const original = records[method].bind(records) as (...args: unknown[]) => Promise<never>
+  let isDone = false
+  Object.assign(records, {
+    [method]: async (...args: readonly string[]) => {
+      if (!isDone && args[1]?.startsWith(kind)) {
+        isDone = true
+        await meanwhile()
+      }
+      return await original(...args)
+    },
+  })
+}
+
+describe('publishing while the agent is withdrawn', () => {
+  const publish = (registry: TestRegistry, who = ann) => registry.publish({ ...key, card: cardFor('Shout') }, who)
+
+  it('keeps the name when it came first', async () => {
+    await using registry = await testRegistry()
+    await publish(registry)
+    inBetween(registry, 'delete', 'a/', async () => {
+      registry.clock.ms += 1
+      await publish(registry)
+    })
+    await registry.withdraw(key, ann)
+    expect(registry.find(key).instances).toHaveLength(1)
+  })
+
+  it('takes the name again when it came last', async () => {
+    await using registry = await testRegistry()
+    await publish(registry)
+    inBetween(registry, 'put', 'i/', () => registry.withdraw(key, ann))
+    await publish(registry)
+    expect(registry.find(key).instances).toHaveLength(1)
+  })
+
+  it('leaves nothing under a name that has become somebody else’s', async () => {
+    await using registry = await testRegistry()
+    await publish(registry)
+    inBetween(registry, 'put', 'i/', async () => {
+      await registry.withdraw(key, ann)
+      await registry.publish({ ...key, card: cardFor('Shout'), instance: 'of bob' }, bob)
+    })
+    await expect(publish(registry)).rejects.toMatchObject({ code: 'FORBIDDEN' })
+    expect(registry.find(key).instances.map((each) => each.key.instance)).toEqual(['of bob'])
+  })
+
+  it('goes with the agent when nobody can tell which came first', async () => {
+    await using registry = await testRegistry()
+    await publish(registry)
+    await registry.withdraw({ ...key, instance: 'http://127.0.0.1:9/' }, ann)
+    const [reached, release] = [gate(), gate()]
+    inBetween(registry, 'put', 'i/', async () => {
+      reached.open()
+      await release.opened
+    })
+    const publishing = publish(registry)
+    await reached.opened
+    inBetween(registry, 'delete', 'a/', async () => {
+      release.open()
+      await publishing
+    })
+    await registry.withdraw(key, ann)
+    expect(() => registry.find(key)).toThrow('no agent')
+    await registry.publish({ ...key, card: cardFor('Shout'), instance: 'of bob' }, bob)
+    expect(registry.find(key).instances.map((each) => each.key.instance)).toEqual(['of bob'])
   })
 })
 

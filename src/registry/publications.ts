@@ -105,10 +105,15 @@ export function createPublications({ records, catalog, log, rules, now }: Public
       ttlMs !== undefined &&
       !known?.instances.some(({ key: each, document }) => document.ttlMs === undefined && each.instance !== instance)
 
+    let owner = publisher.id
+    const named = (before: AgentDocument | undefined): AgentDocument => {
+      owner = before?.owner ?? publisher.id
+      return withVersion(before, { version, owner, latest, isLeased })
+    }
     await change(key, publisher, (before) => {
       if (expect === 'absent' && before) throw new RegistryError('CONFLICT', `${name} is there already`)
       if (expect === 'present' && !before) throw notFound(key)
-      return withVersion(before, { version, owner: publisher.id, latest, isLeased })
+      return named(before)
     })
     const document: InstanceDocument = {
       card,
@@ -123,9 +128,22 @@ export function createPublications({ records, catalog, log, rules, now }: Public
     // Whatever was wrong with it before, it has just said that it is there.
     if (siblings.find((each) => each.key.instance === instance)?.health?.state === 'unhealthy')
       await records.delete(collection, instanceId(key, 'health'))
-    const outcome = await records.put(collection, instanceId(key), document, ttlMs === undefined ? {} : { ttlMs })
-    await log.caughtUp(outcome.revision)
+    const put = () => records.put(collection, instanceId(key), document, ttlMs === undefined ? {} : { ttlMs })
+    let { revision } = await put()
+    if ((await ownerOf(key)) !== owner) {
+      // Withdrawn in between: the name is taken again, unless it is somebody else's by now.
+      await change(key, publisher, named).catch(async (error: unknown) => {
+        await remove([key])
+        throw error
+      })
+      revision = (await put()).revision
+    }
+    await log.caughtUp(revision)
     return key
+  }
+
+  async function ownerOf(key: AgentKey): Promise<string | undefined> {
+    return ((await records.get(collection, agentId(key)))?.value as AgentDocument | undefined)?.owner
   }
 
   function withVersion(
@@ -151,7 +169,7 @@ export function createPublications({ records, catalog, log, rules, now }: Public
     }
   }
 
-  /** False when there is no such instance, or no longer: then it has to be published again. */
+  /** Absent when there is no such instance, or no longer: then it has to be published again. */
   async function renew(key: InstanceKey, publisher: Publisher): Promise<{ readonly ttlMs: number } | undefined> {
     const agent = catalog.get(key) ?? (await fresh(key))
     const instance = agent?.instances.find(
@@ -179,24 +197,39 @@ export function createPublications({ records, catalog, log, rules, now }: Public
     const agent = await fresh(key)
     if (!agent) throw notFound(key)
     mustOwn(key, agent.document, publisher)
-    const leaving = agent.instances.filter(
-      ({ key: each }) =>
-        (key.version === undefined || each.version === key.version) &&
-        (key.instance === undefined || each.instance === key.instance),
-    )
-    for (const { key: each } of leaving) {
+    const leaving = agent.instances
+      .map((instance) => instance.key)
+      .filter(({ version }) => key.version === undefined || version === key.version)
+      .filter(({ instance }) => key.instance === undefined || instance === key.instance)
+    await remove(leaving)
+    // An instance that stops keeps its name for those that follow; who withdraws the agent gives it up.
+    if (key.instance === undefined && !(await giveUp(key, agent.document.owner)) && key.version !== undefined)
+      await forget(key, key.version, publisher)
+    await log.caughtUp()
+    return leaving.length
+  }
+
+  async function remove(keys: readonly InstanceKey[]): Promise<void> {
+    for (const each of keys) {
       await records.delete(collection, instanceId(each))
       await records.delete(collection, instanceId(each, 'health'))
     }
+  }
+
+  /**
+   * False when something runs under the name. Who publishes meanwhile has either changed the record, and keeps the
+   * name; or finds it gone, and takes it again; or is too late for the one and too early for the other, and goes too.
+   */
+  async function giveUp(key: AgentKey, owner: string): Promise<boolean> {
+    const found = await records.get(collection, agentId(key))
     await log.caughtUp()
-    const left = catalog.get(key)
-    // An instance that stops keeps its name for those that follow; who withdraws the agent gives it up.
-    if (key.instance === undefined) {
-      if (left?.instances.length === 0) await records.delete(collection, agentId(key))
-      else if (key.version !== undefined) await forget(key, key.version, publisher)
-    }
+    if (!found || (found.value as AgentDocument).owner !== owner) return true
+    if (catalog.instancesUnder(key).length > 0) return false
+    const { result } = await records.delete(collection, agentId(key), { expect: found.revision })
+    if (result !== 'ok') return false
     await log.caughtUp()
-    return leaving.length
+    if (!catalog.get(key)) await remove(catalog.instancesUnder(key))
+    return true
   }
 
   async function forget(key: AgentKey, version: string, publisher: Publisher): Promise<void> {
