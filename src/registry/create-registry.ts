@@ -31,8 +31,6 @@ export interface RegistryOptions extends Omit<RegistryCoreOptions, 'store' | 'on
   readonly origins?: readonly string[]
   /** What the catalog says about whoever runs this registry. */
   readonly catalog?: ArdOptions
-  /** Silence on a watch before a comment is sent. Default 15 s. */
-  readonly heartbeatMs?: number
   /** Where things go that no caller may see. Default: nowhere. */
   readonly log?: (entry: { readonly level: 'error'; readonly message: string; readonly error: unknown }) => void
 }
@@ -72,7 +70,6 @@ export async function assembleRegistry(options: RegistryOptions, publicUrl: () =
     publicUrl: () => publicUrl().replace(/\/+$/, ''),
     // A card and what goes with it; form fields take up to three characters for one.
     maxBodyBytes: (options.limits?.maxCardBytes ?? usualLimits.maxCardBytes) * 3 + 16 * 1024,
-    heartbeatMs: options.heartbeatMs ?? 15_000,
   }
   const doors = [createRestDoor(parts), createNacosDoor(parts), createArdDoor(parts, options.catalog)]
   const close = async () => {

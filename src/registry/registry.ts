@@ -2,6 +2,7 @@
 import { createGuardedDialer, type GuardedDialer } from '../net/node-dialer.js'
 import type { AgentKey, InstanceKey } from '../registry-client/registry-words.js'
 import type { Store } from '../stores/store.js'
+import { Heartbeats } from '../transports/sse.js'
 import type { CardRules } from './accept-card.js'
 import { Catalog } from './catalog.js'
 import { collection, type ProbeReport, probeCollection } from './documents.js'
@@ -24,6 +25,8 @@ export interface RegistryCoreOptions {
   readonly signatures?: CardRules['signatures']
   /** How instances are looked after; `false`: not at all, and all are offered. */
   readonly probes?: ProbeOptions | false
+  /** Between comments on watches that are silent. Default 15 s. */
+  readonly heartbeatMs?: number
   /** How often leases that have run out are looked for. Default 1 s. */
   readonly sweepMs?: number
   /** Milliseconds since 1970. */
@@ -36,7 +39,7 @@ export interface RegistryCore extends Publications {
   find(key: AgentKey, options?: { readonly version?: string; readonly includeUnhealthy?: boolean }): FoundAgent
   list(query: FindQuery): FoundPage
   history(key: InstanceKey): Promise<readonly ProbeReport[]>
-  watch(options: Omit<WatchOptions, 'signal'>): Response
+  watch(options: Pick<WatchOptions, 'after' | 'namespace' | 'name'>): Response
   /** Removes what has run out. Happens by itself; tests whose clock stands still call it. */
   sweep(): Promise<void>
   /** Probes what is due. Happens by itself, likewise. */
@@ -72,10 +75,22 @@ export async function openRegistry(options: RegistryCoreOptions): Promise<Regist
   )
   const closing = new AbortController()
 
-  const sweep = async () => {
+  const heartbeats = new Heartbeats(options.heartbeatMs ?? 15_000)
+
+  const sweepAll = async () => {
     for (const each of [collection, probeCollection])
-      while ((await records.expire(each, { limit: sweepLimit, tombstonesMs })) >= sweepLimit);
+      while (
+        !closing.signal.aborted &&
+        (await records.expire(each, { limit: sweepLimit, tombstonesMs })) >= sweepLimit
+      );
     await log.caughtUp()
+  }
+  let sweeping: Promise<void> | undefined
+  const sweep = (): Promise<void> => {
+    sweeping ??= sweepAll().finally(() => {
+      sweeping = undefined
+    })
+    return sweeping
   }
   try {
     await log.caughtUp()
@@ -92,7 +107,7 @@ export async function openRegistry(options: RegistryCoreOptions): Promise<Regist
     find: (key, wanted) => findAgent(catalog, key, wanted),
     list: (query) => findAgents(catalog, query),
     history: (key) => readHistory(records, key),
-    watch: (wanted) => watchResponse(records, { ...wanted, signal: closing.signal }),
+    watch: (wanted) => watchResponse(records, { ...wanted, heartbeats, onFailure, signal: closing.signal }),
     sweep,
     async examine() {
       await prober?.tick()
@@ -102,8 +117,11 @@ export async function openRegistry(options: RegistryCoreOptions): Promise<Regist
       clearInterval(sweeper)
       closing.abort()
       log.stop()
-      await prober?.stop()
+      const probing = prober?.stop()
+      // Probes under way end with their connections: nobody waits for an agent that hangs.
       await dialer.close()
+      await probing
+      await sweeping?.catch(() => undefined) // whoever began it is told
     },
   }
 }

@@ -1,13 +1,11 @@
 import { describe, expect, it } from 'vitest'
+import { until } from '../testing/wait.js'
 import { readSse } from '../transports/sse-reader.js'
 import { ann, cardFor, type TestRegistry, testRegistry } from './registry.fixture.js'
 
 /** Reads a watch event by event, and hangs up. */
-function follow(
-  registry: TestRegistry,
-  options: { after?: number; namespace?: string; name?: string; heartbeatMs?: number } = {},
-) {
-  const response = registry.watch({ heartbeatMs: 60_000, ...options })
+function follow(registry: TestRegistry, options: { after?: number; namespace?: string; name?: string } = {}) {
+  const response = registry.watch(options)
   const batches = readSse(response.body as ReadableStream<Uint8Array>, { maxEventBytes: 10_000 })
   const ready: { id: number; type: string; name?: string }[] = []
   return {
@@ -126,8 +124,8 @@ describe('watching', () => {
   })
 
   it('is silent but for comments, and each event is one line of data behind its id', async () => {
-    await using registry = await testRegistry()
-    const response = registry.watch({ heartbeatMs: 5 })
+    await using registry = await testRegistry({ heartbeatMs: 5 })
+    const response = registry.watch({})
     expect(response.headers.get('content-type')).toBe('text/event-stream')
     const reader = (response.body as ReadableStream<Uint8Array>).getReader()
     const read = async () => new TextDecoder().decode((await reader.read()).value)
@@ -138,6 +136,44 @@ describe('watching', () => {
     while (!text.includes('published')) text += await read()
     expect(text.replaceAll(':\n\n', '')).toMatch(/^(id: \d+\ndata: \{[^\n]*\}\n\n)+$/)
     await reader.cancel()
+  })
+
+  it('ends when the store is in trouble, leaves nothing behind, and can be taken up again', async () => {
+    const troubles: unknown[] = []
+    await using registry = await testRegistry({ onFailure: (error) => troubles.push(error) })
+    const { records } = registry.store
+    const [watchStore, readAfter] = [records.watch.bind(records), records.readAfter.bind(records)]
+    let followers = 0
+    Object.assign(records, {
+      watch: (...args: Parameters<typeof watchStore>) => {
+        const unwatch = watchStore(...args)
+        followers += 1
+        return () => {
+          followers -= 1
+          unwatch()
+        }
+      },
+    })
+    const watch = follow(registry)
+    const ready = await watch.next()
+    expect(followers).toBe(1)
+    const trouble = new Error('the disk is full')
+    Object.assign(records, { readAfter: () => Promise.reject(trouble) })
+    await records.put('registry', 'a/public/a', {
+      owner: 'ann',
+      latest: '1',
+      versions: {},
+      createdMs: 0,
+      isLeased: false,
+    })
+    expect(await watch.next()).toBeUndefined()
+    await until(() => followers === 0)
+    expect(troubles).toContain(trouble)
+    Object.assign(records, { readAfter })
+    const again = follow(registry, { after: ready?.id ?? 0 })
+    await again.next()
+    expect(await again.next()).toMatchObject({ type: 'agent', name: 'a' })
+    await again.close()
   })
 
   it('ends when the registry closes', async () => {

@@ -4,7 +4,7 @@
  */
 import type { RegistryEvent } from '../registry-client/registry-words.js'
 import type { RecordChange, Records } from '../stores/records.js'
-import { frame, sseHeaders } from '../transports/sse.js'
+import { frame, type Heartbeats, sseBody, sseHeaders } from '../transports/sse.js'
 import { type AgentDocument, collection, type HealthDocument, type InstanceDocument, readId } from './documents.js'
 
 export interface WatchOptions {
@@ -12,24 +12,31 @@ export interface WatchOptions {
   readonly after?: number
   readonly namespace?: string
   readonly name?: string
-  /** Silence before a comment is sent. */
-  readonly heartbeatMs: number
+  readonly heartbeats: Heartbeats
   /** Ends all streams: the registry closes. */
   readonly signal: AbortSignal
+  /** The store is in trouble: the stream ends, and its reader comes back to where it was. */
+  readonly onFailure: (error: unknown) => void
 }
 
 const pageSize = 100
 
 export function watchResponse(records: Records, options: WatchOptions): Response {
-  const encoder = new TextEncoder()
-  const state = new Watcher(records, options)
-  const body = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      const text = await state.next()
-      if (text === undefined) controller.close()
-      else controller.enqueue(encoder.encode(text))
+  const watcher = new Watcher(records, options)
+  const rest = watcher.texts()
+  const first = rest.next()
+  first.catch(() => undefined) // whoever reads the stream is told
+  const body = sseBody({
+    first,
+    rest,
+    encode: (text) => text,
+    encodeEnd: () => '',
+    encodeError(error) {
+      options.onFailure(error.cause ?? error)
+      return ''
     },
-    cancel: () => state.stop(),
+    onGone: () => watcher.stop(),
+    heartbeats: options.heartbeats,
   })
   return new Response(body, { headers: sseHeaders })
 }
@@ -67,15 +74,16 @@ class Watcher {
     this.#wake?.()
   }
 
-  /** The next text for the reader; absent at the end. */
-  async next(): Promise<string | undefined> {
-    while (!this.#isStopped) {
-      const text = await this.#read()
-      if (text !== '') return text
-      const isOver = this.#isStopped || this.#hasNews
-      if (!isOver && !(await this.#news())) return this.#isStopped ? undefined : ':\n\n'
+  async *texts(): AsyncGenerator<string, void, void> {
+    try {
+      while (!this.#isStopped) {
+        const text = await this.#read()
+        if (text !== '') yield text
+        else if (!this.#hasNews && !this.#isStopped) await this.#news()
+      }
+    } finally {
+      this.stop()
     }
-    return undefined
   }
 
   async #read(): Promise<string> {
@@ -114,20 +122,11 @@ class Watcher {
     return (namespace === undefined || event.namespace === namespace) && (name === undefined || event.name === name)
   }
 
-  /** Waits for the log to grow, or for the time of a heartbeat: then false. */
-  #news(): Promise<boolean> {
+  /** Waits for the log to grow, or for the end. */
+  #news(): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(() => this.#settle(resolve, false), this.#options.heartbeatMs)
-      this.#wake = () => {
-        clearTimeout(timer)
-        this.#settle(resolve, !this.#isStopped)
-      }
+      this.#wake = resolve
     })
-  }
-
-  #settle(resolve: (hasNews: boolean) => void, hasNews: boolean): void {
-    this.#wake = undefined
-    resolve(hasNews)
   }
 }
 

@@ -13,7 +13,7 @@ const heartbeat = ':\n\n'
 
 /** One timer for all streams. */
 export class Heartbeats {
-  readonly #feeds = new Set<SseFeed>()
+  readonly #feeds = new Set<Pick<SseFeed, 'beat'>>()
   readonly #everyMs: number
   #timer: ReturnType<typeof setInterval> | undefined
 
@@ -21,14 +21,14 @@ export class Heartbeats {
     this.#everyMs = everyMs
   }
 
-  add(feed: SseFeed): void {
+  add(feed: Pick<SseFeed, 'beat'>): void {
     this.#feeds.add(feed)
     this.#timer ??= setInterval(() => {
       for (const each of this.#feeds) each.beat()
     }, this.#everyMs)
   }
 
-  remove(feed: SseFeed): void {
+  remove(feed: Pick<SseFeed, 'beat'>): void {
     this.#feeds.delete(feed)
     if (this.#feeds.size > 0) return
     clearInterval(this.#timer)
@@ -36,12 +36,12 @@ export class Heartbeats {
   }
 }
 
-export interface SseStream {
+export interface SseStream<Item = StreamItem> {
   /** The first element, asked for already. */
-  readonly first: Promise<IteratorResult<StreamItem, unknown>>
-  readonly rest: ReadAhead
+  readonly first: Promise<IteratorResult<Item, unknown>>
+  readonly rest: ReadAhead<Item>
   /** The text of one event, framed. */
-  readonly encode: (item: StreamItem) => string
+  readonly encode: (item: Item) => string
   /** What stands behind the last event; may be empty. */
   readonly encodeEnd: () => string
   readonly encodeError: (error: A2AError) => string
@@ -66,14 +66,14 @@ export interface SseSink {
 }
 
 /** Moves the events of one stream into the first sink it is given. */
-export class SseFeed {
-  readonly #rest: ReadAhead
-  readonly #encode: SseStream['encode']
-  readonly #encodeEnd: SseStream['encodeEnd']
-  readonly #encodeError: SseStream['encodeError']
+export class SseFeed<Item = StreamItem> {
+  readonly #rest: ReadAhead<Item>
+  readonly #encode: SseStream<Item>['encode']
+  readonly #encodeEnd: SseStream<Item>['encodeEnd']
+  readonly #encodeError: SseStream<Item>['encodeError']
   readonly #onGone: () => void
   readonly #heartbeats: Heartbeats
-  #first: SseStream['first'] | undefined
+  #first: SseStream<Item>['first'] | undefined
   #sink: SseSink | undefined
   #ready = ''
   #isOpen = false
@@ -82,7 +82,7 @@ export class SseFeed {
   #isGone = false
   #wake: (() => void) | undefined
 
-  constructor({ first, rest, encode, encodeEnd, encodeError, onGone, heartbeats }: SseStream) {
+  constructor({ first, rest, encode, encodeEnd, encodeError, onGone, heartbeats }: SseStream<Item>) {
     this.#first = first
     this.#rest = rest
     this.#encode = encode
@@ -129,11 +129,11 @@ export class SseFeed {
     if (!this.#isBlocked && this.#isOpen) this.#isBlocked = this.#sink?.write(heartbeat) === false
   }
 
-  async #pump(first: SseStream['first']): Promise<void> {
+  async #pump(first: SseStream<Item>['first']): Promise<void> {
     const rest = this.#rest
     try {
       for (let next = await first; !next.done && !this.#isGone; next = await rest.next()) {
-        for (let item: StreamItem | undefined = next.value; item && !this.#isGone; item = rest.takeReady?.()) {
+        for (let item: Item | undefined = next.value; item && !this.#isGone; item = rest.takeReady?.()) {
           this.#ready += this.#encode(item)
           if (this.#ready.length < highWaterMark && !this.#isBlocked) this.#flushSoon()
           else await this.#drained()
@@ -202,7 +202,7 @@ const feedKey = Symbol('feed')
  * The body of an answer, for whoever reads streams. A server that can write text to a connection itself
  * takes the feed out instead (`feedOf`), within the turn of the event loop in which the body was made.
  */
-export function sseBody(stream: SseStream): ReadableStream<Uint8Array> {
+export function sseBody<Item>(stream: SseStream<Item>): ReadableStream<Uint8Array> {
   const feed = new SseFeed(stream)
   const body = new ReadableStream<Uint8Array>(
     {

@@ -27,7 +27,6 @@ export interface DoorParts {
   /** The address clients use, without a slash at its end. */
   readonly publicUrl: () => string
   readonly maxBodyBytes: number
-  readonly heartbeatMs: number
 }
 
 export function json(status: number, body: unknown, headers: Readonly<Record<string, string>> = {}): Response {

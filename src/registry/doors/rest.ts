@@ -11,7 +11,7 @@ const largestPage = 100
 /** Media type of a card, by which catalogs name it. */
 export const cardMediaType = 'application/a2a-agent-card+json'
 
-export function createRestDoor({ registry, maxBodyBytes, heartbeatMs }: DoorParts): Door {
+export function createRestDoor({ registry, maxBodyBytes }: DoorParts): Door {
   const agents = async (call: DoorCall, key: AgentKey, rest: readonly string[]): Promise<Response | undefined> => {
     const { request, url, publisher } = call
     const [verb, ...more] = rest
@@ -89,7 +89,6 @@ export function createRestDoor({ registry, maxBodyBytes, heartbeatMs }: DoorPart
       throw new RegistryError('INVALID', 'Last-Event-ID: is no revision of this registry')
     const [namespace, name] = [url.searchParams.get('namespace'), url.searchParams.get('name')]
     return registry.watch({
-      heartbeatMs,
       ...(after !== undefined && { after }),
       ...(namespace !== null && { namespace }),
       ...(name !== null && { name }),
