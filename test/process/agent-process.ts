@@ -1,4 +1,4 @@
-/** An example agent in a process of its own, as `node examples/agents/NAME.js` starts it, on a free port. */
+/** An example agent in a process of its own, as `node examples/agents/NAME.js` starts it, on a free port or a given one. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { eventually } from '../hostile/waiting.js'
@@ -15,17 +15,24 @@ export interface AgentProcess extends AsyncDisposable {
 export interface AgentProcessOptions {
   readonly args?: readonly string[]
   readonly env?: Readonly<Record<string, string>>
+  /** Of the examples. Default `agents`. */
+  readonly folder?: string
+  readonly port?: number
 }
 
 export async function startAgent(
   name: string,
-  { args = [], env = {} }: AgentProcessOptions = {},
+  { args = [], env = {}, folder = 'agents', port = 0 }: AgentProcessOptions = {},
 ): Promise<AgentProcess> {
-  const child: ChildProcess = spawn(process.execPath, [`examples/agents/${name}.js`, '--port', '0', ...args], {
-    cwd: root,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, NO_COLOR: '1', ...env },
-  })
+  const child: ChildProcess = spawn(
+    process.execPath,
+    [`examples/${folder}/${name}.js`, '--port', String(port), ...args],
+    {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, NO_COLOR: '1', ...env },
+    },
+  )
   let stdout = ''
   let stderr = ''
   child.stdout?.setEncoding('utf8').on('data', (text: string) => {

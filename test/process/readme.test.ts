@@ -1,6 +1,9 @@
 /** What the README shows runs. */
+import { execFileSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
+import { temporaryFolder } from './server-process.js'
 import { readPage, runSnippet, snippet, snippetFolder, startSnippet } from './snippets.js'
+import { startSystem } from './system-process.js'
 
 const readme = readPage('README.md')
 
@@ -24,10 +27,59 @@ describe('the README', () => {
     expect(await runSnippet('client.mjs', folder.path)).toContain('TASK_STATE_INPUT_REQUIRED')
   })
 
+  it('shows calls of the demonstration that work', async () => {
+    const calls = demonstrationOf(readme)
+    expect(calls).toHaveLength(expected.length)
+    await using folder = await temporaryFolder()
+    await using system = await startSystem(folder.path, ['--ports', 'auto', '--store', 'memory'])
+    for (const [place, line] of calls.entries()) {
+      const here = line.replace(/localhost:(\d+)/, (_, port: string) => system.urlOf(usualPorts[port] ?? port))
+      const said = execFileSync('sh', ['-c', `json='content-type: application/json'\n${here}`], { encoding: 'utf8' })
+      expect(said, line).toMatch(expected[place] ?? /never/)
+    }
+  })
+
+  it('is the same in Chinese', () => {
+    const chinese = readPage('README.zh-CN.md')
+    // What people read is translated; what machines read is the same, comments aside.
+    const codeOf = (page: string) =>
+      [...page.matchAll(/```\w+\n([\s\S]*?)```/g)].map(([, code = '']) =>
+        code.replace(/(^|\s)(#|\/\/ ).*$/gm, '').trim(),
+      )
+    expect(codeOf(chinese)).toEqual(codeOf(readme))
+    const headingsOf = (page: string) => page.match(/^#+ /gm)
+    expect(headingsOf(chinese)).toEqual(headingsOf(readme))
+    const rowsOf = (page: string) => page.match(/^\|/gm)?.length
+    expect(rowsOf(chinese)).toBe(rowsOf(readme))
+  })
+
   it('stays short', () => {
     expect(readme.split('\n').length).toBeLessThan(150)
   })
 })
+
+const usualPorts: Readonly<Record<string, string>> = {
+  8000: 'ChatAgent',
+  8010: 'DocumentWorkflow',
+  8020: 'Registry',
+  10006: 'OrderAgent',
+}
+
+/** What each call of the demonstration answers, in their order. */
+const expected = [
+  /"state":"completed".*"name":"outline".*# 茉莉花茶/,
+  /"state":"TASK_STATE_COMPLETED".*# Solar power/,
+  /"state":"completed","outline":\{.*"document":"# 茉莉花茶.*"summary":"/,
+  /data: \{"type":"progress"[\s\S]*data: \{"type":"result"/,
+  /"output":"订单信息: ORDER_001, 产品: 云边茉莉/,
+  /"messageDelta"[\s\S]*茉莉花茶[\s\S]*data: \[DONE\]/,
+  /"name":"OutlineAgent"/,
+]
+
+function demonstrationOf(page: string): readonly string[] {
+  const [, code = ''] = /## The demonstration[\s\S]*?```sh\n([\s\S]*?)```/.exec(page) ?? []
+  return code.split('\n').filter((line) => line.startsWith('curl '))
+}
 
 interface Answer {
   readonly task: {

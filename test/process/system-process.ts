@@ -14,11 +14,15 @@ export interface SystemProcess extends AsyncDisposable {
 }
 
 /** Runs it; resolves when everything is ready, or when it has ended before. */
-export async function startSystem(cwd: string, args: readonly string[] = []): Promise<SystemProcess> {
+export async function startSystem(
+  cwd: string,
+  args: readonly string[] = [],
+  env: Readonly<Record<string, string>> = {},
+): Promise<SystemProcess> {
   const child = spawn(process.execPath, [script, ...args], {
     cwd,
     stdio: ['ignore', 'pipe', 'pipe'],
-    env: { ...process.env, NO_COLOR: '1' },
+    env: { ...process.env, NO_COLOR: '1', ...env },
   })
   let [stdout, stderr] = ['', '']
   child.stdout.setEncoding('utf8').on('data', (text: string) => {

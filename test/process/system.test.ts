@@ -86,6 +86,7 @@ describe('the system', () => {
     })
     const { taskId } = body as { taskId: string }
     expect(await get(`${url}/${taskId}`)).toEqual(body)
+    expect((await fetch(`${url}/${taskId}`, { method: 'DELETE' })).status).toBe(409)
     // The same run, seen by those who speak A2A.
     const task = await get<OldTask>(`${system.urlOf('DocumentWorkflow')}/tasks/${taskId}`)
     expect(JSON.stringify(task.status)).toMatch(/completed/i)
@@ -176,6 +177,21 @@ describe('npm start', () => {
     expect((await fetch(`${locked.urlOf('Registry')}/v1/agents`)).status).toBe(401)
     expect((await post(url, { topic: 'tea' }, { 'x-api-key': 'k1' })).body).toMatchObject({ state: 'completed' })
     expect(locked.stdout).not.toContain('k1')
+  })
+
+  it('cancels a document that is not wanted any more', async () => {
+    await using own = await temporaryFolder()
+    await using slow = await startSystem(own.path, ['--ports', 'auto', '--store', 'memory'], {
+      DRAGOMAN_PACE_MS: '1000',
+    })
+    const url = `${slow.urlOf('DocumentWorkflow')}/api/documents`
+    const asked = await post(url, { topic: 'tea' }, { prefer: 'respond-async' })
+    expect(asked.status).toBe(202)
+    const { taskId } = asked.body as { taskId: string }
+    expect(asked.headers.get('location')).toBe(`/api/documents/${taskId}`)
+    const cancelled = await fetch(`${url}/${taskId}`, { method: 'DELETE' })
+    expect([cancelled.status, await cancelled.json()]).toMatchObject([200, { taskId, state: 'canceled' }])
+    expect(await get(`${url}/${taskId}`)).toMatchObject({ state: 'canceled', error: { status: 'CANCELED' } })
   })
 
   it('names a port that is taken, and leaves nothing behind', async () => {
