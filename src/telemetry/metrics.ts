@@ -3,6 +3,7 @@
  * `/metrics`. Otherwise there are no metrics, and nothing is done for them on the way of a call. What is so at the
  * moment is looked up when somebody collects, and only then.
  */
+import { performance } from 'node:perf_hooks'
 import { type BatchObservableCallback, createNoopMeter, type Meter, metrics, type Observable } from '@opentelemetry/api'
 import type { Store } from '../stores/store.js'
 import type { CallObserver } from '../transports/call-record.js'
