@@ -23,7 +23,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'engine/': ['model/', 'stores/store.ts', 'telemetry/tracing.ts', 'telemetry/vitals.ts'],
   'auth/': ['model/', 'net/read-at-most.ts'],
   'net/': ['model/'],
-  'push/': ['model/', 'dialects/', 'stores/store.ts', 'net/', 'signing/'],
+  'push/': ['model/', 'dialects/', 'stores/store.ts', 'telemetry/tracing.ts', 'net/', 'signing/'],
   'telemetry/': ['model/', 'stores/store.ts', 'transports/call-record.ts'],
   'signing/': ['model/', 'dialects/decode.ts'],
   'registry-client/': [
@@ -35,6 +35,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ],
   'client/': [
     'model/',
+    'telemetry/tracing.ts',
     'dialects/',
     'transports/',
     'net/addresses.ts',

@@ -3,6 +3,7 @@ import { fromGeneric, toGeneric } from '../model/generic-service.js'
 import type { Operation } from '../model/operations.js'
 import { type AgentService, anonymous, type CallContext } from '../model/service.js'
 import { classifyHost } from '../net/addresses.js'
+import { applicationTracing } from '../telemetry/tracing.js'
 import { wasNotSent } from '../transports/transport-error.js'
 import type { AgentClient, CallOptions, Choice } from './agent-client.js'
 import { Breaker, breaking } from './breaker.js'
@@ -21,6 +22,7 @@ import { createReach, type Reach } from './reach.js'
 import { type ResolvedCard, resolveCard, resolveName } from './resolve-card.js'
 import { placesOf } from './resolve-card-places.js'
 import { attempt, retrying } from './retry.js'
+import { traceCalls } from './trace-calls.js'
 import { type Verification, type VerifyOptions, verifyCard } from './verify-card.js'
 import { waiting } from './waiting.js'
 import { fromHttp } from './wire-entries.js'
@@ -43,8 +45,10 @@ export async function connect(ref: string | object, options: ConnectOptions = {}
   const opened = (await findInstances(ref, options, warn)).map((target) => openTarget(target, options, warn))
   const instances = new Instances(opened, ({ ways }, why) => warn(`Went on at ${ways.current.choice.url}: ${why}`))
   const { card, signature } = instances.current.target
-  const service = dependable(instances.service(), card, options)
   const choice = () => instances.current.ways.current.choice
+  const tracing = applicationTracing()
+  const reliable = dependable(instances.service(), card, options)
+  const service = tracing ? traceCalls(reliable, tracing, { agent: card.name, choice }) : reliable
   const close = async () => {
     await Promise.all(opened.map((each) => each.close()))
   }

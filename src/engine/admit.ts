@@ -307,12 +307,14 @@ function addressed(message: Message, taskId: string, contextId: string): Message
 function turnRequestOf(request: SendMessageRequest, context: CallContext): TurnRequest | undefined {
   const { metadata, configuration } = request
   const { acceptedOutputModes } = configuration ?? {}
-  const { extensions, caller } = context
-  if (!metadata && !acceptedOutputModes && !extensions?.length && caller.scheme === undefined) return undefined
+  const { extensions, caller, traceparent } = context
+  const isPlain = !metadata && !acceptedOutputModes && !extensions?.length
+  if (isPlain && caller.scheme === undefined && traceparent === undefined) return undefined
   return {
     ...(metadata && { metadata }),
     ...(acceptedOutputModes && { acceptedOutputModes }),
     ...(extensions?.length && { extensions }),
+    ...(traceparent !== undefined && { traceparent }),
     ...(caller.scheme !== undefined && { caller: proofOf(caller) }),
   }
 }

@@ -102,6 +102,8 @@ export interface Turn<Input = JsonValue | undefined> {
   readonly acceptedOutputModes: readonly string[]
   /** Extensions the caller asked for. */
   readonly extensions: readonly string[]
+  /** W3C trace context of this turn: what is done for it elsewhere belongs to the same trace. */
+  readonly traceparent: string | undefined
   /** Asks another agent, in the same context; cancelling this task cancels that one. */
   call(agent: AgentRef, content: Content, options?: CallAgentOptions): Promise<CallResult>
   /** The operations of another agent, called for the caller of this one; absent when none of that name can be reached. */
@@ -128,6 +130,8 @@ export interface Agent {
    * begun elsewhere for its sake can be ended there too. Nobody waits for it for long.
    */
   readonly onAbandoned?: (task: AbandonedTask) => Promise<void>
+  /** Its work is done by other agents; traces call it so. */
+  readonly isWorkflow?: boolean
   /** Called when the engine has drained: connections that handlers share can be closed. */
   readonly onDrained?: () => Promise<void>
 }

@@ -21,11 +21,17 @@ interface Delegation {
 export function serviceFor(
   { internals, caller, tenant }: Pick<TurnSource, 'internals' | 'caller' | 'tenant'>,
   ref: AgentRef,
+  traceparent?: string,
 ): AgentService | undefined {
   const service = internals.resolve?.(ref)
   if (!service) return undefined
   const { unary, streaming } = toGeneric(service)
-  const owned = (context: CallContext): CallContext => ({ ...context, caller, ...(tenant && { tenant }) })
+  const owned = (context: CallContext): CallContext => ({
+    ...(traceparent !== undefined && { traceparent }),
+    ...context,
+    caller,
+    ...(tenant && { tenant }),
+  })
   return fromGeneric({
     unary: (operation, request, context) => unary(operation, request, owned(context)),
     streaming: (operation, request, context) => streaming(operation, request, owned(context)),

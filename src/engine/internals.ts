@@ -4,6 +4,7 @@ import type { Clock } from '../model/clock.js'
 import { A2AError } from '../model/errors.js'
 import type { AgentService, CallContext } from '../model/service.js'
 import type { Scope, Store, TaskKey } from '../stores/store.js'
+import { applicationTracing } from '../telemetry/tracing.js'
 import type { Agent, AgentRef } from './agent.js'
 import { guardedStore } from './guarded-store.js'
 import { type EngineLimits, Tally } from './limits.js'
@@ -60,6 +61,8 @@ export class Internals {
   readonly running = new Tally()
   /** Who reads streams. */
   readonly streaming = new Tally()
+  /** Absent when nobody traces. */
+  readonly tracing = applicationTracing()
   isDraining = false
   /** Since the start; see `Vitals`. */
   readonly counts = { storeFailures: 0, expiredTasks: 0, fencedRuns: 0 }

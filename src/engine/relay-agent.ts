@@ -25,18 +25,22 @@ export function relayAgent(card: AgentInit, service: AgentService): Agent {
 async function* relay(turn: Turn, service: AgentService): AsyncGenerator<Yield, void, void> {
   const there = taskThere(turn)
   const gone = new AbortController()
-  const context: CallContext = { caller: anonymous, dialect: 'v1', signal: gone.signal }
+  const { traceparent } = turn
+  const same: CallContext = { caller: anonymous, dialect: 'v1', ...(traceparent !== undefined && { traceparent }) }
   let taskId = there
   const cancel = () => {
     // Until the other agent has named its task there is nothing to cancel: the stream is read up to that point.
     if (taskId === undefined) return
-    service.cancelTask({ id: taskId }, { caller: anonymous, dialect: 'v1' }).catch(() => undefined) // it may have ended meanwhile
+    service.cancelTask({ id: taskId }, same).catch(() => undefined) // it may have ended meanwhile
     gone.abort()
   }
   turn.signal.addEventListener('abort', cancel)
   const artifacts = new RetoldArtifacts()
   try {
-    for await (const { event } of service.sendStreamingMessage(requestOf(turn, there), context)) {
+    for await (const { event } of service.sendStreamingMessage(requestOf(turn, there), {
+      ...same,
+      signal: gone.signal,
+    })) {
       taskId = taskIdIn(event) ?? taskId
       if (turn.signal.aborted) {
         cancel()

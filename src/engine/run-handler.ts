@@ -3,9 +3,11 @@ import type { AcceptedMessage } from '../model/apply-event.js'
 import { A2AError } from '../model/errors.js'
 import type { Part } from '../model/part.js'
 import type { TaskState } from '../model/task.js'
+import type { OpenSpan } from '../telemetry/tracing.js'
 import type { Turn } from './agent.js'
 import type { Run } from './run.js'
 import { assertDraft, UnsendableError } from './sendable.js'
+import { traceTurn } from './trace-turn.js'
 import { firstData, RunningTurn } from './turn.js'
 import type { TaskVoice } from './voice.js'
 import type { ArtifactDraft, Yield } from './yields.js'
@@ -28,7 +30,14 @@ const yieldsPerTick = 256
 const nothingSent: readonly Part[] = [{ text: 'The message has no content' }]
 const neutralFailure: readonly Part[] = [{ text: 'The agent failed' }]
 
-export async function runHandler(current: AcceptedMessage, stage: Stage): Promise<TurnEnd> {
+export function runHandler(current: AcceptedMessage, stage: Stage): Promise<TurnEnd> {
+  const { tracing } = stage.run.internals
+  return tracing
+    ? traceTurn(tracing, { current, run: stage.run }, (span) => iterate(current, stage, span))
+    : iterate(current, stage)
+}
+
+async function iterate(current: AcceptedMessage, stage: Stage, span?: OpenSpan): Promise<TurnEnd> {
   const { run, voice } = stage
   let iterator: AsyncIterator<Yield> | undefined
   let isFirst = true
@@ -39,10 +48,11 @@ export async function runHandler(current: AcceptedMessage, stage: Stage): Promis
     const { agent, schemas } = run.internals
     const input = schemas && current.turn === 1 ? await schemas.input(current.message) : firstData(current.message)
     // `Handler<never>` hides the type of `data()`: the schema check made the input what the author declared.
-    const turn = new RunningTurn(current, run, input) as Turn<unknown> as Turn<never>
-    iterator = agent.handler(turn)[Symbol.asyncIterator]()
+    const turn = new RunningTurn(current, run, input, span?.traceparent) as Turn<unknown> as Turn<never>
+    const handler = agent.handler(turn)[Symbol.asyncIterator]()
+    iterator = handler
     for (;;) {
-      const step = await iterator.next()
+      const step = await (span ? span.run(() => handler.next()) : handler.next())
       if (run.isStopped) {
         abandon(iterator)
         return { kind: 'stopped' }

@@ -30,13 +30,16 @@ export class RunningTurn implements Turn<unknown> {
   readonly #source: TurnSource
   readonly #input: unknown
   readonly #credential: Credential | undefined
+  readonly #spanned: string | undefined
   #task: Task | undefined
 
-  constructor(accepted: AcceptedMessage, source: TurnSource, input: unknown) {
+  /** `traceparent`: of the turn's own span, when there is one. */
+  constructor(accepted: AcceptedMessage, source: TurnSource, input: unknown, traceparent?: string) {
     this.message = accepted.message
     this.#accepted = accepted
     this.#source = source
     this.#input = input
+    this.#spanned = traceparent
     this.#credential = source.takeCredential()
   }
 
@@ -101,6 +104,10 @@ export class RunningTurn implements Turn<unknown> {
     return this.#accepted.request?.extensions ?? []
   }
 
+  get traceparent(): string | undefined {
+    return this.#spanned ?? this.#accepted.request?.traceparent
+  }
+
   async call(ref: AgentRef, content: Content, options: CallAgentOptions = {}): Promise<CallResult> {
     const service = this.service(ref)
     const name = typeof ref === 'string' ? ref : ref.card.name
@@ -114,7 +121,7 @@ export class RunningTurn implements Turn<unknown> {
   }
 
   service(ref: AgentRef): AgentService | undefined {
-    return serviceFor(this.#source, ref)
+    return serviceFor(this.#source, ref, this.traceparent)
   }
 }
 

@@ -38,6 +38,8 @@ export interface TurnRequest {
   readonly metadata?: Struct
   readonly acceptedOutputModes?: readonly string[]
   readonly extensions?: readonly string[]
+  /** W3C trace context of the call: whoever runs the turn, the trace goes on. */
+  readonly traceparent?: string
   /** How the caller proved who it is; without an id it is the owner of the task. */
   readonly caller?: Pick<Caller, 'scheme' | 'scopes'> & { readonly id?: string }
 }

@@ -273,7 +273,8 @@ export class StepRun {
   }
 
   #context(signal?: AbortSignal): CallContext {
-    return { caller: this.#run.turn.caller, dialect: 'v1', ...(signal && { signal }) }
+    const { caller, traceparent } = this.#run.turn
+    return { caller, dialect: 'v1', ...(signal && { signal }), ...(traceparent !== undefined && { traceparent }) }
   }
 
   async #write(record: StepRecord): Promise<void> {

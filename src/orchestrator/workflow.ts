@@ -57,6 +57,7 @@ export function workflow<const Skills extends readonly SkillInit[] = readonly []
   )
   return {
     ...made,
+    isWorkflow: true,
     onAbandoned: (abandoned) => abandonRun({ ...abandoned, agents }),
     onDrained: () => agents.close(),
   }

@@ -3,10 +3,12 @@ import type { Dialect } from '../dialects/dialect.js'
 import type { AddressRules } from '../net/address-rules.js'
 import { createGuardedDialer, type DialerOptions, type TlsOptions } from '../net/node-dialer.js'
 import type { Store } from '../stores/store.js'
+import { applicationTracing } from '../telemetry/tracing.js'
 import { createWebhookCheck } from './check-webhook.js'
 import { createPushOperations, type PushOperations } from './dead-deliveries.js'
 import { createSend, type SenderParts } from './delivery.js'
 import { defaultSettings, type PushSettings } from './push-settings.js'
+import { traceDeliveries } from './trace-deliveries.js'
 import { type PushLogEntry, PushWorker } from './worker.js'
 
 /** Where webhooks may be, and how they are called. */
@@ -45,13 +47,15 @@ export function createPush(parts: PushParts, options: PushOptions = {}): Push {
   const settings = settingsOf(options)
   const dialer = createGuardedDialer(options)
   const closing = new AbortController()
-  const send = createSend({
+  const plain = createSend({
     ...parts,
     dialer,
     timeoutMs: settings.timeoutMs,
     onUnsigned: (error, { key }) =>
       parts.log({ level: 'error', message: 'A delivery cannot be signed', agent: key.agent, taskId: key.id, error }),
   })
+  const tracing = applicationTracing()
+  const send = tracing ? traceDeliveries(plain, tracing) : plain
   const worker = new PushWorker({ ...parts, settings, send })
   return {
     checkWebhook: createWebhookCheck(dialer, options),

@@ -11,6 +11,8 @@ import { createPush, type Push, type PushParts } from '../push/create-push.js'
 import { toSigner } from '../signing/signer.js'
 import type { Store } from '../stores/store.js'
 import { applicationMeter, measureAgents, measureCalls, measureCommits } from '../telemetry/metrics.js'
+import { traceCalls } from '../telemetry/trace-calls.js'
+import { applicationTracing } from '../telemetry/tracing.js'
 import type { CallObserver } from '../transports/call-record.js'
 import { Heartbeats } from '../transports/sse.js'
 import type { Endpoint } from '../transports/transport.js'
@@ -240,7 +242,9 @@ async function createMember(mount: Mount, shared: Shared): Promise<Member> {
   services.set(agent.card.name, service)
   const { log, logCalls, audit } = options
   const metrics = shared.meter && measureCalls(shared.meter, agent.card.name)
-  const observe = observeCalls(agent.card.name, { log, logCalls, audit, metrics })
+  const tracing = applicationTracing()
+  const span = tracing && traceCalls(tracing, agent.card.name)
+  const observe = observeCalls(agent.card.name, { log, logCalls, audit, metrics, span })
   const endpoint = endpointOf(engine, guardSkills(service, agent, security), card, observe, shared)
   const origins = new Set(options.cors)
   const answer = createAgentEndpoint({

@@ -17,18 +17,27 @@ interface Interested {
   readonly log?: Log | undefined
   readonly logCalls?: boolean | undefined
   readonly audit?: Audit | undefined
-  readonly metrics?: CallObserver | undefined
+  readonly metrics?: Tell | undefined
+  readonly span?: CallObserver['span'] | undefined
 }
 
+type Tell = CallObserver['ended']
+
 /** Absent when nobody wants to know: then nothing is kept. */
-export function observeCalls(agent: string, { log, logCalls, audit, metrics }: Interested): CallObserver | undefined {
-  const observers: CallObserver[] = []
-  if (metrics) observers.push(metrics)
-  if (log && logCalls) observers.push((record) => logCall(log, agent, record))
-  if (audit) observers.push(guarded(audit, agent, log))
-  if (observers.length === 0) return undefined
-  return (record) => {
-    for (const tell of observers) tell(record)
+export function observeCalls(
+  agent: string,
+  { log, logCalls, audit, metrics, span }: Interested,
+): CallObserver | undefined {
+  const interested: Tell[] = []
+  if (metrics) interested.push(metrics)
+  if (log && logCalls) interested.push((record) => logCall(log, agent, record))
+  if (audit) interested.push(guarded(audit, agent, log))
+  if (interested.length === 0 && !span) return undefined
+  return {
+    ended(record) {
+      for (const tell of interested) tell(record)
+    },
+    span,
   }
 }
 
@@ -37,7 +46,7 @@ function logCall(log: Log, agent: string, { operation, binding, dialect }: CallR
   if (operation && binding && dialect) log({ level: 'debug', message: `${operation} over ${binding}`, agent, dialect })
 }
 
-function guarded(audit: Audit, agent: string, log: Log | undefined): CallObserver {
+function guarded(audit: Audit, agent: string, log: Log | undefined): Tell {
   const failed = (error: unknown) => log?.({ level: 'error', message: 'The audit failed', agent, error })
   return (record) => {
     try {

@@ -23,7 +23,7 @@ export function applicationMeter(): Meter | undefined {
 }
 
 /** Told of the calls of an agent. */
-export function measureCalls(meter: Meter, agent: string): CallObserver {
+export function measureCalls(meter: Meter, agent: string): CallObserver['ended'] {
   const calls = meter.createCounter(instruments.calls.name, instruments.calls)
   const duration = meter.createHistogram(instruments.duration.name, instruments.duration)
   const refusals = meter.createCounter(instruments.refusals.name, instruments.refusals)

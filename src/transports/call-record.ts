@@ -32,7 +32,18 @@ export interface CallRecord {
   readonly limit?: string
 }
 
-export type CallObserver = (record: CallRecord) => void
+export interface CallObserver {
+  /** Told of every call when it has ended. */
+  ended(record: CallRecord): void
+  /** Follows a call that was understood, as part of the trace its caller named. Absent when nobody traces. */
+  readonly span?: ((call: UnderstoodCall, traceparent: string | undefined) => CallSpan) | undefined
+}
+
+export interface CallSpan {
+  /** The trace context of what is done for the call. */
+  readonly traceparent: string
+  end(record: CallRecord): void
+}
 
 /** What is known of a call when it arrives. */
 export interface CallStart {
@@ -47,6 +58,7 @@ export interface CallStart {
 export interface UnderstoodCall {
   readonly dialect: { readonly name: string }
   readonly operation: Operation
+  readonly binding?: Binding | undefined
 }
 
 /** Follows one call from its arrival to its end. */
@@ -60,6 +72,7 @@ export class CallWatch {
   #tenant: string | undefined
   #taskId: string | undefined
   #contextId: string | undefined
+  #span: CallSpan | undefined
   #isEnded = false
 
   constructor(observe: CallObserver, start: CallStart) {
@@ -77,6 +90,12 @@ export class CallWatch {
     const { message, taskId, id } = request as Subject & { readonly message?: Subject }
     this.#taskId = message ? message.taskId : (taskId ?? id)
     this.#contextId = message?.contextId
+  }
+
+  /** It is made now. Answers the trace context of what is done for it. */
+  begun(traceparent: string | undefined): string | undefined {
+    if (this.#call) this.#span = this.observe.span?.({ ...this.#call, binding: this.#start.binding }, traceparent)
+    return this.#span?.traceparent ?? traceparent
   }
 
   /** The answer, or an event of a stream: the first ones may say which task it is about. */
@@ -100,7 +119,7 @@ export class CallWatch {
     const { caller, binding, address } = this.#start
     const peer = address?.()
     const limit = error?.details.metadata?.limit
-    this.observe({
+    const record: CallRecord = {
       at: this.#at,
       durationMs: performance.now() - this.#startedMs,
       outcome: error?.code ?? 'ok',
@@ -113,7 +132,9 @@ export class CallWatch {
       ...(this.#contextId !== undefined && { contextId: this.#contextId }),
       ...(peer !== undefined && { peer }),
       ...(limit !== undefined && { limit }),
-    })
+    }
+    this.#span?.end(record)
+    this.observe.ended(record)
   }
 }
 

@@ -6,6 +6,7 @@ import type { CallFacts, Dialect } from '../dialects/dialect.js'
 import { A2AError, clip } from '../model/errors.js'
 import type { Operation } from '../model/operations.js'
 import type { AgentService, CallContext, Caller, CallTraits } from '../model/service.js'
+import { readTraceparent } from '../model/traceparent.js'
 import type { Binding, CallObserver, CallStart, CallWatch } from './call-record.js'
 import type { RequestLimits } from './read-json.js'
 import type { Heartbeats } from './sse.js'
@@ -27,7 +28,7 @@ export interface Endpoint {
   readonly newId: () => string
   /** The dialect a task was created in; absent when it is not there, or not the caller's. */
   readonly createdIn: (taskId: string, arrival: Arrival) => Promise<string | undefined>
-  /** Told of every call when it has ended. */
+  /** Absent when nobody wants to know of calls. */
   readonly observe?: CallObserver
   /** Told of errors whose cause no caller may see. */
   readonly onError: (error: A2AError) => void
@@ -133,9 +134,10 @@ export function prepareCall(endpoint: Endpoint, arrival: Arrival, call: Call): P
   if (idempotencyKey) context.idempotencyKey = idempotencyKey
   const lastEventId = headers.get(parameterHeaders.lastEventId)
   if (lastEventId && !context.cannotResume) context.resumeAfter = readEventId(lastEventId)
-  const traceparent = headers.get(parameterHeaders.traceparent)
-  if (traceparent) context.traceparent = traceparent
   call.watch?.asked(request, tenant)
+  const caused = readTraceparent(headers.get(parameterHeaders.traceparent))
+  const traceparent = call.watch ? call.watch.begun(caused) : caused
+  if (traceparent !== undefined) context.traceparent = traceparent
   return { request, context, activated: activatedExtensions(endpoint, extensions) }
 }
 
