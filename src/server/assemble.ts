@@ -142,7 +142,7 @@ export async function assemble(agents: Agents, options: HandlerOptions, port: Po
     endpoints: new Map(members.map(({ mount, answer }) => [mount.path, answer])),
     origins: options.cors ?? [],
     credentialHeaders,
-    nowhere: createNowhere(admit),
+    nowhere: createNowhere(admit, observeCalls('', { log: options.log, audit: options.audit })),
     routes: createRoutes({
       routes: options.routes ?? [],
       services: shared.services,
@@ -152,7 +152,7 @@ export async function assemble(agents: Agents, options: HandlerOptions, port: Po
       log: options.log ?? (() => undefined),
     }),
     isReady: createReadiness(store, () => members.some(({ engine }) => engine.isDraining)),
-    ...(signer && { jwks: createJwksServer(signer.jwks(), Date.now()) }),
+    ...(signer && { jwks: createJwksServer(signer) }),
   })
   return {
     fetch,

@@ -78,6 +78,7 @@ function eitherDoor(endpoint: Endpoint, request: Request, rpc: JsonRpcServer, ro
       } catch (caught) {
         const error = A2AError.from(caught)
         endpoint.onError(error)
+        refusedCall(endpoint.observe, arrival, error)
         return route.refuse(error)
       }
       return await (isRpc(body) ? rpc.answer(request, { ...arrival, body }) : route.answer({ ...arrival, body }))

@@ -5,7 +5,6 @@ import { applicationMeter } from '../telemetry/metrics.js'
 import { isLoopback, listen, type PortOptions } from './bind.js'
 import { createListener } from './listener.js'
 import { toNodeListener } from './node.js'
-import { plainRefusal } from './nowhere.js'
 import type { Route } from './routes.js'
 
 /** A port of its own for metrics. It asks nobody who they are. */
@@ -58,7 +57,7 @@ export async function openMetrics(asked: boolean | MetricsPort, log: Log | undef
 }
 
 async function showMetrics({ method }: Request, text: () => Promise<string>): Promise<Response> {
-  if (method !== 'GET' && method !== 'HEAD') return plainRefusal(405, 'METHOD_NOT_ALLOWED', 'Metrics are read by GET')
+  if (method !== 'GET' && method !== 'HEAD') return new Response(null, { status: 405, headers: { allow: 'GET, HEAD' } })
   const headers = { 'content-type': 'text/plain; version=0.0.4; charset=utf-8', 'cache-control': 'no-store' }
   return new Response(method === 'HEAD' ? null : await text(), { headers })
 }

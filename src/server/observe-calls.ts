@@ -7,6 +7,7 @@ import type { CallObserver, CallRecord } from '../transports/call-record.js'
 
 /** One line of the audit. */
 export interface AuditEntry extends CallRecord {
+  /** Empty where a path was asked for that no agent has. */
   readonly agent: string
 }
 

@@ -2,9 +2,11 @@
 import type { Admit } from '../auth/admit.js'
 import type { Connection } from '../auth/scheme.js'
 import type { Log } from '../engine/internals.js'
+import { isRefused } from '../model/admission.js'
+import { A2AError } from '../model/errors.js'
 import type { AgentService, Caller } from '../model/service.js'
-import { admitted, plainRefusal } from './nowhere.js'
 import { isFromHere } from './origins.js'
+import { admitted, refusalOf } from './refusal.js'
 
 export interface Route {
   /** Such as `/api/documents`: what is below it belongs to it too. `/` is that one page, and nothing below it. */
@@ -55,14 +57,14 @@ export function createRoutes({ routes, services, admit, origins, url, log }: Rou
   const visit = async (route: Route, request: Request, connection?: Connection): Promise<Response | undefined> => {
     const isOpen = route.isPublic === true
     if (!isOpen && !isFromHere(request, origins, ownHost))
-      return plainRefusal(403, 'PERMISSION_DENIED', 'This origin may not call here')
+      return refusalOf({ refused: new A2AError('PERMISSION_DENIED', 'This origin may not call here') })
     const caller = await admitted(isOpen ? undefined : admit, request, connection)
-    if (caller instanceof Response) return caller
+    if (isRefused(caller)) return refusalOf(caller)
     try {
       return await route.answer(request, { caller, services })
     } catch (error) {
       log({ level: 'error', message: `The route ${route.path} failed`, error })
-      return plainRefusal(500, 'INTERNAL_ERROR', 'Internal error')
+      return refusalOf({ refused: A2AError.from(error) })
     }
   }
   return (request, path, connection) => {

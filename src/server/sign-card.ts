@@ -24,7 +24,8 @@ export function createCardSigning(signer: Signer | undefined, url: string): Sign
   }
 
   return async <Card extends object>(card: Card, readers: readonly CardReader[]): Promise<Card> => {
-    const key = await digest(JSON.stringify([readers, card]))
+    // Other keys, other signatures.
+    const key = await digest(JSON.stringify([readers, card, signer.jwks()]))
     const signed = known.get(key) ?? signer.signCard(card, jku, readers)
     remember(key, signed)
     try {

@@ -1,6 +1,7 @@
 /** What everybody may read, as resources: made once, with validators and conditional answers (R-CARD-5). */
 import { askedVersion, versionNotSupported } from '../dialects/negotiate.js'
 import { A2AError } from '../model/errors.js'
+import type { Signer } from '../signing/signer.js'
 import { readVersion } from '../transports/transport.js'
 import type { SpelledCards } from './card-forms.js'
 
@@ -66,24 +67,22 @@ async function answer(request: Request, variants: Variants, serving: Serving): P
   return respond(request, resource, { lastModified: serving.lastModified, vary: 'A2A-Version' })
 }
 
-/** The keys that signatures are checked with. */
-export function createJwksServer(jwks: object, startedMs: number): (request: Request) => Promise<Response> {
-  const resource = spell(jwks, 'application/jwk-set+json')
-  const lastModified = toSeconds(startedMs)
+/** The keys that signatures are checked with, as they are now: a signer of one's own may change them at any time. */
+export function createJwksServer(signer: Pick<Signer, 'jwks'>): (request: Request) => Promise<Response> {
   return async (request) =>
     request.method === 'GET' || request.method === 'HEAD'
-      ? respond(request, await resource, { lastModified })
+      ? respond(request, await spell(signer.jwks(), 'application/jwk-set+json'))
       : new Response(null, { status: 405, headers: { allow: 'GET, HEAD' } })
 }
 
 function respond(
   request: Request,
   { body, mediaType, etag }: Resource,
-  { lastModified, vary }: { readonly lastModified: Date; readonly vary?: string },
+  { lastModified, vary }: { readonly lastModified?: Date; readonly vary?: string } = {},
 ): Response {
   const headers = {
     etag,
-    'last-modified': lastModified.toUTCString(),
+    ...(lastModified && { 'last-modified': lastModified.toUTCString() }),
     'cache-control': `public, max-age=${maxAgeSeconds}`,
     ...(vary !== undefined && { vary }),
   }
@@ -110,11 +109,11 @@ async function spell(content: object, mediaType = 'application/json'): Promise<R
 }
 
 /** `If-None-Match` decides alone when it is there (RFC 9110). */
-function isFresh({ headers }: Request, etag: string, lastModified: Date): boolean {
+function isFresh({ headers }: Request, etag: string, lastModified: Date | undefined): boolean {
   const noneMatch = headers.get('if-none-match')
   if (noneMatch !== null) {
     return noneMatch.split(',').some((each) => each.trim() === '*' || each.trim().replace(/^W\//, '') === etag)
   }
   const since = Date.parse(headers.get('if-modified-since') ?? '')
-  return !Number.isNaN(since) && lastModified.getTime() <= since
+  return lastModified !== undefined && lastModified.getTime() <= since // never of NaN
 }

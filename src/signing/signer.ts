@@ -44,7 +44,10 @@ export interface Signer {
   ): Promise<Card & { readonly signatures: readonly AgentCardSignature[] }>
   /** A compact JWT by the current key. */
   signJwt(claims: Claims): Promise<string>
-  /** The public keys, as a JWK Set. */
+  /**
+   * The public keys, as a JWK Set: asked for with every request for them. Public cards are signed once, when the server
+   * starts, so a key that is replaced has to stay in the set until it is started again.
+   */
   jwks(): { readonly keys: readonly JWK[] }
 }
 

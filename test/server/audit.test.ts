@@ -2,7 +2,8 @@
 import { once } from 'node:events'
 import { inspect } from 'node:util'
 import type { ClientReadableStream } from '@grpc/grpc-js'
-import { agent, apiKey, type ServeOptions, serve } from 'dragoman'
+import { A2AError, agent, apiKey, type ServeOptions, serve } from 'dragoman'
+import type { AuthScheme } from 'dragoman/auth'
 import type { AuditEntry } from 'dragoman/server'
 import { gate, until } from 'dragoman/testing'
 import { describe, expect, it } from 'vitest'
@@ -128,12 +129,43 @@ describe('the audit', () => {
     await post('/', '{"jsonrpc":"2.0","id":1,"method":"Nothing"}')
     await post('/message:send', '{"message":{"parts":5}}')
     await post('/nowhere', '{}')
-    await to.next(4)
+    await post('/a2a/invoke', '{')
+    await to.next(5)
     expect(to.entries.map(({ outcome, operation, binding }) => [outcome, operation, binding])).toEqual([
       ['PARSE_ERROR', undefined, 'JSONRPC'],
       ['METHOD_NOT_FOUND', undefined, 'JSONRPC'],
       ['INVALID_PARAMS', 'sendMessage', 'HTTP+JSON'],
       ['METHOD_NOT_FOUND', undefined, undefined],
+      ['PARSE_ERROR', undefined, undefined],
+    ])
+  })
+
+  it('has requests to paths that no agent has, with the words of every refusal (R-SEC-5)', async () => {
+    const entries: AuditEntry[] = []
+    const badge: AuthScheme = {
+      name: 'badge',
+      card: { apiKeySecurityScheme: { location: 'header', name: 'x-badge' } },
+      challenge: () => 'Badge',
+      authenticate({ headers }) {
+        if (headers.get('x-badge') === null) return 'absent'
+        throw new A2AError('UNAVAILABLE', 'The badge reader is broken')
+      },
+    }
+    await using served = await serve([agent('One', async function* () {}), agent('Two', async function* () {})], {
+      auth: [...auth, badge],
+      limits: { rate: { perSecond: 0.01, burst: 1 } },
+      audit: (entry) => entries.push(entry),
+    })
+    const ask = (headers: Record<string, string>) => fetch(new URL('/three/tasks', served.url), { headers })
+    const answers = [await ask({}), await ask(alice), await ask(alice), await ask({ 'x-badge': 'x' })]
+    expect(answers.map(({ status }) => status)).toEqual([401, 404, 429, 503])
+    expect(answers[2]?.headers.get('retry-after')).toMatch(/^\d+$/)
+    expect(await answers[1]?.json()).toMatchObject({ error: { code: 404, message: 'No agent is mounted here' } })
+    expect(entries.map(({ agent: name, outcome, caller, peer }) => [name, outcome, caller, peer])).toEqual([
+      ['', 'UNAUTHENTICATED', undefined, '127.0.0.1'],
+      ['', 'METHOD_NOT_FOUND', 'alice', '127.0.0.1'],
+      ['', 'RATE_LIMITED', 'alice', '127.0.0.1'],
+      ['', 'UNAVAILABLE', undefined, '127.0.0.1'],
     ])
   })
 

@@ -146,6 +146,33 @@ describe('/.well-known/jwks.json', () => {
       expect(await verify(await cardAt(url, '1.0'), { policy: 'require' })).toMatchObject({ state: 'valid' })
   })
 
+  it('shows the keys of a signer of one’s own as they are now, and extended cards are signed by them', async () => {
+    const [older, newer] = [await createSigner(await signing()), await createSigner(await signing())]
+    let current = older
+    const rotating: Signer = {
+      signCard: (...args) => current.signCard(...args),
+      signJwt: (claims) => current.signJwt(claims),
+      jwks: () => ({ keys: [...current.jwks().keys, ...older.jwks().keys] }),
+    }
+    await using served = await serve(
+      echo({ capabilities: { extendedAgentCard: true }, extendedCard: (card: AgentCard) => card }),
+      { signing: rotating },
+    )
+    const jwks = () => get(`${served.url}.well-known/jwks.json`)
+    const kidOf = async () => {
+      const { raw } = await get(`${served.url}extendedAgentCard`, { 'a2a-version': '1.0' })
+      const [{ protected: head }] = raw.signatures as [{ protected: string }]
+      return (JSON.parse(Buffer.from(head, 'base64url').toString()) as { kid: string }).kid
+    }
+    const before = await jwks()
+    expect(await kidOf()).toBe(older.jwks().keys[0]?.kid)
+    current = newer
+    const after = await jwks()
+    expect(after.raw.keys).toEqual([...newer.jwks().keys, ...older.jwks().keys])
+    expect(after.response.headers.get('etag')).not.toBe(before.response.headers.get('etag'))
+    expect(await kidOf()).toBe(newer.jwks().keys[0]?.kid)
+  })
+
   it('is where the public address says', async () => {
     const handler = await createHandler(echo(), { signing: await signing(), publicUrl: 'https://agents.example/echo/' })
     const response = await handler.fetch(new Request('http://localhost/.well-known/agent-card.json'))

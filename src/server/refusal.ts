@@ -1,0 +1,32 @@
+/** How this port says no where no agent does: in the words of v1.0 over HTTP+JSON. */
+import type { Admit } from '../auth/admit.js'
+import type { Connection } from '../auth/scheme.js'
+import type { RestForm } from '../dialects/dialect.js'
+import { v1 } from '../dialects/v1/index.js'
+import type { Admission, Refused } from '../model/admission.js'
+import { A2AError } from '../model/errors.js'
+import { anonymous } from '../model/service.js'
+
+const form = v1.rest as RestForm // v1.0 has one
+
+/** Who asks, or why he is not let in. */
+export async function admitted(
+  admit: Admit | undefined,
+  request: Request,
+  connection?: Connection,
+): Promise<Admission> {
+  try {
+    return (await admit?.({ ...connection, headers: request.headers, url: request.url })) ?? anonymous
+  } catch (caught) {
+    return { refused: A2AError.from(caught) }
+  }
+}
+
+export function refusalOf({ refused, challenge }: Pick<Refused, 'refused' | 'challenge'>): Response {
+  const { status, body } = form.encodeError(refused)
+  const { retryAfterSeconds } = refused.details
+  const response = Response.json(body, { status })
+  if (retryAfterSeconds !== undefined) response.headers.set('retry-after', String(retryAfterSeconds))
+  if (challenge !== undefined) response.headers.set('www-authenticate', challenge)
+  return response
+}
