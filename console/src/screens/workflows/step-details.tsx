@@ -25,7 +25,10 @@ export function StepDetails({ view, step, version }: DetailsProps): ReactNode {
   const childRef = useRefByName(step?.agent)
   const isOf = (id: string) =>
     step ? id.startsWith(`${step.id}/`) || id === step.id : id === 'result' || !id.includes('/')
-  const artifacts = [...view.artifacts.values()].filter(({ id }) => id !== 'workflow-graph' && isOf(id))
+  const made = [...view.artifacts.values()].filter(({ id }) => id !== 'workflow-graph')
+  const own = made.filter(({ id }) => isOf(id))
+  // A run that makes nothing of its own is the sum of its steps; what came last is what it was for.
+  const artifacts = step || own.length > 0 ? own : made.toReversed()
   return (
     <section className="panel" aria-label={step?.id ?? workflows.result}>
       <header>
