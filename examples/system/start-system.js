@@ -58,10 +58,12 @@ export async function startSystem({ store: address, key, host, isAnyPort = false
         register: registerAt(registry.url, key, registered),
         resolve,
         routes: [...(routes ?? []), ...(name === consoleAt ? page.routes : [])],
+        push: { allowHosts: ['localhost', '127.0.0.1'] }, // the console takes deliveries, and is on this machine too
         log: printFaults,
       }).catch(naming(name))
       closing.push((deadlineMs) => served.close({ deadlineMs }))
       places.push({ name, url: served.url })
+      if (agent.card.capabilities?.pushNotifications) page.watch(served.push)
     }
     await allFound(registryClient(registry.url, headersWith(key)), places)
     const console = page.start({
