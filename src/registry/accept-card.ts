@@ -24,7 +24,8 @@ export interface CardRules {
 
 export interface AcceptedCard {
   readonly card: AgentCard
-  readonly published: object
+  /** As JSON. */
+  readonly published: string
   /** The address of its first interface. */
   readonly url: string
   readonly signature: Pick<Verification, 'state' | 'keyId'>
@@ -33,22 +34,23 @@ export interface AcceptedCard {
 const verifyTimeoutMs = 5000
 
 export async function acceptCard(raw: unknown, rules: CardRules): Promise<AcceptedCard> {
-  const published = measured(raw, rules.limits)
-  if (rules.cards === 'valid') mustBeValid(published)
-  const card = read(published)
+  const { sent, published } = measured(raw, rules.limits)
+  if (rules.cards === 'valid') mustBeValid(sent)
+  const card = read(sent)
   mustBeBounded(card, rules.limits)
   const [first] = card.supportedInterfaces
   if (!first) throw invalid('card.supportedInterfaces', 'a card without an interface leads nowhere')
   await Promise.all(card.supportedInterfaces.map(({ url }, place) => checkAddress(url, place, rules.dialer)))
   for (const [path, url] of linksOf(card)) mustBeLink(path, url)
-  return { card, published, url: first.url, signature: await verify(published, first.url, rules) }
+  return { card, published, url: first.url, signature: await verify(sent, first.url, rules) }
 }
 
-function measured(raw: unknown, { maxCardBytes }: RegistryLimits): object {
+function measured(raw: unknown, { maxCardBytes }: RegistryLimits) {
   if (!isObject(raw)) throw invalid('card', 'is a JSON object')
-  const bytes = Buffer.byteLength(JSON.stringify(raw))
-  if (bytes > maxCardBytes) throw new RegistryError('TOO_LARGE', `The card is larger than ${maxCardBytes} bytes`)
-  return raw
+  const published = JSON.stringify(raw)
+  if (Buffer.byteLength(published) > maxCardBytes)
+    throw new RegistryError('TOO_LARGE', `The card is larger than ${maxCardBytes} bytes`)
+  return { sent: raw, published }
 }
 
 function mustBeValid(raw: object): void {

@@ -13,11 +13,12 @@ import {
   readId,
   versionIn,
 } from './documents.js'
+import { type HeldInstance, hold, tagsOf } from './held-instance.js'
 import { SearchIndex } from './search-index.js'
 
 export interface CatalogInstance {
   readonly key: InstanceKey
-  readonly document: InstanceDocument
+  readonly document: HeldInstance
   readonly health: HealthDocument | undefined
 }
 
@@ -28,34 +29,43 @@ export interface CatalogAgent {
   readonly instances: readonly CatalogInstance[]
   /** Of its newest record. */
   readonly revision: number
-  /** Answers that were put together from it, by what was asked; gone with the next change. */
-  readonly answers: Map<string, string>
 }
 
 /** Parts may come in any order: the log says what is, not what came first. */
 interface Parts {
   readonly key: AgentKey
   document: AgentDocument | undefined
-  readonly instances: Map<string, { readonly key: InstanceKey; readonly document: InstanceDocument }>
+  readonly instances: Map<string, Omit<CatalogInstance, 'health'>>
   readonly health: Map<string, HealthDocument>
   revision: number
   agent: CatalogAgent | undefined
 }
 
+export interface Owned {
+  readonly agents: number
+  readonly bytes: number
+}
+
 export class Catalog {
   readonly index = new SearchIndex()
   readonly #parts = new Map<string, Parts>()
-  readonly #owned = new Map<string, number>()
+  readonly #owned = new Map<string, Owned>()
   #sorted: readonly string[] | undefined
   #agents = 0
-  readonly #onInstance: (key: InstanceKey, document: InstanceDocument | undefined) => void
+  #bytes = 0
+  readonly #onInstance: (key: InstanceKey, isThere: boolean) => void
 
-  constructor(onInstance: (key: InstanceKey, document: InstanceDocument | undefined) => void = () => undefined) {
+  constructor(onInstance: (key: InstanceKey, isThere: boolean) => void = () => undefined) {
     this.#onInstance = onInstance
   }
 
   get size(): number {
     return this.#agents
+  }
+
+  /** What all instances weigh. */
+  get bytes(): number {
+    return this.#bytes
   }
 
   get(key: AgentKey): CatalogAgent | undefined {
@@ -74,9 +84,9 @@ export class Catalog {
     return [...(this.#parts.get(agentId(key))?.instances.values() ?? [])].map((instance) => instance.key)
   }
 
-  /** How many agents somebody owns. */
-  ownedBy(owner: string): number {
-    return this.#owned.get(owner) ?? 0
+  /** How many agents somebody owns, and what their instances weigh. */
+  ownedBy(owner: string): Owned {
+    return this.#owned.get(owner) ?? { agents: 0, bytes: 0 }
   }
 
   /** The ids of all agents, by namespace and name. */
@@ -91,12 +101,13 @@ export class Catalog {
 
   clear(): void {
     for (const { instances } of this.#parts.values())
-      for (const { key } of instances.values()) this.#onInstance(key, undefined)
+      for (const { key } of instances.values()) this.#onInstance(key, false)
     this.#parts.clear()
     this.#owned.clear()
     this.index.clear()
     this.#sorted = undefined
     this.#agents = 0
+    this.#bytes = 0
   }
 
   apply({ id, revision, value }: RecordChange): void {
@@ -106,14 +117,16 @@ export class Catalog {
     const parts = this.#partsOf(partsId, about.key)
     parts.revision = revision
     parts.agent = undefined
+    this.#count(parts, -1)
     // What is in the store was put there by this code.
     if (about.kind === 'agent') this.#setDocument(parts, value as AgentDocument | undefined)
     else if (about.kind === 'health') set(parts.health, instanceId(about.key), value as HealthDocument | undefined)
     else {
       const document = value as InstanceDocument | undefined
-      set(parts.instances, instanceId(about.key), document && { key: about.key, document })
-      this.#onInstance(about.key, document)
+      set(parts.instances, instanceId(about.key), document && { key: about.key, document: hold(document) })
+      this.#onInstance(about.key, document !== undefined)
     }
+    this.#count(parts, 1)
     if (!parts.document && parts.instances.size === 0 && parts.health.size === 0) this.#parts.delete(partsId)
     if (about.kind !== 'health') this.#reindex(partsId)
   }
@@ -129,14 +142,20 @@ export class Catalog {
   }
 
   #setDocument(parts: Parts, document: AgentDocument | undefined): void {
-    const before = parts.document
-    if (before) this.#owned.set(before.owner, this.ownedBy(before.owner) - 1)
-    if (document) this.#owned.set(document.owner, this.ownedBy(document.owner) + 1)
-    if (!before !== !document) {
-      this.#sorted = undefined
-      this.#agents += document ? 1 : -1
-    }
+    if (!parts.document !== !document) this.#sorted = undefined
     parts.document = document
+  }
+
+  #count({ document, instances }: Parts, sign: 1 | -1): void {
+    let bytes = 0
+    for (const instance of instances.values()) bytes += instance.document.bytes
+    this.#bytes += sign * bytes
+    if (!document) return
+    this.#agents += sign
+    const owned = this.ownedBy(document.owner)
+    const next = { agents: owned.agents + sign, bytes: owned.bytes + sign * bytes }
+    if (next.agents === 0) this.#owned.delete(document.owner)
+    else this.#owned.set(document.owner, next)
   }
 
   /** Agents are found by the words of their latest version. */
@@ -152,7 +171,7 @@ function assemble(parts: Parts, document: AgentDocument): CatalogAgent {
   const { key, instances, health, revision } = parts
   const all = [...instances].map(([id, instance]) => ({ ...instance, health: health.get(id) }))
   all.sort((a, b) => a.document.publishedMs - b.document.publishedMs || (a.key.instance < b.key.instance ? -1 : 1))
-  return { key, document, instances: all, revision, answers: new Map() }
+  return { key, document, instances: all, revision }
 }
 
 function set<Value>(map: Map<string, Value>, id: string, value: Value | undefined): void {
@@ -174,9 +193,4 @@ export function instancesOf({ instances }: CatalogAgent, version: string): reado
 /** One that nobody has looked at yet is offered: it has just said that it is there. */
 export function isOffered({ health }: CatalogInstance): boolean {
   return health?.state !== 'unhealthy'
-}
-
-/** Those of the publisher and those of the skills. */
-export function tagsOf({ tags, card }: InstanceDocument): readonly string[] {
-  return [...new Set([...tags, ...card.skills.flatMap((skill) => skill.tags)])]
 }

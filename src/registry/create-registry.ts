@@ -36,7 +36,7 @@ export interface RegistryOptions extends Omit<RegistryCoreOptions, 'store' | 'on
 }
 
 export interface Registry
-  extends Pick<RegistryCore, 'publish' | 'renew' | 'withdraw' | 'find' | 'list' | 'sweep' | 'examine'> {
+  extends Pick<RegistryCore, 'publish' | 'renew' | 'withdraw' | 'find' | 'list' | 'read' | 'sweep' | 'examine'> {
   /** Answers a request. Who knows the connection it came on says so: client certificates are found there. */
   readonly fetch: (request: Request, connection?: Connection) => Promise<Response>
   /** Ends watches and probes, and closes the store it opened. */
@@ -76,9 +76,9 @@ export async function assembleRegistry(options: RegistryOptions, publicUrl: () =
     await core.close()
     if (typeof given === 'string') await store.close()
   }
-  const { publish, renew, withdraw, find, list, sweep, examine } = core
+  const { publish, renew, withdraw, find, list, read, sweep, examine } = core
   return {
-    ...{ publish, renew, withdraw, find, list, sweep, examine },
+    ...{ publish, renew, withdraw, find, list, read, sweep, examine },
     fetch: createFetch(doors, { options, store, onFailure, publicUrl: parts.publicUrl }),
     close,
     [Symbol.asyncDispose]: close,

@@ -3,8 +3,8 @@
  * name, which versions there are), instances (a published card and where it runs) and the health of instances.
  */
 import type { Verification } from '../client/verify-card.js'
-import type { AgentCard } from '../model/agent-card.js'
 import type { AgentKey, HealthState, InstanceKey, ProbeMessage } from '../registry-client/registry-words.js'
+import type { Records } from '../stores/records.js'
 
 export const collection = 'registry'
 /** Beside it, because nobody follows it: what the last probes of each instance saw. */
@@ -28,11 +28,15 @@ export function versionIn(
   return Object.hasOwn(versions, version) ? versions[version] : undefined
 }
 
+/**
+ * Cards are kept as JSON text: whoever passes them on does not have to understand them, and a text takes no more room
+ * than it is long, whatever is in it.
+ */
 export interface InstanceDocument {
-  /** The card in the words of v1.0. */
-  readonly card: AgentCard
+  /** The card in the words of v1.0; absent when it was published just so. */
+  readonly card?: string
   /** The card as it was published: of any age, signatures included. */
-  readonly published: object
+  readonly published: string
   /** Where it runs: the address of its first interface. */
   readonly url: string
   readonly tags: readonly string[]
@@ -41,6 +45,16 @@ export interface InstanceDocument {
   readonly ttlMs?: number
   readonly signature: Pick<Verification, 'state' | 'keyId'>
   readonly probe?: ProbeMessage
+}
+
+/** The card in the words of v1.0, as JSON. */
+export function cardTextOf({ card, published }: Pick<InstanceDocument, 'card' | 'published'>): string {
+  return card ?? published
+}
+
+/** Of an instance that is there. Cards are not held in memory but read when somebody wants them. */
+export async function readInstance(records: Records, key: InstanceKey): Promise<InstanceDocument | undefined> {
+  return (await records.get(collection, instanceId(key)))?.value as InstanceDocument | undefined // written by publish
 }
 
 /** `ok`, or what went wrong; absent where it was not tried. */

@@ -1,16 +1,9 @@
 /** Everything that only reads a registry: by name, by skill, tag and text, page by page. */
 import { invalid, notFound } from '../registry-client/registry-error.js'
 import type { AgentKey } from '../registry-client/registry-words.js'
-import {
-  type Catalog,
-  type CatalogAgent,
-  type CatalogInstance,
-  instancesOf,
-  isOffered,
-  latestOf,
-  tagsOf,
-} from './catalog.js'
+import { type Catalog, type CatalogAgent, type CatalogInstance, instancesOf, isOffered, latestOf } from './catalog.js'
 import { versionIn } from './documents.js'
+import { tagsOf } from './held-instance.js'
 
 export interface FindQuery {
   readonly namespace?: string
@@ -21,6 +14,8 @@ export interface FindQuery {
   /** Also what does not answer, and names that nothing runs under now. Default false. */
   readonly includeUnhealthy?: boolean
   readonly limit: number
+  /** What the instances of a page may weigh: it ends before the agent that is too much, but is never empty. */
+  readonly maxBytes?: number
   /** Where another page ended. */
   readonly cursor?: string
 }
@@ -77,11 +72,13 @@ export function findAgents(catalog: Catalog, query: FindQuery): FoundPage {
   if (text !== undefined && text.trim() !== '') {
     const hits = catalog.index.search(text, (id) => look(id) !== undefined)
     const start = query.cursor === undefined ? 0 : placeIn(query.cursor)
-    const found = hits.slice(start, start + limit).flatMap(({ id, score }) => {
+    const page = new PageOf(query)
+    for (const { id, score } of hits.slice(start, start + limit)) {
       const each = look(id)
-      return each ? [{ ...each, score }] : []
-    })
-    const next = start + limit
+      if (each && !page.add({ ...each, score })) break
+    }
+    const { found } = page
+    const next = start + found.length
     return { found, total: hits.length, ...(next < hits.length && { cursor: spell('n', String(next)) }) }
   }
   return listed(catalog.ids(), look, query)
@@ -89,7 +86,7 @@ export function findAgents(catalog: Catalog, query: FindQuery): FoundPage {
 
 function listed(ids: readonly string[], look: (id: string) => FoundAgent | undefined, query: FindQuery): FoundPage {
   const after = query.cursor === undefined ? '' : read('k', query.cursor)
-  const found: FoundAgent[] = []
+  const page = new PageOf(query)
   let total = 0
   let last = ''
   let hasMore = false
@@ -98,12 +95,30 @@ function listed(ids: readonly string[], look: (id: string) => FoundAgent | undef
     if (!each) continue
     total += 1
     if (id <= after) continue
-    if (found.length < query.limit) {
-      found.push(each)
-      last = id
-    } else hasMore = true
+    if (!hasMore && page.add(each)) last = id
+    else hasMore = true
   }
-  return { found, total, ...(hasMore && { cursor: spell('k', last) }) }
+  return { found: page.found, total, ...(hasMore && { cursor: spell('k', last) }) }
+}
+
+class PageOf {
+  readonly found: FoundAgent[] = []
+  readonly #limit: number
+  #bytesLeft: number
+
+  constructor({ limit, maxBytes = Number.POSITIVE_INFINITY }: FindQuery) {
+    this.#limit = limit
+    this.#bytesLeft = maxBytes
+  }
+
+  /** False when there is no room for it. */
+  add(found: FoundAgent): boolean {
+    const bytes = found.instances.reduce((sum, { document }) => sum + document.bytes, 0)
+    if (this.found.length >= this.#limit || (this.found.length > 0 && bytes > this.#bytesLeft)) return false
+    this.#bytesLeft -= bytes
+    this.found.push(found)
+    return true
+  }
 }
 
 function matches({ instances }: FoundAgent, { skill, tag }: FindQuery): boolean {

@@ -22,7 +22,7 @@ export type {
 // Running a registry
 export { createRegistry, type Registry, type RegistryOptions } from './create-registry.js'
 // What it holds
-export type { ProbeReport } from './documents.js'
+export type { InstanceDocument, ProbeReport } from './documents.js'
 export type { ArdOptions } from './doors/ard.js'
 export type { FindQuery, FoundAgent, FoundPage } from './finds.js'
 export type { RegistryLimits } from './limits.js'

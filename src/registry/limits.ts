@@ -12,6 +12,10 @@ export interface RegistryLimits {
   readonly maxAgentsPerOwner: number
   /** Agents in all. Default 100,000. */
   readonly maxAgents: number
+  /** Cards of one owner, as JSON, with 1 KB for each; where callers are authenticated. Default 64 MB. */
+  readonly maxBytesPerOwner: number
+  /** All cards, likewise. Default 512 MB. */
+  readonly maxBytes: number
   /** Default 50. */
   readonly maxVersions: number
   /** Of one version. Default 100. */
@@ -30,6 +34,8 @@ export const usualLimits: RegistryLimits = {
   maxTags: 50,
   maxAgentsPerOwner: 1000,
   maxAgents: 100_000,
+  maxBytesPerOwner: 64 * 1024 * 1024,
+  maxBytes: 512 * 1024 * 1024,
   maxVersions: 50,
   maxInstances: 100,
   minTtlMs: 5000,

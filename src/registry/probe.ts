@@ -4,10 +4,11 @@
  */
 import { connect } from '../client/connect.js'
 import { resolveCard } from '../client/resolve-card.js'
+import type { AgentCard } from '../model/agent-card.js'
 import { A2AError, clip, type ErrorCode } from '../model/errors.js'
 import type { GuardedDialer } from '../net/node-dialer.js'
 import type { ProbeMessage } from '../registry-client/registry-words.js'
-import type { InstanceDocument, ProbeLevels } from './documents.js'
+import { cardTextOf, type InstanceDocument, type ProbeLevels } from './documents.js'
 
 export interface ProbeParts {
   readonly dialer: GuardedDialer
@@ -41,9 +42,10 @@ export function createProbe({ dialer, timeoutMs }: ProbeParts): Probe {
 }
 
 /** gRPC has no `fetch` to be guarded by, so it is not spoken here; who speaks nothing else is judged by the card. */
-function withoutGrpc({ card, published }: InstanceDocument): object | undefined {
+function withoutGrpc(instance: InstanceDocument): object | undefined {
+  const card = JSON.parse(cardTextOf(instance)) as AgentCard // written by publish
   const others = card.supportedInterfaces.filter(({ protocolBinding }) => protocolBinding.toUpperCase() !== 'GRPC')
-  if (others.length === card.supportedInterfaces.length) return published
+  if (others.length === card.supportedInterfaces.length) return JSON.parse(instance.published) as object
   return others.length > 0 ? { ...card, supportedInterfaces: others } : undefined
 }
 

@@ -8,10 +8,10 @@ import type { Records } from '../stores/records.js'
 import {
   collection,
   type HealthDocument,
-  type InstanceDocument,
   instanceId,
   type ProbeReport,
   probeCollection,
+  readInstance,
 } from './documents.js'
 import { isHealthy, type Probe } from './probe.js'
 
@@ -44,7 +44,6 @@ export interface ProberParts extends Required<Omit<ProbeOptions, 'timeoutMs'>> {
 
 interface Patient {
   readonly key: InstanceKey
-  document: InstanceDocument
   dueMs: number
   failures: number
 }
@@ -80,12 +79,12 @@ export class Prober {
   }
 
   /** An instance was published, or is gone. */
-  note(key: InstanceKey, document: InstanceDocument | undefined): void {
+  note(key: InstanceKey, isThere: boolean): void {
     const id = instanceId(key)
     const known = this.#patients.get(id)
-    if (!document) this.#patients.delete(id)
-    else if (known) Object.assign(known, { document, dueMs: 0 })
-    else this.#patients.set(id, { key, document, dueMs: 0, failures: 0 })
+    if (!isThere) this.#patients.delete(id)
+    else if (known) known.dueMs = 0
+    else this.#patients.set(id, { key, dueMs: 0, failures: 0 })
   }
 
   /** Begins the probes that are due, as many as there is room for. Answers when these are done. */
@@ -118,11 +117,13 @@ export class Prober {
   }
 
   async #examine(patient: Patient): Promise<void> {
-    const { probe, now, random } = this.#parts
+    const { probe, records, now, random } = this.#parts
     const startedMs = now()
     let report: ProbeReport
     try {
-      const levels = await probe(patient.document)
+      const document = await readInstance(records, patient.key)
+      if (!document) return
+      const levels = await probe(document)
       report = {
         time: new Date(startedMs).toISOString(),
         ms: now() - startedMs,

@@ -22,8 +22,9 @@ describe('publishing', () => {
     await registry.publish({ ...key, card: old, tags: ['loud'] }, ann)
     const { instances, version } = registry.find(key)
     expect(version).toBe('2.1.0')
-    expect(instances[0]?.document.published).toEqual(old)
-    expect(instances[0]?.document.card.supportedInterfaces).toEqual([
+    const stored = instances[0] && (await registry.read(instances[0].key))
+    expect(JSON.parse(stored?.published ?? '')).toEqual(old)
+    expect(JSON.parse(stored?.card ?? '').supportedInterfaces).toEqual([
       { url: 'http://127.0.0.1:9/rpc', protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
     ])
     expect(instances[0]?.document.signature).toEqual({ state: 'absent' })

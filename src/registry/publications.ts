@@ -6,11 +6,13 @@
 import { invalid, notFound, RegistryError } from '../registry-client/registry-error.js'
 import type { AgentKey, InstanceKey, ProbeMessage } from '../registry-client/registry-words.js'
 import type { Records } from '../stores/records.js'
-import { acceptCard, type CardRules } from './accept-card.js'
+import { type AcceptedCard, acceptCard, type CardRules } from './accept-card.js'
 import { type Catalog, instancesOf } from './catalog.js'
 import { type AgentDocument, agentId, collection, type InstanceDocument, instanceId, versionIn } from './documents.js'
 import type { FollowedLog } from './follow-log.js'
+import { weigh } from './held-instance.js'
 import { mustBeName, mustBeTags } from './names.js'
+import { Quotas } from './quotas.js'
 
 /** Who asks. */
 export interface Publisher {
@@ -50,6 +52,7 @@ const mostAttempts = 10
 
 export function createPublications({ records, catalog, log, rules, now }: PublicationsParts) {
   const { limits } = rules
+  const quotas = new Quotas(catalog, limits)
 
   /** Reads, changes and writes the record of an agent until nobody was faster. */
   async function change(
@@ -76,31 +79,39 @@ export function createPublications({ records, catalog, log, rules, now }: Public
     throw new RegistryError('UNAVAILABLE', `${key.name} is being changed by somebody else, try again`)
   }
 
-  function mustFit(key: AgentKey, publisher: Publisher): void {
-    if (catalog.get(key)) return
-    if (catalog.size >= limits.maxAgents) throw new RegistryError('QUOTA', 'The registry is full')
-    if (publisher.isKnown && !publisher.isAdmin && catalog.ownedBy(publisher.id) >= limits.maxAgentsPerOwner)
-      throw new RegistryError('QUOTA', `${limits.maxAgentsPerOwner} agents of one owner are the most there may be`)
-  }
-
   async function publish(publication: Publication, publisher: Publisher): Promise<InstanceKey> {
-    const { namespace, name, tags = [], ttlMs, probe, latest, expect } = publication
+    const { namespace, name, tags = [], ttlMs } = publication
     mustBeName('namespace', namespace)
     mustBeName('name', name)
     mustBeTags(tags, limits.maxTags)
     mustBeLease(ttlMs)
-    const { card, published, url, signature } = await acceptCard(publication.card, rules)
-    const { version } = card
-    const instance = publication.instance ?? url
+    const accepted = await acceptCard(publication.card, rules)
+    const { version } = accepted.card
+    const instance = publication.instance ?? accepted.url
     mustBeName('card.version', version)
     mustBeName('instance', instance, 512)
     const key: InstanceKey = { namespace, name, version, instance }
     await log.caughtUp()
-    mustFit(key, publisher)
+    const known = catalog.get(key)
+    if (known) mustOwn(key, known.document, publisher)
+    const release = quotas.reserve(key, weigh(accepted.published), publisher)
+    try {
+      await write(key, accepted, publication, publisher)
+    } finally {
+      release()
+    }
+    return key
+  }
+
+  async function write(
+    key: InstanceKey,
+    { card, published, url, signature }: AcceptedCard,
+    { tags = [], ttlMs, probe, latest, expect }: Publication,
+    publisher: Publisher,
+  ): Promise<void> {
+    const { name, version, instance } = key
     const known = catalog.get(key)
     const siblings = known ? instancesOf(known, version) : []
-    if (siblings.length >= limits.maxInstances && !siblings.some((each) => each.key.instance === instance))
-      throw new RegistryError('QUOTA', `${limits.maxInstances} instances of one version are the most there may be`)
     const isLeased =
       ttlMs !== undefined &&
       !known?.instances.some(({ key: each, document }) => document.ttlMs === undefined && each.instance !== instance)
@@ -115,8 +126,9 @@ export function createPublications({ records, catalog, log, rules, now }: Public
       if (expect === 'present' && !before) throw notFound(key)
       return named(before)
     })
+    const cardText = JSON.stringify(card)
     const document: InstanceDocument = {
-      card,
+      ...(cardText !== published && { card: cardText }),
       published,
       url,
       tags,
@@ -139,7 +151,6 @@ export function createPublications({ records, catalog, log, rules, now }: Public
       revision = (await put()).revision
     }
     await log.caughtUp(revision)
-    return key
   }
 
   async function ownerOf(key: AgentKey): Promise<string | undefined> {

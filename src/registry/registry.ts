@@ -5,7 +5,7 @@ import type { Store } from '../stores/store.js'
 import { Heartbeats } from '../transports/sse.js'
 import type { CardRules } from './accept-card.js'
 import { Catalog } from './catalog.js'
-import { collection, type ProbeReport, probeCollection } from './documents.js'
+import { collection, type InstanceDocument, type ProbeReport, probeCollection, readInstance } from './documents.js'
 import { type FindQuery, type FoundAgent, type FoundPage, findAgent, findAgents } from './finds.js'
 import { followLog } from './follow-log.js'
 import { type RegistryLimits, usualLimits } from './limits.js'
@@ -38,6 +38,8 @@ export interface RegistryCoreOptions {
 export interface RegistryCore extends Publications {
   find(key: AgentKey, options?: { readonly version?: string; readonly includeUnhealthy?: boolean }): FoundAgent
   list(query: FindQuery): FoundPage
+  /** The cards of an instance; absent when it is gone. */
+  read(key: InstanceKey): Promise<InstanceDocument | undefined>
   history(key: InstanceKey): Promise<readonly ProbeReport[]>
   watch(options: Pick<WatchOptions, 'after' | 'namespace' | 'name'>): Response
   /** Removes what has run out. Happens by itself; tests whose clock stands still call it. */
@@ -66,7 +68,7 @@ export async function openRegistry(options: RegistryCoreOptions): Promise<Regist
   const dialer = createGuardedDialer({ httpsOnly: false, allowPrivate })
   const prober =
     options.probes === false ? undefined : createProber(options.probes ?? {}, { records, dialer, now, onFailure })
-  const catalog = new Catalog((key, document) => prober?.note(key, document))
+  const catalog = new Catalog((key, isThere) => prober?.note(key, isThere))
   const log = followLog(
     records,
     collection,
@@ -106,6 +108,7 @@ export async function openRegistry(options: RegistryCoreOptions): Promise<Regist
     ...createPublications({ records, catalog, log, rules: { limits, dialer, cards, signatures }, now }),
     find: (key, wanted) => findAgent(catalog, key, wanted),
     list: (query) => findAgents(catalog, query),
+    read: (key) => readInstance(records, key),
     history: (key) => readHistory(records, key),
     watch: (wanted) => watchResponse(records, { ...wanted, heartbeats, onFailure, signal: closing.signal }),
     sweep,

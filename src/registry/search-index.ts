@@ -1,6 +1,6 @@
 /** Finds agents by words. Held in memory and fed from the log of records, so that every process finds the same. */
 import MiniSearch from 'minisearch'
-import type { AgentCard } from '../model/agent-card.js'
+import type { HeldCard } from './held-instance.js'
 import { isPrefix, mistakesIn, termOf } from './index-terms.js'
 import { tokenize } from './tokenize.js'
 
@@ -17,8 +17,10 @@ export interface SearchHit {
 }
 
 /** An agent is found by its first words: whoever says more does not make everybody else wait, nor the memory full. */
-const mostWords = { name: 50, tags: 100, skills: 200, description: 300 }
+const mostWords = { name: 30, tags: 50, skills: 100, description: 200 }
 const longestField = 2000
+/** All languages together need fewer; some hundred bytes each. Beyond them agents are found by their names alone. */
+const usualTerms = 1_000_000
 /** Each word of a query is looked for in the whole index. */
 const longestQuery = 1000
 const mostQueried = 32
@@ -35,18 +37,19 @@ export class SearchIndex {
   })
   /** What each agent was indexed with: what has not changed is not indexed again. */
   readonly #texts = new Map<string, string>()
+  readonly #mostTerms: number
 
-  set(id: string, name: string, card: AgentCard, tags: readonly string[]): void {
+  constructor(mostTerms = usualTerms) {
+    this.#mostTerms = mostTerms
+  }
+
+  set(id: string, name: string, card: HeldCard, tags: readonly string[]): void {
+    const isFull = this.#index.termCount >= this.#mostTerms
+    const nothing = { skills: '', tags: '', description: '' }
     const document: Indexed = {
       id,
       name: joined([name, card.name]),
-      skills: joined([
-        ...card.skills.map((skill) => skill.id),
-        ...card.skills.map((skill) => skill.name),
-        ...card.skills.flatMap((skill) => skill.examples ?? []),
-      ]),
-      tags: joined(tags),
-      description: joined([card.description, ...card.skills.map((skill) => skill.description)]),
+      ...(isFull ? nothing : wordsOf(card, tags)),
     }
     const text = JSON.stringify(document)
     const known = this.#texts.get(id)
@@ -76,6 +79,18 @@ export class SearchIndex {
         : this.#index.search(query, { filter, fuzzy: (term, place) => (place < mostGuessed ? mistakesIn(term) : 0) })
     const best = found[0]?.score ?? 1
     return found.map(({ id, score }) => ({ id: String(id), score: Math.round((score / best) * 100) }))
+  }
+}
+
+function wordsOf(card: HeldCard, tags: readonly string[]): Omit<Indexed, 'id' | 'name'> {
+  return {
+    skills: joined([
+      ...card.skills.map((skill) => skill.id),
+      ...card.skills.map((skill) => skill.name),
+      ...card.skills.flatMap((skill) => skill.examples ?? []),
+    ]),
+    tags: joined(tags),
+    description: joined([card.description, ...card.skills.map((skill) => skill.description)]),
   }
 }
 

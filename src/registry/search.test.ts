@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { isPrefix, mistakesIn, termOf } from './index-terms.js'
 import { ann, cardFor, testRegistry } from './registry.fixture.js'
+import { SearchIndex } from './search-index.js'
 import { tokenize } from './tokenize.js'
 
 describe('tokenize', () => {
@@ -167,6 +168,16 @@ describe('cards that say too much', () => {
     expect(lengths.reduce((sum, each) => sum + each, 0)).toBeLessThanOrEqual(1000)
     for (const text of ['天气', 'loud', 's4'])
       expect(registry.list({ limit: 10, text }).found, text).toMatchObject([{ agent: { key: { name: 'x' } } }])
+  })
+
+  it('leave room for the names of all others', () => {
+    const index = new SearchIndex(100)
+    const words = (n: number) => Array.from({ length: 50 }, (_, m) => `${String(n).repeat(6)}x${m}`).join(' ')
+    for (let n = 0; n < 10; n++) index.set(`id${n}`, `agent${n}`, cardFor(`a${n}`, { description: words(n) }), [])
+    const found = (text: string) => index.search(text, () => true).map(({ id }) => id)
+    expect(found('000000x1')).toEqual(['id0'])
+    expect(found('999999x1')).toEqual([])
+    expect(found('agent9')).toEqual(['id9'])
   })
 
   it('are searched for by the first words of a query', async () => {

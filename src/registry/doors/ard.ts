@@ -1,12 +1,13 @@
 /** Agentic Resource Discovery 0.9: a catalog to crawl, search by words, browsing, facets. */
 import { isObject } from '../../dialects/decode.js'
 import { invalid, RegistryError, type RegistryErrorCode } from '../../registry-client/registry-error.js'
-import { tagsOf } from '../catalog.js'
 import { versionIn } from '../documents.js'
 import type { FoundAgent } from '../finds.js'
+import { tagsOf } from '../held-instance.js'
 import { entryFilter, facetsOf, listFilter, listOrder } from './ard-filter.js'
+import { timeOf } from './describe-agent.js'
 import { type Door, type DoorParts, json, numberIn, readObject } from './door.js'
-import { cardMediaType, timeOf } from './rest.js'
+import { cardMediaType } from './rest.js'
 
 export interface ArdOptions {
   /** The domain that stands behind the entries. Default: the host of the public address. */

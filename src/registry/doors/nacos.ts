@@ -1,7 +1,9 @@
 /** The A2A part of Nacos 3's admin API: form fields in, a `Result` envelope out. */
+import type { AgentCard } from '../../model/agent-card.js'
 import { RegistryError, type RegistryErrorCode } from '../../registry-client/registry-error.js'
 import { type AgentKey, usualNamespace } from '../../registry-client/registry-words.js'
 import { type CatalogAgent, instancesOf, latestOf } from '../catalog.js'
+import { cardTextOf, type InstanceDocument } from '../documents.js'
 import type { FoundAgent } from '../finds.js'
 import { type Door, type DoorCall, type DoorParts, json, numberIn, objectIn, readAll } from './door.js'
 
@@ -31,30 +33,33 @@ export function createNacosDoor({ registry, maxBodyBytes }: DoorParts): Door {
     return success('ok')
   }
 
-  const get = (form: URLSearchParams) => {
+  const get = async (form: URLSearchParams) => {
     const version = form.get('version')
     const found = registry.find(keyIn(form), version ? { version } : {})
-    const [first] = found.instances
+    const first = await firstOf(found)
     if (!first) throw new RegistryError('NOT_FOUND', `AgentCard ${found.agent.key.name} has nothing to offer`)
-    return success({ ...first.document.published, registrationType: 'URL' })
+    return success({ ...(JSON.parse(first.published) as object), registrationType: 'URL' })
   }
 
-  const list = (form: URLSearchParams) => {
+  const firstOf = async ({ instances: [first] }: FoundAgent) => first && (await registry.read(first.key))
+
+  const list = async (form: URLSearchParams) => {
     const search = (form.get('search') ?? '').toLowerCase()
     if (search !== 'blur' && search !== 'accurate')
       throw new RegistryError('INVALID', 'Request parameter `search` should be `accurate` or `blur`.')
     const name = form.get('agentName') ?? ''
     const pageNo = numberIn(form.get('pageNo'), { field: 'pageNo', usual: 1, most: 1_000_000 })
-    const pageSize = numberIn(form.get('pageSize'), { field: 'pageSize', usual: 100, most: 500 })
+    const pageSize = numberIn(form.get('pageSize'), { field: 'pageSize', usual: 100, most: 100 })
     const { found } = registry.list({ namespace: namespaceIn(form), limit: Number.MAX_SAFE_INTEGER })
     const isWanted = ({ agent: { key } }: FoundAgent) =>
       name === '' || (search === 'accurate' ? key.name === name : key.name.toLowerCase().includes(name.toLowerCase()))
     const all = found.filter(isWanted)
+    const page = all.slice((pageNo - 1) * pageSize, pageNo * pageSize)
     return success({
       totalCount: all.length,
       pageNumber: pageNo,
       pagesAvailable: Math.ceil(all.length / pageSize),
-      pageItems: all.slice((pageNo - 1) * pageSize, pageNo * pageSize).map(versionInfo),
+      pageItems: await Promise.all(page.map(async (each) => versionInfo(each, await firstOf(each)))),
     })
   }
 
@@ -67,8 +72,8 @@ export function createNacosDoor({ registry, maxBodyBytes }: DoorParts): Door {
       const { request, url } = call
       const form = await formOf(request, url, maxBodyBytes)
       const route = `${request.method} ${url.pathname.slice(nacosPath.length)}`
-      if (route === 'GET ') return get(form)
-      if (route === 'GET /list') return list(form)
+      if (route === 'GET ') return await get(form)
+      if (route === 'GET /list') return await list(form)
       if (route === 'GET /version/list') return versions(form)
       if (route === 'POST ') return await save(call, form, 'absent')
       if (route === 'PUT ') return await save(call, form, 'present')
@@ -142,8 +147,9 @@ function keyIn(form: URLSearchParams): AgentKey {
   return { namespace: namespaceIn(form), name }
 }
 
-function versionInfo({ agent, instances }: FoundAgent): object {
-  const { name, description, version, iconUrl, capabilities, skills } = instances[0]?.document.card ?? {}
+function versionInfo({ agent }: FoundAgent, shown: InstanceDocument | undefined): object {
+  const card = shown && (JSON.parse(cardTextOf(shown)) as AgentCard) // written by publish
+  const { name, description, version, iconUrl, capabilities, skills } = card ?? {}
   return {
     name: agent.key.name,
     ...(name !== agent.key.name && { displayName: name }),

@@ -2,24 +2,39 @@
 import { isObject } from '../../dialects/decode.js'
 import { invalid, notFound, RegistryError, type RegistryErrorCode } from '../../registry-client/registry-error.js'
 import type { AgentKey } from '../../registry-client/registry-words.js'
-import { type CatalogInstance, latestOf, tagsOf } from '../catalog.js'
 import type { FoundAgent } from '../finds.js'
 import type { Publication, Publisher } from '../publications.js'
+import { AnswerCache } from './answer-cache.js'
+import { describeAgent, describeInstance } from './describe-agent.js'
 import { type Door, type DoorCall, type DoorParts, json, numberIn, readObject, segmentsOf, text } from './door.js'
 
 const largestPage = 100
+/** What the instances of a page may weigh. */
+const heaviestPage = 4 * 1024 * 1024
 /** Media type of a card, by which catalogs name it. */
 export const cardMediaType = 'application/a2a-agent-card+json'
 
 export function createRestDoor({ registry, maxBodyBytes }: DoorParts): Door {
+  const answers = new AnswerCache()
+  /** Put together once for all who ask the same, until something changes. */
+  const answerFor = (found: FoundAgent, includeUnhealthy: boolean): Promise<string> =>
+    answers.get(found.agent, `${found.version}\n${includeUnhealthy}`, () => describeAgent(found, registry.read))
+
+  /** The card as it was published, of the first instance that is offered. */
+  const cardOf = async ({ instances: [first] }: FoundAgent, key: AgentKey): Promise<Response> => {
+    const document = first && (await registry.read(first.key))
+    if (!document) throw notFound(key)
+    return text(200, document.published, { 'content-type': cardMediaType })
+  }
+
   const agents = async (call: DoorCall, key: AgentKey, rest: readonly string[]): Promise<Response | undefined> => {
     const { request, url, publisher } = call
     const [verb, ...more] = rest
     if (more.length > 0) return undefined
     const wanted = wantedOf(url)
     if (request.method === 'GET') {
-      if (verb === undefined) return text(200, answerFor(registry.find(key, wanted), wanted.includeUnhealthy))
-      if (verb === 'card') return cardOf(registry.find(key, wanted), key)
+      if (verb === undefined) return text(200, await answerFor(registry.find(key, wanted), wanted.includeUnhealthy))
+      if (verb === 'card') return await cardOf(registry.find(key, wanted), key)
       if (verb === 'health') return await health(key, wanted.version)
       return undefined
     }
@@ -40,7 +55,7 @@ export function createRestDoor({ registry, maxBodyBytes }: DoorParts): Door {
       publisher,
     )
     const found = registry.find(key, { version: published.version, includeUnhealthy: true })
-    return text(200, answerFor(found, true))
+    return text(200, await answerFor(found, true))
   }
 
   const renew = async (request: Request, key: AgentKey, publisher: Publisher): Promise<Response> => {
@@ -55,18 +70,19 @@ export function createRestDoor({ registry, maxBodyBytes }: DoorParts): Door {
   const health = async (key: AgentKey, version: string | undefined): Promise<Response> => {
     const { instances } = registry.find(key, { ...(version !== undefined && { version }), includeUnhealthy: true })
     const shown = instances.map(async (each) => ({
-      ...instanceOf(each),
+      ...describeInstance(each),
       history: await registry.history(each.key),
     }))
     return json(200, { instances: await Promise.all(shown) })
   }
 
-  const list = (url: URL): Response => {
+  const list = async (url: URL): Promise<Response> => {
     const of = (name: string) => url.searchParams.get(name) ?? undefined
     const [namespace, words, skill, tag, cursor] = ['namespace', 'text', 'skill', 'tag', 'cursor'].map(of)
     const { includeUnhealthy } = wantedOf(url)
     const page = registry.list({
       limit: numberIn(url.searchParams.get('limit'), { field: 'limit', usual: 20, most: largestPage }),
+      maxBytes: heaviestPage,
       includeUnhealthy,
       ...(namespace !== undefined && { namespace }),
       ...(words !== undefined && { text: words }),
@@ -74,10 +90,11 @@ export function createRestDoor({ registry, maxBodyBytes }: DoorParts): Door {
       ...(tag !== undefined && { tag }),
       ...(cursor !== undefined && { cursor }),
     })
-    const found = page.found.map((each) => {
-      const answer = answerFor(each, includeUnhealthy)
-      return each.score === undefined ? answer : `${answer.slice(0, -1)},"score":${each.score}}`
-    })
+    const found: string[] = []
+    for (const each of page.found) {
+      const answer = await answerFor(each, includeUnhealthy)
+      found.push(each.score === undefined ? answer : `${answer.slice(0, -1)},"score":${each.score}}`)
+    }
     const end = page.cursor === undefined ? '' : `,"cursor":${JSON.stringify(page.cursor)}`
     return text(200, `{"agents":[${found.join(',')}],"total":${page.total}${end}}`)
   }
@@ -102,7 +119,7 @@ export function createRestDoor({ registry, maxBodyBytes }: DoorParts): Door {
       const [, first, namespace, name, ...rest] = segmentsOf(call.url.pathname) ?? []
       const isGet = call.request.method === 'GET'
       if (first === 'watch' && namespace === undefined && isGet) return watch(call)
-      if (first === 'agents' && namespace === undefined && isGet) return list(call.url)
+      if (first === 'agents' && namespace === undefined && isGet) return await list(call.url)
       const isAgent = first === 'agents' && namespace !== undefined && name !== undefined
       const answer = isAgent ? await agents(call, { namespace, name }, rest) : undefined
       if (answer) return answer
@@ -135,58 +152,6 @@ function wantedOf({ searchParams }: URL): { readonly version?: string; readonly 
   return { includeUnhealthy, ...(version !== null && { version }) }
 }
 
-/** Spelled once for all who ask the same, until something changes. */
-function answerFor(found: FoundAgent, includeUnhealthy: boolean): string {
-  const { answers } = found.agent
-  const asked = `${found.version}\n${includeUnhealthy}`
-  const known = answers.get(asked)
-  if (known !== undefined) return known
-  const answer = JSON.stringify(describe(found))
-  answers.set(asked, answer)
-  return answer
-}
-
-function describe({ agent, version, instances }: FoundAgent): object {
-  const { key, document, revision } = agent
-  const shown = instances[0]?.document
-  const latest = latestOf(agent)
-  return {
-    ...key,
-    version,
-    latest,
-    versions: Object.entries(document.versions).map(([each, { createdMs, updatedMs }]) => ({
-      version: each,
-      isLatest: each === latest,
-      instances: agent.instances.filter((instance) => instance.key.version === each).length,
-      createdAt: timeOf(createdMs),
-      updatedAt: timeOf(updatedMs),
-    })),
-    owner: document.owner,
-    tags: shown ? tagsOf(shown) : [],
-    ...(shown && { card: shown.card, signature: shown.signature }),
-    instances: instances.map((each) => ({ ...instanceOf(each), card: each.document.published })),
-    revision,
-  }
-}
-
-function instanceOf({ key, document, health }: CatalogInstance): object {
-  return {
-    instance: key.instance,
-    version: key.version,
-    url: document.url,
-    publishedAt: timeOf(document.publishedMs),
-    ...(document.ttlMs !== undefined && { ttlSeconds: document.ttlMs / 1000 }),
-    health: health ? { state: health.state, since: timeOf(health.sinceMs), ...health.levels } : { state: 'unknown' },
-  }
-}
-
-/** The card as it was published, of the first instance that is offered. */
-function cardOf({ instances }: FoundAgent, key: AgentKey): Response {
-  const [first] = instances
-  if (!first) throw notFound(key)
-  return json(200, first.document.published, { 'content-type': cardMediaType })
-}
-
 function publicationIn(body: Readonly<Record<string, unknown>>): Omit<Publication, keyof AgentKey> {
   const { card, instance, tags, ttlSeconds, latest, probe } = body
   if (ttlSeconds !== undefined && typeof ttlSeconds !== 'number') throw invalid('ttlSeconds', 'is a number')
@@ -202,8 +167,4 @@ function publicationIn(body: Readonly<Record<string, unknown>>): Omit<Publicatio
     ...(ttlSeconds !== undefined && { ttlMs: ttlSeconds * 1000 }),
     ...(isProbe && { probe: { text: String(probe.text) } }),
   }
-}
-
-export function timeOf(ms: number): string {
-  return new Date(ms).toISOString()
 }
