@@ -35,8 +35,7 @@ export interface RegistryOptions extends Omit<RegistryCoreOptions, 'store' | 'on
   readonly log?: (entry: { readonly level: 'error'; readonly message: string; readonly error: unknown }) => void
 }
 
-export interface Registry
-  extends Pick<RegistryCore, 'publish' | 'renew' | 'withdraw' | 'find' | 'list' | 'read' | 'sweep' | 'examine'> {
+export interface Registry extends Pick<RegistryCore, 'publish' | 'renew' | 'withdraw' | 'find' | 'list' | 'read'> {
   /** Answers a request. Who knows the connection it came on says so: client certificates are found there. */
   readonly fetch: (request: Request, connection?: Connection) => Promise<Response>
   /** Ends watches and probes, and closes the store it opened. */
@@ -76,9 +75,9 @@ export async function assembleRegistry(options: RegistryOptions, publicUrl: () =
     await core.close()
     if (typeof given === 'string') await store.close()
   }
-  const { publish, renew, withdraw, find, list, read, sweep, examine } = core
+  const { publish, renew, withdraw, find, list, read } = core
   return {
-    ...{ publish, renew, withdraw, find, list, read, sweep, examine },
+    ...{ publish, renew, withdraw, find, list, read },
     fetch: createFetch(doors, { options, store, onFailure, publicUrl: parts.publicUrl }),
     close,
     [Symbol.asyncDispose]: close,

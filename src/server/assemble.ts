@@ -223,10 +223,10 @@ async function createMember(mount: Mount, shared: Shared): Promise<Member> {
   })
   const { extendedCard } = agent.card
   const engine = createEngine(agent, {
+    ...options.engine,
     owner: shared.owner,
     isOwnerDead: isProcessDead,
     checkWebhook: shared.push.checkWebhook,
-    ...options.engine,
     limits: shared.limits.engine,
     store,
     log: options.log ?? (() => undefined),

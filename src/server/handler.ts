@@ -7,8 +7,7 @@ import type { Auth } from '../auth/requirement.js'
 import type { Connection } from '../auth/scheme.js'
 import type { ErrorProfile } from '../dialects/v1/errors.js'
 import type { Agent, AgentRef } from '../engine/agent.js'
-import type { EngineOptions } from '../engine/engine.js'
-import type { Log } from '../engine/internals.js'
+import type { EngineSettings, Log } from '../engine/internals.js'
 import type { ProvidedCredential } from '../engine/provide-credential.js'
 import type { Retention } from '../engine/retention.js'
 import type { AgentService } from '../model/service.js'
@@ -56,9 +55,7 @@ export interface HandlerOptions {
   /** Where webhooks may be, and how they are called. Default: by https, on the internet. */
   readonly push?: PushOptions
   /** Leases and grace periods of the engine. */
-  readonly engine?: Partial<
-    Omit<EngineOptions, 'store' | 'clock' | 'log' | 'resolve' | 'extendedCard' | 'retention' | 'limits' | 'canAccess'>
-  >
+  readonly engine?: Partial<Omit<EngineSettings, 'limits'>>
   /** Wraps the operations of an agent: access rules, limits, overrides of single operations. */
   readonly wrap?: (service: AgentService, agent: Agent) => AgentService
   /** Finds agents that `turn.call` names and that are not served here. */

@@ -296,6 +296,12 @@ describe('webhooks of a task', () => {
     await server.send('x', { url: 'https://hook.example/a', id: 'a' }, { taskId })
   })
 
+  it('is held against the rules whatever else is set', async () => {
+    const meddling = { checkWebhook: async () => undefined } as object
+    await using server = await pushServer({ engine: meddling, push: { allowHosts: [] } })
+    await expect(server.send('hello', { url: 'http://127.0.0.1:9/hook' })).rejects.toThrow(/url/)
+  })
+
   it('show their secrets to who set them, or to nobody (R-PUSH-9)', async () => {
     const secret = { token: 'tk', authentication: { scheme: 'Bearer', credentials: 's3cr3t' } }
     const url = 'https://hook.example/'
