@@ -2,6 +2,7 @@
 
 export type { Clock } from '../model/clock.js'
 export type { EventBody, PrivateEvent, TaskEvent, TurnRequest } from '../model/event.js'
+export type { Log, LogEntry } from '../model/log.js'
 export type {
   CancelTaskRequest,
   DeleteTaskPushNotificationConfigRequest,
@@ -58,7 +59,7 @@ export {
 } from './agent.js'
 // For those who run the engine without a server
 export { createEngine, type Engine, type EngineOptions } from './engine.js'
-export type { EngineSettings, Log, LogEntry } from './internals.js'
+export type { EngineSettings } from './internals.js'
 export type { EngineLimits } from './limits.js'
 export type { CanAccess, SharedTask, SharingOperation } from './ownership.js'
 export type { Credential, ProvidedCredential } from './provide-credential.js'

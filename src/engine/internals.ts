@@ -1,7 +1,9 @@
 /** What the parts of one engine share. */
+
 import type { AgentCard } from '../model/agent-card.js'
 import type { Clock } from '../model/clock.js'
 import { A2AError } from '../model/errors.js'
+import type { Log } from '../model/log.js'
 import type { AgentService, CallContext } from '../model/service.js'
 import type { Scope, Store, TaskKey } from '../stores/store.js'
 import { applicationTracing } from '../telemetry/tracing.js'
@@ -13,19 +15,6 @@ import type { Run } from './run.js'
 import type { SchemaCheck } from './schemas.js'
 import { Topic } from './topic.js'
 import type { CheckWebhook, PushSecrets } from './webhooks.js'
-
-export interface LogEntry {
-  readonly level: 'debug' | 'info' | 'warn' | 'error'
-  readonly message: string
-  /** Absent when it concerns all of them. */
-  readonly agent?: string
-  /** The dialect a call was recognised as. */
-  readonly dialect?: string
-  readonly taskId?: string
-  readonly error?: unknown
-}
-
-export type Log = (entry: LogEntry) => void
 
 export interface EngineSettings {
   readonly leaseMs: number

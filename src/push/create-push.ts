@@ -1,5 +1,6 @@
 /** Webhooks of the agents on one store, put together: what is asked of them, who calls them, what was given up. */
 import type { Dialect } from '../dialects/dialect.js'
+import type { Log } from '../model/log.js'
 import type { AddressRules } from '../net/address-rules.js'
 import { createGuardedDialer, type DialerOptions, type TlsOptions } from '../net/node-dialer.js'
 import type { Store } from '../stores/store.js'
@@ -9,7 +10,7 @@ import { createPushOperations, type PushOperations } from './dead-deliveries.js'
 import { createSend, type SenderParts } from './delivery.js'
 import { defaultSettings, type PushSettings } from './push-settings.js'
 import { traceDeliveries } from './trace-deliveries.js'
-import { type PushLogEntry, PushWorker } from './worker.js'
+import { PushWorker } from './worker.js'
 
 /** Where webhooks may be, and how they are called. */
 export interface PushOptions
@@ -30,7 +31,7 @@ export interface PushParts extends Pick<SenderParts, 'signJwt' | 'addressOf'> {
   readonly agents: readonly string[]
   readonly owner: string
   readonly dialects: Readonly<Record<string, Dialect>>
-  readonly log: (entry: PushLogEntry) => void
+  readonly log: Log
 }
 
 export interface Push {

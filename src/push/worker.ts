@@ -5,19 +5,12 @@
  */
 import { setMaxListeners } from 'node:events'
 import type { Dialect } from '../dialects/dialect.js'
+import type { Log } from '../model/log.js'
 import type { BuriedDelivery, ClaimedLane, Store } from '../stores/store.js'
 import type { Send } from './delivery.js'
 import { type LaneParts, LaneRun } from './lane-run.js'
 import { Origins } from './origins.js'
 import { leaseOf, type PushSettings } from './push-settings.js'
-
-export interface PushLogEntry {
-  readonly level: 'debug' | 'warn' | 'error'
-  readonly message: string
-  readonly agent: string
-  readonly taskId?: string
-  readonly error?: unknown
-}
 
 export interface WorkerParts {
   readonly store: Store
@@ -28,7 +21,7 @@ export interface WorkerParts {
   readonly dialects: Readonly<Record<string, Dialect>>
   readonly settings: PushSettings
   readonly send: Send
-  readonly log: (entry: PushLogEntry) => void
+  readonly log: Log
   readonly now?: () => number
 }
 

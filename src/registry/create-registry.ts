@@ -3,9 +3,10 @@ import { createAdmit } from '../auth/admit.js'
 import { type Auth, requirementsOf, schemesOf } from '../auth/requirement.js'
 import type { Connection } from '../auth/scheme.js'
 import { isRefused } from '../model/admission.js'
+import type { Log } from '../model/log.js'
 import { anonymous, type Caller } from '../model/service.js'
 import { RegistryError } from '../registry-client/registry-error.js'
-import { openStore } from '../server/open-store.js'
+import { noticesTo, openStore } from '../server/open-store.js'
 import type { Store } from '../stores/store.js'
 import { withAccessToken } from './doors/access-token.js'
 import { type ArdOptions, createArdDoor } from './doors/ard.js'
@@ -32,7 +33,7 @@ export interface RegistryOptions extends Omit<RegistryCoreOptions, 'store' | 'on
   /** What the catalog says about whoever runs this registry. */
   readonly catalog?: ArdOptions
   /** Where things go that no caller may see. Default: nowhere. */
-  readonly log?: (entry: { readonly level: 'error'; readonly message: string; readonly error: unknown }) => void
+  readonly log?: Log
 }
 
 export interface Registry extends Pick<RegistryCore, 'publish' | 'renew' | 'withdraw' | 'find' | 'list' | 'read'> {
@@ -58,7 +59,7 @@ export async function createRegistry(options: RegistryOptions = {}): Promise<Reg
 /** As above, for those who learn their own address later. */
 export async function assembleRegistry(options: RegistryOptions, publicUrl: () => string): Promise<Registry> {
   const given = options.store ?? 'memory'
-  const store = typeof given === 'string' ? await openStore(given) : given
+  const store = typeof given === 'string' ? await openStore(given, noticesTo(options.log)) : given
   const onFailure = (error: unknown) => options.log?.({ level: 'error', message: 'The registry is in trouble', error })
   const core = await openRegistry({ ...options, store, onFailure }).catch(async (error: unknown) => {
     if (typeof given === 'string') await store.close()

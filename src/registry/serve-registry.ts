@@ -1,4 +1,4 @@
-import { assertClosedByDefault, listen, type PortOptions, tlsFor } from '../server/bind.js'
+import { assertClosedByDefault, closePort, listen, type PortOptions, tlsFor } from '../server/bind.js'
 import { createListener } from '../server/listener.js'
 import { toNodeListener } from '../server/node.js'
 import { assembleRegistry, type Registry, type RegistryOptions } from './create-registry.js'
@@ -35,14 +35,6 @@ export async function serveRegistry(options: ServeRegistryOptions = {}): Promise
     await registry.close()
     throw error
   }
-  const close = async () => {
-    const closed = new Promise<void>((resolve) => listener.server.close(() => resolve()))
-    await registry.close()
-    // Watches have ended; give their last bytes a moment to leave, then close what is left.
-    const lastCall = setTimeout(() => listener.closeAll(), 1000)
-    listener.closeIdle()
-    await closed
-    clearTimeout(lastCall)
-  }
+  const close = () => closePort(listener, () => registry.close())
   return { url: options.publicUrl ?? address, address, registry, close, [Symbol.asyncDispose]: close }
 }

@@ -3,7 +3,7 @@
  * registry has lost them, withdrawn in the end. Nothing here ever stops an agent: a registry that does not answer is
  * tried again, ever more rarely, and the log says so once.
  */
-import type { Log } from '../engine/internals.js'
+import type { Log } from '../model/log.js'
 import { type RegistryClient, registryClient } from '../registry-client/registry-client.js'
 import { RegistryError } from '../registry-client/registry-error.js'
 import type { RegisteredAddress } from './card-forms.js'

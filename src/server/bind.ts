@@ -19,6 +19,7 @@ export interface PortOptions {
 }
 
 const usualHost = '127.0.0.1'
+const lastBytesMs = 1000
 
 /** Takes the port, and says where that is. */
 export async function listen({ server }: Listener, { port = 0, host = usualHost, tls }: PortOptions): Promise<string> {
@@ -32,6 +33,18 @@ export async function listen({ server }: Listener, { port = 0, host = usualHost,
   })
   const { port: bound } = server.address() as AddressInfo // a TCP server that listens has one
   return `${tls ? 'https' : 'http'}://${spellHost(host)}:${bound}`
+}
+
+/** Gives the port back: takes no new connections, lets what is under way come to its end, then closes what is left. */
+export async function closePort(listener: Listener, finish: () => Promise<void>): Promise<void> {
+  const closed = new Promise<void>((resolve) => listener.server.close(() => resolve()))
+  listener.closeIdle()
+  await finish()
+  // Streams have ended; their last bytes get a moment to leave.
+  const lastCall = setTimeout(() => listener.closeAll(), lastBytesMs)
+  listener.closeIdle()
+  await closed
+  clearTimeout(lastCall)
 }
 
 /** The two mistakes everybody makes once. */

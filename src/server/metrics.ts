@@ -1,6 +1,6 @@
 /** Where the metrics of a server go: to the application's own SDK, or to a page for Prometheus. */
 import type { Meter } from '@opentelemetry/api'
-import type { Log } from '../engine/internals.js'
+import type { Log } from '../model/log.js'
 import { applicationMeter } from '../telemetry/metrics.js'
 import { isLoopback, listen, type PortOptions } from './bind.js'
 import { createListener } from './listener.js'

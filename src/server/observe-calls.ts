@@ -2,7 +2,7 @@
  * Whoever wants to know of an agent's calls: the log, the metrics, the operator's audit. One place tells them all.
  * To be told of a call costs as much as a small part of answering it, so that nobody is told who did not ask.
  */
-import type { Log } from '../engine/internals.js'
+import type { Log } from '../model/log.js'
 import type { CallObserver, CallRecord } from '../transports/call-record.js'
 
 /** One line of the audit. */

@@ -1,4 +1,4 @@
-import type { Log } from '../engine/internals.js'
+import type { Log } from '../model/log.js'
 import { MemoryStore } from '../stores/memory.js'
 import type { Store } from '../stores/store.js'
 

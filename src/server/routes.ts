@@ -1,9 +1,9 @@
 /** What a port carries beside its agents: the API of an application, a page. */
 import type { Admit } from '../auth/admit.js'
 import type { Connection } from '../auth/scheme.js'
-import type { Log } from '../engine/internals.js'
 import { isRefused } from '../model/admission.js'
 import { A2AError } from '../model/errors.js'
+import type { Log } from '../model/log.js'
 import type { AgentService, Caller } from '../model/service.js'
 import { isFromHere } from './origins.js'
 import { admitted, refusalOf } from './refusal.js'

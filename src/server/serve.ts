@@ -7,7 +7,7 @@ import { toSigner } from '../signing/signer.js'
 import { measureCommits } from '../telemetry/metrics.js'
 import { type AnnouncedAgent, announce, type RegisterOptions, settleRegister } from './announce.js'
 import { type Assembly, assemble, notOneAgent, type PortFacts } from './assemble.js'
-import { assertClosedByDefault, listen, type PortOptions, tlsFor } from './bind.js'
+import { assertClosedByDefault, closePort, listen, type PortOptions, tlsFor } from './bind.js'
 import { createGrpcDoor } from './grpc-door.js'
 import type { HandlerOptions } from './handler.js'
 import { createListener } from './listener.js'
@@ -114,7 +114,7 @@ export async function serve(
     ...metricsPlace(metrics, ports),
     agents: ports.flatMap((port) => port.agents),
     services,
-    push: allOf(ports.map(({ handler }) => handler.push)),
+    push: pushOfAll(ports.map(({ handler }) => handler.push)),
     async provideCredential(provided) {
       const named = ports.filter(({ agents: here }) => here.some(({ name }) => name === (provided.agent ?? name)))
       const [only, ...others] = named
@@ -182,17 +182,11 @@ async function openPort(
         const card = made.registered.get(path)
         return card ? [{ name, url: at, card }] : []
       }),
-      async close(deadlineMs) {
-        const closed = new Promise<void>((resolve) => listener.server.close(() => resolve()))
-        listener.closeIdle()
-        await made.close(deadlineMs === undefined ? {} : { deadlineMs })
-        await grpc?.close()
-        // Streams have ended; give their last bytes a moment to leave, then close what is left.
-        const lastCall = setTimeout(() => listener.closeAll(), 1000)
-        listener.closeIdle()
-        await closed
-        clearTimeout(lastCall)
-      },
+      close: (deadlineMs) =>
+        closePort(listener, async () => {
+          await made.close(deadlineMs === undefined ? {} : { deadlineMs })
+          await grpc?.close()
+        }),
     }
   } catch (error) {
     listener.server.close()
@@ -210,7 +204,7 @@ function metricsPlace(
 }
 
 /** Ports share a store, and so the numbers of dead letters, but each knows its own agents only. */
-function allOf(ports: readonly PushOperations[]): PushOperations {
+function pushOfAll(ports: readonly PushOperations[]): PushOperations {
   return {
     async deadLetters(query = {}) {
       const found = (await Promise.all(ports.map((port) => port.deadLetters(query)))).flat()

@@ -1,0 +1,13 @@
+/** What operators are told, and callers never see. */
+export interface LogEntry {
+  readonly level: 'debug' | 'info' | 'warn' | 'error'
+  readonly message: string
+  /** Absent when it concerns all of them. */
+  readonly agent?: string
+  /** The dialect a call was recognised as. */
+  readonly dialect?: string
+  readonly taskId?: string
+  readonly error?: unknown
+}
+
+export type Log = (entry: LogEntry) => void
