@@ -28,6 +28,8 @@ export class RegistryError extends Error {
   readonly problems: readonly RegistryProblem[]
   /** What would help, as in `WWW-Authenticate`. */
   readonly challenge: string | undefined
+  /** When it may be tried again. */
+  readonly retryAfterSeconds: number | undefined
 
   constructor(
     code: RegistryErrorCode,
@@ -36,6 +38,7 @@ export class RegistryError extends Error {
       readonly cause?: unknown
       readonly problems?: readonly RegistryProblem[]
       readonly challenge?: string
+      readonly retryAfterSeconds?: number
     } = {},
   ) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause })
@@ -43,6 +46,7 @@ export class RegistryError extends Error {
     this.code = code
     this.problems = options.problems ?? []
     this.challenge = options.challenge
+    this.retryAfterSeconds = options.retryAfterSeconds
   }
 
   /** Any caught value; the text of an unknown error never reaches a caller: it becomes the cause. */

@@ -1,23 +1,22 @@
 /** A registry as one function from `Request` to `Response`: three doors, one store. */
-import { createAdmit } from '../auth/admit.js'
-import { type Auth, requirementsOf, schemesOf } from '../auth/requirement.js'
+import type { Auth } from '../auth/requirement.js'
 import type { Connection } from '../auth/scheme.js'
-import { isRefused } from '../model/admission.js'
 import type { Log } from '../model/log.js'
-import { anonymous, type Caller } from '../model/service.js'
+import type { Caller } from '../model/service.js'
 import { RegistryError } from '../registry-client/registry-error.js'
 import { noticesTo, openStore } from '../server/open-store.js'
 import type { Store } from '../stores/store.js'
-import { withAccessToken } from './doors/access-token.js'
+import { createAdmission, type RegistryRates } from './admission.js'
 import { type ArdOptions, createArdDoor } from './doors/ard.js'
 import { type Door, type DoorParts, json } from './doors/door.js'
 import { createNacosDoor } from './doors/nacos.js'
 import { createRestDoor } from './doors/rest.js'
-import { usualLimits } from './limits.js'
-import type { Publisher } from './publications.js'
+import { type RegistryLimits, usualLimits } from './limits.js'
 import { openRegistry, type RegistryCore, type RegistryCoreOptions } from './registry.js'
 
-export interface RegistryOptions extends Omit<RegistryCoreOptions, 'store' | 'onFailure'> {
+export interface RegistryOptions extends Omit<RegistryCoreOptions, 'store' | 'limits' | 'onFailure'> {
+  /** Sizes, quotas and rates. What is left out has its default. */
+  readonly limits?: Partial<RegistryLimits> & RegistryRates
   /** A store, `memory` (default), or `sqlite:PATH`. */
   readonly store?: Store | string
   /** Who may call. Without it there is one caller, `anonymous`, who owns everything. */
@@ -93,30 +92,16 @@ interface FetchParts {
 }
 
 function createFetch(doors: readonly Door[], { options, store, onFailure, publicUrl }: FetchParts): Registry['fetch'] {
-  const requirements = options.auth === undefined || options.auth === 'none' ? [] : requirementsOf(options.auth)
-  const schemes = schemesOf(requirements)
-  const admit = requirements.length > 0 ? createAdmit(requirements) : undefined
+  const admit = createAdmission(options)
   const isFromHere = (origin: string | null) =>
     origin === null || origin === new URL(publicUrl()).origin || options.origins?.includes(origin) === true
 
-  const publisherOf = async (arrival: Arrival): Promise<Publisher> => {
-    const { request, door, connection } = arrival
-    if (!admit) return nobody
-    const headers = withAccessToken(request.headers, schemes)
-    const admission = await admit({ ...connection, headers, url: request.url })
-    if (!isRefused(admission))
-      return { id: admission.id, isAdmin: options.isAdmin?.(admission) ?? false, isKnown: true }
-    const { refused, challenge } = admission
-    if (options.publicRead && door.isRead(request)) return nobody
-    const code = refused.code === 'UNAUTHENTICATED' ? 'UNAUTHENTICATED' : 'FORBIDDEN'
-    throw new RegistryError(code, refused.message, challenge === undefined ? {} : { challenge })
-  }
-  const answer = async (arrival: Arrival, url: URL): Promise<Response> => {
-    const { request, door } = arrival
+  const answer = async (door: Door, request: Request, connection: Connection | undefined): Promise<Response> => {
     // A web page may send simple requests, forms among them, to any address its reader can reach.
     if (!isFromHere(request.headers.get('origin')))
       throw new RegistryError('FORBIDDEN', 'This origin may not call here')
-    return await door.answer({ request, url, publisher: await publisherOf(arrival) })
+    const admitted = await admit({ request, connection, isRead: door.isRead(request) })
+    return await door.answer({ request, url: new URL(request.url), ...admitted })
   }
   return async (request, connection) => {
     const url = new URL(request.url)
@@ -124,25 +109,17 @@ function createFetch(doors: readonly Door[], { options, store, onFailure, public
     if (url.pathname === '/readyz') return await readiness(store)
     const door = doors.find((each) => each.owns(url.pathname)) ?? (doors[0] as Door) // there are three
     try {
-      return await answer({ request, door, connection }, url)
+      return await answer(door, request, connection)
     } catch (caught) {
       const error = RegistryError.from(caught)
       if (error.code === 'INTERNAL') onFailure(error.cause)
       const refusal = door.refuse(error)
       if (error.challenge !== undefined) refusal.headers.set('www-authenticate', error.challenge)
+      if (error.retryAfterSeconds !== undefined) refusal.headers.set('retry-after', String(error.retryAfterSeconds))
       return refusal
     }
   }
 }
-
-interface Arrival {
-  readonly request: Request
-  readonly door: Door
-  readonly connection: Connection | undefined
-}
-
-/** Where callers are not told apart, and those who only look. */
-const nobody: Publisher = { id: anonymous.id, isAdmin: false, isKnown: false }
 
 async function readiness(store: Store): Promise<Response> {
   const isUp = await store.ping().then(

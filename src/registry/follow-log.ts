@@ -5,6 +5,8 @@ export interface LogReader {
   apply(change: RecordChange): void
   /** What is held is from before what the log remembers: begin with nothing. */
   reset(): void
+  /** Everything up to a revision was applied. */
+  caughtUp?(revision: number): void
 }
 
 export interface FollowedLog {
@@ -46,8 +48,12 @@ export function followLog(
       applied += 1
       if (applied % sliceSize === 0) await new Promise((resolve) => setImmediate(resolve))
     }
-    isWhole ||= changes.length < pageSize
-    return changes.length === pageSize
+    if (changes.length === pageSize) return true
+    isWhole = true
+    // What was deleted last may be forgotten already: nothing of it is missing.
+    seen = Math.max(seen, floor)
+    reader.caughtUp?.(seen)
+    return false
   }
   const read = async () => {
     do {

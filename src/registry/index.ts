@@ -20,6 +20,7 @@ export type {
   RegistryEvent,
 } from '../registry-client/registry-words.js'
 // Running a registry
+export type { RegistryRates } from './admission.js'
 export { createRegistry, type Registry, type RegistryOptions } from './create-registry.js'
 // What it holds
 export type { InstanceDocument, ProbeReport } from './documents.js'

@@ -20,6 +20,10 @@ export interface RegistryLimits {
   readonly maxVersions: number
   /** Of one version. Default 100. */
   readonly maxInstances: number
+  /** Watches of one caller, or of one address where callers are not told apart. Default 500. */
+  readonly maxWatchesPerCaller: number
+  /** Watches in all. Default 5,000. */
+  readonly maxWatches: number
   /** Shortest and longest lease. Default 5 s and one day. */
   readonly minTtlMs: number
   readonly maxTtlMs: number
@@ -38,6 +42,8 @@ export const usualLimits: RegistryLimits = {
   maxBytes: 512 * 1024 * 1024,
   maxVersions: 50,
   maxInstances: 100,
+  maxWatchesPerCaller: 500,
+  maxWatches: 5000,
   minTtlMs: 5000,
   maxTtlMs: 24 * 60 * 60_000,
   nameKeptMs: 24 * 60 * 60_000,

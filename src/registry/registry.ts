@@ -6,13 +6,14 @@ import { Heartbeats } from '../transports/sse.js'
 import type { CardRules } from './accept-card.js'
 import { Catalog } from './catalog.js'
 import { collection, type InstanceDocument, type ProbeReport, probeCollection, readInstance } from './documents.js'
+import { EventTail } from './event-tail.js'
 import { type FindQuery, type FoundAgent, type FoundPage, findAgent, findAgents } from './finds.js'
 import { followLog } from './follow-log.js'
 import { type RegistryLimits, usualLimits } from './limits.js'
 import { createProbe } from './probe.js'
 import { type ProbeOptions, Prober, readHistory } from './prober.js'
 import { createPublications, type Publications } from './publications.js'
-import { type WatchOptions, watchResponse } from './watch.js'
+import { Watches, type WatchOptions } from './watch.js'
 
 export interface RegistryCoreOptions {
   readonly store: Store
@@ -41,7 +42,7 @@ export interface RegistryCore extends Publications {
   /** The cards of an instance; absent when it is gone. */
   read(key: InstanceKey): Promise<InstanceDocument | undefined>
   history(key: InstanceKey): Promise<readonly ProbeReport[]>
-  watch(options: Pick<WatchOptions, 'after' | 'namespace' | 'name'>): Response
+  watch(options: WatchOptions): Response
   /** Removes what has run out. Happens by itself; tests whose clock stands still call it. */
   sweep(): Promise<void>
   /** Probes what is due. Happens by itself, likewise. */
@@ -69,15 +70,30 @@ export async function openRegistry(options: RegistryCoreOptions): Promise<Regist
   const prober =
     options.probes === false ? undefined : createProber(options.probes ?? {}, { records, dialer, now, onFailure })
   const catalog = new Catalog((key, isThere) => prober?.note(key, isThere))
+  const tail = new EventTail()
   const log = followLog(
     records,
     collection,
-    { apply: (change) => catalog.apply(change), reset: () => catalog.clear() },
-    onFailure,
+    {
+      apply(change) {
+        catalog.apply(change)
+        tail.append(change)
+      },
+      reset() {
+        catalog.clear()
+        tail.clear()
+      },
+      caughtUp: (revision) => tail.begin(revision),
+    },
+    (error) => {
+      tail.fail(error)
+      onFailure(error)
+    },
   )
   const closing = new AbortController()
 
   const heartbeats = new Heartbeats(options.heartbeatMs ?? 15_000)
+  const watches = new Watches({ records, tail, limits, heartbeats, onFailure })
 
   const sweepAll = async () => {
     for (const each of [collection, probeCollection])
@@ -110,7 +126,7 @@ export async function openRegistry(options: RegistryCoreOptions): Promise<Regist
     list: (query) => findAgents(catalog, query),
     read: (key) => readInstance(records, key),
     history: (key) => readHistory(records, key),
-    watch: (wanted) => watchResponse(records, { ...wanted, heartbeats, onFailure, signal: closing.signal }),
+    watch: (wanted) => watches.open(wanted),
     sweep,
     async examine() {
       await prober?.tick()
@@ -119,6 +135,7 @@ export async function openRegistry(options: RegistryCoreOptions): Promise<Regist
     async close() {
       clearInterval(sweeper)
       closing.abort()
+      watches.close()
       log.stop()
       const probing = prober?.stop()
       // Probes under way end with their connections: nobody waits for an agent that hangs.

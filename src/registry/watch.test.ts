@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest'
-import { until } from '../testing/wait.js'
 import { readSse } from '../transports/sse-reader.js'
 import { ann, cardFor, type TestRegistry, testRegistry } from './registry.fixture.js'
 
 /** Reads a watch event by event, and hangs up. */
-function follow(registry: TestRegistry, options: { after?: number; namespace?: string; name?: string } = {}) {
+function follow(
+  registry: TestRegistry,
+  options: { after?: number; namespace?: string; name?: string; who?: string } = {},
+) {
   const response = registry.watch(options)
   const batches = readSse(response.body as ReadableStream<Uint8Array>, { maxEventBytes: 10_000 })
   const ready: { id: number; type: string; name?: string }[] = []
@@ -102,12 +104,13 @@ describe('watching', () => {
     await registry.withdraw({ namespace: 'public', name: 'a' }, ann)
     registry.clock.ms += 48 * 60 * 60_000
     await registry.sweep()
-    const watch = follow(registry, { after: 2 })
+    await using restarted = await testRegistry({ store: registry.store })
+    const watch = follow(restarted, { after: 2 })
     expect(await watch.next()).toMatchObject({ type: 'ready' })
     expect(await watch.next()).toEqual({ id: 0, type: 'reset' })
     expect(await watch.next()).toMatchObject({ type: 'agent', name: 'b' })
     await watch.close()
-    const fromAnother = follow(registry, { after: 1_000_000 })
+    const fromAnother = follow(restarted, { after: 1_000_000 })
     await fromAnother.next()
     expect(await fromAnother.next()).toEqual({ id: 0, type: 'reset' })
     await fromAnother.close()
@@ -140,23 +143,12 @@ describe('watching', () => {
 
   it('ends when the store is in trouble, leaves nothing behind, and can be taken up again', async () => {
     const troubles: unknown[] = []
-    await using registry = await testRegistry({ onFailure: (error) => troubles.push(error) })
+    const limits = { maxWatches: 1 }
+    await using registry = await testRegistry({ limits, onFailure: (error) => troubles.push(error) })
     const { records } = registry.store
-    const [watchStore, readAfter] = [records.watch.bind(records), records.readAfter.bind(records)]
-    let followers = 0
-    Object.assign(records, {
-      watch: (...args: Parameters<typeof watchStore>) => {
-        const unwatch = watchStore(...args)
-        followers += 1
-        return () => {
-          followers -= 1
-          unwatch()
-        }
-      },
-    })
+    const readAfter = records.readAfter.bind(records)
     const watch = follow(registry)
     const ready = await watch.next()
-    expect(followers).toBe(1)
     const trouble = new Error('the disk is full')
     Object.assign(records, { readAfter: () => Promise.reject(trouble) })
     await records.put('registry', 'a/public/a', {
@@ -167,9 +159,9 @@ describe('watching', () => {
       isLeased: false,
     })
     expect(await watch.next()).toBeUndefined()
-    await until(() => followers === 0)
     expect(troubles).toContain(trouble)
     Object.assign(records, { readAfter })
+    await registry.sweep()
     const again = follow(registry, { after: ready?.id ?? 0 })
     await again.next()
     expect(await again.next()).toMatchObject({ type: 'agent', name: 'a' })
@@ -182,5 +174,101 @@ describe('watching', () => {
     await watch.next()
     await registry.close()
     expect(await watch.next()).toBeUndefined()
+  })
+})
+
+/** Counts what is read from the log of a registry. */
+function countReads(registry: TestRegistry): { count: number } {
+  const { records } = registry.store
+  const readAfter = records.readAfter.bind(records)
+  const reads = { count: 0 }
+  Object.assign(records, {
+    readAfter: (...args: Parameters<typeof readAfter>) => {
+      reads.count += 1
+      return readAfter(...args)
+    },
+  })
+  return reads
+}
+
+describe('many who watch', () => {
+  it('share what is read of the log', async () => {
+    await using registry = await testRegistry()
+    await publish(registry, 'before')
+    const readsOfPublish = async () => {
+      const reads = countReads(registry)
+      await publish(registry, 'a')
+      return reads.count
+    }
+    const alone = await readsOfPublish()
+    const watches = Array.from({ length: 50 }, () => follow(registry))
+    for (const each of watches) await each.next()
+    const reads = countReads(registry)
+    await publish(registry, 'b')
+    for (const each of watches) {
+      expect(await each.next()).toMatchObject({ type: 'agent', name: 'b' })
+      expect(await each.next()).toMatchObject({ type: 'published', name: 'b' })
+    }
+    expect(reads.count).toBeLessThanOrEqual(alone)
+    await Promise.all(watches.map((each) => each.close()))
+  })
+
+  it('read the store one after the other while they are far behind, and then share', async () => {
+    await using first = await testRegistry()
+    for (let n = 0; n < 30; n++) await publish(first, `a${n}`)
+    await using registry = await testRegistry({ store: first.store })
+    const { records } = registry.store
+    const readAfter = records.readAfter.bind(records)
+    let [reading, most] = [0, 0]
+    Object.assign(records, {
+      readAfter: async (...args: Parameters<typeof readAfter>) => {
+        reading += 1
+        most = Math.max(most, reading)
+        await new Promise((resolve) => setImmediate(resolve))
+        reading -= 1
+        return await readAfter(...args)
+      },
+    })
+    const watches = Array.from({ length: 20 }, () => follow(registry, { after: 0 }))
+    for (const each of watches) for (let seen = 0; seen < 30; ) if ((await each.next())?.type === 'published') seen += 1
+    expect(most).toBeLessThanOrEqual(4)
+    await publish(registry, 'new')
+    for (const each of watches) expect(await each.next()).toMatchObject({ type: 'agent', name: 'new' })
+    await Promise.all(watches.map((each) => each.close()))
+  })
+
+  it('are limited, each and in all, and make room when they go', async () => {
+    await using registry = await testRegistry({ limits: { maxWatches: 3, maxWatchesPerCaller: 2 } })
+    const quota = expect.objectContaining({ code: 'QUOTA' })
+    const [one, two] = [follow(registry, { who: 'ann' }), follow(registry, { who: 'ann' })]
+    await Promise.all([one.next(), two.next()])
+    expect(() => follow(registry, { who: 'ann' })).toThrow(quota)
+    const three = follow(registry, { who: 'bob' })
+    await three.next()
+    expect(() => follow(registry, { who: 'bob' })).toThrow(quota)
+    await one.close()
+    const four = follow(registry, { who: 'ann' })
+    await four.next()
+    await Promise.all([two.close(), three.close(), four.close()])
+  })
+})
+
+describe('a log whose newest deletion is forgotten', () => {
+  it('is not read from its beginning again and again', async () => {
+    await using first = await testRegistry()
+    await publish(first, 'a')
+    await publish(first, 'b')
+    await first.withdraw({ namespace: 'public', name: 'b' }, ann)
+    first.clock.ms += 48 * 60 * 60_000
+    await first.sweep()
+    await using registry = await testRegistry({ store: first.store })
+    const watch = follow(registry, { after: 0 })
+    for (const type of ['ready', 'agent', 'published']) expect(await watch.next()).toMatchObject({ type })
+    const reads = countReads(registry)
+    await registry.sweep()
+    expect(reads.count).toBeLessThanOrEqual(2)
+    await publish(registry, 'c')
+    expect(await watch.next()).toMatchObject({ type: 'agent', name: 'c' })
+    await watch.close()
   })
 })

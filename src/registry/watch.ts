@@ -2,124 +2,200 @@
  * What happens in a registry, as server-sent events: `id:` is the revision, so that `Last-Event-ID` goes on without
  * a gap. A reader that does not keep up costs nothing: it is a place in the log, and reads from there when it can.
  */
-import type { RegistryEvent } from '../registry-client/registry-words.js'
-import type { RecordChange, Records } from '../stores/records.js'
+import { RegistryError } from '../registry-client/registry-error.js'
+import type { Records } from '../stores/records.js'
 import { frame, type Heartbeats, sseBody, sseHeaders } from '../transports/sse.js'
-import { type AgentDocument, collection, type HealthDocument, type InstanceDocument, readId } from './documents.js'
+import { collection } from './documents.js'
+import { type EventTail, type TailEvent, tell } from './event-tail.js'
+import type { RegistryLimits } from './limits.js'
 
 export interface WatchOptions {
   /** Go on behind this revision; 0: everything there is, then what comes. Absent: what comes from now on. */
   readonly after?: number
   readonly namespace?: string
   readonly name?: string
+  /** Whose watch it is, where watches are counted for each. */
+  readonly who?: string
+}
+
+export interface WatchesParts {
+  readonly records: Records
+  readonly tail: EventTail
+  readonly limits: Pick<RegistryLimits, 'maxWatches' | 'maxWatchesPerCaller'>
   readonly heartbeats: Heartbeats
-  /** Ends all streams: the registry closes. */
-  readonly signal: AbortSignal
   /** The store is in trouble: the stream ends, and its reader comes back to where it was. */
   readonly onFailure: (error: unknown) => void
 }
 
-const pageSize = 100
+/** Documents may be large, and a page is read in one piece. */
+const pageSize = 20
+/** Readers of the store at one time: those who are far behind wait for each other, and nobody else for them. */
+const mostReading = 4
 
-export function watchResponse(records: Records, options: WatchOptions): Response {
-  const watcher = new Watcher(records, options)
-  const rest = watcher.texts()
-  const first = rest.next()
-  first.catch(() => undefined) // whoever reads the stream is told
-  const body = sseBody({
-    first,
-    rest,
-    encode: (text) => text,
-    encodeEnd: () => '',
-    encodeError(error) {
-      options.onFailure(error.cause ?? error)
-      return ''
-    },
-    onGone: () => watcher.stop(),
-    heartbeats: options.heartbeats,
-  })
-  return new Response(body, { headers: sseHeaders })
+export class Watches {
+  readonly #parts: WatchesParts
+  readonly #open = new Set<Watcher>()
+  readonly #counts = new Map<string, number>()
+  readonly #reading = new Turns(mostReading)
+
+  constructor(parts: WatchesParts) {
+    this.#parts = parts
+  }
+
+  open(options: WatchOptions): Response {
+    const { heartbeats, onFailure } = this.#parts
+    this.#mustHaveRoom(options.who)
+    const watcher = new Watcher(this.#parts, this.#reading, options)
+    this.#count(watcher, options.who)
+    const rest = watcher.texts()
+    const first = rest.next()
+    first.catch(() => undefined) // whoever reads the stream is told
+    const body = sseBody({
+      first,
+      rest,
+      encode: (text) => text,
+      encodeEnd: () => '',
+      encodeError(error) {
+        onFailure(error.cause ?? error)
+        return ''
+      },
+      onGone: () => watcher.stop(),
+      heartbeats,
+    })
+    return new Response(body, { headers: sseHeaders })
+  }
+
+  close(): void {
+    for (const each of [...this.#open]) each.stop()
+  }
+
+  #mustHaveRoom(who: string | undefined): void {
+    const { maxWatches, maxWatchesPerCaller } = this.#parts.limits
+    if (this.#open.size >= maxWatches) throw new RegistryError('QUOTA', 'There are too many watches')
+    if (who !== undefined && (this.#counts.get(who) ?? 0) >= maxWatchesPerCaller)
+      throw new RegistryError('QUOTA', `${maxWatchesPerCaller} watches of one caller are the most there may be`)
+  }
+
+  #count(watcher: Watcher, who: string | undefined): void {
+    this.#open.add(watcher)
+    if (who !== undefined) this.#counts.set(who, (this.#counts.get(who) ?? 0) + 1)
+    watcher.onStop = () => {
+      this.#open.delete(watcher)
+      if (who === undefined) return
+      const left = (this.#counts.get(who) ?? 1) - 1
+      if (left === 0) this.#counts.delete(who)
+      else this.#counts.set(who, left)
+    }
+  }
 }
 
 class Watcher {
   readonly #records: Records
+  readonly #tail: EventTail
+  readonly #reading: Turns
   readonly #options: WatchOptions
-  readonly #unwatch: () => void
+  readonly #unfollow: () => void
+  onStop: () => void = () => undefined
   #seen: number | undefined
   #isStarted = false
   #isWhole: boolean
   #isStopped = false
   #hasNews = true
+  #trouble: { readonly error: unknown } | undefined
   #wake: (() => void) | undefined
 
-  constructor(records: Records, options: WatchOptions) {
+  constructor({ records, tail }: WatchesParts, reading: Turns, options: WatchOptions) {
     this.#records = records
+    this.#tail = tail
+    this.#reading = reading
     this.#options = options
     this.#seen = options.after
     // Who begins with nothing misses no deletion.
     this.#isWhole = options.after !== 0
-    this.#unwatch = records.watch(collection, () => {
-      this.#hasNews = true
-      this.#wake?.()
+    this.#unfollow = tail.follow({
+      onNews: () => {
+        this.#hasNews = true
+        this.#wake?.()
+      },
+      onTrouble: (error) => {
+        this.#trouble = { error }
+        this.#wake?.()
+      },
     })
-    options.signal.addEventListener('abort', this.#onClose)
   }
 
-  readonly #onClose = () => this.stop()
-
   stop(): void {
+    if (this.#isStopped) return
     this.#isStopped = true
-    this.#unwatch()
-    this.#options.signal.removeEventListener('abort', this.#onClose)
+    this.#unfollow()
+    this.onStop()
     this.#wake?.()
   }
 
   async *texts(): AsyncGenerator<string, void, void> {
     try {
       while (!this.#isStopped) {
-        const text = await this.#read()
+        if (this.#trouble) throw this.#trouble.error
+        this.#hasNews = false
+        const text = this.#fromTail() ?? (await this.#reading.take(() => this.#fromStore()))
         if (text !== '') yield text
-        else if (!this.#hasNews && !this.#isStopped) await this.#news()
+        else if (!this.#hasNews && !this.#trouble && !this.#isStopped) await this.#news()
       }
     } finally {
       this.stop()
     }
   }
 
-  async #read(): Promise<string> {
-    this.#hasNews = false
+  #fromTail(): string | undefined {
+    const start = this.#seen ?? this.#tail.head
+    const events = start === undefined ? undefined : this.#tail.after(start)
+    if (start === undefined || !events) return undefined
+    this.#isWhole = true
+    return this.#begin(start) + this.#told(events)
+  }
+
+  async #fromStore(): Promise<string> {
+    if (this.#isStopped) return ''
     const { changes, head, floor } = await this.#records.readAfter(
       collection,
       this.#seen ?? Number.MAX_SAFE_INTEGER,
       pageSize,
     )
-    let text = ''
-    if (!this.#isStarted) {
-      this.#isStarted = true
-      this.#seen ??= head
-      text += frame(JSON.stringify({ type: 'ready' }), this.#seen)
-    }
+    const ready = this.#begin(head)
     const seen = this.#seen ?? head
     if (this.#isWhole && (seen < floor || seen > head)) {
       this.#seen = 0
       this.#isWhole = false
       this.#hasNews = true
-      return text + frame(JSON.stringify({ type: 'reset' }), 0)
+      return ready + frame(JSON.stringify({ type: 'reset' }), 0)
     }
-    for (const change of changes) {
-      const event = eventOf(change)
-      if (event && this.#isWanted(event)) text += frame(JSON.stringify(event), change.revision)
-      this.#seen = change.revision
-    }
+    const text = this.#told(changes.map(tell))
     if (changes.length === pageSize) this.#hasNews = true
-    else this.#isWhole = true
-    return text
+    else {
+      this.#isWhole = true
+      // What was deleted last may be forgotten already: nothing of it is missing.
+      this.#seen = Math.max(this.#seen ?? 0, floor)
+    }
+    return ready + text
   }
 
-  #isWanted(event: RegistryEvent): boolean {
+  #begin(revision: number): string {
+    if (this.#isStarted) return ''
+    this.#isStarted = true
+    this.#seen ??= revision
+    return frame(JSON.stringify({ type: 'ready' }), this.#seen)
+  }
+
+  #told(events: readonly TailEvent[]): string {
     const { namespace, name } = this.#options
-    if (!('namespace' in event)) return true
-    return (namespace === undefined || event.namespace === namespace) && (name === undefined || event.name === name)
+    let told = ''
+    for (const { revision, event, text } of events) {
+      this.#seen = revision
+      if (!event || !('namespace' in event)) continue
+      if ((namespace === undefined || event.namespace === namespace) && (name === undefined || event.name === name))
+        told += text
+    }
+    return told
   }
 
   /** Waits for the log to grow, or for the end. */
@@ -130,17 +206,24 @@ class Watcher {
   }
 }
 
-/** Tombstones say what is gone by their id alone. */
-function eventOf({ id, value }: RecordChange): RegistryEvent | undefined {
-  const about = readId(id)
-  if (!about) return undefined
-  if (about.kind === 'agent')
-    return value === undefined
-      ? { type: 'removed', ...about.key }
-      : { type: 'agent', ...about.key, latest: (value as AgentDocument).latest }
-  if (about.kind === 'health')
-    return value === undefined ? undefined : { type: 'health', ...about.key, state: (value as HealthDocument).state }
-  if (value === undefined) return { type: 'withdrawn', ...about.key }
-  const { url, tags } = value as InstanceDocument // what is in the store was put there by this code
-  return { type: 'published', ...about.key, url, tags }
+/** Lets so many do something at one time; the others wait for their turn. */
+class Turns {
+  #free: number
+  readonly #waiting: (() => void)[] = []
+
+  constructor(most: number) {
+    this.#free = most
+  }
+
+  async take<Result>(work: () => Promise<Result>): Promise<Result> {
+    if (this.#free > 0) this.#free -= 1
+    else await new Promise<void>((resolve) => this.#waiting.push(resolve))
+    try {
+      return await work()
+    } finally {
+      const next = this.#waiting.shift()
+      if (next) next()
+      else this.#free += 1
+    }
+  }
 }

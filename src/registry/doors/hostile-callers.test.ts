@@ -1,6 +1,7 @@
 /** What callers send who mean no good, or whose programs are broken: refused in the words of the door, and cheap. */
 import { describe, expect, it } from 'vitest'
-import type { RegistryOptions } from '../create-registry.js'
+import { apiKey } from '../../auth/api-key.js'
+import { createRegistry, type RegistryOptions } from '../create-registry.js'
 import { cardFor } from '../registry.fixture.js'
 import { open } from './doors.fixture.js'
 
@@ -115,5 +116,62 @@ describe('names that every object has', () => {
     const facets = inherited.map((field) => ({ field }))
     const { body } = await registry.call('POST', '/explore', { resultType: { facets } })
     expect(Object.entries(body.facets)).toEqual(inherited.map((field) => [field, { buckets: [] }]))
+  })
+})
+
+describe('callers who call too often', () => {
+  const rate = { perSecond: 0.001, burst: 3 }
+  const auth = [apiKey({ 'key-a': 'ann', 'key-b': 'bob' })]
+  const [ann, bob] = [{ 'x-api-key': 'key-a' }, { 'x-api-key': 'key-b' }]
+
+  it('are told when to come back, by each door in its own words, and others are not', async () => {
+    await using registry = await open({ auth, limits: { rate } })
+    for (let n = 0; n < 3; n++) expect((await registry.call('GET', '/v1/agents', undefined, ann)).status).toBe(200)
+    const refused = await registry.call('GET', '/v1/agents', undefined, ann)
+    expect(refused).toMatchObject({ status: 429, body: { error: { status: 'RESOURCE_EXHAUSTED' } } })
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+    expect(await registry.call('POST', '/search', { query: { text: 'x' } }, ann)).toMatchObject({
+      status: 429,
+      body: { errorCode: 'RATE_LIMIT_EXCEEDED' },
+    })
+    expect(await registry.call('GET', `${nacos}/list?search=blur`, undefined, ann)).toMatchObject({
+      status: 429,
+      body: { code: 5033 },
+    })
+    expect((await registry.call('GET', '/v1/agents', undefined, bob)).status).toBe(200)
+    expect((await registry.call('GET', '/healthz')).status).toBe(200)
+  })
+
+  it('are told apart by their address where nobody is known', async () => {
+    const served = await createRegistry({ limits: { rate } })
+    await using _ = served
+    const from = async (address: string | undefined) =>
+      (await served.fetch(new Request('http://localhost/v1/agents'), { address: () => address })).status
+    const all = async (address: string | undefined) => {
+      const statuses: number[] = []
+      for (let n = 0; n < 4; n++) statuses.push(await from(address))
+      return statuses
+    }
+    expect(await all('192.0.2.1')).toEqual([200, 200, 200, 429])
+    expect(await all('192.0.2.2')).toEqual([200, 200, 200, 429])
+    expect(await all(undefined)).toEqual([200, 200, 200, 200])
+  })
+
+  it('read without credentials, and do not stand in the way of who has some', async () => {
+    await using registry = await open({ auth, publicRead: true, limits: { rate, failedAuthentication: rate } })
+    for (const status of [200, 200, 200, 429]) expect((await registry.call('GET', '/v1/agents')).status).toBe(status)
+    expect((await registry.call('PUT', '/v1/agents/public/x', { card: cardFor('x') }, ann)).status).toBe(200)
+    const guess = (key: string) => registry.call('DELETE', '/v1/agents/public/x', undefined, { 'x-api-key': key })
+    for (const status of [401, 401, 401, 429]) expect((await guess('wrong')).status).toBe(status)
+  })
+
+  it('watch too much', async () => {
+    await using registry = await open({ auth, limits: { maxWatchesPerCaller: 1 } })
+    const watch = (headers: Record<string, string>) => fetch(`${registry.served.address}/v1/watch`, { headers })
+    const held = [await watch(ann)]
+    expect((await watch(ann)).status).toBe(429)
+    held.push(await watch(bob))
+    expect(held.map(({ status }) => status)).toEqual([200, 200])
+    await Promise.all(held.map(({ body }) => body?.cancel()))
   })
 })

@@ -1,0 +1,92 @@
+/** Who calls a registry, and whether it may: credentials, what is open to everybody, and how often. */
+import { createAdmit } from '../auth/admit.js'
+import { type Auth, requirementsOf, schemesOf } from '../auth/requirement.js'
+import type { Connection } from '../auth/scheme.js'
+import { isRefused, type Refused } from '../model/admission.js'
+import { anonymous, type Caller } from '../model/service.js'
+import { RegistryError } from '../registry-client/registry-error.js'
+import { limitAdmission } from '../server/limit-admission.js'
+import type { Limits } from '../server/limits.js'
+import { type Rate, RateLimit } from '../server/rate-limit.js'
+import { withAccessToken } from './doors/access-token.js'
+import type { Publisher } from './publications.js'
+
+export interface AdmissionOptions {
+  readonly auth?: Auth | 'none'
+  readonly publicRead?: boolean
+  readonly isAdmin?: (caller: Caller) => boolean
+  readonly limits?: RegistryRates
+}
+
+export interface RegistryRates extends Pick<Limits, 'failedAuthentication'> {
+  /**
+   * Requests of one caller; where callers are not told apart, of one address, if it is known. Behind a proxy all have
+   * the proxy's address. Default: 200 a second, 1,000 at once.
+   */
+  readonly rate?: Rate | 'none'
+}
+
+export interface Admitted {
+  readonly publisher: Publisher
+  /** Whom limits are counted for: the caller, or the address it calls from. Absent when neither is known. */
+  readonly who?: string
+}
+
+export interface Arrival {
+  readonly request: Request
+  readonly connection: Connection | undefined
+  /** Whether it only reads. */
+  readonly isRead: boolean
+}
+
+const usualRate: Rate = { perSecond: 200, burst: 1000 }
+/** Where callers are not told apart, and those who only look. */
+const nobody: Publisher = { id: anonymous.id, isAdmin: false, isKnown: false }
+
+export function createAdmission(options: AdmissionOptions): (arrival: Arrival) => Promise<Admitted> {
+  const requirements = options.auth === undefined || options.auth === 'none' ? [] : requirementsOf(options.auth)
+  const schemes = schemesOf(requirements)
+  const { rate: given = usualRate, failedAuthentication } = options.limits ?? {}
+  const rate = given === 'none' ? undefined : new RateLimit(given)
+  const ofAddresses = given === 'none' ? undefined : new RateLimit(given)
+  const failures = failedAuthentication && new RateLimit(failedAuthentication)
+  const known = requirements.length > 0 ? createAdmit(requirements) : undefined
+  const admit = known && limitAdmission(known, { rate, failedAuthentication: failures })
+  // Whoever may read without credentials fails at nothing when it has none.
+  const admitReader = known && limitAdmission(known, { rate, failedAuthentication: undefined })
+
+  const admitAnybody = (connection: Connection | undefined): Admitted => {
+    const address = connection?.address?.()
+    if (address === undefined) return { publisher: nobody }
+    const wait = ofAddresses?.take(address) ?? 0
+    if (wait > 0) throw tooOften('Too many requests, try again later', wait)
+    return { publisher: nobody, who: `address ${address}` }
+  }
+  return async ({ request, connection, isRead }) => {
+    const isOpen = options.publicRead === true && isRead
+    const ask = isOpen ? admitReader : admit
+    if (!ask) return admitAnybody(connection)
+    const headers = withAccessToken(request.headers, schemes)
+    const admission = await ask({ ...connection, headers, url: request.url })
+    if (!isRefused(admission)) {
+      const publisher = { id: admission.id, isAdmin: options.isAdmin?.(admission) ?? false, isKnown: true }
+      return { publisher, who: `caller ${admission.id}` }
+    }
+    if (isOpen && admission.refused.code !== 'RATE_LIMITED') return admitAnybody(connection)
+    throw refusalFor(admission)
+  }
+}
+
+function refusalFor({ refused, challenge }: Refused): RegistryError {
+  const { code, message } = refused
+  if (code === 'RATE_LIMITED') return tooOften(message, refused.details.retryAfterSeconds ?? 1)
+  return new RegistryError(
+    code === 'UNAUTHENTICATED' ? 'UNAUTHENTICATED' : 'FORBIDDEN',
+    message,
+    challenge === undefined ? {} : { challenge },
+  )
+}
+
+function tooOften(message: string, retryAfterSeconds: number): RegistryError {
+  return new RegistryError('QUOTA', message, { retryAfterSeconds })
+}
