@@ -42,7 +42,7 @@ export async function openPage(
 ): Promise<WatchedPage> {
   const { ignore, ...view } = options
   const context = await browser.newContext({ ...usualView, ...view })
-  context.setDefaultTimeout(20_000)
+  context.setDefaultTimeout(60_000)
   await context.grantPermissions(['clipboard-read', 'clipboard-write']).catch(() => undefined) // not in every build
   const page = await context.newPage()
   const complaints: string[] = []

@@ -85,8 +85,11 @@ describe('a stream', () => {
     await using opened = await openPage(browser, console.url)
     const { page, complaints } = opened
     await page.getByRole('link', { name: 'Talk', exact: true }).click()
-    for (let count = 0; count < 8; count++) await page.getByLabel('New conversation').selectOption(echo.url)
     const boxes = page.getByLabel('Message')
+    for (let count = 0; count < 8; count++) {
+      await page.getByLabel('New conversation').selectOption(echo.url)
+      await boxes.nth(count).waitFor()
+    }
     for (let count = 0; count < 8; count++) {
       await boxes.nth(count).fill('sleep 60000')
       await boxes.nth(count).press('Enter')
