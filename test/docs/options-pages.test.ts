@@ -51,6 +51,15 @@ const pages: Readonly<Record<string, readonly Table[]>> = {
     },
     { heading: 'Options of a call', of: [['src/client/agent-client.ts', 'SayOptions']] },
   ],
+  'docs/operating.md': [
+    {
+      heading: 'Options of the Postgres store',
+      of: [
+        ['src/stores/postgres/database.ts', 'DatabaseOptions'],
+        ['src/stores/postgres/notices.ts', 'NoticesOptions'],
+      ],
+    },
+  ],
   'docs/serve.md': [
     { heading: 'Options of `createHandler` and `serve`', of: [['src/server/handler.ts', 'HandlerOptions']] },
     {
