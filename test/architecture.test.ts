@@ -215,6 +215,15 @@ describe('the architecture', () => {
     expect(outside.map(spell)).toEqual([])
   })
 
+  it('loads what few people ask for on use only', () => {
+    const heavy = /^(pino|@opentelemetry\/(?!api$).*)$|^telemetry\/prometheus\.ts$/
+    const early = imports.filter(({ from, to, isDynamic }) => {
+      return heavy.test(to) && !isDynamic && from !== 'telemetry/prometheus.ts'
+    })
+    expect(early.map(spell)).toEqual([])
+    expect(imports.filter(({ to }) => heavy.test(to)).length).toBeGreaterThan(3)
+  })
+
   it('has entries that say what they export', () => {
     const entries = sources.filter(({ path }) => /(^|\/)index\.ts$/.test(path))
     expect(entries.length).toBeGreaterThan(5)

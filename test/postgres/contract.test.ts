@@ -1,6 +1,8 @@
-import { afterAll, beforeAll, describe, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { creation } from '../../src/stores/contract-steps.js'
 import { recordsContract } from '../../src/stores/records.contract.js'
 import { storeContract } from '../../src/stores/store.contract.js'
+import type { Commit } from '../../src/stores/store.js'
 import { storeWithClock } from './database.js'
 import { type PostgresServer, startPostgres } from './server.mjs'
 
@@ -14,3 +16,16 @@ afterAll(async () => await server[Symbol.asyncDispose](), 60_000)
 describe('postgres store', () => storeContract({ describe, it }, ({ now }) => storeWithClock(server, now)))
 
 describe('records in postgres', () => recordsContract({ describe, it }, ({ now }) => storeWithClock(server, now)))
+
+describe('commits in postgres', () => {
+  it('are told of, in groups, with the time they took', async () => {
+    const store = await storeWithClock(server, () => 1_000_000)
+    const commits: Commit[] = []
+    store.watchCommits((commit) => commits.push(commit))
+    await Promise.all(Array.from({ length: 50 }, (_, n) => store.append(creation(`t${n}`))))
+    expect(commits.reduce((sum, { steps }) => sum + steps, 0)).toBe(50)
+    expect(commits.length).toBeLessThan(50)
+    expect(commits.every(({ durationMs }) => durationMs > 0)).toBe(true)
+    await store.close()
+  })
+})
