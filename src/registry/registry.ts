@@ -1,5 +1,6 @@
 /** The registry itself, without a door: what is published, found, watched and looked after, on one store. */
 import { createGuardedDialer, type GuardedDialer } from '../net/node-dialer.js'
+import { RegistryError } from '../registry-client/registry-error.js'
 import type { AgentKey, InstanceKey } from '../registry-client/registry-words.js'
 import type { Store } from '../stores/store.js'
 import { Heartbeats } from '../transports/sse.js'
@@ -93,6 +94,11 @@ export async function openRegistry(options: RegistryCoreOptions): Promise<Regist
   const closing = new AbortController()
 
   const heartbeats = new Heartbeats(options.heartbeatMs ?? 15_000)
+  /** What is held in memory can still be found. */
+  const outOfReach = (error: unknown): never => {
+    onFailure(error)
+    throw new RegistryError('UNAVAILABLE', 'This cannot be read now, try again', { cause: error })
+  }
   const watches = new Watches({ records, tail, limits, heartbeats, onFailure })
 
   const sweepAll = async () => {
@@ -124,8 +130,8 @@ export async function openRegistry(options: RegistryCoreOptions): Promise<Regist
     ...createPublications({ records, catalog, log, rules: { limits, dialer, cards, signatures }, now }),
     find: (key, wanted) => findAgent(catalog, key, wanted),
     list: (query) => findAgents(catalog, query),
-    read: (key) => readInstance(records, key),
-    history: (key) => readHistory(records, key),
+    read: (key) => readInstance(records, key).catch(outOfReach),
+    history: (key) => readHistory(records, key).catch(outOfReach),
     watch: (wanted) => watches.open(wanted),
     sweep,
     async examine() {

@@ -195,12 +195,6 @@ describe('many who watch', () => {
   it('share what is read of the log', async () => {
     await using registry = await testRegistry()
     await publish(registry, 'before')
-    const readsOfPublish = async () => {
-      const reads = countReads(registry)
-      await publish(registry, 'a')
-      return reads.count
-    }
-    const alone = await readsOfPublish()
     const watches = Array.from({ length: 50 }, () => follow(registry))
     for (const each of watches) await each.next()
     const reads = countReads(registry)
@@ -209,7 +203,7 @@ describe('many who watch', () => {
       expect(await each.next()).toMatchObject({ type: 'agent', name: 'b' })
       expect(await each.next()).toMatchObject({ type: 'published', name: 'b' })
     }
-    expect(reads.count).toBeLessThanOrEqual(alone)
+    expect(reads.count).toBeLessThan(10)
     await Promise.all(watches.map((each) => each.close()))
   })
 

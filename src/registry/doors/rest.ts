@@ -17,8 +17,9 @@ export const cardMediaType = 'application/a2a-agent-card+json'
 export function createRestDoor({ registry, maxBodyBytes }: DoorParts): Door {
   const answers = new AnswerCache()
   /** Put together once for all who ask the same, until something changes. */
-  const answerFor = (found: FoundAgent, includeUnhealthy: boolean): Promise<string> =>
-    answers.get(found.agent, `${found.version}\n${includeUnhealthy}`, () => describeAgent(found, registry.read))
+  const answerFor = (found: FoundAgent): Promise<string> =>
+    // Of one version those that are offered are some of all, or all: their number says which.
+    answers.get(found.agent, `${found.version}\n${found.instances.length}`, () => describeAgent(found, registry.read))
 
   /** The card as it was published, of the first instance that is offered. */
   const cardOf = async ({ instances: [first] }: FoundAgent, key: AgentKey): Promise<Response> => {
@@ -33,7 +34,7 @@ export function createRestDoor({ registry, maxBodyBytes }: DoorParts): Door {
     if (more.length > 0) return undefined
     const wanted = wantedOf(url)
     if (request.method === 'GET') {
-      if (verb === undefined) return text(200, await answerFor(registry.find(key, wanted), wanted.includeUnhealthy))
+      if (verb === undefined) return text(200, await answerFor(registry.find(key, wanted)))
       if (verb === 'card') return await cardOf(registry.find(key, wanted), key)
       if (verb === 'health') return await health(key, wanted.version)
       return undefined
@@ -55,7 +56,7 @@ export function createRestDoor({ registry, maxBodyBytes }: DoorParts): Door {
       publisher,
     )
     const found = registry.find(key, { version: published.version, includeUnhealthy: true })
-    return text(200, await answerFor(found, true))
+    return text(200, await answerFor(found))
   }
 
   const renew = async (request: Request, key: AgentKey, publisher: Publisher): Promise<Response> => {
@@ -92,7 +93,7 @@ export function createRestDoor({ registry, maxBodyBytes }: DoorParts): Door {
     })
     const found: string[] = []
     for (const each of page.found) {
-      const answer = await answerFor(each, includeUnhealthy)
+      const answer = await answerFor(each)
       found.push(each.score === undefined ? answer : `${answer.slice(0, -1)},"score":${each.score}}`)
     }
     const end = page.cursor === undefined ? '' : `,"cursor":${JSON.stringify(page.cursor)}`
