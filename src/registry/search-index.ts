@@ -2,6 +2,7 @@
 import MiniSearch from 'minisearch'
 import type { HeldCard } from './held-instance.js'
 import { isPrefix, mistakesIn, termOf } from './index-terms.js'
+import { TermCount } from './term-count.js'
 import { tokenize } from './tokenize.js'
 
 interface Indexed extends Readonly<Record<Field, string>> {
@@ -18,9 +19,10 @@ export interface SearchHit {
 
 /** An agent is found by its first words: whoever says more does not make everybody else wait, nor the memory full. */
 const mostWords = { name: 30, tags: 50, skills: 100, description: 200 }
+const mostWordsInAll = Object.values(mostWords).reduce((sum, each) => sum + each)
 const longestField = 2000
-/** All languages together need fewer; some hundred bytes each. Beyond them agents are found by their names alone. */
-const usualTerms = 1_000_000
+/** Of 0.7 KB each, and more than anybody needs who means what he says. Beyond them agents are found by their names alone. */
+const usualTerms = 300_000
 /** Each word of a query is looked for in the whole index. */
 const longestQuery = 1000
 const mostQueried = 32
@@ -31,41 +33,45 @@ export class SearchIndex {
   readonly #index = new MiniSearch<Indexed>({
     fields: Object.keys(mostWords),
     // Without a field it is a query.
-    tokenize: (text, field) => tokenize(text, field === undefined ? mostQueried : mostWords[field as Field]),
+    tokenize: (text, field) =>
+      field === undefined ? tokenize(text, mostQueried) : this.#wordsIn(text, field as Field),
     processTerm: termOf,
     searchOptions: { boost: { name: 4, skills: 2, tags: 3 }, prefix: isPrefix },
   })
   /** What each agent was indexed with: what has not changed is not indexed again. */
   readonly #texts = new Map<string, string>()
-  readonly #mostTerms: number
+  readonly #terms: TermCount
 
   constructor(mostTerms = usualTerms) {
-    this.#mostTerms = mostTerms
+    this.#terms = new TermCount(mostTerms, () => this.#index.termCount)
   }
 
   set(id: string, name: string, card: HeldCard, tags: readonly string[]): void {
-    const isFull = this.#index.termCount >= this.#mostTerms
-    const nothing = { skills: '', tags: '', description: '' }
-    const document: Indexed = {
-      id,
-      name: joined([name, card.name]),
-      ...(isFull ? nothing : wordsOf(card, tags)),
-    }
-    const text = JSON.stringify(document)
-    const known = this.#texts.get(id)
-    if (known === text) return
-    if (known === undefined) this.#index.add(document)
-    else this.#index.replace(document)
-    this.#texts.set(id, text)
+    const named = { id, name: joined([name, card.name]) }
+    const whole = { ...named, ...wordsOf(card, tags) }
+    const text = JSON.stringify(whole)
+    if (this.#texts.get(id) === text) return
+    this.remove(id)
+    const isFull = this.#terms.isFull()
+    this.#index.add(isFull ? { ...named, skills: '', tags: '', description: '' } : whole)
+    this.#texts.set(id, isFull ? '' : text)
   }
 
   remove(id: string): void {
-    if (this.#texts.delete(id)) this.#index.discard(id)
+    if (!this.#texts.delete(id)) return
+    this.#index.discard(id)
+    this.#terms.removed(mostWordsInAll)
   }
 
   clear(): void {
     this.#index.removeAll()
     this.#texts.clear()
+  }
+
+  #wordsIn(text: string, field: Field): string[] {
+    const words = tokenize(text, mostWords[field])
+    this.#terms.added(words.length)
+    return words
   }
 
   /** Best first. Misspelled words are guessed at only when nothing was found as it was written. */

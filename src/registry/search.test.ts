@@ -2,6 +2,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { isPrefix, mistakesIn, termOf } from './index-terms.js'
 import { ann, cardFor, testRegistry } from './registry.fixture.js'
 import { SearchIndex } from './search-index.js'
+import { TermCount } from './term-count.js'
 import { tokenize } from './tokenize.js'
 
 describe('tokenize', () => {
@@ -178,6 +179,32 @@ describe('cards that say too much', () => {
     expect(found('000000x1')).toEqual(['id0'])
     expect(found('999999x1')).toEqual([])
     expect(found('agent9')).toEqual(['id9'])
+  })
+
+  it('are not counted again with each that comes', () => {
+    let counts = 0
+    const terms = new TermCount(1000, () => {
+      counts += 1
+      return 950
+    })
+    let full = 0
+    for (let n = 0; n < 200; n++) {
+      terms.added(10)
+      if (terms.isFull()) full += 1
+    }
+    expect(full).toBeGreaterThan(20)
+    expect(counts).toBeLessThanOrEqual(20)
+    expect(counts).toBeGreaterThan(0)
+  })
+
+  it('make room when they go', () => {
+    let there = 1000
+    const terms = new TermCount(1000, () => there)
+    terms.added(1000)
+    expect(terms.isFull()).toBe(true)
+    there = 0
+    terms.removed(1000)
+    expect(terms.isFull()).toBe(false)
   })
 
   it('are searched for by the first words of a query', async () => {
