@@ -181,7 +181,8 @@ function taskAnswer(task: Task): Answer {
   const { artifacts = [], status } = task
   const said = status.message ? textOf(status.message) : ''
   // A question is what counts while it is open, whatever was made before it.
-  const text = artifacts.length > 0 && !isInterrupted(status.state) ? artifacts.map(textOf).join('\n') : said
+  const text =
+    artifacts.length > 0 && !isInterrupted(status.state) ? artifacts.map(textOf).filter(Boolean).join('\n') : said
   return { text, artifacts, state: status.state, task }
 }
 

@@ -61,6 +61,13 @@ export function announce(
   }
 }
 
+/** A registry that answers and refuses is not one that is away. */
+function whyNot(error: unknown): string {
+  return error instanceof RegistryError
+    ? `The registry refused the agent, it is asked again: ${error.message}`
+    : 'The registry could not be reached, it is tried again'
+}
+
 class Announcement {
   readonly #agent: AnnouncedAgent
   readonly #options: RegisterOptions
@@ -112,7 +119,7 @@ class Announcement {
         failures = 0
       } catch (error) {
         if (signal.aborted) return
-        if (failures === 0) this.#tell('warn', 'The registry could not be reached, it is tried again', error)
+        if (failures === 0) this.#tell('warn', whyNot(error), error)
         failures += 1
       }
       const delayMs =

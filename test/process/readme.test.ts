@@ -54,7 +54,7 @@ describe('the README', () => {
   })
 
   it('stays short', () => {
-    expect(readme.split('\n').length).toBeLessThan(150)
+    expect(readme.split('\n').length).toBeLessThan(170)
   })
 })
 

@@ -122,7 +122,7 @@ describe('the system', () => {
     })
     expect(response.status).toBe(code)
     expect(await response.json()).toEqual({
-      error: { code, status: expect.any(String), message: expect.any(String), details: [] },
+      error: { code, status: expect.any(String), message: expect.any(String), details: expect.any(Array) },
     })
   })
 

@@ -49,7 +49,7 @@ describe.each(storeKinds)('a webhook, on the %s store,', (store) => {
       let signJwt: Signer['signJwt'] = fail
       const signing: Signer = { ...signer, signJwt: (claims) => signJwt(claims) }
       await using hook = await openHook()
-      await using server = await pushServer({ store, signing, push: { timeoutMs: 50, giveUpAfterMs: 0 } })
+      await using server = await pushServer({ store, signing, push: { timeoutMs: 500, giveUpAfterMs: 0 } })
       await server.send('hello', { url: hook.url })
       const dead = await until(async () => {
         const letters = await server.handler.push.deadLetters()

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { Command, Option } from 'commander'
 import { addOutputOption } from '../agent-options.js'
 import { filesOf, type Project } from '../init/templates.js'
@@ -68,12 +69,18 @@ function projectFor(root: string, { name, typescript }: Options): Project {
     packageName: packageName(basename(root)) || packageName(given) || 'agent',
     language: typescript ? 'typescript' : 'javascript',
     versions: {
-      dragoman: `^${own.version}`,
+      dragoman: placeOf(own.version),
       // What this was tried with.
       typescript: own.devDependencies.typescript ?? '*',
       nodeTypes: own.devDependencies['@types/node'] ?? '*',
     },
   }
+}
+
+/** A clone is installed from where it is; what came from npm comes from there again. */
+function placeOf(version: string): string {
+  const root = resolve(fileURLToPath(new URL('../../..', import.meta.url)))
+  return existsSync(join(root, 'src')) ? `file:${root}` : `^${version}`
 }
 
 /** As npm allows it. */
