@@ -10,10 +10,7 @@ const dragoman =
     pathOf('../../bin/dragoman.js'),
     ...['serve', '--echo', '--port', String(port), '--store', store, ...more],
   ]
-const registry = (store, port) => [
-  pathOf('../../bin/dragoman.js'),
-  ...['registry', 'serve', '--port', String(port), '--store', store, '--allow-private', '--no-probes'],
-]
+const registry = (store) => [pathOf('registry.mjs'), store]
 const sdk = (store) => () => [pathOf('sdk.mjs'), store]
 const alone = (file) => () => [pathOf(file)]
 
@@ -28,12 +25,12 @@ export const contestants = {
   'registry-memory': {
     title: 'Dragoman’s registry, memory',
     needsBuild: true,
-    args: ({ port }) => registry('memory', port),
+    args: () => registry('memory'),
   },
   'registry-sqlite': {
     title: 'Dragoman’s registry, SQLite',
     needsBuild: true,
-    args: ({ port, database }) => registry(`sqlite:${database}`, port),
+    args: ({ database }) => registry(`sqlite:${database}`),
   },
   'dragoman-memory': {
     title: 'Dragoman, memory',
