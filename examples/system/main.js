@@ -3,6 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { parseArgs } from 'node:util'
 import { createWriter } from '../writing/writer.js'
+import { farewell, report } from './report.js'
 import { PortTakenError, startSystem } from './start-system.js'
 
 /** @import { System } from './start-system.js' */
@@ -14,6 +15,7 @@ const usage = `npm start -- [options]
   --store STORE   memory, sqlite:PATH or postgres://…; default ${usualStore}
   --ports auto    any ports that are free, instead of the usual ones
   --host ADDRESS  default 127.0.0.1; another one needs a key
+To begin anew, delete .dragoman/: tasks, orders and registrations are kept there from one start to the next.
 Language model: DRAGOMAN_MODEL, DRAGOMAN_MODEL_URL, DRAGOMAN_MODEL_KEY; without them an offline writer writes`
 
 /** @param {string[]} args */
@@ -37,7 +39,7 @@ export async function main(args) {
       1,
     )
   }
-  closeOnSignal(system)
+  closeOnSignal(system, options.store)
   const writer = createWriter().name
   console.log(report(system, { ...options, writer, seconds: (Date.now() - begunMs) / 1000 }))
 }
@@ -61,8 +63,8 @@ function optionsIn(args) {
   return { store, host, help, key: values['api-key'] || undefined, isAnyPort: ports === 'auto' }
 }
 
-/** @param {System} system */
-function closeOnSignal(system) {
+/** @param {System} system @param {string} store */
+function closeOnSignal(system, store) {
   let firstMs = 0
   const onSignal = () => {
     // npm passes on what the terminal has sent already: twice within a moment is once.
@@ -70,42 +72,12 @@ function closeOnSignal(system) {
     if (firstMs > 0) return
     firstMs = Date.now()
     system.close().then(
-      () => process.exit(0),
+      () => process.stdout.write(`\n${farewell(store)}\n`, () => process.exit(0)),
       (error) => fail(`Could not close cleanly: ${messageOf(error)}`, 1),
     )
   }
   process.on('SIGINT', onSignal)
   process.on('SIGTERM', onSignal)
-}
-
-/** In one piece: whoever waits for the first line may want the others too.
- * @param {System} system
- * @param {{ store: string, key?: string | undefined, writer: string, seconds: number }} facts
- */
-function report({ places, registry, console: page }, { store, key, writer, seconds }) {
-  const urlOf = (/** @type {string} */ wanted) => places.find(({ name }) => name === wanted)?.url ?? ''
-  const rows = [...places, { name: 'Registry', url: `${registry}/` }].map(
-    ({ name, url }) => `  ${name.padEnd(18)}${url}`,
-  )
-  const shown = key ? ` -H "X-API-Key: $DRAGOMAN_API_KEY"` : ''
-  const json = `-H 'content-type: application/json'${shown}`
-  return `Everything is ready after ${seconds.toFixed(1)} s. Written by: ${writer}. Kept in: ${withoutPassword(store)}.${key ? ' Callers need the key.' : ''}
-
-${rows.join('\n')}
-
-Open ${page} in a browser: all of them, to look at and talk to.
-
-Try${key ? ', with the key in DRAGOMAN_API_KEY' : ''}:
-  curl -s ${urlOf('DocumentWorkflow')}api/documents ${json} -d '{"topic":"茉莉花茶"}'
-  curl -s ${urlOf('OrderAgent')}a2a/invoke ${json} -d '{"input":"查询订单 ORDER_001"}'
-  curl -s '${registry}/v1/agents?text=outline'${shown}
-
-Ctrl-C ends all of it.`
-}
-
-/** @param {string} store */
-function withoutPassword(store) {
-  return store.replace(/(:\/\/[^/@]*:)[^/@]*@/, '$1…@')
 }
 
 /** @param {string} message @param {number} code */

@@ -10,7 +10,6 @@ import {
   mutualTls,
   type WireEntry,
 } from '../client/index.js'
-import { registryResolver } from '../registry/index.js'
 import { type DialectName, dialectNames } from '../server/index.js'
 import { onStderr } from './colours.js'
 import { authHint } from './credentials/auth-hint.js'
@@ -18,6 +17,7 @@ import { readCredentials, storedTokens } from './credentials/credential-file.js'
 import { askLater, credentialSource } from './credentials/credential-source.js'
 import { originOf, sameMachine } from './credentials/origin.js'
 import { Advised } from './failure.js'
+import { type Registry, resolversFor } from './find-agent.js'
 import { readGivenFile } from './message-parts.js'
 import { type Format, Output } from './output.js'
 import { printable } from './printable.js'
@@ -34,6 +34,7 @@ export interface AgentOptions {
   readonly clientKey?: string
   readonly signed?: true
   readonly registry?: string
+  readonly registryHeader?: Readonly<Record<string, string>>
   readonly debug?: true
   readonly output: Format
 }
@@ -57,6 +58,7 @@ export function addAgentOptions(command: Command): Command {
       .option('--client-key <path>', 'its key, as PEM')
       .option('--signed', 'refuse cards without a good signature')
       .addOption(new Option('--registry <url>', 'where names of agents are looked up').env('DRAGOMAN_REGISTRY'))
+      .option('--registry-header <name: value>', 'a header for the registry; may be repeated', toHeader)
       .option('--debug', 'print what goes over the wire to stderr, secrets taken out'),
   )
 }
@@ -123,7 +125,7 @@ export async function connectOptions(ref: string, options: AgentOptions, output:
     allowedOrigins: sameMachine(origin),
     ...(sources.length > 0 && { credentials: sources }),
     ...(options.signed && { signatures: 'require' }),
-    ...(options.registry !== undefined && { resolvers: [registryResolver(options.registry)] }),
+    resolvers: resolversFor(registryIn(options)),
     onWarning: (warning) => output.warning(warning),
     ...(options.binding && { binding: options.binding }),
     ...(options.protocol && { dialect: options.protocol }),
@@ -131,6 +133,12 @@ export async function connectOptions(ref: string, options: AgentOptions, output:
     ...(options.timeout !== undefined && { timeoutMs: options.timeout * 1000 }),
     ...(options.debug && { onWire: (entry) => printWire(entry, headers) }),
   }
+}
+
+function registryIn({ registry, registryHeader = {} }: AgentOptions): Registry | undefined {
+  if (registry === undefined) return undefined
+  if (!URL.canParse(registry)) throw new UsageError(`--registry: ${registry} is no address`)
+  return { url: registry, headers: registryHeader }
 }
 
 async function readCertificate({ clientCert, clientKey }: AgentOptions): Promise<CredentialSource> {

@@ -34,7 +34,15 @@ export function failureOf(error: unknown): Failure {
   if (error instanceof TransportError) return transportFailure(error)
   if (error instanceof A2AError) return protocolFailure(error)
   if (error instanceof RegistryError) return registryFailure(error)
-  return { exitCode: exitCodes.error, code: 'error', message: error instanceof Error ? error.message : String(error) }
+  const message = error instanceof Error ? error.message : String(error)
+  return { exitCode: exitCodes.error, code: 'error', message, ...(isPortTaken(error) && { hint: portHint }) }
+}
+
+const portHint = 'Choose another one with --port; --port 0 takes any that is free'
+
+function isPortTaken(error: unknown): boolean {
+  const { cause } = error instanceof Error ? error : {}
+  return cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE'
 }
 
 const transportExits: Readonly<Record<TransportError['failure'], number>> = {
@@ -77,7 +85,9 @@ function registryFailure({ code, message }: RegistryError): Failure {
     exitCode: isAuthentication ? exitCodes.authentication : exitCodes.error,
     code: code.toLowerCase().replaceAll('_', '-'),
     message,
-    ...(code === 'UNAUTHENTICATED' && { hint: 'Send credentials for the registry with --header' }),
+    ...(code === 'UNAUTHENTICATED' && {
+      hint: 'Show it credentials with --header, or with --registry-header where names of agents are looked up',
+    }),
   }
 }
 

@@ -2,6 +2,7 @@
 import { type Command, Option } from 'commander'
 import { type RegisteredAgent, type RegistryClient, registryClient } from '../registry/index.js'
 import { addOutputOption, toHeader } from './agent-options.js'
+import { findLocalRegistry } from './local-registry.js'
 import { type Format, Output } from './output.js'
 import { oneLine, table } from './printable.js'
 import { UsageError } from './usage-error.js'
@@ -16,7 +17,7 @@ export interface RegistryOptions {
 export function addRegistryOptions(command: Command): Command {
   return addOutputOption(
     command
-      .addOption(new Option('--registry <url>', 'the registry').env('DRAGOMAN_REGISTRY'))
+      .addOption(new Option('--registry <url>', 'the registry (default: one on this machine)').env('DRAGOMAN_REGISTRY'))
       .option('-n, --namespace <name>', 'where the agent is (default: public)')
       .option('-H, --header <name: value>', 'a header for the registry; may be repeated', toHeader),
   )
@@ -26,14 +27,17 @@ export async function withRegistry(
   options: RegistryOptions,
   work: (registry: RegistryClient, output: Output) => Promise<void>,
 ): Promise<void> {
-  const { registry, namespace, header } = options
-  if (registry === undefined) throw new UsageError('name the registry: --registry URL, or DRAGOMAN_REGISTRY')
-  if (!URL.canParse(registry)) throw new UsageError(`--registry: ${registry} is no address`)
+  const { namespace, header } = options
+  if (options.registry !== undefined && !URL.canParse(options.registry))
+    throw new UsageError(`--registry: ${options.registry} is no address`)
+  const output = new Output(options.output)
+  const registry = options.registry ?? (await findLocalRegistry())
+  if (options.registry === undefined) output.note(`The registry at ${registry}:`)
   const client = registryClient(registry, {
     ...(namespace !== undefined && { namespace }),
     ...(header && { headers: header }),
   })
-  await work(client, new Output(options.output))
+  await work(client, output)
 }
 
 export function agentsText(agents: readonly RegisteredAgent[]): string {

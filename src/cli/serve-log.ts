@@ -43,8 +43,7 @@ function forPeople(isVerbose: boolean): ServeLog {
       const facts = [dialect && `dialect ${dialect}`, taskId && `task ${taskId}`].filter(Boolean)
       const words = [message, ...facts, ...(isVerbose && agent !== undefined ? [`(${agent})`] : [])].join(' ')
       const label = level === 'warn' ? onStderr.yellow('warning:') : onStderr.dim(`${level}:`)
-      const told = error === undefined ? '' : `\n${errorText(error)}`
-      console.error(`${label} ${printable(withoutSecrets(words + told))}`)
+      console.error(`${label} ${printable(withoutSecrets(words + detailsOf({ level, message, error }, isVerbose)))}`)
     },
     ready(agents) {
       const lines = agents.flatMap(({ agent, url, more }) => [
@@ -55,6 +54,14 @@ function forPeople(isVerbose: boolean): ServeLog {
       console.log(lines.join('\n'))
     },
   }
+}
+
+/** Where an error came about is worth its lines when it is a fault; a warning is about what is elsewhere. */
+function detailsOf({ level, message, error }: LogEntry, isVerbose: boolean): string {
+  if (error === undefined) return ''
+  if (level === 'error' || isVerbose) return `\n${errorText(error)}`
+  const { message: why } = errorFacts(error)
+  return message.includes(why) ? '' : `: ${why}`
 }
 
 /** Each on lines of its own, and causes below what they caused. */

@@ -88,7 +88,8 @@ async function checkAddress(url: string, place: number, dialer: GuardedDialer): 
     await dialer.check(hasScheme ? url : `http://${url}`)
   } catch (caught) {
     if (!(caught instanceof AddressRefused)) throw caught
-    const hint = caught.rule === 'place' ? ' (the operator of the registry can allow private addresses)' : ''
+    const hint =
+      caught.rule === 'place' ? ' (a registry takes private addresses with --allow-private, or `allowPrivate`)' : ''
     throw invalid(`card.supportedInterfaces[${place}].url`, `${caught.message}${hint}`)
   }
 }

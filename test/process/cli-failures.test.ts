@@ -73,6 +73,29 @@ describe('exit codes', () => {
     })
   })
 
+  it('3 for a word that is neither a host nor an agent anywhere, saying where names are looked up', async () => {
+    const { code, stdout, stderr } = await cli(['send', 'nosuch.invalid', 'hello'])
+    expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
+    expect(stderr).toBe(
+      'dragoman: nosuch.invalid is neither a host that can be found nor an agent in a registry: none was named\n' +
+        'Agents are found by name with --registry URL or DRAGOMAN_REGISTRY; that of `npm start` is http://localhost:8020\n',
+    )
+    expect(await failure(['doctor', ref, '--registry', 'nowhere'])).toMatchObject({
+      code: 2,
+      error: { message: '--registry: nowhere is no address' },
+    })
+  })
+
+  it('1 for a port that is taken, naming the option that chooses another one', async () => {
+    for (const command of [['serve', '--echo'], ['registry', 'serve'], ['console']]) {
+      const { code, stderr } = await cli([...command, '--port', new URL(server.url).port])
+      expect([code, stderr], command.join(' ')).toEqual([
+        1,
+        expect.stringMatching(/is in use[\s\S]*--port 0 takes any/),
+      ])
+    }
+  })
+
   it('4 without the right credentials', async () => {
     const place = new URL(closedServer.url).host
     const hint = `It asks for apiKey (API key in header X-API-Key); give it with \`dragoman auth login ${place} --api-key KEY\` or --header 'X-API-Key: KEY'`

@@ -72,6 +72,38 @@ describe('dragoman registry', () => {
     expect(await cli([...withdraw, '-H', 'X-API-Key: secret'])).toMatchObject({ code: 1 })
   })
 
+  it('looks names up with credentials for the registry, and says who is not known there', async () => {
+    await using registry = await startRegistry('--owner-key', 'ann=secret')
+    await using agent = await startServer([
+      '--echo',
+      '--register',
+      registry.url,
+      '--register-header',
+      'X-API-Key: secret',
+    ])
+    const known = ['--registry', registry.url, '--registry-header', 'X-API-Key: secret']
+    const send = (name: string, ...args: string[]) => cli(['send', name, 'hello', ...args])
+    await eventually(10_000, 'the agent to be found', async () => (await send('Echo', ...known)).stdout === 'hello\n')
+    expect(await send('Echo', '--registry', registry.url)).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining('--registry-header'),
+    })
+    expect(await send('nosuch.invalid', ...known)).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining(`neither a host that can be found nor an agent that ${registry.url} knows`),
+    })
+    expect(agent.stderr).toBe('')
+  })
+
+  it('says to agents on this machine with which option it would take them, in one line', async () => {
+    await using registry = await startProcess(['registry', 'serve', '--no-probes', '--port', '0'])
+    expect(registry.stdout).toContain('--allow-private takes them')
+    await using agent = await startServer(['--echo', '--register', registry.url])
+    const warned = await eventually(10_000, 'the warning', () => /^warning: .*refused.*\n/.exec(agent.stderr)?.[0])
+    expect(warned).toContain('--allow-private')
+    expect(agent.stderr).toBe(warned)
+  })
+
   it('forgets an agent that was killed when its lease runs out, and nothing when it is killed itself', async () => {
     await using folder = await temporaryFolder()
     const store = `sqlite:${join(folder.path, 'registry.sqlite')}`
@@ -88,7 +120,6 @@ describe('dragoman registry', () => {
   })
 
   it.each([
-    [['registry', 'list'], 'DRAGOMAN_REGISTRY'],
     [['registry', 'list', '--registry', 'nowhere'], 'no address'],
     [['registry', 'serve', '--host', '0.0.0.0', '--port', '0'], '--no-auth'],
     [['registry', 'serve', '--owner-key', '=x', '--port', '0'], 'OWNER=KEY'],

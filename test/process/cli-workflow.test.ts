@@ -26,7 +26,10 @@ const module = `
     const hotel = await flow.step('hotel', { agent: hotels, message: ['Book', flight] })
     return 'You have ' + hotel.text
   })
-  export default [travel, flights, hotels]`
+  const relay = workflow('Relay', async (flow) => {
+    await flow.step('flight', { agent: flights, message: flow.text })
+  })
+  export default [travel, relay, flights, hotels]`
 
 let folder: TemporaryFolder
 let server: ServerProcess
@@ -54,11 +57,13 @@ describe('dragoman workflow', () => {
   it('runs a workflow up to its question, shows where it stands, and goes on with the answer', async () => {
     const asked = await cli(['workflow', 'run', ref, 'Helsinki'])
     expect(asked.code).toBe(0)
-    expect(asked.stdout).toMatch(
-      /^Travel\n└─ flight +Flights +completed +\S+ m?s +task \S+\n {3}└─ hotel +Hotels +asking +\S+ m?s +task \S+\n\nhotel: Which room\?\n$/,
-    )
-    expect(asked.stderr).toContain('flight: Flights is asked')
+    expect(asked.stdout).toBe('hotel: Which room?\n')
+    expect(asked.stderr).toMatch(/^Run \S+\nflight: Flights is asked\n/)
     const [, id = ''] = /workflow resume \S+ (\S+) "…"/.exec(asked.stderr) ?? []
+    expect(asked.stderr).toContain(`Run ${id} is input-required\n`)
+    expect((await cli(['workflow', 'graph', ref, id])).stdout).toMatch(
+      /^Travel\n└─ flight +Flights +completed +\S+ m?s +task \S+\n {3}└─ hotel +Hotels +asking +\S+ m?s +task \S+\n$/,
+    )
     const waiting = await cli(['workflow', 'resume', ref, id])
     expect(waiting.stdout).toContain('hotel: Which room?')
     const graph = json((await cli(['workflow', 'graph', ref, id, '-o', 'json'])).stdout) as Run['graph']
@@ -69,7 +74,18 @@ describe('dragoman workflow', () => {
     const run = json(done.stdout) as Run
     expect(run.task.status.state).toBe('TASK_STATE_COMPLETED')
     expect(run.graph.nodes.map(({ state }) => state)).toEqual(['completed', 'completed'])
-    expect((await cli(['workflow', 'resume', ref, id])).stdout).toContain('You have booked a double')
+    const again = await cli(['workflow', 'resume', ref, id])
+    expect(again.stdout).toBe('You have booked a double\n')
+    expect(again.stderr).toContain(`Its steps:  dragoman workflow graph ${ref} ${id}\n`)
+  })
+
+  it('prints what the steps made where the workflow leaves it to them, and how to look at the run again', async () => {
+    const run = await cli(['workflow', 'run', ref.replace(/travel/i, 'relay'), 'Helsinki'])
+    expect([run.code, run.stdout]).toEqual([0, '{\n  "to": "Helsinki"\n}\n'])
+    const [, id = ''] = /^Run (\S+) is completed$/m.exec(run.stderr) ?? []
+    const [, line = ''] = /^Its result: dragoman (.+)$/m.exec(run.stderr) ?? []
+    expect(line).toContain(id)
+    expect((await cli(line.split(' '))).stdout).toContain('"to": "Helsinki"')
   })
 
   it('says so when a task is no run, and when words are missing', async () => {

@@ -51,7 +51,9 @@ export async function startSystem(
       if (url === undefined) throw new Error(`${name} is not in the table: ${stdout}`)
       return url
     },
-    stdout,
+    get stdout() {
+      return stdout
+    },
     ended,
     signal: (signal) => child.kill(signal),
     [Symbol.asyncDispose]: stop,

@@ -1,5 +1,7 @@
 /** `npm start`: everything together, asked as the clients of each part ask. */
+import { execFileSync } from 'node:child_process'
 import { createServer } from 'node:net'
+import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { dataLines, post } from './agent-process.js'
 import { type TemporaryFolder, temporaryFolder } from './server-process.js'
@@ -10,6 +12,8 @@ interface OldTask {
   readonly status: { readonly state: string }
   readonly artifacts: readonly { readonly parts: readonly { readonly text?: string; readonly data?: object }[] }[]
 }
+
+const command = fileURLToPath(new URL('../../bin/dragoman.js', import.meta.url))
 
 const names = [
   'Echo',
@@ -163,6 +167,13 @@ describe('the system', () => {
   })
 })
 
+/** What may be tried, with the command that was built here. */
+function triesIn(stdout: string): readonly string[] {
+  return [...stdout.matchAll(/^ {2}((?:curl|npx dragoman) .+)$/gm)].map(([, line = '']) =>
+    line.replace(/^npx dragoman /, `${JSON.stringify(process.execPath)} ${JSON.stringify(command)} `),
+  )
+}
+
 interface Asked {
   readonly body?: string
   readonly path?: string
@@ -179,6 +190,27 @@ describe('npm start', () => {
     expect((await fetch(`${locked.urlOf('Registry')}/v1/agents`)).status).toBe(401)
     expect((await post(url, { topic: 'tea' }, { 'x-api-key': 'k1' })).body).toMatchObject({ state: 'completed' })
     expect(locked.stdout).not.toContain('k1')
+    expect(locked.stdout).toContain('export DRAGOMAN_API_KEY=…')
+    for (const line of triesIn(locked.stdout)) {
+      const said = execFileSync('sh', ['-c', line], {
+        encoding: 'utf8',
+        env: { ...process.env, DRAGOMAN_API_KEY: 'k1' },
+      })
+      expect(said, line).toMatch(/ORDER_001|"state":"completed"|OutlineAgent|Solar power/)
+    }
+  })
+
+  it('shows lines that work as they are printed', async () => {
+    const lines = triesIn(system.stdout)
+    expect(lines).toHaveLength(5)
+    const said = lines.map((line) => execFileSync('sh', ['-c', line], { encoding: 'utf8' }))
+    expect(said).toEqual([
+      expect.stringContaining('"state":"completed"'),
+      expect.stringContaining('ORDER_001'),
+      expect.stringContaining('OutlineAgent'),
+      expect.stringContaining('ORDER_001'),
+      expect.stringContaining('Solar power'),
+    ])
   })
 
   it('cancels a document that is not wanted any more', async () => {
@@ -220,6 +252,9 @@ describe('npm start', () => {
       taskId = (body as { taskId: string }).taskId
       first.signal('SIGINT')
       expect(await first.ended).toBe(0)
+      expect(first.stdout).toMatch(
+        /\nStopped\. Tasks are kept in sqlite:\.dragoman\/system\.sqlite; .* delete \.dragoman\/\.\n$/,
+      )
     }
     await using second = await startSystem(own.path, args)
     const url = `${second.urlOf('DocumentWorkflow')}/api/documents/${taskId}`

@@ -39,7 +39,8 @@ Examples:
 Every interface in the card is asked for a task that does not exist, which changes nothing there. Only --send
 makes a task. --timeout is for each check (default: ${usualTimeoutSeconds} s): what never answers is reported, and the rest examined.
 
-Each line is ok, a warning (works, but somebody may stumble), a problem (clients will fail), or skipped.
+Each line is ok, a note (worth knowing), a warning (works, but somebody may stumble), a problem (clients will fail), or
+skipped.
 Exit codes: 0 healthy (there may be warnings), 1 problems, 3 nobody answers.`,
     )
     .action(async (ref: string | undefined, options: Options) => {

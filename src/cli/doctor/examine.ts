@@ -57,6 +57,12 @@ async function examineAll(ref: string, text: string | undefined, means: Means): 
   return isAnswered
 }
 
+const noOldCard: Finding = {
+  check: 'older cards',
+  verdict: 'note',
+  what: 'there is none, so clients of 0.2 and older do not find the agent',
+}
+
 /** Clients of 0.2 and older look for their card elsewhere. */
 async function examineOldCard(url: string, { timeoutMs, report }: Means): Promise<void> {
   if (!url.endsWith('/agent-card.json')) return
@@ -64,12 +70,9 @@ async function examineOldCard(url: string, { timeoutMs, report }: Means): Promis
   try {
     const response = await fetch(place, { redirect: 'error', signal: AbortSignal.timeout(timeoutMs) })
     const { version } = response.ok ? validateCard(await response.json()) : { version: 'unknown' }
-    report({
-      check: 'older cards',
-      verdict: 'ok',
-      what: version === 'unknown' ? 'none: clients of 0.2 and older do not find it' : `a ${version} card at ${place}`,
-    })
+    if (version === 'unknown') report(noOldCard)
+    else report({ check: 'older cards', verdict: 'ok', what: `a ${version} card at ${place}` })
   } catch {
-    report({ check: 'older cards', verdict: 'ok', what: 'none: clients of 0.2 and older do not find it' })
+    report(noOldCard)
   }
 }

@@ -42,6 +42,8 @@ export async function findCard(ref: string, means: Means): Promise<CardSearch> {
       found: { ...outcome.value, url: source || ref, isVersionSaid: saysVersion(answer && rawOf(answer)) },
       findings: [...place, signatureOf(outcome.value)],
     }
+  if (asked === undefined && 'failure' in outcome && outcome.failure === 'unreachable')
+    return { ...common, findings: [notFound(outcome.message)] }
   return { ...common, findings: [...place, unusable(outcome)] }
 }
 
@@ -128,11 +130,11 @@ function headersOf({ headers = {}, ms = 0 }: WireEntry): Finding[] {
       what: `the card is sent as ${type}`,
       advice: 'send it as application/json',
     })
-  findings.push({
-    check: 'web pages',
-    verdict: 'ok',
-    what: origin === undefined ? 'cannot read the card: there are no CORS headers' : `may read the card from ${origin}`,
-  })
+  findings.push(
+    origin === undefined
+      ? { check: 'web pages', verdict: 'note', what: 'of other origins cannot read the card: it has no CORS headers' }
+      : { check: 'web pages', verdict: 'ok', what: `of ${origin === '*' ? 'any origin' : origin} may read the card` },
+  )
   const skewMs = Date.now() - ms / 2 - Date.parse(date ?? '')
   if (Number.isNaN(skewMs)) return findings
   const isSkewed = Math.abs(skewMs) > tolerableSkewMs
@@ -150,12 +152,18 @@ function headersOf({ headers = {}, ms = 0 }: WireEntry): Finding[] {
 function signatureOf({ signature }: Readable): Finding {
   const check = 'signature'
   const { state, keyId = '', reason = '', warning } = signature
-  if (state === 'absent') return { check, verdict: 'ok', what: 'the card is not signed, which is allowed' }
+  if (state === 'absent') return { check, verdict: 'note', what: 'the card is not signed, which is allowed' }
   if (state === 'valid')
     return { check, verdict: warning === undefined ? 'ok' : 'warning', what: warning ?? `good, by the key ${keyId}` }
   if (state === 'invalid')
     return { check, verdict: 'problem', what: reason, advice: 'sign the card again whenever it changes' }
   return { check, verdict: 'warning', what: `cannot be checked: ${reason}`, advice: 'publish the key beside the card' }
+}
+
+/** No address came of the word, so nobody could be asked. */
+function notFound(what: string): Finding {
+  const advice = 'check the spelling, or name a registry that knows it with --registry'
+  return { check: 'name', verdict: 'problem', what, advice }
 }
 
 function unusable(outcome: Exclude<Outcome<Readable>, { value: unknown }>): Finding {

@@ -2,8 +2,8 @@
 import { onStdout } from '../colours.js'
 import { oneLine } from '../printable.js'
 
-/** `skipped`: nothing was tried, and the finding says why. */
-export type Verdict = 'ok' | 'warning' | 'problem' | 'skipped'
+/** `note`: neither good nor bad, but worth knowing. `skipped`: nothing was tried, and the finding says why. */
+export type Verdict = 'ok' | 'note' | 'warning' | 'problem' | 'skipped'
 
 export interface Finding {
   /** What was looked at, such as `card` or `JSONRPC 1.0`. */
@@ -27,6 +27,7 @@ export interface Diagnosis {
 
 const colours: Readonly<Record<Verdict, (text: string) => string>> = {
   ok: onStdout.green,
+  note: onStdout.cyan,
   warning: onStdout.yellow,
   problem: onStdout.red,
   skipped: onStdout.dim,

@@ -10,6 +10,7 @@ import {
   TransportError,
   type WireEntry,
 } from '../../client/index.js'
+import { Advised } from '../failure.js'
 import type { Report } from './finding.js'
 
 /** Who calls. */
@@ -86,7 +87,8 @@ export async function outcomeOf<T>(
 ): Promise<Outcome<T>> {
   try {
     return { value: await beforeAbort(work(), signal) }
-  } catch (error) {
+  } catch (caught) {
+    const error = caught instanceof Advised ? caught.cause : caught
     if (signal.aborted) return { failure: 'timeout', message: `no answer within ${timeoutMs / 1000} s` }
     if (error instanceof A2AError) return { refusal: error.code, message: error.message }
     if (error instanceof TransportError) return { failure: error.failure, message: error.message }

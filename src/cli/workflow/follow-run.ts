@@ -1,10 +1,9 @@
 /** Follows a run to its end or to its next question, telling what goes on, and shows what came of it. */
-import { collect, isTerminal, type Task, type Update } from '../../client/index.js'
+import { collect, isInterrupted, isTerminal, type Task, type Update } from '../../client/index.js'
 import { graphOf, workflowUri } from '../../orchestrator/index.js'
 import type { Output } from '../output.js'
-import { shellWord } from '../printable.js'
-import { contentText, nextSteps, taskHasFiles } from '../task-text.js'
-import { graphText } from './graph-text.js'
+import { oneLine, shellWord } from '../printable.js'
+import { answerText, contentText, stateName, taskHasFiles } from '../task-text.js'
 
 export async function followRun(updates: AsyncIterable<Update>, output: Output): Promise<Task> {
   const { task } = await collect(toldOn(output, updates))
@@ -12,40 +11,37 @@ export async function followRun(updates: AsyncIterable<Update>, output: Output):
   return task
 }
 
+/** What came of a run goes to stdout; which run that was, and how to look at it again, is told beside it. */
 export function showRun(task: Task, ref: string, output: Output): void {
   const graph = graphOf(task)
-  output.result({ task, ...(graph && { graph }) }, () => output.said(runText(task)))
+  output.result({ task, ...(graph && { graph }) }, () => output.said(resultText(task)))
+  const place = `${shellWord(ref)} ${shellWord(oneLine(task.id))}`
   const { state } = task.status
-  if (state === 'TASK_STATE_INPUT_REQUIRED' || state === 'TASK_STATE_AUTH_REQUIRED')
-    output.note(`It waits for an answer: dragoman workflow resume ${shellWord(ref)} ${shellWord(task.id)} "…"`)
-  else for (const step of nextSteps(task, ref, taskHasFiles(task))) output.note(step)
+  output.note(`Run ${oneLine(task.id)} is ${stateName(state)}`)
+  if (isInterrupted(state)) output.note(`It waits for an answer: dragoman workflow resume ${place} "…"`)
+  else if (!isTerminal(state)) output.note(`Follow it: dragoman workflow resume ${place}`)
+  output.note(`Its steps:  dragoman workflow graph ${place}`)
+  if (isTerminal(state)) output.note(`Its result: dragoman task get ${place}`)
+  if (taskHasFiles(task)) output.note(`Its files:  dragoman task download ${place}`)
 }
 
-/** The steps, then what the workflow itself made and said; what its steps made is with them. */
-export function runText(task: Task): string {
-  const graph = graphOf(task)
-  const { state, message } = task.status
-  const own = (task.artifacts ?? []).filter(({ extensions }) => !extensions?.includes(workflowUri))
-  const said = message
-    ? contentText(message.parts.filter(({ mediaType }) => mediaType !== 'application/schema+json'))
-    : ''
-  return [
-    graph ? graphText(graph, { isOver: isTerminal(state), nowMs: Date.now() }) : '',
-    ...own.map(({ parts }) => contentText(parts)),
-    said,
-  ]
-    .map((each) => each.replace(/\n$/, ''))
-    .filter((each) => each !== '')
-    .join('\n\n')
+/** What the workflow itself made and said; one that leaves that to its steps has made what they made. */
+export function resultText(task: Task): string {
+  const made = (task.artifacts ?? []).filter((each) => graphOf({ ...task, artifacts: [each] }) === undefined)
+  const own = made.filter(({ extensions }) => !extensions?.includes(workflowUri))
+  const isLeftToSteps = own.length === 0 && task.status.state === 'TASK_STATE_COMPLETED'
+  return answerText({ ...task, artifacts: isLeftToSteps ? made : own })
 }
 
 async function* toldOn(output: Output, updates: AsyncIterable<Update>): AsyncGenerator<Update> {
   for await (const update of updates) {
+    // First of all: whoever goes away meanwhile can come back to it.
+    if ('task' in update && !isTerminal(update.task.status.state)) output.note(`Run ${oneLine(update.task.id)}`)
     const status = 'statusUpdate' in update ? update.statusUpdate.status : undefined
     if (status?.state === 'TASK_STATE_WORKING' && status.message)
       output.note(contentText(status.message.parts).trimEnd())
     yield update
     // A subscription goes on behind a question; whoever reads this has to answer it first.
-    if (status?.state === 'TASK_STATE_INPUT_REQUIRED' || status?.state === 'TASK_STATE_AUTH_REQUIRED') return
+    if (status && isInterrupted(status.state)) return
   }
 }

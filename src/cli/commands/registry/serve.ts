@@ -5,6 +5,7 @@ import { serveRegistry } from '../../../registry/index.js'
 import { type AccessOptions, addAccessOptions, readAccess } from '../../access-options.js'
 import { toPort } from '../../agent-options.js'
 import { closeOnSignal } from '../../close-on-signal.js'
+import { registryPort } from '../../local-registry.js'
 import { UsageError } from '../../usage-error.js'
 
 interface Options extends AccessOptions {
@@ -23,7 +24,7 @@ export function serveCommand(): Command {
   return addAccessOptions(
     new Command('serve')
       .description('Run a registry: its own API, ARD 0.9 and the A2A API of Nacos 3 on one port')
-      .option('-p, --port <port>', 'port to listen on, 0 for any', toPort, 8848)
+      .option('-p, --port <port>', 'port to listen on, 0 for any', toPort, registryPort)
       .option(
         '--host <address>',
         'address to bind; anything but loopback needs callers to be known, or --no-auth',
@@ -71,6 +72,9 @@ async function run(options: Options): Promise<void> {
     pc.dim(`  watch      GET  ${url}/v1/watch`),
     pc.dim(`  ARD        POST ${url}/search`),
     pc.dim(`  Nacos      GET  ${url}/nacos/v3/admin/ai/a2a`),
+    ...(allowPrivate
+      ? []
+      : [pc.dim('  Agents on this machine and on private networks are refused: --allow-private takes them')]),
   ]
   console.log(lines.join('\n'))
   closeOnSignal(() => served.close())

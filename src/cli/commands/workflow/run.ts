@@ -11,14 +11,14 @@ interface Options extends AgentOptions {
 export function runCommand(): Command {
   const command = new Command('run')
     .description(
-      'Start a run and follow it; its steps go to stderr as they happen, the run to stdout when it ends or asks',
+      'Start a run and follow it: its steps go to stderr as they happen, its result to stdout; -o json prints all of it',
     )
     .argument('[ref]', refHelp)
     .argument('[text...]', 'what it is about; - reads it from stdin')
     .option('--key <key>', 'idempotency key: the same key again is the same run')
   const given = addPartOptions(command)
   return addAgentOptions(command)
-    .addHelpText('after', '\nExample:\n  dragoman workflow run localhost:8000 "A journey to Helsinki"')
+    .addHelpText('after', '\nExample (with `npm start`):\n  dragoman workflow run localhost:8010 "Solar power"')
     .action(async (ref: string | undefined, text: readonly string[], options: Options) => {
       const [workflow, words] = splitReference(ref === undefined ? [] : [ref, ...text], options)
       const parts = await readParts(words, given)

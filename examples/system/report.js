@@ -1,0 +1,52 @@
+// What `npm start` says: where everybody is, lines that can be tried as they stand, and at the end what is left.
+
+/** @import { System } from './start-system.js' */
+
+/**
+ * @typedef {object} Facts
+ * @property {string} store
+ * @property {string | undefined} key
+ * @property {string} writer
+ * @property {number} seconds
+ */
+
+/** In one piece: whoever waits for the first line may want the others too.
+ * @param {System} system
+ * @param {Facts} facts
+ */
+export function report({ places, registry, console: page }, { store, key, writer, seconds }) {
+  const urlOf = (/** @type {string} */ wanted) => places.find(({ name }) => name === wanted)?.url ?? ''
+  const rows = [...places, { name: 'Registry', url: `${registry}/` }].map(
+    ({ name, url }) => `  ${name.padEnd(18)}${url}`,
+  )
+  const header = '"X-API-Key: $DRAGOMAN_API_KEY"'
+  const shown = key ? ` -H ${header}` : ''
+  const json = `-H 'content-type: application/json'${shown}`
+  const found = `--registry ${registry}${key ? `${shown} --registry-header ${header}` : ''}`
+  return `Everything is ready after ${seconds.toFixed(1)} s. Written by: ${writer}. Kept in: ${withoutPassword(store)}.${key ? ' Callers need the key.' : ''}
+
+${rows.join('\n')}
+
+Open ${page} in a browser: all of them, to look at and talk to.
+
+Try, in another terminal${key ? ', after `export DRAGOMAN_API_KEY=…` with the key there' : ''}:
+  curl -s ${urlOf('DocumentWorkflow')}api/documents ${json} -d '{"topic":"茉莉花茶"}'
+  curl -s ${urlOf('OrderAgent')}a2a/invoke ${json} -d '{"input":"查询订单 ORDER_001"}'
+  curl -s '${registry}/v1/agents?text=outline'${shown}
+  npx dragoman send OrderAgent "ORDER_001" ${found}
+  npx dragoman workflow run DocumentWorkflow "Solar power" ${found}
+
+Ctrl-C ends all of it.`
+}
+
+/** @param {string} store */
+export function farewell(store) {
+  if (store === 'memory') return 'Stopped. Nothing is kept: the store was in memory.'
+  const anew = /^sqlite:\.dragoman\//.test(store) ? '; to begin anew, delete .dragoman/' : ''
+  return `Stopped. Tasks are kept in ${withoutPassword(store)}${anew}.`
+}
+
+/** @param {string} store */
+function withoutPassword(store) {
+  return store.replace(/(:\/\/[^/@]*:)[^/@]*@/, '$1…@')
+}
