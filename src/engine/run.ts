@@ -25,6 +25,7 @@ import type { Credential } from './provide-credential.js'
 import { runHandler, type TurnEnd } from './run-handler.js'
 import { accepted, type RunStart } from './run-start.js'
 import { type Stop, stopReason } from './stop.js'
+import { Stopping } from './stopping.js'
 import { TaskWriter, type WithMessage } from './task-writer.js'
 import type { TurnSource } from './turn.js'
 import { TaskVoice } from './voice.js'
@@ -37,18 +38,14 @@ export class Run implements TurnSource {
 
   readonly #internals: Internals
   readonly #start: RunStart
-  /** Made when the handler looks at its signal: most never do, and a controller is not cheap. */
-  #controller: AbortController | undefined
+  readonly #stopping = new Stopping()
   readonly #voice: TaskVoice
   /** Made with the first checkpoint: most handlers write none. */
   #checkpointWriter: CheckpointWriter | undefined
   #credential: Credential | undefined
   #isEnding = false
   #isClosed = false
-  #stop: Stop | undefined
-  #giveUp: () => void = () => undefined
   #fail: (error: unknown) => void = () => undefined
-  #graceTimer: NodeJS.Timeout | undefined
   #sender: { resolve(answer: SendMessageResponse | undefined): void; reject(error: A2AError): void } | undefined
 
   constructor(internals: Internals, start: RunStart) {
@@ -111,7 +108,7 @@ export class Run implements TurnSource {
     request: TurnRequest | undefined,
     withMessage: WithMessage,
   ): Promise<number | 'ending' | 'key-taken'> {
-    const isOpen = () => !this.#isEnding && !this.#isClosed && !this.#stop
+    const isOpen = () => !this.#isEnding && !this.#isClosed && !this.#stopping.why
     return await this.writer.accept((turn) => accepted(turn, message, request), { withMessage, isOpen })
   }
 
@@ -161,13 +158,13 @@ export class Run implements TurnSource {
     let isWritten = false
     try {
       this.#checkpointWriter ??= new CheckpointWriter(this.writer)
-      isWritten = !this.#stop && !this.#isClosed && (await this.#checkpointWriter.write(key, value))
+      isWritten = !this.#stopping.why && !this.#isClosed && (await this.#checkpointWriter.write(key, value))
     } catch (error) {
       // A store that fails is a failure of the run, not of the handler.
       if (error instanceof A2AError) this.#fail(error)
       throw error
     }
-    if (!isWritten) throw stopReason(this.#stop ?? 'fenced')
+    if (!isWritten) throw stopReason(this.#stopping.why ?? 'fenced')
   }
 
   get checkpoints(): ReadonlyMap<string, JsonValue> {
@@ -185,19 +182,13 @@ export class Run implements TurnSource {
   }
 
   stop(stop: Stop): void {
-    if (this.#isClosed || (this.#stop && stop !== 'fenced')) return
-    const isFirst = this.#stop === undefined
-    this.#stop = stop
-    if (isFirst) this.#controller?.abort(stopReason(stop))
-    clearTimeout(this.#graceTimer)
-    if (stop === 'fenced') this.#giveUp()
-    else this.#graceTimer = setTimeout(() => this.#giveUp(), this.#internals.settings.cancelGraceMs)
+    if (!this.#isClosed) this.#stopping.ask(stop, this.#internals.settings.cancelGraceMs)
   }
 
   close(): void {
     if (!this.#isClosed) this.#internals.running.remove(this.#start.owner)
     this.#isClosed = true
-    clearTimeout(this.#graceTimer)
+    this.#stopping.end()
     if (this.#internals.runs.get(this.id) === this) this.#internals.runs.delete(this.id)
     this.writer.close()
   }
@@ -211,9 +202,7 @@ export class Run implements TurnSource {
         current = await this.#conclude(await this.#iterateUntilStopped(current))
       }
     } catch (caught) {
-      // The handler is not waited for; what it still yields goes nowhere.
-      this.#stop ??= 'fenced'
-      this.#controller?.abort(stopReason(this.#stop))
+      this.#stopping.fail()
       const error = this.#internals.failure(caught, this.id)
       this.#internals.existingTopic(this.id)?.close(error)
       this.#sender?.reject(error)
@@ -232,7 +221,7 @@ export class Run implements TurnSource {
 
   /** Commits how a turn ended; answers the message of the next one, if there is one. */
   #conclude(end: TurnEnd): Promise<AcceptedMessage | undefined> | undefined {
-    if (!this.#stop) {
+    if (!this.#stopping.why) {
       if (end.kind === 'state') return this.#finish(end.state, end.parts)
       if (end.kind === 'message') return this.#closeWithoutTask({ message: this.#voice.answer(end.parts) })
       if (end.kind === 'refused') {
@@ -240,7 +229,7 @@ export class Run implements TurnSource {
         return this.#closeWithoutTask({ refused: { code, message, details } })
       }
     }
-    switch (this.#stop) {
+    switch (this.#stopping.why) {
       case 'cancel':
         return this.#finish('TASK_STATE_CANCELED')
       case 'hand-over':
@@ -253,9 +242,9 @@ export class Run implements TurnSource {
 
   /** Ends with the handler, or without it when its grace period is over. */
   #iterateUntilStopped(current: AcceptedMessage): Promise<TurnEnd> {
-    if (this.#stop) return Promise.resolve({ kind: 'stopped' })
+    if (this.#stopping.why) return Promise.resolve({ kind: 'stopped' })
     return new Promise((resolve, reject) => {
-      this.#giveUp = () => resolve({ kind: 'stopped' })
+      this.#stopping.onGivenUp = () => resolve({ kind: 'stopped' })
       this.#fail = reject
       runHandler(current, { run: this, voice: this.#voice }).then(resolve, reject)
     })
@@ -293,7 +282,7 @@ export class Run implements TurnSource {
     for (;;) {
       // From here to the commit nothing is waited for: what waits cannot change in between.
       while (this.writer.isBusy) await this.writer.settled()
-      if (this.#stop === 'fenced') return this.#lost()
+      if (this.#stopping.why === 'fenced') return this.#lost()
       // Asked for elsewhere while the turn was ending: a task that would wait is cancelled instead (E-7).
       if (this.writer.fold.isCancelAsked && !isTerminal(state)) return await this.#finish('TASK_STATE_CANCELED')
       const next = this.#nextWaiting()
@@ -362,7 +351,7 @@ export class Run implements TurnSource {
   }
 
   get isStopped(): boolean {
-    return this.#stop !== undefined
+    return this.#stopping.why !== undefined
   }
 
   get internals(): Internals {
@@ -388,11 +377,7 @@ export class Run implements TurnSource {
   }
 
   signal(): AbortSignal {
-    if (!this.#controller) {
-      this.#controller = new AbortController()
-      if (this.#stop) this.#controller.abort(stopReason(this.#stop))
-    }
-    return this.#controller.signal
+    return this.#stopping.signal
   }
 
   currentTask(current: AcceptedMessage): Task {
