@@ -1,4 +1,5 @@
 /** Secrets that the operator listed, and whose they are. */
+import { hash, randomBytes } from 'node:crypto'
 import type { Caller } from '../model/service.js'
 import { callerNamed, type NamedCaller, type Verdict } from './scheme.js'
 
@@ -8,25 +9,20 @@ export type CallersBySecret = { readonly [secret: string]: NamedCaller }
 export type SecretTable = (given: string) => Verdict
 
 /**
- * Looks a secret up without telling by its time how much of it was right: every listed secret is compared in
- * its whole length, whatever was given. (A digest would do the same, and would have to be awaited.)
+ * Looks a secret up without telling by its time how much of it was right, however many there are: what is looked up
+ * is a digest that nobody outside can foresee, because it begins with a key of this process. (It never leaves the
+ * process, so that plain hashing of both is as good as HMAC, and a quarter of its time.)
  */
 export function secretTable(scheme: string, callers: Iterable<readonly [string, NamedCaller]>): SecretTable {
-  const known: { readonly secret: string; readonly verdict: { readonly caller: Caller } }[] = []
-  for (const [secret, named] of callers) known.push({ secret, verdict: { caller: callerNamed(scheme, named) } })
-  if (known.length === 0 || known.some(({ secret }) => secret === ''))
+  const known = new Map<string, { readonly caller: Caller }>()
+  for (const [secret, named] of callers) known.set(digestOf(secret), { caller: callerNamed(scheme, named) })
+  if (known.size === 0 || known.has(digestOf('')))
     throw new TypeError(`${scheme} needs at least one secret, and none that is empty`)
-  return (given) => {
-    let found: Verdict = 'refused'
-    for (const { secret, verdict } of known) if (isEqual(secret, given)) found = verdict
-    return found
-  }
+  return (given) => known.get(digestOf(given)) ?? 'refused'
 }
 
-function isEqual(secret: string, given: string): boolean {
-  let difference = secret.length ^ given.length
-  for (let place = 0; place < secret.length; place++) {
-    difference |= secret.charCodeAt(place) ^ (given.charCodeAt(place) | 0) // beyond its end: 0
-  }
-  return difference === 0
+const processKey = randomBytes(32).toString('base64')
+
+function digestOf(secret: string): string {
+  return hash('sha256', processKey + secret, 'base64')
 }

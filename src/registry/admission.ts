@@ -20,16 +20,16 @@ export interface AdmissionOptions {
 
 export interface RegistryRates extends Pick<Limits, 'failedAuthentication'> {
   /**
-   * Requests of one caller; where callers are not told apart, of one address, if it is known. Behind a proxy all have
-   * the proxy's address. Default: 200 a second, 1,000 at once.
+   * Requests of one caller; where callers are not told apart, of one address, or of all whose address is not known.
+   * Behind a proxy all have the proxy's address. Default: 200 a second, 1,000 at once.
    */
   readonly rate?: Rate | 'none'
 }
 
 export interface Admitted {
   readonly publisher: Publisher
-  /** Whom limits are counted for: the caller, or the address it calls from. Absent when neither is known. */
-  readonly who?: string
+  /** Whom limits are counted for: the caller, or the address it calls from. */
+  readonly who: string
 }
 
 export interface Arrival {
@@ -56,8 +56,8 @@ export function createAdmission(options: AdmissionOptions): (arrival: Arrival) =
   const admitReader = known && limitAdmission(known, { rate, failedAuthentication: undefined })
 
   const admitAnybody = (connection: Connection | undefined): Admitted => {
-    const address = connection?.address?.()
-    if (address === undefined) return { publisher: nobody }
+    // Those whose address is not known are counted as one.
+    const address = connection?.address?.() ?? 'unknown'
     const wait = ofAddresses?.take(address) ?? 0
     if (wait > 0) throw tooOften('Too many requests, try again later', wait)
     return { publisher: nobody, who: `address ${address}` }

@@ -4,11 +4,13 @@ import type { Connection } from '../auth/scheme.js'
 import type { Log } from '../model/log.js'
 import type { Caller } from '../model/service.js'
 import { RegistryError } from '../registry-client/registry-error.js'
+import { createHealth } from '../server/health.js'
 import { noticesTo, openStore } from '../server/open-store.js'
+import { createReadiness } from '../server/readiness.js'
 import type { Store } from '../stores/store.js'
 import { createAdmission, type RegistryRates } from './admission.js'
 import { type ArdOptions, createArdDoor } from './doors/ard.js'
-import { type Door, type DoorParts, json } from './doors/door.js'
+import type { Door, DoorParts } from './doors/door.js'
 import { createNacosDoor } from './doors/nacos.js'
 import { createRestDoor } from './doors/rest.js'
 import { type RegistryLimits, usualLimits } from './limits.js'
@@ -93,6 +95,7 @@ interface FetchParts {
 
 function createFetch(doors: readonly Door[], { options, store, onFailure, publicUrl }: FetchParts): Registry['fetch'] {
   const admit = createAdmission(options)
+  const health = createHealth(createReadiness(store, () => false))
   const isFromHere = (origin: string | null) =>
     origin === null || origin === new URL(publicUrl()).origin || options.origins?.includes(origin) === true
 
@@ -105,8 +108,8 @@ function createFetch(doors: readonly Door[], { options, store, onFailure, public
   }
   return async (request, connection) => {
     const url = new URL(request.url)
-    if (url.pathname === '/healthz') return json(200, { status: 'ok' })
-    if (url.pathname === '/readyz') return await readiness(store)
+    const known = health(request, url.pathname)
+    if (known) return await known
     const door = doors.find((each) => each.owns(url.pathname)) ?? (doors[0] as Door) // there are three
     try {
       return await answer(door, request, connection)
@@ -119,12 +122,4 @@ function createFetch(doors: readonly Door[], { options, store, onFailure, public
       return refusal
     }
   }
-}
-
-async function readiness(store: Store): Promise<Response> {
-  const isUp = await store.ping().then(
-    () => true,
-    () => false,
-  )
-  return json(isUp ? 200 : 503, { status: isUp ? 'ready' : 'not ready' })
 }

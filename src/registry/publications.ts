@@ -234,7 +234,7 @@ export function createPublications({ records, catalog, log, rules, now }: Public
   async function giveUp(key: AgentKey, owner: string): Promise<boolean> {
     const found = await records.get(collection, agentId(key))
     await log.caughtUp()
-    if (!found || (found.value as AgentDocument).owner !== owner) return true
+    if (!found || (found.value as AgentDocument | undefined)?.owner !== owner) return true
     if (catalog.instancesUnder(key).length > 0) return false
     const { result } = await records.delete(collection, agentId(key), { expect: found.revision })
     if (result !== 'ok') return false

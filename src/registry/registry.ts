@@ -14,6 +14,7 @@ import { type RegistryLimits, usualLimits } from './limits.js'
 import { createProbe } from './probe.js'
 import { type ProbeOptions, Prober, readHistory } from './prober.js'
 import { createPublications, type Publications } from './publications.js'
+import { readableRecords } from './readable-records.js'
 import { Watches, type WatchOptions } from './watch.js'
 
 export interface RegistryCoreOptions {
@@ -65,7 +66,7 @@ export async function openRegistry(options: RegistryCoreOptions): Promise<Regist
     now = Date.now,
     onFailure = ignore,
   } = options
-  const { records } = store
+  const records = readableRecords(store.records, onFailure)
   const limits = { ...usualLimits, ...options.limits }
   const dialer = createGuardedDialer({ httpsOnly: false, allowPrivate })
   const prober =

@@ -29,8 +29,23 @@ export function toNodeListener({ fetch }: Pick<Handler, 'fetch'>): NodeListener 
   }
   const listener = getRequestListener(answer, { errorHandler: () => new Response(null, { status: 400 }) })
   return (request, response) => {
+    // Whoever stands in front may have looked at the other one (RFC 9112, 3.2).
+    if (hasTwoHosts(request.rawHeaders)) {
+      response.writeHead(400, { connection: 'close' }).end()
+      return
+    }
     listener(request, response).catch(() => response.destroy()) // the answer could not be written
   }
+}
+
+/** Names and values take turns. */
+function hasTwoHosts(headers: readonly string[]): boolean {
+  let hosts = 0
+  for (let place = 0; place < headers.length; place += 2) {
+    const name = headers[place]
+    if (name?.length === 4 && name.toLowerCase() === 'host') hosts += 1
+  }
+  return hosts > 1
 }
 
 /** Not worth counting. */

@@ -7,6 +7,7 @@ import { cors } from 'hono/cors'
 import type { Connection } from '../auth/scheme.js'
 import { parameterHeaders } from '../transports/transport.js'
 import type { AgentEndpoint } from './agent-endpoint.js'
+import { createHealth } from './health.js'
 import type { AnswerRoute } from './routes.js'
 import { jwksPath } from './sign-card.js'
 
@@ -45,6 +46,7 @@ export function createRouter(parts: RouterParts): Fetch {
 }
 
 function createPaths({ endpoints, nowhere, isReady, jwks, routes }: RouterParts): Fetch {
+  const health = createHealth(isReady)
   const root = endpoints.get('')
   // Longer paths first: a mount below another one is its own.
   const mounts = [...endpoints].filter(([path]) => path !== '').sort(([a], [b]) => b.length - a.length)
@@ -56,19 +58,14 @@ function createPaths({ endpoints, nowhere, isReady, jwks, routes }: RouterParts)
   }
   return (request, connection) => {
     const path = pathOf(request.url)
-    if (path === '/healthz') return Promise.resolve(json(200, { status: 'ok' }))
-    if (path === '/readyz') return readiness(isReady)
+    const known = health(request, path)
+    if (known) return known
     if (jwks && path === jwksPath) return jwks(request)
     const answered = routes?.(request, path, connection)
     return answered
       ? answered.then((response) => response ?? toAgents(request, path, connection))
       : toAgents(request, path, connection)
   }
-}
-
-async function readiness(isReady: () => Promise<boolean>): Promise<Response> {
-  const isUp = await isReady().catch(() => false)
-  return json(isUp ? 200 : 503, { status: isUp ? 'ready' : 'not ready' })
 }
 
 /** The path as it was sent; what is encoded in it is for the routes to decode. */
@@ -79,8 +76,4 @@ function pathOf(url: string): string {
   const path = query < 0 ? url.slice(start) : url.slice(start, query)
   const fragment = path.indexOf('#')
   return fragment < 0 ? path : path.slice(0, fragment)
-}
-
-function json(status: number, body: object): Response {
-  return new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json' } })
 }

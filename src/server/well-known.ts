@@ -4,6 +4,7 @@ import { A2AError } from '../model/errors.js'
 import type { Signer } from '../signing/signer.js'
 import { readVersion } from '../transports/transport.js'
 import type { SpelledCards } from './card-forms.js'
+import { readOnly } from './health.js'
 
 const maxAgeSeconds = 300
 
@@ -69,10 +70,8 @@ async function answer(request: Request, variants: Variants, serving: Serving): P
 
 /** The keys that signatures are checked with, as they are now: a signer of one's own may change them at any time. */
 export function createJwksServer(signer: Pick<Signer, 'jwks'>): (request: Request) => Promise<Response> {
-  return async (request) =>
-    request.method === 'GET' || request.method === 'HEAD'
-      ? respond(request, await spell(signer.jwks(), 'application/jwk-set+json'))
-      : new Response(null, { status: 405, headers: { allow: 'GET, HEAD' } })
+  return (request) =>
+    readOnly(request, async () => respond(request, await spell(signer.jwks(), 'application/jwk-set+json')))
 }
 
 function respond(

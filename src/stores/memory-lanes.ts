@@ -1,4 +1,5 @@
 /** Push configs with how far their webhooks have been told, and what was given up. */
+import { type Due, DueQueue } from './due-queue.js'
 import type { Row } from './memory-row.js'
 import {
   type AgentStats,
@@ -14,20 +15,19 @@ import {
   type StoredPushConfig,
 } from './store.js'
 
-export interface Lane {
+/** Due when it may be claimed; it stands in no queue when there is nothing to tell. */
+export interface Lane extends Due {
   readonly row: Row
   push: StoredPushConfig
   seq: number
   attempts: number
   fence: number
-  /** When it may be claimed; absent when there is nothing to tell. */
-  dueMs: number | undefined
   leaseOwner: string | undefined
 }
 
 export class MemoryLanes {
-  /** Those with something to tell, whether they wait or are held. */
-  readonly #pending = new Set<Lane>()
+  /** Those with something to tell, by agent, whether they wait or are held. */
+  readonly #pending = new Map<string, DueQueue<Lane>>()
   readonly #dead = new Map<string, DeadLetter>()
   #count = 0
 
@@ -45,7 +45,8 @@ export class MemoryLanes {
     }
     if ((row.lanes?.size ?? 0) >= most) return 'full'
     row.lanes ??= new Map()
-    row.lanes.set(id, { row, push, seq, attempts: 0, fence: 0, dueMs: undefined, leaseOwner: undefined })
+    const begun = { attempts: 0, fence: 0, leaseOwner: undefined, dueMs: 0, order: 0, place: undefined }
+    row.lanes.set(id, { row, push, seq, ...begun })
     return 'ok'
   }
 
@@ -53,34 +54,25 @@ export class MemoryLanes {
   mark(lanes: Iterable<Lane>, now: number): boolean {
     let isAny = false
     for (const lane of lanes) {
-      if (lane.dueMs !== undefined) continue
-      lane.dueMs = now
-      this.#pending.add(lane)
+      if (isPending(lane)) continue
+      this.#pendingOf(lane).set(lane, now)
       isAny = true
     }
     return isAny
   }
 
   claim({ agents, lease, limit }: ClaimRequest, now: number): LaneClaim {
-    const due: Lane[] = []
-    let next: number | undefined
-    for (const lane of this.#pending) {
-      const { row, dueMs = now } = lane
-      if (!agents.includes(row.key.agent)) continue
-      if (dueMs <= now) due.push(lane)
-      else next = Math.min(next ?? dueMs, dueMs)
-    }
-    due.sort((a, b) => (a.dueMs ?? now) - (b.dueMs ?? now))
-    // What is claimed here falls due again when its lease ends.
-    if (due.length > limit) next = now
-    else if (due.length > 0) next = Math.min(next ?? Number.POSITIVE_INFINITY, now + lease.ttlMs)
-    const lanes = due.slice(0, limit).map((lane): ClaimedLane => {
+    const queues = agents.flatMap((agent) => this.#pending.get(agent) ?? [])
+    const lanes: ClaimedLane[] = []
+    for (let lane = firstOf(queues); lane && lane.dueMs <= now && lanes.length < limit; lane = firstOf(queues)) {
       lane.fence += 1
-      lane.dueMs = now + lease.ttlMs
       lane.leaseOwner = lease.owner
-      return { key: lane.row.key, push: lane.push, seq: lane.seq, attempts: lane.attempts, fence: lane.fence }
-    })
-    return { lanes, ...(next !== undefined && { nextInMs: next - now }) }
+      // What is claimed here falls due again when its lease ends.
+      this.#pendingOf(lane).set(lane, now + lease.ttlMs)
+      lanes.push({ key: lane.row.key, push: lane.push, seq: lane.seq, attempts: lane.attempts, fence: lane.fence })
+    }
+    const next = firstOf(queues)
+    return { lanes, ...(next && { nextInMs: Math.max(0, next.dueMs - now) }) }
   }
 
   settle(lane: Lane | undefined, { fence, seq, attempts, dead = [], next }: LaneSettlement, now: number): boolean {
@@ -95,7 +87,7 @@ export class MemoryLanes {
     lane.attempts = attempts
     if (next === 'release') this.#free(lane, now)
     else if ('retryInMs' in next) this.#free(lane, now + next.retryInMs)
-    else lane.dueMs = now + next.holdMs
+    else this.#pendingOf(lane).set(lane, now + next.holdMs)
     return true
   }
 
@@ -105,7 +97,7 @@ export class MemoryLanes {
     if (!row.lanes?.size) return
     for (const lane of row.lanes.values()) {
       if (configId !== undefined && lane.push.config.id !== configId) continue
-      this.#pending.delete(lane)
+      this.#pendingOf(lane).delete(lane)
       row.lanes.delete(lane.push.config.id)
       // Whoever holds it finds that it is gone.
       lane.fence += 1
@@ -118,14 +110,14 @@ export class MemoryLanes {
 
   owners(): Set<string> {
     const owners = new Set<string>()
-    for (const { leaseOwner } of this.#pending) if (leaseOwner !== undefined) owners.add(leaseOwner)
+    for (const { leaseOwner } of this.#allPending()) if (leaseOwner !== undefined) owners.add(leaseOwner)
     return owners
   }
 
   /** Answers the agents whose lanes are free now. */
   disown(owner: string, now: number): Set<string> {
     const agents = new Set<string>()
-    for (const lane of this.#pending) {
+    for (const lane of this.#allPending()) {
       if (lane.leaseOwner !== owner) continue
       lane.fence += 1
       this.#free(lane, now)
@@ -153,13 +145,8 @@ export class MemoryLanes {
   }
 
   stats(agent: string, now: number): Pick<AgentStats, 'pendingLanes' | 'laneOverdueMs' | 'deadLetters'> {
-    let pendingLanes = 0
-    let firstMs = now
-    for (const { row, dueMs = now } of this.#pending) {
-      if (row.key.agent !== agent) continue
-      pendingLanes += 1
-      firstMs = Math.min(firstMs, dueMs)
-    }
+    const { size: pendingLanes, first } = this.#pending.get(agent) ?? { size: 0, first: undefined }
+    const firstMs = first?.dueMs ?? now
     let deadLetters = 0
     for (const { key } of this.#dead.values()) if (key.agent === agent) deadLetters += 1
     return {
@@ -172,12 +159,31 @@ export class MemoryLanes {
   /** Nobody holds it: due at the given time if there is something to tell. */
   #free(lane: Lane, dueMs: number): void {
     lane.leaseOwner = undefined
-    if (lane.row.seq > lane.seq) {
-      lane.dueMs = dueMs
-      this.#pending.add(lane)
-    } else {
-      lane.dueMs = undefined
-      this.#pending.delete(lane)
-    }
+    if (lane.row.seq > lane.seq) this.#pendingOf(lane).set(lane, dueMs)
+    else this.#pendingOf(lane).delete(lane)
   }
+
+  #pendingOf({ row }: Lane): DueQueue<Lane> {
+    const { agent } = row.key
+    const queue = this.#pending.get(agent) ?? new DueQueue<Lane>()
+    this.#pending.set(agent, queue)
+    return queue
+  }
+
+  /** As they are now: they may be moved meanwhile. */
+  #allPending(): readonly Lane[] {
+    return [...this.#pending.values()].flatMap((queue) => [...queue])
+  }
+}
+
+/** Whether it has something to tell. */
+export function isPending({ place }: Lane): boolean {
+  return place !== undefined
+}
+
+/** Agents are few: their queues are looked at one by one. */
+function firstOf(queues: readonly DueQueue<Lane>[]): Lane | undefined {
+  let found: Lane | undefined
+  for (const { first } of queues) if (first && (!found || first.dueMs < found.dueMs)) found = first
+  return found
 }

@@ -6,7 +6,7 @@
 import type { TaskEvent } from '../model/event.js'
 import { isTerminal } from '../model/task.js'
 import { EndedRows, ListIndex } from './memory-index.js'
-import { MemoryLanes } from './memory-lanes.js'
+import { isPending, MemoryLanes } from './memory-lanes.js'
 import { MemoryRecords } from './memory-records.js'
 import { dropEvents, eventsAfter, heldBy, loadRow, type Row, runnableStats, seal } from './memory-row.js'
 import type { Records } from './records.js'
@@ -203,7 +203,7 @@ export class MemoryStore implements Store {
     const { key, configId, next } = settlement
     const lane = this.#rows.get(rowId(key))?.lanes?.get(configId)
     const isOurs = this.#lanes.settle(lane, settlement, this.#now())
-    if (isOurs && next === 'release' && lane?.dueMs !== undefined) this.#watchers.lanes(key.agent)
+    if (isOurs && next === 'release' && lane && isPending(lane)) this.#watchers.lanes(key.agent)
     return isOurs
   }
 

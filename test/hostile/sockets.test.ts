@@ -265,3 +265,16 @@ function stack(clients: readonly RawClient[]): { readonly clients: readonly RawC
 
 // The type of what is under test, so that a renamed option is noticed here.
 deadlines satisfies ServeOptions['deadlines']
+
+describe('a request with two hosts', () => {
+  it.each(['localhost', 'elsewhere.example'])('is refused, and so is all behind it (%s)', async (second) => {
+    await using served = await serve(echoAgent)
+    using client = await connect(served.url)
+    const twice = post('/', envelope('SendMessage', send('hi')), { hOST: second })
+    await client.write(twice + post('/', envelope('SendMessage', send('behind it'))))
+    expect((await client.answer()).status).toBe(400)
+    await client.closes(patienceMs)
+    expect(client.received).toBe('')
+    await assertServing(served)
+  })
+})

@@ -120,6 +120,15 @@ describe('serve', () => {
     expect((await preflight('https://evil.example')).headers.get('access-control-allow-origin')).toBeNull()
   })
 
+  it('lets its health be read, and nothing be sent to it', async () => {
+    await using served = await serve(named('Healthy'))
+    for (const path of ['healthz', 'readyz']) {
+      expect((await fetch(`${served.url}${path}`, { method: 'HEAD' })).status).toBe(200)
+      const response = await fetch(`${served.url}${path}`, { method: 'POST', body: '{}' })
+      expect([response.status, response.headers.get('allow')]).toEqual([405, 'GET, HEAD'])
+    }
+  })
+
   it('is healthy at once, and not ready while it drains', async () => {
     const served = await serve(named('Healthy'))
     expect(await (await fetch(`${served.url}healthz`)).json()).toEqual({ status: 'ok' })

@@ -11,8 +11,8 @@ export interface DoorCall {
   readonly url: URL
   /** The caller; where nobody is known, there is one caller for all. */
   readonly publisher: Publisher
-  /** Whom limits are counted for, where that is known. */
-  readonly who?: string
+  /** Whom limits are counted for. */
+  readonly who: string
 }
 
 export interface Door {

@@ -89,6 +89,7 @@ describe('the registry’s own door', () => {
     expect(refused.headers.get('www-authenticate')).toContain('X-API-Key')
     expect((await call('GET', '/v1/agents')).status).toBe(401)
     expect((await call('GET', '/healthz')).status).toBe(200)
+    expect((await call('POST', '/healthz')).status).toBe(405)
     expect((await call('GET', '/readyz')).status).toBe(200)
     expect((await call('PUT', place, { card: cardFor('Shout') }, ann)).body.owner).toBe('ann')
     expect(await call('PUT', place, { card: cardFor('Shout') }, bob)).toMatchObject({ status: 403 })

@@ -107,7 +107,7 @@ export function createRestDoor({ registry, maxBodyBytes }: DoorParts): Door {
       throw new RegistryError('INVALID', 'Last-Event-ID: is no revision of this registry')
     const [namespace, name] = [url.searchParams.get('namespace'), url.searchParams.get('name')]
     return registry.watch({
-      ...(who !== undefined && { who }),
+      who,
       ...(after !== undefined && { after }),
       ...(namespace !== null && { namespace }),
       ...(name !== null && { name }),

@@ -1,0 +1,24 @@
+import { describe, expect, it } from 'vitest'
+import { secretTable } from './secrets.js'
+
+const refused = 'refused'
+
+describe('a table of secrets', () => {
+  it('knows whose a secret is, and refuses what only looks like one', () => {
+    const whose = secretTable('keys', Object.entries({ 'secret-1': 'ann', 'secret-2': 'bob', ключ: 'cyr' }))
+    expect(whose('secret-2')).toMatchObject({ caller: { id: 'bob' } })
+    expect(whose('ключ')).toMatchObject({ caller: { id: 'cyr' } })
+    for (const given of ['', 'secret-', 'secret-1 ', 'secret-11', 'Secret-1', 'constructor', '__proto__'])
+      expect(whose(given)).toBe(refused)
+  })
+
+  it('costs no more with many secrets in it', () => {
+    // One by one they would be compared four thousand million times.
+    const whose = secretTable(
+      'keys',
+      Array.from({ length: 200_000 }, (_, n) => [`a-secret-of-some-length-${n}`, `caller-${n}`] as const),
+    )
+    for (let n = 0; n < 20_000; n++) expect(whose(`a-secret-of-some-length-${n}x`) === refused).toBe(true)
+    expect(whose('a-secret-of-some-length-199999')).toMatchObject({ caller: { id: 'caller-199999' } })
+  })
+})
