@@ -5,7 +5,7 @@ import type { Log } from '../model/log.js'
 import type { Caller } from '../model/service.js'
 import { RegistryError } from '../registry-client/registry-error.js'
 import { createHealth } from '../server/health.js'
-import { noticesTo, openStore } from '../server/open-store.js'
+import { useStore } from '../server/open-store.js'
 import { createReadiness } from '../server/readiness.js'
 import type { Store } from '../stores/store.js'
 import { createAdmission, type RegistryRates } from './admission.js'
@@ -59,11 +59,10 @@ export async function createRegistry(options: RegistryOptions = {}): Promise<Reg
 
 /** As above, for those who learn their own address later. */
 export async function assembleRegistry(options: RegistryOptions, publicUrl: () => string): Promise<Registry> {
-  const given = options.store ?? 'memory'
-  const store = typeof given === 'string' ? await openStore(given, noticesTo(options.log)) : given
+  const { store, release } = await useStore(options.store, options.log)
   const onFailure = (error: unknown) => options.log?.({ level: 'error', message: 'The registry is in trouble', error })
   const core = await openRegistry({ ...options, store, onFailure }).catch(async (error: unknown) => {
-    if (typeof given === 'string') await store.close()
+    await release()
     throw error
   })
   const parts: DoorParts = {
@@ -75,7 +74,7 @@ export async function assembleRegistry(options: RegistryOptions, publicUrl: () =
   const doors = [createRestDoor(parts), createNacosDoor(parts), createArdDoor(parts, options.catalog)]
   const close = async () => {
     await core.close()
-    if (typeof given === 'string') await store.close()
+    await release()
   }
   const { publish, renew, withdraw, find, list, read } = core
   return {

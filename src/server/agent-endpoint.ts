@@ -7,7 +7,7 @@ import { A2AError } from '../model/errors.js'
 import { anonymous } from '../model/service.js'
 import { refusedCall } from '../transports/call-record.js'
 import type { Arrival, Endpoint } from '../transports/transport.js'
-import type { SpelledCards } from './card-forms.js'
+import type { CurrentCards } from './current-cards.js'
 import { createDoors, type Door, type Doors } from './doors.js'
 import { frontPage, isVisit } from './front-page.js'
 import type { OfferedDialects } from './offered-dialects.js'
@@ -22,7 +22,7 @@ export interface EndpointParts {
   readonly offered: OfferedDialects
   /** What every door of this agent shares; each puts its own dialects in. */
   readonly endpoint: Endpoint
-  readonly cards: SpelledCards
+  readonly cards: CurrentCards
   readonly startedMs: number
   /** Who a request is from. Absent: everybody is `anonymous`. */
   readonly admit: Admit | undefined
@@ -83,7 +83,7 @@ export function createAgentEndpoint(parts: EndpointParts): AgentEndpoint {
     const { tenant, rest } = placeOf(path, tenants)
     const found = findDoor(request, rest, pinned, doors)
     const door =
-      found.isBlind && cards.unversioned && isVisit(request, rest) ? { ...found, answer: showFrontPage } : found
+      found.isBlind && cards.first.unversioned && isVisit(request, rest) ? { ...found, answer: showFrontPage } : found
     const address = connection?.address
     const from: From = tenant === undefined ? { address } : { address, tenant }
     if (!isFromHere(request, origins, ownHost)) {

@@ -31,8 +31,8 @@ export interface RegisterOptions {
 export interface AnnouncedAgent {
   readonly name: string
   readonly url: string
-  /** For registries. */
-  readonly card: object
+  /** For registries, as it is now: new keys make another one of it. */
+  readonly card: () => Promise<object>
 }
 
 const firstDelayMs = 500
@@ -81,6 +81,7 @@ class Announcement {
   /** As the registry may know it: set before it is told, because who is interrupted learns no answer. */
   #place: { readonly version: string; readonly instance: string } | undefined
   #isPublished = false
+  #published: object | undefined
 
   constructor(agent: AnnouncedAgent, options: RegisterOptions, log: Log) {
     this.#agent = agent
@@ -131,16 +132,17 @@ class Announcement {
   async #step(ttlSeconds: number): Promise<void> {
     const { name, url: instance } = this.#agent
     const { signal } = this.#leaving
-    if (this.#isPublished && this.#place) {
+    const card = await this.#agent.card()
+    if (this.#isPublished && this.#place && card === this.#published) {
       this.#isPublished = await this.#registry.renew(name, this.#place, { signal })
       if (this.#isPublished) return // else it was away too long, or the registry has forgotten
     }
     const { tags, probe } = this.#options
-    const { card } = this.#agent
     this.#place = { version: String((card as { readonly version?: unknown }).version ?? ''), instance }
     const request = { card, ttlSeconds, instance, ...(tags && { tags }), ...(probe && { probe }) }
     await this.#registry.publish(name, request, { signal })
     this.#isPublished = true
+    this.#published = card
   }
 
   #tell(level: 'info' | 'warn', message: string, error?: unknown): void {

@@ -8,7 +8,7 @@ import { createEngine, type Engine } from '../engine/engine.js'
 import type { AgentCard } from '../model/agent-card.js'
 import type { AgentService, Caller } from '../model/service.js'
 import { createPush, type Push, type PushParts } from '../push/create-push.js'
-import { toSigner } from '../signing/signer.js'
+import type { Signer } from '../signing/signer.js'
 import type { Store } from '../stores/store.js'
 import { applicationMeter, measureAgents, measureCalls, measureCommits } from '../telemetry/metrics.js'
 import { traceCalls } from '../telemetry/trace-calls.js'
@@ -20,6 +20,7 @@ import { type AgentEndpoint, createAgentEndpoint } from './agent-endpoint.js'
 import { completeCard } from './card.js'
 import { type RegisteredAddress, spellCards } from './card-forms.js'
 import { continueContext } from './continue-context.js'
+import { type CurrentCards, currentCards } from './current-cards.js'
 import { guardSkills } from './guard-skills.js'
 import type { Handler, HandlerOptions } from './handler.js'
 import { limitAdmission } from './limit-admission.js'
@@ -28,7 +29,6 @@ import { type Agents, type Mount, mountsOf, reserved } from './mounts.js'
 import { createNowhere } from './nowhere.js'
 import { observeCalls } from './observe-calls.js'
 import { type OfferedDialects, offeredDialects } from './offered-dialects.js'
-import { noticesTo, openStore } from './open-store.js'
 import { isProcessDead, processIdentity } from './process-identity.js'
 import { createReadiness } from './readiness.js'
 import { createRouter } from './router.js'
@@ -36,12 +36,15 @@ import { createRoutes } from './routes.js'
 import { createCardSigning, type SignCard } from './sign-card.js'
 import { createJwksServer } from './well-known.js'
 
-/** What `serve` knows and a handler alone does not. */
+/** What an assembly stands on, and what `serve` knows and a handler alone does not. */
 export interface PortFacts {
+  /** Closed by whoever opened it: several ports may share it. */
+  readonly store: Store
+  readonly signer: Signer | undefined
   /** Where this port answers gRPC, as `host:port`. */
   readonly grpcAuthority?: string
   readonly registeredFor?: RegisteredAddress
-  /** Where metrics go. The commits of the store are measured already: several ports may share it. */
+  /** Where metrics go. The commits of the store are measured already. */
   readonly meter?: Meter | undefined
 }
 
@@ -50,8 +53,8 @@ export interface Assembly extends Handler {
   readonly endpoints: ReadonlyMap<string, Endpoint>
   /** Who a request is from. Absent: everybody is `anonymous`. */
   readonly admit: Admit | undefined
-  /** The card of each agent for registries, by mount path. */
-  readonly registered: ReadonlyMap<string, object>
+  /** The card of each agent for registries, as it is now, by mount path. */
+  readonly registered: ReadonlyMap<string, () => Promise<object>>
 }
 
 /** What all agents of one assembly share. */
@@ -82,30 +85,22 @@ interface Member {
   readonly engine: Engine
   readonly endpoint: Endpoint
   readonly answer: AgentEndpoint
-  readonly registered: object | undefined
+  readonly cards: CurrentCards
 }
 
-export async function assemble(agents: Agents, options: HandlerOptions, port: PortFacts = {}): Promise<Assembly> {
+export async function assemble(agents: Agents, options: HandlerOptions, port: PortFacts): Promise<Assembly> {
+  const { store, signer } = port
   const mounts = mountsOf(agents)
   if (options.log !== undefined && typeof options.log !== 'function')
     throw new TypeError('`log` is a function that takes one entry: `({ level, message, error }) => …`')
   const offered = offeredDialects(options.dialects, options.errors)
   assertTenants(options, mounts, offered)
-  const signer = options.signing && (await toSigner(options.signing))
   const security = options.auth === undefined || options.auth === 'none' ? [] : requirementsOf(options.auth)
   const limits = settleLimits(options.limits, security.length > 0)
   const admit = limitAdmission(security.length > 0 ? createAdmit(security) : undefined, limits)
-  const given = options.store ?? 'memory'
-  const store = typeof given === 'string' ? await openStore(given, noticesTo(options.log)) : given
-  const closeStore = async () => {
-    if (typeof given === 'string') await store.close()
-  }
   const url = (options.publicUrl ?? 'http://localhost').replace(/\/+$/, '')
   const owner = processIdentity()
-  const push = await pushOf(mounts, { options, store, owner, url, signJwt: signer?.signJwt }).catch(async (error) => {
-    await closeStore()
-    throw error
-  })
+  const push = await pushOf(mounts, { options, store, owner, url, signJwt: signer?.signJwt })
   const credentialHeaders = [...new Set(schemesOf(security).flatMap(({ headers = [] }) => headers))]
   const shared: Shared = {
     options,
@@ -134,7 +129,6 @@ export async function assemble(agents: Agents, options: HandlerOptions, port: Po
   } catch (error) {
     await Promise.all(members.map(({ engine }) => engine.drain(0)))
     await push.close(0)
-    await closeStore()
     throw error
   }
   const stopMeasuring = measure(shared, members)
@@ -161,7 +155,9 @@ export async function assemble(agents: Agents, options: HandlerOptions, port: Po
     push: push.operations,
     admit,
     endpoints: new Map(members.map(({ mount, endpoint }) => [mount.path, endpoint])),
-    registered: new Map(members.flatMap(({ mount, registered }) => (registered ? [[mount.path, registered]] : []))),
+    registered: new Map(
+      members.flatMap(({ mount, cards }) => (cards.first.registered ? [[mount.path, registeredIn(cards)]] : [])),
+    ),
     provideCredential: async ({ agent, ...provided }) => {
       const named = members.filter(({ mount }) => agent === undefined || mount.agent.card.name === agent)
       const [member, ...others] = named
@@ -174,7 +170,6 @@ export async function assemble(agents: Agents, options: HandlerOptions, port: Po
       // The last words of the turns that have just ended.
       await push.close(deadlineMs - (performance.now() - begunMs))
       stopMeasuring()
-      await closeStore()
     },
   }
 }
@@ -215,12 +210,11 @@ async function createMember(mount: Mount, shared: Shared): Promise<Member> {
           [...shared.tenants].filter((tenant) => mayUse(caller, tenant)),
         )
       : card
-  const cards = await spellCards(card, offered, {
-    url,
-    form: options.card,
-    registeredFor: shared.port.registeredFor,
-    sign,
-  })
+  const { registeredFor, signer } = shared.port
+  const spell = () => spellCards(card, offered, { url, form: options.card, registeredFor, sign })
+  const cards = await currentCards(spell, signer, (error) =>
+    options.log?.({ level: 'error', message: 'A card could not be signed anew', agent: agent.card.name, error }),
+  )
   const { extendedCard } = agent.card
   const engine = createEngine(agent, {
     ...options.engine,
@@ -258,7 +252,12 @@ async function createMember(mount: Mount, shared: Shared): Promise<Member> {
     tenants: shared.tenants,
     origins,
   })
-  return { mount, engine, endpoint, answer, registered: cards.registered }
+  return { mount, engine, endpoint, answer, cards }
+}
+
+/** There is one whenever there was one. */
+function registeredIn({ now, first }: CurrentCards): () => Promise<object> {
+  return async () => (await now()).registered ?? first.registered ?? {}
 }
 
 /** Answers how to stop it. */
@@ -297,7 +296,7 @@ function endpointOf(
   observe: CallObserver | undefined,
   shared: Shared,
 ): Endpoint {
-  const { options, offered, heartbeats, tenants } = shared
+  const { options, offered, heartbeats, tenants, sign } = shared
   const { log } = options
   const agent = card.name
   return {
@@ -313,6 +312,9 @@ function endpointOf(
     extensions: (card.capabilities.extensions ?? []).flatMap(({ uri, required }) =>
       uri ? [{ uri, isRequired: required === true }] : [],
     ),
+    // What the engine signs is v1.0's text; in 0.3 the card is another one.
+    signCard: async (spelled, dialect) =>
+      dialect === 'v0.3' ? JSON.stringify(await sign(JSON.parse(spelled) as object, ['v0.3'])) : spelled,
     ...(observe && { observe }),
     onError: (error) => {
       if (error.code === 'INTERNAL_ERROR')

@@ -14,7 +14,7 @@ import type { Log } from '../model/log.js'
 import type { AgentService } from '../model/service.js'
 import type { PushOptions } from '../push/create-push.js'
 import type { PushOperations } from '../push/dead-deliveries.js'
-import type { Signer, SigningOptions } from '../signing/signer.js'
+import { type Signer, type SigningOptions, toSigner } from '../signing/signer.js'
 import type { Store } from '../stores/store.js'
 import { assemble } from './assemble.js'
 import type { CardForm } from './card-forms.js'
@@ -22,6 +22,7 @@ import type { Limits } from './limits.js'
 import type { Agents, Mount } from './mounts.js'
 import type { Audit } from './observe-calls.js'
 import type { DialectChoice } from './offered-dialects.js'
+import { useStore } from './open-store.js'
 import type { Policy } from './policy.js'
 import type { Route } from './routes.js'
 
@@ -98,6 +99,16 @@ export interface Handler {
  * ```
  */
 export async function createHandler(agents: Agents, options: HandlerOptions = {}): Promise<Handler> {
-  const { fetch, services, push, mounts, provideCredential, close } = await assemble(agents, options)
+  const signer = options.signing && (await toSigner(options.signing))
+  const { store, release } = await useStore(options.store, options.log)
+  const assembly = await assemble(agents, options, { store, signer }).catch(async (error: unknown) => {
+    await release()
+    throw error
+  })
+  const { fetch, services, push, mounts, provideCredential } = assembly
+  const close: Handler['close'] = async (closing) => {
+    await assembly.close(closing)
+    await release()
+  }
   return { fetch, services, push, mounts, provideCredential, close }
 }

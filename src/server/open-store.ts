@@ -18,6 +18,19 @@ export async function openStore(address: string, onNotice: (text: string) => voi
 }
 
 /** What a store has to say to its operator. */
-export function noticesTo(log: Log | undefined): (text: string) => void {
+function noticesTo(log: Log | undefined): (text: string) => void {
   return (message) => log?.({ level: 'warn', message })
+}
+
+/** A store that is used here; `release` closes it if it was opened for that. */
+export interface UsedStore {
+  readonly store: Store
+  release(): Promise<void>
+}
+
+/** The store that was given, which stays its owner's to close; or the one at an address. Default: in memory. */
+export async function useStore(given: Store | string = 'memory', log?: Log): Promise<UsedStore> {
+  if (typeof given !== 'string') return { store: given, release: async () => undefined }
+  const store = await openStore(given, noticesTo(log))
+  return { store, release: () => store.close() }
 }

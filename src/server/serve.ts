@@ -14,7 +14,7 @@ import { createListener } from './listener.js'
 import { assertGuardedMetrics, type MetricsPort, openMetrics, type ServerMetrics } from './metrics.js'
 import type { Agents, MountedAgent } from './mounts.js'
 import { toNodeListener } from './node.js'
-import { noticesTo, openStore } from './open-store.js'
+import { useStore } from './open-store.js'
 
 export interface ServedAgent extends MountedAgent {
   /** A port of its own; then the agent is at the root of it. */
@@ -73,19 +73,13 @@ export async function serve(
   assertClosedByDefault(options)
   assertGuardedMetrics(askedMetrics, options)
   const register = options.register === undefined ? undefined : settleRegister(options.register)
-  const signing = options.signing && (await toSigner(options.signing))
-  const given = options.store ?? 'memory'
-  const store = typeof given === 'string' ? await openStore(given, noticesTo(options.log)) : given
+  const signer = options.signing && (await toSigner(options.signing))
+  const { store, release } = await useStore(options.store, options.log)
   const metrics = await openMetrics(askedMetrics, options.log).catch(async (error) => {
-    if (typeof given === 'string') await store.close()
+    await release()
     throw error
   })
-  const settled: ServeOptions = {
-    ...options,
-    store,
-    ...(signing && { signing }),
-    routes: [...(options.routes ?? []), ...metrics.routes],
-  }
+  const settled: ServeOptions = { ...options, routes: [...(options.routes ?? []), ...metrics.routes] }
   const stopMeasuring = metrics.meter && measureCommits(metrics.meter, store)
   const services = new Map<string, AgentService>()
   const ports: OpenPort[] = []
@@ -96,12 +90,12 @@ export async function serve(
     await Promise.all(ports.map((port) => port.close(deadlineMs)))
     stopMeasuring?.()
     await metrics.close()
-    if (typeof given === 'string') await store.close()
+    await release()
   }
   try {
     for (const { mounted, ...place } of byPort(agents, options)) {
       const { meter } = metrics
-      ports.push(await openPort(mounted, settled, { ...place, meter }, services))
+      ports.push(await openPort(mounted, settled, { ...place, meter, store, signer }, services))
     }
     const found = ports.flatMap((port) => port.announced)
     if (register) announced = announce(found, register, options.log)
@@ -137,10 +131,14 @@ interface OpenPort {
   close(deadlineMs: number | undefined): Promise<void>
 }
 
+interface Place extends Pick<ServeOptions, 'publicUrl'>, Pick<PortFacts, 'meter' | 'store' | 'signer'> {
+  readonly port: number
+}
+
 async function openPort(
   agents: Agents,
   options: ServeOptions,
-  { port, publicUrl, meter }: Pick<ServeOptions, 'publicUrl'> & { readonly port: number } & Pick<PortFacts, 'meter'>,
+  { port, publicUrl, ...shared }: Place,
   services: Map<string, AgentService>,
 ): Promise<OpenPort> {
   // The card names the port, so the port is taken before there is anything to serve on it.
@@ -166,7 +164,7 @@ async function openPort(
         resolve: (ref) => services.get(typeof ref === 'string' ? ref : ref.card.name) ?? options.resolve?.(ref),
       },
       {
-        meter,
+        ...shared,
         ...(grpc && { grpcAuthority: authorityOf(url) }),
         ...(typeof options.register === 'object' && { registeredFor: options.register.address }),
       },

@@ -1,9 +1,10 @@
-/** What everybody may read, as resources: made once, with validators and conditional answers (R-CARD-5). */
+/** What everybody may read, as resources: made once for all readers, with validators and conditional answers (R-CARD-5). */
 import { askedVersion, versionNotSupported } from '../dialects/negotiate.js'
 import { A2AError } from '../model/errors.js'
 import type { Signer } from '../signing/signer.js'
 import { readVersion } from '../transports/transport.js'
 import type { SpelledCards } from './card-forms.js'
+import type { CurrentCards } from './current-cards.js'
 import { readOnly } from './health.js'
 
 const maxAgeSeconds = 300
@@ -32,10 +33,29 @@ interface Serving {
 }
 
 export function createCardServer(
-  cards: SpelledCards,
+  cards: CurrentCards,
   { startedMs, refuse }: Pick<Serving, 'refuse'> & { readonly startedMs: number },
 ): CardServer {
-  const serving: Serving = { lastModified: toSeconds(startedMs), refuse }
+  let shown = cards.first
+  let resources = resourcesOf(shown)
+  let lastModified = toSeconds(startedMs)
+  const respond = async (request: Request, path: string): Promise<Response> => {
+    const now = await cards.now()
+    if (now !== shown) {
+      shown = now
+      resources = resourcesOf(now)
+      lastModified = toSeconds(Date.now())
+    }
+    return await answer(request, resources.get(path) as Variants, { lastModified, refuse }) // looked at below
+  }
+  return (request, path) => {
+    // Nearly every request is for something else.
+    if (!path.includes('/.well-known/') || (request.method !== 'GET' && request.method !== 'HEAD')) return undefined
+    return resources.has(path) ? respond(request, path) : undefined
+  }
+}
+
+function resourcesOf(cards: SpelledCards): ReadonlyMap<string, Variants> {
   const resources = new Map<string, Variants>()
   const add = (path: string, unversioned: object | undefined, byVersion?: ReadonlyMap<string, object>) =>
     resources.set(path, {
@@ -49,12 +69,7 @@ export function createCardServer(
     add(`${path}/.well-known/agent-card.json`, card)
     add(`${path}/.well-known/agent.json`, card)
   }
-  return (request, path) => {
-    // Nearly every request is for something else.
-    if (!path.includes('/.well-known/') || (request.method !== 'GET' && request.method !== 'HEAD')) return undefined
-    const variants = resources.get(path)
-    return variants && answer(request, variants, serving)
-  }
+  return resources
 }
 
 async function answer(request: Request, variants: Variants, serving: Serving): Promise<Response> {

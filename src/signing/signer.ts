@@ -45,8 +45,8 @@ export interface Signer {
   /** A compact JWT by the current key. */
   signJwt(claims: Claims): Promise<string>
   /**
-   * The public keys, as a JWK Set: asked for with every request for them. Public cards are signed once, when the server
-   * starts, so a key that is replaced has to stay in the set until it is started again.
+   * The public keys, as a JWK Set: asked for with every request for them, and for a card. Cards are signed anew when it
+   * is another one; caches may hold what was signed before for some minutes, so a key that is replaced stays in it.
    */
   jwks(): { readonly keys: readonly JWK[] }
 }

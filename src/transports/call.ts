@@ -54,8 +54,10 @@ export async function answerCall(
   call.watch?.ended()
   const headers: Record<string, string> = { 'content-type': envelope.contentType }
   if (activated !== undefined) headers[dialect.extensionsHeader] = activated
-  if (operation === 'getExtendedAgentCard') Object.assign(headers, perCaller(endpoint))
-  return new Response(envelope.result(codec.encode(result, call.params)), { headers })
+  const spelled = codec.encode(result, call.params)
+  if (operation !== 'getExtendedAgentCard') return new Response(envelope.result(spelled), { headers })
+  const signed = (await endpoint.signCard?.(spelled, dialect.name)) ?? spelled
+  return new Response(envelope.result(signed), { headers: { ...headers, ...perCaller(endpoint) } })
 }
 
 /** A card that is made for its reader: nobody else's cache may keep it, and its own only for this reader (R-XCARD-3). */

@@ -28,6 +28,8 @@ export interface Endpoint {
   readonly newId: () => string
   /** The dialect a task was created in; absent when it is not there, or not the caller's. */
   readonly createdIn: (taskId: string, arrival: Arrival) => Promise<string | undefined>
+  /** Signs a card that a dialect has spelled, as JSON; absent where there is nothing to sign with. */
+  readonly signCard?: (spelled: string, dialect: string) => Promise<string>
   /** Absent when nobody wants to know of calls. */
   readonly observe?: CallObserver
   /** Told of errors whose cause no caller may see. */

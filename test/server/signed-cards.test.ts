@@ -173,6 +173,35 @@ describe('/.well-known/jwks.json', () => {
     expect(await kidOf()).toBe(newer.jwks().keys[0]?.kid)
   })
 
+  it('has public cards signed anew when the keys are others; while that fails the former ones stay', async () => {
+    const [older, newer] = [await createSigner(await signing()), await createSigner(await signing())]
+    let current = older
+    let isDown = false
+    const rotating: Signer = {
+      signCard: async (...args) => {
+        if (isDown) throw new Error('No connection to the key')
+        return await current.signCard(...args)
+      },
+      signJwt: (claims) => current.signJwt(claims),
+      jwks: () => current.jwks(),
+    }
+    const log: string[] = []
+    await using served = await serve(echo(), { signing: rotating, log: ({ message }) => log.push(message) })
+    const states = async () => {
+      const all = [await cardAt(served.url), await cardAt(served.url, '1.0'), await cardAt(served.url, '0.3')]
+      return await Promise.all(all.map(async (got) => (await verify(got)).state))
+    }
+    const { response } = await cardAt(served.url)
+    expect(await states()).toEqual(['valid', 'valid', 'valid'])
+    current = newer
+    isDown = true
+    expect((await cardAt(served.url)).response.headers.get('etag')).toBe(response.headers.get('etag'))
+    expect(log).toContain('A card could not be signed anew')
+    isDown = false
+    expect(await states()).toEqual(['valid', 'valid', 'valid'])
+    expect((await cardAt(served.url)).response.headers.get('etag')).not.toBe(response.headers.get('etag'))
+  })
+
   it('is where the public address says', async () => {
     const handler = await createHandler(echo(), { signing: await signing(), publicUrl: 'https://agents.example/echo/' })
     const response = await handler.fetch(new Request('http://localhost/.well-known/agent-card.json'))
@@ -208,6 +237,20 @@ describe('an extended card', () => {
       expect(card.description).toBe(`For ${name}`)
       expect(await verify({ raw: { ...card }, origin })).toMatchObject({ state: 'valid', form: 'strict' })
       expect((await verify({ raw: { ...card, description: 'For eve' }, origin })).state).toBe('invalid')
+    }
+  })
+
+  it('is signed in 0.3 too, over the text that is sent (R3-CARD-7)', async () => {
+    await using served = await serve(known, { signing: await signing(), auth: [apiKey({ k1: 'ann' })] })
+    const headers = { 'x-api-key': 'k1', 'content-type': 'application/json', 'a2a-version': '0.3' }
+    const { origin } = new URL(served.url)
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'agent/getAuthenticatedExtendedCard' })
+    const rpc = (await (await fetch(served.url, { method: 'POST', headers, body })).json()) as { result: Got['raw'] }
+    const { raw: rest } = await get(`${served.url}v1/card`, headers)
+    for (const raw of [rpc.result, rest]) {
+      expect(raw).toMatchObject({ protocolVersion: '0.3.0', description: 'For ann' })
+      expect(await verify({ raw, origin })).toMatchObject({ state: 'valid', form: 'as-received' })
+      expect((await verify({ raw: { ...raw, description: 'For eve' }, origin })).state).toBe('invalid')
     }
   })
 
