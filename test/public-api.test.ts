@@ -54,6 +54,7 @@ const entries: Readonly<Record<string, readonly string[]>> = {
     'expressMount',
     'fastifyMount',
     'openStore',
+    'openStorePush',
     'serve',
     'skillSchemasUri',
     'toNodeListener',

@@ -35,11 +35,10 @@ export function failureOf(error: unknown): Failure {
   if (error instanceof A2AError) return protocolFailure(error)
   if (error instanceof RegistryError) return registryFailure(error)
   const message = error instanceof Error ? error.message : String(error)
-  return { exitCode: exitCodes.error, code: 'error', message, ...(isPortTaken(error) && { hint: portHint }) }
+  return { exitCode: exitCodes.error, code: 'error', message: isPortTaken(error) ? `${message} with --port` : message }
 }
 
-const portHint = 'Choose another one with --port; --port 0 takes any that is free'
-
+/** The library says what to do, but not how it is said here. */
 function isPortTaken(error: unknown): boolean {
   const { cause } = error instanceof Error ? error : {}
   return cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE'

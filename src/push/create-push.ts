@@ -34,6 +34,12 @@ export interface PushParts extends Pick<SenderParts, 'signJwt' | 'addressOf'> {
   readonly log: Log
 }
 
+type SendingParts = Omit<PushParts, 'agents' | 'owner'>
+
+interface Closing {
+  close(): Promise<void>
+}
+
 export interface Push {
   /** Rejects for addresses that must not be called, in words for whoever gave them. */
   readonly checkWebhook: (url: string) => Promise<void>
@@ -45,6 +51,27 @@ export interface Push {
 }
 
 export function createPush(parts: PushParts, options: PushOptions = {}): Push {
+  const { settings, dialer, send, operations, close } = createSending(parts, options)
+  const worker = new PushWorker({ ...parts, settings, send })
+  return {
+    checkWebhook: createWebhookCheck(dialer, options),
+    operations,
+    start: () => worker.start(),
+    async close(deadlineMs) {
+      await worker.close(deadlineMs)
+      await close()
+    },
+  }
+}
+
+/** For whoever looks after a store whose agents run elsewhere, or not now: nothing is delivered unless it is asked for. */
+export function createStorePush(parts: SendingParts, options: PushOptions = {}): Pick<Push, 'operations'> & Closing {
+  const { operations, close } = createSending(parts, options)
+  return { operations, close }
+}
+
+/** What sends, and what was given up: all of it but the worker. */
+function createSending(parts: SendingParts & Partial<Pick<PushParts, 'agents'>>, options: PushOptions) {
   const settings = settingsOf(options)
   const dialer = createGuardedDialer(options)
   const closing = new AbortController()
@@ -57,13 +84,12 @@ export function createPush(parts: PushParts, options: PushOptions = {}): Push {
   })
   const tracing = applicationTracing()
   const send = tracing ? traceDeliveries(plain, tracing) : plain
-  const worker = new PushWorker({ ...parts, settings, send })
   return {
-    checkWebhook: createWebhookCheck(dialer, options),
+    settings,
+    dialer,
+    send,
     operations: createPushOperations({ ...parts, events: settings.events, send, closing: closing.signal }),
-    start: () => worker.start(),
-    async close(deadlineMs) {
-      await worker.close(deadlineMs)
+    async close() {
       closing.abort()
       await dialer.close()
     },

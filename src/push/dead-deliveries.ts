@@ -26,22 +26,24 @@ export interface PushOperations {
 export type Redelivery = { readonly isDelivered: true } | { readonly isDelivered: false; readonly error: string }
 
 export interface OperationsParts extends TellingParts {
-  readonly agents: readonly string[]
+  /** Whose webhooks. Absent: those of all agents in the store. */
+  readonly agents?: readonly string[] | undefined
   readonly send: Send
   readonly closing: AbortSignal
 }
 
 export function createPushOperations(parts: OperationsParts): PushOperations {
   const { store, agents } = parts
+  const isOurs = (agent: string) => agents === undefined || agents.includes(agent)
   return {
     async deadLetters({ agent, limit = 100, ...query } = {}) {
-      const chosen = agents.filter((name) => agent === undefined || name === agent)
+      const chosen = agent === undefined ? agents : [agent].filter(isOurs)
       return (await store.listDeadLetters({ ...query, limit, agents: chosen })).map(asDelivery)
     },
     async redeliver(id) {
       const letter = await store.getDeadLetter(id)
       const push = letter && (await store.getPushConfig(letter.key, letter.configId))
-      if (!letter || !push || !agents.includes(letter.key.agent)) return undefined
+      if (!letter || !push || !isOurs(letter.key.agent)) return undefined
       const { key, configId, seq } = letter
       const telling = new Telling(parts, key, push)
       const body = await bodyOf(parts, telling, letter)

@@ -28,3 +28,5 @@ export type { Rate } from './rate-limit.js'
 export type { Route, Visit } from './routes.js'
 // Serving
 export { type Served, type ServedAgent, type ServeOptions, serve } from './serve.js'
+// Webhooks
+export { openStorePush, type StorePush, type StorePushOptions } from './store-push.js'

@@ -298,6 +298,8 @@ export function lanesContract(describe: TestRunner['describe'], check: Check): v
       assert.deepEqual(await tasks({ afterId: all[1]?.id, limit: 1 }), [['t2', 2]])
       assert.deepEqual(await tasks({ tenant: 'x' }), [])
       assert.deepEqual(await store.listDeadLetters({ agents: ['b'], limit: 9 }), [])
+      assert.deepEqual(await store.listDeadLetters({ agents: [], limit: 9 }), [])
+      assert.deepEqual(await store.listDeadLetters({ limit: 9 }), all)
     })
 
     check('are found and deleted by id', async (store) => {

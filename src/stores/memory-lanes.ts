@@ -133,7 +133,7 @@ export class MemoryLanes {
   deadLetters({ agents, tenant, owner, taskId, limit, afterId = '0' }: DeadLetterQuery): readonly DeadLetter[] {
     const matches = (each: DeadLetter) =>
       Number(each.id) > Number(afterId) &&
-      agents.includes(each.key.agent) &&
+      (agents === undefined || agents.includes(each.key.agent)) &&
       (tenant === undefined || each.tenant === tenant) &&
       (owner === undefined || each.owner === owner) &&
       (taskId === undefined || each.key.id === taskId)

@@ -236,7 +236,8 @@ export interface DeadLetter extends BuriedDelivery {
 }
 
 export interface DeadLetterQuery {
-  readonly agents: readonly string[]
+  /** Default: all. */
+  readonly agents?: readonly string[] | undefined
   readonly tenant?: string | undefined
   readonly owner?: string | undefined
   readonly taskId?: string | undefined

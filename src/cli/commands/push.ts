@@ -3,13 +3,24 @@ import type { TaskPushNotificationConfig } from '../../index.js'
 import { type AgentOptions, addAgentOptions, refHelp, splitReference, splitWords, withAgent } from '../agent-options.js'
 import { oneLine, table } from '../printable.js'
 import { UsageError } from '../usage-error.js'
+import { deadCommand } from './push/dead.js'
 import { listenCommand } from './push/listen.js'
+import { redeliverCommand } from './push/redeliver.js'
 
 export function pushCommand(): Command {
   const command = new Command('push').description(
-    'Have an agent call a webhook when a task changes, and receive the calls',
+    'Have an agent call a webhook when a task changes, receive the calls, and see to those that were given up',
   )
-  for (const create of [setCommand, getCommand, listCommand, deleteCommand, listenCommand]) command.addCommand(create())
+  for (const create of [
+    setCommand,
+    getCommand,
+    listCommand,
+    deleteCommand,
+    listenCommand,
+    deadCommand,
+    redeliverCommand,
+  ])
+    command.addCommand(create())
   return command
 }
 

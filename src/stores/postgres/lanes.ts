@@ -132,10 +132,10 @@ export class Lanes {
   async listDead({ agents, tenant, owner, taskId, limit, afterId = '0' }: DeadLetterQuery): Promise<DeadLetter[]> {
     const given = (text: string | undefined) => (text === undefined ? null : toStorable(text))
     const rows = await this.#database.query<DeadLetterRow>(
-      `SELECT ${deadLetter} WHERE d.id > $1 AND a.name = ANY($2::text[]) AND ($3::text IS NULL OR s.tenant = $3)
+      `SELECT ${deadLetter} WHERE d.id > $1 AND ($2::text[] IS NULL OR a.name = ANY($2)) AND ($3::text IS NULL OR s.tenant = $3)
           AND ($4::text IS NULL OR s.owner = $4) AND ($5::text IS NULL OR t.task_id = $5)
         ORDER BY d.id LIMIT $6`,
-      [Number(afterId) || 0, agents.map(toStorable), given(tenant), given(owner), given(taskId), limit],
+      [Number(afterId) || 0, agents?.map(toStorable) ?? null, given(tenant), given(owner), given(taskId), limit],
     )
     return rows.map(readDeadLetter)
   }

@@ -104,7 +104,8 @@ export function prepareStatements(db: Database.Database) {
 
     insertDeadLetter: command(`INSERT INTO dead_letters (scope, task, config, seq, attempts, error, time_ms)
       VALUES (?, ?, ?, ?, ?, ?, ?)`),
-    deadLetters: prepare(`SELECT ${deadLetter} WHERE d.id > ?1 AND a.name IN (SELECT value FROM json_each(?2))
+    deadLetters: prepare(`SELECT ${deadLetter} WHERE d.id > ?1
+        AND (?2 IS NULL OR a.name IN (SELECT value FROM json_each(?2)))
         AND (?3 IS NULL OR s.tenant = ?3) AND (?4 IS NULL OR s.owner = ?4) AND (?5 IS NULL OR t.task_id = ?5)
       ORDER BY d.id LIMIT ?6`),
     deadLetter: prepare(`SELECT ${deadLetter} WHERE d.id = ?`),

@@ -1,0 +1,45 @@
+/** Webhooks of a store whose agents are served elsewhere, or not now: for operators and their tools. */
+import { createDialects } from '../dialects/index.js'
+import type { Log } from '../model/log.js'
+import { createStorePush, type PushOptions } from '../push/create-push.js'
+import type { PushOperations } from '../push/dead-deliveries.js'
+import { type Signer, type SigningOptions, toSigner } from '../signing/signer.js'
+import type { Store } from '../stores/store.js'
+
+export interface StorePushOptions {
+  /** Where webhooks may be, and how they are called: as `serve` has it. */
+  readonly push?: PushOptions
+  /** Deliveries are signed with these keys, as those of `publicUrl`. */
+  readonly signing?: SigningOptions | Signer
+  /** The address of the agent: who signs. */
+  readonly publicUrl?: string
+  readonly log?: Log
+}
+
+export interface StorePush extends PushOperations, AsyncDisposable {}
+
+/**
+ * The same as `served.push`, for all agents of a store. The store is not closed with it.
+ *
+ * ```ts
+ * await using push = await openStorePush(store)
+ * for (const { id } of await push.deadLetters()) await push.redeliver(id)
+ * ```
+ */
+export async function openStorePush(store: Store, options: StorePushOptions = {}): Promise<StorePush> {
+  const { push, signing, publicUrl = '', log = () => undefined } = options
+  if (signing && publicUrl === '') throw new TypeError('`signing` needs `publicUrl`: whose deliveries these are')
+  const signer = signing && (await toSigner(signing))
+  const { operations, close } = createStorePush(
+    {
+      store,
+      // All of them: a webhook outlives the dialect it was registered in.
+      dialects: createDialects(),
+      ...(signer && { signJwt: signer.signJwt }),
+      addressOf: () => publicUrl.replace(/\/+$/, ''),
+      log,
+    },
+    push,
+  )
+  return { ...operations, [Symbol.asyncDispose]: close }
+}
