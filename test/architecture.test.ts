@@ -78,16 +78,17 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ],
   'console/': [
     'model/',
+    'auth/',
     'dialects/',
     'transports/jsonrpc/server.ts',
     'transports/read-json.ts',
     'transports/sse.ts',
-    'transports/sse-reader.ts',
     'transports/transport-error.ts',
     'net/',
     'client/',
     'push/dead-deliveries.ts',
     'registry/',
+    'registry-client/',
     'server/',
   ],
   'cli/': [

@@ -8,6 +8,7 @@ import { useRoute } from './route.js'
 import { AgentsScreen } from './screens/agents/agents-screen.js'
 import { useText } from './text/text.js'
 
+const LoginScreen = lazy(() => import('./screens/login/login-screen.js'))
 const screens: Readonly<Record<string, ComponentType>> = {
   agents: AgentsScreen,
   talk: lazy(() => import('./screens/talk/talk-screen.js')),
@@ -56,10 +57,16 @@ function Connected({ children }: { readonly children: ReactNode }): ReactNode {
     tab.open()
     conversations.restore(new Set(session.data?.agents.map(({ ref }) => ref)))
   }, [isReady, tab, conversations, session.data])
+  const isShut = tab.state === 'shut'
+  const { refetch } = session
+  useEffect(() => {
+    if (isShut) void refetch()
+  }, [isShut, refetch])
+  const { asks, status } = session.error instanceof ApiError ? session.error : {}
+  if (asks) return <LoginScreen asks={asks} />
   if (!session.data) {
     if (session.isPending) return <Loading />
-    const isStranger = session.error instanceof ApiError && session.error.status === 401
-    if (isStranger) return <Notice isBad title={lost.session} text={lost.sessionText} />
+    if (status === 401) return <Notice isBad title={lost.session} text={lost.sessionText} />
     return <Failure error={session.error} onRetry={() => void session.refetch()} />
   }
   return (

@@ -1,49 +1,53 @@
 // The web console, on the port of the document workflow: its page is at `/`, everything else of it below `/console`.
 import { randomBytes } from 'node:crypto'
+import { apiKey } from 'dragoman'
+import { apiKey as showKey } from 'dragoman/client'
 import { createConsole } from 'dragoman/console'
+import { headersWith } from '../agents/serve-when-run.js'
 
 /** @import { Console } from 'dragoman/console' */
 /** @import { Route } from 'dragoman/server' */
-/** @typedef {NonNullable<import('dragoman/console').ConsoleOptions['push']>} PushOperations */
+/** @typedef {import('dragoman').Served['push']} PushOperations */
 
 /** Routes that answer from the moment `start` says where everybody is. */
 export class SystemConsole {
   /** @type {Console | undefined} */
   #console
 
-  /** @type {PushOperations | undefined} */
-  #push
+  /** @type {PushOperations[]} */
+  #push = []
 
-  /** It lets people in by itself: anybody on this machine, elsewhere and where there is a key those who have its address.
+  /** It lets people in by itself: anybody on this machine, elsewhere and where there is a key those who have its address or the key.
    * @type {readonly Route[]}
    */
   routes = ['/', '/console'].map((path) => ({
     path,
     isPublic: true,
-    answer: (request) => this.#console?.fetch(request),
+    answer: (request, { connection }) => this.#console?.fetch(request, connection),
   }))
 
   /** Whose deliveries that were given up it shows.
    * @param {PushOperations} push
    */
   watch(push) {
-    this.#push ??= push
+    this.#push.push(push)
   }
 
   /** Answers the address to open in a browser.
-   * @param {{ url: string, registry: string, agents: readonly string[], headers: Record<string, string> }} places
+   * @param {{ url: string, registry: string, agents: readonly string[], key?: string | undefined }} places
    */
-  start({ url, registry, agents, headers }) {
+  start({ url, registry, agents, key }) {
     const { hostname, host } = new URL(url)
     const isHere = /^(localhost|127\.|\[::1\])/.test(hostname)
-    const isOpen = isHere && Object.keys(headers).length === 0
-    const token = isOpen ? undefined : randomBytes(18).toString('base64url')
+    const token = isHere && !key ? undefined : randomBytes(18).toString('base64url')
     this.#console = createConsole({
       agents,
       registry,
-      registryHeaders: headers,
+      registryHeaders: headersWith(key).headers ?? {},
+      // Who may use it has the key, or was told the address by who has.
+      ...(key && { auth: [apiKey(key)], credentials: Object.fromEntries(agents.map((ref) => [ref, showKey(key)])) }),
       workflow: { ref: url, prompt: '茉莉花茶' },
-      ...(this.#push && { push: this.#push }),
+      push: this.#push,
       ...(token && { token, hosts: [host] }),
     })
     const address = url.replace('//127.0.0.1:', '//localhost:')

@@ -70,7 +70,7 @@ export async function startSystem({ store: address, key, host, isAnyPort = false
       url: places.find(({ name }) => name === consoleAt)?.url ?? '',
       registry: registry.url,
       agents: places.map(({ url }) => url),
-      headers: headersWith(key).headers ?? {},
+      key,
     })
     return { places, registry: registry.url, console, close }
   } catch (error) {

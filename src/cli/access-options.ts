@@ -1,4 +1,4 @@
-/** Who may call an agent that is served from the command line, and how the port is secured. */
+/** Who may call what is served from the command line, an agent or the console, and how the port is secured. */
 import { readFile } from 'node:fs/promises'
 import { createSecureContext } from 'node:tls'
 import type { Command } from 'commander'
@@ -15,10 +15,15 @@ export interface AccessOptions {
   readonly tlsKey?: string
   readonly tlsClientCa?: string
   /** False with `--no-auth`. */
-  readonly auth: boolean
+  readonly auth?: boolean
 }
 
 export function addAccessOptions(command: Command): Command {
+  return addSchemeOptions(command).option('--no-auth', 'let anybody call, also from other machines')
+}
+
+/** For what is never for everybody. */
+export function addSchemeOptions(command: Command): Command {
   return command
     .option('--api-key <key>', 'let callers in that send this key in X-API-Key')
     .option('--bearer <token>', 'let callers in that send this token as Authorization: Bearer')
@@ -30,16 +35,21 @@ export function addAccessOptions(command: Command): Command {
       '--tls-client-ca <file>',
       'let callers in with client certificates of this authority (PEM); needs --tls-cert',
     )
-    .option('--no-auth', 'let anybody call, also from other machines')
 }
 
 export async function readAccess(options: AccessOptions): Promise<Pick<ServeOptions, 'auth' | 'tls'>> {
-  const schemes = schemesOf(options)
-  if (schemes.length > 0 && !options.auth)
-    throw new UsageError('--no-auth contradicts the other options: leave one out')
+  const { auth, tls } = await readSchemes(options)
+  if (options.auth !== false) return { ...(auth && { auth }), ...(tls && { tls }) }
+  if (auth) throw new UsageError('--no-auth contradicts the other options: leave one out')
+  return { auth: 'none', ...(tls && { tls }) }
+}
+
+export async function readSchemes(
+  options: AccessOptions,
+): Promise<{ readonly auth?: Auth } & Pick<ServeOptions, 'tls'>> {
+  const auth = schemesOf(options)
   const tls = await readTls(options)
-  const auth = schemes.length > 0 ? schemes : options.auth ? undefined : 'none'
-  return { ...(auth && { auth }), ...(tls && { tls }) }
+  return { ...(auth.length > 0 && { auth }), ...(tls && { tls }) }
 }
 
 function schemesOf({ apiKey: key, bearer: token, oidc: issuer, audience, tlsClientCa }: AccessOptions): Auth {

@@ -43,7 +43,7 @@ const bindingNames: Readonly<Record<string, Binding>> = { jsonrpc: 'JSONRPC', re
 
 export function addAgentOptions(command: Command): Command {
   return addOutputOption(
-    command
+    addCertificateOptions(command)
       .option('-a, --agent <ref>', 'the agent: host, URL, card URL or name; instead of the first argument')
       .addOption(
         new Option('--binding <name>', 'jsonrpc, rest or grpc (default: what the card prefers)').argParser(toBinding),
@@ -54,13 +54,17 @@ export function addAgentOptions(command: Command): Command {
       .option('--pin', 'speak --binding and --protocol or fail')
       .option('-H, --header <name: value>', 'a header for every call; may be repeated', toHeader)
       .option('--timeout <seconds>', 'how long an answer may take', toSeconds)
-      .option('--client-cert <path>', 'a client certificate, as PEM')
-      .option('--client-key <path>', 'its key, as PEM')
       .option('--signed', 'refuse cards without a good signature')
       .addOption(new Option('--registry <url>', 'where names of agents are looked up').env('DRAGOMAN_REGISTRY'))
       .option('--registry-header <name: value>', 'a header for the registry; may be repeated', toHeader)
       .option('--debug', 'print what goes over the wire to stderr, secrets taken out'),
   )
+}
+
+export function addCertificateOptions(command: Command): Command {
+  return command
+    .option('--client-cert <path>', 'a client certificate, as PEM')
+    .option('--client-key <path>', 'its key, as PEM')
 }
 
 export function addOutputOption(command: Command): Command {
@@ -114,11 +118,7 @@ export async function withAgent(
 
 export async function connectOptions(ref: string, options: AgentOptions, output: Output): Promise<ConnectOptions> {
   const origin = originOf(ref)
-  const stored = (await readCredentials()).get(origin)
-  const sources = [
-    ...(options.clientCert === undefined ? [] : [await readCertificate(options)]),
-    ...(stored ? [credentialSource(stored, storedTokens(origin), askLater(ref))] : []),
-  ]
+  const sources = await keptCredentials(ref, options)
   const headers = options.header ?? {}
   return {
     headers,
@@ -141,7 +141,22 @@ function registryIn({ registry, registryHeader = {} }: AgentOptions): Registry |
   return { url: registry, headers: registryHeader }
 }
 
-async function readCertificate({ clientCert, clientKey }: AgentOptions): Promise<CredentialSource> {
+export type CertificateOptions = Pick<AgentOptions, 'clientCert' | 'clientKey'>
+
+/** What there is for an agent: a certificate that was given, and what `auth login` keeps. */
+export async function keptCredentials(
+  ref: string,
+  certificate: CertificateOptions,
+): Promise<readonly CredentialSource[]> {
+  const origin = originOf(ref)
+  const stored = (await readCredentials()).get(origin)
+  return [
+    ...(certificate.clientCert === undefined ? [] : [await readCertificate(certificate)]),
+    ...(stored ? [credentialSource(stored, storedTokens(origin), askLater(ref))] : []),
+  ]
+}
+
+async function readCertificate({ clientCert, clientKey }: CertificateOptions): Promise<CredentialSource> {
   if (clientCert === undefined || clientKey === undefined) throw new UsageError('--client-cert needs --client-key')
   const [cert, key] = await Promise.all(
     [clientCert, clientKey].map(async (path) => (await readGivenFile(path)).toString()),

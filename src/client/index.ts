@@ -1,7 +1,7 @@
 // Calling agents
 
 // The vocabulary
-export type { AgentCard, AgentInterface, AgentSkill } from '../model/agent-card.js'
+export type { AgentCard, AgentInterface, AgentSkill, SecurityScheme } from '../model/agent-card.js'
 export type { Artifact } from '../model/artifact.js'
 // What can go wrong
 export { A2AError, type ErrorCode, errorCodes } from '../model/errors.js'

@@ -4,14 +4,12 @@ import type { AgentClient, Binding } from '../client/agent-client.js'
 import { type CardCache, createCardCache } from '../client/card-cache.js'
 import { connect } from '../client/connect.js'
 import type { ConnectOptions, WireEntry } from '../client/connect-options.js'
-import { apiKey, basic, bearer } from '../client/credentials/index.js'
 import type { DialectName } from '../dialects/dialect.js'
 import { A2AError } from '../model/errors.js'
 import type { Operation } from '../model/operations.js'
 import { registryResolver } from '../registry/resolvers/registry.js'
 import { TransportError } from '../transports/transport-error.js'
 import type { CallLog, CallRecord } from './call-log.js'
-import type { GivenCredential } from './console-api.js'
 
 /** An agent, and how it is to be spoken to; what is absent is negotiated. */
 export interface Way {
@@ -25,7 +23,7 @@ export interface ConnectionParts {
   /** Where `registry:` references are looked up. */
   readonly registry?: string | undefined
   readonly registryHeaders?: Readonly<Record<string, string>> | undefined
-  credentialOf(ref: string): GivenCredential | undefined
+  credentialsOf(ref: string): Pick<ConnectOptions, 'credentials' | 'headers'>
   allowsOrigins(ref: string): boolean
 }
 
@@ -35,6 +33,9 @@ interface Opened {
 }
 
 const mostConnections = 50
+/** No task has this name; an agent that says so has understood the question. */
+export const noTask = 'dragoman-console-probe'
+const refusals: ReadonlySet<string> = new Set(['UNAUTHENTICATED', 'PERMISSION_DENIED'])
 
 export class Connections {
   readonly #parts: ConnectionParts
@@ -101,6 +102,21 @@ export class Connections {
     }
   }
 
+  /** A call that changes nothing, with whatever has to be done before it. Throws where the credentials are refused. */
+  async attempt(ref: string, signal: AbortSignal): Promise<void> {
+    const [target, options] = this.#targetOf({ ref })
+    // Somebody may have to log in first, which takes as long as it takes.
+    const client = await connect(target, { ...options, timeoutMs: 0, retry: { attempts: 1 } })
+    try {
+      await client.getTask({ id: noTask }, { signal })
+    } catch (caught) {
+      const isRefusal = caught instanceof A2AError && refusals.has(caught.code)
+      if (isRefusal || !(caught instanceof A2AError)) throw inWords(caught)
+    } finally {
+      await client.close()
+    }
+  }
+
   /** What is known of an agent may have changed: the next call begins anew. */
   forget(ref: string): void {
     for (const [key, opened] of this.#opened) {
@@ -116,9 +132,9 @@ export class Connections {
   }
 
   optionsFor(ref: string): ConnectOptions {
-    const { credentialOf, allowsOrigins } = this.#parts
+    const { credentialsOf, allowsOrigins } = this.#parts
     return {
-      ...authorised(credentialOf(ref)),
+      ...credentialsOf(ref),
       ...(allowsOrigins(ref) && { allowedOrigins: ['*'] }),
       cache: this.cache,
       onWire: (entry) => this.#note(entry),
@@ -169,23 +185,6 @@ export class Connections {
 
 function closeQuietly({ client }: Opened): void {
   client.then((each) => each.close()).catch(() => undefined) // it never opened, or is closed already
-}
-
-function authorised(given: GivenCredential | undefined): Pick<ConnectOptions, 'credentials' | 'headers'> {
-  switch (given?.kind) {
-    case undefined:
-      return {}
-    case 'bearer':
-      return { credentials: bearer(given.token) }
-    case 'apiKey':
-      return { credentials: apiKey(given.key, given.name === undefined ? {} : { name: given.name }) }
-    case 'basic':
-      return { credentials: basic(given.user, given.password) }
-    case 'header':
-      return { headers: { [given.name]: given.value } }
-    default:
-      throw new TypeError(`No credential ${JSON.stringify(given satisfies never)}`)
-  }
 }
 
 /** What broke on the way to the agent is what the page's user wants to know. */

@@ -1,6 +1,7 @@
-/** What the console's page and its server part say to each other beside the protocol itself. Types alone. */
+/** What the console's page and its server part say to each other beside the protocol itself. */
 import type { Binding, Choice } from '../client/agent-client.js'
 import type { WireEntry } from '../client/connect-options.js'
+import type { DeviceCode } from '../client/credentials/index.js'
 import type { PushDelivery } from '../client/push-receiver.js'
 import type { Verification } from '../client/verify-card.js'
 import type { DialectName } from '../dialects/dialect.js'
@@ -28,6 +29,8 @@ export interface ConsoleSession {
   readonly receiver: string
   /** The agent that runs workflows, if the console was told of one. */
   readonly workflow?: { readonly ref: string; readonly prompt?: string }
+  /** The session was given for a credential, and can be ended. */
+  readonly hasLogin: boolean
 }
 
 /** An agent the console may call: somebody named it. */
@@ -35,19 +38,60 @@ export interface NamedAgent {
   /** An address, or `registry:NAMESPACE/NAME`. */
   readonly ref: string
   readonly from: 'given' | 'pasted' | 'registry'
-  /** What is used to call it; never the secret itself. */
-  readonly credential?: CredentialKind
+  /** What is used to call it, by the names of the card's schemes, empty for any; never the secrets themselves. */
+  readonly credentials?: Readonly<Record<string, CredentialKind>>
+  /** Whoever started the console gave one. */
+  readonly hasOwnCredential?: true
+  /** How the last try with them went. */
+  readonly login?: LoginView
   /** Other origins that the card may name. */
   readonly allowsOrigins?: boolean
 }
 
-export type CredentialKind = 'bearer' | 'apiKey' | 'basic' | 'header'
+export type CredentialKind = GivenCredential['kind']
 
 export type GivenCredential =
   | { readonly kind: 'bearer'; readonly token: string }
   | { readonly kind: 'apiKey'; readonly key: string; readonly name?: string }
   | { readonly kind: 'basic'; readonly user: string; readonly password: string }
   | { readonly kind: 'header'; readonly name: string; readonly value: string }
+  | {
+      readonly kind: 'oauth2'
+      readonly clientId: string
+      readonly clientSecret?: string
+      readonly issuer?: string
+      readonly flow?: 'clientCredentials' | 'deviceCode' | 'authorizationCode'
+      /** With spaces in between; default: what the card asks for. */
+      readonly scopes?: string
+    }
+
+/** A try with the credentials of an agent, which may need a person to log in somewhere. */
+export type LoginView =
+  | { readonly state: 'trying' }
+  /** The person is to go there; the way back leads here. */
+  | { readonly state: 'open'; readonly url: string }
+  | { readonly state: 'code'; readonly code: DeviceCode }
+  | { readonly state: 'accepted' }
+  | { readonly state: 'refused'; readonly error: string }
+
+/** What somebody without a session is told. */
+export interface SessionRefusal {
+  readonly error: string
+  /** What gets one, as a card would say it; absent where only the address that was printed does. */
+  readonly asks?: Pick<AgentCard, 'securitySchemes' | 'securityRequirements'>
+}
+
+/** A card that says nothing. */
+export const emptyCard: AgentCard = {
+  name: '',
+  description: '',
+  version: '',
+  supportedInterfaces: [],
+  capabilities: {},
+  defaultInputModes: [],
+  defaultOutputModes: [],
+  skills: [],
+}
 
 /** Everything that can be told of a card. */
 export interface CardView {

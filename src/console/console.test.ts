@@ -1,10 +1,10 @@
 /** The console's server part over real sockets: who gets in, whom it calls, what it remembers. */
-import { request as httpRequest } from 'node:http'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { apiKey } from '../auth/api-key.js'
 import { echoAgent } from '../cli/echo-agent.js'
 import { type Served, serve } from '../server/serve.js'
-import type { CallSummary, CallView, CardView, ConsoleSession, ProbeView } from './console-api.js'
+import { askAt, beginAt, ours } from './console.fixture.js'
+import type { CallSummary, CallView, CardView, ProbeView } from './console-api.js'
 import { type ServedConsole, serveConsole } from './serve-console.js'
 
 let agent: Served
@@ -21,42 +21,8 @@ afterAll(async () => {
   await closed.close({ deadlineMs: 0 })
 })
 
-const ours = { 'x-dragoman-console': '1', 'content-type': 'application/json' }
-
-interface Asked {
-  readonly method?: string
-  readonly headers?: Readonly<Record<string, string>>
-  readonly body?: unknown
-}
-
-interface Answered {
-  readonly status: number
-  readonly headers: Readonly<Record<string, string | string[] | undefined>>
-  readonly text: string
-}
-
-/** Not `fetch`: that one does not let anybody choose the `Host`. */
-function ask(path: string, { method = 'GET', headers = {}, body }: Asked = {}, to = served.url): Promise<Answered> {
-  const { hostname, port } = new URL(to)
-  return new Promise((resolve, reject) => {
-    const sent = httpRequest({ hostname, port, path, method, headers }, (response) => {
-      let text = ''
-      response.setEncoding('utf8').on('data', (chunk: string) => {
-        text += chunk
-      })
-      response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, text }))
-    })
-    sent.on('error', reject)
-    sent.end(body === undefined ? undefined : JSON.stringify(body))
-  })
-}
-
-async function begin(to = served.url, body: unknown = {}): Promise<{ cookie: string; session: ConsoleSession }> {
-  const answer = await ask('/console/api/session', { method: 'POST', headers: ours, body }, to)
-  expect(answer.status).toBe(200)
-  const [cookie = ''] = answer.headers['set-cookie'] ?? []
-  return { cookie: cookie.split(';')[0] ?? '', session: JSON.parse(answer.text) as ConsoleSession }
-}
+const ask = (path: string, asked?: Parameters<typeof askAt>[2], to = served.url) => askAt(to, path, asked)
+const begin = (to = served.url, body?: unknown) => beginAt(to, body)
 
 const send = (text: string) => ({
   jsonrpc: '2.0',
@@ -159,7 +125,7 @@ describe('whom it calls', () => {
       (await ask('/console/api/agents', { headers })).text,
     ].join()
     expect(told).not.toContain('open sesame')
-    expect(told).toContain('"credential":"apiKey"')
+    expect(told).toContain('"credentials":{"":"apiKey"}')
   })
 
   it('looks at a card from all sides and at an agent on three levels', async () => {

@@ -1,17 +1,28 @@
 /** The console as one function from `Request` to `Response`: the page, its session, and a door to the agents. */
+import type { Connection } from '../auth/scheme.js'
+import type { CredentialSources } from '../client/credentials/index.js'
 import { isObject } from '../dialects/decode.js'
+import { A2AError, type ErrorCode } from '../model/errors.js'
 import type { PushOperations } from '../push/dead-deliveries.js'
 import { parseJson, readBody } from '../transports/read-json.js'
-import { Access, type AccessOptions } from './access.js'
+import { Access, type AccessOptions, hostOf } from './access.js'
+import { Redirects } from './agent-login.js'
 import { json, refusal } from './answers.js'
-import { type ConsoleSession, tabHeader } from './console-api.js'
+import { type ConsoleSession, type SessionRefusal, tabHeader } from './console-api.js'
+import { cookieOf } from './cookies.js'
 import { readPageFiles } from './page-files.js'
 import { createRegistryView } from './registry-view.js'
-import { answerRoute, type RouteParts } from './routes.js'
-import { type Session, wayOf } from './session.js'
+import { answerRoute, callbackPath, type RouteParts } from './routes.js'
+import { type Session, type SessionParts, wayOf } from './session.js'
 
 /** Of what a page says to get a session. */
-const longestAsking = 4096
+const longestAsking = 32 * 1024
+const refusalStatus: Partial<Record<ErrorCode, number>> = {
+  UNAUTHENTICATED: 401,
+  PERMISSION_DENIED: 403,
+  RATE_LIMITED: 429,
+  UNAVAILABLE: 503,
+}
 
 export interface ConsoleOptions extends AccessOptions {
   /** Agents that can be called from the start: addresses. */
@@ -22,8 +33,10 @@ export interface ConsoleOptions extends AccessOptions {
   readonly registryHeaders?: Readonly<Record<string, string>>
   /** The agent that runs workflows, for their own screen; it counts as one of `agents`. */
   readonly workflow?: { readonly ref: string; readonly prompt?: string }
-  /** Of a server in this process: deliveries it gave up can be seen and sent once more. */
-  readonly push?: PushOperations
+  /** Credentials for some of `agents`, by their addresses. Whoever may use this console uses them. */
+  readonly credentials?: Readonly<Record<string, CredentialSources>>
+  /** Of servers in this process: deliveries they gave up can be seen and sent once more. */
+  readonly push?: PushOperations | readonly PushOperations[]
   readonly version?: string
   /** Where this console can be reached by agents that deliver to it. Default: where the page was opened. */
   readonly publicUrl?: string
@@ -31,7 +44,7 @@ export interface ConsoleOptions extends AccessOptions {
 
 export interface Console {
   /** Answers what is for the console; absent when it is not, so that its port can carry agents as well. */
-  readonly fetch: (request: Request) => Promise<Response> | undefined
+  readonly fetch: (request: Request, connection?: Connection) => Promise<Response> | undefined
   close(): void
 }
 
@@ -43,9 +56,11 @@ export interface Console {
  */
 export function createConsole(options: ConsoleOptions = {}): Console {
   const files = readPageFiles()
-  const { registry, registryHeaders, workflow, agents = [] } = options
+  const { registry, registryHeaders, workflow, agents = [], credentials, publicUrl, push = [] } = options
   const given = [...new Set([...agents, ...(workflow ? [workflow.ref] : [])])]
-  const access = new Access(options, { registry, registryHeaders, given })
+  const redirects = new Redirects()
+  const sessionParts: SessionParts = { registry, registryHeaders, given, credentials, redirects }
+  const access = new Access(options, sessionParts)
   const registryView =
     registry === undefined
       ? undefined
@@ -55,22 +70,38 @@ export function createConsole(options: ConsoleOptions = {}): Console {
             for (const session of access.sessions()) session.tell({ registry: event })
           },
         })
-  const parts: RouteParts = { registry, registryHeaders, given, registryView, push: options.push }
+  const servers = Array.isArray(push) ? (push as readonly PushOperations[]) : [push as PushOperations]
+  const parts: RouteParts = { ...sessionParts, registryView, push: servers, publicUrl }
 
   const describe = (session: Session, request: Request): ConsoleSession => ({
     version: options.version ?? '',
     agents: session.agents,
-    hasDeadLetters: options.push !== undefined,
-    receiver: `${(options.publicUrl ?? new URL(request.url).origin).replace(/\/+$/, '')}/console/push/${session.inbox.secret}`,
+    hasDeadLetters: servers.length > 0,
+    hasLogin: access.asks !== undefined,
+    receiver: `${(publicUrl ?? new URL(request.url).origin).replace(/\/+$/, '')}/console/push/${session.inbox.secret}`,
     ...(registry !== undefined && { registry }),
     ...(workflow && { workflow }),
   })
 
-  const begin = async (request: Request): Promise<Response> => {
+  const begin = async (request: Request, connection: Connection): Promise<Response> => {
     const body = await readBody(request, longestAsking).then(parseJson, () => undefined)
-    const begun = access.begin(request, isObject(body) ? body.token : undefined)
-    if (!begun) return refusal(401, 'Open the address that was printed when the console was started')
-    return json(200, describe(begun.session, request), begun.cookie === undefined ? {} : { 'set-cookie': begun.cookie })
+    try {
+      const { session, cookie } = await access.begin(request, isObject(body) ? body : {}, connection)
+      return json(200, describe(session, request), cookie === undefined ? {} : { 'set-cookie': cookie })
+    } catch (caught) {
+      const { code, message } = A2AError.from(caught)
+      const { asks } = access
+      return json(refusalStatus[code] ?? 500, { error: message, ...(asks && { asks }) } satisfies SessionRefusal)
+    }
+  }
+
+  /** A browser that was sent back from a login. It comes from another site, and has no session to show. */
+  const arrive = async (request: Request, url: URL): Promise<Response> => {
+    if (request.method !== 'GET' || !access.isOwn(hostOf(request))) return refusal(403, 'Nobody logs in here')
+    const ref = await redirects.arrive(url, cookieOf(request, 'login'))
+    if (ref === undefined) return refusal(400, 'Nobody waits for this login any more: begin it again in the console')
+    const location = `/#/agents/${encodeURIComponent(ref)}?tab=access`
+    return new Response(null, { status: 303, headers: { location, 'cache-control': 'no-store' } })
   }
 
   const callAgent = async (request: Request, session: Session, path: string): Promise<Response> => {
@@ -92,7 +123,7 @@ export function createConsole(options: ConsoleOptions = {}): Console {
     return new Response('{}', { status: 200, headers })
   }
 
-  const answer = async (request: Request, url: URL): Promise<Response> => {
+  const answer = async (request: Request, url: URL, connection: Connection): Promise<Response> => {
     const fault = access.fault(request)
     if (fault !== undefined) return refusal(403, fault)
     const path = url.pathname.slice('/console/'.length)
@@ -101,7 +132,11 @@ export function createConsole(options: ConsoleOptions = {}): Console {
     const isTab = request.method === 'GET' && path === 'api/tab'
     // The browser's own reader of streams cannot send headers; what it reads, no other page can.
     if (!isTab && !access.isOurs(request)) return refusal(403, 'Only the console’s own page asks this')
-    if (request.method === 'POST' && path === 'api/session') return await begin(request)
+    if (request.method === 'POST' && path === 'api/session') return await begin(request, connection)
+    if (request.method === 'DELETE' && path === 'api/session') {
+      access.end(request)
+      return json(200, {})
+    }
     const session = access.find(request)
     if (!session) return refusal(401, 'There is no session')
     if (isTab) return session.openTab().response
@@ -115,12 +150,13 @@ export function createConsole(options: ConsoleOptions = {}): Console {
   }
 
   return {
-    fetch(request) {
+    fetch(request, connection = {}) {
       const url = new URL(request.url)
       if (url.pathname === '/' || url.pathname === '/console' || url.pathname === '/console/')
         return isVisit(request) ? Promise.resolve(files.page(request)) : undefined
       if (url.pathname.startsWith('/console/push/')) return receive(request, url.pathname.split('/')[3] ?? '')
-      return url.pathname.startsWith('/console/') ? answer(request, url) : undefined
+      if (url.pathname === callbackPath) return arrive(request, url)
+      return url.pathname.startsWith('/console/') ? answer(request, url, connection) : undefined
     },
     close() {
       registryView?.close()

@@ -1,13 +1,11 @@
 /** How an agent does, at three levels: its card can be read, its bindings answer, it does what it is asked. */
 import { A2AError } from '../model/errors.js'
 import { type CardSource, viewCard } from './card-view.js'
-import { inWords } from './connections.js'
+import { inWords, noTask } from './connections.js'
 import type { ProbeStep, ProbeView } from './console-api.js'
 import type { Session } from './session.js'
 
 const timeoutMs = 15_000
-/** No task has this name; an agent that says so has understood the question. */
-const noTask = 'dragoman-console-probe'
 
 export async function probeAgent(
   session: Session,

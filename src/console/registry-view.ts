@@ -1,10 +1,9 @@
 /** The registry as the page sees it: looked through, followed, and published to, with the console's credentials. */
-import { readSse } from '../transports/sse-reader.js'
+import { registryClient } from '../registry-client/registry-client.js'
 import { json, refusal } from './answers.js'
 
 const timeoutMs = 15_000
 const retryMs = 2000
-const largestEvent = 64 * 1024
 const segment = /^[\w.~:@ -]{1,200}$/
 
 export interface RegistryView {
@@ -20,11 +19,19 @@ export interface RegistryView {
 
 const allowed = ['text', 'namespace', 'skill', 'tag', 'cursor', 'limit', 'includeUnhealthy']
 
+export interface RegistryViewOptions {
+  readonly headers?: Readonly<Record<string, string>>
+  /** How long the registry may say nothing, before it counts as gone and is asked again. */
+  readonly silenceMs?: number
+  onEvent(event: unknown): void
+}
+
 export function createRegistryView(
   url: string,
-  { headers = {}, onEvent }: { readonly headers?: Readonly<Record<string, string>>; onEvent(event: unknown): void },
+  { headers = {}, silenceMs, onEvent }: RegistryViewOptions,
 ): RegistryView {
   const base = url.replace(/\/+$/, '')
+  const registry = registryClient(base, { headers })
   const closed = new AbortController()
   const ask = async (path: string, init: RequestInit = {}): Promise<Response> => {
     try {
@@ -47,10 +54,8 @@ export function createRegistryView(
   const follow = async () => {
     while (!closed.signal.aborted) {
       try {
-        const response = await fetch(`${base}/v1/watch`, { headers, signal: closed.signal, redirect: 'error' })
-        if (!response.ok || !response.body) throw new Error(`HTTP ${response.status}`)
-        for await (const events of readSse(response.body, { maxEventBytes: largestEvent }))
-          for (const { data } of events) onEvent(JSON.parse(data) as unknown)
+        const watched = registry.watch({ signal: closed.signal, ...(silenceMs !== undefined && { silenceMs }) })
+        for await (const { event } of watched) onEvent(event)
       } catch {
         // It is asked again; the page sees that nothing comes.
       }

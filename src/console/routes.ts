@@ -1,4 +1,5 @@
 /** What the page may ask for, beside calling agents. Everything here is for a session that exists. */
+import { randomBytes } from 'node:crypto'
 import { isAddress, placesOf } from '../client/resolve-card-places.js'
 import { isObject } from '../dialects/decode.js'
 import { fetchFile } from '../net/fetch-file.js'
@@ -7,16 +8,21 @@ import { parseJson, readBody } from '../transports/read-json.js'
 import { json, refusal } from './answers.js'
 import { viewCard } from './card-view.js'
 import { inWords } from './connections.js'
-import type { GivenCredential } from './console-api.js'
+import { cookieFor } from './cookies.js'
+import { readCredential } from './given-credential.js'
 import { probeAgent } from './probe-agent.js'
 import type { RegistryView } from './registry-view.js'
 import type { Session, SessionParts } from './session.js'
 
 const longestBody = 2 * 1024 * 1024
+/** Where logins at authorization servers come back to. */
+export const callbackPath = '/console/oauth/callback'
 
 export interface RouteParts extends SessionParts {
   readonly registryView?: RegistryView | undefined
-  readonly push?: PushOperations | undefined
+  readonly push: readonly PushOperations[]
+  /** Where people and webhooks reach this console. */
+  readonly publicUrl?: string | undefined
 }
 
 export interface RouteCall {
@@ -49,15 +55,27 @@ export const routes: Readonly<Record<string, Route>> = {
     return json(200, {})
   },
   async 'PUT trust'({ request, session }) {
-    const { ref, credential, allowsOrigins } = await bodyOf(request)
+    const { ref, scheme = '', credential, allowsOrigins } = await bodyOf(request)
     if (typeof ref !== 'string' || !session.has(ref)) return unknown()
-    if (credential !== undefined && credential !== null && !isCredential(credential))
+    const given = credential === undefined || credential === null ? credential : readCredential(credential)
+    if (typeof scheme !== 'string' || (credential !== undefined && given === undefined))
       return refusal(400, 'That is no credential')
     session.trust(ref, {
-      ...(credential !== undefined && { credential: credential as GivenCredential | null }),
+      scheme,
+      ...(given !== undefined && { credential: given }),
       ...(typeof allowsOrigins === 'boolean' && { allowsOrigins }),
     })
     return json(200, {})
+  },
+  async 'POST login'({ request, session }, { publicUrl }) {
+    const { ref } = await bodyOf(request)
+    if (typeof ref !== 'string' || !session.has(ref)) return unknown()
+    const base = (publicUrl ?? new URL(request.url).origin).replace(/\/+$/, '')
+    const browser = randomBytes(18).toString('base64url')
+    await session.login(ref, { redirectUri: `${base}${callbackPath}`, browser })
+    // The way back begins at another site, from where a strict cookie does not come along.
+    const facts = { path: callbackPath, sameSite: 'Lax', seconds: 600 } as const
+    return json(200, {}, { 'set-cookie': cookieFor(request, 'login', browser, facts) })
   },
   async 'GET card'({ url, session }, parts) {
     const ref = refOf(url)
@@ -106,13 +124,15 @@ export const routes: Readonly<Record<string, Route>> = {
   },
   'GET deliveries': ({ session }) => json(200, { deliveries: session.inbox.list() }),
   async 'GET dead-letters'(_call, { push }) {
-    return push
-      ? json(200, { letters: await push.deadLetters() })
-      : refusal(404, 'This console cannot see dead letters')
+    if (push.length === 0) return refusal(404, 'This console cannot see dead letters')
+    return json(200, { letters: (await Promise.all(push.map((each) => each.deadLetters()))).flat() })
   },
   async 'POST redeliver'({ url }, { push }) {
-    const outcome = await push?.redeliver(url.searchParams.get('id') ?? '')
-    return outcome ? json(200, outcome) : refusal(404, 'There is no such dead letter')
+    for (const each of push) {
+      const outcome = await each.redeliver(textOf(url, 'id'))
+      if (outcome) return json(200, outcome)
+    }
+    return refusal(404, 'There is no such dead letter')
   },
   'GET registry': ({ url }, { registryView }) => registryView?.list(url.searchParams) ?? noRegistry(),
   'GET registry/agent': ({ url }, { registryView }) =>
@@ -162,18 +182,6 @@ function refOf(url: URL): string {
 
 function textOf(url: URL, name: string): string {
   return url.searchParams.get(name) ?? ''
-}
-
-function isCredential(value: unknown): boolean {
-  if (!isObject(value)) return false
-  const needs: Readonly<Record<string, readonly string[]>> = {
-    bearer: ['token'],
-    apiKey: ['key'],
-    basic: ['user', 'password'],
-    header: ['name', 'value'],
-  }
-  const needed = needs[String(value.kind)]
-  return needed?.every((name) => typeof value[name] === 'string' && value[name] !== '') ?? false
 }
 
 function unknown(): Response {

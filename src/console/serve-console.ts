@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { listen, type PortOptions, tlsFor } from '../server/bind.js'
+import { closePort, isLoopback, listen, type PortOptions, tlsFor } from '../server/bind.js'
 import { createListener } from '../server/listener.js'
 import { toNodeListener } from '../server/node.js'
 import { type ConsoleOptions, createConsole } from './create-console.js'
@@ -14,20 +14,21 @@ export interface ServedConsole {
 }
 
 /**
- * The console on a port of its own. On another address than loopback it makes a token, unless one is given.
+ * The console on a port of its own. On another address than loopback it makes a token, unless one or `auth` is given.
  *
  * ```ts
  * const { url } = await serveConsole({ port: 8010, agents: ['http://localhost:8001'] })
  * ```
  */
 export async function serveConsole(options: ServeConsoleOptions = {}): Promise<ServedConsole> {
-  const { host = '127.0.0.1' } = options
-  const isLoopback = host === 'localhost' || host === '::1' || host.startsWith('127.')
-  const token = options.token ?? (isLoopback ? undefined : randomBytes(18).toString('base64url'))
+  const isHere = isLoopback(options.host)
+  const { token = isHere || options.auth ? undefined : randomBytes(18).toString('base64url') } = options
   const publicHost = options.publicUrl === undefined ? [] : [new URL(options.publicUrl).host]
   let front: ReturnType<typeof createConsole> | undefined
   const nothing = () => Promise.resolve(new Response(null, { status: 404 }))
-  const listener = createListener(toNodeListener({ fetch: (request) => front?.fetch(request) ?? nothing() }), {
+  const fetch: Parameters<typeof toNodeListener>[0]['fetch'] = (request, connection) =>
+    front?.fetch(request, connection) ?? nothing()
+  const listener = createListener(toNodeListener({ fetch }), {
     deadlines: options.deadlines,
     tls: tlsFor(options),
   })
@@ -35,17 +36,9 @@ export async function serveConsole(options: ServeConsoleOptions = {}): Promise<S
   front = createConsole({
     ...options,
     ...(token !== undefined && { token }),
-    hosts: [...(options.hosts ?? []), ...publicHost, ...(isLoopback ? [] : [new URL(address).host])],
+    hosts: [...(options.hosts ?? []), ...publicHost, ...(isHere ? [] : [new URL(address).host])],
   })
-  const close = async () => {
-    const closed = new Promise<void>((resolve) => listener.server.close(() => resolve()))
-    front?.close()
-    // Streams have ended; give their last bytes a moment to leave, then close what is left.
-    const lastCall = setTimeout(() => listener.closeAll(), 500)
-    listener.closeIdle()
-    await closed
-    clearTimeout(lastCall)
-  }
+  const close = () => closePort(listener, async () => front?.close())
   const base = (options.publicUrl ?? address.replace('//127.0.0.1:', '//localhost:')).replace(/\/+$/, '')
   return { url: `${base}/${token === undefined ? '' : `?token=${token}`}`, close, [Symbol.asyncDispose]: close }
 }

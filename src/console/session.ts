@@ -1,10 +1,13 @@
 /** What one browser has: the agents it named, its credentials, its calls, its webhook. All of it in memory. */
 import type { Binding } from '../client/agent-client.js'
+import type { CredentialSources } from '../client/credentials/index.js'
 import { type DialectName, dialectNames } from '../dialects/dialect.js'
 import { createA2aDoor } from './a2a-door.js'
+import { AgentCredentials } from './agent-credentials.js'
+import { AgentLogin, type LoginPlace, type Redirects } from './agent-login.js'
 import { CallLog } from './call-log.js'
 import { Connections } from './connections.js'
-import type { CredentialKind, GivenCredential, NamedAgent, TabEvent } from './console-api.js'
+import type { GivenCredential, NamedAgent, TabEvent } from './console-api.js'
 import { PushInbox } from './push-inbox.js'
 import { TabStream } from './tab-stream.js'
 
@@ -16,41 +19,48 @@ export interface SessionParts {
   readonly registryHeaders?: Readonly<Record<string, string>> | undefined
   /** Agents that whoever started the console named. */
   readonly given: readonly string[]
+  /** And credentials for some of them. */
+  readonly credentials?: Readonly<Record<string, CredentialSources>> | undefined
+  readonly redirects: Redirects
 }
 
 interface Entry {
   readonly from: NamedAgent['from']
-  credential?: GivenCredential | undefined
+  readonly credentials: AgentCredentials
   allowsOrigins: boolean
 }
 
 export class Session {
+  readonly #parts: SessionParts
   readonly #agents = new Map<string, Entry>()
   readonly #tabs = new Map<string, TabStream>()
   readonly calls = new CallLog((call) => this.tell({ call }))
   readonly inbox = new PushInbox((delivery) => this.tell({ delivery }))
   readonly connections: Connections
   readonly answer: ReturnType<typeof createA2aDoor>
-  usedAt = performance.now()
+  readonly begunAt = performance.now()
+  usedAt = this.begunAt
 
-  constructor({ registry, registryHeaders, given }: SessionParts) {
+  constructor(parts: SessionParts) {
+    const { registry, registryHeaders, given } = parts
+    this.#parts = parts
     this.connections = new Connections({
       calls: this.calls,
       registry,
       registryHeaders,
-      credentialOf: (ref) => this.#agents.get(ref)?.credential,
+      credentialsOf: (ref) => this.#agents.get(ref)?.credentials.options ?? {},
       allowsOrigins: (ref) => this.#agents.get(ref)?.allowsOrigins ?? false,
     })
     this.answer = createA2aDoor(this.connections)
-    for (const ref of given) this.#agents.set(ref, { from: 'given', allowsOrigins: false })
+    for (const ref of given) this.#agents.set(ref, this.#entry(ref, 'given'))
   }
 
   get agents(): NamedAgent[] {
-    return [...this.#agents].map(([ref, { from, credential, allowsOrigins }]) => ({
+    return [...this.#agents].map(([ref, { from, credentials, allowsOrigins }]) => ({
       ref,
       from,
       allowsOrigins,
-      ...(credential && { credential: credential.kind satisfies CredentialKind }),
+      ...credentials.view,
     }))
   }
 
@@ -62,24 +72,42 @@ export class Session {
   name(ref: string, from: NamedAgent['from']): boolean {
     if (this.#agents.has(ref)) return true
     if (this.#agents.size >= mostAgents) return false
-    this.#agents.set(ref, { from, allowsOrigins: false })
+    this.#agents.set(ref, this.#entry(ref, from))
     this.tell({ agents: true })
     return true
   }
 
   unname(ref: string): void {
+    this.#agents.get(ref)?.credentials.login.stop()
     this.#agents.delete(ref)
     this.connections.forget(ref)
     this.tell({ agents: true })
   }
 
-  trust(ref: string, trust: { readonly credential?: GivenCredential | null; readonly allowsOrigins?: boolean }): void {
+  /** Credentials are by the card's names of schemes; `null` takes one back. */
+  trust(
+    ref: string,
+    trust: { readonly scheme: string; readonly credential?: GivenCredential | null; readonly allowsOrigins?: boolean },
+  ): void {
     const entry = this.#agents.get(ref)
     if (!entry) return
-    if (trust.credential !== undefined) entry.credential = trust.credential ?? undefined
+    if (trust.credential !== undefined) entry.credentials.hold(trust.scheme, trust.credential)
     if (trust.allowsOrigins !== undefined) entry.allowsOrigins = trust.allowsOrigins
     this.connections.forget(ref)
     this.tell({ agents: true })
+  }
+
+  /** Tries an agent's credentials; resolves when it is known how that went, or that somebody has to log in. */
+  async login(ref: string, place: LoginPlace): Promise<void> {
+    await this.#agents.get(ref)?.credentials.login.begin(place, (signal) => this.connections.attempt(ref, signal))
+  }
+
+  #entry(ref: string, from: NamedAgent['from']): Entry {
+    const { redirects, credentials = {} } = this.#parts
+    const login = new AgentLogin(ref, redirects, () => this.tell({ agents: true }))
+    // What whoever started the console gave is for the agents that they named.
+    const own = from === 'given' && Object.hasOwn(credentials, ref) ? credentials[ref] : undefined
+    return { from, credentials: new AgentCredentials(login, own), allowsOrigins: false }
   }
 
   openTab(): TabStream {
@@ -104,6 +132,7 @@ export class Session {
 
   close(): void {
     for (const tab of this.#tabs.values()) tab.close()
+    for (const { credentials } of this.#agents.values()) credentials.login.stop()
     this.connections.close()
   }
 }

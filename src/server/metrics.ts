@@ -2,7 +2,7 @@
 import type { Meter } from '@opentelemetry/api'
 import type { Log } from '../model/log.js'
 import { applicationMeter } from '../telemetry/metrics.js'
-import { isLoopback, listen, type PortOptions } from './bind.js'
+import { closePort, isLoopback, listen, type PortOptions } from './bind.js'
 import { createListener } from './listener.js'
 import { toNodeListener } from './node.js'
 import type { Route } from './routes.js'
@@ -47,12 +47,7 @@ export async function openMetrics(asked: boolean | MetricsPort, log: Log | undef
     meter: own,
     routes: [],
     url: `${base}/metrics`,
-    async close() {
-      const closed = new Promise<void>((resolve) => listener.server.close(() => resolve()))
-      listener.closeAll()
-      await closed
-      await close()
-    },
+    close: () => closePort(listener, close),
   }
 }
 

@@ -26,6 +26,8 @@ export interface Visit {
   readonly caller: Caller
   /** The agents of this port, by name. Calls are made for a caller: `service.getTask({ id }, { caller, dialect: 'v1' })`. */
   readonly services: ReadonlyMap<string, AgentService>
+  /** Where it comes from, for routes that let people in themselves; absent where nobody can tell. */
+  readonly connection?: Connection
 }
 
 export interface RoutesParts {
@@ -61,7 +63,7 @@ export function createRoutes({ routes, services, admit, origins, url, log }: Rou
     const caller = await admitted(isOpen ? undefined : admit, request, connection)
     if (isRefused(caller)) return refusalOf(caller)
     try {
-      return await route.answer(request, { caller, services })
+      return await route.answer(request, { caller, services, ...(connection && { connection }) })
     } catch (error) {
       log({ level: 'error', message: `The route ${route.path} failed`, error })
       return refusalOf({ refused: A2AError.from(error) })

@@ -28,7 +28,13 @@ export interface OpenIdProvider extends AsyncDisposable {
 const clients = ['alice', 'bob']
 const clock = () => Math.floor(Date.now() / 1000)
 
-export async function openIdProvider({ ttlSeconds = 600 } = {}): Promise<OpenIdProvider> {
+export interface ProviderOptions {
+  readonly ttlSeconds?: number
+  /** People may log in too, under any name, through the client `web`: it may send them back to these. */
+  readonly redirectUris?: readonly string[]
+}
+
+export async function openIdProvider(options: ProviderOptions = {}): Promise<OpenIdProvider> {
   // @ts-expect-error: it comes without types. It speaks of the runtime as soon as it is loaded.
   const { default: Provider } = await import('oidc-provider')
   let answer: (request: IncomingMessage, response: ServerResponse) => void = () => undefined
@@ -45,7 +51,7 @@ export async function openIdProvider({ ttlSeconds = 600 } = {}): Promise<OpenIdP
   const rotate = async () => {
     const { privateKey } = await generateKeyPair('RS256', { extractable: true })
     key = { ...(await exportJWK(privateKey)), kid: crypto.randomUUID(), alg: 'RS256', use: 'sig' }
-    answer = new Provider(issuer, configuration(key, ttlSeconds)).callback()
+    answer = new Provider(issuer, configuration(key, options)).callback()
   }
   const provider: OpenIdProvider = {
     issuer,
@@ -81,22 +87,33 @@ export async function openIdProvider({ ttlSeconds = 600 } = {}): Promise<OpenIdP
   return provider
 }
 
-function configuration(key: JWK, ttlSeconds: number): object {
+function configuration(key: JWK, { ttlSeconds = 600, redirectUris = [] }: ProviderOptions): object {
+  const programs = clients.map((id) => ({
+    client_id: id,
+    client_secret: `secret-of-${id}`,
+    grant_types: ['client_credentials'],
+    redirect_uris: [],
+    response_types: [],
+  }))
+  const web = {
+    client_id: 'web',
+    token_endpoint_auth_method: 'none',
+    grant_types: ['authorization_code', 'urn:ietf:params:oauth:grant-type:device_code'],
+    redirect_uris: redirectUris,
+  }
+  const isForPeople = redirectUris.length > 0
   return {
-    clients: clients.map((id) => ({
-      client_id: id,
-      client_secret: `secret-of-${id}`,
-      grant_types: ['client_credentials'],
-      redirect_uris: [],
-      response_types: [],
-    })),
+    clients: isForPeople ? [...programs, web] : programs,
     jwks: { keys: [key] },
     scopes: ['agent:call', 'agent:admin'],
     features: {
-      devInteractions: { enabled: false },
+      devInteractions: { enabled: isForPeople },
+      deviceFlow: { enabled: isForPeople },
       clientCredentials: { enabled: true },
       resourceIndicators: {
         enabled: true,
+        defaultResource: () => audience,
+        useGrantedResource: () => true,
         getResourceServerInfo: (_context: unknown, resource: string) => ({
           scope: 'agent:call agent:admin',
           audience: resource,

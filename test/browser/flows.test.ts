@@ -28,7 +28,7 @@ describe('the console', () => {
     expect(await page.locator('.levels .badge.bad').count()).toBe(0)
     expect(await page.locator('.levels li').count()).toBeGreaterThan(4)
     await page.getByRole('tab', { name: 'Access' }).click()
-    await page.getByLabel('Credential').selectOption('bearer')
+    await page.getByRole('combobox', { name: 'Credential' }).selectOption('bearer')
     await page.getByLabel('Token').fill('very secret')
     await page.getByRole('button', { name: 'Save' }).click()
     await page.getByText('A credential is set.').waitFor()

@@ -1,12 +1,15 @@
 /** Plain questions to the server part. */
-import { type ConsoleSession, consoleHeader } from 'dragoman/console'
+import { type ConsoleSession, consoleHeader, type SessionRefusal } from 'dragoman/console'
 
 export class ApiError extends Error {
   readonly status: number
+  /** What would get a session, where there is none. */
+  readonly asks: SessionRefusal['asks']
 
-  constructor(status: number, message: string) {
+  constructor(status: number, message: string, asks?: SessionRefusal['asks']) {
     super(message)
     this.status = status
+    this.asks = asks
   }
 }
 
@@ -29,8 +32,12 @@ export async function api<T>(method: string, path: string, body?: unknown): Prom
   }).catch(() => {
     throw new ApiError(0, 'The console’s server does not answer')
   })
-  const answer = (await response.json().catch(() => ({}))) as T & { readonly error?: unknown }
-  if (!response.ok) throw new ApiError(response.status, messageOf(answer.error) ?? `HTTP ${response.status}`)
+  const answer = (await response.json().catch(() => ({}))) as T & { readonly error?: unknown } & Pick<
+      SessionRefusal,
+      'asks'
+    >
+  if (!response.ok)
+    throw new ApiError(response.status, messageOf(answer.error) ?? `HTTP ${response.status}`, answer.asks)
   return answer
 }
 
@@ -54,9 +61,9 @@ function tokenOnce(): string | undefined {
 const refsKey = 'dragoman.agents'
 
 /** A session, and the agents that this browser named before. */
-export async function beginSession(): Promise<ConsoleSession> {
+export async function beginSession(login: { readonly credentials?: object } = {}): Promise<ConsoleSession> {
   const token = tokenOnce()
-  const session = await api<ConsoleSession>('POST', 'session', token === undefined ? {} : { token })
+  const session = await api<ConsoleSession>('POST', 'session', { ...login, ...(token !== undefined && { token }) })
   const known = new Set(session.agents.map(({ ref }) => ref))
   const missing = rememberedRefs().filter((ref) => !known.has(ref))
   if (missing.length === 0) return session

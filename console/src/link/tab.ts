@@ -4,7 +4,7 @@
  */
 import { type TabEvent, tabHeader } from 'dragoman/console'
 import { Signal } from '../model/signal.js'
-import { api, beginSession, send } from './api.js'
+import { ApiError, api, beginSession, send } from './api.js'
 
 type Feed = ReadableStreamDefaultController<Uint8Array>
 type Listener = (event: TabEvent) => void
@@ -14,7 +14,8 @@ const encoder = new TextEncoder()
 
 export class Tab {
   readonly signal = new Signal()
-  state: 'connecting' | 'open' | 'lost' = 'connecting'
+  /** `shut`: the server part wants a login. */
+  state: 'connecting' | 'open' | 'lost' | 'shut' = 'connecting'
   #source: EventSource | undefined
   #id: string | undefined
   #waiting: ((id: string) => void)[] = []
@@ -109,13 +110,16 @@ export class Tab {
   #lost(): void {
     this.#source?.close()
     this.#id = undefined
-    this.#become('lost')
+    if (this.state !== 'shut') this.#become('lost')
     for (const feed of this.#feeds.values()) feed.error(new TypeError('The connection to the console was lost'))
     this.#feeds.clear()
     setTimeout(() => {
       beginSession().then(
         () => this.open(),
-        () => this.#lost(),
+        (error: unknown) => {
+          if (error instanceof ApiError && error.asks) this.#become('shut')
+          this.#lost()
+        },
       )
     }, retryMs)
   }

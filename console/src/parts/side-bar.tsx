@@ -2,6 +2,7 @@ import { type ReactNode, useEffect, useState } from 'react'
 import { hrefTo } from '../route.js'
 import { type Language, languages, useLanguage } from '../text/text.js'
 import { Icon, type IconName } from './icon.js'
+import { LogOut } from './log-out.js'
 
 const places = ['agents', 'talk', 'tasks', 'wire', 'compare', 'push', 'registry', 'workflows'] as const
 const themes = ['system', 'light', 'dark'] as const
@@ -30,6 +31,7 @@ export function SideBar({ current }: { readonly current: string }): ReactNode {
         ))}
       </nav>
       <div className="side-foot">
+        <LogOut />
         <label>
           <span className="hidden-text">{text.theme.label}</span>
           <select className="input" value={theme} onChange={({ target }) => setTheme(target.value)}>

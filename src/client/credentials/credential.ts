@@ -31,8 +31,8 @@ export interface CredentialContext {
 export interface CredentialSource {
   /** How it is sent to agents that do not say what they want. Absent: not at all. */
   readonly usual?: SecurityScheme
-  /** Whether it is for this scheme; asks nobody. */
-  fits(scheme: SecurityScheme): boolean
+  /** Whether it is for this scheme, which the card calls so; asks nobody. */
+  fits(scheme: SecurityScheme, name?: string): boolean
   get(need: SchemeNeed, context: CredentialContext): Promise<Credential>
   /** The agent refused this. Whether `get` may now give something else. */
   refused?(need: SchemeNeed, given: Credential, context: CredentialContext): Promise<boolean>

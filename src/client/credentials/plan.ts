@@ -43,7 +43,7 @@ export function describeNeeds({ name, securityRequirements = [], securitySchemes
 function unasked(card: AgentCard, sources: CredentialSources): readonly PlannedCredential[] {
   const schemes = Object.entries(card.securitySchemes ?? {})
   return listOf(sources).flatMap((source) => {
-    const [name = '', scheme = source.usual] = schemes.find(([, each]) => source.fits(each)) ?? []
+    const [name = '', scheme = source.usual] = schemes.find(([called, each]) => source.fits(each, called)) ?? []
     return scheme ? [{ source, need: { name, scheme, scopes: [] } }] : []
   })
 }
@@ -54,9 +54,9 @@ function needOf(card: AgentCard, name: string, scopes: readonly string[] = []): 
 }
 
 function sourceFor(sources: CredentialSources, { name, scheme }: SchemeNeed): CredentialSource | undefined {
-  if (isSource(sources) || Array.isArray(sources)) return listOf(sources).find((source) => source.fits(scheme))
+  if (isSource(sources) || Array.isArray(sources)) return listOf(sources).find((source) => source.fits(scheme, name))
   const named = own(sources as { readonly [scheme: string]: CredentialSource }, name) // it is no list and no source
-  return named?.fits(scheme) ? named : undefined
+  return named?.fits(scheme, name) ? named : undefined
 }
 
 export function listOf(sources: CredentialSources): readonly CredentialSource[] {

@@ -1,0 +1,102 @@
+import { useMutation, useQueryClient } from '@tanstack/react-query'
+import type { CredentialKind, GivenCredential, SessionRefusal } from 'dragoman/console'
+import { type FormEvent, type ReactNode, useState } from 'react'
+import { beginSession } from '../../link/api.js'
+import { credentialOf, kindsFor } from '../../model/scheme-kinds.js'
+import { CredentialFields } from '../../parts/credential-fields.js'
+import { useText } from '../../text/text.js'
+
+type Asks = NonNullable<SessionRefusal['asks']>
+
+/** One way in: schemes that are needed together, with what is typed for each. */
+interface Way {
+  readonly schemes: readonly { readonly name: string; readonly kind: CredentialKind | undefined }[]
+}
+
+/** What this console is opened with. It becomes a session; nothing of it is kept in the browser. */
+export default function LoginScreen({ asks }: { readonly asks: Asks }): ReactNode {
+  const { login, access } = useText()
+  const ways = waysIn(asks)
+  const [chosen, setChosen] = useState(0)
+  const [typed, setTyped] = useState<Readonly<Record<string, Readonly<Record<string, string>>>>>({})
+  const queries = useQueryClient()
+  const enter = useMutation({
+    mutationFn: (credentials: Readonly<Record<string, GivenCredential>>) => beginSession({ credentials }),
+    onSuccess: async () => {
+      setTyped({})
+      await queries.invalidateQueries()
+    },
+  })
+  const way = ways[chosen] ?? { schemes: [] }
+  const submit = (event: FormEvent) => {
+    event.preventDefault()
+    enter.mutate(
+      Object.fromEntries(
+        way.schemes.flatMap(({ name, kind }) => (kind ? [[name, credentialOf(kind, typed[name] ?? {})]] : [])),
+      ),
+    )
+  }
+  return (
+    <div className="screen">
+      <form className="panel" onSubmit={submit} aria-label={login.title}>
+        <header>
+          <h1>{login.title}</h1>
+        </header>
+        <div className="body stack">
+          <p className="soft">{login.text}</p>
+          {ways.length > 1 && (
+            <label className="field">
+              <span>{login.with}</span>
+              <select
+                className="input"
+                value={chosen}
+                onChange={({ target }) => {
+                  setChosen(Number(target.value))
+                  setTyped({})
+                }}
+              >
+                {ways.map(({ schemes }, place) => (
+                  <option key={schemes.map(({ name }) => name).join(' ')} value={place}>
+                    {schemes.map(({ kind }) => (kind ? access.kinds[kind] : access.certificate)).join(' + ')}
+                  </option>
+                ))}
+              </select>
+            </label>
+          )}
+          {way.schemes.map(({ name, kind }) =>
+            kind ? (
+              <CredentialFields
+                key={name}
+                kind={kind}
+                typed={typed[name] ?? {}}
+                onType={(next) => setTyped({ ...typed, [name]: next })}
+              />
+            ) : (
+              <p key={name} className="soft">
+                {login.certificate}
+              </p>
+            ),
+          )}
+          {enter.error && (
+            <p className="problem-text" role="alert">
+              {enter.error.message}
+            </p>
+          )}
+          <button type="submit" className="button is-main" disabled={enter.isPending}>
+            {login.enter}
+          </button>
+        </div>
+      </form>
+    </div>
+  )
+}
+
+/** Tokens of a provider are pasted: this page gets none. */
+function waysIn({ securityRequirements = [], securitySchemes = {} }: Asks): readonly Way[] {
+  return securityRequirements.map(({ schemes = {} }) => ({
+    schemes: Object.keys(schemes).map((name) => {
+      const scheme = securitySchemes[name]
+      return { name, kind: scheme && kindsFor(scheme).find((kind) => kind !== 'oauth2') }
+    }),
+  }))
+}

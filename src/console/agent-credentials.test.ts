@@ -1,0 +1,193 @@
+/** Credentials towards agents, over real sockets: by scheme, by whoever started the console, by a login. */
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { audience, type OpenIdProvider, openIdProvider } from '../../test/auth/openid-provider.js'
+import { eventually } from '../../test/hostile/waiting.js'
+import { allOf, apiKey, basic, oidc } from '../auth/index.js'
+import { echoAgent } from '../cli/echo-agent.js'
+import { apiKey as showKey } from '../client/credentials/index.js'
+import { type Served, serve } from '../server/serve.js'
+import { askAt, beginAt, ours } from './console.fixture.js'
+import type { LoginView, NamedAgent } from './console-api.js'
+import { type ServedConsole, serveConsole } from './serve-console.js'
+
+/** A browser with a session, as far as it is needed here. */
+class Visitor {
+  readonly #url: string
+  readonly #cookie: string
+
+  constructor(url: string, cookie: string) {
+    this.#url = url
+    this.#cookie = cookie
+  }
+
+  static async at({ url }: ServedConsole): Promise<Visitor> {
+    return new Visitor(url, (await beginAt(url)).cookie)
+  }
+
+  async ask(method: string, path: string, body?: unknown) {
+    const headers = { ...ours, cookie: this.#cookie, 'a2a-version': '1.0' }
+    return await askAt(this.#url, `/console/${path}`, { method, headers, body })
+  }
+
+  give(ref: string, scheme: string, credential: unknown) {
+    return this.ask('PUT', 'api/trust', { ref, scheme, credential })
+  }
+
+  async agent(ref: string): Promise<NamedAgent | undefined> {
+    const { agents } = JSON.parse((await this.ask('GET', 'api/agents')).text) as { agents: NamedAgent[] }
+    return agents.find((each) => each.ref === ref)
+  }
+
+  /** Tries what was given. */
+  async login(ref: string): Promise<{ view: LoginView | undefined; browser: string }> {
+    const answer = await this.ask('POST', 'api/login', { ref })
+    const [cookie = ''] = answer.headers['set-cookie'] ?? []
+    return { view: (await this.agent(ref))?.login, browser: cookie.split(';')[0] ?? '' }
+  }
+
+  async says(ref: string, text: string): Promise<unknown> {
+    const params = { message: { messageId: '1', role: 'ROLE_USER', parts: [{ text }] } }
+    const body = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params }
+    const answer = await this.ask('POST', `a2a/${encodeURIComponent(ref)}/auto/auto`, body)
+    return JSON.parse(answer.text)
+  }
+}
+
+const answered = { result: { task: { status: { state: 'TASK_STATE_COMPLETED' } } } }
+
+describe('credentials of an agent', () => {
+  it('are given for each scheme that its card names, and tried', async () => {
+    const both = allOf(apiKey('one', { scheme: 'first' }), apiKey('two', { scheme: 'second', name: 'X-Second' }))
+    const agent = await serve(echoAgent, { auth: [both] })
+    await using served = await serveConsole({ agents: [agent.url] })
+    const visitor = await Visitor.at(served)
+    await visitor.give(agent.url, 'first', { kind: 'apiKey', key: 'one' })
+    expect((await visitor.login(agent.url)).view).toMatchObject({ state: 'refused' })
+    await visitor.give(agent.url, 'second', { kind: 'apiKey', key: 'wrong' })
+    expect((await visitor.login(agent.url)).view).toMatchObject({ state: 'refused' })
+    await visitor.give(agent.url, 'second', { kind: 'apiKey', key: 'two' })
+    expect((await visitor.login(agent.url)).view).toEqual({ state: 'accepted' })
+    expect(await visitor.says(agent.url, 'hello')).toMatchObject(answered)
+    expect((await visitor.agent(agent.url))?.credentials).toEqual({ first: 'apiKey', second: 'apiKey' })
+    await visitor.give(agent.url, 'first', null)
+    expect(await visitor.says(agent.url, 'hello')).toHaveProperty('error')
+    await agent.close({ deadlineMs: 0 })
+  })
+
+  it('of whoever started the console are for the agents that were named then, and are not shown', async () => {
+    const agent = await serve(echoAgent, { auth: [basic({ alice: 'correct horse' }), apiKey('open sesame')] })
+    const alias = agent.url.replace('127.0.0.1', 'localhost')
+    const credentials = { [agent.url]: showKey('open sesame'), [alias]: showKey('open sesame') }
+    await using served = await serveConsole({ agents: [agent.url], credentials })
+    const visitor = await Visitor.at(served)
+    expect(await visitor.says(agent.url, 'hello')).toMatchObject(answered)
+    expect(await visitor.agent(agent.url)).toMatchObject({ hasOwnCredential: true })
+    await visitor.ask('POST', 'api/agents', { ref: alias })
+    expect(await visitor.says(alias, 'hello')).toHaveProperty('error')
+    expect((await visitor.ask('GET', 'api/agents')).text).not.toContain('sesame')
+    await agent.close({ deadlineMs: 0 })
+  })
+
+  it.each([
+    undefined,
+    'x',
+    { kind: 'constructor' },
+    { kind: 'bearer' },
+    { kind: 'basic', user: 'u', password: 1 },
+    { kind: 'oauth2', clientId: 'x', flow: 'implicit' },
+  ])('are no nonsense such as %j', async (credential) => {
+    await using served = await serveConsole({ agents: ['http://localhost:1'] })
+    const visitor = await Visitor.at(served)
+    const answer = await visitor.give('http://localhost:1', '', credential)
+    expect(answer.status).toBe(credential === undefined ? 200 : 400)
+    expect((await visitor.agent('http://localhost:1'))?.credentials).toBeUndefined()
+  })
+})
+
+describe('a login at an authorization server', () => {
+  let provider: OpenIdProvider
+  let agent: Served
+  let served: ServedConsole
+  beforeAll(async () => {
+    // The provider says on the console that it is no production system.
+    for (const level of ['info', 'warn'] as const) vi.spyOn(console, level).mockImplementation(() => undefined)
+    served = await serveConsole()
+    const redirectUris = [`${new URL(served.url).origin}/console/oauth/callback`]
+    provider = await openIdProvider({ redirectUris })
+    agent = await serve(echoAgent, { auth: [oidc(provider.issuer, { audience })] })
+  })
+  afterAll(async () => {
+    await served.close()
+    await agent.close({ deadlineMs: 0 })
+    await provider[Symbol.asyncDispose]()
+  })
+
+  const visit = async () => {
+    const visitor = await Visitor.at(served)
+    await visitor.ask('POST', 'api/agents', { ref: agent.url })
+    return visitor
+  }
+
+  it('by the secret of a client needs nobody', async () => {
+    const visitor = await visit()
+    const client = { kind: 'oauth2', clientId: 'alice', clientSecret: 'secret-of-alice', flow: 'clientCredentials' }
+    await visitor.give(agent.url, 'oidc', { ...client, clientSecret: 'wrong' })
+    expect((await visitor.login(agent.url)).view).toMatchObject({
+      state: 'refused',
+      error: expect.stringMatching(/No token from/),
+    })
+    await visitor.give(agent.url, 'oidc', client)
+    expect((await visitor.login(agent.url)).view).toEqual({ state: 'accepted' })
+    expect(await visitor.says(agent.url, 'hello')).toMatchObject(answered)
+    const calls = await visitor.ask('GET', 'api/calls')
+    expect(calls.text + (await visitor.ask('GET', 'api/agents')).text).not.toMatch(/secret-of|eyJ/)
+  })
+
+  it('sends nobody anywhere before somebody asks for it', async () => {
+    const visitor = await visit()
+    await visitor.give(agent.url, 'oidc', { kind: 'oauth2', clientId: 'web', flow: 'authorizationCode' })
+    expect(await visitor.says(agent.url, 'hello')).toMatchObject({
+      error: { message: expect.stringMatching(/has to log in/) },
+    })
+  })
+
+  it('goes on in the browser that began it, and in no other', async () => {
+    const visitor = await visit()
+    await visitor.give(agent.url, 'oidc', { kind: 'oauth2', clientId: 'web', flow: 'authorizationCode' })
+    const { view, browser } = await visitor.login(agent.url)
+    const url = new URL(view?.state === 'open' ? view.url : '')
+    expect(url.origin).toBe(provider.issuer)
+    expect(url.searchParams.get('code_challenge_method')).toBe('S256')
+    const state = url.searchParams.get('state') ?? ''
+    const back = (asked: string, cookie: string, host?: string) =>
+      askAt(served.url, `/console/oauth/callback?state=${asked}&code=x&iss=${encodeURIComponent(provider.issuer)}`, {
+        headers: { cookie, 'sec-fetch-site': 'cross-site', ...(host !== undefined && { host }) },
+      })
+    expect((await back('guessed', browser)).status).toBe(400)
+    expect((await back(state, '')).status).toBe(400)
+    expect((await back(state, browser.replace(/=.*/, '=another'))).status).toBe(400)
+    expect((await back(state, browser, 'evil.example')).status).toBe(403)
+    expect((await visitor.agent(agent.url))?.login).toMatchObject({ state: 'open' })
+    const arrived = await back(state, browser)
+    expect([arrived.status, arrived.headers.location]).toEqual([
+      303,
+      `/#/agents/${encodeURIComponent(agent.url)}?tab=access`,
+    ])
+    // The provider never gave such a code.
+    expect((await visitor.agent(agent.url))?.login).toMatchObject({
+      state: 'refused',
+      error: expect.stringMatching(/invalid_grant/),
+    })
+    expect((await back(state, browser)).status).toBe(400)
+  })
+
+  it('by a code shows the code', async () => {
+    const visitor = await visit()
+    await visitor.give(agent.url, 'oidc', { kind: 'oauth2', clientId: 'web', flow: 'deviceCode' })
+    const { view } = await visitor.login(agent.url)
+    expect(view).toMatchObject({ state: 'code', code: { userCode: expect.any(String) } })
+    // Whoever thinks better of it takes the credential back, and nothing waits any more.
+    await visitor.give(agent.url, 'oidc', null)
+    await eventually(5000, 'the login to be forgotten', async () => !(await visitor.agent(agent.url))?.login)
+  })
+})

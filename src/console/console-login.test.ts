@@ -1,0 +1,105 @@
+/** A console that is not for everybody, over real sockets: who gets in, with what, and who does not. */
+import { describe, expect, it } from 'vitest'
+import { type AuthScheme, allOf, apiKey, basic, bearer, type Requirement } from '../auth/index.js'
+import { askAt, beginAt, ours } from './console.fixture.js'
+import type { SessionRefusal } from './console-api.js'
+import { serveConsole } from './serve-console.js'
+
+const enter = (to: string, body: unknown, headers: Readonly<Record<string, string>> = {}) =>
+  askAt(to, '/console/api/session', { method: 'POST', headers: { ...ours, ...headers }, body })
+
+const key = { kind: 'apiKey', key: 'open sesame' }
+const password = { kind: 'basic', user: 'alice', password: 'correct horse' }
+
+describe('a console with auth', () => {
+  it.each<[string, AuthScheme | Requirement, object, object]>([
+    ['a key in a header', apiKey('open sesame'), { apiKey: key }, { apiKey: { ...key, key: 'open' } }],
+    [
+      'a key in the query',
+      apiKey('open sesame', { location: 'query', name: 'k' }),
+      { apiKey: key },
+      { apiKey: { ...key, key: 'open' } },
+    ],
+    [
+      'a key in a cookie',
+      apiKey('open-sesame', { location: 'cookie', name: 'k' }),
+      { apiKey: { ...key, key: 'open-sesame' } },
+      { apiKey: key },
+    ],
+    ['a password', basic({ alice: 'correct horse' }), { basic: password }, { basic: { ...password, password: 'x' } }],
+    [
+      'a token',
+      bearer('t0ken'),
+      { bearer: { kind: 'bearer', token: 't0ken' } },
+      { bearer: { kind: 'bearer', token: 't' } },
+    ],
+    [
+      'two things at once',
+      allOf(basic({ alice: 'correct horse' }), apiKey('open sesame')),
+      { basic: password, apiKey: key },
+      { apiKey: key },
+    ],
+  ])('lets people in with %s, on this machine too, and says what it asks for', async (_what, scheme, right, wrong) => {
+    await using served = await serveConsole({ auth: [scheme] })
+    const refused = await enter(served.url, {})
+    expect(refused.status).toBe(401)
+    // A browser would ask by itself, and remember the answer.
+    expect(refused.headers['www-authenticate']).toBeUndefined()
+    const { asks } = JSON.parse(refused.text) as SessionRefusal
+    expect(Object.keys(asks?.securitySchemes ?? {}).sort()).toEqual(Object.keys(right).sort())
+    expect((await enter(served.url, { credentials: wrong })).status).toBe(401)
+    const { cookie, session } = await beginAt(served.url, { credentials: right })
+    expect(cookie).not.toBe('')
+    expect(session.hasLogin).toBe(true)
+    const agents = () => askAt(served.url, '/console/api/agents', { headers: { ...ours, cookie } })
+    expect((await agents()).status).toBe(200)
+    await askAt(served.url, '/console/api/session', { method: 'DELETE', headers: { ...ours, cookie } })
+    expect((await agents()).status).toBe(401)
+  })
+
+  it('counts guesses, and only guesses', async () => {
+    await using served = await serveConsole({ auth: [apiKey('open sesame')] })
+    for (let count = 0; count < 15; count++) expect((await enter(served.url, {})).status).toBe(401)
+    const guess = () => enter(served.url, { credentials: { apiKey: { ...key, key: crypto.randomUUID() } } })
+    const statuses = []
+    for (let count = 0; count < 12; count++) statuses.push((await guess()).status)
+    expect(statuses.slice(0, 10)).toEqual(Array(10).fill(401))
+    expect(statuses.at(-1)).toBe(429)
+    // Credentials beside what was typed would be guesses that nobody counts.
+    expect((await enter(served.url, {}, { 'x-api-key': 'open sesame' })).status).toBe(401)
+  })
+
+  it('lets those in who have the token of the launch, where there is one', async () => {
+    await using served = await serveConsole({ auth: [apiKey('open sesame')], token: 'of this launch' })
+    expect((await beginAt(served.url, { token: 'of this launch' })).cookie).not.toBe('')
+    expect((await beginAt(served.url, { credentials: { apiKey: key } })).cookie).not.toBe('')
+    expect((await enter(served.url, { token: 'x' })).status).toBe(401)
+  })
+
+  it('makes no token of its own elsewhere, and is called by numbers there', async () => {
+    await using served = await serveConsole({ host: '0.0.0.0', auth: [apiKey('open sesame')] })
+    expect(served.url).not.toContain('token')
+    const host = `192.0.2.7:${new URL(served.url).port}`
+    expect((await enter(served.url, { credentials: { apiKey: key } }, { host })).status).toBe(200)
+    expect((await enter(served.url, { credentials: { apiKey: key } }, { host: 'evil.example' })).status).toBe(403)
+  })
+
+  it.each([[[]], ['none']])('is never for everybody: %j', async (auth) => {
+    await expect(serveConsole({ auth: auth as never })).rejects.toThrow('never for everybody') // what programs without types may say
+  })
+
+  it('understands nothing that is no credential', async () => {
+    await using served = await serveConsole({ auth: [apiKey('open sesame')] })
+    const nonsense: unknown[] = [
+      null,
+      [],
+      'x',
+      { apiKey: 'open sesame' },
+      { constructor: key },
+      { apiKey: { kind: 'toString' } },
+    ]
+    for (const credentials of nonsense) expect((await enter(served.url, { credentials })).status).toBe(401)
+    const long = { apiKey: { ...key, key: 'x'.repeat(100_000) } }
+    expect((await enter(served.url, { credentials: long })).status).toBe(401)
+  })
+})

@@ -1,0 +1,35 @@
+/** Cookies that no script reads, and secrets that are compared without telling how much of them was right. */
+import { createHash, timingSafeEqual } from 'node:crypto'
+
+interface CookieFacts {
+  readonly path: string
+  readonly sameSite: 'Strict' | 'Lax'
+  readonly seconds?: number
+}
+
+export function cookieFor(request: Request, name: string, value: string, facts: CookieFacts): string {
+  const { path, sameSite, seconds } = facts
+  const isSecure = new URL(request.url).protocol === 'https:'
+  const rest = `${seconds === undefined ? '' : `; Max-Age=${seconds}`}${isSecure ? '; Secure' : ''}`
+  return `${nameFor(request, name)}=${value}; Path=${path}; HttpOnly; SameSite=${sameSite}${rest}`
+}
+
+/** Cookies do not know ports: consoles on two of them would take each other's away. */
+function nameFor(request: Request, name: string): string {
+  const { port, protocol } = new URL(request.url)
+  return `dragoman_${name}_${port || (protocol === 'https:' ? '443' : '80')}`
+}
+
+export function cookieOf(request: Request, name: string): string | undefined {
+  const called = nameFor(request, name)
+  const cookies = (request.headers.get('cookie') ?? '').split(/;\s*/)
+  return cookies.find((each) => each.startsWith(`${called}=`))?.slice(called.length + 1)
+}
+
+export function hashed(key: string): string {
+  return createHash('sha256').update(key).digest('base64url')
+}
+
+export function isSame(one: string, other: string): boolean {
+  return timingSafeEqual(Buffer.from(hashed(one)), Buffer.from(hashed(other)))
+}

@@ -1,0 +1,115 @@
+/** Who may use the console, and with what it calls agents: in a real browser, with a real OpenID provider. */
+import { apiKey, basic, oidc, type Served, serve } from 'dragoman'
+import { type ServedConsole, serveConsole } from 'dragoman/console'
+import { echoAgent } from 'dragoman/testing'
+import type { Browser, Page } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { audience, type OpenIdProvider, openIdProvider } from '../auth/openid-provider.js'
+import { launchBrowser, openPage } from './chromium.js'
+
+let browser: Browser
+beforeAll(async () => {
+  browser = await launchBrowser()
+})
+afterAll(() => browser.close())
+
+/** Browsers tell of every refusal, on their own account. */
+const refusals = /40[13]/
+/** Everything a page can keep, but cookies that it cannot read. */
+const kept = 'JSON.stringify(localStorage) + JSON.stringify(sessionStorage) + document.cookie + location.href'
+
+const say = async (page: Page, ref: string, text: string) => {
+  await page.goto(`${new URL(page.url()).origin}/#/talk?with=${encodeURIComponent(ref)}`)
+  await page.getByLabel('Message').fill(text)
+  await page.keyboard.press('Enter')
+  await page.locator('.artifact', { hasText: text }).waitFor()
+}
+
+describe('a console that is not for everybody', () => {
+  it('asks for a key or a password, opens with a session, and closes again', async () => {
+    await using served = await serveConsole({ auth: [apiKey('open sesame'), basic({ alice: 'correct horse' })] })
+    await using opened = await openPage(browser, served.url, { ignore: refusals })
+    const { page, complaints } = opened
+    await page.getByLabel('Key', { exact: true }).fill('a wrong one')
+    await page.keyboard.press('Enter')
+    await page.getByRole('alert').getByText('Missing or invalid credentials').waitFor()
+    await page.getByLabel('With').selectOption('User and password')
+    await page.getByLabel('User', { exact: true }).fill('alice')
+    await page.getByLabel('Password', { exact: true }).fill('correct horse')
+    await page.keyboard.press('Enter')
+    await page.getByText('No agents yet').waitFor()
+    expect(await page.evaluate<string>(kept)).not.toMatch(/correct|alice/)
+    await page.reload()
+    await page.getByText('No agents yet').waitFor()
+    await page.getByRole('button', { name: 'Log out' }).click()
+    await page.getByLabel('Key', { exact: true }).waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  it('asks again when it was started anew, and goes on where the page was', async () => {
+    const auth = [apiKey('open sesame')]
+    const first = await serveConsole({ auth })
+    await using opened = await openPage(browser, first.url, { ignore: /40[13]|ERR_|EventSource/ })
+    const { page, complaints } = opened
+    const enter = async () => {
+      await page.getByLabel('Key', { exact: true }).fill('open sesame')
+      await page.keyboard.press('Enter')
+    }
+    await enter()
+    await page.getByText('No agents yet').waitFor()
+    await first.close()
+    await page.getByText('Not connected').waitFor()
+    await using _second = await serveConsole({ auth, port: Number(new URL(first.url).port) })
+    await enter()
+    await page.getByText('No agents yet').waitFor()
+    await page.getByText('Not connected').waitFor({ state: 'detached' })
+    expect(complaints).toEqual([])
+  })
+})
+
+describe('an agent that wants people to log in', () => {
+  let provider: OpenIdProvider
+  let agent: Served
+  let served: ServedConsole
+  beforeAll(async () => {
+    // The provider says on the console that it is no production system.
+    for (const level of ['info', 'warn'] as const) vi.spyOn(console, level).mockImplementation(() => undefined)
+    served = await serveConsole()
+    provider = await openIdProvider({ redirectUris: [`${new URL(served.url).origin}/console/oauth/callback`] })
+    agent = await serve(echoAgent, { auth: [oidc(provider.issuer, { audience })] })
+  })
+  afterAll(async () => {
+    await served.close()
+    await agent.close({ deadlineMs: 0 })
+    await provider[Symbol.asyncDispose]()
+  })
+
+  it('is called with a token that its provider gave for a login in this browser (R-SEC-2)', async () => {
+    // The provider's pages want fonts from elsewhere.
+    await using opened = await openPage(browser, served.url, { ignore: /net::ERR_/ })
+    const { page, complaints } = opened
+    await page.getByLabel('Address of an agent or its card').fill(agent.url)
+    await page.getByRole('button', { name: 'Add', exact: true }).click()
+    await page.getByRole('tab', { name: 'Access' }).click()
+    const form = page.getByRole('form', { name: 'oidc' })
+    await form.getByLabel('Client id').fill('web')
+    await form.getByLabel('Flow').selectOption('in the browser')
+    await form.getByLabel('Scopes').fill('openid')
+    await form.getByRole('button', { name: 'Save' }).click()
+    await page.getByRole('link', { name: `Log in at ${new URL(provider.issuer).host}` }).click()
+    // The provider's own pages, on another site than the console.
+    await page.locator('input[name=login]').fill('alice')
+    await page.locator('input[name=password]').fill('anything')
+    await page.locator('button[type=submit]').click()
+    await page.locator('button[type=submit]', { hasText: 'Continue' }).click()
+    await page.getByText('The agent accepts it.').waitFor()
+    expect(page.url()).toContain('#/agents/')
+    await say(page, agent.url, 'said by alice')
+    const told = await page.evaluate<string>(`
+      Promise.all(['agents', 'calls'].map((path) =>
+        fetch('/console/api/' + path, { headers: { 'x-dragoman-console': '1' } }).then((each) => each.text()))).then(String)
+    `)
+    expect(told + (await page.evaluate<string>(kept)) + (await page.content())).not.toMatch(/eyJ|code=/)
+    expect(complaints).toEqual([])
+  })
+})
