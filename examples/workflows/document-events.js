@@ -1,9 +1,15 @@
-// The making of a document as server-sent events: `data: ` and one line of JSON each, with a `type`.
+// The making of a document as server-sent events, as a browser's `EventSource` reads them: each has its name, an id behind
+// which a reader can go on, and one line of JSON. The last one's id is `end`: whoever comes back with it has all there is.
 import { A2AError, isInterrupted, isTerminal, textOf } from 'dragoman'
 import { pieceOf, viewOf } from './document-view.js'
 
 /** @import { AgentService, CallContext, StreamItem, StreamResponse } from 'dragoman' */
-/** @typedef {{ type: string, [member: string]: unknown }} Event `task`, `progress`, `outline`, `document`, `summary`, at the end `result` or `error` */
+/** @typedef {'task' | 'progress' | 'outline' | 'document' | 'summary' | 'question' | 'result' | 'failure'} EventType */
+/** @typedef {{ type: EventType, [member: string]: unknown }} Event */
+/** @typedef {{ id?: number | string | undefined, event: Event }} Told */
+
+/** The id of the last event of a run. */
+export const endId = 'end'
 
 const heartbeatMs = 15_000
 
@@ -12,15 +18,18 @@ const heartbeatMs = 15_000
  * @param {AgentService} service
  * @param {CallContext} context
  * @param {string} [id] of the task, where it is known
- * @returns {AsyncGenerator<{ seq?: number | undefined, event: Event }, void, void>}
+ * @returns {AsyncGenerator<Told, void, void>}
  */
 export async function* eventsOf(items, service, context, id) {
   let taskId = id
+  /** @type {number | undefined} */
+  let last
   try {
     for await (const { event, seq } of items) {
       if ('task' in event) taskId = event.task.id
       const told = toldOf(event)
-      if (told) yield { seq, event: told }
+      if (told) yield { id: seq, event: told }
+      last = seq ?? last
       // A question is for people: the stream does not wait until somebody has thought about it.
       if (isPause(event)) break
     }
@@ -30,7 +39,8 @@ export async function* eventsOf(items, service, context, id) {
   }
   if (taskId === undefined) return
   const view = viewOf(await service.getTask({ id: taskId }, context))
-  yield { event: view.error ? { type: 'error', ...view } : { type: 'result', ...view } }
+  if (view.question !== undefined) yield { id: last, event: { type: 'question', ...view } }
+  else yield { id: endId, event: { type: view.error ? 'failure' : 'result', ...view } }
 }
 
 /** @param {StreamResponse} event @returns {Event | undefined} */
@@ -39,8 +49,8 @@ function toldOf(event) {
   if ('artifactUpdate' in event) {
     const { artifact, append = false } = event.artifactUpdate
     const [[type, content] = []] = Object.entries(pieceOf(artifact))
-    if (type === undefined) return undefined
-    return type === 'outline' ? { type, outline: content } : { type, text: content, append }
+    if (type === 'outline') return { type, outline: content }
+    return type === 'document' || type === 'summary' ? { type, text: content, append } : undefined
   }
   if (!('statusUpdate' in event)) return undefined
   const { state, message } = event.statusUpdate.status
@@ -54,7 +64,7 @@ function isPause(event) {
 }
 
 /**
- * @param {AsyncGenerator<{ seq?: number | undefined, event: Event }, void, void>} events
+ * @param {AsyncGenerator<Told, void, void>} events
  * @param {AbortController} left fired when the reader is gone; the run goes on
  * @returns {Promise<Response>}
  */
@@ -74,9 +84,9 @@ export async function sse(events, left) {
         controller.close()
         return
       }
-      const { seq, event } = next.value
-      const id = seq === undefined ? '' : `id: ${seq}\n`
-      controller.enqueue(encoder.encode(`${id}data: ${JSON.stringify(event)}\n\n`))
+      const { id, event } = next.value
+      const place = id === undefined ? '' : `id: ${id}\n`
+      controller.enqueue(encoder.encode(`${place}event: ${event.type}\ndata: ${JSON.stringify(event)}\n\n`))
       try {
         next = await events.next()
       } catch (error) {

@@ -6,7 +6,7 @@
 //   GET    /api/documents/{taskId}     as it is now; with `Accept: text/event-stream` from now on, or from Last-Event-ID
 //   DELETE /api/documents/{taskId}     cancels it
 import { A2AError } from 'dragoman'
-import { eventsOf, sse } from './document-events.js'
+import { endId, eventsOf, sse } from './document-events.js'
 import { viewOf } from './document-view.js'
 
 /** @import { AgentService, CallContext } from 'dragoman' */
@@ -73,7 +73,10 @@ async function look({ service, context }, id) {
 /** @param {Call} call @param {string} id */
 async function follow({ request, service, context }, id) {
   await service.getTask({ id }, context) // whoever may not see it is told so before the stream begins
-  const after = Number(request.headers.get('last-event-id') ?? undefined)
+  const seen = request.headers.get('last-event-id') ?? undefined
+  // The one answer after which an `EventSource` does not come back.
+  if (seen === endId) return new Response(null, { status: 204 })
+  const after = Number(seen)
   const left = new AbortController()
   const resumed = Number.isInteger(after) ? { ...context, resumeAfter: after } : context
   return sse(eventsOf(service.subscribeToTask({ id }, { ...resumed, signal: left.signal }), service, context, id), left)

@@ -105,12 +105,21 @@ describe('the system', () => {
     expect([...new Set(types)]).toEqual(['task', 'progress', 'outline', 'document', 'summary', 'result'])
     const pieces = events.flatMap((event) => (event.type === 'document' ? [event.text] : []))
     expect(events.at(-1)).toMatchObject({ state: 'completed', document: pieces.join('') })
-    const half = /^id: (\d+)\ndata: \{"type":"document"/m.exec(text)?.[1] ?? ''
+    // Every event has an id and its name, in the order of the fields that readers expect.
+    const blocks = text.trimEnd().split('\n\n')
+    expect(blocks.map((block) => /^id: (\d+|end)\nevent: (\w+)\ndata: \{.*\}$/.exec(block)?.[2])).toEqual(types)
+    expect(blocks.map((block) => block.startsWith('id: end\n')).indexOf(true)).toBe(blocks.length - 1)
+    const half = /^id: (\d+)\nevent: document$/m.exec(text)?.[1] ?? ''
     const rest = await fetch(`${url}/${events[0]?.taskId}`, {
       headers: { accept: 'text/event-stream', 'last-event-id': half },
     })
     const again = dataLines(await rest.text()).map((line) => (JSON.parse(line) as { type: string }).type)
     expect(again).toEqual(types.slice(types.indexOf('document') + 1))
+    // Those who have seen the end are told not to come back; those who have seen nothing are shown it.
+    const atEnd = { headers: { accept: 'text/event-stream', 'last-event-id': 'end' } }
+    expect((await fetch(`${url}/${events[0]?.taskId}`, atEnd)).status).toBe(204)
+    const late = await (await fetch(`${url}/${events[0]?.taskId}?stream`)).text()
+    expect(late).toMatch(/^id: end\nevent: result\ndata: \{.*\}\n\n$/)
   })
 
   it.each([
