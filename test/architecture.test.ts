@@ -59,7 +59,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'stores/store.ts',
     'stores/memory.ts',
   ],
-  'orchestrator/': ['model/', 'engine/', 'client/', 'transports/transport-error.ts'],
+  'orchestrator/': ['model/', 'engine/', 'client/', 'telemetry/tracing.ts', 'transports/transport-error.ts'],
   'index.ts': ['model/', 'dialects/', 'transports/', 'stores/', 'engine/', 'auth/', 'net/', 'signing/', 'server/'],
   'registry/': [
     'model/',

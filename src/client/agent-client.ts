@@ -76,7 +76,10 @@ export interface Conversation {
 
 /** What a caller may say beside its request; who it is, the credentials tell. */
 export type CallOptions = Partial<
-  Pick<CallContext, 'signal' | 'extensions' | 'idempotencyKey' | 'resumeAfter' | 'traceparent' | 'attempts'>
+  Pick<
+    CallContext,
+    'signal' | 'extensions' | 'idempotencyKey' | 'resumeAfter' | 'traceparent' | 'tracestate' | 'attempts'
+  >
 >
 
 /** The eleven operations; here nobody has to say how they were called. */

@@ -44,11 +44,11 @@ export async function connect(ref: string | object, options: ConnectOptions = {}
   const warn = options.onWarning ?? (() => undefined)
   const opened = (await findInstances(ref, options, warn)).map((target) => openTarget(target, options, warn))
   const instances = new Instances(opened, ({ ways }, why) => warn(`Went on at ${ways.current.choice.url}: ${why}`))
-  const { card, signature } = instances.current.target
+  const { card, cardUrl, signature } = instances.current.target
   const choice = () => instances.current.ways.current.choice
   const tracing = applicationTracing()
   const reliable = dependable(instances.service(), card, options)
-  const service = tracing ? traceCalls(reliable, tracing, { agent: card.name, choice }) : reliable
+  const service = tracing ? traceCalls(reliable, tracing, { agent: card.name, card: cardUrl, choice }) : reliable
   const close = async () => {
     await Promise.all(opened.map((each) => each.close()))
   }
@@ -99,6 +99,8 @@ async function findInstances(
 }
 
 interface Target extends Callee {
+  /** Where the card was found; absent when it was given. */
+  readonly cardUrl?: string
   readonly choices: readonly Choice[]
   readonly signature: Verification
   readonly warnings: readonly string[]
@@ -142,6 +144,7 @@ async function find(ref: string | object, options: ConnectOptions): Promise<Targ
   })
   return {
     card: resolved.card,
+    ...(resolved.url !== undefined && { cardUrl: resolved.url }),
     choices,
     signature,
     // Where any origin was allowed, or the card itself was given, its interfaces are what the user named.

@@ -84,7 +84,8 @@ function redirected(request: GuardedRequest, location: string | null, count: num
 }
 
 /** What may be told to another origin. A list of what may not would miss the names that credentials invent. */
-const harmlessHeaders = /^(accept|accept-language|user-agent|a2a-version|if-none-match|if-modified-since|traceparent)$/i
+const harmlessHeaders =
+  /^(accept|accept-language|user-agent|a2a-version|if-none-match|if-modified-since|traceparent|tracestate)$/i
 
 function harmless(headers: HttpRequest['headers']): HttpRequest['headers'] {
   return Object.fromEntries(Object.entries(headers).filter(([name]) => harmlessHeaders.test(name)))

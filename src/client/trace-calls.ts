@@ -4,30 +4,32 @@ import { A2AError } from '../model/errors.js'
 import { fromGeneric, toGeneric } from '../model/generic-service.js'
 import { type Operation, operations } from '../model/operations.js'
 import type { AgentService, CallContext, StreamItem } from '../model/service.js'
-import type { OpenSpan, Tracing } from '../telemetry/tracing.js'
+import { bindingFacts, type OpenSpan, type Tracing } from '../telemetry/tracing.js'
 import { TransportError } from '../transports/transport-error.js'
 import type { Choice } from './agent-client.js'
 
 interface Callee {
   readonly agent: string
+  /** Where its card was, if it had a place. */
+  readonly card: string | undefined
   /** How it is spoken to at the moment. */
   readonly choice: () => Choice
 }
 
-export function traceCalls(service: AgentService, tracing: Tracing, { agent, choice }: Callee): AgentService {
+export function traceCalls(service: AgentService, tracing: Tracing, { agent, card, choice }: Callee): AgentService {
   const { unary, streaming } = toGeneric(service)
-  const start = (operation: Operation, { traceparent }: CallContext): OpenSpan => {
+  const start = (operation: Operation, context: CallContext): OpenSpan => {
     const { binding, dialect, url } = choice()
     const { name } = operations[operation]
-    const facts = { agent, method: name, binding, dialect, peer: hostOf(url) }
-    return tracing.start({ name, kind: 'client', parent: traceparent, facts })
+    const facts = { agent, method: name, dialect, peer: hostOf(url), card, ...bindingFacts(binding) }
+    return tracing.start({ name, kind: 'client', parent: context, facts })
   }
   async function* followed(...call: Parameters<typeof streaming>): AsyncGenerator<readonly StreamItem[], void, void> {
     const [operation, request, context] = call
     const span = start(operation, context)
     let error: unknown
     try {
-      yield* batchesOf(streaming(operation, request, { ...context, traceparent: span.traceparent }))
+      yield* batchesOf(streaming(operation, request, { ...context, ...span.trace }))
     } catch (caught) {
       error = caught
       throw caught
@@ -39,8 +41,7 @@ export function traceCalls(service: AgentService, tracing: Tracing, { agent, cho
     async unary(operation, request, context) {
       const span = start(operation, context)
       try {
-        const { traceparent } = span
-        const answer = await span.run(() => unary(operation, request, { ...context, traceparent }))
+        const answer = await span.run(() => unary(operation, request, { ...context, ...span.trace }))
         span.end(outcomeOf(undefined))
         return answer
       } catch (error) {

@@ -40,7 +40,7 @@ export function fromHttp(
 
 /** Metadata that is no secret; everything else is one until somebody says otherwise. */
 const harmless =
-  /^(a2a-.*|x-a2a-extensions|content-type|user-agent|traceparent|last-event-id|idempotency-key|grpc-.*|date)$/i
+  /^(a2a-.*|x-a2a-extensions|content-type|user-agent|traceparent|tracestate|last-event-id|idempotency-key|grpc-.*|date)$/i
 
 export function fromGrpc(onWire: (entry: WireEntry) => void): (entry: GrpcWireEntry) => void {
   return ({ direction, exchange, rpc, headers, body, status, ms }) =>

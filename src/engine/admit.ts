@@ -8,6 +8,7 @@ import type { TurnRequest } from '../model/event.js'
 import type { Message } from '../model/message.js'
 import type { CallContext, Caller, SendMessageRequest } from '../model/service.js'
 import { isInterrupted } from '../model/task.js'
+import { traceContextOf } from '../model/trace-context.js'
 import type { IdempotencyKey, LoadedTask, Scope } from '../stores/store.js'
 import { assertAcceptable, inlineConfig } from './acceptable.js'
 import { assertHistoryLength } from './history.js'
@@ -307,14 +308,14 @@ function addressed(message: Message, taskId: string, contextId: string): Message
 function turnRequestOf(request: SendMessageRequest, context: CallContext): TurnRequest | undefined {
   const { metadata, configuration } = request
   const { acceptedOutputModes } = configuration ?? {}
-  const { extensions, caller, traceparent } = context
+  const { extensions, caller } = context
   const isPlain = !metadata && !acceptedOutputModes && !extensions?.length
-  if (isPlain && caller.scheme === undefined && traceparent === undefined) return undefined
+  if (isPlain && caller.scheme === undefined && context.traceparent === undefined) return undefined
   return {
     ...(metadata && { metadata }),
     ...(acceptedOutputModes && { acceptedOutputModes }),
     ...(extensions?.length && { extensions }),
-    ...(traceparent !== undefined && { traceparent }),
+    ...traceContextOf(context),
     ...(caller.scheme !== undefined && { caller: proofOf(caller) }),
   }
 }

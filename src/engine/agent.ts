@@ -104,6 +104,8 @@ export interface Turn<Input = JsonValue | undefined> {
   readonly extensions: readonly string[]
   /** W3C trace context of this turn: what is done for it elsewhere belongs to the same trace. */
   readonly traceparent: string | undefined
+  /** What the systems on its way have noted beside it. */
+  readonly tracestate: string | undefined
   /** Asks another agent, in the same context; cancelling this task cancels that one. */
   call(agent: AgentRef, content: Content, options?: CallAgentOptions): Promise<CallResult>
   /** The operations of another agent, called for the caller of this one; absent when none of that name can be reached. */

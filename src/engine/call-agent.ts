@@ -5,6 +5,7 @@ import type { Message } from '../model/message.js'
 import { textOf } from '../model/part.js'
 import type { AgentService, CallContext } from '../model/service.js'
 import type { Task } from '../model/task.js'
+import { type TraceContext, traceContextOf } from '../model/trace-context.js'
 import type { AgentRef, CallResult, Turn } from './agent.js'
 import type { TurnSource } from './turn.js'
 import { type Content, partsOf } from './yields.js'
@@ -21,13 +22,13 @@ interface Delegation {
 export function serviceFor(
   { internals, caller, tenant }: Pick<TurnSource, 'internals' | 'caller' | 'tenant'>,
   ref: AgentRef,
-  traceparent?: string,
+  trace: TraceContext = {},
 ): AgentService | undefined {
   const service = internals.resolve?.(ref)
   if (!service) return undefined
   const { unary, streaming } = toGeneric(service)
   const owned = (context: CallContext): CallContext => ({
-    ...(traceparent !== undefined && { traceparent }),
+    ...traceContextOf(trace),
     ...context,
     caller,
     ...(tenant && { tenant }),

@@ -11,6 +11,7 @@ import type { Message } from '../model/message.js'
 import type { Part, Struct } from '../model/part.js'
 import { type AgentService, anonymous, type CallContext } from '../model/service.js'
 import { isTerminal, type Task, type TaskStatus } from '../model/task.js'
+import { traceContextOf } from '../model/trace-context.js'
 import { type Agent, type AgentInit, agent, type Turn } from './agent.js'
 import { RetoldArtifacts, taskIdIn } from './retold-artifacts.js'
 import { completed, failed, rejected, reply, type StatusDraft, working, type Yield } from './yields.js'
@@ -25,8 +26,7 @@ export function relayAgent(card: AgentInit, service: AgentService): Agent {
 async function* relay(turn: Turn, service: AgentService): AsyncGenerator<Yield, void, void> {
   const there = taskThere(turn)
   const gone = new AbortController()
-  const { traceparent } = turn
-  const same: CallContext = { caller: anonymous, dialect: 'v1', ...(traceparent !== undefined && { traceparent }) }
+  const same: CallContext = { caller: anonymous, dialect: 'v1', ...traceContextOf(turn) }
   let taskId = there
   const cancel = () => {
     // Until the other agent has named its task there is nothing to cancel: the stream is read up to that point.

@@ -48,7 +48,7 @@ async function iterate(current: AcceptedMessage, stage: Stage, span?: OpenSpan):
     const { agent, schemas } = run.internals
     const input = schemas && current.turn === 1 ? await schemas.input(current.message) : firstData(current.message)
     // `Handler<never>` hides the type of `data()`: the schema check made the input what the author declared.
-    const turn = new RunningTurn(current, run, input, span?.traceparent) as Turn<unknown> as Turn<never>
+    const turn = new RunningTurn(current, run, input, span?.trace) as Turn<unknown> as Turn<never>
     const handler = agent.handler(turn)[Symbol.asyncIterator]()
     iterator = handler
     for (;;) {

@@ -19,7 +19,7 @@ export async function traceTurn(
   const span = tracing.start({
     name: `${operation} ${name}`,
     kind: 'internal',
-    parent: current.request?.traceparent,
+    parent: current.request,
     facts: {
       operation,
       agent: name,

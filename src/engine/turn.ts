@@ -3,6 +3,7 @@ import type { Message } from '../model/message.js'
 import { type JsonValue, type Struct, textOf } from '../model/part.js'
 import type { AgentService, Caller } from '../model/service.js'
 import type { Task } from '../model/task.js'
+import type { TraceContext } from '../model/trace-context.js'
 import type { AgentRef, CallAgentOptions, CallResult, Turn } from './agent.js'
 import { callAgent, serviceFor } from './call-agent.js'
 import type { Internals } from './internals.js'
@@ -30,16 +31,16 @@ export class RunningTurn implements Turn<unknown> {
   readonly #source: TurnSource
   readonly #input: unknown
   readonly #credential: Credential | undefined
-  readonly #spanned: string | undefined
+  readonly #trace: TraceContext
   #task: Task | undefined
 
-  /** `traceparent`: of the turn's own span, when there is one. */
-  constructor(accepted: AcceptedMessage, source: TurnSource, input: unknown, traceparent?: string) {
+  /** `trace`: of the turn's own span, when there is one. */
+  constructor(accepted: AcceptedMessage, source: TurnSource, input: unknown, trace?: TraceContext) {
     this.message = accepted.message
     this.#accepted = accepted
     this.#source = source
     this.#input = input
-    this.#spanned = traceparent
+    this.#trace = trace ?? accepted.request ?? {}
     this.#credential = source.takeCredential()
   }
 
@@ -105,7 +106,11 @@ export class RunningTurn implements Turn<unknown> {
   }
 
   get traceparent(): string | undefined {
-    return this.#spanned ?? this.#accepted.request?.traceparent
+    return this.#trace.traceparent
+  }
+
+  get tracestate(): string | undefined {
+    return this.#trace.tracestate
   }
 
   async call(ref: AgentRef, content: Content, options: CallAgentOptions = {}): Promise<CallResult> {
@@ -121,7 +126,7 @@ export class RunningTurn implements Turn<unknown> {
   }
 
   service(ref: AgentRef): AgentService | undefined {
-    return serviceFor(this.#source, ref, this.traceparent)
+    return serviceFor(this.#source, ref, this.#trace)
   }
 }
 

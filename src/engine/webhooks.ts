@@ -2,6 +2,7 @@
 import { A2AError, invalidField } from '../model/errors.js'
 import type { TaskPushNotificationConfig } from '../model/push-config.js'
 import type { CallContext } from '../model/service.js'
+import { traceContextOf } from '../model/trace-context.js'
 import type { NewPushConfig, StoredPushConfig, TaskKey } from '../stores/store.js'
 import type { Internals } from './internals.js'
 
@@ -73,7 +74,7 @@ export function newPushConfig(
     config: { ...given, taskId, id: given.id || defaultId(internals, taskId, context) },
     dialect: context.dialect,
     setBy: context.caller.id,
-    ...(context.traceparent !== undefined && { traceparent: context.traceparent }),
+    ...traceContextOf(context),
     most: internals.settings.limits.pushConfigsPerTask,
   }
 }

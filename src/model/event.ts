@@ -8,6 +8,7 @@ import type { Message } from './message.js'
 import type { JsonValue, Struct } from './part.js'
 import type { Caller } from './service.js'
 import type { Task, TaskStatus } from './task.js'
+import type { TraceContext } from './trace-context.js'
 
 export interface TaskStatusUpdateEvent {
   readonly taskId: string
@@ -33,13 +34,11 @@ export type StreamResponse =
   | { readonly statusUpdate: TaskStatusUpdateEvent }
   | { readonly artifactUpdate: TaskArtifactUpdateEvent }
 
-/** What a later turn needs to know of the request that brought its message. */
-export interface TurnRequest {
+/** What a later turn needs to know of the request that brought its message. Whoever runs the turn, the trace goes on. */
+export interface TurnRequest extends TraceContext {
   readonly metadata?: Struct
   readonly acceptedOutputModes?: readonly string[]
   readonly extensions?: readonly string[]
-  /** W3C trace context of the call: whoever runs the turn, the trace goes on. */
-  readonly traceparent?: string
   /** How the caller proved who it is; without an id it is the owner of the task. */
   readonly caller?: Pick<Caller, 'scheme' | 'scopes'> & { readonly id?: string }
 }

@@ -8,6 +8,7 @@ import type { Message } from './message.js'
 import type { Struct } from './part.js'
 import type { TaskPushNotificationConfig } from './push-config.js'
 import type { Task, TaskState } from './task.js'
+import type { TraceContext } from './trace-context.js'
 
 /** Requests may name the tenant they are for (R-TEN-2). */
 export interface Tenanted {
@@ -122,7 +123,8 @@ export interface CallTraits {
 }
 
 /** What a call carries beside its request. Fixed once per call and never changed (RM-DET-7). */
-export interface CallContext extends CallTraits {
+/** With the trace context of the caller. */
+export interface CallContext extends CallTraits, TraceContext {
   readonly caller: Caller
   /** The tenant the call was addressed to; absent when the agent has none. */
   readonly tenant?: string
@@ -138,8 +140,6 @@ export interface CallContext extends CallTraits {
   readonly idempotencyKey?: string
   /** Resume a stream behind this event (E-4). */
   readonly resumeAfter?: number
-  /** W3C trace context of the caller. */
-  readonly traceparent?: string
   /** How often a service that is far away makes the call in all. Absent: as its connection was told. */
   readonly attempts?: number
 }

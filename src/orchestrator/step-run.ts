@@ -12,6 +12,7 @@ import type { StreamResponse } from '../model/event.js'
 import { textOf } from '../model/part.js'
 import type { AgentService, CallContext, SendMessageRequest } from '../model/service.js'
 import { isInterrupted, type Task, type TaskStatus } from '../model/task.js'
+import { traceContextOf } from '../model/trace-context.js'
 import { TransportError, wasNotSent } from '../transports/transport-error.js'
 import { AttemptPlan } from './attempt-plan.js'
 import { followed, isPaused, sent } from './child-events.js'
@@ -23,6 +24,7 @@ import { nameOf, placeOf, UnknownAgentError } from './step-agents.js'
 import { StepError } from './step-error.js'
 import type { StepRecord } from './step-record.js'
 import { StepResult } from './step-result.js'
+import { type StepSpan, traceStep } from './trace-step.js'
 import { never, untilAborted } from './waiting.js'
 import type { WorkflowRun } from './workflow-run.js'
 
@@ -40,6 +42,7 @@ export class StepRun {
   readonly #name: string
   readonly #step: Step
   readonly #plan: AttemptPlan
+  readonly #span: StepSpan | undefined
   #patience = new Patience(waiting, Date.now)
   #record: StepRecord
   #service: AgentService | undefined
@@ -54,6 +57,7 @@ export class StepRun {
     this.#name = name
     this.#step = step
     this.#plan = new AttemptPlan(step)
+    this.#span = traceStep(name, nameOf(this.#plan.agentOf(1)), run)
     const now = Date.now()
     const after = resultsBefore(step).map((result) => result.name)
     this.#record = run.records.get(name) ?? {
@@ -66,7 +70,11 @@ export class StepRun {
     }
   }
 
-  async result(): Promise<StepResult> {
+  result(): Promise<StepResult> {
+    return this.#span ? this.#span.run(() => this.#work()) : this.#work()
+  }
+
+  async #work(): Promise<StepResult> {
     for (;;) {
       const agent = this.#plan.agentOf(this.#record.attempt)
       const place = placeOf(agent)
@@ -273,8 +281,8 @@ export class StepRun {
   }
 
   #context(signal?: AbortSignal): CallContext {
-    const { caller, traceparent } = this.#run.turn
-    return { caller, dialect: 'v1', ...(signal && { signal }), ...(traceparent !== undefined && { traceparent }) }
+    const { caller } = this.#run.turn
+    return { caller, dialect: 'v1', ...(signal && { signal }), ...traceContextOf(this.#span?.trace ?? this.#run.turn) }
   }
 
   async #write(record: StepRecord): Promise<void> {

@@ -1,5 +1,6 @@
 /** One call of one webhook: what is sent, and what became of it. */
 import { createHash } from 'node:crypto'
+import { traceContextOf } from '../model/trace-context.js'
 import { AddressRefused } from '../net/address-rules.js'
 import type { GuardedDialer } from '../net/node-dialer.js'
 import { unlessAborted } from '../net/unless-aborted.js'
@@ -105,7 +106,7 @@ async function headersOf(
     [deliveryIdHeader]: id,
   }
   if (token !== undefined) headers['x-a2a-notification-token'] = token
-  if (push.traceparent !== undefined) headers.traceparent = push.traceparent
+  Object.assign(headers, traceContextOf(push))
   if (authentication?.credentials !== undefined)
     headers.authorization = `${authentication.scheme} ${authentication.credentials}`
   if (!signJwt) return headers

@@ -8,10 +8,10 @@ export function traceDeliveries(send: Send, tracing: Tracing): Send {
     const span = tracing.start({
       name: 'push',
       kind: 'client',
-      parent: push.traceparent,
+      parent: push,
       facts: { agent: key.agent, taskId: key.id, peer: new URL(push.config.url).host },
     })
-    const told = { ...delivery, push: { ...push, traceparent: span.traceparent } }
+    const told = { ...delivery, push: { ...push, ...span.trace } }
     const outcome = await span.run(() => send(told, abort))
     const isFailure = outcome.result === 'failed' || outcome.result === 'refused'
     span.end({ isFailure, error: isFailure ? outcome.result : undefined })

@@ -5,6 +5,7 @@ import { type Admission, isRefused, type Refused } from '../model/admission.js'
 import type { AgentCard } from '../model/agent-card.js'
 import { A2AError } from '../model/errors.js'
 import { anonymous } from '../model/service.js'
+import { readTraceContext } from '../model/trace-context.js'
 import { refusedCall } from '../transports/call-record.js'
 import type { Arrival, Endpoint } from '../transports/transport.js'
 import type { CurrentCards } from './current-cards.js'
@@ -61,16 +62,18 @@ export function createAgentEndpoint(parts: EndpointParts): AgentEndpoint {
     doors: createDoors({ ...endpoint, dialects: [dialect] }, { isPinned: true }),
   }))
 
-  const refuse = async (door: Door, { refused, challenge, caller }: Refused, from: From): Promise<Response> => {
+  const refuse = async ({ request, door, from }: Visit, { refused, challenge, caller }: Refused): Promise<Response> => {
     endpoint.onError(refused)
-    refusedCall(endpoint.observe, { ...from, caller, binding: door.binding }, refused)
+    // Whoever is nobody cannot have its calls appear in somebody's trace.
+    const trace = caller && readTraceContext((name) => request.headers.get(name))
+    refusedCall(endpoint.observe, { ...from, caller, binding: door.binding, trace }, refused)
     const response = await door.refuse(refused)
     if (challenge !== undefined) response.headers.set('www-authenticate', challenge)
     return response
   }
   const enter = (visit: Visit, admission: Admission): Promise<Response> => {
     const { request, path, door, from } = visit
-    if (isRefused(admission)) return refuse(door, admission, from)
+    if (isRefused(admission)) return refuse(visit, admission)
     const isHidden = from.tenant !== undefined && !endpoint.hasTenant(from.tenant, admission)
     // A tenant that is not this caller's does not exist: its name is a path that leads nowhere.
     if (isHidden) return findDoor(request, path, pinned, doors).answer({ caller: admission, address: from.address })
@@ -86,11 +89,11 @@ export function createAgentEndpoint(parts: EndpointParts): AgentEndpoint {
       found.isBlind && cards.first.unversioned && isVisit(request, rest) ? { ...found, answer: showFrontPage } : found
     const address = connection?.address
     const from: From = tenant === undefined ? { address } : { address, tenant }
-    if (!isFromHere(request, origins, ownHost)) {
-      return refuse(door, { refused: new A2AError('PERMISSION_DENIED', 'This origin may not call this agent') }, from)
-    }
-    const fail = (caught: unknown) => refuse(door, { refused: A2AError.from(caught) }, from)
     const visit: Visit = { request, path, door, from }
+    if (!isFromHere(request, origins, ownHost)) {
+      return refuse(visit, { refused: new A2AError('PERMISSION_DENIED', 'This origin may not call this agent') })
+    }
+    const fail = (caught: unknown) => refuse(visit, { refused: A2AError.from(caught) })
     try {
       const admission = admit ? admit({ ...connection, headers: request.headers, url: request.url }) : anonymous
       if (!(admission instanceof Promise)) return enter(visit, admission)

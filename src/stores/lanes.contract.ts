@@ -62,8 +62,11 @@ export function lanesContract(describe: TestRunner['describe'], check: Check): v
     })
 
     check('can come together with a message', async (store) => {
-      await store.append({ ...creation('t1'), pushConfig: push('a', { setBy: 'ann', traceparent: '00-1-2-01' }) })
-      const kept = { ...stored('a'), setBy: 'ann', traceparent: '00-1-2-01' }
+      await store.append({
+        ...creation('t1'),
+        pushConfig: push('a', { setBy: 'ann', traceparent: '00-1-2-01', tracestate: 'a=b' }),
+      })
+      const kept = { ...stored('a'), setBy: 'ann', traceparent: '00-1-2-01', tracestate: 'a=b' }
       assert.deepEqual(await store.listPushConfigs(key('t1')), [kept])
     })
 

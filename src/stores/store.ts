@@ -16,6 +16,7 @@
 import type { TaskEvent } from '../model/event.js'
 import type { TaskPushNotificationConfig } from '../model/push-config.js'
 import type { Task, TaskState } from '../model/task.js'
+import type { TraceContext } from '../model/trace-context.js'
 import type { Records } from './records.js'
 
 export interface TaskKey {
@@ -156,14 +157,13 @@ export interface ClaimedTask {
   readonly fence: number
 }
 
-export interface StoredPushConfig {
+/** With the trace context of the call that set it. */
+export interface StoredPushConfig extends TraceContext {
   readonly config: TaskPushNotificationConfig & { readonly id: string; readonly taskId: string }
   /** The dialect it was registered in: deliveries are spelled in it (RM-PUSH-1). */
   readonly dialect: string
   /** The caller that set it: nobody else is shown its secrets (R-PUSH-9). */
   readonly setBy?: string
-  /** W3C trace context of the call that set it. */
-  readonly traceparent?: string
 }
 
 /** Clients send the same config with every message; which of the calls set it makes no difference. */

@@ -1,22 +1,25 @@
-/** A span for each call that comes in, from the moment it was understood. */
+/** A span for each call that comes in, from its arrival on. */
 import type { ErrorCode } from '../model/errors.js'
 import { operations } from '../model/operations.js'
 import type { CallObserver } from '../transports/call-record.js'
-import type { Tracing } from './tracing.js'
+import { bindingFacts, type Tracing } from './tracing.js'
 
 /** What callers do wrong is no failure of the server's. */
 const failures: ReadonlySet<'ok' | ErrorCode> = new Set(['INTERNAL_ERROR', 'UNAVAILABLE', 'INVALID_AGENT_RESPONSE'])
 
+/** Of calls that were refused before anybody knew what they are: their bodies are not read. */
+const refusedName = 'A2A call'
+
 export function traceCalls(tracing: Tracing, agent: string): NonNullable<CallObserver['span']> {
-  return ({ operation, dialect, binding }, parent) => {
-    const { name } = operations[operation]
-    const facts = { agent, method: name, dialect: dialect.name, binding }
-    const { traceparent, end } = tracing.start({ name, kind: 'server', facts, parent })
+  return ({ operation, dialect, binding, at, trace: parent }) => {
+    const method = operation && operations[operation].name
+    const facts = { agent, method, dialect: dialect?.name, ...bindingFacts(binding) }
+    const { trace, end } = tracing.start({ name: method ?? refusedName, kind: 'server', facts, parent, startMs: at })
     return {
-      traceparent,
-      end({ outcome, taskId, contextId }) {
+      trace,
+      end({ outcome, taskId, contextId, peer }) {
         const error = outcome === 'ok' ? undefined : outcome
-        end({ isFailure: failures.has(outcome), taskId, contextId, error })
+        end({ isFailure: failures.has(outcome), taskId, contextId, error, caller: peer })
       },
     }
   }

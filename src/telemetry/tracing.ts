@@ -1,11 +1,12 @@
 /**
  * Spans with OpenTelemetry, if the application has registered an SDK by the time it serves or connects. Without one
- * there are none, and nothing is done for them; a `traceparent` that comes in goes out again all the same.
+ * there are none, and nothing is done for them; a trace context that comes in goes out again all the same.
  */
 import {
   type Attributes,
   type Context,
   context,
+  createTraceState,
   ProxyTracerProvider,
   ROOT_CONTEXT,
   type Span,
@@ -14,6 +15,7 @@ import {
   type Tracer,
   trace,
 } from '@opentelemetry/api'
+import type { TraceContext } from '../model/trace-context.js'
 
 /**
  * All names, in one place: the conventions for agents are still in development (OpenTelemetry's for generative AI,
@@ -24,6 +26,8 @@ export const attributeNames = {
   agent: 'gen_ai.agent.name',
   contextId: 'gen_ai.conversation.id',
   method: 'rpc.method',
+  system: 'rpc.system',
+  jsonRpc: 'jsonrpc.protocol.version',
   binding: 'a2a.protocol.binding',
   dialect: 'a2a.protocol.dialect',
   taskId: 'a2a.task.id',
@@ -31,6 +35,9 @@ export const attributeNames = {
   turn: 'dragoman.turn',
   attempt: 'dragoman.attempt',
   peer: 'server.address',
+  caller: 'client.address',
+  card: 'a2a.agent.card.url',
+  step: 'dragoman.step',
   error: 'error.type',
 } as const
 
@@ -44,7 +51,9 @@ export interface SpanStart {
   readonly kind: 'server' | 'client' | 'internal'
   readonly facts: SpanFacts
   /** The trace context of what it is done for. */
-  readonly parent: string | undefined
+  readonly parent: TraceContext | undefined
+  /** When it began, in milliseconds since 1970. Default: now. */
+  readonly startMs?: number
 }
 
 export interface SpanEnd extends SpanFacts {
@@ -55,7 +64,7 @@ export interface SpanEnd extends SpanFacts {
 /** Something that is being done. */
 export interface OpenSpan {
   /** For what is done for it, here and elsewhere. */
-  readonly traceparent: string
+  readonly trace: TraceContext
   /** Does a part of it: spans that others start meanwhile are its children. */
   run<T>(work: () => T): T
   end(end: SpanEnd): void
@@ -77,18 +86,21 @@ export function applicationTracing(): Tracing | undefined {
 
 function createTracing(tracer: Tracer): Tracing {
   return {
-    start({ name, kind, facts, parent }) {
+    start({ name, kind, facts, parent, startMs }) {
       const within = contextOf(parent)
-      const span = tracer.startSpan(name, { kind: kinds[kind], attributes: attributesOf(facts) }, within)
+      const began = startMs === undefined ? undefined : { startTime: startMs }
+      const span = tracer.startSpan(name, { kind: kinds[kind], attributes: attributesOf(facts), ...began }, within)
       return openSpan(span, trace.setSpan(within, span))
     },
   }
 }
 
 function openSpan(span: Span, within: Context): OpenSpan {
-  const { traceId, spanId, traceFlags } = span.spanContext()
+  const { traceId, spanId, traceFlags, traceState } = span.spanContext()
+  const traceparent = `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`
+  const tracestate = traceState?.serialize()
   return {
-    traceparent: `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`,
+    trace: tracestate ? { traceparent, tracestate } : { traceparent },
     run: (work) => context.with(within, work),
     end({ isFailure, ...facts }) {
       span.setAttributes(attributesOf(facts))
@@ -102,17 +114,24 @@ function openSpan(span: Span, within: Context): OpenSpan {
  * The span that is active here, where it belongs to the same trace or nothing else is known: it is nearer. So a call
  * is below the span that an instrumentation of the HTTP server made for it.
  */
-function contextOf(parent: string | undefined): Context {
+function contextOf({ traceparent, tracestate }: TraceContext = {}): Context {
   const active = context.active()
-  const [, traceId = '', spanId = '', flags = ''] = parent?.split('-') ?? []
+  const [, traceId = '', spanId = '', flags = ''] = traceparent?.split('-') ?? []
   const here = trace.getSpanContext(active)
-  if (parent === undefined || here?.traceId === traceId) return active
+  if (traceparent === undefined || here?.traceId === traceId) return active
   return trace.setSpanContext(ROOT_CONTEXT, {
     traceId,
     spanId,
     traceFlags: Number.parseInt(flags, 16),
     isRemote: true,
+    ...(tracestate !== undefined && { traceState: createTraceState(tracestate) }),
   })
+}
+
+/** How a call is spoken, in the words of each convention. */
+export function bindingFacts(binding: string | undefined): SpanFacts {
+  if (binding === 'JSONRPC') return { binding, system: 'jsonrpc', jsonRpc: '2.0' }
+  return binding === 'GRPC' ? { binding, system: 'grpc' } : { binding }
 }
 
 function attributesOf(facts: SpanFacts): Attributes {

@@ -5,6 +5,7 @@
 import type { A2AError, ErrorCode } from '../model/errors.js'
 import type { Operation } from '../model/operations.js'
 import type { Caller, StreamItem } from '../model/service.js'
+import type { TraceContext } from '../model/trace-context.js'
 
 export type Binding = 'JSONRPC' | 'HTTP+JSON' | 'GRPC'
 
@@ -35,13 +36,13 @@ export interface CallRecord {
 export interface CallObserver {
   /** Told of every call when it has ended. */
   ended(record: CallRecord): void
-  /** Follows a call that was understood, as part of the trace its caller named. Absent when nobody traces. */
-  readonly span?: ((call: UnderstoodCall, traceparent: string | undefined) => CallSpan) | undefined
+  /** Follows a call, as part of the trace its caller named. Absent when nobody traces. */
+  readonly span?: ((call: TracedCall) => CallSpan) | undefined
 }
 
 export interface CallSpan {
   /** The trace context of what is done for the call. */
-  readonly traceparent: string
+  readonly trace: TraceContext
   end(record: CallRecord): void
 }
 
@@ -52,13 +53,22 @@ export interface CallStart {
   readonly tenant?: string | undefined
   /** Where it comes from; asked for only when somebody wants to know. */
   readonly address?: (() => string | undefined) | undefined
+  /** What it says it belongs to, if it comes from somebody. */
+  readonly trace?: TraceContext | undefined
 }
 
 /** What a call turned out to be. */
 export interface UnderstoodCall {
   readonly dialect: { readonly name: string }
   readonly operation: Operation
+}
+
+/** What is known of a call when work for it begins, or when it is refused before there was any. */
+export interface TracedCall extends Partial<UnderstoodCall> {
   readonly binding?: Binding | undefined
+  /** When it arrived. */
+  readonly at: number
+  readonly trace: TraceContext
 }
 
 /** Follows one call from its arrival to its end. */
@@ -73,6 +83,7 @@ export class CallWatch {
   #taskId: string | undefined
   #contextId: string | undefined
   #span: CallSpan | undefined
+  #trace: TraceContext | undefined
   #isEnded = false
 
   constructor(observe: CallObserver, start: CallStart) {
@@ -81,8 +92,9 @@ export class CallWatch {
     this.#tenant = start.tenant
   }
 
-  understood(call: UnderstoodCall): void {
+  understood(call: UnderstoodCall, trace: TraceContext | undefined): void {
     this.#call = call
+    this.#trace = trace
   }
 
   asked(request: unknown, tenant: string | undefined): void {
@@ -93,9 +105,14 @@ export class CallWatch {
   }
 
   /** It is made now. Answers the trace context of what is done for it. */
-  begun(traceparent: string | undefined): string | undefined {
-    if (this.#call) this.#span = this.observe.span?.({ ...this.#call, binding: this.#start.binding }, traceparent)
-    return this.#span?.traceparent ?? traceparent
+  begun(): TraceContext | undefined {
+    this.#span = this.#startSpan()
+    return this.#span?.trace ?? this.#trace
+  }
+
+  #startSpan(): CallSpan | undefined {
+    const trace = this.#trace ?? this.#start.trace ?? {}
+    return this.observe.span?.({ ...this.#call, binding: this.#start.binding, at: this.#at, trace })
   }
 
   /** The answer, or an event of a stream: the first ones may say which task it is about. */
@@ -133,7 +150,9 @@ export class CallWatch {
       ...(peer !== undefined && { peer }),
       ...(limit !== undefined && { limit }),
     }
-    this.#span?.end(record)
+    // Refused before anything was done for it: that is a span too, or nobody would see why a trace ends here.
+    const span = this.#span ?? this.#startSpan()
+    span?.end(record)
     this.observe.ended(record)
   }
 }

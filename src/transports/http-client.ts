@@ -5,6 +5,7 @@ import { A2AError, clip } from '../model/errors.js'
 import { fromGeneric } from '../model/generic-service.js'
 import type { Operation } from '../model/operations.js'
 import type { AgentService, CallContext, StreamItem } from '../model/service.js'
+import { traceContextOf } from '../model/trace-context.js'
 import type { HttpRequest, HttpSender } from './http-sender.js'
 import { addItems, readable } from './peer-answer.js'
 import { readSse, type SseEvent } from './sse-reader.js'
@@ -158,7 +159,7 @@ function httpRequest(
   if (context.extensions?.length) headers[dialect.extensionsHeader] = context.extensions.join(', ')
   if (context.idempotencyKey !== undefined) headers[parameterHeaders.idempotencyKey] = context.idempotencyKey
   if (context.resumeAfter !== undefined) headers[parameterHeaders.lastEventId] = String(context.resumeAfter)
-  if (context.traceparent !== undefined) headers[parameterHeaders.traceparent] = context.traceparent
+  Object.assign(headers, traceContextOf(context))
   return { ...http, headers, ...(context.signal && { signal: context.signal }) }
 }
 

@@ -6,7 +6,7 @@ import type { CallFacts, Dialect } from '../dialects/dialect.js'
 import { A2AError, clip } from '../model/errors.js'
 import type { Operation } from '../model/operations.js'
 import type { AgentService, CallContext, Caller, CallTraits } from '../model/service.js'
-import { readTraceparent } from '../model/traceparent.js'
+import { readTraceContext } from '../model/trace-context.js'
 import type { Binding, CallObserver, CallStart, CallWatch } from './call-record.js'
 import type { RequestLimits } from './read-json.js'
 import type { Heartbeats } from './sse.js'
@@ -61,6 +61,7 @@ export const parameterHeaders = {
   idempotencyKey: 'Idempotency-Key',
   lastEventId: 'Last-Event-ID',
   traceparent: 'traceparent',
+  tracestate: 'tracestate',
 } as const
 
 /**
@@ -119,7 +120,8 @@ export interface PreparedCall {
 /** Reads a request and everything that came beside it: the part that is the same on every binding. */
 export function prepareCall(endpoint: Endpoint, arrival: Arrival, call: Call): PreparedCall {
   const { dialect, headers, codec, params } = call
-  call.watch?.understood(call)
+  const caused = readTraceContext((name) => headers.get(name))
+  call.watch?.understood(call, caused)
   const extensions = assertExtensions(endpoint, dialect, headers)
   const facts: CallFacts = { newId: endpoint.newId, header: (name) => headers.get(name) }
   const request = codec.decode(params, facts)
@@ -137,9 +139,9 @@ export function prepareCall(endpoint: Endpoint, arrival: Arrival, call: Call): P
   const lastEventId = headers.get(parameterHeaders.lastEventId)
   if (lastEventId && !context.cannotResume) context.resumeAfter = readEventId(lastEventId)
   call.watch?.asked(request, tenant)
-  const caused = readTraceparent(headers.get(parameterHeaders.traceparent))
-  const traceparent = call.watch ? call.watch.begun(caused) : caused
+  const { traceparent, tracestate } = call.watch?.begun() ?? caused
   if (traceparent !== undefined) context.traceparent = traceparent
+  if (tracestate !== undefined) context.tracestate = tracestate
   return { request, context, activated: activatedExtensions(endpoint, extensions) }
 }
 

@@ -7,6 +7,7 @@ import {
   context,
   ROOT_CONTEXT,
   type Span,
+  type SpanContext,
   SpanKind,
   type SpanOptions,
   SpanStatusCode,
@@ -65,11 +66,7 @@ export class SpanRecorder implements TracerProvider, Disposable {
     return { startSpan, startActiveSpan: () => undefined } as unknown as Tracer
   }
 
-  #start(
-    name: string,
-    { kind = SpanKind.INTERNAL, attributes = {} }: SpanOptions,
-    parent?: { traceId: string; spanId: string },
-  ): Span {
+  #start(name: string, { kind = SpanKind.INTERNAL, attributes = {} }: SpanOptions, parent?: SpanContext): Span {
     const hex = (bytes: number) => Buffer.from(crypto.getRandomValues(new Uint8Array(bytes))).toString('hex')
     const traceId = parent?.traceId ?? hex(16)
     const seen: SeenSpan = {
@@ -84,7 +81,12 @@ export class SpanRecorder implements TracerProvider, Disposable {
     }
     this.spans.push(seen)
     return {
-      spanContext: () => ({ traceId, spanId: seen.spanId, traceFlags: 1 }),
+      spanContext: () => ({
+        traceId,
+        spanId: seen.spanId,
+        traceFlags: 1,
+        ...(parent?.traceState && { traceState: parent.traceState }),
+      }),
       setAttributes: (more: Attributes) => void Object.assign(seen.attributes, more),
       setStatus: ({ code }: { code: SpanStatusCode }) => {
         seen.isFailed = code === SpanStatusCode.ERROR

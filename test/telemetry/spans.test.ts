@@ -1,6 +1,6 @@
 /** One trace through everything: who called, what ran for it, whom that called, and who was told. */
 import { trace } from '@opentelemetry/api'
-import { agent, failed, serve } from 'dragoman'
+import { agent, apiKey, ask, failed, serve } from 'dragoman'
 import { connect } from 'dragoman/client'
 import { workflow } from 'dragoman/orchestrator'
 import { openSqliteStore } from 'dragoman/stores/sqlite'
@@ -11,6 +11,7 @@ import { SpanRecorder } from './span-recorder.js'
 
 const traceId = '0af7651916cd43dd8448eb211c80319c'
 const traceparent = `00-${traceId}-b7ad6b7169203331-01`
+const tracestate = 'congo=t61rcWkgMzE,rojo=1'
 
 const shout = agent({ name: 'Shout', capabilities: { pushNotifications: true } }, async function* ({ text }) {
   yield text.toUpperCase()
@@ -18,7 +19,7 @@ const shout = agent({ name: 'Shout', capabilities: { pushNotifications: true } }
 
 /** Says what it knows of its trace. */
 const aware = agent('Aware', async function* (turn) {
-  yield turn.traceparent ?? 'none'
+  yield `${turn.traceparent ?? 'none'} ${turn.tracestate ?? ''}`
 })
 
 describe('without an SDK', () => {
@@ -28,8 +29,8 @@ describe('without an SDK', () => {
     })
     await using served = await serve([aware, asking])
     await using client = await connect(served.agents[1]?.url ?? '')
-    const answer = await client.sendMessage(send('go'), { traceparent })
-    expect(JSON.stringify(answer)).toContain(traceparent)
+    const answer = await client.sendMessage(send('go'), { traceparent, tracestate })
+    expect(JSON.stringify(answer)).toContain(`${traceparent} ${tracestate}`)
   })
 
   it('what is no trace context is dropped', async () => {
@@ -38,6 +39,13 @@ describe('without an SDK', () => {
     expect(JSON.stringify(await client.sendMessage(send('go'), { traceparent: 'nonsense' }))).toContain('none')
   })
 })
+
+/** How each binding is called by the conventions for remote calls. */
+const system = {
+  JSONRPC: { 'rpc.system': 'jsonrpc', 'jsonrpc.protocol.version': '2.0' },
+  'HTTP+JSON': {},
+  GRPC: { 'rpc.system': 'grpc' },
+}
 
 describe('with an SDK', () => {
   it.each(['JSONRPC', 'HTTP+JSON', 'GRPC'] as const)('a call over %s is one trace, on both sides', async (binding) => {
@@ -60,7 +68,9 @@ describe('with an SDK', () => {
       'rpc.method': 'SendMessage',
       'a2a.protocol.binding': binding,
       'a2a.protocol.dialect': 'v1',
+      'a2a.agent.card.url': `${served.url}.well-known/agent-card.json`,
       'server.address': new URL(served.url).host,
+      ...system[binding],
     })
     expect(come?.attributes).toEqual({
       'gen_ai.agent.name': 'Shout',
@@ -69,6 +79,8 @@ describe('with an SDK', () => {
       'a2a.protocol.dialect': 'v1',
       'gen_ai.conversation.id': 'c1',
       'a2a.task.id': taskId,
+      'client.address': '127.0.0.1',
+      ...system[binding],
     })
     expect(turn?.attributes).toEqual({
       'gen_ai.operation.name': 'invoke_agent',
@@ -79,6 +91,73 @@ describe('with an SDK', () => {
       'dragoman.turn': 1,
       'dragoman.attempt': 1,
     })
+  })
+
+  it.each(['JSONRPC', 'HTTP+JSON', 'GRPC'] as const)(
+    'what others have noted in a trace goes on over %s, to webhooks too',
+    async (binding) => {
+      using _recorder = new SpanRecorder()
+      await using hook = await openHook()
+      await using served = await serve(shout, { push: { allowHosts: ['127.0.0.1', 'localhost'] } })
+      await using client = await connect(served.url, { binding })
+      const configuration = { taskPushNotificationConfig: { url: hook.url } }
+      await client.sendMessage({ ...send('go'), configuration }, { traceparent, tracestate })
+      const [call] = await hook.received(1)
+      expect(call?.headers.tracestate).toBe(tracestate)
+    },
+  )
+
+  it.each(['JSONRPC', 'HTTP+JSON', 'GRPC'] as const)(
+    'a call over %s that is refused is a span: of a stranger by itself, of a caller in its trace',
+    async (binding) => {
+      using recorder = new SpanRecorder()
+      const limits = { rate: { perSecond: 0.001, burst: 1 } }
+      await using served = await serve(shout, { auth: [apiKey({ k1: 'ann' })], limits })
+      const refused = async (headers: Record<string, string>) => {
+        recorder.spans.length = 0
+        await using client = await connect(served.url, { binding, headers, retry: { attempts: 1 } })
+        await expect(client.getTask({ id: 'x' }, { traceparent })).rejects.toThrow()
+        await until(() => recorder.spans.length === 2 && recorder.spans.every(({ isEnded }) => isEnded))
+        const [out, come] = recorder.spans
+        expect(come).toMatchObject({ kind: 'SERVER', isFailed: false, attributes: { 'a2a.protocol.binding': binding } })
+        return { isJoined: come?.parentId === out?.spanId, why: come?.attributes['error.type'] }
+      }
+      expect(await refused({ 'x-api-key': 'wrong' })).toEqual({ isJoined: false, why: 'UNAUTHENTICATED' })
+      expect(await refused({ 'x-api-key': 'k1' })).toEqual({ isJoined: true, why: 'TASK_NOT_FOUND' })
+      expect(await refused({ 'x-api-key': 'k1' })).toEqual({ isJoined: true, why: 'RATE_LIMITED' })
+    },
+  )
+
+  it('a call that is not understood is a span too', async () => {
+    using recorder = new SpanRecorder()
+    await using served = await serve(shout)
+    const headers = { 'content-type': 'application/json', 'a2a-version': '1.0', traceparent }
+    await fetch(`${served.url}message:send`, { method: 'POST', headers, body: '{"message":7}' })
+    expect(recorder.named('SendMessage')).toMatchObject({
+      isEnded: true,
+      traceId,
+      attributes: { 'error.type': 'INVALID_PARAMS' },
+    })
+  })
+
+  it('a step that asks ends with the turn that asked', async () => {
+    using recorder = new SpanRecorder()
+    const asking = agent('Asking', async function* ({ number }) {
+      if (number === 1) yield ask('which?')
+      else yield 'done'
+    })
+    const plan = workflow('Plan', async (flow) => await flow.step('one', { agent: 'Asking', message: flow.text }))
+    await using served = await serve([plan, asking])
+    const client = await connect(served.agents[0]?.url ?? '')
+    const answer = await client.sendMessage(send('go'))
+    const { id: taskId = '', contextId = '' } = 'task' in answer ? answer.task : {}
+    await client.sendMessage(send('that one', { taskId, contextId }))
+    await until(() => recorder.spans.every(({ isEnded }) => isEnded))
+    const steps = recorder.spans.filter(({ name }) => name === 'step one')
+    expect(steps.map(({ isFailed, attributes }) => [isFailed, attributes['dragoman.step']])).toEqual([
+      [false, 'one'],
+      [false, 'one'],
+    ])
   })
 
   it('a stream is a span until it ends', async () => {
@@ -145,7 +224,7 @@ describe('with an SDK', () => {
     recorder.spans.length = 0
     await (await connect(at('Plan'))).ask('go')
     const paths = recorder.paths()
-    const top = 'client SendMessage > server SendMessage > internal invoke_workflow Plan'
+    const top = 'client SendMessage > server SendMessage > internal invoke_workflow Plan > internal step loud'
     expect(paths).toContain(
       `${top} > client SendStreamingMessage > server SendStreamingMessage > internal invoke_agent Shout`,
     )

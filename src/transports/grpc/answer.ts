@@ -123,7 +123,7 @@ function callerOf({ callerOf }: Access, { metadata }: UnaryCall | StreamingCall)
 /** Until the agent is known, the first one is told. */
 export function listen({ onError, observe }: Access, route: Route, start: CallStart): Listener {
   const watch = observe && new CallWatch(observe, { ...start, binding: 'GRPC' })
-  watch?.understood(route)
+  watch?.understood(route, start.trace)
   return { onError, watch }
 }
 

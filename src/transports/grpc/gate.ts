@@ -10,8 +10,9 @@ import {
   type ServerInterceptor,
   status,
 } from '@grpc/grpc-js'
-import { type Admission, isRefused } from '../../model/admission.js'
+import { type Admission, isRefused, type Refused } from '../../model/admission.js'
 import type { Caller } from '../../model/service.js'
+import { readTraceContext } from '../../model/trace-context.js'
 import { type Access, addressIn, failure, headersOf, listen, type Route } from './answer.js'
 
 export interface Gate {
@@ -30,15 +31,21 @@ export function createGate(
   const admitted = new WeakMap<Metadata, Caller>()
   const interceptor: ServerInterceptor = ({ path }, call) => {
     const address = () => addressIn(call.getPeer())
-    const refuse = (caught: unknown, challenge?: string, caller?: Caller) => {
+    const refuse = (caught: unknown, { challenge, caller }: Partial<Refused> = {}, metadata?: Metadata) => {
       const route = routes.get(path)
       if (!route) {
         call.sendStatus({ code: status.UNAUTHENTICATED, details: 'Missing or invalid credentials' })
         return
       }
-      const { code, details, metadata } = failure(route, listen(access, route, { caller, address }), caught)
-      if (challenge !== undefined) metadata.set('www-authenticate', challenge)
-      call.sendStatus({ code, details, metadata })
+      // Whoever is nobody cannot have its calls appear in somebody's trace.
+      const trace = caller && metadata && readTraceContext((name) => headersOf(metadata).get(name))
+      const {
+        code,
+        details,
+        metadata: said,
+      } = failure(route, listen(access, route, { caller, address, trace }), caught)
+      if (challenge !== undefined) said.set('www-authenticate', challenge)
+      call.sendStatus({ code, details, metadata: said })
     }
     let timer: NodeJS.Timeout | undefined
     return new ServerInterceptingCall(call, {
@@ -55,7 +62,7 @@ export function createGate(
             }
             const enter = (admission: Admission) => {
               if (isRefused(admission)) {
-                refuse(admission.refused, admission.challenge, admission.caller)
+                refuse(admission.refused, admission, metadata)
                 return
               }
               admitted.set(metadata, admission)
@@ -63,7 +70,7 @@ export function createGate(
             }
             try {
               const admission = admit(headersOf(metadata), { certificate: () => certificateOf(call), address })
-              if (admission instanceof Promise) admission.then(enter, refuse)
+              if (admission instanceof Promise) admission.then(enter, (caught: unknown) => refuse(caught))
               else enter(admission)
             } catch (caught) {
               refuse(caught)

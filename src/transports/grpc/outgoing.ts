@@ -4,6 +4,7 @@ import type { ClientDialect, ClientFacts, GrpcClientForm, RequestCodec } from '.
 import { A2AError, clip } from '../../model/errors.js'
 import type { Operation } from '../../model/operations.js'
 import type { CallContext } from '../../model/service.js'
+import { traceContextOf } from '../../model/trace-context.js'
 import { parameterHeaders, positionExtension } from '../transport.js'
 import { TransportError } from '../transport-error.js'
 import { aborted } from './failure.js'
@@ -89,12 +90,9 @@ function encodeBytes(rpc: Rpc, message: object): Buffer {
   }
 }
 
-function parametersOf(
-  { dialect }: OutgoingOptions,
-  { rpc }: Route,
-  { extensions = [], idempotencyKey, resumeAfter, traceparent }: CallContext,
-): Record<string, string> {
-  const headers: Record<string, string> = {}
+function parametersOf({ dialect }: OutgoingOptions, { rpc }: Route, context: CallContext): Record<string, string> {
+  const { extensions = [], idempotencyKey, resumeAfter } = context
+  const headers: Record<string, string> = { ...traceContextOf(context) }
   // Events have no place for their position on this binding, unless it is asked for (E-4).
   const asked =
     rpc.isStreaming && !extensions.includes(positionExtension) ? [...extensions, positionExtension] : extensions
@@ -102,7 +100,6 @@ function parametersOf(
   if (asked.length > 0) headers[dialect.extensionsHeader] = asked.join(', ')
   if (idempotencyKey !== undefined) headers[parameterHeaders.idempotencyKey] = idempotencyKey
   if (resumeAfter !== undefined) headers[parameterHeaders.lastEventId] = String(resumeAfter)
-  if (traceparent !== undefined) headers[parameterHeaders.traceparent] = traceparent
   return headers
 }
 
