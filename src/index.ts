@@ -15,6 +15,7 @@ export {
   agent,
   type CallAgentOptions,
   type CallResult,
+  type CheckpointOptions,
   type Handler,
   isAgent,
   type SkillInit,

@@ -247,6 +247,7 @@ describe('the wire', () => {
       idempotencyKey: 'Idempotency-Key',
       lastEventId: 'Last-Event-ID',
       traceparent: 'traceparent',
+      tracestate: 'tracestate',
     })
   })
 })

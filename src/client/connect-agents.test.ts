@@ -1,5 +1,7 @@
 import { describe, expect, it } from 'vitest'
+import { callBy, until } from '../testing/index.js'
 import { connectAgents } from './connect-agents.js'
+import { json, serveHttp } from './http-server.fixture.js'
 
 describe('agents by name', () => {
   it('share a connection to a card, also when it is written out each time', () => {
@@ -9,5 +11,32 @@ describe('agents by name', () => {
     expect(agents('Table')).toBe(agents.to(card('A')))
     expect(agents.to(card('B'))).not.toBe(agents.to(card('A')))
     expect(agents.to('http://127.0.0.1:9/')).not.toBe(agents.to(card('A')))
+  })
+
+  it('are forgotten when there are many, the ones not used for the longest time first, and never those at work', async () => {
+    const card = (n: number) => ({
+      name: `A${n}`,
+      version: '1',
+      supportedInterfaces: [{ url: `${peer.origin}/${n}`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+    })
+    let answer: () => void = () => undefined
+    await using peer = await serveHttp((request, response) => {
+      if (request.path === '/0') answer = () => json(response, {})
+      else json(response, {})
+    })
+    const agents = connectAgents()
+    const [atWork, idle] = [agents.to(card(0)), agents.to(card(1))]
+    const working = atWork.getTask({ id: 't' }, callBy()).catch(() => undefined)
+    await until(() => peer.seen.some(({ path }) => path === '/0'))
+    for (let n = 2; n < 300; n++) agents.to(card(n))
+    expect(agents.to(card(0))).toBe(atWork)
+    expect(agents.to(card(299))).toBe(agents.to(card(299)))
+    expect(agents.to(card(1))).not.toBe(idle)
+    // Whoever still has one can use it.
+    await expect(idle.getTask({ id: 't' }, callBy())).rejects.toMatchObject({ message: expect.any(String) })
+    expect(peer.seen.some(({ path }) => path === '/1')).toBe(true)
+    answer()
+    await working
+    await agents.close()
   })
 })

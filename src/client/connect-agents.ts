@@ -1,6 +1,7 @@
 /**
  * Agents by name, wherever they are: looked up and connected to when they are first called, and again when the
- * connection has failed, because they may have moved. Connections are shared.
+ * connection has failed, because they may have moved. Connections are shared; of those that nobody uses just now only
+ * the last ones are kept.
  */
 import { A2AError } from '../model/errors.js'
 import { fromGeneric, toGeneric } from '../model/generic-service.js'
@@ -15,6 +16,9 @@ export type AgentName = string | { readonly card: { readonly name: string } } | 
 
 /** An address, a name that a registry knows, or a card. */
 export type AgentAddress = string | object
+
+/** Places that are remembered. Names and addresses may come from strangers: there is no end to them. */
+const mostPlaces = 256
 
 /** Which try this is: where an agent has several addresses, a further one goes to the next. Default 1. */
 export interface AttemptHint {
@@ -57,11 +61,20 @@ export function connectAgents(
   const placeAt = (address: AgentAddress): ConnectedOnUse => {
     // A card that is written inline is another object each time.
     const key = typeof address === 'string' ? address : JSON.stringify(address)
-    const known = places.get(key)
-    if (known) return known
-    const made = new ConnectedOnUse(() => connect(address, settled))
-    places.set(key, made)
-    return made
+    const place = places.get(key) ?? new ConnectedOnUse(() => connect(address, settled))
+    // The one used last is the last.
+    places.delete(key)
+    places.set(key, place)
+    if (places.size > mostPlaces) retireOne()
+    return place
+  }
+  const retireOne = () => {
+    for (const [key, place] of places) {
+      if (place.isInUse) continue
+      places.delete(key)
+      void place.retire()
+      return
+    }
   }
   const instances = (name: string): readonly AgentAddress[] => {
     if (!Object.hasOwn(table, name)) return isPlace(name) || hasResolvers ? [name] : []
@@ -120,6 +133,8 @@ class ConnectedOnUse {
   readonly service: AgentService
   readonly #open: () => Promise<AgentClient>
   #line: Line | undefined
+  /** Nobody finds it any more; whoever still has it can use it, and it is closed after each use. */
+  #isRetired = false
 
   constructor(open: () => Promise<AgentClient>) {
     this.#open = open
@@ -143,6 +158,15 @@ class ConnectedOnUse {
 
   card(): Promise<AgentClient['card']> {
     return this.#with(async ({ card }) => card)
+  }
+
+  get isInUse(): boolean {
+    return (this.#line?.users ?? 0) > 0
+  }
+
+  async retire(): Promise<void> {
+    this.#isRetired = true
+    await this.close()
   }
 
   async close(): Promise<void> {
@@ -184,7 +208,9 @@ class ConnectedOnUse {
 
   #leave(line: Line): void {
     line.users -= 1
-    if (line.users === 0 && this.#line !== line) void hangUp(line)
+    if (line.users > 0) return
+    if (this.#isRetired) this.#forget(line)
+    if (this.#line !== line) void hangUp(line)
   }
 }
 

@@ -112,11 +112,18 @@ export interface Turn<Input = JsonValue | undefined> {
   service(agent: AgentRef): AgentService | undefined
   /**
    * Writes something down for later attempts and later turns of this task. Committed when it resolves; nobody
-   * is ever sent it. The same key again replaces the value. At most 1 MB of JSON each, 16 MB and 10,000 keys a task.
+   * is ever sent it. The same key again replaces the value. At most 1 MB of JSON each, 16 MB and 10,000 keys a task;
+   * what is `fromReserve` may take a quarter more, and as many keys again, so that whoever has used up the room can
+   * still undo what was done.
    */
-  checkpoint(key: string, value: JsonValue): Promise<void>
+  checkpoint(key: string, value: JsonValue, options?: CheckpointOptions): Promise<void>
   /** What was written down so far, by key. */
   readonly checkpoints: ReadonlyMap<string, JsonValue>
+}
+
+export interface CheckpointOptions {
+  /** Whether it may take the room that is kept for the end. Default false. */
+  readonly fromReserve?: boolean
 }
 
 /** An agent served beside this one, or the name of one. */

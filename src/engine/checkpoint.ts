@@ -1,12 +1,14 @@
 /** What handlers write down for later attempts: a private event (E-4), bounded, committed before anybody relies on it. */
 import type { JsonValue } from '../model/part.js'
+import type { CheckpointOptions } from './agent.js'
 import { isJson } from './sendable.js'
 import type { TaskWriter } from './task-writer.js'
 
 const longestKey = 255
 const mostCharacters = 1_000_000
-const mostCharactersInAll = 16_000_000
-const mostKeys = 10_000
+/** Of one task: usually, and with the room that is kept for the end. */
+const usualRoom = { characters: 16_000_000, keys: 10_000 }
+const wholeRoom = { characters: 20_000_000, keys: 20_000 }
 
 export class CheckpointWriter {
   readonly #writer: TaskWriter
@@ -20,14 +22,14 @@ export class CheckpointWriter {
   }
 
   /** Commits a checkpoint together with everything said before it; `false` when the lease was lost. */
-  async write(key: string, value: JsonValue): Promise<boolean> {
-    this.#note(key, this.#checkedSize(key, value))
+  async write(key: string, value: JsonValue, { fromReserve = false }: CheckpointOptions = {}): Promise<boolean> {
+    this.#note(key, this.#checkedSize(key, value, fromReserve ? wholeRoom : usualRoom))
     // The handler may go on changing its value; events do not.
     this.#writer.hold({ checkpoint: { key, value: structuredClone(value) } })
     return await this.#writer.flush()
   }
 
-  #checkedSize(key: string, value: JsonValue): number {
+  #checkedSize(key: string, value: JsonValue, { characters, keys }: typeof usualRoom): number {
     if (typeof key !== 'string' || key === '' || key.length > longestKey)
       throw new TypeError(`The key of a checkpoint is a string of 1 to ${longestKey} characters`)
     if (!isJson(value, 0)) throw new TypeError(`The checkpoint ${key} is no JSON value`)
@@ -35,12 +37,10 @@ export class CheckpointWriter {
     if (size > mostCharacters)
       throw new TypeError(`The checkpoint ${key} is longer than ${mostCharacters} characters of JSON`)
     const before = this.#sizes.get(key)
-    if (before === undefined && this.#sizes.size >= mostKeys)
-      throw new TypeError(`The task has ${mostKeys} checkpoints already`)
-    if (this.#size - (before ?? 0) + size > mostCharactersInAll)
-      throw new TypeError(
-        `The checkpoints of a task are longer than ${mostCharactersInAll} characters of JSON together`,
-      )
+    if (before === undefined && this.#sizes.size >= keys)
+      throw new TypeError(`The task has ${keys} checkpoints already`)
+    if (this.#size - (before ?? 0) + size > characters)
+      throw new TypeError(`The checkpoints of a task are longer than ${characters} characters of JSON together`)
     return size
   }
 

@@ -18,6 +18,7 @@ import type { JsonValue, Part, Struct } from '../model/part.js'
 import type { Caller, SendMessageResponse } from '../model/service.js'
 import { isInterrupted, isTerminal, type Task, type TaskState } from '../model/task.js'
 import { tellAbandoned } from './abandoned.js'
+import type { CheckpointOptions } from './agent.js'
 import { CheckpointWriter } from './checkpoint.js'
 import type { Internals } from './internals.js'
 import type { SharedTask } from './ownership.js'
@@ -154,11 +155,11 @@ export class Run implements TurnSource {
   }
 
   /** Written down for later attempts; a handler that was stopped has nothing more to say (E-4). */
-  async checkpoint(key: string, value: JsonValue): Promise<void> {
+  async checkpoint(key: string, value: JsonValue, options?: CheckpointOptions): Promise<void> {
     let isWritten = false
     try {
       this.#checkpointWriter ??= new CheckpointWriter(this.writer)
-      isWritten = !this.#stopping.why && !this.#isClosed && (await this.#checkpointWriter.write(key, value))
+      isWritten = !this.#stopping.why && !this.#isClosed && (await this.#checkpointWriter.write(key, value, options))
     } catch (error) {
       // A store that fails is a failure of the run, not of the handler.
       if (error instanceof A2AError) this.#fail(error)

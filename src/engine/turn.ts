@@ -4,7 +4,7 @@ import { type JsonValue, type Struct, textOf } from '../model/part.js'
 import type { AgentService, Caller } from '../model/service.js'
 import type { Task } from '../model/task.js'
 import type { TraceContext } from '../model/trace-context.js'
-import type { AgentRef, CallAgentOptions, CallResult, Turn } from './agent.js'
+import type { AgentRef, CallAgentOptions, CallResult, CheckpointOptions, Turn } from './agent.js'
 import { callAgent, serviceFor } from './call-agent.js'
 import type { Internals } from './internals.js'
 import type { Credential } from './provide-credential.js'
@@ -17,7 +17,7 @@ export interface TurnSource {
   readonly tenant: string
   readonly attempt: number
   readonly checkpoints: ReadonlyMap<string, JsonValue>
-  checkpoint(key: string, value: JsonValue): Promise<void>
+  checkpoint(key: string, value: JsonValue, options?: CheckpointOptions): Promise<void>
   /** Handed out once: whoever has it, nobody else will. */
   takeCredential(): Credential | undefined
   signal(): AbortSignal
@@ -89,8 +89,8 @@ export class RunningTurn implements Turn<unknown> {
     return this.#source.checkpoints
   }
 
-  checkpoint(key: string, value: JsonValue): Promise<void> {
-    return this.#source.checkpoint(key, value)
+  checkpoint(key: string, value: JsonValue, options?: CheckpointOptions): Promise<void> {
+    return this.#source.checkpoint(key, value, options)
   }
 
   get metadata(): Struct {

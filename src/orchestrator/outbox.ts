@@ -3,12 +3,18 @@
  * one mouth: whatever is put here is taken by it, one after the other. A checkpoint comes behind everything that
  * was said before it, so that a step that is done has its artifacts in the log.
  */
+import type { CheckpointOptions } from '../engine/agent.js'
 import type { Yield } from '../engine/yields.js'
 import type { JsonValue } from '../model/part.js'
 
 export type OutboxItem =
   | { readonly say: Yield; taken(): void }
-  | { readonly key: string; readonly value: JsonValue; written(work: Promise<void>): void }
+  | {
+      readonly key: string
+      readonly value: JsonValue
+      readonly options: CheckpointOptions
+      written(work: Promise<void>): void
+    }
 
 export class Outbox {
   readonly #items: OutboxItem[] = []
@@ -22,8 +28,8 @@ export class Outbox {
   }
 
   /** Resolves when it has been committed. */
-  write(key: string, value: JsonValue): Promise<void> {
-    return new Promise((resolve) => this.#put({ key, value, written: resolve }))
+  write(key: string, value: JsonValue, options: CheckpointOptions): Promise<void> {
+    return new Promise((resolve) => this.#put({ key, value, options, written: resolve }))
   }
 
   /** Nothing more will be taken but what is here already; what comes now is dropped, and its sender waits for ever. */

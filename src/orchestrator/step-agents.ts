@@ -25,7 +25,7 @@ export class UnknownAgentError extends Error {}
 
 export class StepAgents {
   readonly #resolve: AgentResolver | undefined
-  /** For cards and addresses, and for names where no resolver was given. */
+  /** For cards, and for names and addresses where no resolver was given. */
   readonly #connections = connectAgents()
 
   constructor(resolve: AgentResolver | undefined) {
@@ -38,8 +38,9 @@ export class StepAgents {
     if (isAgent(target)) return from.service(target) ?? unknown(`${nameOf(target)} is not served beside this workflow`)
     if (typeof target === 'object' && !('skill' in target)) return this.#connections.to(target)
     const beside = typeof target === 'string' ? from.service(target) : undefined
-    const found =
-      beside ?? (await this.#resolve?.(target, { attempt })) ?? (await this.#connections(target, { attempt }))
+    // Who is given to look agents up decides who there is.
+    const resolve = this.#resolve ?? this.#connections
+    const found = beside ?? (await resolve(target, { attempt }))
     return found ?? unknown(`No agent called ${nameOf(target)} is known here`)
   }
 

@@ -94,7 +94,7 @@ export class WorkflowRun {
         if ('say' in item) {
           yield item.say
           item.taken()
-        } else item.written(this.turn.checkpoint(item.key, item.value))
+        } else item.written(this.turn.checkpoint(item.key, item.value, item.options))
       }
     } finally {
       signal.removeEventListener('abort', onStop)
@@ -118,7 +118,8 @@ export class WorkflowRun {
   /** A checkpoint. What cannot be written because the turn is over never comes back. */
   async note(key: string, value: JsonValue): Promise<void> {
     try {
-      await this.#outbox.write(key, value)
+      // A run that fails because it has written too much down has room to undo what it did.
+      await this.#outbox.write(key, value, { fromReserve: this.isFailing })
     } catch (error) {
       if (error instanceof TypeError) throw error
       await never()

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
+import { json, serveHttp } from '../client/http-server.fixture.js'
 import { agent } from '../engine/agent.js'
 import { collect, storeKinds, taskIn, textIn } from '../engine/engine.fixture.js'
 import { artifact, completed, failed, rejected, reply, working } from '../engine/yields.js'
@@ -8,6 +9,7 @@ import type { Message } from '../model/message.js'
 import { data } from '../model/part.js'
 import { callBy, gate, send, until } from '../testing/index.js'
 import { graphOf } from './graph.js'
+import type { StepAgentName } from './step-agents.js'
 import { castOf, graphLines } from './workflow.fixture.js'
 import { workflow } from './workflow.js'
 
@@ -257,6 +259,49 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
       'undo hotel completed after hotel',
       'undo flight completed after flight',
     ])
+  })
+
+  it('undoes what was done when it has no room left for what it writes down', async () => {
+    const heard: Message[] = []
+    const booker = listener('Booker', heard)
+    const long = 'x'.repeat(900_000)
+    const flow = workflow('Flow', async (steps) => {
+      for (let n = 1; n < 100; n++)
+        await steps.step(`book ${n}`, {
+          agent: booker,
+          message: `book ${n}`,
+          compensate: () => ({ agent: booker, message: `cancel ${n} ${long}` }),
+        })
+    })
+    await using cast = await castOf(flow, [booker], kind)
+    const task = taskIn(await cast.workflow.sendMessage(send('go'), callBy()))
+    expect(task.status.state).toBe('TASK_STATE_FAILED')
+    const words = heard.map((message) => wordsOf(message).slice(0, 9).trim())
+    const booked = words.filter((each) => each.startsWith('book'))
+    expect(booked.length).toBeGreaterThan(10)
+    expect(words.slice(booked.length)).toEqual(booked.map((_, n) => `cancel ${booked.length - n}`))
+    expect(graphLines(task).filter((line) => line.startsWith('undo'))).toHaveLength(booked.length)
+  })
+
+  it('asks nobody else when its resolver knows no such agent', async () => {
+    await using peer = await serveHttp((_, response) => json(response, {}))
+    const asked: unknown[] = []
+    const resolve = (name: StepAgentName) => {
+      asked.push(name)
+      return undefined
+    }
+    const flow = workflow(
+      'Flow',
+      async (steps) => void (await steps.step('one', { agent: peer.origin, message: 'a' })),
+      {
+        resolve,
+      },
+    )
+    await using cast = await castOf(flow, [], kind)
+    const task = taskIn(await cast.workflow.sendMessage(send('go'), callBy()))
+    expect(textIn(task.status.message?.parts ?? [])).toContain('No agent called')
+    expect(asked).toEqual([peer.origin])
+    expect(peer.seen).toEqual([])
   })
 
   it('does not tell its caller what a bug in it was', async () => {
