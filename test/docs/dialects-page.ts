@@ -10,6 +10,22 @@ dialect is the same task, under the same id, in every other.
 
 This page is made from the code (\`npm run docs\`); a test fails when it is out of date.
 
+## Who speaks what
+
+A2A was published, changed and imitated before it settled. A *dialect* is one of the forms in which it is spoken.
+
+| Dialect | Whose it is | To be told by |
+|---|---|---|
+| \`v1\` | the protocol as it was released, 1.0: what new agents and clients should speak | \`SendMessage\`, \`/message:send\`, \`ROLE_USER\`; a part is \`{"text"}\` |
+| \`v0.3\` | 0.3, the version before it, which many agents still speak; and 0.2 before that | \`message/send\`, \`/v1/message:send\`; parts, tasks and events have a \`kind\` |
+| \`v0.1\` | the first draft: there are only tasks, and clients choose their ids | \`tasks/send\`, \`tasks/sendSubscribe\`; a part has a \`type\` |
+| \`v0.1-go\` | a community library for Go, which spells that draft in its own way | nothing but its address, \`/go\` |
+| \`task-rest\` | servers that put the words of the draft on plain HTTP, without JSON-RPC | \`POST /tasks/send\`, \`GET /tasks/{id}\` |
+| \`invoke\` | services with one call and no tasks: a text in, a text out, conversations by \`chat_id\` | \`POST /a2a/invoke\` with \`{"input"}\`, answered with \`{"output", "status"}\` |
+| \`chat-rpc\` | chat services that took 0.3's methods, answer with messages and stream pieces of text | \`message/send\` and \`message/stream\` at \`/api/v1/a2a\` |
+
+The last three are called ad hoc here: nobody published them, but they are in use.
+
 ## Which are on
 
 By default v1, v0.3 (which serves 0.2 too) and v0.1. The ad-hoc dialects claim paths that v1.0 has other uses

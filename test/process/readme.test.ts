@@ -1,11 +1,13 @@
 /** What the README shows runs. */
 import { execFileSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { temporaryFolder } from './server-process.js'
 import { readPage, runSnippet, snippet, snippetFolder, startSnippet } from './snippets.js'
 import { startSystem } from './system-process.js'
 
 const readme = readPage('README.md')
+const command = fileURLToPath(new URL('../../bin/dragoman.js', import.meta.url))
 
 describe('the README', () => {
   it('shows a server, a curl line and a client that work', { timeout: 60_000 }, async () => {
@@ -33,7 +35,9 @@ describe('the README', () => {
     await using folder = await temporaryFolder()
     await using system = await startSystem(folder.path, ['--ports', 'auto', '--store', 'memory'])
     for (const [place, line] of calls.entries()) {
-      const here = line.replace(/localhost:(\d+)/, (_, port: string) => system.urlOf(usualPorts[port] ?? port))
+      const here = line
+        .replace(/(?:http:\/\/)?localhost:(\d+)/, (_, port: string) => system.urlOf(usualPorts[port] ?? port))
+        .replace(/^npx dragoman /, `${JSON.stringify(process.execPath)} ${JSON.stringify(command)} `)
       const said = execFileSync('sh', ['-c', `json='content-type: application/json'\n${here}`], { encoding: 'utf8' })
       expect(said, line).toMatch(expected[place] ?? /never/)
     }
@@ -54,7 +58,7 @@ describe('the README', () => {
   })
 
   it('stays short', () => {
-    expect(readme.split('\n').length).toBeLessThan(170)
+    expect(readme.split('\n').length).toBeLessThan(150)
   })
 })
 
@@ -68,17 +72,17 @@ const usualPorts: Readonly<Record<string, string>> = {
 /** What each call of the demonstration answers, in their order. */
 const expected = [
   /"state":"completed".*"name":"outline".*# 茉莉花茶/,
-  /"state":"TASK_STATE_COMPLETED".*# Solar power/,
   /"state":"completed","outline":\{.*"document":"# 茉莉花茶.*"summary":"/,
-  /data: \{"type":"progress"[\s\S]*data: \{"type":"result"/,
+  /event: progress\n[\s\S]*event: result\ndata: \{"type":"result"/,
   /"output":"订单信息: ORDER_001, 产品: 云边茉莉/,
   /"messageDelta"[\s\S]*茉莉花茶[\s\S]*data: \[DONE\]/,
   /"name":"OutlineAgent"/,
+  /# Solar power/,
 ]
 
 function demonstrationOf(page: string): readonly string[] {
   const [, code = ''] = /## The demonstration[\s\S]*?```sh\n([\s\S]*?)```/.exec(page) ?? []
-  return code.split('\n').filter((line) => line.startsWith('curl '))
+  return code.split('\n').filter((line) => /^(curl|npx) /.test(line))
 }
 
 interface Answer {
