@@ -20,7 +20,7 @@ import { Advised } from './failure.js'
 import { type Registry, resolversFor } from './find-agent.js'
 import { readGivenFile } from './message-parts.js'
 import { type Format, Output } from './output.js'
-import { printable } from './printable.js'
+import { printable, shellWord } from './printable.js'
 import { UsageError } from './usage-error.js'
 
 export interface AgentOptions {
@@ -97,16 +97,19 @@ export function splitWords<Needed extends readonly string[]>(
   return [ref, ...rest] as unknown as [string, ...{ [K in keyof Needed]: string }] // counted above
 }
 
-/** Runs a command against an agent, and closes the connection whatever happens. */
+/**
+ * Runs a command against an agent, and closes the connection whatever happens. `named` is the agent as the next command
+ * line has to name it.
+ */
 export async function withAgent(
   ref: string,
   options: AgentOptions,
-  work: (agent: AgentClient, output: Output) => Promise<void>,
+  work: (agent: AgentClient, output: Output, named: string) => Promise<void>,
 ): Promise<void> {
   const output = new Output(options.output)
   const agent = await connect(ref, await connectOptions(ref, options, output))
   try {
-    await work(agent, output)
+    await work(agent, output, namedAgain(ref, options))
   } catch (error) {
     const isRefused = error instanceof A2AError && error.code === 'UNAUTHENTICATED'
     const hint = isRefused ? authHint(agent.card, ref) : undefined
@@ -114,6 +117,11 @@ export async function withAgent(
   } finally {
     await agent.close()
   }
+}
+
+function namedAgain(ref: string, { registry }: AgentOptions): string {
+  const isKnown = registry === undefined || registry === process.env.DRAGOMAN_REGISTRY
+  return isKnown ? shellWord(ref) : `${shellWord(ref)} --registry ${shellWord(registry)}`
 }
 
 export async function connectOptions(ref: string, options: AgentOptions, output: Output): Promise<ConnectOptions> {

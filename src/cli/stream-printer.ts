@@ -12,13 +12,13 @@ export class StreamPrinter {
   /** The task as far as the stream told of it. */
   task: Known | undefined
   readonly #output: Output
-  readonly #ref: string
+  readonly #named: string
   #artifactId = ''
   #hasFiles = false
 
-  constructor(output: Output, ref: string) {
+  constructor(output: Output, named: string) {
     this.#output = output
-    this.#ref = ref
+    this.#named = named
   }
 
   see(update: Update): void {
@@ -42,7 +42,7 @@ export class StreamPrinter {
   end(): void {
     this.#output.endLine()
     if (!this.task) return
-    for (const step of nextSteps(this.task, this.#ref, this.#hasFiles)) this.#output.note(step)
+    for (const step of nextSteps(this.task, this.#named, this.#hasFiles)) this.#output.note(step)
   }
 
   #begin(task: Task): void {

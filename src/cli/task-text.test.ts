@@ -45,7 +45,7 @@ describe('nextSteps', () => {
   })
 
   it('are commands that a shell takes as they are', () => {
-    expect(nextSteps({ ...task('TASK_STATE_WORKING'), id: "x'; reboot" }, 'https://h/?a', true)).toEqual([
+    expect(nextSteps({ ...task('TASK_STATE_WORKING'), id: "x'; reboot" }, `'https://h/?a'`, true)).toEqual([
       `Task x'; reboot is working: dragoman task get 'https://h/?a' 'x'\\''; reboot' --wait`,
       `Save the files: dragoman task download 'https://h/?a' 'x'\\''; reboot'`,
     ])

@@ -54,11 +54,11 @@ function visible(parts: readonly Part[]): readonly Part[] {
   return parts.filter((part) => part.mediaType !== 'application/schema+json')
 }
 
-/** What there is to know and to do about a task beside its answer; nothing when it is simply done. */
-export function nextSteps(task: Pick<Task, 'id' | 'status'>, ref: string, hasFiles: boolean): string[] {
+/** What there is to know and to do about a task beside its answer; nothing when it is simply done. `named` is the agent. */
+export function nextSteps(task: Pick<Task, 'id' | 'status'>, named: string, hasFiles: boolean): string[] {
   const { id, status } = task
-  const place = `${shellWord(ref)} ${shellWord(oneLine(id))}`
-  const answer = (text: string) => `dragoman send ${shellWord(ref)} --task ${shellWord(oneLine(id))} ${text}`
+  const place = `${named} ${shellWord(oneLine(id))}`
+  const answer = (text: string) => `dragoman send ${named} --task ${shellWord(oneLine(id))} ${text}`
   const steps: string[] = []
   if (status.state === 'TASK_STATE_INPUT_REQUIRED') steps.push(`The agent waits for an answer: ${answer('"…"')}`)
   else if (status.state === 'TASK_STATE_AUTH_REQUIRED')

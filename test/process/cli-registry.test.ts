@@ -93,6 +93,11 @@ describe('dragoman registry', () => {
       stderr: expect.stringContaining(`neither a host that can be found nor an agent that ${registry.url} knows`),
     })
     expect(agent.stderr).toBe('')
+    // What it says to do next finds the agent again.
+    const asked = await cli(['send', 'Echo', 'ask', ...known])
+    const [, next = ''] = /dragoman (send .*) "…"/.exec(asked.stderr) ?? []
+    const answered = await cli([...next.split(' '), 'second', '--registry-header', 'X-API-Key: secret'])
+    expect(answered).toMatchObject({ code: 0, stdout: 'ask\nsecond\n' })
   })
 
   it('says to agents on this machine with which option it would take them, in one line', async () => {

@@ -19,7 +19,7 @@ import { interrupted, type Lines } from './lines.js'
 
 export interface ChatOptions {
   readonly agent: AgentClient
-  readonly ref: string
+  readonly named: string
   readonly output: Output
   readonly lines: Lines
   /** Somebody sits in front of it: failures are told and the talk goes on. */
@@ -112,8 +112,8 @@ class Chat {
   }
 
   async #turn(say: Say): Promise<void> {
-    const { output, ref, timeoutMs } = this.#options
-    const printer = new StreamPrinter(output, ref)
+    const { output, named, timeoutMs } = this.#options
+    const printer = new StreamPrinter(output, named)
     const stop = new AbortController()
     const onInterrupt = this.#interrupter(printer, stop)
     process.on('SIGINT', onInterrupt)

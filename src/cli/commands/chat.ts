@@ -31,14 +31,14 @@ line is a turn.`,
     .action(async (first: string | undefined, options: Options) => {
       const [ref] = splitWords([first], options, [])
       const isTerminal = process.stdin.isTTY === true
-      await withAgent(ref, options, async (agent, output) => {
+      await withAgent(ref, options, async (agent, output, named) => {
         const { name, description } = agent.card
         if (isTerminal) output.note(`${oneLine(name)}: ${oneLine(description)}\n/help tells what can be done here`)
         const lines = isTerminal ? terminalLines() : pipedLines()
         try {
           await chat({
             agent,
-            ref,
+            named,
             output,
             lines,
             isTerminal,

@@ -6,6 +6,7 @@ import { type AgentOptions, addAgentOptions, refHelp, splitReference, withAgent 
 import { withDeadline } from '../deadline.js'
 import { addPartOptions, readJson, readParts } from '../message-parts.js'
 import type { Output } from '../output.js'
+import { oneLine, shellWord } from '../printable.js'
 import { StreamPrinter } from '../stream-printer.js'
 import { answerText, contentText, nextSteps, stateName, taskHasFiles } from '../task-text.js'
 import { UsageError } from '../usage-error.js'
@@ -54,8 +55,8 @@ Without --timeout an answer may take ten minutes.`,
         throw new UsageError('--stream follows the task and --async does not: choose')
       const parts = await readParts(words, given)
       const say = await sayOptions(options)
-      await withAgent(agent, { timeout: patienceSeconds, ...options }, async (client, output) => {
-        const place: Place = { output, ref: agent }
+      await withAgent(agent, { timeout: patienceSeconds, ...options }, async (client, output, named) => {
+        const place: Place = { output, named }
         await withDeadline(options.timeout, async ({ signal }) => {
           const timed = { ...say, ...(signal && { signal }) }
           if (options.stream) await stream(client, parts, timed, place)
@@ -68,7 +69,7 @@ Without --timeout an answer may take ten minutes.`,
 
 interface Place {
   readonly output: Output
-  readonly ref: string
+  readonly named: string
 }
 
 async function sayOptions({ context, task, metadata, key }: Options): Promise<SayOptions> {
@@ -87,7 +88,7 @@ async function readStruct(given: string): Promise<Struct> {
 }
 
 async function stream(client: AgentClient, parts: readonly Part[], say: SayOptions, place: Place): Promise<void> {
-  const printer = new StreamPrinter(place.output, place.ref)
+  const printer = new StreamPrinter(place.output, place.named)
   for await (const update of client.stream(parts, say)) printer.see(update)
   printer.end()
 }
@@ -109,18 +110,18 @@ async function sendOnly(client: AgentClient, parts: readonly Part[], say: SayOpt
     },
     { ...(idempotencyKey !== undefined && { idempotencyKey }), ...(signal && { signal }) },
   )
-  const { output, ref } = place
+  const { output, named } = place
   if ('message' in answer) return output.result(answer, () => output.said(contentText(answer.message.parts)))
   const { task } = answer
   output.result(answer, () => `Task ${output.said(task.id)} is ${stateName(task.status.state)}`)
-  output.note(`Its answer: dragoman task get ${ref} ${task.id} --wait`)
+  output.note(`Its answer: dragoman task get ${named} ${shellWord(oneLine(task.id))} --wait`)
 }
 
 async function sendAndWait(client: AgentClient, parts: readonly Part[], say: SayOptions, place: Place): Promise<void> {
-  const { output, ref } = place
+  const { output, named } = place
   const { task, message } = await output.during(`${client.card.name} is working`, client.ask(parts, say))
   if (task) {
     output.result({ task }, () => output.said(answerText(task)))
-    for (const step of nextSteps(task, ref, taskHasFiles(task))) output.note(step)
+    for (const step of nextSteps(task, named, taskHasFiles(task))) output.note(step)
   } else if (message) output.result({ message }, () => output.said(contentText(message.parts)))
 }

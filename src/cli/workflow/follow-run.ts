@@ -12,10 +12,10 @@ export async function followRun(updates: AsyncIterable<Update>, output: Output):
 }
 
 /** What came of a run goes to stdout; which run that was, and how to look at it again, is told beside it. */
-export function showRun(task: Task, ref: string, output: Output): void {
+export function showRun(task: Task, named: string, output: Output): void {
   const graph = graphOf(task)
   output.result({ task, ...(graph && { graph }) }, () => output.said(resultText(task)))
-  const place = `${shellWord(ref)} ${shellWord(oneLine(task.id))}`
+  const place = `${named} ${shellWord(oneLine(task.id))}`
   const { state } = task.status
   output.note(`Run ${oneLine(task.id)} is ${stateName(state)}`)
   if (isInterrupted(state)) output.note(`It waits for an answer: dragoman workflow resume ${place} "…"`)

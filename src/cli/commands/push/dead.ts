@@ -2,7 +2,7 @@ import { Command } from 'commander'
 import { type DeadDelivery, openStorePush } from '../../../server/index.js'
 import { addOutputOption, toPositive } from '../../agent-options.js'
 import { type Format, Output } from '../../output.js'
-import { oneLine, shellWord, table } from '../../printable.js'
+import { oneLine, table } from '../../printable.js'
 import { addStoreOption, openGivenStore, type StoreOptions } from '../../store-options.js'
 
 /** Which dead letters. */
@@ -50,8 +50,7 @@ The server may be running meanwhile. Webhooks themselves are not shown: they may
       })
       output.result({ deadLetters }, () => output.said(lettersText(deadLetters)))
       if (deadLetters.length === limit) output.note(`The next ones: --after ${deadLetters.at(-1)?.id}`)
-      if (deadLetters.length > 0)
-        output.note(`Send them again: dragoman push redeliver ID … --store ${shellWord(options.store ?? '')}`)
+      if (deadLetters.length > 0) output.note('Send them again: dragoman push redeliver ID … --store …')
     })
 }
 

@@ -27,10 +27,10 @@ Examples:
     )
     .action(async (first: string | undefined, second: string | undefined, options: Options) => {
       const [ref, id] = splitWords([first, second], options, ['the id of a task'])
-      await withAgent(ref, options, async (agent, output) => {
+      await withAgent(ref, options, async (agent, output, named) => {
         const task = await output.during('Waiting', read(agent, id, options))
         output.result(task, () => output.said(taskText(task)))
-        for (const step of nextSteps(task, ref, taskHasFiles(task))) output.note(step)
+        for (const step of nextSteps(task, named, taskHasFiles(task))) output.note(step)
       })
     })
 }

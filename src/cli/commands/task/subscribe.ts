@@ -14,8 +14,8 @@ export function subscribeCommand(): Command {
     .addHelpText('after', '\nExample:\n  dragoman task subscribe localhost:8001 0193… -o json')
     .action(async (first: string | undefined, second: string | undefined, options: AgentOptions) => {
       const [ref, id] = splitWords([first, second], options, ['the id of a task'])
-      await withAgent(ref, options, async (agent, output) => {
-        const printer = new StreamPrinter(output, ref)
+      await withAgent(ref, options, async (agent, output, named) => {
+        const printer = new StreamPrinter(output, named)
         await withDeadline(options.timeout, async (given) => {
           for await (const update of watchTask(agent.task(id), given)) printer.see(update)
         })

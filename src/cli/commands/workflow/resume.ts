@@ -25,12 +25,12 @@ export function resumeCommand(): Command {
         if (id === undefined) throw new UsageError('give the id of a run too')
         const isAnswer = words.length > 0 || given.length > 0
         const parts = isAnswer ? await readParts(words, given) : []
-        await withAgent(ref, options, async (agent, output) => {
+        await withAgent(ref, options, async (agent, output, named) => {
           await withDeadline(options.timeout, async (limit) => {
             const now = isAnswer ? undefined : await agent.task(id).get()
-            if (now && isInterrupted(now.status.state)) return showRun(now, ref, output)
+            if (now && isInterrupted(now.status.state)) return showRun(now, named, output)
             const updates = isAnswer ? agent.stream(parts, { ...limit, taskId: id }) : watchTask(agent.task(id), limit)
-            showRun(await followRun(updates, output), ref, output)
+            showRun(await followRun(updates, output), named, output)
           })
         })
       },

@@ -22,10 +22,10 @@ export function runCommand(): Command {
     .action(async (ref: string | undefined, text: readonly string[], options: Options) => {
       const [workflow, words] = splitReference(ref === undefined ? [] : [ref, ...text], options)
       const parts = await readParts(words, given)
-      await withAgent(workflow, options, async (agent, output) => {
+      await withAgent(workflow, options, async (agent, output, named) => {
         await withDeadline(options.timeout, async (limit) => {
           const say = { ...limit, ...(options.key !== undefined && { idempotencyKey: options.key }) }
-          showRun(await followRun(agent.stream(parts, say), output), workflow, output)
+          showRun(await followRun(agent.stream(parts, say), output), named, output)
         })
       })
     })
