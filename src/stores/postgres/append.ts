@@ -1,6 +1,6 @@
 /**
  * Many appends, one round trip. Steps that are asked for while the database works are gathered and sent together;
- * each is refused or done on its own (`dragoman.append` in the migrations).
+ * each is refused or done on its own (`append-function.ts`).
  *
  * A connection may break after the database has committed and before it could say so. Steps are then looked for
  * in the log before they are tried again: a step whose events are there, word for word, was done.
@@ -8,8 +8,9 @@
 import { CommitWatchers } from '../commit-watchers.js'
 import { batchBody, hasHead, stateNumber, visibilityNumber } from '../rows.js'
 import { toStorable } from '../storable-text.js'
-import { type Append, type AppendOutcome, type IdempotencyKey, type LeaseClaim, spellConfig } from '../store.js'
-import { type Database, isPassing, type Row } from './database.js'
+import { type Append, type AppendOutcome, type LeaseClaim, spellConfig } from '../store.js'
+import { literalArray, textArray } from './arrays.js'
+import { type Database, isPassing } from './database.js'
 import { bodyOf } from './lanes.js'
 import type { Names } from './names.js'
 import { type Notices, tokenOf } from './notices.js'
@@ -19,6 +20,8 @@ interface Queued {
   readonly agent: number
   readonly scope: number | undefined
   readonly body: string
+  /** The task, in a word. */
+  readonly token: string
   resolve(outcome: AppendOutcome): void
   reject(error: unknown): void
 }
@@ -50,7 +53,7 @@ export class Appender {
     const number = scope && (this.#names.knownScope(scope) ?? (await this.#names.makeScope(scope)))
     return await new Promise((resolve, reject) => {
       const body = step.events.length > 0 ? batchBody(step.events) : ''
-      this.#queue.push({ step, agent, scope: number, body, resolve, reject })
+      this.#queue.push({ step, agent, scope: number, body, token: tokenOf(key), resolve, reject })
       this.#schedule()
     })
   }
@@ -60,8 +63,8 @@ export class Appender {
     this.#isScheduled = true
     setImmediate(() => {
       this.#isScheduled = false
-      const group = this.#queue.slice(0, largestGroup)
-      this.#queue = this.#queue.slice(group.length)
+      const { group, rest } = takeGroup(this.#queue)
+      this.#queue = rest
       this.#underWay += 1
       void this.#write(group).finally(() => {
         this.#underWay -= 1
@@ -76,7 +79,7 @@ export class Appender {
     const begunMs = this.watchers.begin()
     try {
       const settled = await this.#database.patiently((attempt) => this.#attempt(group, attempt > 0))
-      for (const [place, each] of group.entries()) each.resolve(settled[place] ?? { result: 'conflict' })
+      for (const each of group) each.resolve(settled.get(each) ?? { result: 'conflict' })
       this.watchers.committed(group.length, begunMs)
     } catch (error) {
       // One bad step must not take the others of its group with it; a database that is away takes all of them.
@@ -85,103 +88,134 @@ export class Appender {
     }
   }
 
-  async #attempt(group: readonly Queued[], isAgain: boolean): Promise<readonly AppendOutcome[]> {
-    const outcomes: AppendOutcome[] = []
-    const done = isAgain ? await this.#findDone(group) : new Map<number, number>()
-    for (const [place, fence] of done) outcomes[place] = { result: 'ok', fence }
-    const places = [...group.keys()].filter((place) => !done.has(place))
-    if (places.length === 0) return outcomes
+  async #attempt(group: readonly Queued[], isAgain: boolean): Promise<ReadonlyMap<Queued, AppendOutcome>> {
+    const outcomes = isAgain ? await this.#findDone(group) : new Map<Queued, AppendOutcome>()
+    const left = group.filter((each) => !outcomes.has(each))
+    if (left.length === 0) return outcomes
     const rows = await this.#database.queryOnce<
-      [place: number, result: AppendOutcome['result'], fence: number, hasLanes: boolean]
-    >(appendCall, this.#columns(group, places))
-    for (const [place, result, fence, hasLanes] of rows) {
-      outcomes[place] = result === 'ok' ? { result, fence } : { result }
-      const { step } = group[place] as Queued // places are of the group
-      if (result !== 'ok') continue
-      this.#notices.wakeTask(step.key, step.expect + step.events.length)
-      if (step.isRunnable && typeof step.lease !== 'object') this.#notices.wakeAgent(step.key.agent)
-      if (hasLanes) this.#notices.wakeLanes(step.key.agent)
+      [place: number, result: AppendOutcome['result'], fence: number, hasLanes: boolean, isFree: boolean]
+    >(
+      appendCall,
+      columns.map(({ encode }) => encode(left)),
+    )
+    for (const [place, result, fence, hasLanes, isFree] of rows) {
+      const queued = left[place - 1] as Queued // places are of those that were sent
+      outcomes.set(queued, result === 'ok' ? { result, fence } : { result })
+      if (result === 'ok') this.#tell(queued, hasLanes, isFree)
     }
     return outcomes
   }
 
-  /** Places of steps that were committed by an attempt nobody heard back from, and their fences. */
-  async #findDone(group: readonly Queued[]): Promise<Map<number, number>> {
-    const told = [...group.entries()].filter(([, { step }]) => step.events.length > 0)
-    const column = <T>(pick: (queued: Queued) => T) => told.map(([, queued]) => pick(queued))
-    const rows = await this.#database.queryOnce<[number, number]>(findDone, [
-      told.map(([place]) => place),
-      column(({ agent }) => agent),
-      column(({ step }) => toStorable(step.key.id)),
-      column(({ step }) => hasHead(step.events)),
-      column(({ step }) => step.expect + step.events.length),
-      column(({ body }) => body),
-    ])
-    return new Map(rows)
+  #tell({ step: { key, expect, events }, token, agent }: Queued, hasLanes: boolean, isFree: boolean): void {
+    if (events.length > 0) this.#notices.tellTask(token, expect + events.length)
+    if (isFree) this.#notices.tellAgent(key.agent, agent)
+    if (hasLanes) this.#notices.tellLanes(key.agent, agent)
   }
 
-  #columns(group: readonly Queued[], places: readonly number[]): unknown[] {
-    const rows = places.map((place) => columnsOf(group[place] as Queued, place)) // places are of the group
-    const width = rows[0]?.length ?? 0
-    return [this.#notices.sender, ...Array.from({ length: width }, (_, column) => rows.map((row) => row[column]))]
+  /** Steps that were committed by an attempt nobody heard back from. Whether others were told of them nobody knows. */
+  async #findDone(group: readonly Queued[]): Promise<Map<Queued, AppendOutcome>> {
+    const asked = group.filter(({ step }) => step.events.length > 0)
+    const rows = await this.#database.queryOnce<[place: number, fence: number, hasLanes: boolean, isFree: boolean]>(
+      findDone,
+      [
+        literalArray(asked.map(({ agent }) => agent)),
+        textArray(asked.map(({ step }) => toStorable(step.key.id))),
+        literalArray(asked.map(({ step }) => hasHead(step.events))),
+        literalArray(asked.map(({ step }) => step.expect + step.events.length)),
+        textArray(asked.map(({ body }) => body)),
+      ],
+    )
+    const done = new Map<Queued, AppendOutcome>()
+    for (const [place, fence, hasLanes, isFree] of rows) {
+      const queued = asked[place - 1] as Queued // places are of those that were asked for
+      done.set(queued, { result: 'ok', fence })
+      this.#tell(queued, hasLanes, isFree)
+    }
+    return done
   }
+}
+
+/**
+ * The first of those that wait, a task and an idempotency key once: what comes second has to see what the first one did.
+ * In the order that the function asks for.
+ */
+function takeGroup(queue: readonly Queued[]): { readonly group: readonly Queued[]; readonly rest: Queued[] } {
+  const group: Queued[] = []
+  const rest: Queued[] = []
+  const taken = new Set<string>()
+  for (const queued of queue) {
+    const { token, step } = queued
+    const marks = step.idempotency ? [token, `key ${step.idempotency.key}`] : [token]
+    const isTogether = group.length < largestGroup && !marks.some((mark) => taken.has(mark))
+    for (const mark of marks) taken.add(mark)
+    ;(isTogether ? group : rest).push(queued)
+  }
+  return { group: group.sort(inOrder), rest }
+}
+
+function inOrder(a: Queued, b: Queued): number {
+  const isCreation = ({ scope }: Queued) => (scope === undefined ? 1 : 0)
+  return isCreation(a) - isCreation(b) || (a.token < b.token ? -1 : 1)
 }
 
 const kindOfClaim = 1
 const kindOfRelease = 2
 
-/** One step, in the order of `dragoman.append`'s parameters. */
-function columnsOf({ step, agent, scope, body }: Queued, place: number): Row {
-  const { key, create, events, status, visibility, snapshot, idempotency, pushConfig } = step
-  const claim: LeaseClaim | undefined = typeof step.lease === 'object' ? step.lease : undefined
-  const keyed: IdempotencyKey | undefined = idempotency
-  const { artifacts, ...head } = snapshot ?? {}
-  return [
-    place,
-    agent,
-    toStorable(key.id),
-    step.expect,
-    events.length,
-    scope ?? null,
-    create ? toStorable(create.contextId) : null,
-    create?.dialect ?? null,
-    step.fence ?? null,
-    visibility === undefined ? null : visibilityNumber(visibility),
-    status ? stateNumber(status.state) : null,
-    status?.timeMs ?? null,
-    claim ? kindOfClaim : step.lease === 'release' ? kindOfRelease : null,
-    claim?.owner ?? null,
-    claim?.ttlMs ?? null,
-    step.isRunnable ?? null,
-    hasHead(events),
-    events[0]?.time ?? null,
-    body,
-    snapshot ? JSON.stringify(head) : null,
-    artifacts ? JSON.stringify(artifacts) : null,
-    keyed ? toStorable(keyed.key) : null,
-    keyed?.digest ?? null,
-    keyed?.ttlMs ?? null,
-    pushConfig ? toStorable(pushConfig.config.id) : null,
-    pushConfig ? bodyOf(pushConfig) : null,
-    pushConfig ? spellConfig(pushConfig) : null,
-    pushConfig?.most ?? null,
-    tokenOf(key),
-  ]
+interface Column {
+  readonly type: string
+  readonly encode: (group: readonly Queued[]) => Buffer | string
 }
 
-const types = [
-  'text',
-  ...['int', 'int', 'text', 'bigint', 'int', 'int', 'text', 'text', 'bigint', 'smallint', 'smallint', 'bigint'],
-  ...['smallint', 'text', 'bigint', 'boolean', 'boolean', 'bigint', 'text', 'text', 'text', 'text', 'text', 'bigint'],
-  ...['text', 'text', 'text', 'int', 'text'],
+const texts = (of: (queued: Queued) => string | undefined): Column => ({
+  type: 'text',
+  encode: (group) => textArray(group.map((queued) => of(queued) ?? null)),
+})
+
+const literals = (type: string, of: (queued: Queued) => number | boolean | undefined): Column => ({
+  type,
+  encode: (group) => literalArray(group.map((queued) => of(queued) ?? null)),
+})
+
+const storable = (text: string | undefined) => (text === undefined ? undefined : toStorable(text))
+const claimOf = ({ step: { lease } }: Queued): LeaseClaim | undefined => (typeof lease === 'object' ? lease : undefined)
+
+/** In the order of `dragoman.append`'s parameters. */
+const columns: readonly Column[] = [
+  literals('int', ({ agent }) => agent),
+  texts(({ step }) => toStorable(step.key.id)),
+  literals('bigint', ({ step }) => step.expect),
+  literals('int', ({ step }) => step.events.length),
+  literals('int', ({ scope }) => scope),
+  texts(({ step }) => storable(step.create?.contextId)),
+  texts(({ step }) => step.create?.dialect),
+  literals('bigint', ({ step }) => step.fence),
+  literals('smallint', ({ step }) => (step.visibility === undefined ? undefined : visibilityNumber(step.visibility))),
+  literals('smallint', ({ step }) => step.status && stateNumber(step.status.state)),
+  literals('bigint', ({ step }) => step.status?.timeMs),
+  literals('smallint', (queued) => (claimOf(queued) ? kindOfClaim : queued.step.lease && kindOfRelease)),
+  texts((queued) => claimOf(queued)?.owner),
+  literals('bigint', (queued) => claimOf(queued)?.ttlMs),
+  literals('boolean', ({ step }) => step.isRunnable),
+  literals('boolean', ({ step }) => hasHead(step.events)),
+  literals('bigint', ({ step }) => step.events[0]?.time),
+  texts(({ body }) => body),
+  texts(({ step: { snapshot } }) => snapshot && JSON.stringify({ ...snapshot, artifacts: undefined })),
+  texts(({ step: { snapshot } }) => snapshot?.artifacts && JSON.stringify(snapshot.artifacts)),
+  texts(({ step }) => storable(step.idempotency?.key)),
+  texts(({ step }) => step.idempotency?.digest),
+  literals('bigint', ({ step }) => step.idempotency?.ttlMs),
+  texts(({ step }) => storable(step.pushConfig?.config.id)),
+  texts(({ step: { pushConfig } }) => pushConfig && bodyOf(pushConfig)),
+  texts(({ step: { pushConfig } }) => pushConfig && spellConfig(pushConfig)),
+  literals('int', ({ step }) => step.pushConfig?.most),
 ]
 
-const appendCall = `SELECT place, outcome, new_fence, has_lanes FROM dragoman.append(${types
-  .map((type, place) => (place === 0 ? '$1' : `$${place + 1}::${type}[]`))
+const appendCall = `SELECT place, outcome, new_fence, has_lanes, is_free FROM dragoman.append(${columns
+  .map(({ type }, place) => `$${place + 1}::${type}[]`)
   .join(', ')})`
 
-const findDone = `SELECT s.place, t.fence
-  FROM unnest($1::int[], $2::int[], $3::text[], $4::boolean[], $5::bigint[], $6::text[])
-    AS s (place, agent, task_id, head, last, body)
+const findDone = `SELECT s.place::int, t.fence, t.lanes > 0, t.runnable AND t.lease_until <= dragoman.now_ms()
+  FROM unnest($1::int[], $2::text[], $3::boolean[], $4::bigint[], $5::text[]) WITH ORDINALITY
+    AS s (agent, task_id, head, last, body, place)
   JOIN dragoman.tasks t ON t.agent = s.agent AND t.task_id = s.task_id
   JOIN dragoman.events e ON e.task = t.id AND e.head = s.head AND e.last = s.last AND e.body = s.body`

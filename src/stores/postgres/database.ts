@@ -1,4 +1,5 @@
 /** Connections to Postgres: a pool, patience with a database that is away for a moment, and the schema. */
+import { hash } from 'node:crypto'
 import pg from 'pg'
 import { migrations } from './migrations.js'
 
@@ -18,6 +19,9 @@ export class Database {
   readonly #pool: pg.Pool
   readonly #patienceMs: number
   readonly #statementMs: number
+  /** By their text, which is one of few: the database plans each once for a connection, not for every call. */
+  readonly #statementNames = new Map<string, string>()
+  #isNaming = true
 
   constructor(address: string, options: DatabaseOptions) {
     const { connections = 10, patienceMs = 5_000, statementMs = 30_000 } = options
@@ -40,10 +44,38 @@ export class Database {
   }
 
   async queryOnce<R extends Row>(text: string, values: readonly unknown[] = []): Promise<R[]> {
+    if (!this.#isNaming) return await this.#send<R>(text, values)
+    try {
+      return await this.#send<R>(text, values, this.#nameOf(text))
+    } catch (error) {
+      if (!isOfNames(error)) throw error
+      // Nothing was done. A pooler gives our statements to connections that have never heard their names.
+      this.#isNaming = false
+      return await this.#send<R>(text, values)
+    }
+  }
+
+  async #send<R extends Row>(text: string, values: readonly unknown[], name?: string): Promise<R[]> {
     // Whoever pulls a plug sends no word of it: a call, a drain included, must not wait for ever.
     const patience = { query_timeout: this.#statementMs }
-    const { rows } = await this.#pool.query({ text, values: values as unknown[], rowMode: 'array', ...patience })
+    const statement = {
+      text,
+      values: values as unknown[],
+      rowMode: 'array' as const,
+      ...(name && { name }),
+      ...patience,
+    }
+    const { rows } = await this.#pool.query(statement)
     return rows as unknown as R[] // as arrays: `rowMode`
+  }
+
+  /** The same text has the same name in every process: whatever connection a pooler chooses, it is no other statement. */
+  #nameOf(text: string): string {
+    const known = this.#statementNames.get(text)
+    if (known !== undefined) return known
+    const name = `dragoman_${hash('sha1', text).slice(0, 16)}`
+    this.#statementNames.set(text, name)
+    return name
   }
 
   /** Waits briefly for a database that restarts, fails over or has no connection left; then its error is the answer. */
@@ -102,6 +134,11 @@ const int8 = 20
 /** Sequences and times are far below 2⁵³. */
 const getTypeParser = ((oid: number, format?: 'text' | 'binary') =>
   oid === int8 ? Number : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser
+
+/** The name is unknown here, or taken, or its plan is of a schema that has changed. */
+function isOfNames(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && /^(26000|42P05|0A000)$/.test(String(error.code))
+}
 
 /**
  * The database is away, or will not write, for reasons that pass: it restarts, fails over (and is read-only

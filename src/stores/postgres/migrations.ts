@@ -5,6 +5,8 @@
  * Everything lies in a schema of its own and is called by its full name: connections need no settings, so
  * any pooler may stand in between. Time is `dragoman.now_ms()`, never a replica's clock.
  */
+import { appendFunction } from './append-function.js'
+
 export const migrations: readonly string[] = [
   /* 1 */ `
   CREATE FUNCTION dragoman.now_ms() RETURNS bigint LANGUAGE sql AS
@@ -174,131 +176,7 @@ export const migrations: readonly string[] = [
     RETURN true;
   END $$;
 
-  -- The steps of many tasks in one round trip and one transaction, each refused or done on its own. A refused
-  -- step writes nothing. Rows are locked in one order, so that groups of several replicas never lock each other.
-  CREATE FUNCTION dragoman.append(
-    sender text, places int[], agents int[], task_ids text[], expected bigint[], counts_of int[], scopes int[],
-    contexts text[], dialects text[], fences bigint[], visibilities smallint[], states smallint[],
-    status_times bigint[], lease_kinds smallint[], lease_owners text[], lease_ttls bigint[], runnables boolean[],
-    heads boolean[], times bigint[], bodies text[], snapshot_heads text[], snapshot_artifacts text[],
-    keys text[], digests text[], key_ttls bigint[], config_ids text[], config_bodies text[], config_sames text[],
-    config_mosts int[], tokens text[])
-  RETURNS TABLE (place int, outcome text, new_fence bigint, has_lanes boolean) LANGUAGE plpgsql AS $$
-  DECLARE
-    s record;
-    t record;
-    now_is bigint := dragoman.now_ms();
-    is_new boolean;
-    last_seq bigint;
-    next_visibility smallint;
-    next_state smallint;
-    next_runnable boolean;
-    words text[] := '{}';
-    changed_scopes int[] := '{}';
-    changed_states smallint[] := '{}';
-    changes int[] := '{}';
-  BEGIN
-    FOR s IN
-      SELECT * FROM unnest(places, agents, task_ids, expected, counts_of, scopes, contexts, dialects, fences,
-        visibilities, states, status_times, lease_kinds, lease_owners, lease_ttls, runnables, heads, times, bodies,
-        snapshot_heads, snapshot_artifacts, keys, digests, key_ttls, config_ids, config_bodies, config_sames,
-        config_mosts, tokens)
-        AS u (place, agent, task_id, expect, count, scope, context, dialect, fence, visibility, state, status_ms,
-          lease_kind, lease_owner, lease_ttl, runnable, head, time_ms, body, snapshot_head, snapshot_artifacts, key,
-          digest, key_ttl, config_id, config_body, config_same, config_most, token)
-      ORDER BY u.agent, u.task_id, u.place
-    LOOP
-      place := s.place;
-      new_fence := 0;
-      has_lanes := false;
-      last_seq := s.expect + s.count;
-      is_new := s.scope IS NOT NULL;
-      IF is_new THEN
-        IF s.key IS NOT NULL AND EXISTS (SELECT FROM dragoman.keys k
-            WHERE k.scope = s.scope AND k.key = s.key AND k.until_ms > now_is) THEN
-          outcome := 'key-taken'; RETURN NEXT; CONTINUE;
-        END IF;
-        new_fence := CASE WHEN s.lease_kind = 1 THEN 1 ELSE 0 END;
-        next_visibility := coalesce(s.visibility, 0);
-        next_state := coalesce(s.state, -1);
-        INSERT INTO dragoman.tasks AS n (agent, scope, task_id, context, dialect, visibility, state, runnable, seq,
-            status_ms, fence, lease_owner, lease_until)
-          VALUES (s.agent, s.scope, s.task_id, s.context, s.dialect, next_visibility, next_state,
-            coalesce(s.runnable, false), last_seq, coalesce(s.status_ms, 0), new_fence,
-            CASE WHEN s.lease_kind = 1 THEN s.lease_owner END,
-            CASE WHEN s.lease_kind = 1 THEN now_is + s.lease_ttl ELSE 0 END)
-          ON CONFLICT DO NOTHING
-          RETURNING n.id, n.scope, n.runnable, 0::smallint AS visibility, (-1)::smallint AS state, 0 AS lanes INTO t;
-        IF t.id IS NULL THEN outcome := 'conflict'; new_fence := 0; RETURN NEXT; CONTINUE; END IF;
-        next_runnable := t.runnable AND s.lease_kind IS DISTINCT FROM 1;
-      ELSE
-        SELECT x.id, x.scope, x.visibility, x.seq, x.state, x.fence, x.lease_owner, x.lease_until, x.runnable, x.status_ms,
-            x.lanes
-          INTO t FROM dragoman.tasks x WHERE x.agent = s.agent AND x.task_id = s.task_id FOR NO KEY UPDATE;
-        IF t.id IS NULL THEN
-          outcome := CASE WHEN s.fence IS NULL THEN 'conflict' ELSE 'fenced' END; RETURN NEXT; CONTINUE;
-        END IF;
-        IF s.fence IS NOT NULL AND s.fence <> t.fence THEN outcome := 'fenced'; RETURN NEXT; CONTINUE; END IF;
-        IF t.seq <> s.expect OR (s.lease_kind = 1 AND t.lease_until > now_is) THEN
-          outcome := 'conflict'; RETURN NEXT; CONTINUE;
-        END IF;
-        IF s.key IS NOT NULL AND EXISTS (SELECT FROM dragoman.keys k
-            WHERE k.scope = t.scope AND k.key = s.key AND k.until_ms > now_is) THEN
-          outcome := 'key-taken'; RETURN NEXT; CONTINUE;
-        END IF;
-        new_fence := CASE WHEN s.lease_kind = 1 THEN t.fence + 1 ELSE t.fence END;
-        next_visibility := coalesce(s.visibility, t.visibility);
-        next_state := coalesce(s.state, t.state);
-        next_runnable := coalesce(s.runnable, t.runnable);
-        UPDATE dragoman.tasks SET seq = last_seq, visibility = next_visibility, state = next_state,
-            runnable = next_runnable, status_ms = coalesce(s.status_ms, t.status_ms), fence = new_fence,
-            lease_owner = CASE s.lease_kind WHEN 1 THEN s.lease_owner WHEN 2 THEN NULL ELSE t.lease_owner END,
-            lease_until = CASE s.lease_kind WHEN 1 THEN now_is + s.lease_ttl WHEN 2 THEN 0 ELSE t.lease_until END
-          WHERE id = t.id;
-        next_runnable := next_runnable AND (s.lease_kind = 2 OR (s.lease_kind IS NULL AND t.lease_until <= now_is));
-      END IF;
-      IF t.visibility = 1 AND t.state >= 0 AND (t.state, t.visibility) <> (next_state, next_visibility) THEN
-        changed_scopes := changed_scopes || t.scope; changed_states := changed_states || t.state; changes := changes || -1;
-      END IF;
-      IF next_visibility = 1 AND next_state >= 0 AND (t.state, t.visibility) <> (next_state, next_visibility) THEN
-        changed_scopes := changed_scopes || t.scope; changed_states := changed_states || next_state; changes := changes || 1;
-      END IF;
-      IF s.count > 0 THEN
-        INSERT INTO dragoman.events (task, head, first, last, time_ms, body)
-          VALUES (t.id, s.head, s.expect + 1, last_seq, s.time_ms, s.body);
-        words := words || (s.token || '.' || last_seq);
-      END IF;
-      IF s.snapshot_head IS NOT NULL THEN
-        INSERT INTO dragoman.snapshots (task, head, artifacts) VALUES (t.id, s.snapshot_head, s.snapshot_artifacts)
-          ON CONFLICT (task) DO UPDATE SET head = excluded.head, artifacts = excluded.artifacts;
-      END IF;
-      IF s.key IS NOT NULL THEN
-        -- Somebody may take the key at this very moment: whoever comes second gives up all that it has done so far.
-        INSERT INTO dragoman.keys AS k (scope, key, task, digest, seq, until_ms)
-          VALUES (t.scope, s.key, t.id, s.digest, s.expect + 1, now_is + s.key_ttl)
-          ON CONFLICT (scope, key) DO UPDATE SET task = excluded.task, digest = excluded.digest, seq = excluded.seq,
-            until_ms = excluded.until_ms WHERE k.until_ms <= now_is;
-        IF NOT FOUND THEN RAISE EXCEPTION 'an idempotency key was taken' USING ERRCODE = 'DGM01'; END IF;
-      END IF;
-      IF s.config_id IS NOT NULL THEN
-        PERFORM dragoman.put_lane(t.id, s.agent, s.config_id, s.config_body, s.config_same, s.config_most, last_seq,
-          s.expect);
-      END IF;
-      IF (t.lanes > 0 OR s.config_id IS NOT NULL) AND s.count > 0 THEN
-        UPDATE dragoman.lanes SET due_ms = now_is WHERE task = t.id AND due_ms IS NULL;
-        has_lanes := FOUND;
-        IF has_lanes THEN words := words || ('l' || s.agent); END IF;
-      END IF;
-      IF next_runnable THEN words := words || ('r' || s.agent); END IF;
-      outcome := 'ok';
-      RETURN NEXT;
-    END LOOP;
-    INSERT INTO dragoman.counts (scope, state, n)
-      SELECT c.scope, c.state, sum(c.n) FROM unnest(changed_scopes, changed_states, changes) AS c (scope, state, n)
-        GROUP BY c.scope, c.state HAVING sum(c.n) <> 0;
-    IF words <> '{}' THEN PERFORM dragoman.tell(sender || words); END IF;
-  END $$;
-
+  ${appendFunction}
   -- The next revision of a collection. Its row stays locked to the end of the transaction: revisions are committed
   -- in their order, and readers never miss one.
   CREATE FUNCTION dragoman.next_revision(of_collection text) RETURNS bigint LANGUAGE sql AS $$

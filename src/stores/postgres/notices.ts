@@ -6,13 +6,14 @@
  * that nobody holds, `l` for one with webhooks to be told, `c` and a name for a collection of records. The first word names the sender: its own process
  * knows already.
  */
-import { createHash, randomUUID } from 'node:crypto'
+import { hash, randomUUID } from 'node:crypto'
 import pg from 'pg'
 import { toStorable } from '../storable-text.js'
 import type { TaskKey } from '../store.js'
 import { Watchers } from '../watchers.js'
 import { clientConfig, type Database } from './database.js'
 import type { Names } from './names.js'
+import { channel, Teller } from './teller.js'
 
 export interface NoticesOptions {
   /** How often watched tasks are asked for although somebody listens. Default 1 s. */
@@ -25,7 +26,6 @@ export interface NoticesOptions {
 
 /** How long an echo of our own may take before LISTEN counts as forbidden. */
 const echoMs = 3_000
-const channel = 'dragoman'
 /** Looking for work costs several queries each time. */
 const leastLookMs = 250
 
@@ -36,6 +36,7 @@ export class Notices {
   readonly #names: Names
   readonly #watchers = new Watchers()
   readonly #options: NoticesOptions
+  readonly #teller: Teller
   /** Watched tasks: what was told of them last, by token. */
   readonly #watched = new Map<string, { readonly key: TaskKey; count: number; seq: number }>()
   #client: pg.Client | undefined
@@ -52,6 +53,7 @@ export class Notices {
     this.#database = database
     this.#names = names
     this.#options = options
+    this.#teller = new Teller(database, this.sender)
   }
 
   watchTask(key: TaskKey, onChange: (seq: number) => void): () => void {
@@ -86,13 +88,20 @@ export class Notices {
     return this.#watchers.watchCollection(name, onChange)
   }
 
-  /** Committed here. */
-  wakeTask(key: TaskKey, seq: number): void {
-    if (this.#watched.size > 0) this.#wakeToken(tokenOf(key), seq)
+  /** Committed here: to be known here at once, and elsewhere soon. */
+  tellTask(token: string, seq: number): void {
+    this.#wakeToken(token, seq)
+    this.#teller.tellTask(token, seq)
   }
 
-  wakeAgent(agent: string): void {
+  tellAgent(agent: string, number: number): void {
     this.#watchers.runnable(agent)
+    this.#teller.tell(`r${number}`)
+  }
+
+  tellLanes(agent: string, number: number): void {
+    this.#watchers.lanes(agent)
+    this.#teller.tell(`l${number}`)
   }
 
   wakeLanes(agent: string): void {
@@ -112,6 +121,7 @@ export class Notices {
     clearTimeout(this.#timer)
     const client = this.#client
     this.#client = undefined
+    await this.#teller.settled()
     await client?.end().catch(() => undefined)
   }
 
@@ -254,5 +264,5 @@ const seqsOf = `SELECT w.place, t.seq FROM unnest($1::text[], $2::text[]) WITH O
 
 /** Names a task in a message: short, of plain characters, and never the beginning of another kind of word. */
 export function tokenOf({ agent, id }: TaskKey): string {
-  return `t${createHash('sha1').update(agent).update('\n').update(id).digest('hex').slice(0, 16)}`
+  return `t${hash('sha1', `${toStorable(agent)}\n${toStorable(id)}`).slice(0, 16)}`
 }
