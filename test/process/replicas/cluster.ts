@@ -10,28 +10,34 @@ import { eventually } from '../../hostile/waiting.js'
 import { startBalancer } from './balancer.js'
 
 const script = fileURLToPath(new URL('replica.mjs', import.meta.url))
+const wrongClock = new URL('wrong-clock.mjs', import.meta.url).href
+
+interface ReplicaOptions {
+  readonly store: string
+  readonly port: number
+  readonly leaseMs: number
+  readonly workLog: string
+  /** How wrong its clock is. */
+  readonly clockErrorMs: number
+}
 
 export class Replica {
   readonly port: number
   readonly url: string
-  readonly #options: object
+  readonly #options: ReplicaOptions
   #child: ChildProcess | undefined
   said = ''
 
-  constructor(options: {
-    readonly store: string
-    readonly port: number
-    readonly leaseMs: number
-    readonly workLog: string
-  }) {
+  constructor(options: ReplicaOptions) {
     this.#options = options
     this.port = options.port
     this.url = `http://127.0.0.1:${options.port}/`
   }
 
   async start(): Promise<void> {
-    const child = spawn(process.execPath, [script, JSON.stringify(this.#options)], {
+    const child = spawn(process.execPath, ['--import', wrongClock, script, JSON.stringify(this.#options)], {
       stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, CLOCK_ERROR_MS: String(this.#options.clockErrorMs) },
     })
     this.#child = child
     let isReady = false
@@ -67,12 +73,18 @@ export interface Cluster extends AsyncDisposable {
   work(): readonly string[]
 }
 
-export async function startCluster(store: string, size: number, leaseMs: number): Promise<Cluster> {
+export async function startCluster(
+  store: string,
+  { leaseMs, clockErrorsMs = [0, 0, 0] }: { readonly leaseMs: number; readonly clockErrorsMs?: readonly number[] },
+): Promise<Cluster> {
   const folder = mkdtempSync(join(tmpdir(), 'dragoman-replicas-'))
   const workLog = join(folder, 'work')
   writeFileSync(workLog, '')
-  const ports = await freePorts(size)
-  const replicas = ports.map((port) => new Replica({ store, port, leaseMs, workLog }))
+  const ports = await freePorts(clockErrorsMs.length)
+  const replicas = clockErrorsMs.map((clockErrorMs, place) => {
+    const port = ports[place] as number // there are as many
+    return new Replica({ store, port, leaseMs, workLog, clockErrorMs })
+  })
   await Promise.all(replicas.map((replica) => replica.start()))
   const balancer = await startBalancer(ports)
   return {

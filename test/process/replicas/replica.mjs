@@ -17,13 +17,13 @@ const pause = (ms, signal) =>
 const card = { name: 'Counter', onCrash: { attempts: 20 }, capabilities: { pushNotifications: true } }
 const counter = agent(card, async function* (turn) {
   const [, count = '1', ms = '0'] = turn.text.split(' ')
-  appendFileSync(workLog, `begin ${turn.task.id} ${turn.message.messageId} ${turn.attempt}\n`)
+  appendFileSync(workLog, `begin ${turn.task.id} ${turn.message.messageId} ${turn.attempt} ${port}\n`)
   yield working(`attempt ${turn.attempt}`)
   for (let n = 1; n <= Number(count); n++) {
     await pause(Number(ms), turn.signal)
     yield `${n} `
   }
-  appendFileSync(workLog, `end ${turn.task.id} ${turn.message.messageId} ${turn.attempt}\n`)
+  appendFileSync(workLog, `end ${turn.task.id} ${turn.message.messageId} ${turn.attempt} ${port}\n`)
 })
 
 const push = { allowHosts: ['127.0.0.1'], firstRetryMs: 50, timeoutMs: 2_000 }
