@@ -114,7 +114,7 @@ function createFetch(doors: readonly Door[], { options, store, onFailure, public
       return await answer(door, request, connection)
     } catch (caught) {
       const error = RegistryError.from(caught)
-      if (error.code === 'INTERNAL') onFailure(error.cause)
+      if (error.cause !== undefined) onFailure(error.cause)
       const refusal = door.refuse(error)
       if (error.challenge !== undefined) refusal.headers.set('www-authenticate', error.challenge)
       if (error.retryAfterSeconds !== undefined) refusal.headers.set('retry-after', String(error.retryAfterSeconds))

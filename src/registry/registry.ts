@@ -1,6 +1,5 @@
 /** The registry itself, without a door: what is published, found, watched and looked after, on one store. */
 import { createGuardedDialer, type GuardedDialer } from '../net/node-dialer.js'
-import { RegistryError } from '../registry-client/registry-error.js'
 import type { AgentKey, InstanceKey } from '../registry-client/registry-words.js'
 import type { Store } from '../stores/store.js'
 import { Heartbeats } from '../transports/sse.js'
@@ -14,6 +13,7 @@ import { type RegistryLimits, usualLimits } from './limits.js'
 import { createProbe } from './probe.js'
 import { type ProbeOptions, Prober, readHistory } from './prober.js'
 import { createPublications, type Publications } from './publications.js'
+import { reachableRecords, reasonOf } from './reachable-records.js'
 import { readableRecords } from './readable-records.js'
 import { Watches, type WatchOptions } from './watch.js'
 
@@ -58,15 +58,9 @@ const sweepLimit = 500
 const probeTickMs = 500
 
 export async function openRegistry(options: RegistryCoreOptions): Promise<RegistryCore> {
-  const {
-    store,
-    allowPrivate = false,
-    cards = 'valid',
-    signatures = 'record',
-    now = Date.now,
-    onFailure = ignore,
-  } = options
-  const records = readableRecords(store.records, onFailure)
+  const { store, allowPrivate = false, cards = 'valid', signatures = 'record', now = Date.now } = options
+  const onFailure = (error: unknown) => options.onFailure?.(reasonOf(error))
+  const records = reachableRecords(readableRecords(store.records, onFailure))
   const limits = { ...usualLimits, ...options.limits }
   const dialer = createGuardedDialer({ httpsOnly: false, allowPrivate })
   const prober =
@@ -95,11 +89,6 @@ export async function openRegistry(options: RegistryCoreOptions): Promise<Regist
   const closing = new AbortController()
 
   const heartbeats = new Heartbeats(options.heartbeatMs ?? 15_000)
-  /** What is held in memory can still be found. */
-  const outOfReach = (error: unknown): never => {
-    onFailure(error)
-    throw new RegistryError('UNAVAILABLE', 'This cannot be read now, try again', { cause: error })
-  }
   const watches = new Watches({ records, tail, limits, heartbeats, onFailure })
 
   const sweepAll = async () => {
@@ -131,8 +120,8 @@ export async function openRegistry(options: RegistryCoreOptions): Promise<Regist
     ...createPublications({ records, catalog, log, rules: { limits, dialer, cards, signatures }, now }),
     find: (key, wanted) => findAgent(catalog, key, wanted),
     list: (query) => findAgents(catalog, query),
-    read: (key) => readInstance(records, key).catch(outOfReach),
-    history: (key) => readHistory(records, key).catch(outOfReach),
+    read: (key) => readInstance(records, key),
+    history: (key) => readHistory(records, key),
     watch: (wanted) => watches.open(wanted),
     sweep,
     async examine() {
@@ -171,8 +160,4 @@ function createProber(
     owner: crypto.randomUUID(),
     random: Math.random,
   })
-}
-
-function ignore(): void {
-  // Without somebody to tell, trouble in the background is tried again in silence.
 }

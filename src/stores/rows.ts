@@ -3,7 +3,7 @@ import type { Artifact } from '../model/artifact.js'
 import { type EventBody, eventJson, type TaskEvent } from '../model/event.js'
 import { type Task, type TaskState, taskStates } from '../model/task.js'
 import { fromStorable } from './storable-text.js'
-import type { DeadLetter, TaskRecord, Visibility } from './store.js'
+import type { DeadLetter, NewPushConfig, StoredPushConfig, TaskRecord, Visibility } from './store.js'
 
 export const noState = -1
 
@@ -68,6 +68,16 @@ export function readBatch([first, , timeMs, body]: EventRow): TaskEvent[] {
 export function readSnapshot(head: string, artifacts: string | null): Task {
   const task = JSON.parse(head) as Task // written from a Task
   return artifacts === null ? task : { ...task, artifacts: JSON.parse(artifacts) as Artifact[] }
+}
+
+/** A push config as it is stored; how many there may be is nothing to remember. */
+export function configBody({ most: _most, ...push }: NewPushConfig): string {
+  return JSON.stringify(push)
+}
+
+export function readConfig(row: unknown): StoredPushConfig {
+  const [body] = row as [string] // written by `configBody`
+  return JSON.parse(body) as StoredPushConfig
 }
 
 export type DeadLetterRow = [

@@ -62,7 +62,16 @@ describe('a registry on Postgres', () => {
     await own.stop('immediate')
     // What was asked for lately is known; what is not is out of reach for now, and no fault of the registry.
     expect((await client.list()).agents.map(({ name }) => name)).toEqual(['a'])
-    expect((await fetch(`${served.url}/v1/agents/public/a/card`)).status).toBe(503)
+    const body = JSON.stringify({ card: cardFor('b') })
+    const refusals = await Promise.all([
+      fetch(`${served.url}/v1/agents/public/a/card`),
+      fetch(`${served.url}/v1/agents/public/b`, {
+        method: 'PUT',
+        body,
+        headers: { 'content-type': 'application/json' },
+      }),
+    ])
+    for (const { status, headers } of refusals) expect([status, headers.get('retry-after')]).toEqual([503, '1'])
     await own.start()
     await eventually(10_000, 'the database', async () => {
       return await client.publish('b', { card: cardFor('b') }).catch(() => undefined)

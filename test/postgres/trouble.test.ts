@@ -71,6 +71,22 @@ describe('a pooler that lets no notifications through', () => {
   })
 })
 
+describe('a pooler that gives every statement another connection', () => {
+  it('is noticed: statements are sent without names then', async () => {
+    const address = await freshDatabase(server)
+    const store = await openPostgresStore(address, { connections: 1 })
+    // After every call the connection has forgotten what it was told, as another one would never have heard of it.
+    await run(
+      address,
+      `CREATE OR REPLACE FUNCTION dragoman.now_ms() RETURNS bigint LANGUAGE plpgsql AS
+        $$ BEGIN EXECUTE 'DEALLOCATE ALL'; RETURN extract(epoch FROM clock_timestamp()) * 1000; END $$`,
+    )
+    for (const id of ['t1', 't2', 't3']) assert.equal((await store.append(creation(id))).result, 'ok')
+    for (const id of ['t1', 't2', 't3']) assert.equal((await store.load(key(id)))?.record.seq, 3)
+    await store.close()
+  })
+})
+
 describe('a listener that loses its connection', () => {
   it('catches up from the log', async () => {
     const address = await freshDatabase(server)

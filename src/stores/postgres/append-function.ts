@@ -55,9 +55,10 @@ export const appendFunction = `
     IF creations > 0 THEN
       FOR t IN
         INSERT INTO dragoman.tasks AS x (agent, scope, task_id, context, dialect, visibility, state, runnable, seq,
-            status_ms, fence, lease_owner, lease_until)
+            status_ms, ended_ms, fence, lease_owner, lease_until)
           SELECT s.agent, s.scope, s.task_id, s.context, s.dialect, coalesce(s.visibility, 0), coalesce(s.state, -1),
             coalesce(s.runnable, false), s.expect + s.count, coalesce(s.status_ms, 0),
+            CASE WHEN s.visibility = 1 AND s.state IN (2, 3, 4, 6) THEN now_is END,
             CASE WHEN s.lease_kind = 1 THEN 1 ELSE 0 END,
             CASE WHEN s.lease_kind = 1 THEN s.lease_owner END,
             CASE WHEN s.lease_kind = 1 THEN now_is + s.lease_ttl ELSE 0 END
@@ -89,7 +90,7 @@ export const appendFunction = `
 
     FOR n IN creations + 1..size LOOP
       SELECT x.id, x.scope, x.visibility, x.seq, x.state, x.fence, x.lease_owner, x.lease_until, x.runnable, x.status_ms,
-          x.lanes
+          x.ended_ms, x.lanes
         INTO t FROM dragoman.tasks x WHERE x.agent = agents[n] AND x.task_id = task_ids[n] FOR NO KEY UPDATE;
       IF t.id IS NULL THEN
         outcomes[n] := CASE WHEN fences[n] IS NULL THEN 'conflict' ELSE 'fenced' END; CONTINUE;
@@ -111,6 +112,7 @@ export const appendFunction = `
       are_free[n] := next_runnable AND (lease_kinds[n] = 2 OR (lease_kinds[n] IS NULL AND t.lease_until <= now_is));
       UPDATE dragoman.tasks SET seq = expected[n] + counts_of[n], visibility = next_visibility, state = next_state,
           runnable = next_runnable, status_ms = coalesce(status_times[n], t.status_ms), fence = new_fences[n],
+          ended_ms = CASE WHEN next_visibility = 1 AND next_state IN (2, 3, 4, 6) THEN coalesce(t.ended_ms, now_is) END,
           lease_owner = CASE lease_kinds[n] WHEN 1 THEN lease_owners[n] WHEN 2 THEN NULL ELSE t.lease_owner END,
           lease_until = CASE lease_kinds[n] WHEN 1 THEN now_is + lease_ttls[n] WHEN 2 THEN 0 ELSE t.lease_until END
         WHERE id = t.id;

@@ -6,12 +6,11 @@
  * in the log before they are tried again: a step whose events are there, word for word, was done.
  */
 import { CommitWatchers } from '../commit-watchers.js'
-import { batchBody, hasHead, stateNumber, visibilityNumber } from '../rows.js'
+import { batchBody, configBody, hasHead, stateNumber, visibilityNumber } from '../rows.js'
 import { toStorable } from '../storable-text.js'
 import { type Append, type AppendOutcome, type LeaseClaim, spellConfig } from '../store.js'
 import { literalArray, textArray } from './arrays.js'
 import { type Database, isPassing } from './database.js'
-import { bodyOf } from './lanes.js'
 import type { Names } from './names.js'
 import { type Notices, tokenOf } from './notices.js'
 
@@ -205,7 +204,7 @@ const columns: readonly Column[] = [
   texts(({ step }) => step.idempotency?.digest),
   literals('bigint', ({ step }) => step.idempotency?.ttlMs),
   texts(({ step }) => storable(step.pushConfig?.config.id)),
-  texts(({ step: { pushConfig } }) => pushConfig && bodyOf(pushConfig)),
+  texts(({ step: { pushConfig } }) => pushConfig && configBody(pushConfig)),
   texts(({ step: { pushConfig } }) => pushConfig && spellConfig(pushConfig)),
   literals('int', ({ step }) => step.pushConfig?.most),
 ]

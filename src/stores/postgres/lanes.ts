@@ -1,5 +1,5 @@
 /** Push configs with their places in the log, and what was given up. */
-import { type DeadLetterRow, readDeadLetter } from '../rows.js'
+import { configBody, type DeadLetterRow, readConfig, readDeadLetter } from '../rows.js'
 import { fromStorable, toStorable } from '../storable-text.js'
 import {
   type ClaimedLane,
@@ -16,10 +16,6 @@ import {
 import type { Database } from './database.js'
 import type { Names } from './names.js'
 
-export function bodyOf({ most: _most, ...push }: NewPushConfig): string {
-  return JSON.stringify(push)
-}
-
 export class Lanes {
   readonly #database: Database
   readonly #names: Names
@@ -34,7 +30,14 @@ export class Lanes {
     const [row] = await this.#database.query<['ok' | 'full']>(
       `WITH t AS (SELECT id, seq FROM dragoman.tasks WHERE agent = $1 AND task_id = $2 FOR NO KEY UPDATE)
         SELECT dragoman.put_lane(t.id, $1, $3, $4, $5, $6, t.seq, t.seq) FROM t`,
-      [agent ?? 0, toStorable(key.id), toStorable(config.config.id), bodyOf(config), spellConfig(config), config.most],
+      [
+        agent ?? 0,
+        toStorable(key.id),
+        toStorable(config.config.id),
+        configBody(config),
+        spellConfig(config),
+        config.most,
+      ],
     )
     return row?.[0] ?? 'no-task'
   }
@@ -169,7 +172,3 @@ const ofTask = 'dragoman.lanes l JOIN dragoman.tasks t ON t.id = l.task WHERE t.
 const deadLetter = `d.id, a.name, t.task_id, s.tenant, s.owner, d.config, d.seq, d.attempts, d.error, d.time_ms
   FROM dragoman.dead_letters d JOIN dragoman.tasks t ON t.id = d.task JOIN dragoman.scopes s ON s.id = d.scope
   JOIN dragoman.agents a ON a.id = t.agent`
-
-function readConfig([body]: readonly [string]): StoredPushConfig {
-  return JSON.parse(body) as StoredPushConfig // written by `bodyOf`
-}

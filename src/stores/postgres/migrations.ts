@@ -30,7 +30,10 @@ export const migrations: readonly string[] = [
     state smallint NOT NULL,
     runnable boolean NOT NULL,
     seq bigint NOT NULL,
+    -- What its callers see, by the clock of whoever wrote it.
     status_ms bigint NOT NULL,
+    -- By the database's clock: what retention counts from.
+    ended_ms bigint,
     fence bigint NOT NULL,
     lease_owner text,
     lease_until bigint NOT NULL,
@@ -41,7 +44,7 @@ export const migrations: readonly string[] = [
   CREATE UNIQUE INDEX tasks_by_id ON dragoman.tasks (agent, task_id);
   CREATE INDEX tasks_by_state ON dragoman.tasks (scope, state, status_ms, id) WHERE visibility = 1;
   CREATE INDEX tasks_by_context ON dragoman.tasks (scope, context, status_ms, id) WHERE visibility = 1;
-  CREATE INDEX tasks_ended ON dragoman.tasks (agent, status_ms) WHERE visibility = 1 AND state IN (2, 3, 4, 6);
+  CREATE INDEX tasks_ended ON dragoman.tasks (agent, ended_ms) WHERE ended_ms IS NOT NULL;
   CREATE INDEX tasks_runnable ON dragoman.tasks (agent, id) WHERE runnable;
 
   -- How many visible tasks a scope has in each state, as changes to be summed up: replicas that count at the

@@ -3,8 +3,6 @@ import { toStorable } from '../storable-text.js'
 import type { Expiry } from '../store.js'
 import type { Database } from './database.js'
 
-const isEnded = 'visibility = 1 AND state IN (2, 3, 4, 6)'
-
 export async function expire(database: Database, agent: string, expiry: Expiry): Promise<number> {
   await expireKeys(database, expiry.limit)
   const [row] = await database.query<[number]>('SELECT id FROM dragoman.agents WHERE name = $1', [toStorable(agent)])
@@ -22,8 +20,8 @@ export async function expire(database: Database, agent: string, expiry: Expiry):
 async function removeEnded(database: Database, agent: number, afterMs: number, limit: number): Promise<number> {
   return await remove(
     database,
-    `SELECT id FROM dragoman.tasks WHERE agent = $1 AND ${isEnded} AND status_ms < (SELECT dragoman.now_ms()) - $3
-      ORDER BY status_ms LIMIT $2 FOR UPDATE SKIP LOCKED`,
+    `SELECT id FROM dragoman.tasks WHERE agent = $1 AND ended_ms < (SELECT dragoman.now_ms()) - $3
+      ORDER BY ended_ms LIMIT $2 FOR UPDATE SKIP LOCKED`,
     [agent, limit, afterMs],
   )
 }
@@ -38,7 +36,7 @@ async function removeSurplus(database: Database, agent: number, most: number, li
   if (surplus <= 0) return 0
   return await remove(
     database,
-    `SELECT id FROM dragoman.tasks WHERE agent = $1 AND ${isEnded} ORDER BY status_ms LIMIT $2 FOR UPDATE SKIP LOCKED`,
+    `SELECT id FROM dragoman.tasks WHERE agent = $1 AND ended_ms IS NOT NULL ORDER BY ended_ms LIMIT $2 FOR UPDATE SKIP LOCKED`,
     [agent, Math.min(surplus, limit)],
   )
 }
@@ -57,9 +55,9 @@ async function trim(database: Database, agent: number, afterMs: number, limit: n
   const [row] = await database.query<[number]>(
     `WITH chosen AS (
         SELECT t.id FROM dragoman.tasks t
-        WHERE t.agent = $1 AND ${isEnded} AND t.status_ms < (SELECT dragoman.now_ms()) - $3
+        WHERE t.agent = $1 AND t.ended_ms < (SELECT dragoman.now_ms()) - $3
           AND EXISTS (SELECT FROM dragoman.events e WHERE e.task = t.id)
-        ORDER BY t.status_ms LIMIT $2),
+        ORDER BY t.ended_ms LIMIT $2),
       gone AS (DELETE FROM dragoman.events WHERE task IN (SELECT id FROM chosen))
       SELECT count(*) FROM chosen`,
     [agent, limit, afterMs],

@@ -1,4 +1,5 @@
 /** Push configs with their places in the log. What writes runs inside a transaction that the caller opened. */
+import { configBody, readConfig } from '../rows.js'
 import { fromStorable, toStorable } from '../storable-text.js'
 import {
   type ClaimedLane,
@@ -7,7 +8,6 @@ import {
   type LaneClaim,
   type LaneSettlement,
   type NewPushConfig,
-  type StoredPushConfig,
 } from '../store.js'
 import type { Session } from './session.js'
 
@@ -30,18 +30,18 @@ type DueRow = [
   taskId: string,
 ]
 
-export function putLane(session: Session, of: LaneTask, { most, ...push }: NewPushConfig): 'ok' | 'full' {
+export function putLane(session: Session, of: LaneTask, push: NewPushConfig): 'ok' | 'full' {
   const { sql, names, now, touched } = session
   const id = toStorable(push.config.id)
   const found = sql.lane.get(of.task, id) as [string, number] | undefined
   if (found) {
     if (isSameConfig(readConfig(found), push)) return 'ok'
-    sql.replaceLane.run(JSON.stringify(push), of.seq > found[1] ? now() : null, of.task, id)
+    sql.replaceLane.run(configBody(push), of.seq > found[1] ? now() : null, of.task, id)
     touched.lanes.add(of.agent)
     return 'ok'
   }
-  if (sql.listLanes.all(of.task, '', most).length >= most) return 'full'
-  sql.insertLane.run(of.task, id, names.makeAgent(of.agent), JSON.stringify(push), of.from)
+  if (sql.listLanes.all(of.task, '', push.most).length >= push.most) return 'full'
+  sql.insertLane.run(of.task, id, names.makeAgent(of.agent), configBody(push), of.from)
   sql.countLanes.run(of.task)
   return 'ok'
 }
@@ -114,9 +114,4 @@ export function settleLane(
 
 export function disownLanes({ sql, now, touched, names }: Session, owner: string): void {
   if (sql.disownLanes.run(now(), owner).changes > 0) for (const agent of names.known()) touched.lanes.add(agent)
-}
-
-export function readConfig(row: unknown): StoredPushConfig {
-  const [body] = row as [string] // written by `putLane`
-  return JSON.parse(body) as StoredPushConfig
 }

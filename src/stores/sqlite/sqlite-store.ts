@@ -5,7 +5,15 @@
 import type Database from 'libsql'
 import type { TaskEvent } from '../../model/event.js'
 import type { Records } from '../records.js'
-import { type EventRow, type RecordRow, readBatch, readDeadLetter, readRecord, readSnapshot } from '../rows.js'
+import {
+  type EventRow,
+  type RecordRow,
+  readBatch,
+  readConfig,
+  readDeadLetter,
+  readRecord,
+  readSnapshot,
+} from '../rows.js'
 import { fromStorable, toStorable } from '../storable-text.js'
 import type {
   AgentStats,
@@ -35,7 +43,7 @@ import { appendStep } from './append.js'
 import { listDeadLetters } from './dead-letters.js'
 import { Sweeper } from './expire.js'
 import { GroupCommit } from './group-commit.js'
-import { claimLanes, deleteLane, disownLanes, findWaiting, putLane, readConfig, settleLane } from './lanes.js'
+import { claimLanes, deleteLane, disownLanes, findWaiting, putLane, settleLane } from './lanes.js'
 import { findPage } from './list.js'
 import { openDatabase } from './open.js'
 import { SqliteRecords } from './records.js'
