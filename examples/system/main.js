@@ -13,7 +13,7 @@ const usualStore = 'sqlite:.dragoman/system.sqlite'
 const usage = `npm start -- [options]
   --api-key KEY   callers must show it, and the agents show it to each other; default: DRAGOMAN_API_KEY
   --store STORE   memory, sqlite:PATH or postgres://…; default ${usualStore}
-  --ports auto    any ports that are free, instead of the usual ones
+  --ports auto    any ports that are free, instead of the usual ones; +1000 those that are so much higher
   --host ADDRESS  default 127.0.0.1; another one needs a key
 To begin anew, delete .dragoman/: tasks, orders and registrations are kept there from one start to the next.
 Language model: DRAGOMAN_MODEL, DRAGOMAN_MODEL_URL, DRAGOMAN_MODEL_KEY; without them an offline writer writes`
@@ -57,10 +57,13 @@ function optionsIn(args) {
     },
   })
   const { store, ports, host, help } = values
-  if (ports !== 'auto' && ports !== 'usual') throw new TypeError(`--ports is auto or usual, not ${ports}`)
+  const [, higher] = /^\+(\d{1,5})$/.exec(ports) ?? []
+  if (ports !== 'auto' && ports !== 'usual' && higher === undefined)
+    throw new TypeError(`--ports is auto, usual or +N, not ${ports}`)
+  const portFor = (/** @type {number} */ usual) => (ports === 'auto' ? 0 : usual + Number(higher ?? 0))
   const [, path] = /^sqlite:(.+)$/.exec(store) ?? []
   if (path && path !== ':memory:') mkdirSync(dirname(path), { recursive: true })
-  return { store, host, help, key: values['api-key'] || undefined, isAnyPort: ports === 'auto' }
+  return { store, host, help, key: values['api-key'] || undefined, portFor }
 }
 
 /** @param {System} system @param {string} store */

@@ -10,7 +10,7 @@ import { SystemConsole } from './console.js'
 import { consoleAt, members, registryPort } from './members.js'
 
 /** @import { RegistryClient } from 'dragoman/registry' */
-/** @typedef {{ store: string, key?: string | undefined, host?: string | undefined, isAnyPort?: boolean }} SystemOptions */
+/** @typedef {{ store: string, key?: string | undefined, host?: string | undefined, portFor?: (usual: number) => number }} SystemOptions */
 /** @typedef {{ name: string, url: string }} Place */
 /** @typedef {{ places: readonly Place[], registry: string, console: string, close(): Promise<void> }} System */
 
@@ -21,7 +21,7 @@ const longestWaitMs = 10_000
  * @param {SystemOptions} options
  * @returns {Promise<System>}
  */
-export async function startSystem({ store: address, key, host, isAnyPort = false }) {
+export async function startSystem({ store: address, key, host, portFor = (usual) => usual }) {
   /** @type {((deadlineMs: number) => Promise<void>)[]} */
   const closing = []
   const close = async (deadlineMs = longestDrainMs) => {
@@ -29,14 +29,13 @@ export async function startSystem({ store: address, key, host, isAnyPort = false
     // The last first: who asks others may still need them to finish.
     for (const each of closing.splice(0).reverse()) await each(Math.max(0, end - Date.now()))
   }
-  const port = (/** @type {number} */ usual) => (isAnyPort ? 0 : usual)
   const access = { ...(host && { host }), ...(key && { auth: [apiKey(key)] }) }
   try {
     const store = await openStore(address)
     closing.push(() => store.close())
     const registry = await serveRegistry({
       ...access,
-      port: port(registryPort),
+      port: portFor(registryPort),
       store,
       allowPrivate: true, // everybody here is on this machine
       isAdmin: () => true, // and whoever has the key is the one who runs it
@@ -52,7 +51,7 @@ export async function startSystem({ store: address, key, host, isAnyPort = false
       const { name } = agent.card
       const served = await serve(agent, {
         ...access,
-        port: port(usual),
+        port: portFor(usual),
         store,
         dialects: 'all',
         register: registerAt(registry.url, key, registered),

@@ -4,7 +4,7 @@
  */
 import { type ArtifactDraft, artifact } from '../engine/yields.js'
 import type { JsonValue, Struct } from '../model/part.js'
-import type { Task } from '../model/task.js'
+import { isTerminal, type Task } from '../model/task.js'
 import type { StepRecord, StepState } from './step-record.js'
 
 /** On the card of a workflow, and on the artifacts that are not its own results. */
@@ -36,10 +36,22 @@ export interface WorkflowGraph {
 }
 
 /** The graph of a run, from its task; absent when the task is no run of a workflow. */
-export function graphOf({ artifacts = [] }: Pick<Task, 'artifacts'>): WorkflowGraph | undefined {
+export function graphOf({ artifacts = [], status }: RunFacts): WorkflowGraph | undefined {
   const parts = artifacts.find(({ artifactId }) => artifactId === graphId)?.parts ?? []
   const part = parts.find((each) => 'data' in each)
-  return part && isGraph(part.data) ? (part.data as unknown as WorkflowGraph) : undefined
+  if (!part || !isGraph(part.data)) return undefined
+  const graph = part.data as unknown as WorkflowGraph // looked at above
+  return status && isTerminal(status.state)
+    ? { ...graph, nodes: graph.nodes.map((node) => ended(node, status)) }
+    : graph
+}
+
+type RunFacts = Pick<Task, 'artifacts'> & Partial<Pick<Task, 'status'>>
+
+/** A run that is over says nothing more: whatever was under way when it was cancelled is not any more. */
+function ended(node: GraphNode, { timestamp = node.startedAt }: Task['status']): GraphNode {
+  const isOpen = node.state === 'running' || node.state === 'asking'
+  return isOpen ? { ...node, state: 'canceled', endedAt: timestamp } : node
 }
 
 export function graphDraft(workflow: string, records: ReadonlyMap<string, StepRecord>): ArtifactDraft {

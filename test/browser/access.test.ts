@@ -46,6 +46,19 @@ describe('a console that is not for everybody', () => {
     expect(complaints).toEqual([])
   })
 
+  it('opens with the address that was printed, hides the token, and opens with no other', async () => {
+    await using served = await serveConsole({ token: 'a token of this launch' })
+    await using stranger = await openPage(browser, new URL(served.url).origin, { ignore: /401/ })
+    await stranger.page.getByText('No session').waitFor()
+    await using opened = await openPage(browser, served.url)
+    await opened.page.getByText('No agents yet').waitFor()
+    expect(opened.page.url()).not.toContain('token')
+    await opened.page.reload()
+    await opened.page.getByText('No agents yet').waitFor()
+    expect(stranger.complaints).toEqual([])
+    expect(opened.complaints).toEqual([])
+  })
+
   it('asks again when it was started anew, and goes on where the page was', async () => {
     const auth = [apiKey('open sesame')]
     const first = await serveConsole({ auth })

@@ -2,6 +2,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../process/server-process.js'
+import { type SystemProcess, startSystem } from '../process/system-process.js'
 import { launchBrowser, openPage } from './chromium.js'
 import { portOf, startConsole, startEcho } from './console-process.js'
 
@@ -19,6 +20,19 @@ async function begin(page: Page, text: string): Promise<void> {
   await page.getByRole('link', { name: 'Talk to it' }).click()
   await page.getByLabel('Message').fill(text)
   await page.keyboard.press('Enter')
+}
+
+/** The set on ports that it can have again, when it is started again. Writers take their time. */
+async function startSomewhere(folder: string): Promise<[SystemProcess, again: () => Promise<SystemProcess>]> {
+  for (let tries = 1; ; tries++) {
+    const shift = 2000 + Math.floor(Math.random() * 20_000)
+    const start = () => startSystem(folder, ['--ports', `+${shift}`], { DRAGOMAN_PACE_MS: '40' })
+    try {
+      return [await start(), start]
+    } catch (error) {
+      if (tries === 5) throw error
+    }
+  }
 }
 
 /** Every chunk once, in its order. */
@@ -58,6 +72,26 @@ describe('a stream', () => {
     // The test-bed agent does not begin anew after a crash: its task has failed, and everybody learns of it.
     await page.getByText('failed', { exact: true }).waitFor({ timeout: 60_000 })
     expect(await page.locator('.artifact .markdown').textContent()).toContain('chunk 5')
+    expect(complaints).toEqual([])
+  })
+
+  it('of a run goes on to its end when everything that `npm start` started was killed and started again', async () => {
+    await using folder = await temporaryFolder()
+    const [first, startAgain] = await startSomewhere(folder.path)
+    await using _first = first
+    const home = /^Open (\S+)/m.exec(first.stdout)?.[1] ?? ''
+    await using opened = await openPage(browser, `${home}#/workflows`, { ignore: lostConnections })
+    const { page, complaints } = opened
+    await page.getByLabel('Topic').fill('Jasmine tea')
+    await page.keyboard.press('Enter')
+    await page.locator('.react-flow__node', { hasText: 'document' }).waitFor()
+    await first[Symbol.asyncDispose]()
+    await page.getByText('Not connected').waitFor()
+    await using _second = await startAgain()
+    await page.getByText('Not connected').waitFor({ state: 'detached' })
+    await page.locator('.screen-head').getByText('completed').waitFor()
+    await page.locator('.react-flow__node', { hasText: 'summary' }).waitFor()
+    expect(await page.locator('.artifact', { hasText: /jasmine/i }).count()).toBeGreaterThan(0)
     expect(complaints).toEqual([])
   })
 

@@ -62,14 +62,15 @@ describe('snippets', () => {
   it('makes a line for curl of the call itself, with secrets to be filled in and quotes that a shell understands', () => {
     const text = asCurl(call({}))
     expect(text).toContain("curl -N -X POST 'http://agent/'")
-    expect(text).toContain("-H 'authorization: $SECRET'")
+    expect(text).toContain(`-H 'authorization: '"$SECRET"`)
     expect(text).toContain("it'\\''s")
     expect(text).not.toContain('card')
   })
 
   it('makes a program of it', () => {
-    expect(asTypescript(call({}))).toContain('console.log(await agent.sendMessage({')
+    expect(asTypescript(call({}))).toContain('console.log(JSON.stringify(await agent.sendMessage({')
     const followed = asTypescript(call({ operation: 'subscribeToTask', taskId: 'task' }))
+    expect(asTypescript(call({}))).toContain('headers: { "authorization": process.env.SECRET')
     expect(followed).toContain('for await (const { event } of agent.subscribeToTask({\n  "id": "task"\n}))')
   })
 })

@@ -24,7 +24,7 @@ export function RunPage({ agent, runId }: { readonly agent: string; readonly run
   const log = useTaskLog(agent, runId)
   useSignal(log.signal)
   const { view, error } = log
-  const graph = graphOf({ artifacts: artifactsOf(view) })
+  const graph = graphOf({ artifacts: artifactsOf(view), ...(view.status && { status: view.status }) })
   const chosen = graph?.nodes.find(({ id }) => id === query.get('step'))
   const choose = ({ id }: GraphNode) => restate(['workflows', agent, runId], { step: id })
   const isOver = view.state === undefined || isTerminal(view.state)
