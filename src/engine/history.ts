@@ -1,20 +1,40 @@
 import { invalidField } from '../model/errors.js'
+import type { Message } from '../model/message.js'
 import type { Task } from '../model/task.js'
 import type { Internals } from './internals.js'
+import { sizeOfParts } from './size-of.js'
 
-/** How many messages are shown: as many as are asked for, and never more than the limit (R-HIST-1). */
-export function shownHistory({ settings }: Internals, asked: number | undefined, field?: string): number {
-  const { historyMessages } = settings.limits
-  if (asked === undefined) return historyMessages
-  assertHistoryLength(asked, field)
-  return Math.min(asked, historyMessages)
+/** How much of a history is shown. */
+export interface HistoryWindow {
+  readonly messages: number
+  readonly characters: number
 }
 
-/** The n newest messages, oldest first; none at all for 0 (R-HIST). */
-export function trimHistory(task: Task, historyLength: number): Task {
-  if (!task.history || (task.history.length <= historyLength && historyLength > 0)) return task
+/** As many messages as are asked for, and never more than the limits (R-HIST-1). */
+export function shownHistory({ settings }: Internals, asked: number | undefined, field?: string): HistoryWindow {
+  const { historyMessages, historyCharacters } = settings.limits
+  assertHistoryLength(asked, field)
+  const messages = asked === undefined ? historyMessages : Math.min(asked, historyMessages)
+  return { messages, characters: historyCharacters }
+}
+
+/** The newest messages, oldest first; none at all for 0 (R-HIST). The newest one is shown however long it is. */
+export function trimHistory(task: Task, shown: HistoryWindow): Task {
+  if (!task.history) return task
+  const count = countOf(task.history, shown)
+  if (count === task.history.length && count > 0) return task
   const { history, ...rest } = task
-  return historyLength === 0 ? rest : { ...rest, history: history.slice(-historyLength) }
+  return count === 0 ? rest : { ...rest, history: history.slice(-count) }
+}
+
+function countOf(history: readonly Message[], { messages, characters }: HistoryWindow): number {
+  const most = Math.min(messages, history.length)
+  let size = 0
+  for (let count = 0; count < most; count++) {
+    size += sizeOfParts(history[history.length - 1 - count]?.parts ?? [])
+    if (size > characters && count > 0) return count
+  }
+  return most
 }
 
 export function assertHistoryLength(historyLength: number | undefined, field = 'historyLength'): void {

@@ -17,6 +17,8 @@ export interface EngineLimits {
   readonly partsPerMessage: number
   /** Messages of the history that are shown with a task, the newest ones. Default 1,000. */
   readonly historyMessages: number
+  /** Characters of these messages together; the newest one is shown however long it is. Default 4,000,000. */
+  readonly historyCharacters: number
 }
 
 export const defaultEngineLimits: EngineLimits = {
@@ -27,6 +29,7 @@ export const defaultEngineLimits: EngineLimits = {
   pushConfigsPerTask: 10,
   partsPerMessage: 1_000,
   historyMessages: 1_000,
+  historyCharacters: 4_000_000,
 }
 
 /** How much of something every caller has at the moment. A caller that has nothing takes no room. */

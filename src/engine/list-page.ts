@@ -3,9 +3,9 @@
  * them: a few are read first, and the others only as far as they are likely to fit. What does not fit is
  * the next page's.
  */
-import type { Part } from '../model/part.js'
 import type { Task } from '../model/task.js'
 import type { ListPage, ListQuery, LoadedTask, Store } from '../stores/store.js'
+import { sizeOfTask } from './size-of.js'
 
 const firstTasks = 10
 /** With artifacts, each may be as large as a page may be. */
@@ -35,7 +35,7 @@ export async function readPage(
     for (const loaded of page.tasks) {
       const task = show(loaded)
       if (!task) continue
-      size += sizeOf(task)
+      size += sizeOfTask(task)
       tasks.push(task)
     }
     next = page.next
@@ -47,23 +47,4 @@ export async function readPage(
     limit = Math.max(1, Math.min(left, Math.floor((largestPage - size) / average)))
   }
   return { tasks, total: total ?? 0, ...(next !== undefined && { next }) }
-}
-
-/** Roughly what a task takes on the wire: what can be large in it is its content. */
-function sizeOf({ history = [], artifacts = [], status }: Task): number {
-  let size = 500
-  for (const { parts } of history) size += sizeOfParts(parts)
-  for (const { parts } of artifacts) size += sizeOfParts(parts)
-  return size + sizeOfParts(status.message?.parts ?? [])
-}
-
-function sizeOfParts(parts: readonly Part[]): number {
-  let size = 0
-  for (const part of parts) {
-    if ('text' in part) size += part.text.length
-    else if ('raw' in part) size += part.raw.length
-    else if ('data' in part) size += JSON.stringify(part.data).length
-    size += 50
-  }
-  return size
 }

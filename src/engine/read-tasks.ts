@@ -41,7 +41,7 @@ export async function listTasks(
   context: CallContext,
 ): Promise<ListTasksResponse> {
   const { contextId, status, statusTimestampAfter } = request
-  const historyLength = shownHistory(internals, request.historyLength)
+  const shown = shownHistory(internals, request.historyLength)
   const pageSize = request.pageSize ?? defaultPageSize
   if (pageSize < 1 || pageSize > largestPageSize) throw invalidField('pageSize', `must be from 1 to ${largestPageSize}`)
   const includeArtifacts = request.includeArtifacts === true
@@ -57,7 +57,7 @@ export async function listTasks(
   }
   const page = await readPage(internals.store, query, (loaded) => {
     const task = listedTask(loaded, includeArtifacts)
-    return task && trimHistory(task, historyLength)
+    return task && trimHistory(task, shown)
   })
   return {
     tasks: page.tasks,

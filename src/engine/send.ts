@@ -18,20 +18,20 @@ export async function sendMessage(
   context: CallContext,
 ): Promise<SendMessageResponse> {
   const { returnImmediately } = request.configuration ?? {}
-  const historyLength = shownHistory(internals, request.configuration?.historyLength, 'configuration.historyLength')
+  const shown = shownHistory(internals, request.configuration?.historyLength, 'configuration.historyLength')
   const admitted = admit(internals, request, context, true)
   const admission = admitted instanceof Promise ? await admitted : admitted
   if (returnImmediately) {
     const answer = await currentAnswer(internals, admission)
-    if (answer) return 'task' in answer ? { task: trimHistory(answer.task, historyLength) } : answer
+    if (answer) return 'task' in answer ? { task: trimHistory(answer.task, shown) } : answer
   }
   if (admission.isNew && admission.run) {
     const answer = await admission.run.firstEnd()
-    if (answer) return 'task' in answer ? { task: trimHistory(answer.task, historyLength) } : answer
+    if (answer) return 'task' in answer ? { task: trimHistory(answer.task, shown) } : answer
   }
   const last = await lastEvent(internals, admission, context)
   if (last && 'message' in last.body) return { message: last.body.message }
-  return { task: trimHistory(await taskAfter(internals, admission, last), historyLength) }
+  return { task: trimHistory(await taskAfter(internals, admission, last), shown) }
 }
 
 export function sendStreamingMessage(
@@ -47,7 +47,7 @@ async function openSend(
   request: SendMessageRequest,
   context: CallContext,
 ): Promise<StreamOpening> {
-  const historyLength = shownHistory(internals, request.configuration?.historyLength, 'configuration.historyLength')
+  const shown = shownHistory(internals, request.configuration?.historyLength, 'configuration.historyLength')
   assertStreaming(internals.agent)
   const admitted = admit(internals, request, context, false)
   const admission = admitted instanceof Promise ? await admitted : admitted
@@ -57,15 +57,15 @@ async function openSend(
     await assertCursor(internals, taskId, context.resumeAfter)
     const own = await acceptedTurn(internals, admission)
     const watch = new TurnWatch('stream', own, context.resumeAfter > after ? own : 0)
-    return { taskId, after: context.resumeAfter, watch, historyLength }
+    return { taskId, after: context.resumeAfter, watch, shownHistory: shown }
   }
-  if (after === 0) return { taskId, after: 0, watch: new TurnWatch('stream'), historyLength, topic }
+  if (after === 0) return { taskId, after: 0, watch: new TurnWatch('stream'), shownHistory: shown, topic }
   // A task that existed before: its snapshot first (R-STRM-3), taken together with the place in the log.
   const own = await acceptedTurn(internals, admission)
   const snapshot = await snapshotOf(internals, taskId)
   if (!snapshot) throw taskNotFound(taskId)
   const watch = new TurnWatch('stream', own, snapshot.currentTurn)
-  return { taskId, after: snapshot.seq, watch, historyLength, snapshot: snapshot.task }
+  return { taskId, after: snapshot.seq, watch, shownHistory: shown, snapshot: snapshot.task }
 }
 
 /** Waits for the event that ends the sender's turn. Absent when retention removed it meanwhile. */

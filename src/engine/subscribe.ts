@@ -30,11 +30,12 @@ async function openSubscription(internals: Internals, id: string, context: CallC
   if (isEnded && !isShown && (after === undefined || after === snapshot.seq)) throw nothingToFollow(id, state)
   const watch = new TurnWatch('subscription')
   watch.endsAtQuestions = context.endsAtQuestions === true
-  const historyLength = shownHistory(internals, undefined)
+  const shown = shownHistory(internals, undefined)
   // A task that has ended is shown, where a dialect wants that, and ends its stream.
-  if (after === undefined) return { taskId: id, after: snapshot.seq, watch, historyLength, snapshot: snapshot.task }
+  if (after === undefined)
+    return { taskId: id, after: snapshot.seq, watch, shownHistory: shown, snapshot: snapshot.task }
   context.onOpen?.()
-  return { taskId: id, after, watch, historyLength }
+  return { taskId: id, after, watch, shownHistory: shown }
 }
 
 export function nothingToFollow(taskId: string, state: TaskState): A2AError {

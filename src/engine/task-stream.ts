@@ -9,7 +9,7 @@ import { type A2AError, overLimit } from '../model/errors.js'
 import { isPublic, type TaskEvent } from '../model/event.js'
 import type { CallContext, ReadAhead, StreamItem } from '../model/service.js'
 import type { Task } from '../model/task.js'
-import { trimHistory } from './history.js'
+import { type HistoryWindow, trimHistory } from './history.js'
 import type { Internals } from './internals.js'
 import { taskNotFound } from './ownership.js'
 import { snapshotOf } from './snapshot.js'
@@ -25,7 +25,7 @@ export interface StreamOpening {
   readonly after: number
   readonly watch: TurnWatch
   /** How many messages a task is shown with. */
-  readonly historyLength: number
+  readonly shownHistory: HistoryWindow
   /** The task as it stood at `after`, to be shown first. */
   readonly snapshot?: Task | undefined
   /** Where to read, when it is not the task's topic as it is by then. */
@@ -137,11 +137,11 @@ export class TaskStream implements AsyncIterableIterator<StreamItem, undefined>,
   }
 
   #see(event: TaskEvent): StreamItem | undefined {
-    const { watch, after, historyLength } = this.#opening as StreamOpening // events are read behind it
+    const { watch, after, shownHistory } = this.#opening as StreamOpening // events are read behind it
     const isLast = watch.see(event)
     if (event.seq <= after) return undefined
     if (isLast) this.#end()
-    return isPublic(event.body) ? asItem(event, watch, historyLength) : undefined
+    return isPublic(event.body) ? asItem(event, watch, shownHistory) : undefined
   }
 
   async #begin(open: () => Promise<StreamOpening>): Promise<void> {
@@ -182,11 +182,11 @@ export class TaskStream implements AsyncIterableIterator<StreamItem, undefined>,
 
   /** Shows the task; true when there is nothing to come behind it. */
   #isLastShown(task: Task, seq: number): boolean {
-    const { watch, historyLength } = this.#opening as StreamOpening // it is what is being shown
+    const { watch, shownHistory } = this.#opening as StreamOpening // it is what is being shown
     if (this.#isOver) return true
     const isLast = watch.endsAt(task.status.state)
     if (isLast) this.#end()
-    this.#first = { event: { task: trimHistory(task, historyLength) }, seq }
+    this.#first = { event: { task: trimHistory(task, shownHistory) }, seq }
     return isLast
   }
 
@@ -220,10 +220,10 @@ export class TaskStream implements AsyncIterableIterator<StreamItem, undefined>,
 }
 
 /** The log keeps a new task without its messages; they were accepted just before it. */
-function asItem(taskEvent: TaskEvent, watch: TurnWatch, historyLength: number): StreamItem {
+function asItem(taskEvent: TaskEvent, watch: TurnWatch, shown: HistoryWindow): StreamItem {
   const { seq, body } = taskEvent
   if ('task' in body && watch.messages.length > 0) {
-    return { event: { task: trimHistory({ ...body.task, history: watch.messages.slice() }, historyLength) }, seq }
+    return { event: { task: trimHistory({ ...body.task, history: watch.messages.slice() }, shown) }, seq }
   }
   const event = body as StreamItem['event'] // only public bodies come here
   // A Message ends its stream; there is nothing to resume behind it.

@@ -1,0 +1,62 @@
+/** What callers can make large is shown within bounds: the history of a task, and a page of a list. */
+import { agent, ask, serve, type Task, textOf } from 'dragoman'
+import { connect } from 'dragoman/client'
+import { send } from 'dragoman/testing'
+import { describe, expect, it } from 'vitest'
+
+const long = (letter: string) => letter.repeat(400)
+const initials = (task: Task | undefined) => (task?.history ?? []).map((message) => textOf(message)[0])
+
+describe('the history of a task', () => {
+  it('is shown up to so many characters, the newest of it, everywhere (R-HIST-1, R-HIST-5)', async () => {
+    const curious = agent('Curious', async function* () {
+      yield ask('?')
+    })
+    await using served = await serve(curious, { limits: { historyCharacters: 1000 } })
+    await using client = await connect(served.url)
+    const first = await client.sendMessage(send(long('a')))
+    const { id: taskId = '', contextId = '' } = 'task' in first ? first.task : {}
+    await client.sendMessage(send(long('b'), { taskId, contextId }))
+    const last = await client.sendMessage(send(long('c'), { taskId, contextId }))
+    const shown = ['?', 'c', '?']
+    expect('task' in last && initials(last.task)).toEqual(shown)
+    expect(initials(await client.getTask({ id: taskId }))).toEqual(shown)
+    expect(initials(await client.getTask({ id: taskId, historyLength: 2 }))).toEqual(['c', '?'])
+    expect(initials((await client.listTasks({})).tasks[0])).toEqual(shown)
+    for await (const { event } of client.subscribeToTask({ id: taskId })) {
+      expect('task' in event && initials(event.task)).toEqual(shown)
+      break
+    }
+  })
+
+  it('has its newest message, however long that is', async () => {
+    await using served = await serve(
+      agent('Mute', async function* () {}),
+      { limits: { historyCharacters: 100 } },
+    )
+    await using client = await connect(served.url)
+    const answer = await client.sendMessage(send(long('a')))
+    expect('task' in answer && initials(answer.task)).toEqual(['a'])
+  })
+})
+
+describe('a page of large tasks', () => {
+  it('ends when it is large enough, and says where the next one begins', async () => {
+    const writer = agent('Writer', async function* () {
+      yield 'x'.repeat(3_000_000)
+    })
+    await using served = await serve(writer)
+    await using client = await connect(served.url)
+    for (let n = 0; n < 6; n++) await client.sendMessage(send('go'))
+    const sizes: number[] = []
+    const seen = new Set<string>()
+    for (let pageToken = ''; sizes.length === 0 || pageToken !== ''; ) {
+      const page = await client.listTasks({ includeArtifacts: true, pageSize: 100, ...(pageToken && { pageToken }) })
+      sizes.push(page.tasks.length)
+      for (const { id } of page.tasks) seen.add(id)
+      pageToken = page.nextPageToken
+    }
+    expect(sizes).toEqual([3, 3])
+    expect(seen.size).toBe(6)
+  })
+})
