@@ -48,7 +48,11 @@ export function createGate(
       call.sendStatus({ code, details, metadata: said })
     }
     let timer: NodeJS.Timeout | undefined
+    const isEnding = watchEnd(call)
     return new ServerInterceptingCall(call, {
+      sendMessage(message, next) {
+        if (!isEnding()) next(message)
+      },
       start(next) {
         next({
           onReceiveMetadata(metadata, go) {
@@ -86,6 +90,20 @@ export function createGate(
     })
   }
   return { interceptor, callerOf: (metadata) => admitted.get(metadata) }
+}
+
+/**
+ * Whether the call's status is on its way. The library sends one by itself when a deadline passes, which nobody is told
+ * until it has left; a message written in between would break the stream off, and its reader would wait for ever.
+ */
+function watchEnd(call: ServerInterceptingCallInterface): () => boolean {
+  let isEnding = false
+  const send = call.sendStatus.bind(call)
+  call.sendStatus = (sent) => {
+    isEnding = true
+    send(sent)
+  }
+  return () => isEnding
 }
 
 /** The library has it only where the server's authorities vouch for it. */

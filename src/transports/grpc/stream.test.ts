@@ -275,6 +275,35 @@ describe('gRPC streams', () => {
     })
     expect(texts).toEqual(Array.from({ length: total }, (_, place) => place))
   })
+
+  it('end with a status when their time is over, whatever is being written just then (R-GRPC-3)', async () => {
+    const busy = streaming(async function* (_request, { signal }) {
+      for (let seq = 1; !signal?.aborted; seq++) {
+        yield chunk(seq)
+        // Beside the timer of the deadline, and before what was written has left.
+        await new Promise((resolve) => setTimeout(resolve, 1))
+        yield chunk(++seq)
+      }
+    })
+    await using server = await testGrpc(busy, v1)
+    const session = connect(`http://127.0.0.1:${server.port}`)
+    for (const timeout of Array(20).fill(['0n', '1u', '2m', '5m']).flat() as string[]) {
+      const stream = session.request({
+        ':method': 'POST',
+        ':path': '/lf.a2a.v1.A2AService/SubscribeToTask',
+        'content-type': 'application/grpc',
+        'grpc-timeout': timeout,
+      })
+      const ended = new Promise<unknown>((resolve) => {
+        stream.on('response', (headers) => headers['grpc-status'] !== undefined && resolve(headers['grpc-status']))
+        stream.on('trailers', (headers) => resolve(headers['grpc-status']))
+      })
+      stream.resume()
+      stream.end(framed(Buffer.from([18, 1, 116])))
+      expect(await ended).toBe(String(status.DEADLINE_EXCEEDED))
+    }
+    session.close()
+  })
 })
 
 const subscribe = services.get('lf.a2a.v1.A2AService')?.get('SubscribeToTask') as Rpc
