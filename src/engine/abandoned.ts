@@ -1,6 +1,7 @@
 /** Tells an agent that a task of its was ended from outside, so that nothing goes on elsewhere for nobody. */
 
 import type { Task } from '../model/task.js'
+import { atMost } from './at-most.js'
 import { serviceFor } from './call-agent.js'
 import type { TurnSource } from './turn.js'
 
@@ -11,15 +12,9 @@ export async function tellAbandoned(ended: Ended): Promise<void> {
   const { internals, caller, checkpoints, task } = ended
   const { agent, settings, name } = internals
   if (!agent.onAbandoned || !task) return
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, settings.cancelGraceMs)
-  })
   try {
-    await Promise.race([
-      agent.onAbandoned({ task, caller, checkpoints, service: (ref) => serviceFor(ended, ref) }),
-      late,
-    ])
+    const told = agent.onAbandoned({ task, caller, checkpoints, service: (ref) => serviceFor(ended, ref) })
+    await atMost(settings.cancelGraceMs, told)
   } catch (error) {
     internals.log({
       level: 'warn',
@@ -28,7 +23,5 @@ export async function tellAbandoned(ended: Ended): Promise<void> {
       taskId: task.id,
       error,
     })
-  } finally {
-    clearTimeout(timer)
   }
 }

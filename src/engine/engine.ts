@@ -10,6 +10,7 @@ import type { AgentService, CallContext } from '../model/service.js'
 import type { Store } from '../stores/store.js'
 import type { Vitals } from '../telemetry/vitals.js'
 import type { Agent, AgentRef } from './agent.js'
+import { atMost } from './at-most.js'
 import { cancelTask } from './cancel.js'
 import { type EngineSettings, Internals } from './internals.js'
 import { LeaseKeeper } from './lease.js'
@@ -106,10 +107,8 @@ export function createEngine(agent: Agent, options: EngineOptions): Engine {
     async drain(deadlineMs) {
       internals.isDraining = true
       stopRetention?.()
-      await settleWithin(
-        [...internals.runs.values()].map(({ done }) => done),
-        deadlineMs,
-      )
+      const running = [...internals.runs.values()].map(({ done }) => done)
+      if (running.length > 0) await atMost(deadlineMs, Promise.allSettled(running))
       await keeper.stop()
       const rest = [...internals.runs.values()]
       for (const run of rest) run.stop('hand-over')
@@ -170,14 +169,4 @@ async function getExtendedAgentCard(
   if (!extendedCard)
     throw new A2AError('EXTENDED_AGENT_CARD_NOT_CONFIGURED', 'This agent declares an extended card but has none')
   return await extendedCard(context)
-}
-
-async function settleWithin(work: readonly Promise<unknown>[], deadlineMs: number): Promise<void> {
-  if (work.length === 0) return
-  let timer: NodeJS.Timeout | undefined
-  const deadline = new Promise((resolve) => {
-    timer = setTimeout(resolve, deadlineMs)
-  })
-  await Promise.race([Promise.allSettled(work), deadline])
-  clearTimeout(timer)
 }

@@ -5,6 +5,7 @@ import type { Part } from '../model/part.js'
 import type { TaskState } from '../model/task.js'
 import type { OpenSpan } from '../telemetry/tracing.js'
 import type { Turn } from './agent.js'
+import { atMost } from './at-most.js'
 import type { Run } from './run.js'
 import { assertDraft, UnsendableError } from './sendable.js'
 import { traceTurn } from './trace-turn.js'
@@ -123,16 +124,10 @@ function takeArtifact(draft: ArtifactDraft, { run, voice }: Stage): Promise<unde
 
 /** Lets `finally` blocks run before the turn counts as over, but not for ever. */
 async function close(iterator: AsyncIterator<Yield>, stage: Stage): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, stage.run.internals.settings.cancelGraceMs)
-  })
   try {
-    await Promise.race([iterator.return?.(), late])
+    await atMost(stage.run.internals.settings.cancelGraceMs, iterator.return?.())
   } catch (error) {
     log(stage, 'warn', 'The agent threw while it was closed', error)
-  } finally {
-    clearTimeout(timer)
   }
 }
 

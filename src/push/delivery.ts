@@ -1,5 +1,6 @@
 /** One call of one webhook: what is sent, and what became of it. */
 import { createHash } from 'node:crypto'
+import { readRetryAfter } from '../model/retry-after.js'
 import { traceContextOf } from '../model/trace-context.js'
 import { AddressRefused } from '../net/address-rules.js'
 import type { GuardedDialer } from '../net/node-dialer.js'
@@ -82,7 +83,7 @@ export function createSend(parts: SenderParts): Send {
       const answer = await dialer.request(url, { method: 'POST', headers, body: delivery.body, signal })
       // Whatever becomes of the rest, the answer is in its head.
       await answer.body.dump({ limit: longestAnswerBytes, signal }).catch(() => undefined)
-      return outcomeOf(answer.statusCode, answer.headers['retry-after'])
+      return outcomeOf(answer.statusCode, answer.headers)
     } catch (error) {
       if (abort.aborted) return { result: 'aborted' }
       return { result: 'failed', error: call.signal.aborted ? late(timeoutMs) : wordsFor(error), isOverloaded: true }
@@ -128,24 +129,23 @@ async function headersOf(
   return headers
 }
 
-function outcomeOf(status: number, retryAfter: string | readonly string[] | undefined): Outcome {
+function outcomeOf(status: number, headers: AnswerHeaders): Outcome {
   if (status >= 200 && status < 300) return { result: 'delivered' }
   if (final.has(status)) return { result: 'refused', error: `The webhook answered ${status}` }
   const isRedirect = status >= 300 && status < 400
-  const retryAfterMs = readRetryAfter(typeof retryAfter === 'string' ? retryAfter : retryAfter?.[0])
+  const retryAfter = readRetryAfter(firstOf(headers['retry-after']), firstOf(headers.date))
   return {
     result: 'failed',
     error: `The webhook answered ${status}${isRedirect ? ': redirects are not followed' : ''}`,
     isOverloaded: overloaded.has(status),
-    ...(retryAfterMs !== undefined && { retryAfterMs }),
+    ...(retryAfter !== undefined && { retryAfterMs: retryAfter * 1000 }),
   }
 }
 
-/** Seconds, or a date. */
-function readRetryAfter(text: string | undefined): number | undefined {
-  if (text === undefined) return undefined
-  const ms = /^\d{1,9}$/.test(text.trim()) ? Number(text) * 1000 : Date.parse(text) - Date.now()
-  return Number.isFinite(ms) ? Math.max(0, ms) : undefined
+type AnswerHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
+
+function firstOf(header: string | readonly string[] | undefined): string | undefined {
+  return typeof header === 'string' ? header : header?.[0]
 }
 
 function late(timeoutMs: number): string {

@@ -3,11 +3,11 @@
  * registry has lost them, withdrawn in the end. Nothing here ever stops an agent: a registry that does not answer is
  * tried again, ever more rarely, and the log says so once.
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '../model/log.js'
 import { type RegistryClient, registryClient } from '../registry-client/registry-client.js'
 import { RegistryError } from '../registry-client/registry-error.js'
 import type { RegisteredAddress } from './card-forms.js'
-import { pause } from './pause.js'
 
 export interface RegisterOptions {
   /** Of the registry, such as `https://registry.example`. */
@@ -125,7 +125,8 @@ class Announcement {
       }
       const delayMs =
         failures === 0 ? (ttlSeconds * 1000) / 3 : Math.min(longestDelayMs, firstDelayMs * 2 ** (failures - 1))
-      await pause(delayMs * (0.8 + Math.random() * 0.4), signal)
+      const options = { signal, ref: false }
+      await pause(delayMs * (0.8 + Math.random() * 0.4), undefined, options).catch(() => undefined) // looked at above
     }
   }
 

@@ -4,6 +4,7 @@ import { items } from '../model/batches.js'
 import { A2AError, clip } from '../model/errors.js'
 import { fromGeneric } from '../model/generic-service.js'
 import type { Operation } from '../model/operations.js'
+import { readRetryAfter } from '../model/retry-after.js'
 import type { AgentService, CallContext, StreamItem } from '../model/service.js'
 import { traceContextOf } from '../model/trace-context.js'
 import type { HttpRequest, HttpSender } from './http-sender.js'
@@ -178,7 +179,7 @@ function asAnswer(outgoing: OutgoingCall, { status, headers }: Response, body: u
     const result = outgoing.result(status, body)
     return readable(() => outgoing.decode(result))
   } catch (error) {
-    const retryAfterSeconds = secondsOf(headers.get('retry-after'))
+    const retryAfterSeconds = readRetryAfter(headers.get('retry-after'), headers.get('date'))
     if (retryAfterSeconds === undefined) throw error
     if (error instanceof A2AError && error.details.retryAfterSeconds === undefined)
       throw new A2AError(error.code, error.message, { ...error.details, retryAfterSeconds })
@@ -186,11 +187,6 @@ function asAnswer(outgoing: OutgoingCall, { status, headers }: Response, body: u
     const { failure, message, isRetryable, wasSent, cause } = error
     throw new TransportError(failure, message, { cause, isRetryable, wasSent, retryAfterMs: retryAfterSeconds * 1000 })
   }
-}
-
-/** Seconds; a date is as good as nothing where clocks differ. */
-function secondsOf(retryAfter: string | null): number | undefined {
-  return retryAfter !== null && /^\s*\d+\s*$/.test(retryAfter) ? Number(retryAfter) : undefined
 }
 
 /** An answer that is neither a result nor an error of the protocol: a proxy's page, most often. */

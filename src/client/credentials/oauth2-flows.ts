@@ -6,6 +6,7 @@ import { classifyHost } from '../../net/addresses.js'
 import type { HttpSender } from '../../transports/http-sender.js'
 import { TransportError } from '../../transports/transport-error.js'
 import type { GuardedRequest } from '../guarded-fetch.js'
+import { waiting } from '../waiting.js'
 import type { FoundServer } from './oauth2-server.js'
 
 export type FlowName = 'clientCredentials' | 'deviceCode' | 'authorizationCode'
@@ -86,7 +87,7 @@ const flows: Readonly<Record<FlowName, (tools: Tools, call: FlowCall) => Promise
     })
     const endsAt = Date.now() + device.expires_in * 1000
     for (let seconds = device.interval ?? 5; Date.now() < endsAt; ) {
-      await pause(seconds * 1000, signal)
+      await waiting.wait(seconds * 1000, signal)
       const response = await oauth.deviceCodeGrantRequest(server, client, auth, device.device_code, http)
       try {
         return await oauth.processDeviceCodeResponse(server, client, response)
@@ -211,18 +212,4 @@ function wordsOf(oauth: typeof OAuth, caught: unknown): string {
     return description ? `${error} (${description.slice(0, 200)})` : error
   }
   return caught instanceof Error ? caught.message : 'it failed'
-}
-
-function pause(ms: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = () => {
-      clearTimeout(timer)
-      reject(new TransportError('aborted', 'Nobody waits for the token any more'))
-    }
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', stop)
-      resolve()
-    }, ms)
-    signal.addEventListener('abort', stop, { once: true })
-  })
 }

@@ -2,10 +2,10 @@
  * Finds agents in a registry. Answers are kept for a moment; what was known is used on while the registry cannot be
  * reached, because an agent does not stop when its registry does.
  */
+import { setTimeout as pause } from 'node:timers/promises'
 import type { CardResolver } from '../../client/resolve-card.js'
 import { type RegistryClientOptions, registryClient } from '../../registry-client/registry-client.js'
 import type { RegisteredInstance } from '../../registry-client/registry-words.js'
-import { pause } from '../../server/pause.js'
 
 export interface RegistryResolverOptions extends RegistryClientOptions {
   /** Default: the latest. */
@@ -85,7 +85,7 @@ export function registryResolver(url: string, options: RegistryResolverOptions =
       }
       isFollowing = false
       age()
-      await pause(watchRetryMs, closed.signal)
+      await pause(watchRetryMs, undefined, { signal: closed.signal, ref: false }).catch(() => undefined) // looked at above
     }
   }
   if (watch) void follow() // it owns its failures, and ends with `close`

@@ -1,4 +1,5 @@
 /** Opens a database file and brings its schema up to date, also when several processes do so at once. */
+import { setTimeout as pause } from 'node:timers/promises'
 import Database from 'libsql'
 import { isBusy } from './group-commit.js'
 import { migrations } from './migrations.js'
@@ -85,7 +86,7 @@ async function patiently(work: () => void): Promise<void> {
       return work()
     } catch (error) {
       if (!isBusy(error) || attempt >= 200) throw error
-      await new Promise((resolve) => setTimeout(resolve, 10 + Math.random() * 40))
+      await pause(10 + Math.random() * 40)
     }
   }
 }
