@@ -23,7 +23,7 @@ export class SystemConsole {
   routes = ['/', '/console'].map((path) => ({
     path,
     isPublic: true,
-    answer: (request, { connection }) => this.#console?.fetch(request, connection),
+    answer: (request, visit) => this.#console?.fetch(request, visit),
   }))
 
   /** Whose deliveries that were given up it shows.

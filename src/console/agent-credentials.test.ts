@@ -1,10 +1,11 @@
 /** Credentials towards agents, over real sockets: by scheme, by whoever started the console, by a login. */
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
+import { createAuthority } from '../../test/auth/authority.js'
 import { audience, type OpenIdProvider, openIdProvider } from '../../test/auth/openid-provider.js'
 import { eventually } from '../../test/hostile/waiting.js'
-import { allOf, apiKey, basic, oidc } from '../auth/index.js'
+import { allOf, apiKey, basic, mtls, oidc } from '../auth/index.js'
 import { echoAgent } from '../cli/echo-agent.js'
-import { apiKey as showKey } from '../client/credentials/index.js'
+import { mutualTls, apiKey as showKey } from '../client/credentials/index.js'
 import { type Served, serve } from '../server/serve.js'
 import { askAt, beginAt, ours } from './console.fixture.js'
 import type { LoginView, NamedAgent } from './console-api.js'
@@ -45,10 +46,10 @@ class Visitor {
     return { view: (await this.agent(ref))?.login, browser: cookie.split(';')[0] ?? '' }
   }
 
-  async says(ref: string, text: string): Promise<unknown> {
+  async says(ref: string, text: string, way = 'auto/auto'): Promise<unknown> {
     const params = { message: { messageId: '1', role: 'ROLE_USER', parts: [{ text }] } }
     const body = { jsonrpc: '2.0', id: 1, method: 'SendMessage', params }
-    const answer = await this.ask('POST', `a2a/${encodeURIComponent(ref)}/auto/auto`, body)
+    const answer = await this.ask('POST', `a2a/${encodeURIComponent(ref)}/${way}`, body)
     return JSON.parse(answer.text)
   }
 }
@@ -85,6 +86,23 @@ describe('credentials of an agent', () => {
     await visitor.ask('POST', 'api/agents', { ref: alias })
     expect(await visitor.says(alias, 'hello')).toHaveProperty('error')
     expect((await visitor.ask('GET', 'api/agents')).text).not.toContain('sesame')
+    await agent.close({ deadlineMs: 0 })
+  })
+
+  it('can be a certificate, over HTTP and gRPC, which pasted agents are not shown', async () => {
+    const authority = await createAuthority('Ours')
+    const server = await authority.issue({ name: 'CN=localhost', altNames: [{ type: 'ip', value: '127.0.0.1' }] })
+    const certificate = mutualTls({ ...(await authority.issue({ name: 'CN=alice' })), ca: authority.ca })
+    const agent = await serve(echoAgent, { tls: { ...server, ca: authority.ca }, auth: [mtls()] })
+    await using served = await serveConsole({ agents: [agent.url], credentials: { [agent.url]: certificate } })
+    const visitor = await Visitor.at(served)
+    const card = await visitor.ask('GET', `api/card?${new URLSearchParams({ ref: agent.url })}`)
+    expect(JSON.parse(card.text)).toMatchObject({ report: { isValid: true }, unversioned: { name: 'Echo' } })
+    for (const way of ['v1/JSONRPC', 'v1/GRPC'])
+      expect(await visitor.says(agent.url, 'hello', way)).toMatchObject(answered)
+    const pasted = `${agent.url}.well-known/agent-card.json`
+    await visitor.ask('POST', 'api/agents', { ref: pasted })
+    expect(await visitor.says(pasted, 'hello')).toHaveProperty('error')
     await agent.close({ deadlineMs: 0 })
   })
 

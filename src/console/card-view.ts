@@ -1,9 +1,10 @@
 /** A card looked at from all sides: as it is, what is wrong with it, who signed it, what can be spoken. */
 import type { Choice } from '../client/agent-client.js'
 import { chooseInterface } from '../client/choose-interface.js'
+import { certificateOf, listOf } from '../client/credentials/index.js'
 import { hasGrpc } from '../client/open-interface.js'
 import { createReach } from '../client/reach.js'
-import { type ResolvedCard, resolveCard } from '../client/resolve-card.js'
+import { type ResolvedCard, type ResolveOptions, resolveCard } from '../client/resolve-card.js'
 import { verifyCard } from '../client/verify-card.js'
 import { readAtMost } from '../net/read-at-most.js'
 import { registryResolver } from '../registry/resolvers/registry.js'
@@ -20,9 +21,12 @@ export interface CardSource {
 }
 
 export async function viewCard(session: Session, ref: string, source: CardSource): Promise<CardView> {
-  const { allowedOrigins = [] } = session.connections.optionsFor(ref)
-  const resolved = await resolveCard(await targetOf(ref, source), { timeoutMs })
-  const [signature, unversioned] = await Promise.all([verifyCard(resolved), readUnversioned(resolved)])
+  const { allowedOrigins = [], credentials } = session.connections.optionsFor(ref)
+  const certificate = credentials && certificateOf(listOf(credentials))
+  // Cards are for everybody; but not everybody gets as far as that.
+  const shown = certificate ? { certificate } : {}
+  const resolved = await resolveCard(await targetOf(ref, source), { timeoutMs, ...shown })
+  const [signature, unversioned] = await Promise.all([verifyCard(resolved), readUnversioned(resolved, shown)])
   const { card, raw, url, report, warnings } = resolved
   const offer: { choices: readonly Choice[]; refusal?: string } = { choices: [] }
   try {
@@ -47,10 +51,12 @@ async function targetOf(ref: string, { registry, registryHeaders }: CardSource):
   return first
 }
 
+type Shown = Pick<ResolveOptions, 'certificate'>
+
 /** Clients of older versions name none, and may see another card. */
-async function readUnversioned({ url, origin }: ResolvedCard): Promise<unknown> {
+async function readUnversioned({ url, origin }: ResolvedCard, { certificate }: Shown): Promise<unknown> {
   if (url === undefined || origin === undefined) return undefined
-  const reach = createReach({ named: [origin] })
+  const reach = createReach({ named: [origin], ...(certificate && { certificate }) })
   try {
     const response = await reach.fetch(url, {
       headers: { accept: 'application/json' },

@@ -1,6 +1,8 @@
 /** A console that is not for everybody, over real sockets: who gets in, with what, and who does not. */
+import { request as httpsRequest } from 'node:https'
 import { describe, expect, it } from 'vitest'
-import { type AuthScheme, allOf, apiKey, basic, bearer, type Requirement } from '../auth/index.js'
+import { createAuthority } from '../../test/auth/authority.js'
+import { type AuthScheme, allOf, apiKey, basic, bearer, mtls, type Requirement } from '../auth/index.js'
 import { askAt, beginAt, ours } from './console.fixture.js'
 import type { SessionRefusal } from './console-api.js'
 import { serveConsole } from './serve-console.js'
@@ -82,6 +84,23 @@ describe('a console with auth', () => {
     const host = `192.0.2.7:${new URL(served.url).port}`
     expect((await enter(served.url, { credentials: { apiKey: key } }, { host })).status).toBe(200)
     expect((await enter(served.url, { credentials: { apiKey: key } }, { host: 'evil.example' })).status).toBe(403)
+  })
+
+  it('lets those in whose browser shows a certificate, without a question', async () => {
+    const authority = await createAuthority('Ours')
+    const server = await authority.issue({ name: 'CN=localhost' })
+    await using served = await serveConsole({ tls: { ...server, ca: authority.ca }, auth: [mtls()] })
+    const { port } = new URL(served.url)
+    const begin = (shown: object) =>
+      new Promise<number | undefined>((resolve, reject) => {
+        const path = '/console/api/session'
+        const options = { port, path, method: 'POST', headers: ours, ca: authority.ca, agent: false, ...shown }
+        httpsRequest({ host: 'localhost', ...options }, (response) => resolve(response.resume().statusCode))
+          .on('error', reject)
+          .end('{}')
+      })
+    expect(await begin({})).toBe(401)
+    expect(await begin(await authority.issue({ name: 'CN=alice' }))).toBe(200)
   })
 
   it.each([[[]], ['none']])('is never for everybody: %j', async (auth) => {

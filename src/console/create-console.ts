@@ -43,8 +43,11 @@ export interface ConsoleOptions extends AccessOptions {
 }
 
 export interface Console {
-  /** Answers what is for the console; absent when it is not, so that its port can carry agents as well. */
-  readonly fetch: (request: Request, connection?: Connection) => Promise<Response> | undefined
+  /**
+   * Answers what is for the console; absent when it is not, so that its port can carry agents as well. It is the
+   * `answer` of a route. The connection is for client certificates, and for the counting of guesses.
+   */
+  readonly fetch: (request: Request, visit?: { readonly connection?: Connection }) => Promise<Response> | undefined
   close(): void
 }
 
@@ -150,7 +153,7 @@ export function createConsole(options: ConsoleOptions = {}): Console {
   }
 
   return {
-    fetch(request, connection = {}) {
+    fetch(request, { connection = {} } = {}) {
       const url = new URL(request.url)
       if (url.pathname === '/' || url.pathname === '/console' || url.pathname === '/console/')
         return isVisit(request) ? Promise.resolve(files.page(request)) : undefined

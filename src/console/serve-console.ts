@@ -27,7 +27,7 @@ export async function serveConsole(options: ServeConsoleOptions = {}): Promise<S
   let front: ReturnType<typeof createConsole> | undefined
   const nothing = () => Promise.resolve(new Response(null, { status: 404 }))
   const fetch: Parameters<typeof toNodeListener>[0]['fetch'] = (request, connection) =>
-    front?.fetch(request, connection) ?? nothing()
+    front?.fetch(request, connection && { connection }) ?? nothing()
   const listener = createListener(toNodeListener({ fetch }), {
     deadlines: options.deadlines,
     tls: tlsFor(options),
