@@ -1,9 +1,9 @@
 // Makes a clean clone ready for `npm start` and `npm test`: installs from the lockfile what is
-// missing, once, and with --build compiles `dist/`. Two commands started at the same moment do not
+// missing, once, and with --build compiles `dist/` if what it is made of has changed. Two commands started at the same moment do not
 // trip over each other: the first takes a lock, the second waits for it.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, lstatSync, mkdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -30,8 +30,33 @@ await locked(() => {
     npm(['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'])
     writeFileSync(stampFile, wanted)
   }
-  if (process.argv.includes('--build')) npm(['run', '--silent', 'build'])
+  if (process.argv.includes('--build')) build()
 })
+
+/** Somebody may be running what is there: it is not written anew for nothing. */
+function build() {
+  const stamp = at('dist/.built')
+  const state = stateOfSources()
+  // One that is younger than the stamp was built by hand, of whatever there was then.
+  const isOurs = age(at('dist/index.js')) >= age(stamp)
+  if (readIfThere(stamp) === state && isOurs) return
+  rmSync(stamp, { force: true }) // who is stopped in the middle has built nothing
+  npm(['run', '--silent', 'build'])
+  writeFileSync(stamp, state)
+}
+
+function stateOfSources() {
+  const hash = createHash('sha256')
+  for (const name of ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'src', 'console']) {
+    const isFolder = statSync(at(name)).isDirectory()
+    const files = isFolder ? readdirSync(at(name), { recursive: true, encoding: 'utf8' }).sort() : ['']
+    for (const file of files) {
+      const path = isFolder ? `${name}/${file}` : name
+      if (statSync(at(path)).isFile()) hash.update(`${path}\0`).update(readFileSync(at(path)))
+    }
+  }
+  return hash.digest('hex')
+}
 
 function npm(args) {
   const result = spawnSync('npm', args, { cwd: root, stdio: ['ignore', 2, 2], shell: process.platform === 'win32' })

@@ -31,7 +31,14 @@ export function createProgram(format: Format): Command {
     .showHelpAfterError('(dragoman --help lists the commands)')
     .addHelpText(
       'after',
-      '\nExit codes: 0 done (a task that failed is an answer), 1 error, 2 usage, 3 unreachable, 4 authentication, 5 timeout',
+      `
+Begin with:
+  dragoman serve --echo                an agent to try things on, until Ctrl-C
+  dragoman send localhost:8001 hello   in another terminal; chat, doctor and card get likewise
+  dragoman init my-agent               an agent of your own
+
+` +
+        'Exit codes: 0 done (a task that failed is an answer), 1 error, 2 usage, 3 unreachable, 4 authentication, 5 timeout',
     )
     .exitOverride()
   if (format === 'json') program.configureOutput({ writeErr: () => {}, outputError: () => {} })
