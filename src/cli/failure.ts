@@ -83,7 +83,7 @@ function registryFailure({ code, message }: RegistryError): Failure {
   return {
     exitCode: isAuthentication ? exitCodes.authentication : exitCodes.error,
     code: code.toLowerCase().replaceAll('_', '-'),
-    message,
+    message: isAuthentication ? `The registry says: ${message}` : message,
     ...(code === 'UNAUTHENTICATED' && {
       hint: 'Show it credentials with --header, or with --registry-header where names of agents are looked up',
     }),

@@ -41,6 +41,24 @@ describe('dragoman auth', () => {
     expect(await run(['send', ref, 'hello'])).toMatchObject({ code: 4 })
   })
 
+  it('is in what `config show` tells of the surroundings, without the secret', async () => {
+    await using folder = await temporaryFolder()
+    const run = (...args: string[]) => cli(args, { configFolder: folder.path })
+    expect((await run('config', 'show')).stdout).toMatch(/^logged in at +nowhere /m)
+    await run('auth', 'login', ref, '--api-key', 'open sesame')
+    const { code, stdout } = await run('config', 'show', '-o', 'json')
+    expect([code, json(stdout)]).toEqual([
+      0,
+      {
+        settings: expect.arrayContaining([
+          { name: 'credentials', value: join(folder.path, 'credentials.json'), source: 'DRAGOMAN_CONFIG_DIR' },
+          { name: 'logged in at', value: `http://${ref}`, source: 'dragoman auth login' },
+        ]),
+      },
+    ])
+    expect(stdout).not.toContain('sesame')
+  })
+
   it.skipIf(process.platform === 'win32')('keeps it where only its owner can read it', async () => {
     await using folder = await temporaryFolder()
     const configFolder = join(folder.path, 'config')

@@ -4,6 +4,7 @@ import { benchCommand } from './bench.js'
 import { cardCommand } from './card.js'
 import { chatCommand } from './chat.js'
 import { completionCommand } from './completion.js'
+import { configCommand } from './config.js'
 import { consoleCommand } from './console.js'
 import { doctorCommand } from './doctor.js'
 import { initCommand } from './init.js'
@@ -24,6 +25,7 @@ export const commands: readonly ((program: Command) => Command)[] = [
   workflowCommand,
   pushCommand,
   authCommand,
+  configCommand,
   initCommand,
   serveCommand,
   registryCommand,

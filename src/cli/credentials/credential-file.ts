@@ -34,7 +34,8 @@ function folder(): string {
   return join(XDG_CONFIG_HOME || join(homedir(), '.config'), 'dragoman')
 }
 
-function path(): string {
+/** Where they are kept. */
+export function credentialPath(): string {
   return join(folder(), 'credentials.json')
 }
 
@@ -42,7 +43,7 @@ function path(): string {
 export async function readCredentials(): Promise<ReadonlyMap<string, StoredCredential>> {
   let text: string
   try {
-    text = await readFile(path(), 'utf8')
+    text = await readFile(credentialPath(), 'utf8')
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'ENOENT') return new Map()
     throw error
@@ -51,7 +52,7 @@ export async function readCredentials(): Promise<ReadonlyMap<string, StoredCrede
     const { agents } = JSON.parse(text) as CredentialFile // nobody else writes it
     return new Map(Object.entries(agents))
   } catch {
-    throw new Error(`${path()} is not what dragoman wrote: repair or remove it`)
+    throw new Error(`${credentialPath()} is not what dragoman wrote: repair or remove it`)
   }
 }
 
@@ -86,10 +87,10 @@ export function storedTokens(origin: string): TokenStore {
 /** Whole or not at all: a crash leaves the old file. */
 async function write(credentials: ReadonlyMap<string, StoredCredential>): Promise<void> {
   await mkdir(folder(), { recursive: true, mode: 0o700 })
-  const draft = `${path()}.${process.pid}`
+  const draft = `${credentialPath()}.${process.pid}`
   const file: CredentialFile = { agents: Object.fromEntries(credentials) }
   await writeFile(draft, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 })
   // The mode above counts only for a new file.
   await chmod(draft, 0o600)
-  await rename(draft, path())
+  await rename(draft, credentialPath())
 }

@@ -20,7 +20,7 @@ export function showRun(task: Task, named: string, output: Output): void {
   output.note(`Run ${oneLine(task.id)} is ${stateName(state)}`)
   if (isInterrupted(state)) output.note(`It waits for an answer: dragoman workflow resume ${place} "…"`)
   else if (!isTerminal(state)) output.note(`Follow it: dragoman workflow resume ${place}`)
-  output.note(`Its steps:  dragoman workflow graph ${place}`)
+  if (graph) output.note(`Its steps:  dragoman workflow graph ${place}`)
   if (isTerminal(state)) output.note(`Its result: dragoman task get ${place}`)
   if (taskHasFiles(task)) output.note(`Its files:  dragoman task download ${place}`)
 }
