@@ -88,13 +88,12 @@ export class AgentLogin {
   /** For the flows of the client. */
   readonly asking: Asking = {
     showCode: (code) => {
-      if (!/^https?:/i.test(code.verificationUri)) throw notNow()
+      mustBePage(code.verificationUri)
       this.#mustBeAsked()
       this.#show({ state: 'code', code })
     },
     open: (url) => {
-      // It is to be a link in the page, and comes from whoever runs the authorization server.
-      if (!/^https?:/i.test(url)) throw notNow()
+      mustBePage(url)
       const { browser } = this.#mustBeAsked()
       const [over, arrived] = [this.#over, (back: string) => this.#arrived(back)]
       const state = new URL(url).searchParams.get('state') ?? ''
@@ -141,6 +140,12 @@ export class AgentLogin {
     if (view.state !== 'trying') this.#told()
     this.#changed()
   }
+}
+
+/** It is to be a link in the page, and comes from whoever runs the authorization server. */
+function mustBePage(url: string): void {
+  if (/^https?:/i.test(url) && URL.canParse(url)) return
+  throw new A2AError('UNAUTHENTICATED', 'The authorization server names no web page to log in at')
 }
 
 function notNow(): A2AError {

@@ -175,6 +175,7 @@ export type TabEvent =
   | { readonly stream: number; readonly text: string }
   | { readonly stream: number; readonly end: true }
   | { readonly call: CallSummary }
-  | { readonly delivery: InboxDelivery }
+  /** Something came to the webhook; the list tells what. */
+  | { readonly delivery: string }
   | { readonly registry: unknown }
   | { readonly agents: true }

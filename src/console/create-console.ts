@@ -108,7 +108,7 @@ export function createConsole(options: ConsoleOptions = {}): Console {
   }
 
   const callAgent = async (request: Request, session: Session, path: string): Promise<Response> => {
-    const [ref = '', dialect, binding] = path.split('/').map(decodeURIComponent)
+    const [ref = '', dialect, binding] = namesIn(path)
     if (!session.has(ref)) return refusal(404, 'This agent was not named here: add it first')
     const response = await session.answer(request, wayOf(ref, dialect, binding))
     const [tab = '', stream = ''] = (request.headers.get(tabHeader) ?? '').split('/')
@@ -165,6 +165,15 @@ export function createConsole(options: ConsoleOptions = {}): Console {
       registryView?.close()
       for (const session of access.sessions()) session.close()
     },
+  }
+}
+
+/** Nothing is called by what no address can be. */
+function namesIn(path: string): readonly string[] {
+  try {
+    return path.split('/').map(decodeURIComponent)
+  } catch {
+    return []
   }
 }
 

@@ -29,16 +29,28 @@ const members: Readonly<Record<CredentialKind, Members>> = {
 const flows = ['clientCredentials', 'deviceCode', 'authorizationCode'] as const
 const longest = 16 * 1024
 
-/** Known members alone, each of them a text that is not empty; absent when it is no credential. */
+/** Known members alone, each of them a text on one line that is not empty; absent when it is no credential. */
 export function readCredential(value: unknown): GivenCredential | undefined {
   if (!isObject(value) || typeof value.kind !== 'string' || !Object.hasOwn(members, value.kind)) return undefined
   const { needed, optional = [] } = members[value.kind as CredentialKind] // it is one of them
-  const isText = (name: string) =>
-    typeof value[name] === 'string' && value[name] !== '' && (value[name] as string).length <= longest
+  const isText = (name: string) => {
+    const given = value[name]
+    return typeof given === 'string' && given !== '' && given.length <= longest && !/\p{Cc}/u.test(given)
+  }
   if (!needed.every(isText)) return undefined
   const read = Object.fromEntries([...needed, ...optional].filter(isText).map((name) => [name, value[name]]))
+  // What no header can be would be repeated by whoever refuses it.
+  if (value.kind === 'header' && !(isToken(read.name) && isVisible(read.value))) return undefined
   if ('flow' in read && !flows.some((flow) => flow === read.flow)) return undefined
   return { kind: value.kind, ...read } as unknown as GivenCredential // looked at member by member
+}
+
+function isToken(name: unknown): boolean {
+  return typeof name === 'string' && /^[\w!#$%&'*+.^`|~-]{1,100}$/.test(name)
+}
+
+function isVisible(value: unknown): boolean {
+  return typeof value === 'string' && /^[\x20-\x7e\x80-\xff]+$/.test(value)
 }
 
 /** By the names of schemes; what is no credential is left out. */

@@ -5,12 +5,15 @@ import { readBody } from '../transports/read-json.js'
 import type { InboxDelivery } from './console-api.js'
 
 const mostDeliveries = 500
+/** Whoever knows the address may send as much as they like. */
+const mostBytes = 16 * 1024 * 1024
 const longestBody = 1024 * 1024
 
 export class PushInbox {
   /** In the address; who knows it may deliver. */
   readonly secret = randomBytes(18).toString('base64url')
   readonly #deliveries: InboxDelivery[] = []
+  #bytes = 0
   readonly #tell: (delivery: InboxDelivery) => void
 
   constructor(tell: (delivery: InboxDelivery) => void) {
@@ -36,13 +39,15 @@ export class PushInbox {
       onDelivery: (delivery) => {
         const taken: InboxDelivery = {
           ...delivery,
-          id: request.headers.get('x-a2a-delivery-id') ?? crypto.randomUUID(),
+          id: request.headers.get('x-a2a-delivery-id')?.slice(0, 200) ?? crypto.randomUUID(),
           receivedAt: new Date().toISOString(),
           headers: withoutSecrets(request.headers),
           body: new TextDecoder().decode(bytes),
         }
         this.#deliveries.unshift(taken)
-        if (this.#deliveries.length > mostDeliveries) this.#deliveries.pop()
+        this.#bytes += Buffer.byteLength(taken.body)
+        while (this.#deliveries.length > mostDeliveries || (this.#bytes > mostBytes && this.#deliveries.length > 1))
+          this.#bytes -= Buffer.byteLength(this.#deliveries.pop()?.body ?? '')
         this.#tell(taken)
       },
     })

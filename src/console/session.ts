@@ -35,7 +35,7 @@ export class Session {
   readonly #agents = new Map<string, Entry>()
   readonly #tabs = new Map<string, TabStream>()
   readonly calls = new CallLog((call) => this.tell({ call }))
-  readonly inbox = new PushInbox((delivery) => this.tell({ delivery }))
+  readonly inbox = new PushInbox((delivery) => this.tell({ delivery: delivery.id }))
   readonly connections: Connections
   readonly answer: ReturnType<typeof createA2aDoor>
   readonly begunAt = performance.now()

@@ -8,6 +8,8 @@ import type { TabEvent } from './console-api.js'
 const encoder = new TextEncoder()
 /** What waits for the page before the streams behind it are read no further. */
 const highWaterMark = 512 * 1024
+/** And beyond that, before the page counts as gone. */
+const mostUnread = 8 * 1024 * 1024
 const heartbeatMs = 15_000
 
 export class TabStream {
@@ -80,7 +82,10 @@ export class TabStream {
   }
 
   #write(text: string): void {
-    if (!this.gone.signal.aborted) this.#controller?.enqueue(encoder.encode(text))
+    if (this.gone.signal.aborted) return
+    this.#controller?.enqueue(encoder.encode(text))
+    // A page that has stopped to read asks for everything anew when it wakes up.
+    if ((this.#controller?.desiredSize ?? 0) < -mostUnread) this.close()
   }
 
   async #drained(): Promise<void> {

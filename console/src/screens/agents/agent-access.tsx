@@ -12,6 +12,9 @@ import { SchemeForm } from './scheme-form.js'
 /** Where the card does not say what it wants. */
 const anyKinds: readonly CredentialKind[] = ['bearer', 'apiKey', 'basic', 'header', 'oauth2']
 
+/** A card may name as many as it likes. */
+const mostSchemes = 20
+
 interface AccessProps {
   readonly agent: string
   readonly card: AgentCard | undefined
@@ -26,7 +29,7 @@ export function AgentAccess({ agent, card }: AccessProps): ReactNode {
     mutationFn: (allowsOrigins: boolean) => api('PUT', 'trust', { ref: agent, allowsOrigins }),
     onSuccess: () => queries.invalidateQueries(),
   })
-  const schemes = Object.entries(card?.securitySchemes ?? {})
+  const schemes = Object.entries(card?.securitySchemes ?? {}).slice(0, mostSchemes)
   const held = named?.credentials ?? {}
   return (
     <div className="stack">
