@@ -17,7 +17,9 @@ import { freePort } from './hostile-agent.js'
 import { seeded } from './seeded.js'
 import { builtLibrary, type ServerProcess, startServer, temporaryFolder } from './server-process.js'
 
-const rounds = 30
+/** Two sets of processes at the same time: one of them is mostly starting. */
+const sets = 2
+const rounds = 15
 const longestRoundMs = 45_000
 const orchestrator = new URL('orchestrator/index.js', builtLibrary).href
 const client = new URL('client/index.js', builtLibrary).href
@@ -65,46 +67,50 @@ interface Work {
 describe('a workflow whose processes are killed', () => {
   it('finishes each run once, and does nothing again that was done', { timeout: 600_000 }, async () => {
     const seed = Number(process.env.DRAGOMAN_CRASH_SEED ?? Date.now() % 2 ** 31)
-    const random = seeded(seed)
-    await using folder = await temporaryFolder()
-    const log = join(folder.path, 'work.jsonl')
-    const ports = [await freePort(), await freePort(), await freePort(), await freePort()]
-    const modules = await writeModules(folder.path, log, ports)
-    const start = (place: number) =>
-      startServer([modules[place] ?? '', '--store', `sqlite:${join(folder.path, `${place}.sqlite`)}`], {
-        port: ports[place] ?? 0,
-      })
-    const servers: ServerProcess[] = []
-    await using _all = { [Symbol.asyncDispose]: () => killAll(servers) }
-    for (const place of ports.keys()) servers[place] = await start(place)
-    let killed = 0
-    for (let round = 1; round <= rounds; round++) {
-      try {
-        const url = servers[3]?.url ?? ''
-        const text = `run ${round}`
-        const task = await startRun(url, text)
-        const kills = 1 + Math.floor(random() * 3)
-        for (let kill = 0; kill < kills; kill++) {
-          await new Promise((resolve) => setTimeout(resolve, random() * 300))
-          const place = Math.floor(random() * 4)
-          await servers[place]?.kill()
-          servers[place] = await start(place)
-          killed += 1
-        }
-        const ended = await eventually(longestRoundMs, `the end of ${text}`, async () => {
-          const now = await result<Task>(url, 'GetTask', { id: task.id })
-          return /COMPLETED|FAILED|CANCELED|REJECTED/.test(now.status.state) && now
-        })
-        await assertDoneOnce(ended, text, log)
-        const { totalSize } = await result<{ totalSize: number }>(url, 'ListTasks', { contextId: task.contextId })
-        assert.equal(totalSize, 1)
-      } catch (error) {
-        throw new Error(`In round ${round} of seed ${seed}`, { cause: error })
-      }
-    }
-    assert.ok(killed >= rounds)
+    await Promise.all(Array.from({ length: sets }, (_, place) => killAndFinish(seed + place)))
   })
 })
+
+async function killAndFinish(seed: number): Promise<void> {
+  const random = seeded(seed)
+  await using folder = await temporaryFolder()
+  const log = join(folder.path, 'work.jsonl')
+  const ports = [await freePort(), await freePort(), await freePort(), await freePort()]
+  const modules = await writeModules(folder.path, log, ports)
+  const start = (place: number) =>
+    startServer([modules[place] ?? '', '--store', `sqlite:${join(folder.path, `${place}.sqlite`)}`], {
+      port: ports[place] ?? 0,
+    })
+  const servers: ServerProcess[] = []
+  await using _all = { [Symbol.asyncDispose]: () => killAll(servers) }
+  for (const place of ports.keys()) servers[place] = await start(place)
+  let killed = 0
+  for (let round = 1; round <= rounds; round++) {
+    try {
+      const url = servers[3]?.url ?? ''
+      const text = `run ${round}`
+      const task = await startRun(url, text)
+      const kills = 1 + Math.floor(random() * 3)
+      for (let kill = 0; kill < kills; kill++) {
+        await new Promise((resolve) => setTimeout(resolve, random() * 300))
+        const place = Math.floor(random() * 4)
+        await servers[place]?.kill()
+        servers[place] = await start(place)
+        killed += 1
+      }
+      const ended = await eventually(longestRoundMs, `the end of ${text}`, async () => {
+        const now = await result<Task>(url, 'GetTask', { id: task.id })
+        return /COMPLETED|FAILED|CANCELED|REJECTED/.test(now.status.state) && now
+      })
+      await assertDoneOnce(ended, text, log)
+      const { totalSize } = await result<{ totalSize: number }>(url, 'ListTasks', { contextId: task.contextId })
+      assert.equal(totalSize, 1)
+    } catch (error) {
+      throw new Error(`In round ${round} of seed ${seed}`, { cause: error })
+    }
+  }
+  assert.ok(killed >= rounds)
+}
 
 async function writeModules(folder: string, log: string, ports: readonly number[]): Promise<readonly string[]> {
   const sources = [
