@@ -5,14 +5,7 @@
 import type { StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from '../model/event.js'
 import type { Part } from '../model/part.js'
 import { isTerminal, type Task, type TaskState } from '../model/task.js'
-import type { IncomingFrame } from './client-dialect.js'
-
-export const nothing: readonly StreamResponse[] = []
-
-/** Clients of every dialect tolerate this line (RL-L2-1). */
-export function isDone({ data }: IncomingFrame): boolean {
-  return data === '[DONE]'
-}
+import { nothing } from './until-over.js'
 
 export class FollowedTask {
   #state: TaskState | undefined

@@ -8,8 +8,9 @@ import { type Part, textOf } from '../../model/part.js'
 import type { SendMessageRequest } from '../../model/service.js'
 import type { StreamDecoder, StreamRequest } from '../client-dialect.js'
 import { isObject } from '../decode.js'
-import { FollowedTask, isDone, nothing } from '../followed-task.js'
+import { FollowedTask } from '../followed-task.js'
 import { codeNamed } from '../read-error-details.js'
+import { nothing, untilOver } from '../until-over.js'
 import { decodeMessage } from './messages.js'
 import { type Happened, readStreamResult } from './stream-result.js'
 import { decodeResponse } from './tasks.js'
@@ -22,12 +23,11 @@ export function createStreamDecoder({ request, facts }: StreamRequest): StreamDe
   let answerId: string | undefined
   let text = ''
   let otherParts = 0
-  let isOver = false
 
-  function follow({ event, isDelta }: Happened): readonly StreamResponse[] {
+  function follow({ event, isDelta }: Happened, over: () => void): readonly StreamResponse[] {
     if ('task' in event) return followed.addTask(event.task)
     if ('message' in event) {
-      isOver = true
+      over()
       return [event]
     }
     if ('statusUpdate' in event) return followStatus(event.statusUpdate)
@@ -72,24 +72,14 @@ export function createStreamDecoder({ request, facts }: StreamRequest): StreamDe
     return said === '' || said === text ? [] : texts
   }
 
-  return {
-    get isOver() {
-      return isOver
-    },
-    decode(frame) {
-      if (isOver) return nothing
-      const { data } = frame
-      if (isDone(frame)) {
-        isOver = true
-        return nothing
-      }
-      throwFailure(data)
-      if (isObject(data) && !isObject(data.task)) return follow({ event: decodeResponse(data, known), isDelta: false })
-      const events = readStreamResult(data, known).flatMap(follow)
-      isOver ||= isObject(data) && isFinal(data)
-      return events
-    },
-  }
+  return untilOver(({ data }, over) => {
+    throwFailure(data)
+    if (isObject(data) && !isObject(data.task))
+      return follow({ event: decodeResponse(data, known), isDelta: false }, over)
+    const events = readStreamResult(data, known).flatMap((happened) => follow(happened, over))
+    if (isObject(data) && isFinal(data)) over()
+    return events
+  })
 
   /** A stream that broke is told as a task that failed, with the error in its last words. */
   function throwFailure(data: unknown): void {

@@ -3,7 +3,8 @@ import type { StreamResponse } from '../../model/event.js'
 import { type Part, textOf } from '../../model/part.js'
 import type { StreamDecoder, StreamRequest } from '../client-dialect.js'
 import { isObject } from '../decode.js'
-import { FollowedTask, isDone, nothing } from '../followed-task.js'
+import { FollowedTask } from '../followed-task.js'
+import { nothing, untilOver } from '../until-over.js'
 import { partOf } from './messages.js'
 import { decodeReply, decodeResponse, type Reply } from './tasks.js'
 
@@ -22,7 +23,6 @@ export function createStreamDecoder({ sent, facts: { newId } }: StreamRequest): 
   const increments: Part[] = []
   let subject: Subject | undefined
   let artifactId = ''
-  let isOver = false
 
   /** Increments name no task: it is called something until it is known better. */
   function begin({ task_id: taskId, chat_id: contextId }: Reply): Subject {
@@ -60,7 +60,6 @@ export function createStreamDecoder({ sent, facts: { newId } }: StreamRequest): 
   }
 
   function end(data: unknown): readonly StreamResponse[] {
-    isOver = true
     const response = decodeResponse(data, { ...asked, ...subject, newId })
     if ('message' in response) return subject ? complete(response.message.parts, subject) : [response]
     const { task } = response
@@ -71,20 +70,12 @@ export function createStreamDecoder({ sent, facts: { newId } }: StreamRequest): 
     ]
   }
 
-  return {
-    get isOver() {
-      return isOver
-    },
-    decode(frame) {
-      if (isOver) return nothing
-      if (isDone(frame)) {
-        isOver = true
-        return nothing
-      }
-      const reply = decodeReply(frame.data)
-      return isIncrement(reply) ? increment(reply) : end(frame.data)
-    },
-  }
+  return untilOver((frame, over) => {
+    const reply = decodeReply(frame.data)
+    if (isIncrement(reply)) return increment(reply)
+    over()
+    return end(frame.data)
+  })
 }
 
 function isIncrement(reply: Reply): reply is Reply & { readonly status: 'processing' } {

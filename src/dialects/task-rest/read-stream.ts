@@ -3,7 +3,8 @@ import type { SendMessageRequest } from '../../model/service.js'
 import { isTerminal } from '../../model/task.js'
 import type { StreamDecoder, StreamRequest } from '../client-dialect.js'
 import { decodeOrThrow, isObject } from '../decode.js'
-import { FollowedTask, isDone, nothing } from '../followed-task.js'
+import { FollowedTask } from '../followed-task.js'
+import { nothing, untilOver } from '../until-over.js'
 import { decodeError } from './errors.js'
 import { readEvent } from './tasks.js'
 
@@ -12,28 +13,17 @@ export function createStreamDecoder({ operation, request, facts }: StreamRequest
   const followed = new FollowedTask()
   const isAnswering =
     operation === 'sendStreamingMessage' && (request as SendMessageRequest).message.taskId !== undefined
-  let isOver = false
-  return {
-    get isOver() {
-      return isOver
-    },
-    decode(frame) {
-      if (isOver) return nothing
-      if (isDone(frame)) {
-        isOver = true
-        return nothing
-      }
-      if (isObject(frame.data) && isObject(frame.data.error)) throw decodeError(500, frame.data)
-      const read = decodeOrThrow(event, isBareTask(frame.data) ? { task: frame.data } : frame.data)
-      if ('artifactUpdate' in read) return followed.addArtifact(read.artifactUpdate)
-      if (!('task' in read)) return nothing // `readEvent` gives no other
-      const { state } = read.task.status
-      // A stream that answers a question may begin with that question.
-      const isOldQuestion = isAnswering && !followed.hasBegun
-      isOver = isTerminal(state) || (state === 'TASK_STATE_INPUT_REQUIRED' && !isOldQuestion)
-      return followed.addTask(read.task)
-    },
-  }
+  return untilOver((frame, over) => {
+    if (isObject(frame.data) && isObject(frame.data.error)) throw decodeError(500, frame.data)
+    const read = decodeOrThrow(event, isBareTask(frame.data) ? { task: frame.data } : frame.data)
+    if ('artifactUpdate' in read) return followed.addArtifact(read.artifactUpdate)
+    if (!('task' in read)) return nothing // `readEvent` gives no other
+    const { state } = read.task.status
+    // A stream that answers a question may begin with that question.
+    const isOldQuestion = isAnswering && !followed.hasBegun
+    if (isTerminal(state) || (state === 'TASK_STATE_INPUT_REQUIRED' && !isOldQuestion)) over()
+    return followed.addTask(read.task)
+  })
 }
 
 /** What a peer that does not stream answers. */

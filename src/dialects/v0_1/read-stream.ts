@@ -3,7 +3,8 @@ import type { StreamResponse } from '../../model/event.js'
 import { isTerminal } from '../../model/task.js'
 import type { IncomingFrame, StreamDecoder, StreamRequest } from '../client-dialect.js'
 import { decodeOrThrow, isObject } from '../decode.js'
-import { FollowedTask, isDone, nothing } from '../followed-task.js'
+import { FollowedTask } from '../followed-task.js'
+import { nothing, untilOver } from '../until-over.js'
 import { readEvent } from './events.js'
 import { decodeTask } from './tasks.js'
 
@@ -13,15 +14,14 @@ export function createStreamDecoder({ sent, facts: { newId } }: StreamRequest): 
   const ids = { ...(typeof sessionId === 'string' && { contextId: sessionId }), newId }
   const event = readEvent(ids)
   const followed = new FollowedTask()
-  let isOver = false
 
-  function decodeWhole(data: unknown): readonly StreamResponse[] {
+  function decodeWhole(data: unknown, over: () => void): readonly StreamResponse[] {
     const task = decodeTask(data, ids)
-    isOver = isTerminal(task.status.state)
+    if (isTerminal(task.status.state)) over()
     return followed.addTask(task)
   }
 
-  function decodeEvent(data: unknown): readonly StreamResponse[] {
+  function decodeEvent(data: unknown, over: () => void): readonly StreamResponse[] {
     const isNameless = isObject(data) && data.id === undefined && typeof taskId === 'string'
     const read = decodeOrThrow(event, isNameless ? { ...data, id: taskId } : data)
     if ('artifactUpdate' in read) return followed.addArtifact(read.artifactUpdate)
@@ -29,27 +29,18 @@ export function createStreamDecoder({ sent, facts: { newId } }: StreamRequest): 
     const { statusUpdate } = read
     const hasEnded = isTerminal(statusUpdate.status.state)
     const final = isObject(data) ? data.final : undefined
-    isOver = final === true || (hasEnded && final !== false)
+    const isLast = final === true || (hasEnded && final !== false)
+    if (isLast) over()
     // An end that is said not to be the last word: what is still to come belongs before it.
-    if (!hasEnded || isOver) return followed.addStatus(statusUpdate)
+    if (!hasEnded || isLast) return followed.addStatus(statusUpdate)
     if (followed.hasBegun) return nothing
     return followed.addStatus({ ...statusUpdate, status: { state: 'TASK_STATE_WORKING' } })
   }
 
-  return {
-    get isOver() {
-      return isOver
-    },
-    decode(frame) {
-      if (isOver) return nothing
-      if (isDone(frame)) {
-        isOver = true
-        return nothing
-      }
-      if (isGreeting(frame)) return nothing
-      return isWhole(frame) ? decodeWhole(frame.data) : decodeEvent(frame.data)
-    },
-  }
+  return untilOver((frame, over) => {
+    if (isGreeting(frame)) return nothing
+    return isWhole(frame) ? decodeWhole(frame.data, over) : decodeEvent(frame.data, over)
+  })
 }
 
 /** The Go library answers a resubscription with `{"status":"resubscription initiated"}` (RL-GO-2). */
