@@ -3,12 +3,13 @@ import { resultOf, v1Call } from './dialects.mjs'
 import { withMany } from './workers.mjs'
 
 /**
- * Times `repeats` ListTasks calls, one after the other: the question is how long one caller waits.
+ * Times `repeats` ListTasks calls, one after the other: the question is how long one caller waits. Then walks to a page
+ * deep in the list, and on from there.
  *
- * @param {{ origin: string, repeats: number, expectedTotal: number }} options
- * @returns {Promise<{ firstPageMs: number[], nextPageMs: number[] }>}
+ * @param {{ origin: string, repeats: number, expectedTotal: number, depth: number }} options
+ * @returns {Promise<{ firstPageMs: number[], nextPageMs: number[], deepPageMs: number[] }>}
  */
-export function callList({ origin, repeats, expectedTotal }) {
+export function callList({ origin, repeats, expectedTotal, depth }) {
   return withMany(1, { open: () => openConnection(origin) }, async ([connection]) => {
     const firstPageMs = []
     const nextPageMs = []
@@ -26,8 +27,26 @@ export function callList({ origin, repeats, expectedTotal }) {
       nextPageMs.push(next.ms)
       pageToken = next.page.nextPageToken
     }
-    return { firstPageMs, nextPageMs }
+    pageToken = await walk(connection, pageToken, depth - repeats * 50)
+    const deepPageMs = []
+    for (let repeat = 0; repeat < repeats; repeat++) {
+      const deep = await timeList(connection, { pageSize: 50, pageToken })
+      assertPage(deep.page, expectedTotal)
+      deepPageMs.push(deep.ms)
+      pageToken = deep.page.nextPageToken
+    }
+    return { firstPageMs, nextPageMs, deepPageMs }
   })
+}
+
+/** Past so many tasks, by the largest pages there are. */
+async function walk(connection, from, tasks) {
+  let pageToken = from
+  for (let passed = 0; passed < tasks; passed += 100) {
+    const { page } = await timeList(connection, { pageSize: 100, pageToken })
+    pageToken = page.nextPageToken
+  }
+  return pageToken
 }
 
 async function timeList(connection, params) {

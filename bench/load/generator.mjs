@@ -2,7 +2,7 @@
 // with the bookkeeping. It takes jobs over IPC, answers each with one result and stays until it
 // is ended, because some jobs leave connections open on purpose.
 import { callList } from './call-list.mjs'
-import { followElsewhere } from './follow-elsewhere.mjs'
+import { followElsewhere, followSleeper, hearOfSleeper } from './follow-elsewhere.mjs'
 import { countSubscribers, createTasks, openSubscribers } from './open-subscribers.mjs'
 import { fillRegistry, lookUpAgents, searchAgents } from './registry.mjs'
 import { runWorkflows } from './run-workflows.mjs'
@@ -20,6 +20,8 @@ const jobs = {
   fillRegistry,
   lookUpAgents,
   followElsewhere,
+  followSleeper,
+  hearOfSleeper,
   openSubscribers,
   receiveDeliveries,
   registerDeadWebhooks,

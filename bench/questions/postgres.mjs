@@ -19,6 +19,7 @@ export const postgres = {
     { key: 'eventsPerSecond', title: 'stream events/s' },
     { key: 'lagP50Ms', title: 'seen elsewhere, p50 ms', digits: 1 },
     { key: 'lagP99Ms', title: 'seen elsewhere, p99 ms', digits: 1 },
+    { key: 'takeoverMs', title: 'taken over after, ms' },
   ],
   settings: ({ isQuick }) => ({
     connections: isQuick ? 8 : 32,
@@ -45,13 +46,31 @@ export const postgres = {
       id: 'two/send',
       server: 'dragoman-postgres',
       title: 'Dragoman, Postgres, two replicas: sends',
-      measure: () => withTwo((two) => measureTwo(two, settings)),
+      measure: () => withTwo((two) => measureTwo(two, 'sendMessages', settings)),
+    },
+    {
+      id: 'two/100',
+      server: 'dragoman-postgres',
+      title: 'Dragoman, Postgres, two replicas: streams of 100 chunks',
+      measure: () => withTwo((two) => measureTwo(two, 'streamChunks', { ...settings, chunks: 100 })),
     },
     {
       id: 'two/lag',
       server: 'dragoman-postgres',
       title: 'Dragoman, Postgres, two replicas: a stream followed on the other one',
       measure: () => withTwo(measureLag),
+    },
+    {
+      id: 'two/killed',
+      server: 'dragoman-postgres',
+      title: 'Dragoman, Postgres, two replicas of one machine: SIGKILL to the one that runs (leases of 15 s)',
+      measure: () => withTwo((two) => measureTakeover(two, (server) => server.stop())),
+    },
+    {
+      id: 'two/frozen',
+      server: 'dragoman-postgres',
+      title: 'Dragoman, Postgres, two replicas: nothing is heard of the one that runs (leases of 15 s)',
+      measure: () => withTwo((two) => measureTakeover(two, (server) => server.freeze())),
     },
   ],
   budgets: (median) => [
@@ -72,6 +91,12 @@ export const postgres = {
       value: median('dragoman-postgres/100', 'eventsPerSecond') / median('dragoman-postgres/10000', 'eventsPerSecond'),
       atMost: 1.2,
       unit: '',
+    },
+    {
+      what: 'sends with two replicas, against one',
+      value: median('two/send', 'requestsPerSecond') / median('dragoman-postgres/send', 'requestsPerSecond'),
+      atLeast: 1,
+      unit: '×',
     },
     {
       what: 'an event seen on another replica, p99',
@@ -104,11 +129,14 @@ async function withTwo(work) {
   }
 }
 
-async function measureTwo(two, settings) {
+async function measureTwo(two, job, settings) {
   const halves = await Promise.all(
-    two.map((sides) => runTimed(sides, 'sendMessages', { ...settings, connections: settings.connections / 2 })),
+    two.map((sides) => runTimed(sides, job, { ...settings, connections: settings.connections / 2 })),
   )
-  return { requestsPerSecond: halves.reduce((sum, { requests, seconds }) => sum + requests / seconds, 0) }
+  const perSecond = (key) => halves.reduce((sum, half) => sum + half[key] / half.seconds, 0)
+  return job === 'sendMessages'
+    ? { requestsPerSecond: perSecond('requests') }
+    : { eventsPerSecond: perSecond('events') }
 }
 
 async function measureLag([one, other]) {
@@ -120,4 +148,13 @@ async function measureLag([one, other]) {
   })
   const sorted = [...lagsMs].sort((a, b) => a - b)
   return { lagP50Ms: medianOf(sorted), lagP99Ms: sorted[Math.floor(sorted.length * 0.99)] }
+}
+
+/** From the end of the replica that runs a task to what the other one says of it, seen by somebody who follows there. */
+async function measureTakeover([one, other], end) {
+  await other.load.run('followSleeper', { origin: one.server.origin, other: other.server.origin })
+  const startedAt = performance.now()
+  await end(one.server)
+  await other.load.run('hearOfSleeper', {})
+  return { takeoverMs: performance.now() - startedAt }
 }

@@ -39,6 +39,8 @@ export async function startServer(name, options = {}) {
       memory: () => askMemory(child),
       cpuSeconds: () => cpuSeconds(child.pid),
       complaints: said,
+      /** It does not end, and does nothing any more. */
+      freeze: () => child.kill('SIGSTOP'),
       stop,
     }
   } catch (error) {

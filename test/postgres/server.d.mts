@@ -7,4 +7,9 @@ export interface PostgresServer extends AsyncDisposable {
   start(): Promise<void>
 }
 
-export function startPostgres(): Promise<PostgresServer>
+export interface PostgresOptions {
+  /** Whether what is committed survives a power cut, as Postgres promises unless it is told otherwise. Default false. */
+  readonly isDurable?: boolean
+}
+
+export function startPostgres(options?: PostgresOptions): Promise<PostgresServer>

@@ -24,8 +24,11 @@ import pg from 'pg'
 /** `nobody`, on every system that has a root. */
 const unprivileged = { uid: 65534, gid: 65534 }
 
-/** @returns {Promise<import('./server.mjs').PostgresServer>} */
-export async function startPostgres() {
+/**
+ * @param {import('./server.mjs').PostgresOptions} [options]
+ * @returns {Promise<import('./server.mjs').PostgresServer>}
+ */
+export async function startPostgres({ isDurable = false } = {}) {
   const isRoot = process.getuid?.() === 0
   const home = mkdtempSync(join(tmpdir(), 'dragoman-postgres-'))
   chmodSync(home, 0o755)
@@ -40,7 +43,7 @@ export async function startPostgres() {
     ...as,
     stdio: 'pipe',
   })
-  writeFileSync(join(data, 'postgresql.auto.conf'), settings)
+  writeFileSync(join(data, 'postgresql.auto.conf'), isDurable ? settings : `${settings}${forgetful}`)
   const port = await freePort()
   let running
 
@@ -84,12 +87,14 @@ export async function startPostgres() {
   }
 }
 
-/** What is committed here need not survive a power cut; it has to survive everything else. */
-const settings = `fsync = off
-full_page_writes = off
-max_connections = 200
-shared_buffers = 64MB
+const settings = `max_connections = 200
+shared_buffers = 128MB
 log_min_messages = fatal
+`
+
+/** What is committed in a test need not survive a power cut; it has to survive everything else. */
+const forgetful = `fsync = off
+full_page_writes = off
 `
 
 function addressOf(port, database) {
