@@ -116,7 +116,7 @@ describe('a database that will not write', () => {
       (name: string) => [`ALTER DATABASE "${name}" RESET default_transaction_read_only`, dropConnections],
     ],
     [
-      'because its disk is full',
+      'because its disk is full, or seems so (a real one: `full-disk.test.ts`, for root)',
       () => [
         `CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS
           $$ BEGIN RAISE EXCEPTION 'no space left' USING ERRCODE = 'disk_full'; END $$`,

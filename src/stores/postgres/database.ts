@@ -148,7 +148,7 @@ function isOfNames(error: unknown): boolean {
 export function isPassing(error: unknown): boolean {
   if (!(error instanceof Error)) return false
   const code = 'code' in error ? String(error.code) : ''
-  if (/^(08...|57P0[1-5]|25006|53300|40001|40P01|55P03|DGM01)$/.test(code)) return true
+  if (/^(08...|53...|57P0[1-5]|25006|40001|40P01|55P03|DGM01)$/.test(code)) return true
   if (/^(ECONN(REFUSED|RESET|ABORTED)|EPIPE|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EAI_AGAIN)$/.test(code)) return true
   return /^(Connection terminated|Query read timeout|timeout exceeded when trying to connect|Client has encountered a connection error)/.test(
     error.message,
