@@ -22,6 +22,12 @@ const isInstalled = () => existsSync(stampFile) && readFileSync(stampFile, 'utf8
 /** `npm ci` first removes what is there: behind a link that is somebody else's, and others may be using it. */
 const isShared = () => lstatSync(at('node_modules'), { throwIfNoEntry: false })?.isSymbolicLink() === true
 
+// The last step of `npm run build`, by whomever it was started.
+if (process.argv.includes('--built')) {
+  writeFileSync(at('dist/.built'), stateOfSources())
+  process.exit(0)
+}
+
 await locked(() => {
   if (!isInstalled() && isShared()) {
     console.error('node_modules is a link to somewhere else: it is used as it is, nothing is installed')
