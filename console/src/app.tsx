@@ -9,7 +9,7 @@ import { AgentsScreen } from './screens/agents/agents-screen.js'
 import { useText } from './text/text.js'
 
 const LoginScreen = lazy(() => import('./screens/login/login-screen.js'))
-const screens: Readonly<Record<string, ComponentType>> = {
+const screens = {
   agents: AgentsScreen,
   talk: lazy(() => import('./screens/talk/talk-screen.js')),
   tasks: lazy(() => import('./screens/tasks/tasks-screen.js')),
@@ -18,14 +18,20 @@ const screens: Readonly<Record<string, ComponentType>> = {
   push: lazy(() => import('./screens/push/push-screen.js')),
   registry: lazy(() => import('./screens/registry/registry-screen.js')),
   workflows: lazy(() => import('./screens/workflows/workflows-screen.js')),
-}
+} as const satisfies Readonly<Record<string, ComponentType>>
+
+type ScreenName = keyof typeof screens
 
 export function App(): ReactNode {
-  const { nav } = useText()
   const { path } = useRoute()
   const main = useRef<HTMLElement>(null)
-  const name = path[0] !== undefined && path[0] in screens ? path[0] : 'agents'
-  const Screen = screens[name] ?? AgentsScreen
+  const { nav, app } = useText()
+  const name = Object.hasOwn(screens, path[0] ?? '') ? (path[0] as ScreenName) : 'agents'
+  const Screen = screens[name]
+  const title = `${nav[name]} · ${app}`
+  useEffect(() => {
+    document.title = title
+  }, [title])
   return (
     <div className="frame">
       <button type="button" className="skip" onClick={() => main.current?.focus()}>

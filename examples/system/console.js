@@ -46,7 +46,7 @@ export class SystemConsole {
       registryHeaders: headersWith(key).headers ?? {},
       // Who may use it has the key, or was told the address by who has.
       ...(key && { auth: [apiKey(key)], credentials: Object.fromEntries(agents.map((ref) => [ref, showKey(key)])) }),
-      workflow: { ref: url, prompt: '茉莉花茶' },
+      workflow: { ref: url },
       push: this.#push,
       ...(token && { token, hosts: [host] }),
     })

@@ -96,9 +96,8 @@ class WrittenStream implements ReadAhead {
       about(call, next.value.event)
       return next
     } catch (caught) {
-      const error = inWords(caught)
-      this.#end(error.message)
-      throw error
+      this.#connections.failed(call, caught)
+      throw inWords(caught)
     }
   }
 
@@ -108,6 +107,7 @@ class WrittenStream implements ReadAhead {
 
   async return(): Promise<IteratorResult<StreamItem, undefined>> {
     await this.#iterator?.return?.()
+    this.#call?.leave()
     this.#end()
     return { done: true, value: undefined }
   }
@@ -125,9 +125,9 @@ class WrittenStream implements ReadAhead {
     })
   }
 
-  #end(error?: string): void {
+  #end(): void {
     if (!this.#call) return
-    this.#call.end(error)
+    this.#call.end()
     this.#connections.over(this.#call)
   }
 }

@@ -19,6 +19,9 @@ export interface CallFacts {
   readonly url: string
 }
 
+/** Members that are absent do not matter. */
+export type CallFilter = { readonly [Name in 'ref' | 'taskId' | 'contextId']?: string | undefined }
+
 export class CallRecord {
   readonly id = crypto.randomUUID()
   #facts: CallFacts
@@ -29,6 +32,7 @@ export class CallRecord {
   #left = 0
   #ms: number | undefined
   #error: string | undefined
+  #isLeft = false
   taskId: string | undefined
   contextId: string | undefined
   bytes = 0
@@ -69,6 +73,18 @@ export class CallRecord {
     this.onChange()
   }
 
+  /** Over, because nobody wanted the rest. */
+  leave(): void {
+    this.#isLeft = this.#ms === undefined
+    this.end()
+  }
+
+  /** Over, and as expected: somebody who asks again wants to see the newer one. */
+  isReplacedBy({ ref, operation }: CallFacts): boolean {
+    const isDone = this.#ms !== undefined && this.#error === undefined
+    return isDone && operation === 'listTasks' && operation === this.#facts.operation && ref === this.#facts.ref
+  }
+
   summary(): CallSummary {
     return {
       id: this.id,
@@ -78,6 +94,7 @@ export class CallRecord {
       ...(this.taskId !== undefined && { taskId: this.taskId }),
       ...(this.contextId !== undefined && { contextId: this.contextId }),
       ...(this.#error !== undefined && { error: this.#error }),
+      ...(this.#isLeft && { isLeft: true }),
       lines: this.#first.length + this.#last.length + this.#left,
       bytes: this.bytes,
     }
@@ -107,6 +124,9 @@ export class CallLog {
         this.#tell(call.summary())
       }, tellEveryMs).unref()
     }
+    // Lists are asked for again and again while somebody looks at one: they would push everything else out.
+    const last = [...this.#calls.values()].at(-1)
+    if (last?.isReplacedBy(facts)) this.#calls.delete(last.id)
     this.#calls.set(call.id, call)
     this.#forgetOldest()
     return call
@@ -117,10 +137,11 @@ export class CallLog {
   }
 
   /** Newest first. */
-  list({ ref, taskId }: { readonly ref?: string | undefined; readonly taskId?: string | undefined }): CallSummary[] {
+  list(wanted: CallFilter): CallSummary[] {
+    const names = ['ref', 'taskId', 'contextId'] as const
     return [...this.#calls.values()]
       .map((call) => call.summary())
-      .filter((call) => (ref === undefined || call.ref === ref) && (taskId === undefined || call.taskId === taskId))
+      .filter((call) => names.every((name) => wanted[name] === undefined || call[name] === wanted[name]))
       .reverse()
   }
 

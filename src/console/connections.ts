@@ -70,10 +70,8 @@ export class Connections {
         call.spoken({ dialect, binding, url })
         return await work(client, call)
       } catch (caught) {
-        const error = inWords(caught)
-        call.end(error.message)
-        this.over(call)
-        throw error
+        this.failed(call, caught)
+        throw inWords(caught)
       }
     })
   }
@@ -167,6 +165,13 @@ export class Connections {
     else if (direction === 'response' && (body !== undefined || typeof entry.status === 'string'))
       this.#exchanges.delete(exchange)
     call.note(entry)
+  }
+
+  /** It broke, or somebody left it. */
+  failed(call: CallRecord, caught: unknown): void {
+    if (caught instanceof TransportError && caught.failure === 'aborted') call.leave()
+    else call.end(inWords(caught).message)
+    this.over(call)
   }
 
   /** A call that is over gets no more lines. */

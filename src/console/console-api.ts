@@ -28,7 +28,7 @@ export interface ConsoleSession {
   /** Where webhooks reach this console. */
   readonly receiver: string
   /** The agent that runs workflows, if the console was told of one. */
-  readonly workflow?: { readonly ref: string; readonly prompt?: string }
+  readonly workflow?: { readonly ref: string }
   /** The session was given for a credential, and can be ended. */
   readonly hasLogin: boolean
 }
@@ -142,6 +142,8 @@ export interface CallSummary {
   readonly contextId?: string
   /** What it failed with. */
   readonly error?: string
+  /** Somebody looked away before it was over: no fault of anybody's. */
+  readonly isLeft?: true
   readonly lines: number
   readonly bytes: number
 }

@@ -32,7 +32,7 @@ export interface ConsoleOptions extends AccessOptions {
   /** Credentials for it. */
   readonly registryHeaders?: Readonly<Record<string, string>>
   /** The agent that runs workflows, for their own screen; it counts as one of `agents`. */
-  readonly workflow?: { readonly ref: string; readonly prompt?: string }
+  readonly workflow?: { readonly ref: string }
   /** Credentials for some of `agents`, by their addresses. Whoever may use this console uses them. */
   readonly credentials?: Readonly<Record<string, CredentialSources>>
   /** Of servers in this process: deliveries they gave up can be seen and sent once more. */

@@ -92,6 +92,7 @@ export const routes: Readonly<Record<string, Route>> = {
       calls: session.calls.list({
         ref: url.searchParams.get('ref') ?? undefined,
         taskId: url.searchParams.get('task') ?? undefined,
+        contextId: url.searchParams.get('context') ?? undefined,
       }),
     }),
   'GET call'({ url, session }) {

@@ -30,7 +30,7 @@ export async function api<T>(method: string, path: string, body?: unknown): Prom
     method,
     ...(body !== undefined && { body: JSON.stringify(body), headers: { 'content-type': 'application/json' } }),
   }).catch(() => {
-    throw new ApiError(0, 'The console’s server does not answer')
+    throw new ApiError(0, '') // the page has words for it
   })
   const answer = (await response.json().catch(() => ({}))) as T & { readonly error?: unknown } & Pick<
       SessionRefusal,

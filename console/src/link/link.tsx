@@ -1,10 +1,10 @@
 /** What every screen has at hand: the session, the tab's stream, and clients for the agents. */
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type AgentCard, type AgentClient, connect } from 'dragoman/client'
-import type { CardView, ConsoleSession } from 'dragoman/console'
+import type { ConsoleSession } from 'dragoman/console'
 import { createContext, type ReactNode, useContext, useEffect, useMemo } from 'react'
 import { Conversations } from '../model/conversations.js'
-import { api, beginSession, rememberRefs } from './api.js'
+import { beginSession, rememberRefs } from './api.js'
 import { Tab } from './tab.js'
 
 /** How an agent is spoken to; what is absent is negotiated. */
@@ -87,14 +87,5 @@ export function useSession() {
       rememberRefs(session.agents.filter(({ from }) => from !== 'given').map(({ ref }) => ref))
       return session
     },
-  })
-}
-
-export function useCard(ref: string | undefined) {
-  return useQuery<CardView>({
-    queryKey: ['card', ref],
-    queryFn: () => api('GET', `card?${new URLSearchParams({ ref: ref ?? '' })}`),
-    enabled: ref !== undefined,
-    staleTime: 30_000,
   })
 }

@@ -1,25 +1,17 @@
 /** Conversations, side by side. They outlive the screen that shows them, and their tasks outlive the tab. */
 import { isInterrupted, isTerminal, type Message, type Part, type StreamItem } from 'dragoman/client'
 import type { Link, Speech } from '../link/link.js'
+import { type KeptConversation, type KeptEntry, keepConversations, keptConversations } from './kept-conversations.js'
 import { Signal } from './signal.js'
 import { TaskView } from './task-view.js'
 
 export type Entry =
-  | { readonly kind: 'said'; readonly message: Message }
+  /** What was said to somebody who asked for a credential is kept nowhere. */
+  | { readonly kind: 'said'; readonly message: Message; readonly isSecret?: boolean }
   | { readonly kind: 'task'; readonly view: TaskView }
   | { readonly kind: 'answer'; readonly message: Message }
   | { readonly kind: 'problem'; readonly text: string; readonly taskId: string | undefined }
 
-/** What is kept in the browser: names of things, none of what was said. */
-interface Kept extends Speech {
-  readonly id: string
-  readonly ref: string
-  readonly contextId: string | undefined
-  readonly taskIds: readonly string[]
-}
-
-const storageKey = 'dragoman.conversations'
-const mostKept = 20
 const resumeMs = 3000
 
 export class Conversation {
@@ -36,13 +28,15 @@ export class Conversation {
   readonly #link: Link
   readonly #onChange: () => void
 
-  constructor(link: Link, { id, ref, dialect, binding, contextId }: Kept, onChange: () => void) {
+  constructor(link: Link, kept: KeptConversation, onChange: () => void) {
+    const { id, ref, dialect, binding, contextId, entries } = kept
     this.#link = link
     this.#onChange = onChange
     this.id = id
     this.ref = ref
     this.speech = { dialect, binding }
     this.contextId = contextId
+    this.entries = entries.map(asEntry)
   }
 
   get tasks(): TaskView[] {
@@ -74,7 +68,8 @@ export class Conversation {
       ...(question && { taskId: question.id }),
     }
     this.#drop('problem')
-    this.entries.push({ kind: 'said', message })
+    const isSecret = question?.state === 'TASK_STATE_AUTH_REQUIRED'
+    this.entries.push({ kind: 'said', message, ...(isSecret && { isSecret }) })
     const view = question ?? new TaskView()
     if (question) this.entries = [...this.entries.filter((entry) => !isOf(entry, question)), { kind: 'task', view }]
     await this.#follow(view, async (signal) => {
@@ -91,7 +86,7 @@ export class Conversation {
       const client = await this.#link.client(this.ref, this.speech)
       const task = await client.getTask({ id: taskId })
       const isOver = isTerminal(task.status.state) || isInterrupted(task.status.state)
-      if (view.events.length === 0) this.#recall(task.history ?? [])
+      if (!this.entries.some(({ kind }) => kind === 'said')) this.#recall(task.history ?? [])
       if (isOver || view.events.length === 0) this.#take(view, { task }, undefined)
       if (isOver) return none()
       const resumeAfter = view.lastSeq
@@ -125,14 +120,9 @@ export class Conversation {
     this.#changed()
   }
 
-  kept(): Kept {
-    return {
-      id: this.id,
-      ref: this.ref,
-      ...this.speech,
-      contextId: this.contextId,
-      taskIds: this.tasks.map(({ id }) => id).filter((id) => id !== ''),
-    }
+  kept(): KeptConversation {
+    const { id, ref, speech, contextId } = this
+    return { id, ref, ...speech, contextId, entries: this.entries.flatMap(asKept) }
   }
 
   async #follow(view: TaskView, open: (signal: AbortSignal) => Promise<AsyncIterable<StreamItem>>): Promise<void> {
@@ -152,9 +142,7 @@ export class Conversation {
 
   /** What was said before the page knew of it. */
   #recall(history: readonly Message[]): void {
-    const known = new Set(this.entries.map((entry) => (entry.kind === 'said' ? entry.message.messageId : undefined)))
-    for (const message of history)
-      if (message.role === 'ROLE_USER' && !known.has(message.messageId)) this.entries.push({ kind: 'said', message })
+    for (const message of history) if (message.role === 'ROLE_USER') this.entries.push({ kind: 'said', message })
   }
 
   #take(view: TaskView, event: StreamItem['event'], seq: number | undefined): void {
@@ -206,7 +194,7 @@ export class Conversations {
   }
 
   begin(ref: string, speech: Speech = {}): Conversation {
-    return this.#add({ id: crypto.randomUUID().slice(0, 8), ref, ...speech, contextId: undefined, taskIds: [] })
+    return this.#add({ id: crypto.randomUUID().slice(0, 8), ref, ...speech, contextId: undefined, entries: [] })
   }
 
   close(id: string): void {
@@ -218,14 +206,10 @@ export class Conversations {
   /** What was open when the tab was closed, as far as its agents are still known. */
   restore(refs: ReadonlySet<string>): void {
     if (this.#open.size > 0) return
-    for (const kept of readKept()) {
-      if (!refs.has(kept.ref)) continue
-      const conversation = this.#add(kept)
-      void resumeAll(conversation, kept.taskIds)
-    }
+    for (const kept of keptConversations()) if (refs.has(kept.ref)) void resumeAll(this.#add(kept))
   }
 
-  #add(kept: Kept): Conversation {
+  #add(kept: KeptConversation): Conversation {
     const conversation = new Conversation(this.#link, kept, () => this.#keep())
     this.#open.set(kept.id, conversation)
     this.signal.changed()
@@ -233,21 +217,28 @@ export class Conversations {
   }
 
   #keep(): void {
-    localStorage.setItem(
-      storageKey,
-      JSON.stringify(
-        this.list()
-          .slice(-mostKept)
-          .map((each) => each.kept()),
-      ),
-    )
+    keepConversations(this.list().map((each) => each.kept()))
     this.signal.changed()
   }
 }
 
 /** One after the other, in their order; only the last one can still be running. */
-async function resumeAll(conversation: Conversation, taskIds: readonly string[]): Promise<void> {
-  for (const taskId of taskIds) await conversation.resume(taskId)
+async function resumeAll(conversation: Conversation): Promise<void> {
+  for (const { id } of conversation.tasks) await conversation.resume(id)
+}
+
+function asEntry(kept: KeptEntry): Entry {
+  if ('said' in kept) return { kind: 'said', message: kept.said }
+  if ('answer' in kept) return { kind: 'answer', message: kept.answer }
+  const view = new TaskView()
+  view.id = kept.task
+  return { kind: 'task', view }
+}
+
+function asKept(entry: Entry): KeptEntry[] {
+  if (entry.kind === 'said') return entry.isSecret ? [] : [{ said: entry.message }]
+  if (entry.kind === 'answer') return [{ answer: entry.message }]
+  return entry.kind === 'task' && entry.view.id !== '' ? [{ task: entry.view.id }] : []
 }
 
 function isOf(entry: Entry, view: TaskView): boolean {
@@ -263,15 +254,4 @@ function isRefusal(error: unknown): boolean {
 
 async function* none(): AsyncGenerator<StreamItem, void, void> {
   // There is nothing to follow.
-}
-
-function readKept(): readonly Kept[] {
-  try {
-    const kept: unknown = JSON.parse(localStorage.getItem(storageKey) ?? '[]')
-    return Array.isArray(kept)
-      ? kept.filter((each: Kept) => typeof each?.ref === 'string' && Array.isArray(each.taskIds))
-      : []
-  } catch {
-    return []
-  }
 }

@@ -94,6 +94,17 @@ export function taskAfter(events: readonly LoggedEvent[], count: number): TaskVi
   return view
 }
 
+/** What an address names an event by: its place in the agent's log, which stays when others are shown or not. */
+export function idOfEvent(events: readonly LoggedEvent[], point: number): number {
+  return events[point - 1]?.seq ?? point
+}
+
+/** Where an event stands among those that are shown, counted from 1; the nearest before it when it is not there. */
+export function placeOfEvent(events: readonly LoggedEvent[], id: number): number {
+  const found = events.findLastIndex(({ seq }, place) => (seq ?? place + 1) <= id)
+  return Math.min(events.length, Math.max(1, found + 1))
+}
+
 /** Questions and last words belong to the conversation; progress does not. */
 function isLasting(state: TaskState): boolean {
   return state !== 'TASK_STATE_SUBMITTED' && state !== 'TASK_STATE_WORKING'

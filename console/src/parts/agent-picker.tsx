@@ -1,28 +1,43 @@
 import type { ReactNode } from 'react'
-import { useSession } from '../link/link.js'
+import { type NamedCard, useAgents } from '../link/agents.js'
 import { useText } from '../text/text.js'
 
 interface PickerProps {
   readonly chosen: string | undefined
   readonly label?: string
+  /** Whom to offer; everybody when absent. */
+  isOffered?(agent: NamedCard): boolean
   onChoose(ref: string): void
 }
 
-export function AgentPicker({ chosen, label, onChoose }: PickerProps): ReactNode {
+/** Agents by name; whoever types the beginning of one is led to it. */
+export function AgentPicker({ chosen, label, isOffered, onChoose }: PickerProps): ReactNode {
   const { common } = useText()
-  const session = useSession()
-  const refs = (session.data?.agents ?? []).map(({ ref }) => ref)
+  const agents = useAgents().filter((agent) => agent.ref === chosen || (isOffered?.(agent) ?? true))
   return (
-    <label className="row">
+    <label className="row picker">
       <span className="label">{label ?? common.agent}</span>
-      <select className="input" value={chosen ?? ''} onChange={({ target }) => target.value && onChoose(target.value)}>
-        <option value="">{common.chooseAgent}</option>
-        {refs.map((ref) => (
-          <option key={ref} value={ref}>
-            {ref}
+      <select
+        className="input"
+        value={chosen ?? ''}
+        title={chosen}
+        onChange={({ target }) => target.value && onChoose(target.value)}
+      >
+        {(chosen === undefined || !agents.some(({ ref }) => ref === chosen)) && (
+          <option value="">{common.chooseAgent}</option>
+        )}
+        {agents.map((agent) => (
+          <option key={agent.ref} value={agent.ref} title={agent.ref}>
+            {labelOf(agent, agents)}
           </option>
         ))}
       </select>
     </label>
   )
+}
+
+/** Two of one name are told apart by where they are. */
+function labelOf({ name, ref }: NamedCard, agents: readonly NamedCard[]): string {
+  const isShared = agents.some((other) => other.name === name && other.ref !== ref)
+  return isShared ? `${name} · ${ref.replace(/^https?:\/\/|\/$/g, '')}` : name
 }

@@ -1,5 +1,7 @@
 /** What stands where there is nothing to show: what is the matter, and what to do next. */
 import type { ReactNode } from 'react'
+import { ApiError } from '../link/api.js'
+import type { Dictionary } from '../text/en.js'
 import { useText } from '../text/text.js'
 
 interface NoticeProps {
@@ -30,14 +32,31 @@ export function Loading(): ReactNode {
 }
 
 export function Failure({ error, onRetry }: { readonly error: unknown; readonly onRetry?: () => void }): ReactNode {
-  const { common } = useText()
+  const text = useText()
   return (
-    <Notice isBad title={common.failed} text={error instanceof Error ? error.message : String(error)}>
+    <Notice isBad title={text.common.failed} text={wordsOf(error, text)}>
       {onRetry && (
         <button type="button" className="button" onClick={onRetry}>
-          {common.retry}
+          {text.common.retry}
         </button>
       )}
     </Notice>
   )
+}
+
+/** What went wrong, beside what was done; nothing when nothing did. */
+export function Problem({ error }: { readonly error: unknown }): ReactNode {
+  const text = useText()
+  if (error === undefined || error === null) return null
+  return (
+    <p className="problem-text break" role="alert">
+      {wordsOf(error, text)}
+    </p>
+  )
+}
+
+/** Agents and servers speak for themselves; that nobody answers, the page has to say. */
+function wordsOf(error: unknown, { lost }: Dictionary): string {
+  if (error instanceof ApiError && error.status === 0) return lost.server
+  return error instanceof Error ? error.message : String(error)
 }

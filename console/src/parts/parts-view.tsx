@@ -2,7 +2,9 @@
 import type { Part } from 'dragoman/client'
 import { lazy, type ReactNode, Suspense, useEffect, useState } from 'react'
 import { send } from '../link/api.js'
-import { useText } from '../text/text.js'
+import { useLanguage, useText } from '../text/text.js'
+import { download } from './download-button.js'
+import { spellBytes } from './duration.js'
 import { JsonTree } from './json-tree.js'
 
 const Markdown = lazy(() => import('./markdown.js'))
@@ -53,6 +55,7 @@ const pictures = /^image\/(png|jpeg|gif|webp|avif|bmp)$/
 
 function InlineFile({ part }: { readonly part: Extract<Part, { raw: string }> }): ReactNode {
   const { common } = useText()
+  const { language } = useLanguage()
   const { mediaType = 'application/octet-stream', filename = 'file' } = part
   const url = useObjectUrl(part.raw, mediaType)
   const isAudible = /^(audio|video)\//.test(mediaType)
@@ -63,7 +66,7 @@ function InlineFile({ part }: { readonly part: Extract<Part, { raw: string }> })
       {isAudible && url && <video src={url} controls height={mediaType.startsWith('audio/') ? 54 : 240} />}
       <span className="break">{filename}</span>
       <span className="badge">{mediaType}</span>
-      <span className="faint small">{sizeOf(part.raw)}</span>
+      <span className="faint small">{spellBytes(Math.floor((part.raw.length * 3) / 4), language)}</span>
       {url && (
         <a className="button is-small" href={url} download={filename}>
           {common.download}
@@ -96,15 +99,6 @@ function LinkedFile({ part }: { readonly part: Extract<Part, { url: string }> })
   )
 }
 
-function download(blob: Blob, filename: string): void {
-  const url = URL.createObjectURL(blob)
-  const link = document.createElement('a')
-  link.href = url
-  link.download = filename
-  link.click()
-  URL.revokeObjectURL(url)
-}
-
 function useObjectUrl(raw: string, type: string): string | undefined {
   const [url, setUrl] = useState<string>()
   useEffect(() => {
@@ -125,9 +119,4 @@ function decoded(raw: string): Uint8Array<ArrayBuffer> | undefined {
   } catch {
     return undefined
   }
-}
-
-function sizeOf(raw: string): string {
-  const bytes = Math.floor((raw.length * 3) / 4)
-  return bytes < 1024 ? `${bytes} B` : `${(bytes / 1024).toFixed(1)} kB`
 }

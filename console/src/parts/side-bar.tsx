@@ -4,12 +4,18 @@ import { type Language, languages, useLanguage } from '../text/text.js'
 import { Icon, type IconName } from './icon.js'
 import { LogOut } from './log-out.js'
 
-const places = ['agents', 'talk', 'tasks', 'wire', 'compare', 'push', 'registry', 'workflows'] as const
+const places = ['agents', 'talk', 'workflows', 'tasks', 'wire', 'compare', 'push', 'registry'] as const
+/** On a phone the rest is behind a button. */
+const alwaysShown = 5
+/** A name, and words for those who cannot read the rest: the same in every language. */
+const brand = 'Dragoman'
+const languageLabel = 'Language / 语言'
 const themes = ['system', 'light', 'dark'] as const
 const themeKey = 'dragoman.theme'
 
 export function SideBar({ current }: { readonly current: string }): ReactNode {
   const { text, language, setLanguage } = useLanguage()
+  const [isOpen, setOpen] = useState(false)
   const [theme, setTheme] = useState(() => localStorage.getItem(themeKey) ?? 'system')
   useEffect(() => {
     localStorage.setItem(themeKey, theme)
@@ -17,20 +23,30 @@ export function SideBar({ current }: { readonly current: string }): ReactNode {
     else document.documentElement.dataset.theme = theme
   }, [theme])
   return (
-    <header className="side">
+    <header className={`side${isOpen ? ' is-open' : ''}`}>
       <a className="brand" href={hrefTo(['agents'])}>
         <Logo />
-        Dragoman
+        {brand}
       </a>
       <nav className="nav" aria-label={text.nav.main}>
-        {places.map((place) => (
-          <a key={place} href={hrefTo([place])} aria-current={place === current ? 'page' : undefined}>
+        {places.map((place, index) => (
+          <a
+            key={place}
+            className={index < alwaysShown ? undefined : 'is-more'}
+            href={hrefTo([place])}
+            aria-current={place === current ? 'page' : undefined}
+            onClick={() => setOpen(false)}
+          >
             <Icon name={place satisfies IconName} size={17} />
             {text.nav[place]}
           </a>
         ))}
+        <button type="button" className="more-button" aria-expanded={isOpen} onClick={() => setOpen(!isOpen)}>
+          <Icon name={isOpen ? 'close' : 'more'} size={17} />
+          {text.nav.more}
+        </button>
       </nav>
-      <div className="side-foot">
+      <div className="side-foot is-more">
         <LogOut />
         <label>
           <span className="hidden-text">{text.theme.label}</span>
@@ -43,7 +59,7 @@ export function SideBar({ current }: { readonly current: string }): ReactNode {
           </select>
         </label>
         <label>
-          <span className="hidden-text">Language / 语言</span>
+          <span className="hidden-text">{languageLabel}</span>
           <select
             className="input"
             value={language}

@@ -1,7 +1,8 @@
 /** How to speak to an agent: what its card offers, and `negotiated`. */
 import type { Choice } from 'dragoman/client'
 import type { ReactNode } from 'react'
-import { type Speech, useCard } from '../link/link.js'
+import { useCard } from '../link/agents.js'
+import type { Speech } from '../link/link.js'
 import { useText } from '../text/text.js'
 
 /** Dialects that no card names are spoken where somebody says so. */

@@ -2,7 +2,9 @@ import { useMutation } from '@tanstack/react-query'
 import type { ProbeStep, ProbeView } from 'dragoman/console'
 import { type ReactNode, useState } from 'react'
 import { api } from '../../link/api.js'
-import { useText } from '../../text/text.js'
+import { spellMs } from '../../parts/duration.js'
+import { Problem } from '../../parts/notice.js'
+import { useLanguage, useText } from '../../text/text.js'
 
 /** Three levels, one after the other: the card can be read, bindings answer, it does what it is asked. */
 export function AgentHealth({ agent }: { readonly agent: string }): ReactNode {
@@ -31,7 +33,7 @@ export function AgentHealth({ agent }: { readonly agent: string }): ReactNode {
           onChange={({ target }) => setSaid(target.value)}
         />
       </div>
-      {probe.error && <p className="problem-text">{probe.error.message}</p>}
+      <Problem error={probe.error} />
       <ul className="levels" aria-live="polite">
         {data && <Level name={words.levelCard} step={data.card} />}
         {data?.bindings.map((step) => (
@@ -49,6 +51,7 @@ export function AgentHealth({ agent }: { readonly agent: string }): ReactNode {
 
 function Level({ name, step }: { readonly name: string; readonly step: ProbeStep }): ReactNode {
   const { agents: words } = useText()
+  const { language } = useLanguage()
   return (
     <li className="row appears">
       <span className={`badge ${step.isGood ? 'good' : 'bad'}`}>
@@ -56,7 +59,7 @@ function Level({ name, step }: { readonly name: string; readonly step: ProbeStep
         {step.isGood ? words.good : words.bad}
       </span>
       <span>{name}</span>
-      <span className="faint small">{step.ms} ms</span>
+      <span className="faint small">{spellMs(step.ms, language)}</span>
       <span className="soft small break">{step.detail}</span>
     </li>
   )

@@ -1,9 +1,10 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { CardView } from 'dragoman/console'
 import type { ReactNode } from 'react'
+import { useCard } from '../../link/agents.js'
 import { api } from '../../link/api.js'
-import { useCard } from '../../link/link.js'
 import { Code } from '../../parts/code.js'
+import { ConfirmButton } from '../../parts/confirm-button.js'
 import { JsonTree } from '../../parts/json-tree.js'
 import { Failure, Loading } from '../../parts/notice.js'
 import { Tabs } from '../../parts/tabs.js'
@@ -156,7 +157,7 @@ function Overview({ agent, view }: { readonly agent: string; readonly view: Card
 }
 
 function RemoveAgent({ agent }: { readonly agent: string }): ReactNode {
-  const { common } = useText()
+  const { agents: words, common } = useText()
   const queries = useQueryClient()
   const remove = useMutation({
     mutationFn: () => api('DELETE', `agents?${new URLSearchParams({ ref: agent })}`),
@@ -166,8 +167,11 @@ function RemoveAgent({ agent }: { readonly agent: string }): ReactNode {
     },
   })
   return (
-    <button type="button" className="button is-quiet is-danger is-small" onClick={() => remove.mutate()}>
-      {common.remove}
-    </button>
+    <ConfirmButton
+      label={common.remove}
+      question={words.removeQuestion}
+      isBusy={remove.isPending}
+      onConfirm={() => remove.mutate()}
+    />
   )
 }

@@ -1,49 +1,57 @@
-import type { NamedAgent } from 'dragoman/console'
 import { type FormEvent, type ReactNode, useState } from 'react'
-import { useCard, useSession } from '../../link/link.js'
+import { type NamedCard, useAddAgent, useAgents, useKnownAgents } from '../../link/agents.js'
+import { useSession } from '../../link/link.js'
+import { placeOf, registryRef } from '../../model/known-agents.js'
+import { BackLink } from '../../parts/back-link.js'
 import { Icon } from '../../parts/icon.js'
-import { Notice } from '../../parts/notice.js'
+import { Notice, Problem } from '../../parts/notice.js'
 import { hrefTo, useRoute } from '../../route.js'
 import { useText } from '../../text/text.js'
 import { AgentPage } from './agent-page.js'
-import { RegistryAgents } from './registry-agents.js'
-import { useAddAgent } from './use-add-agent.js'
+import { Welcome } from './welcome.js'
 
 export function AgentsScreen(): ReactNode {
-  const { agents: words, common } = useText()
+  const { agents: words } = useText()
   const { path } = useRoute()
   const session = useSession()
-  const agents = session.data?.agents ?? []
+  const agents = useAgents()
   const ref = path[1]
+  const isEmpty = agents.length === 0 && session.data?.registry === undefined
   return (
     <div className="screen">
       <div className="screen-head">
         <h1>{words.title}</h1>
         <AddAgent />
-        <p>{words.lead}</p>
       </div>
-      {agents.length === 0 && ref === undefined && session.data?.registry === undefined ? (
+      {isEmpty && ref === undefined ? (
         <div className="panel">
           <Notice title={words.empty} text={words.emptyText} />
         </div>
       ) : (
-        <div className="split">
+        <div className={`split${ref === undefined ? '' : ' is-chosen'}`}>
           <nav className="panel" aria-label={words.title}>
             <ul className="agent-list">
               {agents.map((agent) => (
-                <AgentRow key={agent.ref} agent={agent} isChosen={agent.ref === ref} />
+                <AgentRow
+                  key={agent.ref}
+                  agent={agent}
+                  isChosen={ref !== undefined && placeOf(agent.ref) === placeOf(ref)}
+                />
               ))}
             </ul>
-            {session.data?.registry !== undefined && <RegistryAgents named={agents} />}
+            {session.data?.registry !== undefined && <OtherAgents />}
           </nav>
           {ref === undefined ? (
-            <div className="panel">
-              <Notice title={common.chooseAgent} />
-            </div>
-          ) : agents.some((agent) => agent.ref === ref) ? (
-            <AgentPage key={ref} agent={ref} />
+            <Welcome />
           ) : (
-            <UnknownAgent agent={ref} />
+            <div className="stack">
+              <BackLink to={['agents']} />
+              {session.data?.agents.some((agent) => agent.ref === ref) ? (
+                <AgentPage key={ref} agent={ref} />
+              ) : (
+                <UnknownAgent agent={ref} />
+              )}
+            </div>
           )}
         </div>
       )}
@@ -51,24 +59,64 @@ export function AgentsScreen(): ReactNode {
   )
 }
 
-function AgentRow({ agent, isChosen }: { readonly agent: NamedAgent; readonly isChosen: boolean }): ReactNode {
+function AgentRow({ agent, isChosen }: { readonly agent: NamedCard; readonly isChosen: boolean }): ReactNode {
   const { agents: words } = useText()
-  const card = useCard(agent.ref)
-  const tone = card.isPending ? '' : card.data ? (card.data.choices.length > 0 ? 'good' : 'warn') : 'bad'
+  const { ref, name, view, isPending, listed, from } = agent
+  const tone = isPending ? '' : view ? (view.choices.length > 0 ? 'good' : 'warn') : 'bad'
   return (
     <li>
-      <a href={hrefTo(['agents', agent.ref])} aria-current={isChosen ? 'true' : undefined}>
-        <span className="row">
-          <strong className="grow clip">{card.data?.card.name ?? agent.ref}</strong>
+      <a href={hrefTo(['agents', ref])} aria-current={isChosen ? 'true' : undefined}>
+        <span className="row is-one-line">
+          <strong className="grow clip">{name}</strong>
           <span className={`badge ${tone}`}>
-            <span className={`dot${card.isPending ? ' pulse' : ''}`} />
-            {card.isPending ? words.notChecked : card.data ? words.good : words.bad}
+            <span className={`dot${isPending ? ' pulse' : ''}`} />
+            {isPending ? words.notChecked : view ? words.ready : words.away}
           </span>
         </span>
-        <span className="small soft clip mono">{agent.ref}</span>
-        <span className="small soft">{words.from[agent.from]}</span>
+        <span className="row is-one-line small soft">
+          <span className="grow clip mono">{ref}</span>
+          {listed && <span className="faint">{words.inRegistry}</span>}
+          {from === 'pasted' && !listed && <span className="faint">{words.added}</span>}
+        </span>
       </a>
     </li>
+  )
+}
+
+const tones = { healthy: 'good', unhealthy: 'bad', unknown: '' } as const
+
+/** Agents that only the registry knows, with the health it has seen; one that is chosen becomes one of ours. */
+function OtherAgents(): ReactNode {
+  const { agents: words, registry } = useText()
+  const add = useAddAgent()
+  const { others, error } = useKnownAgents()
+  if (others.length === 0 && !error) return null
+  return (
+    <>
+      <h2 className="list-head">{words.onlyInRegistry}</h2>
+      <Problem error={error ?? add.error} />
+      <ul className="agent-list">
+        {others.map((agent) => {
+          const state = agent.instances[0]?.health.state ?? 'unknown'
+          return (
+            <li key={registryRef(agent)}>
+              <button type="button" onClick={() => add.mutate(registryRef(agent))}>
+                <span className="row is-one-line">
+                  <strong className="grow clip">{agent.card?.name ?? agent.name}</strong>
+                  <span className={`badge ${tones[state]}`}>
+                    <span className="dot" />
+                    {registry.health[state]}
+                  </span>
+                </span>
+                <span className="small soft clip mono">
+                  {agent.namespace}/{agent.name}
+                </span>
+              </button>
+            </li>
+          )
+        })}
+      </ul>
+    </>
   )
 }
 
@@ -93,15 +141,11 @@ function AddAgent(): ReactNode {
           onChange={({ target }) => setTyped(target.value)}
         />
       </label>
-      <button type="submit" className="button is-main" disabled={add.isPending}>
+      <button type="submit" className="button" disabled={add.isPending}>
         <Icon name="plus" size={14} />
         {common.add}
       </button>
-      {add.error && (
-        <span className="problem-text" role="alert">
-          {add.error.message}
-        </span>
-      )}
+      <Problem error={add.error} />
     </form>
   )
 }
@@ -116,7 +160,7 @@ function UnknownAgent({ agent }: { readonly agent: string }): ReactNode {
         <button type="button" className="button is-main" onClick={() => add.mutate(agent)}>
           {common.add}
         </button>
-        {add.error && <span className="problem-text">{add.error.message}</span>}
+        <Problem error={add.error} />
       </Notice>
     </div>
   )

@@ -2,9 +2,10 @@ import type { CallView } from 'dragoman/console'
 import type { ReactNode } from 'react'
 import { framesOf } from '../../model/wire-frames.js'
 import { CopyButton } from '../../parts/copy-button.js'
+import { spellBytes, spellMs } from '../../parts/duration.js'
 import { Loading, Notice } from '../../parts/notice.js'
 import { hrefTo } from '../../route.js'
-import { useText } from '../../text/text.js'
+import { useLanguage, useText } from '../../text/text.js'
 import { spell, useCall } from '../wire/call-page.js'
 import type { Attempt } from './compare-screen.js'
 
@@ -16,6 +17,7 @@ interface ColumnProps {
 
 export function CompareColumn({ attempt, first }: ColumnProps): ReactNode {
   const { compare, wire } = useText()
+  const { language } = useLanguage()
   const { speech, callId, error, isRunning } = attempt
   const call = useCall(callId)
   const other = useCall(first)
@@ -29,7 +31,7 @@ export function CompareColumn({ attempt, first }: ColumnProps): ReactNode {
         <span className="grow" />
         {call.data && (
           <a className="small" href={hrefTo(['wire', call.data.id])}>
-            {call.data.ms ?? '…'} ms
+            {call.data.ms === undefined ? wire.open : spellMs(call.data.ms, language)}
           </a>
         )}
       </header>
@@ -40,8 +42,8 @@ export function CompareColumn({ attempt, first }: ColumnProps): ReactNode {
       ) : (
         <>
           {error !== undefined && <p className="problem-text body break">{error}</p>}
-          <Side title={compare.sent} size={wire.size} text={sent} other={sentThere} />
-          <Side title={compare.received} size={wire.size} text={received} other={receivedThere} />
+          <Side title={compare.sent} text={sent} other={sentThere} />
+          <Side title={compare.received} text={received} other={receivedThere} />
         </>
       )}
     </article>
@@ -50,18 +52,18 @@ export function CompareColumn({ attempt, first }: ColumnProps): ReactNode {
 
 interface SideProps {
   readonly title: string
-  readonly size: string
   readonly text: string
   readonly other: string
 }
 
 function Side({ title, text, other }: SideProps): ReactNode {
+  const { language } = useLanguage()
   const known = new Set(other.split('\n').map(bare))
   return (
     <>
       <div className="body row">
         <h2>{title}</h2>
-        <span className="faint small">{new Blob([text]).size} B</span>
+        <span className="faint small">{spellBytes(new Blob([text]).size, language)}</span>
         <span className="grow" />
         <CopyButton text={text} />
       </div>

@@ -1,5 +1,6 @@
 import { type FormEvent, type ReactNode, useState } from 'react'
-import { type Speech, useCard, useLink, useSession } from '../../link/link.js'
+import { useCard, useDefaultAgent } from '../../link/agents.js'
+import { type Speech, useLink, useSession } from '../../link/link.js'
 import { AgentPicker } from '../../parts/agent-picker.js'
 import { Loading, Notice } from '../../parts/notice.js'
 import { go, useRoute } from '../../route.js'
@@ -21,13 +22,16 @@ const always: readonly Speech[] = [
 ]
 
 export default function CompareScreen(): ReactNode {
-  const { compare, common } = useText()
+  const { compare, common, agents, push } = useText()
   const { path } = useRoute()
   const link = useLink()
   const session = useSession()
-  const ref = session.data?.agents.find((agent) => agent.ref === path[1])?.ref
+  const first = useDefaultAgent()
+  const asked = path[1] ?? first
+  const ref = session.data?.agents.find((agent) => agent.ref === asked)?.ref
   const card = useCard(ref)
-  const [said, setSaid] = useState('hello')
+  const [typed, setTyped] = useState<string>()
+  const said = typed ?? push.hello
   const [isStream, setStream] = useState(false)
   const [attempts, setAttempts] = useState<readonly Attempt[]>([])
   const offered = (card.data?.choices ?? []).map(({ dialect, binding }): Speech => ({ dialect, binding }))
@@ -70,15 +74,19 @@ export default function CompareScreen(): ReactNode {
         <p>{compare.lead}</p>
       </div>
       {ref === undefined ? (
-        <div className="panel">
-          <Notice title={common.chooseAgent} />
-        </div>
+        session.data?.agents.length === 0 ? (
+          <Notice title={agents.empty} text={agents.emptyText} />
+        ) : asked === undefined ? (
+          <Loading />
+        ) : (
+          <Notice isBad title={agents.unknown} text={agents.unknownText(asked)} />
+        )
       ) : (
         <>
           <form className="row" onSubmit={(event) => void send(event)}>
             <label className="grow">
               <span className="hidden-text">{common.send}</span>
-              <input className="input" value={said} onChange={({ target }) => setSaid(target.value)} />
+              <input className="input" value={said} onChange={({ target }) => setTyped(target.value)} />
             </label>
             <label className="check">
               <input type="checkbox" checked={isStream} onChange={({ target }) => setStream(target.checked)} />

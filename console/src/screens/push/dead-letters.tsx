@@ -2,6 +2,7 @@ import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { DeadLetterView } from 'dragoman/console'
 import type { ReactNode } from 'react'
 import { api } from '../../link/api.js'
+import { Problem } from '../../parts/notice.js'
 import { useText } from '../../text/text.js'
 
 type Outcome = { readonly isDelivered: true } | { readonly isDelivered: false; readonly error: string }
@@ -22,7 +23,7 @@ export function DeadLetters(): ReactNode {
         <h2>{push.dead}</h2>
       </header>
       <div className="body stack">
-        {letters.error && <p className="problem-text">{letters.error.message}</p>}
+        <Problem error={letters.error} />
         {letters.data?.letters.length === 0 && <p className="soft">{push.noDead}</p>}
         {letters.data?.letters.map((letter) => (
           <Letter key={letter.id} letter={letter} />

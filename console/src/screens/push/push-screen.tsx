@@ -1,4 +1,5 @@
 import { type ReactNode, useState } from 'react'
+import { useDefaultAgent } from '../../link/agents.js'
 import { useSession } from '../../link/link.js'
 import { AgentPicker } from '../../parts/agent-picker.js'
 import { CopyButton } from '../../parts/copy-button.js'
@@ -11,7 +12,8 @@ export default function PushScreen(): ReactNode {
   const { push } = useText()
   const session = useSession()
   const [chosen, setChosen] = useState<string>()
-  const ref = chosen ?? session.data?.agents[0]?.ref
+  const first = useDefaultAgent()
+  const ref = chosen ?? first
   return (
     <div className="screen">
       <div className="screen-head">

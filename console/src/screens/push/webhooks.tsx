@@ -1,8 +1,10 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useState } from 'react'
+import { examplesOf, useCard } from '../../link/agents.js'
 import { useLink } from '../../link/link.js'
+import { Problem } from '../../parts/notice.js'
 import { hrefTo } from '../../route.js'
-import { useText } from '../../text/text.js'
+import { useLanguage, useText } from '../../text/text.js'
 
 interface WebhookProps {
   readonly agent: string
@@ -14,7 +16,10 @@ export function Webhooks({ agent, receiver }: WebhookProps): ReactNode {
   const { push } = useText()
   const link = useLink()
   const [taskId, setTaskId] = useState('')
-  const [said, setSaid] = useState('chunks 3 200')
+  const { language } = useLanguage()
+  const card = useCard(agent)
+  const [typed, setTyped] = useState<string>()
+  const said = typed ?? (card.data && examplesOf(card.data.card, language)[0]) ?? push.hello
   const start = useMutation({
     mutationFn: async () => {
       const client = await link.client(agent)
@@ -39,17 +44,13 @@ export function Webhooks({ agent, receiver }: WebhookProps): ReactNode {
         <form className="row" onSubmit={submit}>
           <label className="grow">
             <span className="hidden-text">{push.message}</span>
-            <input className="input" value={said} onChange={({ target }) => setSaid(target.value)} />
+            <input className="input" value={said} onChange={({ target }) => setTyped(target.value)} />
           </label>
           <button type="submit" className="button is-main" disabled={start.isPending}>
-            {push.start}
+            {push.startNow}
           </button>
         </form>
-        {start.error && (
-          <p className="problem-text" role="alert">
-            {start.error.message}
-          </p>
-        )}
+        <Problem error={start.error} />
         <h3>{push.register}</h3>
         <label className="field">
           <span>{push.taskId}</span>
@@ -90,7 +91,7 @@ function TaskWebhooks({ agent, receiver, taskId }: WebhookProps & { readonly tas
           {tasks.id} {taskId.slice(0, 8)}
         </a>
       </div>
-      {problem && <p className="problem-text">{problem.message}</p>}
+      <Problem error={problem} />
       <h3>{push.configs}</h3>
       {configs.data?.length === 0 && <p className="soft">{push.noConfigs}</p>}
       <ul className="stack">

@@ -1,80 +1,98 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
-import type { AgentCard } from 'dragoman/client'
 import type { ReactNode } from 'react'
+import { useAddAgent, useKnownAgents } from '../../link/agents.js'
 import { api } from '../../link/api.js'
-import { go } from '../../route.js'
+import { type ListedAgent, registryRef, sameAgent } from '../../model/known-agents.js'
+import { ConfirmButton } from '../../parts/confirm-button.js'
+import { Problem } from '../../parts/notice.js'
+import { hrefTo } from '../../route.js'
 import { useText } from '../../text/text.js'
-
-/** What the registry tells of an agent, as far as it is shown here. */
-export interface RegistryAgent {
-  readonly namespace: string
-  readonly name: string
-  readonly version: string
-  readonly tags: readonly string[]
-  readonly card?: AgentCard
-  readonly score?: number
-  readonly instances: readonly {
-    readonly instance: string
-    readonly url: string
-    readonly health: { readonly state: 'healthy' | 'unhealthy' | 'unknown' }
-  }[]
-}
 
 const tones = { healthy: 'good', unhealthy: 'bad', unknown: '' } as const
 
-export function FoundAgent({ agent }: { readonly agent: RegistryAgent }): ReactNode {
+export function FoundAgent({ agent }: { readonly agent: ListedAgent }): ReactNode {
+  const { registry } = useText()
+  const { namespace, name, version, card, tags, instances, score } = agent
+  const states = [...new Set(instances.map(({ health }) => health.state))]
+  return (
+    <li className="found">
+      <div className="stack">
+        <div className="row">
+          <strong>{card?.name ?? name}</strong>
+          {states.map((state) => (
+            <span key={state} className={`badge ${tones[state]}`}>
+              <span className="dot" />
+              {registry.health[state]}
+            </span>
+          ))}
+          {tags.map((tag) => (
+            <span key={tag} className="badge">
+              {tag}
+            </span>
+          ))}
+        </div>
+        {card && <p className="soft">{card.description}</p>}
+        <p className="row small soft">
+          <code className="break">
+            {namespace}/{name}@{version}
+          </code>
+          <span className="faint">{registry.instances(instances.length)}</span>
+          {score !== undefined && (
+            <span className="faint">
+              {registry.score} {Math.round(score)}
+            </span>
+          )}
+        </p>
+      </div>
+      <div className="found-actions">
+        <Use agent={agent} />
+        <Withdraw agent={agent} />
+      </div>
+    </li>
+  )
+}
+
+function Use({ agent }: { readonly agent: ListedAgent }): ReactNode {
+  const { registry, common } = useText()
+  const add = useAddAgent()
+  const known = sameAgent(useKnownAgents(), registryRef(agent))
+  if (known)
+    return (
+      <a className="button is-small" href={hrefTo(['agents', known.ref])}>
+        {common.open}
+      </a>
+    )
+  return (
+    <>
+      <button
+        type="button"
+        className="button is-small"
+        disabled={add.isPending}
+        onClick={() => add.mutate(registryRef(agent))}
+      >
+        {registry.use}
+      </button>
+      <Problem error={add.error} />
+    </>
+  )
+}
+
+function Withdraw({ agent: { namespace, name } }: { readonly agent: ListedAgent }): ReactNode {
   const { registry } = useText()
   const queries = useQueryClient()
-  const { namespace, name, version, card, tags, instances, score } = agent
-  const use = useMutation({
-    mutationFn: () => api<{ readonly ref: string }>('POST', 'agents', { ref: `registry:${namespace}/${name}` }),
-    onSuccess: async ({ ref }) => {
-      await queries.refetchQueries({ queryKey: ['session'] })
-      go(['agents', ref])
-    },
-  })
   const withdraw = useMutation({
     mutationFn: () => api('DELETE', `registry/agent?${new URLSearchParams({ namespace, name })}`),
     onSuccess: () => queries.invalidateQueries({ queryKey: ['registry'] }),
   })
-  const problem = use.error ?? withdraw.error
-  const states = [...new Set(instances.map(({ health }) => health.state))]
   return (
-    <li className="wire-line">
-      <div className="row">
-        <strong>{card?.name ?? name}</strong>
-        <code className="soft">
-          {namespace}/{name}@{version}
-        </code>
-        {states.map((state) => (
-          <span key={state} className={`badge ${tones[state]}`}>
-            <span className="dot" />
-            {registry.health[state]}
-          </span>
-        ))}
-        <span className="faint small">{registry.instances(instances.length)}</span>
-        {score !== undefined && (
-          <span className="faint small">
-            {registry.score} {Math.round(score)}
-          </span>
-        )}
-        <span className="grow" />
-        <button type="button" className="button is-small" onClick={() => use.mutate()}>
-          {registry.use}
-        </button>
-        <button type="button" className="button is-quiet is-danger is-small" onClick={() => withdraw.mutate()}>
-          {registry.withdraw}
-        </button>
-      </div>
-      {card && <p className="soft">{card.description}</p>}
-      <div className="row">
-        {tags.map((tag) => (
-          <span key={tag} className="badge">
-            {tag}
-          </span>
-        ))}
-      </div>
-      {problem && <p className="problem-text">{problem.message}</p>}
-    </li>
+    <>
+      <ConfirmButton
+        label={registry.withdraw}
+        question={registry.withdrawQuestion(`${namespace}/${name}`)}
+        isBusy={withdraw.isPending}
+        onConfirm={() => withdraw.mutate()}
+      />
+      <Problem error={withdraw.error} />
+    </>
   )
 }

@@ -1,13 +1,15 @@
 import { type ReactNode, useEffect, useState } from 'react'
 import { useLink } from '../../link/link.js'
 import { Time } from '../../parts/time.js'
+import type { Dictionary } from '../../text/en.js'
 import { useText } from '../../text/text.js'
 
 interface Change {
   readonly id: number
   readonly at: number
-  readonly type: string
+  readonly type: keyof Dictionary['registry']['changes']
   readonly what: string
+  readonly state: keyof Dictionary['registry']['health'] | undefined
 }
 
 const mostChanges = 100
@@ -22,13 +24,13 @@ export function LiveChanges(): ReactNode {
     return tab.listen((event) => {
       if (!('registry' in event)) return
       const { type = '', namespace, name, state } = event.registry as Readonly<Record<string, string | undefined>>
-      if (type === 'ready' || type === 'reset') return
+      if (!(type in registry.changes)) return
       count += 1
-      const what = [namespace && `${namespace}/${name}`, state].filter(Boolean).join(' ')
-      const change = { id: count, at: Date.now(), type, what }
+      const what = namespace === undefined ? '' : `${namespace}/${name}`
+      const change = { id: count, at: Date.now(), type: type as Change['type'], what, state: state as Change['state'] }
       setChanges((before) => [change, ...before].slice(0, mostChanges))
     })
-  }, [tab])
+  }, [tab, registry.changes])
   return (
     <section className="panel" aria-label={registry.live}>
       <header>
@@ -38,10 +40,12 @@ export function LiveChanges(): ReactNode {
       <div className="body">
         {changes.length === 0 && <p className="soft small">{registry.liveEmpty}</p>}
         <ul className="stack" aria-live="polite">
-          {changes.map(({ id, at, type, what }) => (
+          {changes.map(({ id, at, type, what, state }) => (
             <li key={id} className="row small appears">
-              <span className="badge info">{type}</span>
-              <span className="break grow">{what}</span>
+              <span className="badge info">{registry.changes[type]}</span>
+              <span className="break grow">
+                {what} {state !== undefined && registry.health[state]}
+              </span>
               <span className="faint">
                 <Time at={at} />
               </span>

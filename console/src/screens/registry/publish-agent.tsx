@@ -1,6 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { api } from '../../link/api.js'
+import { Problem } from '../../parts/notice.js'
 import { useText } from '../../text/text.js'
 
 export function PublishAgent(): ReactNode {
@@ -32,7 +33,7 @@ export function PublishAgent(): ReactNode {
           <input
             className="input"
             required
-            placeholder={agents.placeholder}
+            placeholder={agents.addressPlaceholder}
             value={ref}
             onChange={({ target }) => setRef(target.value)}
           />
@@ -51,11 +52,7 @@ export function PublishAgent(): ReactNode {
           </button>
           {publish.isSuccess && <span className="badge good">{registry.published}</span>}
         </div>
-        {publish.error && (
-          <p className="problem-text" role="alert">
-            {publish.error.message}
-          </p>
-        )}
+        <Problem error={publish.error} />
       </div>
     </form>
   )

@@ -2,15 +2,16 @@ import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useDeferredValue, useState } from 'react'
 import { api } from '../../link/api.js'
 import { useSession } from '../../link/link.js'
+import type { ListedAgent } from '../../model/known-agents.js'
 import { Failure, Loading, Notice } from '../../parts/notice.js'
 import { restate, useRoute } from '../../route.js'
 import { useText } from '../../text/text.js'
-import { FoundAgent, type RegistryAgent } from './found-agent.js'
+import { FoundAgent } from './found-agent.js'
 import { LiveChanges } from './live-changes.js'
 import { PublishAgent } from './publish-agent.js'
 
 interface Found {
-  readonly agents: readonly RegistryAgent[]
+  readonly agents: readonly ListedAgent[]
   readonly total: number
 }
 
@@ -50,11 +51,11 @@ function Catalog(): ReactNode {
     <div className="screen">
       <div className="screen-head">
         <h1>{registry.title}</h1>
-        <code className="soft">{session.data?.registry}</code>
+        <code className="soft break">{session.data?.registry}</code>
       </div>
       <div className="row">
         <input
-          className="input grow"
+          className="input grow is-search"
           type="search"
           aria-label={common.search}
           placeholder={registry.search}

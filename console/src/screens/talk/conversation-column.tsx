@@ -1,12 +1,13 @@
 import { type ReactNode, useEffect, useRef } from 'react'
-import { useCard, useLink } from '../../link/link.js'
+import { examplesOf, useCard } from '../../link/agents.js'
+import { useLink } from '../../link/link.js'
 import type { Conversation, Entry } from '../../model/conversations.js'
 import { useSignal } from '../../model/signal.js'
 import { Icon } from '../../parts/icon.js'
 import { PartsView } from '../../parts/parts-view.js'
 import { WayPicker } from '../../parts/way-picker.js'
 import { hrefTo } from '../../route.js'
-import { useText } from '../../text/text.js'
+import { useLanguage, useText } from '../../text/text.js'
 import { Composer } from './composer.js'
 import { TaskAnswer } from './task-answer.js'
 
@@ -17,18 +18,28 @@ interface ColumnProps {
 }
 
 export function ConversationColumn({ conversation, draft }: ColumnProps): ReactNode {
-  const { talk, common } = useText()
+  const { talk, common, nav } = useText()
+  const { language } = useLanguage()
   const { conversations } = useLink()
   useSignal(conversation.signal)
   const card = useCard(conversation.ref)
   const name = card.data?.card.name ?? conversation.ref
-  const examples = card.data?.card.skills.flatMap((skill) => skill.examples ?? []).slice(0, 6) ?? []
+  const examples = card.data ? examplesOf(card.data.card, language).slice(0, 6) : []
   return (
     <section className="talk" aria-label={name}>
       <header>
         <a className="grow clip" href={hrefTo(['agents', conversation.ref])} title={conversation.ref}>
           <strong>{name}</strong>
         </a>
+        {conversation.entries.length > 0 && (
+          <a
+            className="button is-quiet is-small"
+            href={hrefTo(['wire'], { ref: conversation.ref, context: conversation.contextId })}
+          >
+            <Icon name="wire" size={14} />
+            {nav.wire}
+          </a>
+        )}
         <WayPicker
           agent={conversation.ref}
           speech={conversation.speech}
@@ -46,13 +57,15 @@ export function ConversationColumn({ conversation, draft }: ColumnProps): ReactN
       <Transcript conversation={conversation}>
         {conversation.entries.length === 0 && (
           <div className="stack">
+            {card.data && <p>{card.data.card.description}</p>}
             <p className="soft">{talk.nothing}</p>
             <div className="row">
+              {examples.length > 0 && <span className="label">{talk.try}</span>}
               {examples.map((example) => (
                 <button
                   key={example}
                   type="button"
-                  className="button is-small"
+                  className="button is-small is-example"
                   onClick={() => void conversation.say([{ text: example }])}
                 >
                   {example}
@@ -130,10 +143,10 @@ interface ProblemProps {
 }
 
 function Problem({ conversation, text, taskId }: ProblemProps): ReactNode {
-  const { talk } = useText()
+  const { talk, lost } = useText()
   return (
     <div className="stack" role="alert">
-      <p className="problem-text break">{text}</p>
+      <p className="problem-text break">{text || lost.server}</p>
       {conversation.isWaiting && <p className="soft small">{talk.waiting}</p>}
       <div className="row">
         {taskId !== undefined && (

@@ -6,6 +6,7 @@ import { Notice } from '../../parts/notice.js'
 import { restate, useRoute } from '../../route.js'
 import { useText } from '../../text/text.js'
 import { ConversationColumn } from './conversation-column.js'
+import { FirstWords } from './first-words.js'
 
 export default function TalkScreen(): ReactNode {
   const { talk } = useText()
@@ -35,7 +36,7 @@ export default function TalkScreen(): ReactNode {
       </div>
       {wanted !== undefined && !isKnown && <UnknownHint agent={wanted} />}
       {list.length === 0 ? (
-        <Notice title={talk.empty} text={talk.emptyText} />
+        <FirstWords />
       ) : (
         <div className="columns">
           {list.map((conversation, place) => (

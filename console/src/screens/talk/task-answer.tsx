@@ -16,7 +16,7 @@ interface AnswerProps {
 
 /** What a task has to say in a conversation, as it grows. */
 export function TaskAnswer({ view, conversation }: AnswerProps): ReactNode {
-  const { talk } = useText()
+  const { talk, nav } = useText()
   useSignal(view.signal)
   const isLive = view.state !== undefined && !isTerminal(view.state)
   const { message } = view.status ?? {}
@@ -30,7 +30,12 @@ export function TaskAnswer({ view, conversation }: AnswerProps): ReactNode {
             {talk.task} {view.id.slice(0, 8)}
           </a>
         )}
-        <span className="faint small">{talk.events(view.events.length)}</span>
+        {view.id !== '' && (
+          <a className="small" href={hrefTo(['wire'], { task: view.id })}>
+            {nav.wire}
+          </a>
+        )}
+        {view.events.length > 0 && <span className="faint small">{talk.events(view.events.length)}</span>}
       </div>
       {[...view.artifacts.values()].map((artifact) => (
         <ArtifactBox key={artifact.id} artifact={artifact} isLive={isLive} version={view.signal.version} />

@@ -12,7 +12,7 @@ interface PointProps {
 }
 
 export function TaskAtPoint({ view, version }: PointProps): ReactNode {
-  const { tasks: words } = useText()
+  const { tasks: words, talk, common } = useText()
   const { message } = view.status ?? {}
   return (
     <div className="stack">
@@ -36,7 +36,7 @@ export function TaskAtPoint({ view, version }: PointProps): ReactNode {
           <ul className="stack">
             {view.history.map((each) => (
               <li key={each.messageId} className="stack">
-                <span className="badge">{each.role === 'ROLE_USER' ? 'user' : 'agent'}</span>
+                <span className="badge">{each.role === 'ROLE_USER' ? talk.you : common.agent}</span>
                 <PartsView parts={each.parts} />
               </li>
             ))}

@@ -95,7 +95,7 @@ export function TaskList({ agent }: { readonly agent: string }): ReactNode {
 
 const unsupported: ReadonlySet<string> = new Set(['UNSUPPORTED_OPERATION', 'METHOD_NOT_FOUND'])
 
-export function TaskTable({ agent, tasks }: { readonly agent: string; readonly tasks: readonly Task[] }): ReactNode {
+function TaskTable({ agent, tasks }: { readonly agent: string; readonly tasks: readonly Task[] }): ReactNode {
   const { tasks: words } = useText()
   return (
     <div className="scrolls">
@@ -104,7 +104,9 @@ export function TaskTable({ agent, tasks }: { readonly agent: string; readonly t
           <tr>
             <th scope="col">{words.state}</th>
             <th scope="col">{words.id}</th>
-            <th scope="col">{words.context}</th>
+            <th scope="col" className="is-extra">
+              {words.context}
+            </th>
             <th scope="col">{words.updated}</th>
           </tr>
         </thead>
@@ -114,10 +116,10 @@ export function TaskTable({ agent, tasks }: { readonly agent: string; readonly t
               <td>
                 <StateBadge state={status.state} />
               </td>
-              <td className="mono">
+              <td className="mono is-id">
                 <a href={hrefTo(['tasks', agent, id])}>{id}</a>
               </td>
-              <td className="mono soft">{contextId}</td>
+              <td className="mono soft is-id is-extra">{contextId}</td>
               <td className="soft">{status.timestamp && <Time at={status.timestamp} />}</td>
             </tr>
           ))}

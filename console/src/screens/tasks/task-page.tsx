@@ -5,7 +5,7 @@ import { type ReactNode, useMemo } from 'react'
 import { api } from '../../link/api.js'
 import { useLink } from '../../link/link.js'
 import { useSignal } from '../../model/signal.js'
-import { taskAfter } from '../../model/task-view.js'
+import { idOfEvent, placeOfEvent, taskAfter } from '../../model/task-view.js'
 import { CopyButton } from '../../parts/copy-button.js'
 import { JsonTree } from '../../parts/json-tree.js'
 import { Failure, Loading, Notice } from '../../parts/notice.js'
@@ -32,10 +32,10 @@ export function TaskPage({ agent, taskId }: { readonly agent: string; readonly t
   const count = view.events.length
   const at = query.get('event')
   // Until somebody chooses a point, the newest is shown.
-  const point = at === null ? count : Math.min(count, Math.max(1, Number(at) || 1))
-  const place = (event: number | undefined, next = tab) =>
+  const point = at === null ? count : placeOfEvent(view.events, Number(at))
+  const place = (point: number | undefined, next = tab) =>
     restate(['tasks', agent, taskId], {
-      event: event === undefined ? undefined : String(event),
+      event: point === undefined ? undefined : String(idOfEvent(view.events, point)),
       tab: next === 'now' ? undefined : next,
     })
   const cancel = async () => {
@@ -50,7 +50,9 @@ export function TaskPage({ agent, taskId }: { readonly agent: string; readonly t
         </h1>
         <CopyButton text={taskId} />
         <StateBadge state={view.state} />
-        <span className="badge">{isFollowing ? words.follow : words.over}</span>
+        {isFollowing && view.state !== undefined && !isTerminal(view.state) && (
+          <span className="badge">{words.follow}</span>
+        )}
         <span className="grow" />
         <a className="button" href={hrefTo(['talk'], { with: agent, task: taskId })}>
           {words.continue}
@@ -115,7 +117,7 @@ function AtPoint({ log, point, isLatest }: AtPointProps): ReactNode {
 }
 
 function Deliveries({ taskId }: { readonly taskId: string }): ReactNode {
-  const { push } = useText()
+  const { push, tasks } = useText()
   const inbox = useQuery({
     queryKey: ['deliveries'],
     queryFn: () => api<{ readonly deliveries: readonly InboxDelivery[] }>('GET', 'deliveries'),
@@ -128,7 +130,7 @@ function Deliveries({ taskId }: { readonly taskId: string }): ReactNode {
         <li key={each.id + each.receivedAt} className="row">
           <Time at={each.receivedAt} />
           <span className="badge accent">{each.dialect}</span>
-          <span className="badge">{Object.keys(each.event)[0]}</span>
+          <span className="badge">{tasks.kinds[Object.keys(each.event)[0] as keyof typeof tasks.kinds]}</span>
         </li>
       ))}
     </ul>

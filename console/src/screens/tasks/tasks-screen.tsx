@@ -1,31 +1,35 @@
 import { type FormEvent, type ReactNode, useState } from 'react'
+import { useDefaultAgent } from '../../link/agents.js'
 import { useSession } from '../../link/link.js'
 import { AgentPicker } from '../../parts/agent-picker.js'
-import { Notice } from '../../parts/notice.js'
+import { Loading, Notice } from '../../parts/notice.js'
 import { go, useRoute } from '../../route.js'
 import { useText } from '../../text/text.js'
 import { TaskList } from './task-list.js'
 import { TaskPage } from './task-page.js'
 
 export default function TasksScreen(): ReactNode {
-  const { tasks, agents, common } = useText()
+  const { tasks, agents } = useText()
   const { path } = useRoute()
   const session = useSession()
-  const [, ref, taskId] = path
+  const first = useDefaultAgent()
+  const [, ref = first, taskId] = path
   const isKnown = session.data?.agents.some((agent) => agent.ref === ref) === true
   if (ref !== undefined && isKnown && taskId !== undefined) return <TaskPage key={taskId} agent={ref} taskId={taskId} />
   return (
     <div className="screen">
       <div className="screen-head">
         <h1>{tasks.title}</h1>
-        <AgentPicker chosen={ref} onChoose={(chosen) => go(['tasks', chosen])} />
+        <AgentPicker chosen={isKnown ? ref : undefined} onChoose={(chosen) => go(['tasks', chosen])} />
         <span className="grow" />
         {ref !== undefined && isKnown && <OpenById agent={ref} />}
       </div>
       {ref === undefined ? (
-        <div className="panel">
-          <Notice title={common.chooseAgent} />
-        </div>
+        session.data?.agents.length === 0 ? (
+          <Notice title={agents.empty} text={agents.emptyText} />
+        ) : (
+          <Loading />
+        )
       ) : isKnown ? (
         <TaskList key={ref} agent={ref} />
       ) : (
@@ -43,7 +47,7 @@ function OpenById({ agent }: { readonly agent: string }): ReactNode {
     if (id.trim() !== '') go(['tasks', agent, id.trim()])
   }
   return (
-    <form className="row" onSubmit={submit}>
+    <form className="row is-one-line" onSubmit={submit}>
       <input
         className="input"
         aria-label={tasks.openById}

@@ -52,6 +52,7 @@ export function Timeline({ events, point, isLatest, onPoint }: TimelineProps): R
       <div
         ref={box}
         className="timeline"
+        style={{ height: `min(62vh, 720px, ${rows.getTotalSize()}px)` }}
         role="listbox"
         aria-label={words.timeline}
         aria-activedescendant={point > 0 ? `event-${point}` : undefined}
@@ -95,7 +96,7 @@ interface RowProps {
   onChoose(): void
 }
 
-function EventRow({ logged: { event, seq, at }, place, start, isChosen, onChoose }: RowProps): ReactNode {
+function EventRow({ logged: { event, at }, place, start, isChosen, onChoose }: RowProps): ReactNode {
   const { tasks: words, states } = useText()
   const kind = Object.keys(event)[0] as keyof typeof words.kinds // an event has exactly one member
   const tone = kind === 'artifactUpdate' ? 'info' : kind === 'statusUpdate' ? 'accent' : 'good'
@@ -112,12 +113,19 @@ function EventRow({ logged: { event, seq, at }, place, start, isChosen, onChoose
       style={{ transform: `translateY(${start}px)` }}
       onClick={onChoose}
     >
-      <span className="mono faint">{seq ?? place}</span>
+      <span className="mono faint">{place}</span>
       <span className={`badge ${tone}`}>{words.kinds[kind]}</span>
       <span className="clip">{summaryOf(event, states)}</span>
-      <span className="mono faint small">{at !== undefined && new Date(at).toISOString().slice(11, 23)}</span>
+      <span className="mono faint small">{at !== undefined && clockOf(at)}</span>
     </div>
   )
+}
+
+/** To the millisecond, in the reader's own time. */
+function clockOf(at: number): string {
+  const time = new Date(at)
+  const local = new Date(at - time.getTimezoneOffset() * 60_000)
+  return local.toISOString().slice(11, 23)
 }
 
 function summaryOf(event: LoggedEvent['event'], states: Readonly<Record<string, string>>): string {

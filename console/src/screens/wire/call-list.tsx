@@ -1,53 +1,90 @@
 import { useQuery } from '@tanstack/react-query'
 import type { CallSummary } from 'dragoman/console'
 import type { ReactNode } from 'react'
+import { useNameOf } from '../../link/agents.js'
 import { api } from '../../link/api.js'
+import { spellMs } from '../../parts/duration.js'
 import { Failure, Loading, Notice } from '../../parts/notice.js'
 import { Time } from '../../parts/time.js'
 import { hrefTo } from '../../route.js'
-import { useText } from '../../text/text.js'
+import { useLanguage, useText } from '../../text/text.js'
+
+/** Which calls are wanted; the address of a list carries it. */
+export interface CallQuery {
+  readonly ref?: string
+  readonly task?: string
+  readonly context?: string
+}
+
+export function useCalls(query: CallQuery) {
+  return useQuery({
+    queryKey: ['calls', query],
+    queryFn: async () =>
+      (await api<{ readonly calls: readonly CallSummary[] }>('GET', `calls?${new URLSearchParams({ ...query })}`))
+        .calls,
+  })
+}
 
 interface ListProps {
-  readonly query: { readonly ref?: string; readonly task?: string }
+  readonly query: CallQuery
   readonly chosen: string | undefined
 }
 
 export function CallList({ query, chosen }: ListProps): ReactNode {
   const { wire } = useText()
-  const calls = useQuery({
-    queryKey: ['calls', query],
-    queryFn: () => api<{ readonly calls: readonly CallSummary[] }>('GET', `calls?${new URLSearchParams(query)}`),
-  })
+  const nameOf = useNameOf()
+  const calls = useCalls(query)
   if (calls.isPending) return <Loading />
   if (calls.error) return <Failure error={calls.error} onRetry={() => void calls.refetch()} />
-  if (calls.data.calls.length === 0) return <Notice title={wire.empty} text={wire.emptyText} />
+  if (calls.data.length === 0)
+    return (
+      <Notice title={wire.empty} text={wire.emptyText}>
+        <a className="button is-main" href={hrefTo(['talk'])}>
+          {wire.talkFirst}
+        </a>
+      </Notice>
+    )
   return (
     <ul className="call-list">
-      {calls.data.calls.map((call) => (
+      {calls.data.map((call) => (
         <li key={call.id}>
-          <a
-            href={hrefTo(['wire', call.id], query.task === undefined ? {} : { task: query.task })}
-            aria-current={call.id === chosen ? 'true' : undefined}
-          >
-            <span className="row">
+          <a href={hrefTo(['wire', call.id], { ...query })} aria-current={call.id === chosen ? 'true' : undefined}>
+            <span className="row is-one-line">
               <strong className="grow clip">{call.operation}</strong>
-              {call.error !== undefined ? (
-                <span className="badge bad">✕</span>
-              ) : (
-                <span className={`badge ${call.ms === undefined ? 'accent' : ''}`}>
-                  {call.ms === undefined ? wire.open : `${call.ms} ms`}
-                </span>
-              )}
+              <Outcome call={call} />
             </span>
-            <span className="row small soft">
+            <span className="row small soft is-one-line">
+              <span className="clip">{nameOf(call.ref)}</span>
               <span className="badge accent">{call.dialect}</span>
               <span className="badge">{call.binding}</span>
+              <span className="grow" />
               <Time at={call.startedAt} />
             </span>
-            <span className="small soft mono clip">{call.error ?? call.ref}</span>
+            {call.error !== undefined && <span className="small problem-text clip">{call.error}</span>}
           </a>
         </li>
       ))}
     </ul>
+  )
+}
+
+/** How a call ended, or that it has not. Leaving a stream is no fault. */
+export function Outcome({ call }: { readonly call: CallSummary }): ReactNode {
+  const { wire } = useText()
+  const { language } = useLanguage()
+  const { ms, error, isLeft } = call
+  if (ms === undefined)
+    return (
+      <span className="badge accent">
+        <span className="dot pulse" />
+        {wire.open}
+      </span>
+    )
+  if (error !== undefined) return <span className="badge bad">{wire.failed}</span>
+  return (
+    <span className="badge">
+      {isLeft && `${wire.leftIt} · `}
+      {spellMs(ms, language)}
+    </span>
   )
 }

@@ -1,14 +1,17 @@
 import { useQuery } from '@tanstack/react-query'
 import type { CallView, WireLine } from 'dragoman/console'
 import { type ReactNode, useState } from 'react'
-import { api } from '../../link/api.js'
+import { ApiError, api } from '../../link/api.js'
 import { framesOf } from '../../model/wire-frames.js'
 import { asCurl, asTypescript } from '../../model/wire-snippets.js'
 import { Code } from '../../parts/code.js'
 import { CopyButton } from '../../parts/copy-button.js'
-import { Loading, Notice } from '../../parts/notice.js'
+import { DownloadButton } from '../../parts/download-button.js'
+import { spellMs } from '../../parts/duration.js'
+import { Failure, Loading, Notice } from '../../parts/notice.js'
 import { hrefTo } from '../../route.js'
-import { useText } from '../../text/text.js'
+import { useLanguage, useText } from '../../text/text.js'
+import { Outcome } from './call-list.js'
 
 const linesAtOnce = 100
 
@@ -28,7 +31,15 @@ export function CallPage({ id }: { readonly id: string }): ReactNode {
   if (call.error)
     return (
       <div className="panel">
-        <Notice isBad title={wire.gone} text={wire.goneText} />
+        {call.error instanceof ApiError && call.error.status === 404 ? (
+          <Notice title={wire.gone} text={wire.goneText}>
+            <a className="button" href={hrefTo(['wire'])}>
+              {wire.showAll}
+            </a>
+          </Notice>
+        ) : (
+          <Failure error={call.error} onRetry={() => void call.refetch()} />
+        )}
       </div>
     )
   const { data } = call
@@ -39,20 +50,26 @@ export function CallPage({ id }: { readonly id: string }): ReactNode {
         <h2>{data.operation}</h2>
         <span className="badge accent">{data.dialect}</span>
         <span className="badge">{data.binding}</span>
-        <span className="soft small">{data.ms === undefined ? wire.open : `${data.ms} ms`}</span>
-        <span className="soft small">{talk.events(lines.length)}</span>
-        <span className="grow" />
-        {data.taskId !== undefined && (
-          <a className="small mono" href={hrefTo(['tasks', data.ref, data.taskId])}>
-            {talk.task} {data.taskId.slice(0, 8)}
-          </a>
-        )}
-        <CopyButton label={wire.copyCurl} text={() => asCurl(data)} />
-        <CopyButton label={wire.copyTypescript} text={() => asTypescript(data)} />
+        <Outcome call={data} />
+        <span className="soft small">{wire.lines(lines.length)}</span>
+        <span className="row actions">
+          {data.taskId !== undefined && (
+            <a className="small mono" href={hrefTo(['tasks', data.ref, data.taskId])}>
+              {talk.task} {data.taskId.slice(0, 8)}
+            </a>
+          )}
+          <CopyButton label={wire.copyCurl} text={() => asCurl(data)} />
+          <CopyButton label={wire.copyTypescript} text={() => asTypescript(data)} />
+          <DownloadButton
+            filename={`${data.operation}-${data.id.slice(0, 8)}.json`}
+            text={() => JSON.stringify(data, null, 2)}
+            type="application/json"
+          />
+        </span>
       </header>
       {data.error !== undefined && <p className="problem-text body break">{data.error}</p>}
       {lines.slice(0, shown).map((line, place) => (
-        <Line key={`${place}`} line={line} />
+        <Line key={`${place}`} line={line} isLeft={data.isLeft === true} />
       ))}
       {data.left > 0 && <p className="body soft">{wire.left(data.left)}</p>}
       {lines.length > shown && (
@@ -66,10 +83,19 @@ export function CallPage({ id }: { readonly id: string }): ReactNode {
   )
 }
 
-export function Line({ line }: { readonly line: WireLine }): ReactNode {
+interface LineProps {
+  readonly line: WireLine
+  /** That the stream was broken off is then what was wanted. */
+  readonly isLeft: boolean
+}
+
+function Line({ line, isLeft }: LineProps): ReactNode {
   const { wire } = useText()
+  const { language } = useLanguage()
   const { direction, what, status, headers, body, at } = line
   const text = spell(body)
+  const isGood = status === 'OK' || (typeof status === 'number' && status < 400)
+  const wasLeft = isLeft && !isGood && typeof status === 'string'
   return (
     <article className="wire-line">
       <header>
@@ -79,12 +105,10 @@ export function Line({ line }: { readonly line: WireLine }): ReactNode {
         <strong>{wire[direction]}</strong>
         {direction !== 'event' && <code className="break">{what}</code>}
         {status !== undefined && (
-          <span className={`badge ${status === 'OK' || (typeof status === 'number' && status < 400) ? 'good' : 'bad'}`}>
-            {status}
-          </span>
+          <span className={`badge ${isGood ? 'good' : wasLeft ? '' : 'bad'}`}>{wasLeft ? wire.leftIt : status}</span>
         )}
         <span className="grow" />
-        <span className="faint small mono">+{at} ms</span>
+        <span className="faint small mono">+{spellMs(at, language)}</span>
       </header>
       {headers && Object.keys(headers).length > 0 && (
         <details>

@@ -3,11 +3,15 @@ import dagre from '@dagrejs/dagre'
 import { Background, Controls, type Edge, Handle, type Node, type NodeProps, Position, ReactFlow } from '@xyflow/react'
 import type { GraphNode, WorkflowGraph } from 'dragoman/orchestrator'
 import { type ReactNode, useMemo } from 'react'
-import { durationOf, stepTones } from './step-words.js'
+import { spellMs } from '../../parts/duration.js'
+import { useLanguage, useText } from '../../text/text.js'
+import { msOf, stepTones } from './step-words.js'
 import '@xyflow/react/dist/base.css'
 
 const width = 200
 const height = 58
+const margin = 40
+const [leastHeight, mostHeight] = [150, 520]
 
 interface GraphProps {
   readonly graph: WorkflowGraph
@@ -22,20 +26,22 @@ const nodeTypes = { step: StepBox }
 export default function RunGraph({ graph, chosen, onChoose }: GraphProps): ReactNode {
   const shape = JSON.stringify([graph.nodes.map(({ id }) => id), graph.edges])
   // Steps change their state all the time, and their place only when there are others.
-  const places = useMemo(() => layOut(shape), [shape])
+  const { places, height: high } = useMemo(() => layOut(shape, isNarrow()), [shape])
+  const { workflows } = useText()
   const nodes = graph.nodes.map(
     (step): StepNode => ({
       id: step.id,
       type: 'step',
       position: places.get(step.id) ?? { x: 0, y: 0 },
       data: { step, isChosen: step.id === chosen },
-      ariaLabel: `${step.id} ${step.state}`,
+      ariaLabel: `${step.id} ${workflows.states[step.state]}`,
     }),
   )
   const edges = graph.edges.map(({ from, to }): Edge => ({ id: `${from} ${to}`, source: from, target: to }))
   return (
     <ReactFlow
       key={graph.nodes.length}
+      style={{ height: Math.min(mostHeight, Math.max(leastHeight, high + 2 * margin)) }}
       nodes={nodes}
       edges={edges}
       nodeTypes={nodeTypes}
@@ -43,7 +49,8 @@ export default function RunGraph({ graph, chosen, onChoose }: GraphProps): React
       nodesConnectable={false}
       edgesFocusable={false}
       fitView
-      fitViewOptions={{ maxZoom: 1, padding: 0.15 }}
+      fitViewOptions={{ maxZoom: 1, padding: 0.1 }}
+      preventScrolling={false}
       minZoom={0.1}
       onNodeClick={(_event, node) => onChoose(node.data.step)}
       onKeyDown={({ key, target }) => {
@@ -60,33 +67,48 @@ export default function RunGraph({ graph, chosen, onChoose }: GraphProps): React
 }
 
 function StepBox({ data: { step, isChosen } }: NodeProps<StepNode>): ReactNode {
+  const { workflows } = useText()
+  const { language } = useLanguage()
+  const [before, after] = isNarrow() ? [Position.Top, Position.Bottom] : [Position.Left, Position.Right]
   return (
     <div className={`node ${stepTones[step.state]}${isChosen ? ' is-chosen' : ''}`}>
-      <Handle type="target" position={Position.Left} isConnectable={false} />
+      <Handle type="target" position={before} isConnectable={false} />
       <span className="row">
         <strong className="clip grow">{step.id}</strong>
-        <span className="small faint">{durationOf(step)}</span>
+        <span className="small faint">{spellMs(msOf(step), language)}</span>
       </span>
       <span className="small soft clip">
-        {step.state}
+        {workflows.states[step.state]}
         {step.agent === undefined ? '' : ` · ${step.agent}`}
       </span>
-      <Handle type="source" position={Position.Right} isConnectable={false} />
+      <Handle type="source" position={after} isConnectable={false} />
     </div>
   )
 }
 
-function layOut(shape: string): ReadonlyMap<string, { x: number; y: number }> {
+/** On a phone, time runs downwards. */
+function isNarrow(): boolean {
+  return innerWidth < 720
+}
+
+interface Layout {
+  readonly places: ReadonlyMap<string, { x: number; y: number }>
+  readonly height: number
+}
+
+function layOut(shape: string, isDownwards: boolean): Layout {
   const [ids, edges] = JSON.parse(shape) as [string[], WorkflowGraph['edges']]
-  const layout = new dagre.graphlib.Graph().setGraph({ rankdir: 'LR', nodesep: 18, ranksep: 56 })
+  const [rankdir, ranksep] = isDownwards ? ['TB', 28] : ['LR', 56]
+  const layout = new dagre.graphlib.Graph().setGraph({ rankdir, nodesep: 18, ranksep })
   layout.setDefaultEdgeLabel(() => ({}))
   for (const id of ids) layout.setNode(id, { width, height })
   for (const { from, to } of edges) if (ids.includes(from) && ids.includes(to)) layout.setEdge(from, to)
   dagre.layout(layout)
-  return new Map(
+  const places = new Map(
     ids.map((id) => {
       const { x = 0, y = 0 } = layout.node(id) ?? {}
       return [id, { x: x - width / 2, y: y - height / 2 }]
     }),
   )
+  return { places, height: Math.max(...Array.from(places.values(), ({ y }) => y)) + height }
 }

@@ -1,7 +1,8 @@
-import { isInterrupted, isTerminal, type Part, schemaOf } from 'dragoman/client'
+import { isInterrupted, isTerminal, type Part, schemaOf, textOf } from 'dragoman/client'
 import { type GraphNode, graphOf } from 'dragoman/orchestrator'
 import { lazy, type ReactNode, Suspense, useState } from 'react'
 import { useLink } from '../../link/link.js'
+import { graphId } from '../../model/run-result.js'
 import { useSignal } from '../../model/signal.js'
 import type { TaskView } from '../../model/task-view.js'
 import { Failure, Loading, Notice } from '../../parts/notice.js'
@@ -11,14 +12,14 @@ import { StateBadge } from '../../parts/state-badge.js'
 import { hrefTo, restate, useRoute } from '../../route.js'
 import { useText } from '../../text/text.js'
 import { useTaskLog } from '../tasks/use-task-log.js'
+import { RunResult } from './run-result.js'
 import { StepDetails } from './step-details.js'
-import { StepTable } from './step-table.js'
+import { Waterfall } from './waterfall.js'
 
 const Graph = lazy(() => import('./run-graph.js'))
-const graphId = 'workflow-graph'
 
 export function RunPage({ agent, runId }: { readonly agent: string; readonly runId: string }): ReactNode {
-  const { workflows, tasks } = useText()
+  const { workflows, tasks, nav } = useText()
   const link = useLink()
   const { query } = useRoute()
   const log = useTaskLog(agent, runId)
@@ -26,7 +27,9 @@ export function RunPage({ agent, runId }: { readonly agent: string; readonly run
   const { view, error } = log
   const graph = graphOf({ artifacts: artifactsOf(view), ...(view.status && { status: view.status }) })
   const chosen = graph?.nodes.find(({ id }) => id === query.get('step'))
-  const choose = ({ id }: GraphNode) => restate(['workflows', agent, runId], { step: id })
+  const choose = (step: GraphNode | undefined) => restate(['workflows', agent, runId], { step: step?.id })
+  const asked = view.history.find(({ role }) => role === 'ROLE_USER')
+  const topic = asked ? textOf(asked).slice(0, 120) : ''
   const isOver = view.state === undefined || isTerminal(view.state)
   const cancel = async () => {
     await (await link.client(agent)).cancelTask({ id: runId }).catch(() => undefined) // the log tells how it went
@@ -35,12 +38,16 @@ export function RunPage({ agent, runId }: { readonly agent: string; readonly run
     <div className="screen">
       <div className="screen-head">
         <h1 className="clip">
-          <a href={hrefTo(['workflows', agent])}>{workflows.title}</a> / {graph?.workflow ?? runId.slice(0, 8)}
+          <a href={hrefTo(['workflows', agent])}>{workflows.title}</a> / {topic || runId.slice(0, 8)}
         </h1>
         <StateBadge state={view.state} />
+        {graph && <span className="small soft">{graph.workflow}</span>}
         <span className="grow" />
         <a className="button" href={hrefTo(['tasks', agent, runId])}>
           {tasks.timeline}
+        </a>
+        <a className="button" href={hrefTo(['wire'], { task: runId })}>
+          {nav.wire}
         </a>
         {!isOver && (
           <button type="button" className="button is-danger" onClick={() => void cancel()}>
@@ -49,24 +56,46 @@ export function RunPage({ agent, runId }: { readonly agent: string; readonly run
         )}
       </div>
       {error !== undefined && view.events.length === 0 ? (
-        <Failure error={error} onRetry={() => log.again()} />
+        <div className="panel">
+          <Failure error={error} onRetry={() => log.again()} />
+        </div>
       ) : (
         <>
           {view.state !== undefined && isInterrupted(view.state) && <RunQuestion agent={agent} view={view} />}
+          {view.state === 'TASK_STATE_FAILED' && <RunFailure view={view} />}
           <section className="panel graph" aria-label={workflows.graph}>
             {graph && graph.nodes.length > 0 ? (
               <Suspense fallback={<Loading />}>
                 <Graph graph={graph} chosen={chosen?.id} onChoose={choose} />
               </Suspense>
-            ) : (
+            ) : isOver ? (
               <Notice title={workflows.noGraph} />
+            ) : (
+              <Loading />
             )}
           </section>
-          <div className="halves">
-            <section className="panel" aria-label={workflows.steps}>
-              <StepTable nodes={graph?.nodes ?? []} chosen={chosen?.id} onChoose={choose} />
-            </section>
-            <StepDetails agent={agent} view={view} step={chosen} version={view.signal.version} />
+          <div className="halves is-reading">
+            <div className="stack">
+              <section className="panel" aria-label={workflows.steps}>
+                <header>
+                  <h2>{workflows.waterfall}</h2>
+                </header>
+                {graph && graph.nodes.length > 0 && (
+                  <Waterfall nodes={graph.nodes} chosen={chosen?.id} onChoose={choose} />
+                )}
+              </section>
+              {chosen ? (
+                <StepDetails
+                  view={view}
+                  step={chosen}
+                  version={view.signal.version}
+                  onClose={() => choose(undefined)}
+                />
+              ) : (
+                <p className="small soft">{workflows.selectStep}</p>
+              )}
+            </div>
+            <RunResult view={view} topic={topic} version={view.signal.version} />
           </div>
         </>
       )}
@@ -77,6 +106,16 @@ export function RunPage({ agent, runId }: { readonly agent: string; readonly run
 function artifactsOf(view: TaskView) {
   const found = view.artifacts.get(graphId)
   return found ? [{ artifactId: graphId, parts: found.parts }] : []
+}
+
+function RunFailure({ view }: { readonly view: TaskView }): ReactNode {
+  const message = view.status?.message
+  if (!message) return null
+  return (
+    <div className="question is-bad" role="alert">
+      <PartsView parts={message.parts} />
+    </div>
+  )
 }
 
 /** A run that asks goes on with the answer. */

@@ -8,7 +8,7 @@ export const stepTones: Readonly<Record<GraphNode['state'], string>> = {
   canceled: '',
 }
 
-export function durationOf({ startedAt, endedAt }: GraphNode, now = Date.now()): string {
-  const ms = Math.max(0, (endedAt === undefined ? now : Date.parse(endedAt)) - Date.parse(startedAt))
-  return ms < 1000 ? `${ms} ms` : `${(ms / 1000).toFixed(1)} s`
+/** How long a step took, or has taken so far. */
+export function msOf({ startedAt, endedAt }: GraphNode, now = Date.now()): number {
+  return Math.max(0, (endedAt === undefined ? now : Date.parse(endedAt)) - Date.parse(startedAt))
 }

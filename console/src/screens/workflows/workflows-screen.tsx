@@ -1,10 +1,12 @@
 import { useMutation } from '@tanstack/react-query'
+import { workflowUri } from 'dragoman/orchestrator'
 import { type FormEvent, type ReactNode, useState } from 'react'
+import { examplesOf, type NamedCard, useAgents, useCard } from '../../link/agents.js'
 import { useLink, useSession } from '../../link/link.js'
 import { AgentPicker } from '../../parts/agent-picker.js'
-import { Notice } from '../../parts/notice.js'
+import { Loading, Notice, Problem } from '../../parts/notice.js'
 import { go, useRoute } from '../../route.js'
-import { useText } from '../../text/text.js'
+import { useLanguage, useText } from '../../text/text.js'
 import { RunPage } from './run-page.js'
 import { Runs } from './runs.js'
 
@@ -12,7 +14,8 @@ export default function WorkflowsScreen(): ReactNode {
   const { workflows } = useText()
   const { path } = useRoute()
   const session = useSession()
-  const asked = path[1] ?? session.data?.workflow?.ref
+  const agents = useAgents()
+  const asked = path[1] ?? session.data?.workflow?.ref ?? agents.find(runsWorkflows)?.ref
   const ref = session.data?.agents.find((agent) => agent.ref === asked)?.ref
   const runId = path[2]
   if (ref !== undefined && runId !== undefined) return <RunPage key={runId} agent={ref} runId={runId} />
@@ -20,16 +23,20 @@ export default function WorkflowsScreen(): ReactNode {
     <div className="screen">
       <div className="screen-head">
         <h1>{workflows.title}</h1>
-        <AgentPicker chosen={ref} onChoose={(chosen) => go(['workflows', chosen])} />
+        <AgentPicker chosen={ref} isOffered={runsWorkflows} onChoose={(chosen) => go(['workflows', chosen])} />
         <p>{workflows.lead}</p>
       </div>
       {ref === undefined ? (
         <div className="panel">
-          <Notice title={workflows.none} text={workflows.noneText} />
+          {agents.some(({ isPending }) => isPending) ? (
+            <Loading />
+          ) : (
+            <Notice title={workflows.none} text={workflows.noneText} />
+          )}
         </div>
       ) : (
         <>
-          <StartRun key={ref} agent={ref} prompt={session.data?.workflow?.prompt} />
+          <StartRun key={ref} agent={ref} />
           <Runs agent={ref} />
         </>
       )}
@@ -37,14 +44,22 @@ export default function WorkflowsScreen(): ReactNode {
   )
 }
 
-function StartRun({ agent, prompt }: { readonly agent: string; readonly prompt: string | undefined }): ReactNode {
-  const { workflows } = useText()
+/** Its card says so. */
+function runsWorkflows({ view }: NamedCard): boolean {
+  return view?.card.capabilities.extensions?.some(({ uri }) => uri === workflowUri) === true
+}
+
+function StartRun({ agent }: { readonly agent: string }): ReactNode {
+  const { workflows, talk } = useText()
+  const { language } = useLanguage()
+  const card = useCard(agent)
+  const examples = card.data ? examplesOf(card.data.card, language) : []
   const link = useLink()
   const [topic, setTopic] = useState('')
   const start = useMutation({
-    mutationFn: async () => {
+    mutationFn: async (said: string) => {
       const client = await link.client(agent)
-      const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER' as const, parts: [{ text: topic }] }
+      const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER' as const, parts: [{ text: said }] }
       const made = await client.sendMessage({ message, configuration: { returnImmediately: true } })
       if (!('task' in made)) throw new Error(workflows.noGraph)
       return made.task.id
@@ -53,16 +68,17 @@ function StartRun({ agent, prompt }: { readonly agent: string; readonly prompt: 
   })
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    if (topic.trim() !== '') start.mutate()
+    if (topic.trim() !== '') start.mutate(topic)
   }
   return (
     <form className="panel" onSubmit={submit}>
+      {card.data && <p className="body soft">{card.data.card.description}</p>}
       <div className="body row">
         <label className="grow">
           <span className="hidden-text">{workflows.topic}</span>
           <input
             className="input"
-            placeholder={prompt ?? workflows.topic}
+            placeholder={examples[0] ?? workflows.topic}
             value={topic}
             onChange={({ target }) => setTopic(target.value)}
           />
@@ -70,12 +86,24 @@ function StartRun({ agent, prompt }: { readonly agent: string; readonly prompt: 
         <button type="submit" className="button is-main" disabled={start.isPending || topic.trim() === ''}>
           {workflows.start}
         </button>
-        {start.error && (
-          <p className="problem-text" role="alert">
-            {start.error.message}
-          </p>
-        )}
+        <Problem error={start.error} />
       </div>
+      {examples.length > 0 && (
+        <div className="body row">
+          <span className="label">{talk.try}</span>
+          {examples.map((example) => (
+            <button
+              key={example}
+              type="button"
+              className="button is-small is-example"
+              disabled={start.isPending}
+              onClick={() => start.mutate(example)}
+            >
+              {example}
+            </button>
+          ))}
+        </div>
+      )}
     </form>
   )
 }

@@ -1,0 +1,63 @@
+import { describe, expect, it } from 'vitest'
+import { knownAgents, type ListedAgent, placeOf, sameAgent } from './known-agents.js'
+
+const listed = (name: string, ...urls: string[]): ListedAgent => ({
+  namespace: 'public',
+  name,
+  version: '1.0.0',
+  tags: [],
+  instances: urls.map((url) => ({ instance: url, url, health: { state: 'healthy' } })),
+})
+
+describe('knownAgents()', () => {
+  it('has an agent once that was named by its address and is in the registry too', () => {
+    const known = knownAgents(
+      [{ ref: 'http://localhost:8001', from: 'given' }],
+      [listed('Echo', 'http://127.0.0.1:8001/'), listed('Other', 'http://127.0.0.1:8002/')],
+    )
+    expect(known.named).toMatchObject([{ ref: 'http://localhost:8001', listed: { name: 'Echo' } }])
+    expect(known.others).toMatchObject([{ name: 'Other' }])
+  })
+
+  it('shows the address of an agent that was named both ways, in whatever order', () => {
+    const refs = ['registry:public/Echo', 'http://localhost:8001/']
+    for (const order of [refs, refs.toReversed()]) {
+      const named = order.map((ref) => ({ ref, from: 'pasted' as const }))
+      expect(knownAgents(named, [listed('Echo', 'http://localhost:8001')]).named).toMatchObject([
+        { ref: 'http://localhost:8001/' },
+      ])
+    }
+  })
+
+  it('keeps those apart that share a machine but not a port or a path', () => {
+    const refs = ['http://localhost:1/a', 'http://localhost:1/b', 'http://localhost:2/a']
+    expect(
+      knownAgents(
+        refs.map((ref) => ({ ref, from: 'pasted' })),
+        [],
+      ).named,
+    ).toHaveLength(3)
+  })
+})
+
+describe('sameAgent()', () => {
+  it('finds an agent by another of its names', () => {
+    const known = knownAgents([{ ref: 'localhost:8001', from: 'pasted' }], [listed('Echo', 'http://localhost:8001/')])
+    for (const ref of [
+      'registry:public/Echo',
+      'http://127.0.0.1:8001',
+      'http://localhost:8001/.well-known/agent-card.json',
+    ])
+      expect(sameAgent(known, ref)?.ref, ref).toBe('localhost:8001')
+    expect(sameAgent(known, 'http://localhost:8002')).toBeUndefined()
+  })
+})
+
+describe('placeOf()', () => {
+  it('is the same for every spelling of this machine, and for no other machine', () => {
+    expect(new Set(['http://LOCALHOST:1/', '127.0.0.1:1', 'https://[::1]:1'].map(placeOf))).toEqual(
+      new Set(['localhost:1']),
+    )
+    expect(placeOf('http://127.0.0.1.example:1')).toBe('127.0.0.1.example:1')
+  })
+})

@@ -1,0 +1,77 @@
+/** Every agent once, whatever path it was found on: named here, listed by the registry, or both. Pure. */
+import type { AgentCard } from 'dragoman/client'
+import type { NamedAgent } from 'dragoman/console'
+
+/** What the registry tells of an agent, as far as it is shown here. */
+export interface ListedAgent {
+  readonly namespace: string
+  readonly name: string
+  readonly version: string
+  readonly tags: readonly string[]
+  readonly card?: AgentCard
+  readonly score?: number
+  readonly instances: readonly {
+    readonly instance: string
+    readonly url: string
+    readonly health: { readonly state: 'healthy' | 'unhealthy' | 'unknown' }
+  }[]
+}
+
+export interface KnownAgent extends NamedAgent {
+  /** What the registry has of it. */
+  readonly listed?: ListedAgent
+}
+
+export interface KnownAgents {
+  /** Those that may be called. */
+  readonly named: readonly KnownAgent[]
+  /** Those that only the registry knows so far. */
+  readonly others: readonly ListedAgent[]
+}
+
+export function knownAgents(named: readonly NamedAgent[], listed: readonly ListedAgent[]): KnownAgents {
+  const placesOf = (agent: ListedAgent) => [registryRef(agent), ...agent.instances.map(({ url }) => placeOf(url))]
+  const found: KnownAgent[] = []
+  const taken = new Set<string>()
+  for (const agent of named.toSorted(byAddressFirst)) {
+    const place = placeOf(agent.ref)
+    if (taken.has(place)) continue
+    const same = listed.find((each) => placesOf(each).includes(place))
+    for (const each of same ? placesOf(same) : [place]) taken.add(each)
+    found.push({ ...agent, ...(same && { listed: same }) })
+  }
+  const order = (ref: string) => named.findIndex((each) => each.ref === ref)
+  return {
+    named: found.sort((one, other) => order(one.ref) - order(other.ref)),
+    others: listed.filter((agent) => !placesOf(agent).some((place) => taken.has(place))),
+  }
+}
+
+/** The agent at this address, by whatever name it goes here. */
+export function sameAgent({ named }: KnownAgents, ref: string): KnownAgent | undefined {
+  const place = placeOf(ref)
+  return named.find(
+    (agent) =>
+      placeOf(agent.ref) === place ||
+      (agent.listed &&
+        (registryRef(agent.listed) === ref || agent.listed.instances.some(({ url }) => placeOf(url) === place))),
+  )
+}
+
+export function registryRef({ namespace, name }: Pick<ListedAgent, 'namespace' | 'name'>): string {
+  return `registry:${namespace}/${name}`
+}
+
+/** Where an agent is, however its address was spelled: this machine has several names, and a card a place of its own. */
+export function placeOf(ref: string): string {
+  if (ref.startsWith('registry:')) return ref
+  const bare = ref.trim().replace(/^https?:\/\//i, '')
+  const [, host = '', path = ''] = /^([^/]*)(.*)$/.exec(bare) ?? []
+  const here = host.toLowerCase().replace(/^(127\.\d+\.\d+\.\d+|\[::1\]|0\.0\.0\.0)(?=:|$)/, 'localhost')
+  return here + path.replace(/\/\.well-known\/agent(-card)?\.json$/, '').replace(/\/+$/, '')
+}
+
+/** An address says more than a name in a registry: it is the one that is shown. */
+function byAddressFirst(one: NamedAgent, other: NamedAgent): number {
+  return Number(one.ref.startsWith('registry:')) - Number(other.ref.startsWith('registry:'))
+}
