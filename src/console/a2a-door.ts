@@ -90,6 +90,7 @@ class WrittenStream implements ReadAhead {
     try {
       const next = await this.#connections.within(call, () => iterator.next())
       if (next.done) {
+        if (this.#asked.context.signal?.aborted) call.leave()
         this.#end()
         return { done: true, value: undefined }
       }
@@ -106,8 +107,9 @@ class WrittenStream implements ReadAhead {
   }
 
   async return(): Promise<IteratorResult<StreamItem, undefined>> {
-    await this.#iterator?.return?.()
+    // Before the rest of it winds up: that ends the call too, as if it had been over.
     this.#call?.leave()
+    await this.#iterator?.return?.()
     this.#end()
     return { done: true, value: undefined }
   }

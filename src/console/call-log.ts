@@ -75,7 +75,8 @@ export class CallRecord {
 
   /** Over, because nobody wanted the rest. */
   leave(): void {
-    this.#isLeft = this.#ms === undefined
+    if (this.#ms !== undefined) return
+    this.#isLeft = true
     this.end()
   }
 

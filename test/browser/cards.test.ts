@@ -47,7 +47,7 @@ describe('a card', () => {
     const skill = page.locator('.tree li', { has: page.locator('.key', { hasText: 'skills:' }) }).first()
     await skill.locator('.trouble').first().waitFor()
     expect(await skill.locator('.trouble').first().textContent()).toMatch(/\w/)
-    expect(await page.title()).toBe('Dragoman console')
+    expect(await page.title()).toBe('Agents · Dragoman console')
     expect(complaints).toEqual([])
   })
 })

@@ -16,7 +16,7 @@ afterAll(() => browser.close())
 const lostConnections = /Failed to load resource|net::ERR_|EventSource/
 
 async function begin(page: Page, text: string): Promise<void> {
-  await page.getByRole('link', { name: /Echo/ }).click()
+  await page.locator('.agent-list a', { hasText: 'Echo' }).click()
   await page.getByRole('link', { name: 'Talk to it' }).click()
   await page.getByLabel('Message').fill(text)
   await page.keyboard.press('Enter')
@@ -110,6 +110,34 @@ describe('a stream', () => {
     await again.getByText('chunk 60').waitFor()
     const said = await again.locator('.artifact .markdown').textContent()
     expect(said?.trim()).toBe(allOf(60))
+    expect(complaints).toEqual([])
+  })
+
+  it('is not all that comes back: so does an answer that was no task, in its place', async () => {
+    await using echo = await startEcho()
+    await using console = await startConsole('--agent', echo.url)
+    await using opened = await openPage(browser, console.url)
+    const { page, complaints } = opened
+    await begin(page, 'msg first answer')
+    await page.locator('.heard', { hasText: 'first answer' }).waitFor()
+    for (const text of ['chunks 3', 'msg second answer', 'auth']) {
+      await page.getByLabel('Message').fill(text)
+      await page.keyboard.press('Enter')
+      await page.locator('.said', { hasText: text }).waitFor()
+      await page.getByRole('button', { name: 'Cancel task' }).waitFor({ state: 'detached' })
+    }
+    await page.getByText('The agent needs a credential').waitFor()
+    await page.getByLabel('Message').fill('a secret of mine')
+    await page.keyboard.press('Enter')
+    await page.locator('.said', { hasText: 'a secret of mine' }).waitFor()
+    await page.getByText('completed').nth(1).waitFor()
+    // What was said to somebody who asked for a credential is on no disk.
+    expect(await page.evaluate('JSON.stringify(localStorage) + JSON.stringify(sessionStorage)')).not.toContain('secret')
+    const shown = () => page.locator('.transcript .said, .transcript .heard .markdown').allInnerTexts()
+    const before = (await shown()).filter((text) => !text.includes('secret'))
+    await page.reload()
+    await page.getByText('completed').nth(1).waitFor()
+    expect((await shown()).filter((text) => !text.includes('secret'))).toEqual(before)
     expect(complaints).toEqual([])
   })
 

@@ -44,7 +44,7 @@ const places: readonly (readonly [name: string, path: () => string, sign: string
   ['the wire', () => '#/wire', '.call-list, .notice h2'],
   ['compare', () => `#/compare/${ref()}`, '.notice h2'],
   ['push', () => '#/push', '.notice h2'],
-  ['the registry', () => '#/registry', '.wire-line'],
+  ['the registry', () => '#/registry', '.found'],
   ['workflows', () => '#/workflows', '.notice h2, .table'],
   ['an agent that nobody named', () => '#/agents/http%3A%2F%2Fevil.example', '.notice h2'],
 ]
@@ -105,17 +105,29 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
 })
 
 describe('everywhere', () => {
-  it('fits on a phone: nothing is wider than the screen', async () => {
-    await using opened = await openPage(browser, world.console.url, { viewport: { width: 375, height: 740 } })
-    const { page } = opened
-    const wide: string[] = []
-    for (const [name, path, sign] of places) {
-      await page.goto(`${world.console.url}${path()}`)
-      await page.locator(sign).first().waitFor()
-      const width = await page.evaluate<number>('document.querySelector("main").scrollWidth')
-      if (width > 375) wide.push(`${name}: ${width}`)
-    }
-    expect(wide).toEqual([])
+  it('lists an agent once that was named and is in the registry too', async () => {
+    await using opened = await openPage(browser, world.console.url)
+    const { page, complaints } = opened
+    await page.locator('.agent-list a', { hasText: 'Echo' }).getByText('in registry').waitFor()
+    expect((await page.locator('.agent-list strong').allTextContents()).toSorted()).toEqual(['Document', 'Echo'])
+    expect(complaints).toEqual([])
+  })
+
+  it.each([
+    ['talk', 'New conversation'],
+    ['tasks', 'Agent'],
+    ['compare', 'Agent'],
+    ['push', 'Agent'],
+    ['workflows', 'Agent'],
+  ])('offers agents by their names: %s', async (screen, label) => {
+    await using opened = await openPage(browser, `${world.console.url}#/${screen}`)
+    const { page, complaints } = opened
+    const options = page.getByLabel(label).locator('option')
+    await options.filter({ hasText: screen === 'workflows' ? 'Document' : 'Echo' }).waitFor({ state: 'attached' })
+    expect((await options.allTextContents()).filter((text) => text.includes('://'))).toEqual([])
+    // Somebody who streams is chosen when nobody was.
+    if (label === 'Agent') await page.locator(`select[title^="http"]`).waitFor()
+    expect(complaints).toEqual([])
   })
 
   it('speaks Chinese, and remembers that', async () => {
@@ -126,6 +138,19 @@ describe('everywhere', () => {
     expect(await page.getAttribute('html', 'lang')).toBe('zh')
     await page.reload()
     await page.getByRole('link', { name: '注册中心' }).waitFor()
+  })
+
+  it('speaks nothing but Chinese to those who read it, in the middle of a run too', async () => {
+    await using opened = await openPage(browser, `${world.console.url}#/workflows`, { locale: 'zh-CN' })
+    const { page, complaints } = opened
+    await page.getByPlaceholder('世界的河流').waitFor()
+    await page.getByRole('button', { name: '世界的河流' }).click()
+    await page.locator('.react-flow__node', { hasText: '已完成' }).first().waitFor()
+    await page.getByRole('cell', { name: '等待回答' }).waitFor()
+    const said = await page.evaluate<string>('document.body.innerText')
+    for (const word of ['completed', 'running', 'asking', 'Wire', 'Result', 'Steps', ' ms'])
+      expect(said, word).not.toContain(word)
+    expect(complaints).toEqual([])
   })
 
   it('begins in the language of the browser', async () => {
@@ -143,7 +168,7 @@ describe('everywhere', () => {
   it('is driven by keys alone', async () => {
     await using opened = await openPage(browser, world.console.url)
     const { page } = opened
-    await page.getByRole('link', { name: /Echo/ }).focus()
+    await page.locator('.agent-list a', { hasText: 'Echo' }).focus()
     await page.keyboard.press('Enter')
     await page.getByRole('tab', { name: 'Overview' }).focus()
     await page.keyboard.press('ArrowRight')

@@ -19,7 +19,13 @@ const [orchestrator, client] = ['orchestrator', 'client'].map(
 function workflowModule(echo: string): string {
   return `import { connectAgents } from ${JSON.stringify(client)}
 import { workflow } from ${JSON.stringify(orchestrator)}
-export const agent = workflow('Document', async (flow) => {
+const card = {
+  name: 'Document',
+  description: 'Has a document made',
+  version: '1.0.0',
+  skills: [{ id: 'make', name: 'Make', description: 'A topic', tags: [], examples: ['世界的河流', 'Rivers of the world'] }],
+}
+export const agent = workflow(card, async (flow) => {
   const outline = await flow.step('outline', { agent: 'Echo', message: '# Outline of ' + flow.text })
   const parts = await Promise.all([
     flow.step('introduction', { agent: 'Echo', message: 'chunks 5 20', after: [outline] }),

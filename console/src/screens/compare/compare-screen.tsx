@@ -92,7 +92,7 @@ export default function CompareScreen(): ReactNode {
               <input type="checkbox" checked={isStream} onChange={({ target }) => setStream(target.checked)} />
               {compare.streaming}
             </label>
-            <button type="submit" className="button is-main">
+            <button type="submit" className="button is-main" disabled={card.isPending}>
               {compare.run}
             </button>
           </form>

@@ -46,7 +46,7 @@ export function Webhooks({ agent, receiver }: WebhookProps): ReactNode {
             <span className="hidden-text">{push.message}</span>
             <input className="input" value={said} onChange={({ target }) => setTyped(target.value)} />
           </label>
-          <button type="submit" className="button is-main" disabled={start.isPending}>
+          <button type="submit" className="button is-main" disabled={start.isPending} aria-label={push.start}>
             {push.startNow}
           </button>
         </form>

@@ -18,7 +18,7 @@ interface ColumnProps {
 }
 
 export function ConversationColumn({ conversation, draft }: ColumnProps): ReactNode {
-  const { talk, common, nav } = useText()
+  const { talk, common } = useText()
   const { language } = useLanguage()
   const { conversations } = useLink()
   useSignal(conversation.signal)
@@ -37,7 +37,7 @@ export function ConversationColumn({ conversation, draft }: ColumnProps): ReactN
             href={hrefTo(['wire'], { ref: conversation.ref, context: conversation.contextId })}
           >
             <Icon name="wire" size={14} />
-            {nav.wire}
+            {talk.exchange}
           </a>
         )}
         <WayPicker

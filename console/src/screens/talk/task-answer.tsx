@@ -16,7 +16,7 @@ interface AnswerProps {
 
 /** What a task has to say in a conversation, as it grows. */
 export function TaskAnswer({ view, conversation }: AnswerProps): ReactNode {
-  const { talk, nav } = useText()
+  const { talk } = useText()
   useSignal(view.signal)
   const isLive = view.state !== undefined && !isTerminal(view.state)
   const { message } = view.status ?? {}
@@ -32,7 +32,7 @@ export function TaskAnswer({ view, conversation }: AnswerProps): ReactNode {
         )}
         {view.id !== '' && (
           <a className="small" href={hrefTo(['wire'], { task: view.id })}>
-            {nav.wire}
+            {talk.exchange}
           </a>
         )}
         {view.events.length > 0 && <span className="faint small">{talk.events(view.events.length)}</span>}

@@ -39,30 +39,31 @@ export default function RunGraph({ graph, chosen, onChoose }: GraphProps): React
   )
   const edges = graph.edges.map(({ from, to }): Edge => ({ id: `${from} ${to}`, source: from, target: to }))
   return (
-    <ReactFlow
-      key={graph.nodes.length}
-      style={{ height: Math.min(mostHeight, Math.max(leastHeight, high + 2 * margin)) }}
-      nodes={nodes}
-      edges={edges}
-      nodeTypes={nodeTypes}
-      nodesDraggable={false}
-      nodesConnectable={false}
-      edgesFocusable={false}
-      fitView
-      fitViewOptions={{ maxZoom: 1, padding: 0.1 }}
-      preventScrolling={false}
-      minZoom={0.1}
-      onNodeClick={(_event, node) => onChoose(node.data.step)}
-      onKeyDown={({ key, target }) => {
-        const id =
-          key === 'Enter' && target instanceof Element ? target.closest('[data-id]')?.getAttribute('data-id') : null
-        const step = graph.nodes.find((each) => each.id === id)
-        if (step) onChoose(step)
-      }}
-    >
-      <Background />
-      <Controls showInteractive={false} />
-    </ReactFlow>
+    <div style={{ height: Math.min(mostHeight, Math.max(leastHeight, high + 2 * margin)) }}>
+      <ReactFlow
+        key={graph.nodes.length}
+        nodes={nodes}
+        edges={edges}
+        nodeTypes={nodeTypes}
+        nodesDraggable={false}
+        nodesConnectable={false}
+        edgesFocusable={false}
+        fitView
+        fitViewOptions={{ maxZoom: 1, padding: 0.1 }}
+        preventScrolling={false}
+        minZoom={0.1}
+        onNodeClick={(_event, node) => onChoose(node.data.step)}
+        onKeyDown={({ key, target }) => {
+          const id =
+            key === 'Enter' && target instanceof Element ? target.closest('[data-id]')?.getAttribute('data-id') : null
+          const step = graph.nodes.find((each) => each.id === id)
+          if (step) onChoose(step)
+        }}
+      >
+        <Background />
+        <Controls showInteractive={false} />
+      </ReactFlow>
+    </div>
   )
 }
 

@@ -19,7 +19,7 @@ import { Waterfall } from './waterfall.js'
 const Graph = lazy(() => import('./run-graph.js'))
 
 export function RunPage({ agent, runId }: { readonly agent: string; readonly runId: string }): ReactNode {
-  const { workflows, tasks, nav } = useText()
+  const { workflows, tasks, talk } = useText()
   const link = useLink()
   const { query } = useRoute()
   const log = useTaskLog(agent, runId)
@@ -47,7 +47,7 @@ export function RunPage({ agent, runId }: { readonly agent: string; readonly run
           {tasks.timeline}
         </a>
         <a className="button" href={hrefTo(['wire'], { task: runId })}>
-          {nav.wire}
+          {talk.exchange}
         </a>
         {!isOver && (
           <button type="button" className="button is-danger" onClick={() => void cancel()}>
