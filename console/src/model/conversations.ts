@@ -50,7 +50,9 @@ export class Conversation {
   /** The task whose question is open. */
   get question(): TaskView | undefined {
     const last = this.lastTask
-    return last?.state && isInterrupted(last.state) && !this.running ? last : undefined
+    // Whoever asks for a credential may get it another way: its stream goes on.
+    const isAsking = last?.state === 'TASK_STATE_AUTH_REQUIRED' || !this.running
+    return last?.state && isInterrupted(last.state) && isAsking ? last : undefined
   }
 
   speak(speech: Speech): void {
@@ -71,6 +73,7 @@ export class Conversation {
     const isSecret = question?.state === 'TASK_STATE_AUTH_REQUIRED'
     this.entries.push({ kind: 'said', message, ...(isSecret && { isSecret }) })
     const view = question ?? new TaskView()
+    if (question) this.running?.abort()
     if (question) this.entries = [...this.entries.filter((entry) => !isOf(entry, question)), { kind: 'task', view }]
     await this.#follow(view, async (signal) => {
       const client = await this.#link.client(this.ref, this.speech)

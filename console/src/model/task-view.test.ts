@@ -1,7 +1,7 @@
 import type { StreamResponse, TaskState } from 'dragoman/client'
 import { describe, expect, it } from 'vitest'
 import { diffJson } from './diff-json.js'
-import { TaskView, taskAfter } from './task-view.js'
+import { idOfEvent, placeOfEvent, TaskView, taskAfter } from './task-view.js'
 
 const status = (state: TaskState): StreamResponse => ({
   statusUpdate: { taskId: 't', contextId: 'c', status: { state } },
@@ -41,6 +41,21 @@ describe('TaskView', () => {
     expect(taskAfter(log, 2).state).toBe('TASK_STATE_WORKING')
     expect(taskAfter(log, 2).artifacts.size).toBe(0)
     expect(taskAfter(log, 4).state).toBe('TASK_STATE_COMPLETED')
+  })
+})
+
+describe('the address of an event', () => {
+  it('names it by its place in the agent’s log, and finds it again among those that are shown', () => {
+    const log = [3, 4, 7].map((seq) => ({ event: begun, seq, at: undefined }))
+    expect([1, 2, 3].map((point) => idOfEvent(log, point))).toEqual([3, 4, 7])
+    expect([3, 4, 7].map((id) => placeOfEvent(log, id))).toEqual([1, 2, 3])
+    // One that is not there leads to what was before it; nonsense leads to the first.
+    expect([6, 99, 0, Number.NaN].map((id) => placeOfEvent(log, id))).toEqual([2, 3, 1, 1])
+  })
+
+  it('counts where the agent does not', () => {
+    const log = [begun, begun].map((event) => ({ event, seq: undefined, at: undefined }))
+    expect(placeOfEvent(log, idOfEvent(log, 2))).toBe(2)
   })
 })
 

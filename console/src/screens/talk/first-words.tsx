@@ -25,7 +25,7 @@ export function FirstWords(): ReactNode {
       </Notice>
     )
   return (
-    <section className="first-words" aria-label={talk.begin}>
+    <section className="first-words" aria-label={words.title}>
       <p className="soft">{talk.emptyText}</p>
       <ul>
         {usable.slice(0, mostAgents).map(({ ref, name, view }) => (
