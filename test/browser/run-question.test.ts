@@ -22,7 +22,7 @@ describe('the console', () => {
     await page.keyboard.press('Enter')
     await page.getByLabel('Publish now').selectOption({ label: 'yes' })
     await page.getByRole('button', { name: 'Answer' }).click()
-    await page.locator('.artifact h1', { hasText: 'Ready' }).waitFor()
+    await page.locator('.document h1', { hasText: 'Ready' }).waitFor()
     await page.locator('.react-flow__node', { hasText: 'summary' }).click()
     await page.getByRole('link', { name: 'Open its task' }).click()
     await page.locator('.event-row').first().waitFor()

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { knownAgents, type ListedAgent, placeOf, sameAgent } from './known-agents.js'
+import { knownAgents, type ListedAgent, namedAs, placeOf, sameAgent } from './known-agents.js'
 
 const listed = (name: string, ...urls: string[]): ListedAgent => ({
   namespace: 'public',
@@ -50,6 +50,14 @@ describe('sameAgent()', () => {
     ])
       expect(sameAgent(known, ref)?.ref, ref).toBe('localhost:8001')
     expect(sameAgent(known, 'http://localhost:8002')).toBeUndefined()
+  })
+
+  it('knows an agent that is listed under a second name by where it is', () => {
+    const [first, second] = [listed('Echo', 'http://localhost:8001/'), listed('Second', 'http://localhost:8001/')]
+    const known = knownAgents([{ ref: 'localhost:8001', from: 'pasted' }], [first, second])
+    expect(known.others).toEqual([])
+    expect(namedAs(known, second)?.ref).toBe('localhost:8001')
+    expect(namedAs(known, listed('Third', 'http://localhost:8003'))).toBeUndefined()
   })
 })
 

@@ -58,6 +58,12 @@ export function sameAgent({ named }: KnownAgents, ref: string): KnownAgent | und
   )
 }
 
+/** One of ours that the registry lists under this name, perhaps among others. */
+export function namedAs(known: KnownAgents, listed: ListedAgent): KnownAgent | undefined {
+  const refs = [registryRef(listed), ...listed.instances.map(({ url }) => url)]
+  return refs.map((ref) => sameAgent(known, ref)).find((agent) => agent !== undefined)
+}
+
 export function registryRef({ namespace, name }: Pick<ListedAgent, 'namespace' | 'name'>): string {
   return `registry:${namespace}/${name}`
 }

@@ -2,7 +2,7 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
 import { useAddAgent, useKnownAgents } from '../../link/agents.js'
 import { api } from '../../link/api.js'
-import { type ListedAgent, registryRef, sameAgent } from '../../model/known-agents.js'
+import { type ListedAgent, namedAs, registryRef } from '../../model/known-agents.js'
 import { ConfirmButton } from '../../parts/confirm-button.js'
 import { Problem } from '../../parts/notice.js'
 import { hrefTo } from '../../route.js'
@@ -55,7 +55,7 @@ export function FoundAgent({ agent }: { readonly agent: ListedAgent }): ReactNod
 function Use({ agent }: { readonly agent: ListedAgent }): ReactNode {
   const { registry, common } = useText()
   const add = useAddAgent()
-  const known = sameAgent(useKnownAgents(), registryRef(agent))
+  const known = namedAs(useKnownAgents(), agent)
   if (known)
     return (
       <a className="button is-small" href={hrefTo(['agents', known.ref])}>
