@@ -231,11 +231,11 @@ describe('the architecture', () => {
     expect(entries.filter(({ text }) => /export\s+\*/.test(text)).map(({ path }) => path)).toEqual([])
   })
 
-  it('prints nothing outside the command line, faults that nobody logs aside', () => {
+  it('prints nothing outside the command line', () => {
     const printing = sources.filter(
       ({ folder, text }) => folder !== 'cli/' && /(?<![-/])\bconsole\.|\bprocess\.std(out|err)\b/.test(text),
     )
-    expect(printing.map(({ path }) => path)).toEqual(['server/log-faults.ts'])
+    expect(printing.map(({ path }) => path)).toEqual([])
   })
 
   it('is used from outside through the public entries, the test-bed agent and fixtures aside', () => {

@@ -25,7 +25,6 @@ import { guardSkills } from './guard-skills.js'
 import type { Handler, HandlerOptions } from './handler.js'
 import { limitAdmission } from './limit-admission.js'
 import { type SettledLimits, settleLimits } from './limits.js'
-import { logFaults } from './log-faults.js'
 import { type Agents, type Mount, mountsOf, reserved } from './mounts.js'
 import { createNowhere } from './nowhere.js'
 import { observeCalls } from './observe-calls.js'
@@ -58,11 +57,9 @@ export interface Assembly extends Handler {
   readonly registered: ReadonlyMap<string, () => Promise<object>>
 }
 
-type LoggedOptions = HandlerOptions & Required<Pick<HandlerOptions, 'log'>>
-
 /** What all agents of one assembly share. */
 interface Shared {
-  readonly options: LoggedOptions
+  readonly options: HandlerOptions
   readonly store: Store
   /** What callers must prove. Empty: nothing. */
   readonly security: readonly Requirement[]
@@ -91,11 +88,10 @@ interface Member {
   readonly cards: CurrentCards
 }
 
-export async function assemble(agents: Agents, given: HandlerOptions, port: PortFacts): Promise<Assembly> {
+export async function assemble(agents: Agents, options: HandlerOptions, port: PortFacts): Promise<Assembly> {
   const { store, signer } = port
-  const options: LoggedOptions = { ...given, log: given.log ?? logFaults }
   const mounts = mountsOf(agents)
-  if (typeof options.log !== 'function')
+  if (options.log !== undefined && typeof options.log !== 'function')
     throw new TypeError('`log` is a function that takes one entry: `({ level, message, error }) => …`')
   const offered = offeredDialects(options.dialects, options.errors)
   assertTenants(options, mounts, offered)
@@ -147,7 +143,7 @@ export async function assemble(agents: Agents, given: HandlerOptions, port: Port
       admit,
       origins: new Set(options.cors),
       url,
-      log: options.log,
+      log: options.log ?? (() => undefined),
     }),
     isReady: createReadiness(store, () => members.some(({ engine }) => engine.isDraining)),
     ...(signer && { jwks: createJwksServer(signer) }),
@@ -193,7 +189,7 @@ async function pushOf(
       // All of them: a webhook outlives the dialect it was registered in.
       dialects: createDialects(),
       addressOf: (name) => `${url}${mounts.find(({ agent }) => agent.card.name === name)?.path ?? ''}`,
-      log: options.log,
+      log: options.log ?? (() => undefined),
     },
     options.push,
   )
@@ -217,7 +213,7 @@ async function createMember(mount: Mount, shared: Shared): Promise<Member> {
   const { registeredFor, signer } = shared.port
   const spell = () => spellCards(card, offered, { url, form: options.card, registeredFor, sign })
   const cards = await currentCards(spell, signer, (error) =>
-    options.log({ level: 'error', message: 'A card could not be signed anew', agent: agent.card.name, error }),
+    options.log?.({ level: 'error', message: 'A card could not be signed anew', agent: agent.card.name, error }),
   )
   const { extendedCard } = agent.card
   const engine = createEngine(agent, {
@@ -227,7 +223,7 @@ async function createMember(mount: Mount, shared: Shared): Promise<Member> {
     checkWebhook: shared.push.checkWebhook,
     limits: shared.limits.engine,
     store,
-    log: options.log,
+    log: options.log ?? (() => undefined),
     retention: options.retention ?? { endedTasksMs: 7 * 24 * 60 * 60_000 },
     ...(options.policy?.canAccess && { canAccess: options.policy.canAccess }),
     resolve: (ref) => services.get(typeof ref === 'string' ? ref : ref.card.name) ?? options.resolve?.(ref),
@@ -322,7 +318,7 @@ function endpointOf(
     ...(observe && { observe }),
     onError: (error) => {
       if (error.code === 'INTERNAL_ERROR')
-        log({ level: 'error', message: 'A call failed', agent, error: error.cause ?? error })
+        log?.({ level: 'error', message: 'A call failed', agent, error: error.cause ?? error })
     },
   }
 }

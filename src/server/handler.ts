@@ -64,7 +64,7 @@ export interface HandlerOptions {
   readonly resolve?: (ref: AgentRef) => AgentService | undefined
   /** What else the address carries: the API of an application, a page. Asked before the agents. */
   readonly routes?: readonly Route[]
-  /** Where things go that no caller may see. Default: faults to stderr, one line each, and nothing else anywhere. */
+  /** Where things go that no caller may see. Default: nowhere. */
   readonly log?: Log
   /** Whether `log` is told of every call and its dialect too, at the level `debug`. Default: no. */
   readonly logCalls?: boolean
