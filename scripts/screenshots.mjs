@@ -38,6 +38,23 @@ async function executablePath() {
   return await packed.executablePath()
 }
 
+const document = `# Rivers of the world
+
+A river begins small: a spring, a glacier, a lake that overflows. What it becomes depends on what joins it.
+
+## Sources
+
+- **Rain** feeds most rivers, and makes them rise within hours.
+- **Snow and ice** keep water for the summer.
+
+## Deltas and cities
+
+| River | Delta | City at its mouth |
+|---|---|---|
+| Nile | Rosetta and Damietta | Alexandria |
+| Yangtze | Yangtze delta | Shanghai |
+`
+
 const workflow = (echo) => `
 import { connectAgents } from ${JSON.stringify(new URL('../dist/client/index.js', import.meta.url).href)}
 import { workflow } from ${JSON.stringify(new URL('../dist/orchestrator/index.js', import.meta.url).href)}
@@ -50,7 +67,7 @@ export const agent = workflow('Document', async (flow) => {
     schema: { type: 'object', required: ['publish'], properties: {
       publish: { type: 'string', title: 'Publish', enum: ['yes', 'not yet'] } } } })
   await flow.step('print', { agent: 'Echo', message: 'printed', after: [review] })
-  return '# Rivers'
+  return ${JSON.stringify(document)}
 }, { resolve: connectAgents({ Echo: ${JSON.stringify(echo)} }) })
 `
 
@@ -65,7 +82,7 @@ const shots = {
     await go(`talk?with=${echo}`)
     await say(page, 'chunks 24 20')
     await page.getByText('chunk 24').waitFor()
-    await page.locator('.heard a').last().click()
+    await page.locator('.heard a', { hasText: 'task' }).last().click()
     await page.getByLabel('Point in the log').fill('12')
     await page.getByText('12 of').waitFor()
   },
@@ -95,8 +112,10 @@ const shots = {
     await go('workflows')
     await page.getByLabel('Topic').fill('Rivers of the world')
     await page.keyboard.press('Enter')
-    await page.getByLabel('Publish').waitFor()
-    await page.locator('.react-flow__node').nth(4).waitFor()
+    await page.getByLabel('Publish').selectOption({ label: 'yes' })
+    await page.getByRole('button', { name: 'Answer' }).click()
+    await page.locator('.document table').waitFor()
+    await page.locator('.react-flow__node').nth(6).waitFor()
   },
 }
 

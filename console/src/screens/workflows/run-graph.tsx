@@ -61,7 +61,7 @@ export default function RunGraph({ graph, chosen, onChoose }: GraphProps): React
         }}
       >
         <Background />
-        <Controls showInteractive={false} />
+        <Controls showInteractive={false} position="top-right" />
       </ReactFlow>
     </div>
   )
