@@ -137,7 +137,7 @@ describe('everywhere', () => {
     await page.getByRole('heading', { name: '智能体', exact: true }).waitFor()
     expect(await page.getAttribute('html', 'lang')).toBe('zh')
     await page.reload()
-    await page.getByRole('link', { name: '注册中心' }).waitFor()
+    await page.getByRole('link', { name: '注册中心', exact: true }).waitFor()
   })
 
   it('speaks nothing but Chinese to those who read it, in the middle of a run too', async () => {
@@ -155,7 +155,7 @@ describe('everywhere', () => {
 
   it('begins in the language of the browser', async () => {
     await using opened = await openPage(browser, world.console.url, { locale: 'zh-CN' })
-    await opened.page.getByRole('link', { name: '对话' }).waitFor()
+    await opened.page.getByRole('link', { name: '对话', exact: true }).waitFor()
   })
 
   it('calls nobody because somebody followed a link', async () => {
