@@ -27,7 +27,7 @@ let home: string
 beforeAll(async () => {
   folder = await temporaryFolder()
   // The writers take their time, so that there is something to watch.
-  const starting = startSystem(folder.path, ['--ports', 'auto'], { DRAGOMAN_PACE_MS: '100' })
+  const starting = startSystem(folder.path, ['--ports', 'auto'], { DRAGOMAN_PACE_MS: '300' })
   ;[browser, system] = await Promise.all([launchBrowser(), starting])
   home = /^Open (\S+)/m.exec(system.stdout)?.[1] ?? ''
 })
@@ -361,12 +361,13 @@ describe('the document workflow', () => {
     await visit(async (page) => {
       await start(page, 'A very long history of tea')
       const steps = page.getByRole('region', { name: 'Steps' })
-      await steps.locator('tr', { hasText: 'running' }).waitFor()
+      await steps.locator('tr', { hasText: /document.*running/ }).waitFor()
       await page.getByRole('button', { name: 'Cancel the run' }).click()
       await page.locator('.screen-head').getByText('canceled').waitFor()
-      await steps.locator('tr', { hasText: 'canceled' }).getByRole('button').click()
-      await page.getByRole('link', { name: 'Open its task' }).click()
-      await page.locator('.event-row', { hasText: 'canceled' }).waitFor()
+      await steps.locator('tr', { hasText: /document.*canceled/ }).waitFor()
+      await page.goto(`${home}#/tasks/${encodeURIComponent(`${system.urlOf('DocAgent')}/`)}`)
+      await page.getByLabel('State').selectOption('TASK_STATE_CANCELED')
+      await page.getByText('1 task', { exact: true }).waitFor()
     })
   })
 })
