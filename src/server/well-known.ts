@@ -40,7 +40,7 @@ export function createCardServer(
   let resources = resourcesOf(shown)
   let lastModified = toSeconds(startedMs)
   const respond = async (request: Request, path: string): Promise<Response> => {
-    const now = await cards.now()
+    const now = cards.shown()
     if (now !== shown) {
       shown = now
       resources = resourcesOf(now)

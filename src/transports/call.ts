@@ -51,13 +51,14 @@ export async function answerCall(
   // A caller that leaves during a unary call changes nothing (R-SEND-11), so nobody listens for it.
   const result = await callUnary(endpoint.service, operation, request, context)
   call.watch?.answered(result)
-  call.watch?.ended()
   const headers: Record<string, string> = { 'content-type': envelope.contentType }
   if (activated !== undefined) headers[dialect.extensionsHeader] = activated
   const spelled = codec.encode(result, call.params)
-  if (operation !== 'getExtendedAgentCard') return new Response(envelope.result(spelled), { headers })
-  const signed = (await endpoint.signCard?.(spelled, dialect.name)) ?? spelled
-  return new Response(envelope.result(signed), { headers: { ...headers, ...perCaller(endpoint) } })
+  const isCard = operation === 'getExtendedAgentCard'
+  const body = envelope.result((isCard && (await endpoint.signCard?.(spelled, dialect.name))) || spelled)
+  // What cannot be spelled or signed is an error to the caller, and to whoever counts.
+  call.watch?.ended()
+  return new Response(body, { headers: isCard ? { ...headers, ...perCaller(endpoint) } : headers })
 }
 
 /** A card that is made for its reader: nobody else's cache may keep it, and its own only for this reader (R-XCARD-3). */
