@@ -4,7 +4,7 @@
  */
 import { chmod, mkdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { OAuth2Options, TokenStore } from '../../client/index.js'
 
 export type Token = Parameters<TokenStore['set']>[1]
@@ -27,16 +27,18 @@ interface CredentialFile {
   readonly agents: Readonly<Record<string, StoredCredential>>
 }
 
-function folder(): string {
+/** Where they are kept, and who says so. */
+export function credentialPlace(): { readonly path: string; readonly source: string } {
   const { DRAGOMAN_CONFIG_DIR, APPDATA, XDG_CONFIG_HOME } = process.env
-  if (DRAGOMAN_CONFIG_DIR) return DRAGOMAN_CONFIG_DIR
-  if (process.platform === 'win32' && APPDATA) return join(APPDATA, 'dragoman')
-  return join(XDG_CONFIG_HOME || join(homedir(), '.config'), 'dragoman')
+  const within = (folder: string, source: string) => ({ path: join(folder, 'credentials.json'), source })
+  if (DRAGOMAN_CONFIG_DIR) return within(DRAGOMAN_CONFIG_DIR, 'DRAGOMAN_CONFIG_DIR')
+  if (process.platform === 'win32' && APPDATA) return within(join(APPDATA, 'dragoman'), 'APPDATA')
+  if (XDG_CONFIG_HOME) return within(join(XDG_CONFIG_HOME, 'dragoman'), 'XDG_CONFIG_HOME')
+  return within(join(homedir(), '.config', 'dragoman'), 'default')
 }
 
-/** Where they are kept. */
 export function credentialPath(): string {
-  return join(folder(), 'credentials.json')
+  return credentialPlace().path
 }
 
 /** By origin. A file that cannot be understood is said to be so, not overwritten. */
@@ -86,7 +88,7 @@ export function storedTokens(origin: string): TokenStore {
 
 /** Whole or not at all: a crash leaves the old file. */
 async function write(credentials: ReadonlyMap<string, StoredCredential>): Promise<void> {
-  await mkdir(folder(), { recursive: true, mode: 0o700 })
+  await mkdir(dirname(credentialPath()), { recursive: true, mode: 0o700 })
   const draft = `${credentialPath()}.${process.pid}`
   const file: CredentialFile = { agents: Object.fromEntries(credentials) }
   await writeFile(draft, `${JSON.stringify(file, null, 2)}\n`, { mode: 0o600 })

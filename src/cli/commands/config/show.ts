@@ -1,6 +1,6 @@
 import { Command } from 'commander'
 import { addOutputOption } from '../../agent-options.js'
-import { credentialPath, readCredentials } from '../../credentials/credential-file.js'
+import { credentialPlace, readCredentials } from '../../credentials/credential-file.js'
 import { withoutSecrets } from '../../error-facts.js'
 import { type Format, Output } from '../../output.js'
 import { oneLine, table } from '../../printable.js'
@@ -26,10 +26,11 @@ export function showCommand(): Command {
 }
 
 async function readSettings(): Promise<readonly Setting[]> {
-  const { DRAGOMAN_CONFIG_DIR, DRAGOMAN_REGISTRY, NO_COLOR, FORCE_COLOR } = process.env
+  const { DRAGOMAN_REGISTRY, NO_COLOR, FORCE_COLOR } = process.env
+  const { path, source } = credentialPlace()
   const origins = [...(await readCredentials()).keys()]
   return [
-    { name: 'credentials', value: credentialPath(), source: DRAGOMAN_CONFIG_DIR ? 'DRAGOMAN_CONFIG_DIR' : 'default' },
+    { name: 'credentials', value: path, source },
     { name: 'logged in at', value: origins.join(', ') || 'nowhere', source: 'dragoman auth login' },
     {
       name: 'registry',
