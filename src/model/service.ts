@@ -122,8 +122,10 @@ export interface CallTraits {
   readonly cannotResume?: boolean
 }
 
-/** What a call carries beside its request. Fixed once per call and never changed (RM-DET-7). */
-/** With the trace context of the caller. */
+/**
+ * What a call carries beside its request, with the trace context of the caller. Fixed once per call and never changed
+ * (RM-DET-7).
+ */
 export interface CallContext extends CallTraits, TraceContext {
   readonly caller: Caller
   /** The tenant the call was addressed to; absent when the agent has none. */
