@@ -1,6 +1,6 @@
 /**
- * Who may use the console. On this machine, at an address that can only be this machine, whoever opens the page;
- * anywhere else whoever has the token of this launch, or meets `auth`. A session is a cookie that no script reads and
+ * Who may use the console. Where neither a token nor `auth` is given, whoever opens the page on this machine: the
+ * connection comes from it, and the address can only be its own. Else whoever has the token, or meets `auth`. A session is a cookie that no script reads and
  * that no page of another origin can use.
  */
 import { randomBytes } from 'node:crypto'
@@ -19,6 +19,8 @@ export interface AccessOptions {
   readonly auth?: Auth
   /** Hosts this console is called by beside this machine's own names: `console.example:8443`. */
   readonly hosts?: readonly string[]
+  /** Where people and webhooks reach this console. Default: where the page was opened. */
+  readonly publicUrl?: string
 }
 
 /** What a page says to get a session. */
@@ -41,14 +43,22 @@ const mostAtOnce = 200
 /** Somebody whose credential was withdrawn is not here for ever. */
 const longestLoginMs = 12 * 60 * 60 * 1000
 const ownNames = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i
+/** Where connections from this machine come from. */
+const loopback = /^((::ffff:)?127(\.\d{1,3}){3}|::1)$/i
 const numbers = /^(\d{1,3}(\.\d{1,3}){3}|\[[\da-f:.]+\])(:\d{1,5})?$/i
+
+interface Entry {
+  readonly session: Session
+  /** Absent where a session is for as long as the console. */
+  readonly ending: NodeJS.Timeout | undefined
+}
 
 export class Access {
   readonly #options: AccessOptions
   readonly #parts: SessionParts
   readonly #login: Login | undefined
   /** By the hash of the cookie: who reads memory finds no key. */
-  readonly #sessions = new Map<string, Session>()
+  readonly #sessions = new Map<string, Entry>()
 
   constructor(options: AccessOptions, parts: SessionParts) {
     this.#options = options
@@ -87,14 +97,8 @@ export class Access {
 
   find(request: Request): Session | undefined {
     const key = keyOf(request)
-    const session = key === undefined ? undefined : this.#sessions.get(hashed(key))
-    if (!session) return undefined
-    const now = performance.now()
-    if (this.#login && now - session.begunAt > longestLoginMs) {
-      this.end(request)
-      return undefined
-    }
-    session.usedAt = now
+    const session = key === undefined ? undefined : this.#sessions.get(hashed(key))?.session
+    if (session) session.usedAt = performance.now()
     return session
   }
 
@@ -105,20 +109,33 @@ export class Access {
     await this.#admit(request, asked, connection)
     this.#makeRoom()
     const key = randomBytes(24).toString('base64url')
+    const hash = hashed(key)
     const session = new Session(this.#parts)
-    this.#sessions.set(hashed(key), session)
-    return { session, cookie: cookieFor(request, 'console', key, { path: '/console', sameSite: 'Strict' }) }
+    // A page that stays open asks for nothing: it is not left to the next request to notice the end.
+    const ending = this.#login && setTimeout(() => this.#drop(hash), longestLoginMs).unref()
+    this.#sessions.set(hash, { session, ending })
+    const facts = { path: '/console', sameSite: 'Strict', publicUrl: this.#options.publicUrl } as const
+    return { session, cookie: cookieFor(request, 'console', key, facts) }
   }
 
   end(request: Request): void {
     const key = keyOf(request)
-    if (key === undefined) return
-    this.#sessions.get(hashed(key))?.close()
-    this.#sessions.delete(hashed(key))
+    if (key !== undefined) this.#drop(hashed(key))
   }
 
-  sessions(): Iterable<Session> {
-    return this.#sessions.values()
+  sessions(): readonly Session[] {
+    return [...this.#sessions.values()].map(({ session }) => session)
+  }
+
+  close(): void {
+    for (const hash of [...this.#sessions.keys()]) this.#drop(hash)
+  }
+
+  #drop(hash: string): void {
+    const entry = this.#sessions.get(hash)
+    clearTimeout(entry?.ending)
+    this.#sessions.delete(hash)
+    entry?.session.close()
   }
 
   get #isForThisMachine(): boolean {
@@ -131,18 +148,23 @@ export class Access {
     if (this.#login) return await this.#login.admit(request, credentials, connection)
     // Somebody in between makes other machines look like this one.
     const isForwarded = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'].some((name) => request.headers.has(name))
-    if (wanted === undefined && !isForwarded && ownNames.test(hostOf(request))) return
-    throw new A2AError('UNAUTHENTICATED', 'Open the address that was printed when the console was started')
+    // A name proves nothing: anybody may say it, from anywhere.
+    const isFromHere = loopback.test(connection.address?.() ?? '') && ownNames.test(hostOf(request))
+    if (wanted === undefined && !isForwarded && isFromHere) return
+    throw new A2AError(
+      'UNAUTHENTICATED',
+      wanted === undefined
+        ? 'This console is for people on its own machine: others need a token or a login, which it was not given'
+        : 'Open the address that was printed when the console was started',
+    )
   }
 
   #makeRoom(): void {
     if (this.#sessions.size < mostSessions) return
-    const idle = [...this.#sessions].filter(([, session]) => !session.isWatched)
-    const [oldest] = idle.sort(([, a], [, b]) => a.usedAt - b.usedAt)
-    if (oldest) {
-      oldest[1].close()
-      this.#sessions.delete(oldest[0])
-    } else if (this.#sessions.size >= mostAtOnce)
+    const idle = [...this.#sessions].filter(([, { session }]) => !session.isWatched)
+    const [oldest] = idle.sort(([, a], [, b]) => a.session.usedAt - b.session.usedAt)
+    if (oldest) this.#drop(oldest[0])
+    else if (this.#sessions.size >= mostAtOnce)
       throw new A2AError('RATE_LIMITED', 'Too many people use this console at once')
   }
 }

@@ -6,9 +6,10 @@ import { eventually } from '../../test/hostile/waiting.js'
 import { allOf, apiKey, basic, mtls, oidc } from '../auth/index.js'
 import { echoAgent } from '../cli/echo-agent.js'
 import { mutualTls, apiKey as showKey } from '../client/credentials/index.js'
+import { json, serveHttp } from '../client/http-server.fixture.js'
 import { type Served, serve } from '../server/serve.js'
 import { askAt, beginAt, ours } from './console.fixture.js'
-import type { LoginView, NamedAgent } from './console-api.js'
+import { emptyCard, type LoginView, type NamedAgent } from './console-api.js'
 import { type ServedConsole, serveConsole } from './serve-console.js'
 
 /** A browser with a session, as far as it is needed here. */
@@ -106,6 +107,18 @@ describe('credentials of an agent', () => {
     await agent.close({ deadlineMs: 0 })
   })
 
+  it('are not more than a card can name: one too many is refused, and nothing is forgotten for it', async () => {
+    const ref = 'http://localhost:1'
+    await using served = await serveConsole({ agents: [ref] })
+    const visitor = await Visitor.at(served)
+    const give = (scheme: number) => visitor.give(ref, String(scheme), { kind: 'bearer', token: 'x' })
+    for (let scheme = 0; scheme < 20; scheme++) expect((await give(scheme)).status).toBe(200)
+    const refused = await give(20)
+    expect([refused.status, refused.text]).toEqual([422, expect.stringContaining('take one back first')])
+    expect((await give(0)).status).toBe(200)
+    expect(Object.keys((await visitor.agent(ref))?.credentials ?? {})).toHaveLength(20)
+  })
+
   it.each([
     undefined,
     'x',
@@ -119,6 +132,32 @@ describe('credentials of an agent', () => {
     const answer = await visitor.give('http://localhost:1', '', credential)
     expect(answer.status).toBe(credential === undefined ? 200 : 400)
     expect((await visitor.agent('http://localhost:1'))?.credentials).toBeUndefined()
+  })
+})
+
+describe('a try of credentials', () => {
+  it.each([
+    ['fails', { error: { code: -32603, message: 'Broken' } }],
+    ['knows no such method', { error: { code: -32601, message: 'Pardon?' } }],
+    ['answers nothing that can be read', { result: 7 }],
+  ])('by an agent that %s says nothing of them', async (_what, answer) => {
+    await using agent = await serveHttp(({ method, body }, response) => {
+      const { id = null } = method === 'POST' ? (JSON.parse(body) as { id?: unknown }) : {}
+      const supportedInterfaces = [{ url: agent.origin, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }]
+      json(
+        response,
+        method === 'POST'
+          ? { jsonrpc: '2.0', id, ...answer }
+          : { ...emptyCard, name: 'Strange', version: '1', supportedInterfaces },
+      )
+    })
+    await using served = await serveConsole({ agents: [agent.origin] })
+    const visitor = await Visitor.at(served)
+    await visitor.give(agent.origin, '', { kind: 'bearer', token: 'anything' })
+    expect((await visitor.login(agent.origin)).view).toEqual({
+      state: 'refused',
+      error: expect.stringMatching(/^The credentials could not be tried: /),
+    })
   })
 })
 
@@ -197,6 +236,25 @@ describe('a login at an authorization server', () => {
       error: expect.stringMatching(/invalid_grant/),
     })
     expect((await back(state, browser)).status).toBe(400)
+  })
+
+  it('can be begun for two agents at once in one browser', async () => {
+    const other = `${agent.url}.well-known/agent-card.json`
+    const visitor = await visit()
+    await visitor.ask('POST', 'api/agents', { ref: other })
+    const begun: string[] = []
+    for (const ref of [agent.url, other]) {
+      await visitor.give(ref, 'oidc', { kind: 'oauth2', clientId: 'web', flow: 'authorizationCode' })
+      const { view, browser } = await visitor.login(ref)
+      const state = new URL(view?.state === 'open' ? view.url : '').searchParams.get('state') ?? ''
+      begun.push(state, browser)
+    }
+    const [first = '', , , browserNow = ''] = begun
+    const back = `/console/oauth/callback?state=${first}&code=x&iss=${encodeURIComponent(provider.issuer)}`
+    expect((await askAt(served.url, back, { headers: { cookie: browserNow } })).status).toBe(303)
+    const another = await visit()
+    await another.give(agent.url, 'oidc', { kind: 'oauth2', clientId: 'web', flow: 'authorizationCode' })
+    expect((await another.login(agent.url)).browser).not.toBe(browserNow)
   })
 
   it('by a code shows the code', async () => {

@@ -27,10 +27,11 @@ export class AgentCredentials {
 
   /** Throws in plain words for what no credential can be. */
   hold(scheme: string, given: GivenCredential | null): void {
+    if (given && !this.#held.has(scheme) && this.#held.size >= mostSchemes)
+      throw new TypeError(`There are ${mostSchemes} credentials for this agent: take one back first`)
     this.login.forget()
-    if (!given) this.#held.delete(scheme)
-    else if (this.#held.has(scheme) || this.#held.size < mostSchemes)
-      this.#held.set(scheme, this.#heldAs(scheme, given))
+    if (given) this.#held.set(scheme, this.#heldAs(scheme, given))
+    else this.#held.delete(scheme)
   }
 
   get view(): Pick<NamedAgent, 'credentials' | 'hasOwnCredential' | 'login'> {

@@ -35,6 +35,8 @@ interface Opened {
 const mostConnections = 50
 /** No task has this name; an agent that says so has understood the question. */
 export const noTask = 'dragoman-console-probe'
+/** Answers to it that only somebody gives who knows the protocol, and has let the caller in. */
+export const understood: ReadonlySet<string> = new Set(['TASK_NOT_FOUND', 'UNSUPPORTED_OPERATION', 'INVALID_PARAMS'])
 const refusals: ReadonlySet<string> = new Set(['UNAUTHENTICATED', 'PERMISSION_DENIED'])
 
 export class Connections {
@@ -100,7 +102,7 @@ export class Connections {
     }
   }
 
-  /** A call that changes nothing, with whatever has to be done before it. Throws where the credentials are refused. */
+  /** A call that changes nothing, with whatever has to be done before it. Throws where the credentials are refused, or could not be tried. */
   async attempt(ref: string, signal: AbortSignal): Promise<void> {
     const [target, options] = this.#targetOf({ ref })
     // Somebody may have to log in first, which takes as long as it takes.
@@ -108,8 +110,10 @@ export class Connections {
     try {
       await client.getTask({ id: noTask }, { signal })
     } catch (caught) {
-      const isRefusal = caught instanceof A2AError && refusals.has(caught.code)
-      if (isRefusal || !(caught instanceof A2AError)) throw inWords(caught)
+      if (caught instanceof A2AError && understood.has(caught.code)) return
+      const error = inWords(caught)
+      if (refusals.has(error.code)) throw error
+      throw new A2AError(error.code, `The credentials could not be tried: ${error.message}`, { cause: caught })
     } finally {
       await client.close()
     }

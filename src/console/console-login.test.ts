@@ -1,10 +1,11 @@
 /** A console that is not for everybody, over real sockets: who gets in, with what, and who does not. */
 import { request as httpsRequest } from 'node:https'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { createAuthority } from '../../test/auth/authority.js'
 import { type AuthScheme, allOf, apiKey, basic, bearer, mtls, type Requirement } from '../auth/index.js'
 import { askAt, beginAt, ours } from './console.fixture.js'
 import type { SessionRefusal } from './console-api.js'
+import { createConsole } from './create-console.js'
 import { serveConsole } from './serve-console.js'
 
 const enter = (to: string, body: unknown, headers: Readonly<Record<string, string>> = {}) =>
@@ -76,6 +77,26 @@ describe('a console with auth', () => {
     expect((await beginAt(served.url, { token: 'of this launch' })).cookie).not.toBe('')
     expect((await beginAt(served.url, { credentials: { apiKey: key } })).cookie).not.toBe('')
     expect((await enter(served.url, { token: 'x' })).status).toBe(401)
+  })
+
+  it('is over after twelve hours, for pages that stay open too', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    onTestFinished(() => {
+      vi.useRealTimers()
+    })
+    const inner = createConsole({ auth: [apiKey('open sesame')] })
+    const at = (path: string, init: RequestInit) =>
+      inner.fetch(new Request(`http://localhost/console/api/${path}`, init))
+    const body = JSON.stringify({ credentials: { apiKey: key } })
+    const begun = await at('session', { method: 'POST', headers: ours, body })
+    const headers = { ...ours, cookie: begun?.headers.get('set-cookie')?.split(';')[0] ?? '' }
+    const reader = (await at('tab', { headers }))?.body?.getReader()
+    expect((await reader?.read())?.done).toBe(false)
+    const rest = reader?.read()
+    vi.advanceTimersByTime(12 * 60 * 60 * 1000)
+    expect((await rest)?.done).toBe(true)
+    expect((await at('agents', { headers }))?.status).toBe(401)
+    inner.close()
   })
 
   it('makes no token of its own elsewhere, and is called by numbers there', async () => {

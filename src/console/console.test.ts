@@ -2,9 +2,11 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { apiKey } from '../auth/api-key.js'
 import { echoAgent } from '../cli/echo-agent.js'
+import type { DeadDelivery, PushOperations } from '../push/dead-deliveries.js'
 import { type Served, serve } from '../server/serve.js'
 import { askAt, beginAt, ours } from './console.fixture.js'
 import type { CallSummary, CallView, CardView, ProbeView } from './console-api.js'
+import { createConsole } from './create-console.js'
 import { type ServedConsole, serveConsole } from './serve-console.js'
 
 let agent: Served
@@ -58,6 +60,30 @@ describe('who gets in', () => {
     expect((await ask('/console/api/session', { method: 'POST', headers: proxied, body: {} })).status).toBe(401)
     expect((await ask('/console/api/agents', { headers: ours })).status).toBe(401)
     expect((await ask('/console/api/tab')).status).toBe(401)
+  })
+
+  it.each([
+    ['127.0.0.1', 200],
+    ['::ffff:127.0.0.1', 200],
+    ['::1', 200],
+    ['203.0.113.9', 401],
+    ['::ffff:203.0.113.9', 401],
+    ['127.0.0.1.evil.example', 401],
+    [undefined, 401],
+  ])('asks where the connection is from, not only how it calls the console: %s', async (address, status) => {
+    const inner = createConsole()
+    const request = new Request('http://localhost/console/api/session', { method: 'POST', headers: ours, body: '{}' })
+    const answer = await inner.fetch(request, { connection: { address: () => address } })
+    expect([answer?.status, answer?.headers.has('set-cookie')]).toEqual([status, status === 200])
+    inner.close()
+  })
+
+  it('has cookies for TLS alone where people reach it by TLS, whoever speaks it', async () => {
+    const inner = createConsole({ publicUrl: 'https://console.example', hosts: ['console.example'], token: 'x' })
+    const body = JSON.stringify({ token: 'x' })
+    const request = new Request('http://console.example/console/api/session', { method: 'POST', headers: ours, body })
+    expect((await inner.fetch(request))?.headers.get('set-cookie')).toMatch(/; Secure$/)
+    inner.close()
   })
 
   it('wants the token of the launch where it is not only for this machine', async () => {
@@ -197,5 +223,41 @@ describe('as a receiver of push notifications', () => {
     expect((await ask('/console/api/deliveries', { headers: { ...ours, cookie: other } })).text).toBe(
       '{"deliveries":[]}',
     )
+  })
+})
+
+describe('dead letters', () => {
+  const letter: Omit<DeadDelivery, 'agent'> = {
+    id: '1',
+    tenant: '',
+    owner: 'anonymous',
+    configId: 'c',
+    timeMs: 0,
+    taskId: 't',
+    deliveryId: 'd',
+    seq: 1,
+    attempts: 3,
+    error: 'HTTP 500',
+  }
+
+  it('of servers that have stores of their own are told apart, whatever their ids', async () => {
+    const sent: string[] = []
+    const of = (agent: string): PushOperations => ({
+      deadLetters: async () => [{ ...letter, agent }],
+      redeliver: async (id) => {
+        sent.push(`${agent} ${id}`)
+        return { isDelivered: true }
+      },
+    })
+    await using watching = await serveConsole({ push: [of('first'), of('second')] })
+    const headers = { ...ours, cookie: (await begin(watching.url)).cookie }
+    const list = await ask('/console/api/dead-letters', { headers }, watching.url)
+    const { letters } = JSON.parse(list.text) as { letters: DeadDelivery[] }
+    const again = (id: string) =>
+      ask(`/console/api/redeliver?${new URLSearchParams({ id })}`, { method: 'POST', headers }, watching.url)
+    await again(letters.find(({ agent }) => agent === 'second')?.id ?? '')
+    expect(sent).toEqual(['second 1'])
+    for (const id of ['1', '7/1', '/1', '-1/1', '']) expect((await again(id)).status).toBe(404)
+    expect(sent).toEqual(['second 1'])
   })
 })

@@ -5,11 +5,13 @@ interface CookieFacts {
   readonly path: string
   readonly sameSite: 'Strict' | 'Lax'
   readonly seconds?: number
+  /** Where people reach the console: whoever stands before it may speak TLS for it. */
+  readonly publicUrl: string | undefined
 }
 
 export function cookieFor(request: Request, name: string, value: string, facts: CookieFacts): string {
-  const { path, sameSite, seconds } = facts
-  const isSecure = new URL(request.url).protocol === 'https:'
+  const { path, sameSite, seconds, publicUrl = request.url } = facts
+  const isSecure = new URL(publicUrl).protocol === 'https:'
   const rest = `${seconds === undefined ? '' : `; Max-Age=${seconds}`}${isSecure ? '; Secure' : ''}`
   return `${nameFor(request, name)}=${value}; Path=${path}; HttpOnly; SameSite=${sameSite}${rest}`
 }

@@ -38,14 +38,13 @@ export interface ConsoleOptions extends AccessOptions {
   /** Of servers in this process: deliveries they gave up can be seen and sent once more. */
   readonly push?: PushOperations | readonly PushOperations[]
   readonly version?: string
-  /** Where this console can be reached by agents that deliver to it. Default: where the page was opened. */
-  readonly publicUrl?: string
 }
 
 export interface Console {
   /**
    * Answers what is for the console; absent when it is not, so that its port can carry agents as well. It is the
-   * `answer` of a route. The connection is for client certificates, and for the counting of guesses.
+   * `answer` of a route. The connection tells who is on this machine, and is for client certificates and for the
+   * counting of guesses.
    */
   readonly fetch: (request: Request, visit?: { readonly connection?: Connection }) => Promise<Response> | undefined
   close(): void
@@ -54,7 +53,7 @@ export interface Console {
 /**
  * ```ts
  * const console = createConsole({ agents: ['http://localhost:8001'] })
- * const response = console.fetch(request) ?? agents.fetch(request)
+ * const response = console.fetch(request, { connection }) ?? agents.fetch(request, connection)
  * ```
  */
 export function createConsole(options: ConsoleOptions = {}): Console {
@@ -148,7 +147,7 @@ export function createConsole(options: ConsoleOptions = {}): Console {
   }
 
   const receive = async (request: Request, secret: string): Promise<Response> => {
-    const session = [...access.sessions()].find(({ inbox }) => inbox.isFor(secret))
+    const session = access.sessions().find(({ inbox }) => inbox.isFor(secret))
     return session ? await session.inbox.receive(request) : new Response(null, { status: 404 })
   }
 
@@ -163,7 +162,7 @@ export function createConsole(options: ConsoleOptions = {}): Console {
     },
     close() {
       registryView?.close()
-      for (const session of access.sessions()) session.close()
+      access.close()
     },
   }
 }

@@ -1,7 +1,7 @@
 /** How an agent does, at three levels: its card can be read, its bindings answer, it does what it is asked. */
 import { A2AError } from '../model/errors.js'
 import { type CardSource, viewCard } from './card-view.js'
-import { inWords, noTask } from './connections.js'
+import { inWords, noTask, understood } from './connections.js'
 import type { ProbeStep, ProbeView } from './console-api.js'
 import type { Session } from './session.js'
 
@@ -45,9 +45,6 @@ async function answers(session: Session, way: Parameters<Session['connections'][
     return { isGood: isUnderstood, ms: since(begun), detail: isUnderstood ? 'answers' : error.message }
   }
 }
-
-/** Answers that only somebody gives who knows the protocol. */
-const understood: ReadonlySet<string> = new Set(['TASK_NOT_FOUND', 'UNSUPPORTED_OPERATION', 'INVALID_PARAMS'])
 
 async function calls(session: Session, ref: string, text: string): Promise<ProbeStep> {
   const begun = performance.now()

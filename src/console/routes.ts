@@ -1,9 +1,8 @@
 /** What the page may ask for, beside calling agents. Everything here is for a session that exists. */
-import { randomBytes } from 'node:crypto'
 import { isAddress, placesOf } from '../client/resolve-card-places.js'
 import { isObject } from '../dialects/decode.js'
 import { fetchFile } from '../net/fetch-file.js'
-import type { PushOperations } from '../push/dead-deliveries.js'
+import type { DeadDelivery, PushOperations } from '../push/dead-deliveries.js'
 import { parseJson, readBody } from '../transports/read-json.js'
 import { json, refusal } from './answers.js'
 import { viewCard } from './card-view.js'
@@ -71,10 +70,9 @@ export const routes: Readonly<Record<string, Route>> = {
     const { ref } = await bodyOf(request)
     if (typeof ref !== 'string' || !session.has(ref)) return unknown()
     const base = (publicUrl ?? new URL(request.url).origin).replace(/\/+$/, '')
-    const browser = randomBytes(18).toString('base64url')
-    await session.login(ref, { redirectUri: `${base}${callbackPath}`, browser })
+    const { browser } = await session.login(ref, `${base}${callbackPath}`)
     // The way back begins at another site, from where a strict cookie does not come along.
-    const facts = { path: callbackPath, sameSite: 'Lax', seconds: 600 } as const
+    const facts = { path: callbackPath, sameSite: 'Lax', seconds: 600, publicUrl } as const
     return json(200, {}, { 'set-cookie': cookieFor(request, 'login', browser, facts) })
   },
   async 'GET card'({ url, session }, parts) {
@@ -126,14 +124,13 @@ export const routes: Readonly<Record<string, Route>> = {
   'GET deliveries': ({ session }) => json(200, { deliveries: session.inbox.list() }),
   async 'GET dead-letters'(_call, { push }) {
     if (push.length === 0) return refusal(404, 'This console cannot see dead letters')
-    return json(200, { letters: (await Promise.all(push.map((each) => each.deadLetters()))).flat() })
+    const lists = await Promise.all(push.map((each) => each.deadLetters()))
+    return json(200, { letters: lists.flatMap((letters, place) => letters.map((each) => placed(each, place))) })
   },
   async 'POST redeliver'({ url }, { push }) {
-    for (const each of push) {
-      const outcome = await each.redeliver(textOf(url, 'id'))
-      if (outcome) return json(200, outcome)
-    }
-    return refusal(404, 'There is no such dead letter')
+    const [, place, id = ''] = /^(\d{1,6})\/(.+)$/s.exec(textOf(url, 'id')) ?? []
+    const outcome = await push[Number(place)]?.redeliver(id)
+    return outcome ? json(200, outcome) : refusal(404, 'There is no such dead letter')
   },
   'GET registry': ({ url }, { registryView }) => registryView?.list(url.searchParams) ?? noRegistry(),
   'GET registry/agent': ({ url }, { registryView }) =>
@@ -169,6 +166,11 @@ export async function answerRoute(path: string, call: RouteCall, parts: RoutePar
     const words = isOurFault && caught instanceof TypeError ? caught.message : error.message
     return refusal(error.code === 'PAYLOAD_TOO_LARGE' ? 413 : isOurFault && words === error.message ? 500 : 422, words)
   }
+}
+
+/** Servers with stores of their own give the same ids to different letters. */
+function placed(letter: DeadDelivery, place: number): DeadDelivery {
+  return { ...letter, id: `${place}/${letter.id}` }
 }
 
 async function bodyOf(request: Request): Promise<Record<string, unknown>> {

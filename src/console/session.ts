@@ -1,4 +1,5 @@
 /** What one browser has: the agents it named, its credentials, its calls, its webhook. All of it in memory. */
+import { randomBytes } from 'node:crypto'
 import type { Binding } from '../client/agent-client.js'
 import type { CredentialSources } from '../client/credentials/index.js'
 import { type DialectName, dialectNames } from '../dialects/dialect.js'
@@ -38,8 +39,9 @@ export class Session {
   readonly inbox = new PushInbox((delivery) => this.tell({ delivery: delivery.id }))
   readonly connections: Connections
   readonly answer: ReturnType<typeof createA2aDoor>
-  readonly begunAt = performance.now()
-  usedAt = this.begunAt
+  /** The browser that has this session shows it when it comes back from a login, however many it has begun. */
+  readonly #browser = randomBytes(18).toString('base64url')
+  usedAt = performance.now()
 
   constructor(parts: SessionParts) {
     const { registry, registryHeaders, given } = parts
@@ -98,8 +100,10 @@ export class Session {
   }
 
   /** Tries an agent's credentials; resolves when it is known how that went, or that somebody has to log in. */
-  async login(ref: string, place: LoginPlace): Promise<void> {
-    await this.#agents.get(ref)?.credentials.login.begin(place, (signal) => this.connections.attempt(ref, signal))
+  async login(ref: string, redirectUri: string): Promise<Pick<LoginPlace, 'browser'>> {
+    const [browser, login] = [this.#browser, this.#agents.get(ref)?.credentials.login]
+    await login?.begin({ redirectUri, browser }, (signal) => this.connections.attempt(ref, signal))
+    return { browser }
   }
 
   #entry(ref: string, from: NamedAgent['from']): Entry {
