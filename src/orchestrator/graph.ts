@@ -1,6 +1,6 @@
 /**
  * The graph of a run, as anybody may read it: a data artifact of the run's task, replaced when a step changes
- * its state. The card of a workflow declares the extension that says so.
+ * its state or gets its task. The card of a workflow declares the extension that says so.
  */
 import { type ArtifactDraft, artifact } from '../engine/yields.js'
 import type { JsonValue, Struct } from '../model/part.js'

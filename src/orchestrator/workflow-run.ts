@@ -112,7 +112,7 @@ export class WorkflowRun {
     const before = this.records.get(name)
     this.records.set(name, record)
     await this.note(stepKey(name), record as unknown as JsonValue) // made of JSON values
-    if (before?.state !== record.state || before.attempt !== record.attempt) this.#graph.changed()
+    if (!before || isNews(before, record)) this.#graph.changed()
   }
 
   /** A checkpoint. What cannot be written because the turn is over never comes back. */
@@ -266,4 +266,9 @@ export class WorkflowRun {
     if (record && isUnderWay && record.kind !== 'undo')
       await this.write(name, { ...record, state: 'canceled', endedAt: Date.now() })
   }
+}
+
+/** Worth telling whoever watches: also which task it is, so that a step can be followed while it runs. */
+function isNews(before: StepRecord, { state, attempt, taskId }: StepRecord): boolean {
+  return before.state !== state || before.attempt !== attempt || before.taskId !== taskId
 }

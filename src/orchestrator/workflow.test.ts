@@ -381,6 +381,26 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
     expect(graphs[0]).toBe('outline running')
     expect(graphs.at(-1)).toBe('outline completed')
   })
+
+  it('names the task of a step while the step is under way', async () => {
+    const release = gate()
+    const slow = agent('Slow', async function* () {
+      yield working()
+      await release.opened
+    })
+    const flow = workflow('Flow', async (steps) => {
+      await steps.step('wait', { agent: slow, message: 'go' })
+    })
+    await using cast = await castOf(flow, [slow], kind)
+    const run = taskIn(await cast.workflow.sendMessage(send('go', {}, { returnImmediately: true }), callBy()))
+    const nodes = async () => graphOf(await cast.workflow.getTask({ id: run.id }, callBy()))?.nodes ?? []
+    await until(async () => (await nodes())[0]?.taskId !== undefined)
+    const [node] = await nodes()
+    expect(node?.state).toBe('running')
+    const child = await cast.agents.get('Slow')?.getTask({ id: node?.taskId ?? '' }, callBy())
+    expect(child?.status.state).toBe('TASK_STATE_WORKING')
+    release.open()
+  })
 })
 
 /** Takes calls and never answers. */
