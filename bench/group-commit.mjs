@@ -1,6 +1,7 @@
 // How large do groups of appends become, and how long does a step wait for its commit? A simulation of
 // `src/stores/postgres/append.ts` in several replicas: what is asked for while two groups of a replica are under way
-// goes into its next one. Commits that tell other replicas (NOTIFY) pass one at a time: Postgres has them hold a lock.
+// goes into its next one. Commits that wait for the disk at the same moment share a flush, unless they tell other
+// replicas (NOTIFY): those pass one at a time, because Postgres has them hold a lock.
 // Run: node bench/group-commit.mjs
 
 const mostGroups = 2
@@ -9,11 +10,13 @@ const steps = 60_000
 
 /**
  * Steps arrive by chance, `perSecond` of them, at all replicas alike. A group of n takes `wayMs` for the way there and
- * back, n × `stepMs` of one of the database's cores, and `commitMs` alone. Answers what a step sees.
+ * back, n × `stepMs` of one of the database's cores, and a flush of `flushMs`: alone when it `isTelling`, otherwise with all
+ * that wait for the same one. Answers what a step sees.
  *
- * @param {{ perSecond: number, replicas: number, cores: number, wayMs: number, stepMs: number, commitMs: number }} of
+ * @param {{ perSecond: number, replicas: number, cores: number, wayMs: number, stepMs: number, flushMs: number,
+ *   isTelling: boolean }} of
  */
-export function simulate({ perSecond, replicas, cores, wayMs, stepMs, commitMs }) {
+export function simulate({ perSecond, replicas, cores, wayMs, stepMs, flushMs, isTelling }) {
   const random = seeded(7)
   const queues = Array.from({ length: replicas }, () => ({ arrivals: [], next: 0, free: Array(mostGroups).fill(0) }))
   for (let count = 0, at = 0; count < steps; count++) {
@@ -21,7 +24,7 @@ export function simulate({ perSecond, replicas, cores, wayMs, stepMs, commitMs }
     queues[Math.floor(random() * replicas)].arrivals.push(at)
   }
   const coreFree = Array(cores).fill(0)
-  let lockFree = 0
+  let flushBegins = Number.NEGATIVE_INFINITY
   let groups = 0
   const waits = []
   for (;;) {
@@ -34,8 +37,8 @@ export function simulate({ perSecond, replicas, cores, wayMs, stepMs, commitMs }
     const core = leastOf(coreFree)
     const worked = Math.max(coreFree[core], begun + wayMs / 2) + (queue.next - first) * stepMs
     coreFree[core] = worked
-    lockFree = Math.max(lockFree, worked) + commitMs
-    const done = lockFree + wayMs / 2
+    if (isTelling || worked > flushBegins) flushBegins = Math.max(worked, flushBegins + flushMs)
+    const done = flushBegins + flushMs + wayMs / 2
     free[leastOf(free)] = done
     for (let place = first; place < queue.next; place++) waits.push(done - arrivals[place])
     groups += 1
@@ -75,30 +78,41 @@ function seeded(seed) {
 
 const database = { cores: 16, stepMs: 0.1 }
 const cases = [
-  { title: 'near, a flush of 0.4 ms', wayMs: 0.4, commitMs: 0.4 },
-  { title: 'near, a flush of 2 ms', wayMs: 0.4, commitMs: 2 },
-  { title: 'in another zone, a flush of 0.4 ms', wayMs: 4, commitMs: 0.4 },
+  { title: 'near, a flush of 0.4 ms', wayMs: 0.4, flushMs: 0.4 },
+  { title: 'near, a flush of 2 ms', wayMs: 0.4, flushMs: 2 },
+  { title: 'in another zone, a flush of 0.4 ms', wayMs: 4, flushMs: 0.4 },
 ]
 
 export function report() {
   const lines = [`A database of ${database.cores} cores, ${database.stepMs} ms a step.`]
   for (const { title, ...place } of cases) {
-    lines.push('', `${title}:`, '  replicas   steps/s    group   p50 ms   p99 ms')
-    for (const [replicas, perSecond] of [
-      [1, 1000],
-      [4, 5000],
-      [16, 5000],
-      [16, 50_000],
-      [64, 50_000],
-      [64, 100_000],
-    ]) {
-      const { group, p50Ms, p99Ms } = simulate({ replicas, perSecond, ...database, ...place })
-      const figures = [replicas, perSecond, group.toFixed(1), p50Ms.toFixed(1), p99Ms.toFixed(1)]
-      const widths = [10, 10, 9, 9, 9]
-      lines.push(figures.map((figure, place) => String(figure).padStart(widths[place])).join(''))
+    lines.push('', `${title}:`, row(['', '', 'telling', 'apart', '', 'with', 'NOTIFY', '']))
+    lines.push(row(['replicas', 'steps/s', 'group', 'p50 ms', 'p99 ms', 'group', 'p50 ms', 'p99 ms']))
+    for (const [replicas, perSecond] of loads) {
+      const figures = [false, true].flatMap((isTelling) => {
+        const { group, p50Ms, p99Ms } = simulate({ replicas, perSecond, isTelling, ...database, ...place })
+        return [group, p50Ms, p99Ms].map((figure) => figure.toFixed(1))
+      })
+      lines.push(row([replicas, perSecond, ...figures]))
     }
   }
   return lines.join('\n')
+}
+
+const loads = [
+  [1, 1000],
+  [4, 5000],
+  [16, 5000],
+  [16, 50_000],
+  [64, 50_000],
+  [64, 100_000],
+]
+
+function row(cells) {
+  return cells
+    .map((cell) => String(cell).padStart(9))
+    .join('')
+    .trimEnd()
 }
 
 if (import.meta.filename === process.argv[1]) console.log(report())
