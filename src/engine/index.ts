@@ -28,6 +28,7 @@ export type {
   ClaimRequest,
   DeadLetter,
   DeadLetterQuery,
+  Expired,
   Expiry,
   IdempotencyKey,
   KeyedSend,

@@ -15,10 +15,11 @@ export function startRetention(internals: Internals, { sweepMs = 60_000, ...expi
     if (isSweeping) return
     isSweeping = true
     try {
-      let touched = sweepLimit
-      while (touched >= sweepLimit) {
-        touched = await internals.store.expire(internals.name, { ...expiry, limit: sweepLimit })
-        internals.counts.expiredTasks += touched
+      let isMore = true
+      while (isMore) {
+        const { tasks, keys } = await internals.store.expire(internals.name, { ...expiry, limit: sweepLimit })
+        internals.counts.expiredTasks += tasks
+        isMore = Math.max(tasks, keys) >= sweepLimit
       }
     } catch (error) {
       internals.failure(error)

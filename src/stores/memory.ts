@@ -18,6 +18,7 @@ import type {
   ClaimRequest,
   DeadLetter,
   DeadLetterQuery,
+  Expired,
   Expiry,
   IdempotencyKey,
   KeyedSend,
@@ -74,16 +75,20 @@ export class MemoryStore implements Store {
     const id = rowId(step.key)
     let row = this.#rows.get(id)
     if (step.create) {
-      if (row || step.expect !== 0) return { result: 'conflict' }
+      if (step.expect !== 0) return { result: 'conflict' }
+      if (step.idempotency && this.#isKeyTaken(scopeOf(step.key, step.create), step.idempotency))
+        return { result: 'key-taken' }
+      if (row) return { result: 'conflict' }
       row = this.#newRow(id, step.key, step.create)
+      this.#rows.set(id, row)
     } else {
-      if (!row || row.seq !== step.expect) return { result: step.fence !== undefined && !row ? 'fenced' : 'conflict' }
-      if (step.fence !== undefined && step.fence !== row.fence) return { result: 'fenced' }
+      if (step.fence !== undefined && step.fence !== row?.fence) return { result: 'fenced' }
+      if (!row || row.seq !== step.expect) return { result: 'conflict' }
       const claims = step.lease !== undefined && step.lease !== 'release'
       if (claims && heldBy(row, this.#now()) !== undefined) return { result: 'conflict' }
+      if (step.idempotency && this.#isKeyTaken(scopeOf(row.key, row), step.idempotency)) return { result: 'key-taken' }
     }
-    if (step.idempotency && !this.#takeKey(row, step, step.idempotency)) return { result: 'key-taken' }
-    if (step.create) this.#rows.set(id, row)
+    if (step.idempotency) this.#takeKey(row, step, step.idempotency)
     this.#write(row, step)
     return { result: 'ok', fence: row.fence }
   }
@@ -219,26 +224,29 @@ export class MemoryStore implements Store {
     this.#lanes.deleteDeadLetter(id)
   }
 
-  async expire(agent: string, expiry: Expiry): Promise<number> {
+  async expire(agent: string, expiry: Expiry): Promise<Expired> {
     const now = this.#now()
-    let touched = 0
+    let keys = 0
+    let tasks = 0
     for (const [id, entry] of this.#keys) {
+      if (keys >= expiry.limit) break
       if (entry.untilMs > now || !id.startsWith(`${agent}\n`)) continue
       this.#keys.delete(id)
+      keys += 1
       const row = this.#rows.get(rowId({ agent, id: entry.taskId }))
       if (row?.visibility === 'message') this.#remove(row)
     }
     const ended = this.#ended.all().filter((row) => row.key.agent === agent)
     const surplus = expiry.maxEndedTasks === undefined ? 0 : ended.length - expiry.maxEndedTasks
     for (const [place, row] of ended.entries()) {
-      if (touched >= expiry.limit) break
+      if (tasks >= expiry.limit) break
       const age = now - (row.endedMs ?? now)
       if (place < surplus || (expiry.endedTasksMs !== undefined && age > expiry.endedTasksMs)) {
         this.#remove(row)
-        touched += 1
-      } else if (expiry.endedEventsMs !== undefined && age > expiry.endedEventsMs && dropEvents(row)) touched += 1
+        tasks += 1
+      } else if (expiry.endedEventsMs !== undefined && age > expiry.endedEventsMs && dropEvents(row)) tasks += 1
     }
-    return touched
+    return { tasks, keys }
   }
 
   watch(key: TaskKey, onChange: (seq: number) => void): () => void {
@@ -275,14 +283,16 @@ export class MemoryStore implements Store {
     if (this.#isClosed) throw new Error('The store is closed')
   }
 
-  #takeKey(row: Row, step: Append, { key, digest, ttlMs }: IdempotencyKey): boolean {
-    const id = keyId({ agent: row.key.agent, tenant: row.tenant, owner: row.owner }, key)
-    const taken = this.#keys.get(id)
-    if (taken && taken.untilMs > this.#now()) return false
+  #isKeyTaken(scope: Scope, { key }: IdempotencyKey): boolean {
+    const taken = this.#keys.get(keyId(scope, key))
+    return taken !== undefined && taken.untilMs > this.#now()
+  }
+
+  #takeKey(row: Row, step: Append, { key, digest, ttlMs }: IdempotencyKey): void {
+    const id = keyId(scopeOf(row.key, row), key)
     this.#keys.set(id, { taskId: row.key.id, digest, seq: step.expect + 1, untilMs: this.#now() + ttlMs })
     row.idempotencyKeys ??= []
     row.idempotencyKeys.push(id)
-    return true
   }
 
   #newRow(id: string, key: TaskKey, creation: TaskCreation): Row {
@@ -290,7 +300,7 @@ export class MemoryStore implements Store {
     return {
       key,
       id,
-      list: this.#listOf({ agent: key.agent, tenant: creation.tenant, owner: creation.owner }),
+      list: this.#listOf(scopeOf(key, creation)),
       tenant: creation.tenant,
       owner: creation.owner,
       contextId: creation.contextId,
@@ -373,6 +383,10 @@ export class MemoryStore implements Store {
 
 function rowId({ agent, id }: TaskKey): string {
   return `${agent}\n${id}`
+}
+
+function scopeOf({ agent }: TaskKey, { tenant, owner }: Omit<Scope, 'agent'>): Scope {
+  return { agent, tenant, owner }
 }
 
 function scopeId({ agent, tenant, owner }: Scope): string {

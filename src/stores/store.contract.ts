@@ -3,11 +3,13 @@
  * `node:assert`, so that authors of other stores can run it anywhere.
  */
 import assert from 'node:assert/strict'
-import type { TaskState } from '../model/task.js'
 import { append, chunk, creation, ending, key, message, status } from './contract-steps.js'
+import { expireContract } from './expire.contract.js'
+import { keysContract } from './keys.contract.js'
 import { lanesContract } from './lanes.contract.js'
+import { listContract } from './list.contract.js'
 import { statsContract } from './stats.contract.js'
-import type { Append, ListQuery, Store } from './store.js'
+import type { Store } from './store.js'
 
 export interface TestRunner {
   describe(name: string, body: () => void): void
@@ -156,6 +158,14 @@ export function storeContract({ describe, it }: TestRunner, open: OpenStore): vo
       assert.equal((await store.append({ ...append('t1', 3, [chunk('t1', 'new')]), fence: 2 })).result, 'ok')
     })
 
+    check('tell a writer with an older fence so, whatever sequence it has seen', async (store, clock) => {
+      await store.append({ ...creation('t1'), lease, isRunnable: true })
+      clock.ms += 2000
+      await store.claim({ agents: ['a'], lease: { owner: 'p2', ttlMs: 1000 }, limit: 5 })
+      await store.append({ ...append('t1', 3, [chunk('t1', 'new')]), fence: 2 })
+      assert.equal((await store.append({ ...append('t1', 3, [chunk('t1', 'late')]), fence: 1 })).result, 'fenced')
+    })
+
     check('are not given away while they last', async (store) => {
       await store.append({ ...creation('t1'), lease, isRunnable: true })
       assert.deepEqual(await store.claim({ agents: ['a'], lease: { owner: 'p2', ttlMs: 1000 }, limit: 5 }), [])
@@ -212,192 +222,11 @@ export function storeContract({ describe, it }: TestRunner, open: OpenStore): vo
     })
   })
 
-  describe('idempotency keys', () => {
-    const idempotency = { key: 'k1', digest: 'd1', ttlMs: 5000 }
-    const keyed = (id: string): Append => ({ ...creation(id), idempotency })
-
-    check('make a send happen once', async (store) => {
-      assert.equal((await store.append(keyed('t1'))).result, 'ok')
-      assert.equal((await store.append(keyed('t2'))).result, 'key-taken')
-      assert.equal(await store.load(key('t2')), undefined)
-      const scope = { agent: 'a', tenant: '', owner: 'ann' }
-      assert.deepEqual(await store.findKey(scope, 'k1'), { taskId: 't1', digest: 'd1', seq: 1 })
-    })
-
-    check('remember where a follow-up was accepted', async (store) => {
-      await store.append(creation('t1'))
-      const accepted = { accepted: { turn: 2, message: message('more') } }
-      const step = { ...append('t1', 3, [accepted]), idempotency }
-      assert.equal((await store.append(step)).result, 'ok')
-      const again = { ...append('t1', 4, [accepted]), idempotency }
-      assert.equal((await store.append(again)).result, 'key-taken')
-      const scope = { agent: 'a', tenant: '', owner: 'ann' }
-      assert.deepEqual(await store.findKey(scope, 'k1'), { taskId: 't1', digest: 'd1', seq: 4 })
-    })
-
-    check('go with their task', async (store, clock) => {
-      await store.append(keyed('t1'))
-      await store.append(ending('t1', 3, clock.ms))
-      clock.ms += 1000
-      await store.expire('a', { endedTasksMs: 1, limit: 10 })
-      await store.append(creation('t2', undefined, 'bob'))
-      assert.equal(await store.findKey({ agent: 'a', tenant: '', owner: 'ann' }, 'k1'), undefined)
-    })
-
-    check('belong to one owner, tenant and agent', async (store) => {
-      await store.append(keyed('t1'))
-      for (const scope of [
-        { agent: 'a', tenant: '', owner: 'bob' },
-        { agent: 'a', tenant: 'x', owner: 'ann' },
-        { agent: 'b', tenant: '', owner: 'ann' },
-      ]) {
-        assert.equal(await store.findKey(scope, 'k1'), undefined)
-      }
-    })
-
-    check('are forgotten after their time, with the Message they kept', async (store, clock) => {
-      const step = keyed('t1')
-      await store.append({ ...step, events: step.events.slice(0, 2), visibility: 'provisional' })
-      await store.append({ ...append('t1', 2, [{ message: message('hi') }]), visibility: 'message' })
-      assert.equal((await store.load(key('t1')))?.record.visibility, 'message')
-      clock.ms += 6000
-      assert.equal(await store.findKey({ agent: 'a', tenant: '', owner: 'ann' }, 'k1'), undefined)
-      await store.append(creation('newer'))
-      await store.expire('a', { limit: 100 })
-      assert.equal(await store.load(key('t1')), undefined)
-      assert.equal((await store.append(keyed('t3'))).result, 'ok')
-    })
-  })
-
-  describe('list', () => {
-    const query = (more: Partial<ListQuery> = {}): ListQuery => ({
-      agent: 'a',
-      tenant: '',
-      owner: 'ann',
-      limit: 10,
-      includeArtifacts: false,
-      ...more,
-    })
-    const ids = async (store: Store, more: Partial<ListQuery> = {}) =>
-      (await store.list(query(more))).tasks.map(({ record }) => record.key.id)
-
-    /** t0 … t8: states in turn, two contexts, one second apart. */
-    const fill = async (store: Store) => {
-      const states: TaskState[] = ['TASK_STATE_WORKING', 'TASK_STATE_INPUT_REQUIRED', 'TASK_STATE_COMPLETED']
-      for (let n = 0; n < 9; n++) {
-        const state = states[n % 3] ?? 'TASK_STATE_WORKING'
-        await store.append(creation(`t${n}`, { state, timeMs: 1000 * n, contextId: n < 4 ? 'c1' : 'c2' }))
-      }
-    }
-
-    check('shows the newest status first', async (store) => {
-      await fill(store)
-      await store.append({
-        ...append('t2', 3, [status('t2', 'TASK_STATE_WORKING')]),
-        status: { state: 'TASK_STATE_WORKING', timeMs: 50_000 },
-      })
-      assert.deepEqual((await ids(store)).slice(0, 3), ['t2', 't8', 't7'])
-    })
-
-    check('combines its filters', async (store) => {
-      await fill(store)
-      assert.deepEqual(await ids(store, { contextId: 'c1' }), ['t3', 't2', 't1', 't0'])
-      assert.deepEqual(await ids(store, { state: 'TASK_STATE_WORKING' }), ['t6', 't3', 't0'])
-      assert.deepEqual(await ids(store, { statusTimeFromMs: 7000 }), ['t8', 't7'])
-      assert.deepEqual(await ids(store, { state: 'TASK_STATE_WORKING', contextId: 'c1', statusTimeFromMs: 1 }), ['t3'])
-      assert.equal((await store.list(query({ contextId: 'c2', state: 'TASK_STATE_COMPLETED' }))).total, 2)
-    })
-
-    check('pages with a stable cursor and an exact total, also among equal times', async (store) => {
-      for (let n = 0; n < 25; n++) await store.append(creation(`t${n}`, { state: 'TASK_STATE_WORKING', timeMs: 7000 }))
-      const seen: string[] = []
-      let after: string | undefined
-      do {
-        const page = await store.list(query({ limit: 10, ...(after !== undefined && { after }) }))
-        assert.equal(page.total, 25)
-        for (const { record } of page.tasks) seen.push(record.key.id)
-        after = page.next
-        await store.append(creation(`later${seen.length}`, { state: 'TASK_STATE_WORKING', timeMs: 9000 }, 'bob'))
-      } while (after !== undefined)
-      assert.equal(seen.length, 25)
-      assert.equal(new Set(seen).size, 25)
-    })
-
-    check('is confined to one agent, tenant and owner', async (store) => {
-      await fill(store)
-      assert.deepEqual(await ids(store, { owner: 'bob' }), [])
-      assert.deepEqual(await ids(store, { tenant: 'x' }), [])
-      assert.deepEqual(await ids(store, { agent: 'b' }), [])
-    })
-
-    check('leaves out sends that have no task yet or never will', async (store) => {
-      const step = creation('t1')
-      await store.append({ ...step, visibility: 'provisional' })
-      assert.deepEqual(await store.list(query()), { tasks: [], total: 0 })
-    })
-
-    check('counts states as they change', async (store) => {
-      await fill(store)
-      await store.append(ending('t0', 3))
-      assert.equal((await store.list(query({ state: 'TASK_STATE_COMPLETED' }))).total, 4)
-      assert.equal((await store.list(query({ state: 'TASK_STATE_WORKING' }))).total, 2)
-      assert.equal((await store.list(query())).total, 9)
-    })
-  })
-
+  keysContract(describe, check)
+  listContract(describe, check)
   lanesContract(describe, check)
   statsContract(describe, check)
-
-  describe('expire', () => {
-    check('removes ended tasks with all that belongs to them', async (store, clock) => {
-      await store.append(creation('old', { state: 'TASK_STATE_WORKING', timeMs: clock.ms }))
-      await store.append(ending('old', 3, clock.ms))
-      clock.ms += 10_000
-      await store.append(creation('open', { state: 'TASK_STATE_WORKING', timeMs: 1 }))
-      await store.append(creation('new', { state: 'TASK_STATE_WORKING', timeMs: clock.ms }))
-      await store.append(ending('new', 3, clock.ms))
-      await store.expire('a', { endedTasksMs: 5000, limit: 100 })
-      assert.equal(await store.load(key('old')), undefined)
-      assert.ok(await store.load(key('open')))
-      assert.ok(await store.load(key('new')))
-      const page = await store.list({ agent: 'a', tenant: '', owner: 'ann', limit: 9, includeArtifacts: false })
-      assert.equal(page.total, 2)
-    })
-
-    check('keeps no more ended tasks than allowed, the newest', async (store, clock) => {
-      for (let n = 0; n < 5; n++) {
-        await store.append(creation(`t${n}`))
-        clock.ms += 1000
-        await store.append(ending(`t${n}`, 3, clock.ms))
-      }
-      await store.expire('a', { maxEndedTasks: 2, limit: 100 })
-      const left = await Promise.all(['t0', 't1', 't2', 't3', 't4'].map((id) => store.load(key(id))))
-      assert.deepEqual(
-        left.map((each) => each?.record.key.id),
-        [undefined, undefined, undefined, 't3', 't4'],
-      )
-    })
-
-    check('reaches ended tasks behind any number of open ones', async (store, clock) => {
-      for (let n = 0; n < 30; n++) await store.append(creation(`open${n}`))
-      await store.append(creation('t1'))
-      await store.append(ending('t1', 3, clock.ms))
-      clock.ms += 1000
-      assert.equal(await store.expire('a', { endedTasksMs: 1, limit: 10 }), 1)
-      assert.equal(await store.load(key('t1')), undefined)
-    })
-
-    check('can remove the events alone; the snapshot stays', async (store, clock) => {
-      await store.append(creation('t1'))
-      await store.append(ending('t1', 3, clock.ms))
-      clock.ms += 10_000
-      await store.append(creation('t2'))
-      await store.expire('a', { endedEventsMs: 5000, limit: 100 })
-      assert.equal(await store.read(key('t1'), 2, 10), undefined)
-      assert.deepEqual(await store.read(key('t1'), 5, 10), [])
-      assert.equal((await store.load(key('t1')))?.snapshot?.id, 't1')
-    })
-  })
+  expireContract(describe, check)
 
   describe('watch', () => {
     check('tells of new events until unwatched', async (store) => {

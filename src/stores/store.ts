@@ -257,6 +257,14 @@ export interface Expiry {
   readonly limit: number
 }
 
+/** What one call of `expire` did, at most `limit` of each. */
+export interface Expired {
+  /** Removed, or rid of their events. */
+  readonly tasks: number
+  /** Idempotency keys, with the Message answers that lived as long as they did. */
+  readonly keys: number
+}
+
 /**
  * What an operator wants to know of one agent. Numbers of many things stop at `mostCounted`, so that asking is
  * cheap however bad things are.
@@ -329,8 +337,8 @@ export interface Store {
   getDeadLetter(id: string): Promise<DeadLetter | undefined>
   deleteDeadLetter(id: string): Promise<void>
 
-  /** Remove what is past its time (E-11), idempotency keys included. Answers how many tasks were touched. */
-  expire(agent: string, expiry: Expiry): Promise<number>
+  /** Remove what is past its time (E-11), idempotency keys included. There may be more when either number is the limit. */
+  expire(agent: string, expiry: Expiry): Promise<Expired>
 
   /**
    * Call back with the last committed sequence when the task has new events, whoever wrote them.

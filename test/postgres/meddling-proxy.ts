@@ -6,6 +6,10 @@ import { connect, createServer, type Socket } from 'node:net'
 export interface MeddlingProxy extends AsyncDisposable {
   /** The same database, seen through the proxy. */
   readonly address: string
+  /** How many clients have a connection now. */
+  readonly clients: number
+  /** Clients lose their connections; the database does not notice, and works on. */
+  abandon(): void
 }
 
 /** What to do with a message of the database, by its type (`A`: a notification, `D`: a row, `C`: done). */
@@ -14,12 +18,22 @@ export type Meddle = (type: string) => 'pass' | 'drop' | 'cut'
 export async function meddlingProxy(address: string, meddle: Meddle): Promise<MeddlingProxy> {
   const target = new URL(address)
   const open = new Set<Socket>()
+  const clients = new Set<Socket>()
+  let abandon: (() => void)[] = []
   const server = createServer((near) => {
     const far = connect(Number(target.port), target.hostname)
+    let isAbandoned = false
     const end = () => {
       near.destroy()
-      far.destroy()
+      if (!isAbandoned) far.destroy()
     }
+    clients.add(near)
+    near.on('close', () => clients.delete(near))
+    abandon.push(() => {
+      isAbandoned = true
+      near.unpipe(far)
+      near.destroy()
+    })
     for (const socket of [near, far]) {
       open.add(socket)
       socket.on('error', end)
@@ -46,6 +60,13 @@ export async function meddlingProxy(address: string, meddle: Meddle): Promise<Me
   through.port = String(port)
   return {
     address: through.href,
+    get clients() {
+      return clients.size
+    },
+    abandon() {
+      for (const each of abandon) each()
+      abandon = []
+    },
     async [Symbol.asyncDispose]() {
       for (const socket of open) socket.destroy()
       await new Promise((resolve) => server.close(resolve))

@@ -4,6 +4,7 @@ import { openPostgresStore } from 'dragoman/stores/postgres'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { append, chunk, creation, key } from '../../src/stores/contract-steps.js'
+import { tokenOf } from '../../src/stores/postgres/notices.js'
 import { eventually } from '../hostile/waiting.js'
 import { freshDatabase } from './database.js'
 import { meddlingProxy } from './meddling-proxy.js'
@@ -15,11 +16,44 @@ beforeAll(async () => {
 }, 60_000)
 afterAll(async () => await server[Symbol.asyncDispose](), 60_000)
 
-async function run(address: string, ...statements: readonly string[]): Promise<void> {
+/** The rows of the last statement. */
+async function run(
+  address: string,
+  ...statements: readonly string[]
+): Promise<readonly Readonly<Record<string, unknown>>[]> {
   const client = new pg.Client(address)
   await client.connect()
-  for (const sql of statements) await client.query(sql)
+  let rows: readonly Readonly<Record<string, unknown>>[] = []
+  for (const sql of statements) ({ rows } = await client.query(sql))
   await client.end()
+  return rows
+}
+
+/** Calls that wait for a lock now. */
+async function waiting(observer: pg.Client): Promise<number> {
+  const { rows } = await observer.query(`SELECT count(*)::int AS n FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock'`)
+  return (rows[0] as { n: number }).n
+}
+
+/** Somebody who holds up the database's work, and lets it go on. */
+async function obstacle(address: string, ...statements: readonly string[]) {
+  const client = new pg.Client(address)
+  await client.connect()
+  await client.query('BEGIN')
+  for (const sql of statements) await client.query(sql)
+  // Within a transaction the view of others' activity stands still.
+  const observer = new pg.Client(address)
+  await observer.connect()
+  return {
+    waiting: (count: number) =>
+      eventually(10_000, `${count} calls to wait`, async () => (await waiting(observer)) === count),
+    async release(how: 'COMMIT' | 'ROLLBACK' = 'COMMIT') {
+      await client.query(how)
+      await client.end()
+      await observer.end()
+    },
+  }
 }
 
 const dropConnections = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
@@ -46,6 +80,111 @@ describe('an answer that never arrives', () => {
       (await store.read(key('t1'), 0, 100))?.map(({ seq }) => seq),
       [1, 2, 3, 4, 5],
     )
+    await store.close()
+  })
+
+  it.each([
+    ['a creation', { ...creation('t1'), idempotency: { key: 'k', digest: 'd', ttlMs: 60_000 } }, 'none'],
+    ['a step', append('t1', 3, [chunk('t1', 'a')]), 't1'],
+  ])('is found although the database still worked when the connection broke: %s', async (_what, step, before) => {
+    const address = await freshDatabase(server)
+    await using proxy = await meddlingProxy(address, () => 'pass')
+    const store = await openPostgresStore(proxy.address, { patienceMs: 20_000 })
+    await store.append(creation(before))
+    const held = await obstacle(address, 'LOCK TABLE dragoman.events IN EXCLUSIVE MODE')
+    const outcome = store.append(step)
+    await held.waiting(1)
+    proxy.abandon()
+    await held.waiting(2)
+    await held.release()
+    assert.deepEqual(await outcome, { result: 'ok', fence: 0 })
+    assert.equal((await store.load(key('t1')))?.events.length, step.expect + step.events.length)
+    await store.close()
+  })
+
+  it('hands nobody the fence of whoever has taken the task over since', async () => {
+    const address = await freshDatabase(server)
+    await using proxy = await meddlingProxy(address, () => 'pass')
+    const store = await openPostgresStore(proxy.address, { patienceMs: 20_000 })
+    await store.append(creation('t1'))
+    const held = await obstacle(address, 'LOCK TABLE dragoman.events IN EXCLUSIVE MODE')
+    const lease = { owner: 'us', ttlMs: 60_000 }
+    const outcome = store.append({ ...append('t1', 3, [chunk('t1', 'a')]), lease, isRunnable: true })
+    await held.waiting(1)
+    // Waits behind the first attempt, before the second: takes the task over between the two.
+    const takeOver = run(address, "UPDATE dragoman.tasks SET fence = fence + 1, lease_owner = 'them'")
+    await held.waiting(2)
+    proxy.abandon()
+    await held.waiting(3)
+    await held.release()
+    await takeOver
+    assert.deepEqual(await outcome, { result: 'fenced' })
+    await store.close()
+  })
+})
+
+describe('calls of several replicas', () => {
+  /** Two tasks, in the order in which appends lock them. */
+  const [first = '', second = ''] = ['t1', 't2'].sort((a, b) => (tokenOf(key(a)) < tokenOf(key(b)) ? -1 : 1))
+  const lease = { owner: 'us', ttlMs: 60_000 }
+
+  it('lock tasks in one order, renewals too: never in a circle', async () => {
+    const address = await freshDatabase(server)
+    const store = await openPostgresStore(address)
+    for (const id of [first, second]) await store.append({ ...creation(id), lease, isRunnable: true })
+    const other = await obstacle(address, `SELECT FROM dragoman.tasks WHERE task_id = '${first}' FOR UPDATE`)
+    const held = [second, first].map((id) => ({ key: key(id), fence: 1 }))
+    const lost = store.renew(held, lease)
+    await other.waiting(1)
+    await run(address, `SELECT FROM dragoman.tasks WHERE task_id = '${second}' FOR UPDATE NOWAIT`)
+    await other.release()
+    assert.deepEqual(await lost, [])
+    await store.close()
+  })
+
+  it('take idempotency keys in one order, whatever tasks they are for', async () => {
+    const address = await freshDatabase(server)
+    const store = await openPostgresStore(address)
+    await store.append(creation('before'))
+    const take = (name: string) => `INSERT INTO dragoman.keys SELECT id, '${name}', 0, 'd', 1, 0 FROM dragoman.scopes`
+    const other = await obstacle(address, take('k1'))
+    const keyed = (id: string, name: string) => ({
+      ...creation(id),
+      idempotency: { key: name, digest: 'd', ttlMs: 60_000 },
+    })
+    const steps = Promise.all([store.append(keyed(first, 'k2')), store.append(keyed(second, 'k1'))])
+    await other.waiting(1)
+    await run(address, "SET lock_timeout = '1s'", 'BEGIN', take('k2'), 'ROLLBACK')
+    await other.release('ROLLBACK')
+    for (const { result } of await steps) assert.equal(result, 'ok')
+    await store.close()
+  })
+})
+
+describe('a sweep', () => {
+  it('puts counts together, and leaves those alone that are', async () => {
+    const address = await freshDatabase(server)
+    const store = await openPostgresStore(address)
+    const counts = () => run(address, 'SELECT n::int, xmin::text FROM dragoman.counts')
+    await store.append(creation('t1'))
+    await store.append(creation('t2'))
+    await store.expire('a', { limit: 10 })
+    const [together, ...rest] = await counts()
+    expect([together?.n, rest]).toEqual([2, []])
+    await store.expire('a', { limit: 10 })
+    expect(await counts()).toEqual([together])
+    await store.close()
+  })
+
+  it('leaves an idempotency key that is taken anew at this moment', async () => {
+    const address = await freshDatabase(server)
+    const store = await openPostgresStore(address, { statementMs: 10_000, patienceMs: 0 })
+    await store.append({ ...creation('t1'), idempotency: { key: 'k', digest: 'd', ttlMs: 0 } })
+    const taken = await obstacle(address, 'UPDATE dragoman.keys SET until_ms = until_ms + 3600000')
+    // It waits for nobody; if it did it would be given up.
+    assert.deepEqual(await store.expire('a', { limit: 10 }), { tasks: 0, keys: 0 })
+    await taken.release()
+    assert.ok(await store.findKey({ agent: 'a', tenant: '', owner: 'ann' }, 'k'))
     await store.close()
   })
 })

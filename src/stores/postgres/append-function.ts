@@ -1,10 +1,11 @@
 /**
  * `dragoman.append`: the steps of many tasks in one round trip and one transaction, each refused or done on its own. A
- * refused step writes nothing.
+ * refused step writes nothing. It is part of a migration: once that has been released, a change here is a new step there
+ * (`migrations.test.ts` knows every step by its hash).
  *
  * Every array has one element for each step. The caller sees to it that a task and an idempotency key occur once in a
- * call, and that the steps are in one order, the same for every replica, creations first: calls of several replicas then
- * never wait for each other in a circle. What can be done for all steps at once is: a statement for each step of each
+ * call, and that the steps are in one order, the same for every replica, creations first; keys are taken in an order of
+ * their own, when all tasks are locked. Calls of several replicas then never wait for each other in a circle. What can be done for all steps at once is: a statement for each step of each
  * kind was half the cost.
  *
  * Nobody is told here. NOTIFY takes one lock for the whole server, which is held until the commit is on disk: writers
@@ -24,7 +25,8 @@ export const appendFunction = `
     size int := cardinality(agents);
     creations int := size - cardinality(array_positions(scopes, NULL));
     n int;
-    last_created int := 0;
+    taken int;
+    created int := 0;
     t record;
     last_seq bigint;
     next_visibility smallint;
@@ -70,12 +72,13 @@ export const appendFunction = `
           ON CONFLICT DO NOTHING
           RETURNING x.id, x.agent, x.task_id, x.visibility, x.state, x.fence, x.runnable
       LOOP
-        -- They come in the order of the steps; those that are missing were there before.
+        -- Which step was it? As a rule the next one; those that are missing were there before. Round and round, so
+        -- that no order has to be relied on.
         LOOP
-          last_created := last_created + 1;
-          EXIT WHEN task_ids[last_created] = t.task_id AND agents[last_created] = t.agent;
+          created := created % creations + 1;
+          EXIT WHEN task_ids[created] = t.task_id AND agents[created] = t.agent;
         END LOOP;
-        n := last_created;
+        n := created;
         outcomes[n] := 'ok';
         tasks[n] := t.id;
         new_fences[n] := t.fence;
@@ -143,6 +146,22 @@ export const appendFunction = `
       SELECT c.scope, c.state, sum(c.n) FROM unnest(changed_scopes, changed_states, changes) AS c (scope, state, n)
         GROUP BY c.scope, c.state HAVING sum(c.n) <> 0;
 
+    IF has_keys THEN
+      -- Somebody may take a key at this very moment: whoever comes second gives up all that it has done so far.
+      INSERT INTO dragoman.keys AS k (scope, key, task, digest, seq, until_ms)
+        SELECT s.scope, s.key, s.task, s.digest, s.expect + 1, now_is + s.ttl
+        FROM unnest(tasks, task_scopes, keys, digests, expected, key_ttls) AS s (task, scope, key, digest, expect, ttl)
+        WHERE s.task IS NOT NULL AND s.key IS NOT NULL
+        ORDER BY s.scope, s.key COLLATE "C"
+        ON CONFLICT (scope, key) DO UPDATE SET task = excluded.task, digest = excluded.digest, seq = excluded.seq,
+          until_ms = excluded.until_ms WHERE k.until_ms <= now_is;
+      GET DIAGNOSTICS taken = ROW_COUNT;
+      IF taken < (SELECT count(*) FROM unnest(tasks, keys) AS s (task, key)
+          WHERE s.task IS NOT NULL AND s.key IS NOT NULL) THEN
+        RAISE EXCEPTION 'an idempotency key was taken' USING ERRCODE = 'DGM01';
+      END IF;
+    END IF;
+
     FOR n IN 1..size LOOP
       place := n;
       outcome := coalesce(outcomes[n], 'conflict');
@@ -151,22 +170,15 @@ export const appendFunction = `
       is_free := are_free[n];
       IF outcome = 'ok' THEN
         last_seq := expected[n] + counts_of[n];
-        IF has_keys AND keys[n] IS NOT NULL THEN
-          -- Somebody may take the key at this very moment: whoever comes second gives up all that it has done so far.
-          INSERT INTO dragoman.keys AS k (scope, key, task, digest, seq, until_ms)
-            VALUES (task_scopes[n], keys[n], tasks[n], digests[n], expected[n] + 1, now_is + key_ttls[n])
-            ON CONFLICT (scope, key) DO UPDATE SET task = excluded.task, digest = excluded.digest, seq = excluded.seq,
-              until_ms = excluded.until_ms WHERE k.until_ms <= now_is;
-          IF NOT FOUND THEN RAISE EXCEPTION 'an idempotency key was taken' USING ERRCODE = 'DGM01'; END IF;
-        END IF;
         IF has_configs AND config_ids[n] IS NOT NULL THEN
           PERFORM dragoman.put_lane(tasks[n], agents[n], config_ids[n], config_bodies[n], config_sames[n],
             config_mosts[n], last_seq, expected[n]);
           lanes_of[n] := lanes_of[n] + 1;
+          has_lanes := true;
         END IF;
         IF lanes_of[n] > 0 AND counts_of[n] > 0 THEN
           UPDATE dragoman.lanes SET due_ms = now_is WHERE task = tasks[n] AND due_ms IS NULL;
-          has_lanes := FOUND;
+          has_lanes := has_lanes OR FOUND;
         END IF;
       END IF;
       RETURN NEXT;

@@ -2,8 +2,10 @@
  * Many appends, one round trip. Steps that are asked for while the database works are gathered and sent together;
  * each is refused or done on its own (`append-function.ts`).
  *
- * A connection may break after the database has committed and before it could say so. Steps are then looked for
- * in the log before they are tried again: a step whose events are there, word for word, was done.
+ * A connection may break when the database has committed and before it could say so, or while it still works: it goes
+ * on without us. So a step that is refused when it is tried again is looked for in the log: if its events are there,
+ * word for word, it was done. Not before it is tried: what still works then would be missed. The row's lock makes the
+ * second attempt wait for the first.
  */
 import { CommitWatchers } from '../commit-watchers.js'
 import { batchBody, configBody, hasHead, stateNumber, visibilityNumber } from '../rows.js'
@@ -88,20 +90,19 @@ export class Appender {
   }
 
   async #attempt(group: readonly Queued[], isAgain: boolean): Promise<ReadonlyMap<Queued, AppendOutcome>> {
-    const outcomes = isAgain ? await this.#findDone(group) : new Map<Queued, AppendOutcome>()
-    const left = group.filter((each) => !outcomes.has(each))
-    if (left.length === 0) return outcomes
+    const outcomes = new Map<Queued, AppendOutcome>()
     const rows = await this.#database.queryOnce<
       [place: number, result: AppendOutcome['result'], fence: number, hasLanes: boolean, isFree: boolean]
     >(
       appendCall,
-      columns.map(({ encode }) => encode(left)),
+      columns.map(({ encode }) => encode(group)),
     )
     for (const [place, result, fence, hasLanes, isFree] of rows) {
-      const queued = left[place - 1] as Queued // places are of those that were sent
+      const queued = group[place - 1] as Queued // places are of those that were sent
       outcomes.set(queued, result === 'ok' ? { result, fence } : { result })
       if (result === 'ok') this.#tell(queued, hasLanes, isFree)
     }
+    if (isAgain) await this.#findDone(outcomes)
     return outcomes
   }
 
@@ -111,26 +112,29 @@ export class Appender {
     if (hasLanes) this.#notices.tellLanes(key.agent, agent)
   }
 
-  /** Steps that were committed by an attempt nobody heard back from. Whether others were told of them nobody knows. */
-  async #findDone(group: readonly Queued[]): Promise<Map<Queued, AppendOutcome>> {
-    const asked = group.filter(({ step }) => step.events.length > 0)
-    const rows = await this.#database.queryOnce<[place: number, fence: number, hasLanes: boolean, isFree: boolean]>(
-      findDone,
-      [
-        literalArray(asked.map(({ agent }) => agent)),
-        textArray(asked.map(({ step }) => toStorable(step.key.id))),
-        literalArray(asked.map(({ step }) => hasHead(step.events))),
-        literalArray(asked.map(({ step }) => step.expect + step.events.length)),
-        textArray(asked.map(({ body }) => body)),
-      ],
-    )
-    const done = new Map<Queued, AppendOutcome>()
-    for (const [place, fence, hasLanes, isFree] of rows) {
+  /** Corrects what was refused because an attempt nobody heard back from had done it. Whether others were told of it nobody knows. */
+  async #findDone(outcomes: Map<Queued, AppendOutcome>): Promise<void> {
+    const isRefused = ([{ step }, { result }]: readonly [Queued, AppendOutcome]) =>
+      result !== 'ok' && step.events.length > 0
+    const asked = [...outcomes].filter(isRefused).map(([queued]) => queued)
+    if (asked.length === 0) return
+    const rows = await this.#database.queryOnce<
+      [place: number, fence: number, leaseOwner: string | null, hasLanes: boolean, isFree: boolean]
+    >(findDone, [
+      literalArray(asked.map(({ agent }) => agent)),
+      textArray(asked.map(({ step }) => toStorable(step.key.id))),
+      literalArray(asked.map(({ step }) => hasHead(step.events))),
+      literalArray(asked.map(({ step }) => step.expect + step.events.length)),
+      textArray(asked.map(({ body }) => body)),
+    ])
+    for (const [place, fence, leaseOwner, hasLanes, isFree] of rows) {
       const queued = asked[place - 1] as Queued // places are of those that were asked for
-      done.set(queued, { result: 'ok', fence })
+      // Somebody may have taken the task over since: the fence of today is for its holder alone.
+      const claim = claimOf(queued)
+      const isLost = claim !== undefined && claim.owner !== leaseOwner
+      outcomes.set(queued, isLost ? { result: 'fenced' } : { result: 'ok', fence: queued.step.fence ?? fence })
       this.#tell(queued, hasLanes, isFree)
     }
-    return done
   }
 }
 
@@ -213,7 +217,7 @@ const appendCall = `SELECT place, outcome, new_fence, has_lanes, is_free FROM dr
   .map(({ type }, place) => `$${place + 1}::${type}[]`)
   .join(', ')})`
 
-const findDone = `SELECT s.place::int, t.fence, t.lanes > 0, t.runnable AND t.lease_until <= dragoman.now_ms()
+const findDone = `SELECT s.place::int, t.fence, t.lease_owner, t.lanes > 0, t.runnable AND t.lease_until <= dragoman.now_ms()
   FROM unnest($1::int[], $2::text[], $3::boolean[], $4::bigint[], $5::text[]) WITH ORDINALITY
     AS s (agent, task_id, head, last, body, place)
   JOIN dragoman.tasks t ON t.agent = s.agent AND t.task_id = s.task_id

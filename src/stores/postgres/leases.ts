@@ -2,6 +2,7 @@
 import { fromStorable, toStorable } from '../storable-text.js'
 import type { ClaimedTask, ClaimRequest, LeaseClaim } from '../store.js'
 import type { Database } from './database.js'
+import { tokenOf } from './notices.js'
 
 /** Replicas that look at the same moment pass over what the other one is taking. */
 export async function claim(
@@ -22,29 +23,37 @@ export async function claim(
   return rows.map(([agent, id, fence]) => ({ key: { agent: fromStorable(agent), id: fromStorable(id) }, fence }))
 }
 
-/** Answers those that were lost. */
+/** Answers those that were lost. Rows are locked in the order in which appends lock them: neither waits for the other in a circle. */
 export async function renew(
   database: Database,
   held: readonly ClaimedTask[],
   lease: LeaseClaim,
 ): Promise<readonly ClaimedTask[]> {
   if (held.length === 0) return []
+  const inOrder = held
+    .map((each) => ({ each, token: tokenOf(each.key) }))
+    .sort((a, b) => (a.token < b.token ? -1 : 1))
+    .map(({ each }) => each)
   const rows = await database.query<[place: number]>(
-    `UPDATE dragoman.tasks t SET lease_until = dragoman.now_ms() + $5
-      FROM unnest($1::text[], $2::text[], $3::bigint[]) WITH ORDINALITY AS h (agent, task_id, fence, place)
-      JOIN dragoman.agents a ON a.name = h.agent
-      WHERE t.agent = a.id AND t.task_id = h.task_id AND t.fence = h.fence AND t.lease_owner = $4
-      RETURNING h.place`,
+    `WITH locked AS (
+        SELECT t.id, h.place
+        FROM unnest($1::text[], $2::text[], $3::bigint[]) WITH ORDINALITY AS h (agent, task_id, fence, place)
+          JOIN dragoman.agents a ON a.name = h.agent
+          JOIN dragoman.tasks t ON t.agent = a.id AND t.task_id = h.task_id
+        WHERE t.fence = h.fence AND t.lease_owner = $4
+        ORDER BY h.place FOR NO KEY UPDATE OF t)
+      UPDATE dragoman.tasks t SET lease_until = dragoman.now_ms() + $5 FROM locked WHERE t.id = locked.id
+      RETURNING locked.place`,
     [
-      held.map(({ key }) => toStorable(key.agent)),
-      held.map(({ key }) => toStorable(key.id)),
-      held.map(({ fence }) => fence),
+      inOrder.map(({ key }) => toStorable(key.agent)),
+      inOrder.map(({ key }) => toStorable(key.id)),
+      inOrder.map(({ fence }) => fence),
       lease.owner,
       lease.ttlMs,
     ],
   )
   const kept = new Set(rows.map(([place]) => place - 1))
-  return held.filter((_, place) => !kept.has(place))
+  return inOrder.filter((_, place) => !kept.has(place))
 }
 
 export async function leaseOwners(database: Database): Promise<readonly string[]> {

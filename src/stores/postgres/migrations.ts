@@ -1,9 +1,10 @@
 /**
  * The schema, as plain numbered steps; `dragoman.migrations` says which were done. A step that has been
- * released is never edited.
+ * released is never edited, nor what it is made of (`append-function.ts`).
  *
  * Everything lies in a schema of its own and is called by its full name: connections need no settings, so
- * any pooler may stand in between. Time is `dragoman.now_ms()`, never a replica's clock.
+ * any pooler may stand in between. Time is `dragoman.now_ms()`, never a replica's clock. Messages of NOTIFY are
+ * described in `notices.ts`; those that are frequent are sent by the caller (`teller.ts`), the others here.
  */
 import { appendFunction } from './append-function.js'
 
@@ -115,22 +116,8 @@ export const migrations: readonly string[] = [
     RETURN found;
   END $$;
 
-  -- Tells other replicas, in as few messages as fit (8,000 bytes each). Identifiers only.
-  CREATE FUNCTION dragoman.tell(words text[]) RETURNS void LANGUAGE plpgsql AS $$
-  DECLARE said text := ''; word text;
-  BEGIN
-    FOREACH word IN ARRAY words LOOP
-      IF length(said) + length(word) > 7000 THEN
-        PERFORM pg_notify('dragoman', said);
-        said := '';
-      END IF;
-      said := said || ' ' || word;
-    END LOOP;
-    IF said <> '' THEN PERFORM pg_notify('dragoman', said); END IF;
-  END $$;
-
   -- For a task whose row the caller has locked. A new lane begins behind from_seq; one that is replaced goes on
-  -- where it was, at once.
+  -- where it was, at once. The caller tells the others.
   CREATE FUNCTION dragoman.put_lane(of_task bigint, of_agent int, of_config text, new_body text, new_same text,
     most int, last_seq bigint, from_seq bigint) RETURNS text LANGUAGE plpgsql AS $$
   DECLARE l record;
@@ -141,7 +128,6 @@ export const migrations: readonly string[] = [
         UPDATE dragoman.lanes SET body = new_body, same = new_same, attempts = 0, fence = fence + 1, lease_owner = NULL,
             due_ms = CASE WHEN last_seq > l.seq THEN dragoman.now_ms() END
           WHERE task = of_task AND config = of_config;
-        PERFORM dragoman.tell(ARRAY['-', 'l' || of_agent]);
       END IF;
       RETURN 'ok';
     END IF;
@@ -170,7 +156,7 @@ export const migrations: readonly string[] = [
         lease_owner = CASE WHEN hold_ms IS NOT NULL THEN lease_owner END
       WHERE task = t.id AND config = of_config;
     IF hold_ms IS NULL AND retry_ms IS NULL AND t.seq > place THEN
-      PERFORM dragoman.tell(ARRAY['-', 'l' || of_agent]);
+      PERFORM pg_notify('dragoman', '- l' || of_agent);
     END IF;
     INSERT INTO dragoman.dead_letters (scope, task, config, seq, attempts, error, time_ms)
       SELECT t.scope, t.id, of_config, d.seq, d.tries, d.error, now_is
@@ -204,7 +190,7 @@ export const migrations: readonly string[] = [
         CASE WHEN ttl_ms IS NULL THEN 9007199254740991 ELSE now_is + ttl_ms END, now_is)
       ON CONFLICT (collection, id) DO UPDATE SET revision = excluded.revision, body = excluded.body,
         until_ms = excluded.until_ms, written_ms = excluded.written_ms;
-    PERFORM dragoman.tell(ARRAY[sender, 'c' || told]);
+    PERFORM pg_notify('dragoman', sender || ' c' || told);
     RETURN QUERY SELECT true, new_revision;
   END $$;
 
@@ -233,7 +219,7 @@ export const migrations: readonly string[] = [
         forgotten := forgotten + 1;
       END LOOP;
     END IF;
-    IF buried > 0 THEN PERFORM dragoman.tell(ARRAY[sender, 'c' || told]); END IF;
+    IF buried > 0 THEN PERFORM pg_notify('dragoman', sender || ' c' || told); END IF;
     RETURN NEXT;
   END $$;
 
@@ -250,11 +236,14 @@ export const migrations: readonly string[] = [
     DELETE FROM dragoman.keys WHERE task = ANY(given);
   END $$;
 
-  -- Puts the changes of each count together.
+  -- Puts the changes of each count together, where there are some: the most of them first, and not all at once.
   CREATE FUNCTION dragoman.sum_counts() RETURNS void LANGUAGE plpgsql AS $$
   BEGIN
     IF NOT pg_try_advisory_xact_lock(7102026, 2) THEN RETURN; END IF;
-    WITH gone AS (DELETE FROM dragoman.counts RETURNING scope, state, n)
+    WITH scattered AS (SELECT scope, state FROM dragoman.counts GROUP BY scope, state HAVING count(*) > 1
+        ORDER BY count(*) DESC LIMIT 1000),
+      gone AS (DELETE FROM dragoman.counts c USING scattered s WHERE c.scope = s.scope AND c.state = s.state
+        RETURNING c.scope, c.state, c.n)
       INSERT INTO dragoman.counts (scope, state, n)
         SELECT scope, state, sum(n) FROM gone GROUP BY scope, state HAVING sum(n) <> 0;
   END $$;

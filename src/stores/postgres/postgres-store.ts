@@ -15,6 +15,7 @@ import type {
   Commit,
   DeadLetter,
   DeadLetterQuery,
+  Expired,
   Expiry,
   KeyedSend,
   LaneClaim,
@@ -114,7 +115,9 @@ class PostgresStore implements Store {
 
   async putPushConfig(key: TaskKey, config: NewPushConfig): Promise<'ok' | 'full' | 'no-task'> {
     const outcome = await this.#lanes.put(key, config)
-    if (outcome === 'ok') this.#notices.wakeLanes(key.agent)
+    const agent = await this.#names.findAgent(key.agent)
+    // One that was replaced goes on at once, wherever that may be.
+    if (outcome === 'ok' && agent !== undefined) this.#notices.tellLanes(key.agent, agent)
     return outcome
   }
 
@@ -155,7 +158,7 @@ class PostgresStore implements Store {
     return this.#lanes.deleteDead(id)
   }
 
-  expire(agent: string, expiry: Expiry): Promise<number> {
+  expire(agent: string, expiry: Expiry): Promise<Expired> {
     return expire(this.#database, agent, expiry)
   }
 

@@ -1,12 +1,12 @@
 /** Retention (E-11), a bounded number of tasks at a time, oldest first. Replicas that sweep at once share the work. */
 import { toStorable } from '../storable-text.js'
-import type { Expiry } from '../store.js'
+import type { Expired, Expiry } from '../store.js'
 import type { Database } from './database.js'
 
-export async function expire(database: Database, agent: string, expiry: Expiry): Promise<number> {
-  await expireKeys(database, expiry.limit)
+export async function expire(database: Database, agent: string, expiry: Expiry): Promise<Expired> {
+  const keys = await expireKeys(database, expiry.limit)
   const [row] = await database.query<[number]>('SELECT id FROM dragoman.agents WHERE name = $1', [toStorable(agent)])
-  if (!row) return 0
+  if (!row) return { tasks: 0, keys }
   const [number] = row
   let left = expiry.limit
   if (expiry.endedTasksMs !== undefined) left -= await removeEnded(database, number, expiry.endedTasksMs, left)
@@ -14,7 +14,7 @@ export async function expire(database: Database, agent: string, expiry: Expiry):
     left -= await removeSurplus(database, number, expiry.maxEndedTasks, left)
   if (expiry.endedEventsMs !== undefined && left > 0) left -= await trim(database, number, expiry.endedEventsMs, left)
   await database.query('SELECT dragoman.sum_counts()')
-  return expiry.limit - left
+  return { tasks: expiry.limit - left, keys }
 }
 
 async function removeEnded(database: Database, agent: number, afterMs: number, limit: number): Promise<number> {
@@ -65,16 +65,18 @@ async function trim(database: Database, agent: number, afterMs: number, limit: n
   return row?.[0] ?? 0
 }
 
-/** A Message answer lives as long as its key. */
-async function expireKeys(database: Database, limit: number): Promise<void> {
-  await database.query(
+/** A Message answer lives as long as its key. Keys that are being taken anew at this moment are passed over. */
+async function expireKeys(database: Database, limit: number): Promise<number> {
+  const [row] = await database.query<[number]>(
     `WITH gone AS (
         DELETE FROM dragoman.keys WHERE (scope, key) IN (
-          SELECT scope, key FROM dragoman.keys WHERE until_ms <= (SELECT dragoman.now_ms()) LIMIT $1)
+          SELECT scope, key FROM dragoman.keys WHERE until_ms <= (SELECT dragoman.now_ms()) LIMIT $1
+          FOR UPDATE SKIP LOCKED)
         RETURNING task),
       answers AS (SELECT coalesce(array_agg(t.id), '{}') AS all_of_them FROM gone
         JOIN dragoman.tasks t ON t.id = gone.task WHERE t.visibility = 2)
-      SELECT dragoman.remove(all_of_them) FROM answers`,
+      SELECT (SELECT count(*) FROM gone), dragoman.remove(all_of_them) FROM answers`,
     [limit],
   )
+  return row?.[0] ?? 0
 }

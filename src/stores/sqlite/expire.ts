@@ -1,5 +1,5 @@
 /** Retention (E-11), a bounded number of tasks at a time, oldest first, from an index of its own. */
-import type { Expiry } from '../store.js'
+import type { Expired, Expiry } from '../store.js'
 import type { Session } from './session.js'
 
 type EndedRow = [id: number, scope: number, state: number, statusMs: number]
@@ -16,11 +16,11 @@ export class Sweeper {
     this.#session = session
   }
 
-  sweep(agentName: string, expiry: Expiry): number {
+  sweep(agentName: string, expiry: Expiry): Expired {
     const { sql, names, now } = this.#session
-    this.#expireKeys(expiry.limit)
+    const keys = this.#expireKeys(expiry.limit)
     const agent = names.agent(agentName)
-    if (agent === undefined) return 0
+    if (agent === undefined) return { tasks: 0, keys }
     let left = expiry.limit
     const remove = (beforeMs: number, limit: number) => {
       const rows = sql.endedTasks.all(agent, 0, beforeMs, limit) as EndedRow[]
@@ -34,7 +34,7 @@ export class Sweeper {
       if (surplus > 0 && left > 0) remove(forEver, Math.min(surplus, left))
     }
     if (expiry.endedEventsMs !== undefined && left > 0) left -= this.#trim(agent, now() - expiry.endedEventsMs, left)
-    return expiry.limit - left
+    return { tasks: expiry.limit - left, keys }
   }
 
   #trim(agent: number, beforeMs: number, limit: number): number {
@@ -48,13 +48,15 @@ export class Sweeper {
     return trimmed
   }
 
-  #expireKeys(limit: number): void {
+  #expireKeys(limit: number): number {
     const { sql, now } = this.#session
-    for (const [scope, key, task, visibility] of sql.expiredKeys.all(now(), limit) as KeyRow[]) {
+    const rows = sql.expiredKeys.all(now(), limit) as KeyRow[]
+    for (const [scope, key, task, visibility] of rows) {
       sql.deleteKey.run(scope, key)
       // A Message answer lives as long as its key.
       if (task !== null && visibility === 2) this.#remove(task)
     }
+    return rows.length
   }
 
   #remove(id: number, counted?: { readonly scope: number; readonly state: number }): void {

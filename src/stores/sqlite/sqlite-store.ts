@@ -24,6 +24,7 @@ import type {
   Commit,
   DeadLetter,
   DeadLetterQuery,
+  Expired,
   Expiry,
   KeyedSend,
   LaneClaim,
@@ -258,7 +259,7 @@ class SqliteStore implements Store {
     return this.#commits.write(() => void this.#sql.deleteDeadLetter.run(Number(id)))
   }
 
-  expire(agent: string, expiry: Expiry): Promise<number> {
+  expire(agent: string, expiry: Expiry): Promise<Expired> {
     return this.#commits.write(() => this.#sweeper.sweep(agent, expiry))
   }
 

@@ -1,0 +1,11 @@
+import { hash } from 'node:crypto'
+import { expect, it } from 'vitest'
+import { migrations } from './migrations.js'
+
+/**
+ * Databases that have done a step never do it again: one that was released is changed by the next step, never by an
+ * edit. Until the first release the hash changes together with the step.
+ */
+it('knows every step of the schema by its hash', () => {
+  expect(migrations.map((step) => hash('sha256', step).slice(0, 16))).toEqual(['caf402e47657a20a'])
+})
