@@ -8,7 +8,7 @@
  * their own, when all tasks are locked. Calls of several replicas then never wait for each other in a circle. What can be done for all steps at once is: a statement for each step of each
  * kind was half the cost.
  *
- * Nobody is told here. NOTIFY takes one lock for the whole server, which is held until the commit is on disk: writers
+ * Nobody is told here, of lanes neither. NOTIFY takes one lock for the whole server, which is held until the commit is on disk: writers
  * would take turns. The caller tells the others when it knows (`teller.ts`).
  */
 export const appendFunction = `

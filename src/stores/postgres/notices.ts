@@ -3,10 +3,11 @@
  * nobody listened, or behind a pooler that forbids it, is found by asking for the watched tasks again.
  *
  * Messages hold words: `t`, a token and a sequence for each task (`t3fa….17`), `r` and a number for an agent with work
- * that nobody holds, `l` for one with webhooks to be told, `c` and a name for a collection of records. The first word names the sender: its own process
- * knows already.
+ * that nobody holds, `l` for one with webhooks to be told, `c` and a name for a collection of records. The first word
+ * names the sender, which knows already; `-` when the database itself says so.
  */
 import { hash, randomUUID } from 'node:crypto'
+import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { toStorable } from '../storable-text.js'
 import type { TaskKey } from '../store.js'
@@ -20,12 +21,18 @@ export interface NoticesOptions {
   readonly pollMs?: number
   /** How often when nobody can listen. Default 50 ms. */
   readonly busyPollMs?: number
+  /** How long until LISTEN is tried again where it did not work. Default one minute. */
+  readonly listenAgainMs?: number
   /** Something an operator should know, once. */
   readonly onNotice?: (text: string) => void
 }
 
 /** How long an echo of our own may take before LISTEN counts as forbidden. */
 const echoMs = 3_000
+/** How long a connection to listen on may take to come about. */
+const connectMs = 5_000
+const deaf =
+  'LISTEN is not possible on this connection (a pooler?): until it is, changes of other processes are found by polling'
 /** Looking for work costs several queries each time. */
 const leastLookMs = 250
 
@@ -39,12 +46,14 @@ export class Notices {
   readonly #teller: Teller
   /** Watched tasks: what was told of them last, by token. */
   readonly #watched = new Map<string, { readonly key: TaskKey; count: number; seq: number }>()
+  readonly #closing = new AbortController()
   #client: pg.Client | undefined
+  #listener: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
   #isListening = false
-  #isStarted = false
-  #isClosed = false
-  #hasComplained = false
+  /** Agents that are watched and whose numbers are not known yet. */
+  readonly #unknown = new Set<string>()
+  #complaint: string | undefined
   #isAsking = false
   #lastLook = 0
   #onEcho: () => void = () => undefined
@@ -74,11 +83,13 @@ export class Notices {
   }
 
   watchAgent(agent: string, onChange: () => void): () => void {
+    this.#learn(agent)
     this.#start()
     return this.#watchers.watchRunnable(agent, onChange)
   }
 
   watchLanes(agent: string, onChange: () => void): () => void {
+    this.#learn(agent)
     this.#start()
     return this.#watchers.watchLanes(agent, onChange)
   }
@@ -117,12 +128,29 @@ export class Notices {
   }
 
   async close(): Promise<void> {
-    this.#isClosed = true
+    this.#closing.abort()
     clearTimeout(this.#timer)
-    const client = this.#client
-    this.#client = undefined
     await this.#teller.settled()
-    await client?.end().catch(() => undefined)
+    await this.#client?.end().catch(() => undefined)
+    await this.#listener
+  }
+
+  get #isClosed(): boolean {
+    return this.#closing.signal.aborted
+  }
+
+  /** Words of other replicas name agents by their numbers. */
+  #learn(agent: string): void {
+    if (this.#names.knownAgent(agent) !== undefined) return
+    this.#unknown.add(agent)
+    this.#learnAll().catch(() => undefined) // learnt when we ask next
+  }
+
+  async #learnAll(): Promise<void> {
+    for (const agent of [...this.#unknown]) {
+      await this.#names.makeAgent(agent)
+      this.#unknown.delete(agent)
+    }
   }
 
   #wakeToken(token: string, seq: number): void {
@@ -133,44 +161,53 @@ export class Notices {
   }
 
   #start(): void {
-    if (this.#isStarted) return
-    this.#isStarted = true
-    void this.#listen()
+    if (this.#listener) return
+    this.#listener = this.#listen()
     this.#schedule()
   }
 
   /** Never rejects: whoever cannot listen asks. */
   async #listen(): Promise<void> {
+    const { listenAgainMs = 60_000 } = this.#options
     for (let attempt = 0; !this.#isClosed; attempt++) {
-      const client = new pg.Client(clientConfig(this.#database.address))
-      const isLost = new Promise<void>((resolve) => {
-        client.on('error', () => resolve())
-        client.on('end', () => resolve())
+      const client = new pg.Client({ ...clientConfig(this.#database.address), connectionTimeoutMillis: connectMs })
+      // Before it connects: `close` may come at any time.
+      this.#client = client
+      const lost = new Promise<never>((_, reject) => {
+        client.on('error', reject)
+        client.on('end', () => reject(new Error('The connection has ended')))
       })
+      lost.catch(() => undefined)
+      let isDeaf = false
       try {
-        await client.connect()
-        this.#client = client
-        client.on('notification', ({ payload = '' }) => this.#hear(payload))
-        await client.query(`LISTEN ${channel}`)
-        if (await this.#isHeard(client)) {
+        if (await Promise.race([this.#canHear(client), lost])) {
           attempt = 0
           this.#isListening = true
+          this.#say(undefined)
           // What was committed before this moment was told to nobody here.
           await this.#ask()
-          await isLost
-        } else {
-          this.#complain()
-          await client.end().catch(() => undefined)
-          return
+          await lost
         }
+        isDeaf = true
+        this.#say(deaf)
       } catch {
-        await client.end().catch(() => undefined)
+        // Lost, or never there.
       }
       this.#isListening = false
+      await client.end().catch(() => undefined)
       if (this.#isClosed) return
       this.#schedule()
-      await new Promise((resolve) => setTimeout(resolve, Math.min(50 * 2 ** attempt, 2_000)))
+      const pauseMs = isDeaf ? listenAgainMs : Math.min(50 * 2 ** attempt, 2_000)
+      await pause(pauseMs, undefined, { ref: false, signal: this.#closing.signal }).catch(() => undefined)
     }
+  }
+
+  /** Whether notifications arrive on this connection. */
+  async #canHear(client: pg.Client): Promise<boolean> {
+    await client.connect()
+    client.on('notification', ({ payload = '' }) => this.#hear(payload))
+    await client.query(`LISTEN ${channel}`)
+    return await this.#isHeard(client)
   }
 
   /** Poolers may take LISTEN and let nothing through: a word of our own has to come back. */
@@ -187,12 +224,11 @@ export class Notices {
     return isHeard
   }
 
-  #complain(): void {
-    if (this.#hasComplained) return
-    this.#hasComplained = true
-    this.#options.onNotice?.(
-      'LISTEN is not possible on this connection (a pooler?): changes of other processes are found by polling',
-    )
+  /** Tells the operator what is wrong, once, and when it is no more. */
+  #say(complaint: string | undefined): void {
+    if (complaint === this.#complaint) return
+    this.#complaint = complaint
+    this.#options.onNotice?.(complaint ?? 'LISTEN works again')
   }
 
   #hear(payload: string): void {
@@ -211,11 +247,10 @@ export class Notices {
     }
   }
 
-  /** Agents that this process has never met, nobody here watches. */
+  /** An agent that this process has never met nobody here watches: whoever watches one learns its number. */
   #ofAgent(word: string, wake: (name: string) => void): void {
     const name = this.#names.agentName(Number(word.slice(1)))
     if (name !== undefined) wake(name)
-    else this.#watchers.everything()
   }
 
   #schedule(): void {
@@ -239,6 +274,7 @@ export class Notices {
     if (this.#isAsking || this.#isClosed) return
     this.#isAsking = true
     try {
+      await this.#learnAll()
       const tokens = [...this.#watched.keys()]
       if (tokens.length > 0) {
         const keys = tokens.map((token) => this.#watched.get(token)?.key).filter((key) => key !== undefined)

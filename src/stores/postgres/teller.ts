@@ -30,12 +30,17 @@ export class Teller {
 
   tellTask(token: string, seq: number): void {
     this.#tasks.set(token, seq)
-    this.#work ??= this.#tellAll()
+    this.#begin()
   }
 
   tell(word: string): void {
     this.#words.add(word)
-    this.#work ??= this.#tellAll()
+    this.#begin()
+  }
+
+  /** When all of a group has been said: its first word must not go alone. */
+  #begin(): void {
+    this.#work ??= Promise.resolve().then(() => this.#tellAll())
   }
 
   /** Resolves when everything has been told. */
