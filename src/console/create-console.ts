@@ -109,14 +109,16 @@ export function createConsole(options: ConsoleOptions = {}): Console {
   const callAgent = async (request: Request, session: Session, path: string): Promise<Response> => {
     const [ref = '', dialect, binding] = namesIn(path)
     if (!session.has(ref)) return refusal(404, 'This agent was not named here: add it first')
-    const response = await session.answer(request, wayOf(ref, dialect, binding))
     const [tab = '', stream = ''] = (request.headers.get(tabHeader) ?? '').split('/')
+    // Before anything is said to the agent: the page opens one, and says it again.
+    if (tab !== '' && !session.tab(tab)) return refusal(409, 'This tab has no stream: open one first')
+    const response = await session.answer(request, wayOf(ref, dialect, binding))
     const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
     if (!isStream || tab === '' || !response.body) return response
     const carrier = session.tab(tab)
     if (!carrier) {
       await response.body.cancel()
-      return refusal(409, 'This tab has no stream: open one first')
+      return refusal(410, 'This tab has been closed')
     }
     void carrier.carry(Number(stream), response.body) // it owns its failures, and ends with the tab
     const headers = new Headers(response.headers)

@@ -41,8 +41,22 @@ describe('a console that is not for everybody', () => {
     expect(await page.evaluate<string>(kept)).not.toMatch(/correct|alice/)
     await page.reload()
     await page.getByText('No agents yet').waitFor()
+    // Two tabs: one logs out, and neither leaves anything for whoever comes next.
+    const agent = await serve(echoAgent)
+    await page.evaluate(`fetch('/console/api/agents', { method: 'POST', headers: { 'x-dragoman-console': '1' },
+      body: ${JSON.stringify(JSON.stringify({ ref: agent.url }))} })`)
+    await page.locator('.agent-list a', { hasText: 'Echo' }).waitFor()
+    await say(page, agent.url, 'what I said')
+    const other = await page.context().newPage()
+    await other.goto(`${served.url}#/talk`)
+    await other.locator('.said', { hasText: 'what I said' }).waitFor()
+    expect(await page.evaluate(kept)).toContain('what I said')
     await page.getByRole('button', { name: 'Log out' }).click()
-    await page.getByLabel('Key', { exact: true }).waitFor()
+    for (const each of [page, other]) {
+      await each.getByLabel('Key', { exact: true }).waitFor()
+      expect(await each.evaluate(kept)).not.toMatch(/what I said|dragoman\.(agents|conversation)/)
+    }
+    await agent.close({ deadlineMs: 0 })
     expect(complaints).toEqual([])
   })
 

@@ -134,13 +134,30 @@ describe('a stream', () => {
     await page.locator('.said', { hasText: 'a secret of mine' }).waitFor()
     await page.getByText('completed').nth(1).waitFor()
     // What was said to somebody who asked for a credential is on no disk.
-    expect(await page.evaluate('JSON.stringify(localStorage) + JSON.stringify(sessionStorage)')).not.toContain('secret')
+    const kept = 'JSON.stringify(localStorage) + JSON.stringify(sessionStorage)'
+    expect(await page.evaluate(kept)).not.toContain('secret')
     const shown = () => page.locator('.transcript .said, .transcript .heard .markdown').allInnerTexts()
     const before = (await shown()).filter((text) => !text.includes('secret'))
     await page.reload()
     await page.getByText('completed').nth(1).waitFor()
     expect((await shown()).filter((text) => !text.includes('secret'))).toEqual(before)
-    expect(complaints).toEqual([])
+    expect(await page.evaluate(kept)).not.toContain('secret')
+    // Nor where somebody looks at the task who had no part in it: the agent tells what was said.
+    const task = /.*\\"task\\":\\"([^"\\]+)/.exec(await page.evaluate<string>(kept))?.[1] ?? ''
+    await using other = await openPage(browser, `${console.url}#/talk?${new URLSearchParams({ with: echo.url, task })}`)
+    for (const _visit of ['first', 'again']) {
+      await other.page.locator('.said', { hasText: 'a secret of mine' }).waitFor()
+      await other.page.getByText('completed').waitFor()
+      expect(await other.page.locator('.said').allInnerTexts()).toEqual([
+        expect.stringContaining('auth'),
+        expect.stringContaining('a secret of mine'),
+      ])
+      expect(await other.page.evaluate<string>(kept)).toContain(task)
+      expect(await other.page.evaluate(kept)).not.toContain('secret')
+      await other.page.goto(`${console.url}#/talk`)
+      await other.page.reload()
+    }
+    expect([...complaints, ...other.complaints]).toEqual([])
   })
 
   it('shares one connection with as many others as the page has open', async () => {

@@ -1,11 +1,12 @@
 /** The agents of the page, each once, with their names and cards. */
 import { useMutation, useQueries, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { CardView } from 'dragoman/console'
+import { useEffect } from 'react'
 import { type KnownAgent, type KnownAgents, knownAgents, type ListedAgent, sameAgent } from '../model/known-agents.js'
 import { go } from '../route.js'
 import type { Language } from '../text/text.js'
 import { api } from './api.js'
-import { atMost } from './at-most.js'
+import { FewAtOnce } from './few-at-once.js'
 import { useSession } from './link.js'
 
 export interface NamedCard extends KnownAgent {
@@ -16,15 +17,18 @@ export interface NamedCard extends KnownAgent {
 }
 
 const staleMs = 30_000
-const fewAtOnce = atMost(3)
-const cardOf = (ref: string) => ({
-  queryKey: ['card', ref],
-  queryFn: () => fewAtOnce(() => api<CardView>('GET', `card?${new URLSearchParams({ ref })}`)),
-  staleTime: staleMs,
-})
+/** Cards that nobody looks at, for the names in lists: any of their agents may be dead. */
+const inBackground = new FewAtOnce(3)
+const readCard = (ref: string) => api<CardView>('GET', `card?${new URLSearchParams({ ref })}`)
+const cardOf = (ref: string) => ({ queryKey: ['card', ref], queryFn: () => readCard(ref), staleTime: staleMs })
 
 export function useCard(ref: string | undefined) {
-  return useQuery<CardView>({ ...cardOf(ref ?? ''), enabled: ref !== undefined })
+  const card = useQuery<CardView>({ ...cardOf(ref ?? ''), enabled: ref !== undefined })
+  // It may be asked for already, and wait for its turn.
+  useEffect(() => {
+    if (ref !== undefined) inBackground.hurry(ref)
+  }, [ref])
+  return card
 }
 
 /** Those that may be called, and those that only the registry knows. */
@@ -40,7 +44,12 @@ export function useKnownAgents(): KnownAgents & { readonly error: Error | null }
 
 export function useAgents(): readonly NamedCard[] {
   const { named } = useKnownAgents()
-  const cards = useQueries({ queries: named.map(({ ref }) => cardOf(ref)) })
+  const cards = useQueries({
+    queries: named.map(({ ref }) => ({
+      ...cardOf(ref),
+      queryFn: () => inBackground.run(ref, () => readCard(ref)),
+    })),
+  })
   return named.map((agent, place) => {
     const { data: view, isPending = false } = cards[place] ?? {}
     return { ...agent, view, isPending, name: view?.card.name || agent.listed?.card?.name || agent.ref }

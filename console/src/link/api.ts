@@ -13,16 +13,32 @@ export class ApiError extends Error {
   }
 }
 
+const sessionLock = 'dragoman.session'
 const ours = { [consoleHeader]: '1' }
 
 export async function send(path: string, init: RequestInit = {}): Promise<Response> {
   const headers = { ...Object.fromEntries(new Headers(init.headers)), ...ours }
   const request = () => fetch(`/console/${path}`, { ...init, headers, credentials: 'same-origin' })
+  if (path === 'api/session') return await inTurn(request)
   const response = await request()
-  if (response.status !== 401 || path === 'api/session') return response
+  if (response.status !== 401) return response
   // The server part was started anew: on this machine it gives another session to who asks.
   await beginSession()
   return await request()
+}
+
+let last: Promise<unknown> = Promise.resolve()
+
+/**
+ * One after the other, in all tabs where the browser can tell: who asks with the cookie of another's answer gets the
+ * same session, and two who ask at once would take each other's away.
+ */
+async function inTurn(request: () => Promise<Response>): Promise<Response> {
+  // Browsers have locks on this machine and over TLS.
+  if (navigator.locks) return await navigator.locks.request(sessionLock, request)
+  const response = last.then(request, request)
+  last = response
+  return await response
 }
 
 export async function api<T>(method: string, path: string, body?: unknown): Promise<T> {
@@ -74,6 +90,10 @@ export async function beginSession(login: { readonly credentials?: object } = {}
 /** References are kept, credentials never are. */
 export function rememberRefs(refs: readonly string[]): void {
   localStorage.setItem(refsKey, JSON.stringify(refs))
+}
+
+export function forgetRefs(): void {
+  localStorage.removeItem(refsKey)
 }
 
 function rememberedRefs(): readonly string[] {

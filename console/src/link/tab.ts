@@ -10,6 +10,8 @@ type Feed = ReadableStreamDefaultController<Uint8Array>
 type Listener = (event: TabEvent) => void
 
 const retryMs = 1000
+/** What was asked for has not been done. */
+const noSuchTab = 409
 const encoder = new TextEncoder()
 
 export class Tab {
@@ -51,6 +53,14 @@ export class Tab {
 
   async #stream(path: string, init: RequestInit, headers: Headers): Promise<Response> {
     const tab = await this.#ready()
+    const response = await this.#streamOn(tab, path, init, headers)
+    if (response.status !== noSuchTab) return response
+    // Another tab has begun another session: this one's stream belongs to one that this browser does not have any more.
+    if (this.#id === tab) this.#reopen()
+    return await this.#streamOn(await this.#ready(), path, init, headers)
+  }
+
+  async #streamOn(tab: string, path: string, init: RequestInit, headers: Headers): Promise<Response> {
     this.#streams += 1
     const stream = this.#streams
     headers.set(tabHeader, `${tab}/${stream}`)
@@ -107,12 +117,21 @@ export class Tab {
     api('POST', `leave?${query}`).catch(() => undefined) // it ends with the tab anyway
   }
 
-  #lost(): void {
+  #breakOff(): void {
     this.#source?.close()
     this.#id = undefined
-    if (this.state !== 'shut') this.#become('lost')
     for (const feed of this.#feeds.values()) feed.error(new TypeError('The connection to the console was lost'))
     this.#feeds.clear()
+  }
+
+  #reopen(): void {
+    this.#breakOff()
+    this.open()
+  }
+
+  #lost(): void {
+    this.#breakOff()
+    if (this.state !== 'shut') this.#become('lost')
     setTimeout(() => {
       beginSession().then(
         () => this.open(),

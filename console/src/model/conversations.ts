@@ -1,13 +1,19 @@
 /** Conversations, side by side. They outlive the screen that shows them, and their tasks outlive the tab. */
-import { isInterrupted, isTerminal, type Message, type Part, type StreamItem } from 'dragoman/client'
+import { isInterrupted, isTerminal, type Message, type Part, type StreamItem, type Task } from 'dragoman/client'
 import type { Link, Speech } from '../link/link.js'
-import { type KeptConversation, type KeptEntry, keepConversations, keptConversations } from './kept-conversations.js'
+import {
+  forgetConversation,
+  type KeptConversation,
+  type KeptEntry,
+  keepConversation,
+  keptConversations,
+} from './kept-conversations.js'
 import { Signal } from './signal.js'
 import { TaskView } from './task-view.js'
 
 export type Entry =
-  /** What was said to somebody who asked for a credential is kept nowhere. */
-  | { readonly kind: 'said'; readonly message: Message; readonly isSecret?: boolean }
+  /** Kept is what was said here: no credentials, and nothing that the agent had to tell. */
+  | { readonly kind: 'said'; readonly message: Message; readonly isKept: boolean }
   | { readonly kind: 'task'; readonly view: TaskView }
   | { readonly kind: 'answer'; readonly message: Message }
   | { readonly kind: 'problem'; readonly text: string; readonly taskId: string | undefined }
@@ -18,6 +24,7 @@ export class Conversation {
   readonly signal = new Signal()
   readonly id: string
   readonly ref: string
+  readonly begunAt: number
   speech: Speech
   contextId: string | undefined
   entries: Entry[] = []
@@ -25,15 +32,18 @@ export class Conversation {
   running: AbortController | undefined
   /** The agent is away; it is asked again by itself. */
   isWaiting = false
+  /** Tasks of which the agent told what was said. */
+  readonly #recalled = new Set<string>()
   readonly #link: Link
   readonly #onChange: () => void
 
   constructor(link: Link, kept: KeptConversation, onChange: () => void) {
-    const { id, ref, dialect, binding, contextId, entries } = kept
+    const { id, ref, begunAt, dialect, binding, contextId, entries } = kept
     this.#link = link
     this.#onChange = onChange
     this.id = id
     this.ref = ref
+    this.begunAt = begunAt
     this.speech = { dialect, binding }
     this.contextId = contextId
     this.entries = entries.map(asEntry)
@@ -71,7 +81,8 @@ export class Conversation {
     }
     this.#drop('problem')
     const isSecret = question?.state === 'TASK_STATE_AUTH_REQUIRED'
-    this.entries.push({ kind: 'said', message, ...(isSecret && { isSecret }) })
+    const isRecalled = question !== undefined && this.#recalled.has(question.id)
+    this.entries.push({ kind: 'said', message, isKept: !isSecret && !isRecalled })
     const view = question ?? new TaskView()
     if (question) this.running?.abort()
     if (question) this.entries = [...this.entries.filter((entry) => !isOf(entry, question)), { kind: 'task', view }]
@@ -89,7 +100,7 @@ export class Conversation {
       const client = await this.#link.client(this.ref, this.speech)
       const task = await client.getTask({ id: taskId })
       const isOver = isTerminal(task.status.state) || isInterrupted(task.status.state)
-      if (!this.entries.some(({ kind }) => kind === 'said')) this.#recall(task.history ?? [])
+      this.#recall(view, task)
       if (isOver || view.events.length === 0) this.#take(view, { task }, undefined)
       if (isOver) return none()
       const resumeAfter = view.lastSeq
@@ -124,8 +135,8 @@ export class Conversation {
   }
 
   kept(): KeptConversation {
-    const { id, ref, speech, contextId } = this
-    return { id, ref, ...speech, contextId, entries: this.entries.flatMap(asKept) }
+    const { id, ref, begunAt, speech, contextId } = this
+    return { id, ref, begunAt, ...speech, contextId, entries: this.entries.flatMap(asKept) }
   }
 
   async #follow(view: TaskView, open: (signal: AbortSignal) => Promise<AsyncIterable<StreamItem>>): Promise<void> {
@@ -143,9 +154,14 @@ export class Conversation {
     }
   }
 
-  /** What was said before the page knew of it. */
-  #recall(history: readonly Message[]): void {
-    for (const message of history) if (message.role === 'ROLE_USER') this.entries.push({ kind: 'said', message })
+  /** What led to a task, where nobody said it here. */
+  #recall(view: TaskView, { id, history = [] }: Task): void {
+    const known = this.entries.findIndex((entry) => isOf(entry, view))
+    const place = known === -1 ? this.entries.length : known
+    if (this.entries[place - 1]?.kind === 'said') return
+    const said = history.filter(({ role }) => role === 'ROLE_USER')
+    this.entries.splice(place, 0, ...said.map((message): Entry => ({ kind: 'said', message, isKept: false })))
+    this.#recalled.add(id)
   }
 
   #take(view: TaskView, event: StreamItem['event'], seq: number | undefined): void {
@@ -197,13 +213,15 @@ export class Conversations {
   }
 
   begin(ref: string, speech: Speech = {}): Conversation {
-    return this.#add({ id: crypto.randomUUID().slice(0, 8), ref, ...speech, contextId: undefined, entries: [] })
+    const id = crypto.randomUUID().slice(0, 8)
+    return this.#add({ id, ref, begunAt: Date.now(), ...speech, contextId: undefined, entries: [] })
   }
 
   close(id: string): void {
     this.#open.get(id)?.stop()
     this.#open.delete(id)
-    this.#keep()
+    forgetConversation(id)
+    this.signal.changed()
   }
 
   /** What was open when the tab was closed, as far as its agents are still known. */
@@ -213,14 +231,15 @@ export class Conversations {
   }
 
   #add(kept: KeptConversation): Conversation {
-    const conversation = new Conversation(this.#link, kept, () => this.#keep())
+    const conversation = new Conversation(this.#link, kept, () => this.#keep(conversation))
     this.#open.set(kept.id, conversation)
     this.signal.changed()
     return conversation
   }
 
-  #keep(): void {
-    keepConversations(this.list().map((each) => each.kept()))
+  #keep(conversation: Conversation): void {
+    // One that was closed may still end what it had begun.
+    if (this.#open.get(conversation.id) === conversation) keepConversation(conversation.kept())
     this.signal.changed()
   }
 }
@@ -231,7 +250,7 @@ async function resumeAll(conversation: Conversation): Promise<void> {
 }
 
 function asEntry(kept: KeptEntry): Entry {
-  if ('said' in kept) return { kind: 'said', message: kept.said }
+  if ('said' in kept) return { kind: 'said', message: kept.said, isKept: true }
   if ('answer' in kept) return { kind: 'answer', message: kept.answer }
   const view = new TaskView()
   view.id = kept.task
@@ -239,7 +258,7 @@ function asEntry(kept: KeptEntry): Entry {
 }
 
 function asKept(entry: Entry): KeptEntry[] {
-  if (entry.kind === 'said') return entry.isSecret ? [] : [{ said: entry.message }]
+  if (entry.kind === 'said') return entry.isKept ? [{ said: entry.message }] : []
   if (entry.kind === 'answer') return [{ answer: entry.message }]
   return entry.kind === 'task' && entry.view.id !== '' ? [{ task: entry.view.id }] : []
 }

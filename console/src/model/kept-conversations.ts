@@ -14,39 +14,71 @@ export type KeptEntry =
 export interface KeptConversation extends Speech {
   readonly id: string
   readonly ref: string
+  /** In milliseconds since 1970. */
+  readonly begunAt: number
   readonly contextId: string | undefined
   readonly entries: readonly KeptEntry[]
 }
 
-const storageKey = 'dragoman.conversations'
+/** Each under a name of its own: tabs have conversations beside each other. */
+const prefix = 'dragoman.conversation.'
 const mostConversations = 20
 const mostCharacters = 500_000
 const longestText = 20_000
+let isOver = false
 
-export function keepConversations(conversations: readonly KeptConversation[]): void {
-  const kept: KeptConversation[] = []
-  let room = mostCharacters
-  // The newest matter most; one that is too long loses its beginning.
-  for (const conversation of conversations.slice(-mostConversations).toReversed()) {
-    const entries = newestWithin(conversation.entries.map(lightened), room)
-    room -= JSON.stringify(entries).length
-    kept.unshift({ ...conversation, entries })
-  }
+export function keepConversation(conversation: KeptConversation): void {
+  if (isOver) return
+  // One that is too long loses its beginning.
+  const entries = newestWithin(conversation.entries.map(lightened), mostCharacters)
   try {
-    localStorage.setItem(storageKey, JSON.stringify(kept))
+    localStorage.setItem(`${prefix}${conversation.id}`, JSON.stringify({ ...conversation, entries }))
+    makeRoom()
   } catch {
     // The browser has no room, or wants to keep nothing: what is open stays open until it is closed.
   }
 }
 
+export function forgetConversation(id: string): void {
+  localStorage.removeItem(`${prefix}${id}`)
+}
+
+/** Whoever used this page has left, and what is still going on here says nothing more of it. */
+export function forgetConversations(): void {
+  isOver = true
+  for (const key of keys()) localStorage.removeItem(key)
+}
+
+/** In the order they were begun in. */
 export function keptConversations(): readonly KeptConversation[] {
+  return keys()
+    .flatMap((key) => readKept(key) ?? [])
+    .sort((one, other) => one.begunAt - other.begunAt)
+}
+
+/** The newest matter most. */
+function makeRoom(): void {
+  let [count, room] = [mostConversations, mostCharacters]
+  for (const conversation of keptConversations().toReversed()) {
+    count -= 1
+    room -= JSON.stringify(conversation.entries).length
+    if (count < 0 || room < 0) forgetConversation(conversation.id)
+  }
+}
+
+function keys(): string[] {
+  return Array.from({ length: localStorage.length }, (_, place) => localStorage.key(place) ?? '').filter((key) =>
+    key.startsWith(prefix),
+  )
+}
+
+function readKept(key: string): KeptConversation | undefined {
   try {
-    const kept: unknown = JSON.parse(localStorage.getItem(storageKey) ?? '[]')
-    return Array.isArray(kept)
-      ? kept.filter((each: KeptConversation) => typeof each?.ref === 'string' && Array.isArray(each.entries))
-      : []
+    const kept = JSON.parse(localStorage.getItem(key) ?? 'null') as KeptConversation | null
+    const isWhole = typeof kept?.ref === 'string' && typeof kept.begunAt === 'number' && Array.isArray(kept.entries)
+    return isWhole && `${prefix}${kept.id}` === key ? kept : undefined
   } catch {
-    return []
+    return undefined
   }
 }
 

@@ -1,0 +1,87 @@
+/** Several tabs of one browser, and agents that say nothing: none keeps another from what it does. */
+import { createServer, type Socket } from 'node:net'
+import { type Served, serve } from 'dragoman'
+import { serveConsole } from 'dragoman/console'
+import { echoAgent } from 'dragoman/testing'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, expect, it } from 'vitest'
+import { launchBrowser, openPage } from './chromium.js'
+
+let browser: Browser
+let agent: Served
+beforeAll(async () => {
+  browser = await launchBrowser()
+  agent = await serve(echoAgent)
+})
+afterAll(async () => {
+  await browser.close()
+  await agent.close({ deadlineMs: 0 })
+})
+
+const talkTo = (url: string) => `${url}#/talk?with=${encodeURIComponent(agent.url)}`
+
+it('a tab goes on when another one has begun a session of its own', async () => {
+  await using served = await serveConsole({ agents: [agent.url] })
+  await using opened = await openPage(browser, talkTo(served.url), { ignore: /409/ })
+  const { page, complaints } = opened
+  await page.getByLabel('Message').waitFor()
+  // As after a restart of the server that both tabs notice at once: the last cookie is that of both.
+  await page.context().clearCookies()
+  const other = await page.context().newPage()
+  await other.goto(talkTo(served.url))
+  await other.getByLabel('Message').waitFor()
+  await page.getByLabel('Message').fill('chunks 3')
+  await page.keyboard.press('Enter')
+  await page.getByText('chunk 3').waitFor()
+  // It was said once: who is asked again had not been told.
+  await page.goto(`${served.url}#/tasks?agent=${encodeURIComponent(agent.url)}`)
+  await page.getByText('1 task', { exact: false }).waitFor()
+  expect(complaints).toEqual([])
+})
+
+it('tabs keep their conversations beside each other', async () => {
+  await using served = await serveConsole({ agents: [agent.url] })
+  await using opened = await openPage(browser, talkTo(served.url))
+  const { page, complaints } = opened
+  await page.getByLabel('Message').waitFor()
+  const other = await page.context().newPage()
+  await other.goto(talkTo(served.url))
+  await other.getByLabel('Message').waitFor()
+  for (const [tab, text] of [
+    [page, 'msg in the first tab'],
+    [other, 'msg in the second tab'],
+  ] as const) {
+    await tab.getByLabel('Message').first().fill(text)
+    await tab.getByLabel('Message').first().press('Enter')
+    await tab.locator('.heard', { hasText: text.slice(4) }).waitFor()
+  }
+  await page.reload()
+  for (const text of ['in the first tab', 'in the second tab'])
+    await page.locator('.heard', { hasText: text }).waitFor()
+  expect(complaints).toEqual([])
+})
+
+it('agents that say nothing do not keep anybody from looking at another', async () => {
+  const sockets = new Set<Socket>()
+  let givenUp = 0
+  const mute = createServer((socket) => {
+    socket
+      .on('error', () => undefined)
+      .on('close', () => {
+        givenUp += 1
+      })
+    sockets.add(socket)
+  })
+  await new Promise<void>((resolve) => mute.listen(0, '127.0.0.1', resolve))
+  const { port } = mute.address() as { port: number } // it listens
+  const dead = [1, 2, 3].map((each) => `http://127.0.0.1:${port}/${each}`)
+  await using served = await serveConsole({ agents: [...dead, agent.url] })
+  await using opened = await openPage(browser, served.url)
+  const { page, complaints } = opened
+  await page.locator('.agent-list a').nth(3).click()
+  await page.getByRole('link', { name: 'Talk to it' }).waitFor()
+  expect([sockets.size, givenUp]).toEqual([3, 0])
+  expect(complaints).toEqual([])
+  for (const socket of sockets) socket.destroy()
+  mute.close()
+})
