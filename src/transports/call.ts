@@ -103,8 +103,9 @@ async function streamAnswer(
       return typeof encoded === 'string' ? frame(envelope.result(encoded), item.seq) : spell(encoded, item.seq)
     },
     encodeEnd: () => {
+      const end = encoder.end ? spell(encoder.end()) : ''
       watch?.ended()
-      return encoder.end ? spell(encoder.end()) : ''
+      return end
     },
     encodeError: (error) => {
       endpoint.onError(error)

@@ -39,6 +39,26 @@ it('a tab goes on when another one has begun a session of its own', async () => 
   expect(complaints).toEqual([])
 })
 
+it('tabs go on together when the server was started again', async () => {
+  const first = await serveConsole({ agents: [agent.url] })
+  const lost = /Failed to load resource|net::ERR_|EventSource/
+  await using opened = await openPage(browser, talkTo(first.url), { ignore: lost })
+  const { page, complaints } = opened
+  const tabs = [page, await page.context().newPage()]
+  await tabs[1]?.goto(talkTo(first.url))
+  for (const tab of tabs) await tab.getByLabel('Message').waitFor()
+  await first.close()
+  for (const tab of tabs) await tab.getByText('Not connected').waitFor()
+  await using _second = await serveConsole({ agents: [agent.url], port: Number(new URL(first.url).port) })
+  for (const tab of tabs) {
+    await tab.getByText('Not connected').waitFor({ state: 'detached' })
+    await tab.getByLabel('Message').fill('chunks 3')
+    await tab.keyboard.press('Enter')
+    await tab.getByText('chunk 3').waitFor()
+  }
+  expect(complaints).toEqual([])
+})
+
 it('tabs keep their conversations beside each other', async () => {
   await using served = await serveConsole({ agents: [agent.url] })
   await using opened = await openPage(browser, talkTo(served.url))
