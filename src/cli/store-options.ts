@@ -13,14 +13,17 @@ export function addStoreOption(command: Command): Command {
   return command.option('--store <store>', 'sqlite:PATH, or postgres://USER@HOST/DATABASE')
 }
 
-/** Opens a store that is there: one that would be made just now has nothing in it. */
+/**
+ * Opens a store that is there, as it is: one that would be made just now has nothing in it, and one that is brought up to
+ * date may have servers at work that know the older one.
+ */
 export async function openGivenStore({ store }: StoreOptions): Promise<Store & AsyncDisposable> {
   if (store === undefined) throw new UsageError('name the store: --store sqlite:PATH or postgres://…')
   if (store === 'memory') throw new UsageError('--store: a store in memory is seen by its own process only')
   const [, path] = /^sqlite:(.+)$/.exec(store) ?? []
   if (path !== undefined && !existsSync(path)) throw new UsageError(`--store: there is no ${path}`)
   try {
-    const opened = await openStore(store)
+    const opened = await openStore(store, { mustExist: true })
     return Object.assign(opened, { [Symbol.asyncDispose]: () => opened.close() })
   } catch (error) {
     if (error instanceof TypeError) throw new UsageError(`--store: ${error.message}`)

@@ -22,7 +22,7 @@ export { type NodeListener, toNodeListener } from './node.js'
 export type { Audit, AuditEntry } from './observe-calls.js'
 export type { DialectChoice, PinnedDialect } from './offered-dialects.js'
 // Stores
-export { openStore } from './open-store.js'
+export { type OpenStoreOptions, openStore } from './open-store.js'
 export type { Policy } from './policy.js'
 export type { Rate } from './rate-limit.js'
 export type { Route, Visit } from './routes.js'

@@ -2,17 +2,24 @@ import type { Log } from '../model/log.js'
 import { MemoryStore } from '../stores/memory.js'
 import type { Store } from '../stores/store.js'
 
+export interface OpenStoreOptions {
+  /** Something an operator should know. */
+  readonly onNotice?: (text: string) => void
+  /** The store has to be there, with this version's schema: nothing is made or updated. Default false. */
+  readonly mustExist?: boolean
+}
+
 /** Opens a store by its address. Databases are loaded on use: nobody pays at start-up for what they do not ask for. */
-export async function openStore(address: string, onNotice: (text: string) => void = () => undefined): Promise<Store> {
+export async function openStore(address: string, options: OpenStoreOptions = {}): Promise<Store> {
   if (address === 'memory') return new MemoryStore()
   const [, path] = /^sqlite:(.+)$/.exec(address) ?? []
   if (path !== undefined) {
     const { openSqliteStore } = await import('../stores/sqlite/index.js')
-    return await openSqliteStore(path)
+    return await openSqliteStore(path, options)
   }
   if (/^postgres(ql)?:/.test(address)) {
     const { openPostgresStore } = await import('../stores/postgres/index.js')
-    return await openPostgresStore(address, { onNotice })
+    return await openPostgresStore(address, options)
   }
   throw new TypeError(`Unknown store ${JSON.stringify(address)}: say "memory", "sqlite:PATH" or "postgres://…"`)
 }
@@ -31,6 +38,6 @@ export interface UsedStore {
 /** The store that was given, which stays its owner's to close; or the one at an address. Default: in memory. */
 export async function useStore(given: Store | string = 'memory', log?: Log): Promise<UsedStore> {
   if (typeof given !== 'string') return { store: given, release: async () => undefined }
-  const store = await openStore(given, noticesTo(log))
+  const store = await openStore(given, { onNotice: noticesTo(log) })
   return { store, release: () => store.close() }
 }

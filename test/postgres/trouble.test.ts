@@ -314,5 +314,17 @@ describe('the schema', () => {
     await Promise.all(stores.map((store) => store.close()))
     await run(address, 'INSERT INTO dragoman.migrations VALUES (999)')
     await assert.rejects(openPostgresStore(address), /newer version/)
+    await assert.rejects(openPostgresStore(address, { mustExist: true }), /newer version/)
+  })
+
+  it('is neither made nor updated for whoever needs one that is there', async () => {
+    const address = await freshDatabase(server)
+    const open = () => openPostgresStore(address, { mustExist: true })
+    await assert.rejects(open(), /There is no store in this database/)
+    assert.deepEqual(await run(address, "SELECT FROM pg_namespace WHERE nspname = 'dragoman'"), [])
+    await (await openPostgresStore(address)).close()
+    await (await open()).close()
+    await run(address, 'DELETE FROM dragoman.migrations')
+    await assert.rejects(open(), /older version/)
   })
 })

@@ -103,8 +103,7 @@ export class Database {
         await client.query('CREATE TABLE IF NOT EXISTS dragoman.migrations (step int PRIMARY KEY)')
         const { rows } = await client.query('SELECT coalesce(max(step), 0) AS done FROM dragoman.migrations')
         const { done } = rows[0] as { done: number }
-        if (done > migrations.length)
-          throw new Error(`The database was written by a newer version of this software (schema ${done})`)
+        assertNotNewer(done)
         for (let step = done; step < migrations.length; step++) {
           await client.query(migrations[step] ?? '')
           await client.query('INSERT INTO dragoman.migrations VALUES ($1)', [step + 1])
@@ -119,9 +118,27 @@ export class Database {
     })
   }
 
+  /** For whoever may look but not change: other processes may be at work, with the schema that they know. */
+  async assertMigrated(): Promise<void> {
+    const [there] = await this.query<[boolean]>("SELECT to_regclass('dragoman.migrations') IS NOT NULL")
+    if (!there?.[0]) throw new Error('There is no store in this database: it has no schema dragoman')
+    const [row] = await this.query<[number]>('SELECT coalesce(max(step), 0) FROM dragoman.migrations')
+    const done = row?.[0] ?? 0
+    assertNotNewer(done)
+    if (done < migrations.length)
+      throw new Error(
+        `The database was written by an older version of this software (schema ${done}): start a server of this version on it first`,
+      )
+  }
+
   async close(): Promise<void> {
     await this.#pool.end()
   }
+}
+
+function assertNotNewer(done: number): void {
+  if (done > migrations.length)
+    throw new Error(`The database was written by a newer version of this software (schema ${done})`)
 }
 
 /** What a connection needs to know, for the pool and for the one that listens. */

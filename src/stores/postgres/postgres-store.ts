@@ -42,13 +42,16 @@ import { PostgresRecords } from './records.js'
 import { expire } from './retention.js'
 import { readStats } from './stats.js'
 
-export interface PostgresStoreOptions extends DatabaseOptions, NoticesOptions {}
+export interface PostgresStoreOptions extends DatabaseOptions, NoticesOptions {
+  /** The store has to be there, with this version's schema: nothing is made or updated. Default false. */
+  readonly mustExist?: boolean
+}
 
 /** Opens a database by its address (`postgres://user@host/name`), and makes or updates the schema `dragoman` in it. */
 export async function openPostgresStore(address: string, options: PostgresStoreOptions = {}): Promise<Store> {
   const database = new Database(address, options)
   try {
-    await database.migrate()
+    await (options.mustExist ? database.assertMigrated() : database.migrate())
   } catch (error) {
     await database.close()
     throw error

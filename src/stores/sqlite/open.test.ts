@@ -1,9 +1,10 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'libsql'
 import { afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { openSqliteStore } from './index.js'
+import { migrations } from './migrations.js'
 
 describe('opening a file that is no store', () => {
   let folder = ''
@@ -47,5 +48,17 @@ describe('opening a file that is no store', () => {
   it('says that there is no folder for it', async () => {
     await expect(openSqliteStore(join(folder, 'none', 'tasks.sqlite'))).rejects.toThrow('its folder is there')
     await expect(openSqliteStore(folder)).rejects.toThrow('cannot be opened')
+  })
+
+  it('makes and updates nothing for whoever needs a store that is there', async () => {
+    const path = join(folder, 'tasks.sqlite')
+    await expect(openSqliteStore(path, { mustExist: true })).rejects.toThrow('There is no')
+    expect(existsSync(path)).toBe(false)
+    foreign(path, `${migrations[0]}; PRAGMA user_version = 1`)
+    const before = readFileSync(path)
+    await expect(openSqliteStore(path, { mustExist: true })).rejects.toThrow('older version')
+    expect(readFileSync(path).equals(before)).toBe(true)
+    await (await openSqliteStore(path)).close()
+    await (await openSqliteStore(path, { mustExist: true })).close()
   })
 })

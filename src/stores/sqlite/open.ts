@@ -1,22 +1,29 @@
 /** Opens a database file and brings its schema up to date, also when several processes do so at once. */
+import { existsSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import Database from 'libsql'
 import { isBusy } from './group-commit.js'
 import { migrations } from './migrations.js'
 
-export async function openDatabase(path: string, durability: 'process' | 'full'): Promise<Database.Database> {
+interface OpenOptions {
+  readonly durability?: 'process' | 'full'
+  readonly mustExist?: boolean
+}
+
+export async function openDatabase(path: string, options: OpenOptions): Promise<Database.Database> {
   try {
-    return await open(path, durability)
+    return await open(path, options)
   } catch (error) {
     throw inWords(error, path)
   }
 }
 
-async function open(path: string, durability: 'process' | 'full'): Promise<Database.Database> {
+async function open(path: string, { durability, mustExist = false }: OpenOptions): Promise<Database.Database> {
+  if (mustExist && !existsSync(path)) throw new Error(`There is no ${path}`)
   const db = new Database(path)
   try {
     // Before anything is changed in it.
-    await patiently(() => assertOurs(db, path))
+    await patiently(() => assertOurs(db, path, mustExist))
     await patiently(() => {
       // Waiting inside SQLite would block the event loop: `group-commit.ts` waits outside.
       db.exec('PRAGMA busy_timeout = 0')
@@ -34,7 +41,7 @@ async function open(path: string, durability: 'process' | 'full'): Promise<Datab
 }
 
 /** One statement, one state: another process may be making the tables just now. */
-function assertOurs(db: Database.Database, path: string): void {
+function assertOurs(db: Database.Database, path: string, mustExist: boolean): void {
   const [version, tables, ours] = db
     .prepare(
       `SELECT user_version, (SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite_%'),
@@ -45,6 +52,11 @@ function assertOurs(db: Database.Database, path: string): void {
     .get() as [number, number, number] // one row of three numbers
   const isOurs = version === 0 ? tables === 0 : ours === 3
   if (!isOurs) throw new Error(`${path} is a database of something else: choose another file for the store`)
+  if (mustExist && version === 0) throw new Error(`There is no store in ${path}: it is empty`)
+  if (mustExist && version < migrations.length)
+    throw new Error(
+      `${path} was written by an older version of this software (schema ${version}): start a server of this version on it first`,
+    )
 }
 
 /** What people can do about it; SQLite's own words are the cause. */

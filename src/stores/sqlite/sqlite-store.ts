@@ -58,6 +58,8 @@ export interface SqliteStoreOptions {
    * `full`: it survives a power cut too, at the price of one disk flush per group of commits.
    */
   readonly durability?: 'process' | 'full'
+  /** The store has to be there, with this version's schema: nothing is made or updated. Default false. */
+  readonly mustExist?: boolean
   /** Milliseconds since 1970. */
   readonly now?: () => number
   /** How often other processes' commits are looked for while somebody waits. Default 20 ms. */
@@ -66,7 +68,7 @@ export interface SqliteStoreOptions {
 
 /** Opens a file (made when missing), or `:memory:`. */
 export async function openSqliteStore(path: string, options: SqliteStoreOptions = {}): Promise<Store> {
-  const db = await openDatabase(path, options.durability ?? 'process')
+  const db = await openDatabase(path, options)
   return new SqliteStore(db, options)
 }
 
