@@ -9,7 +9,7 @@ import { freshDatabase } from '../postgres/database.js'
 import { type PostgresServer, startPostgres } from '../postgres/server.mjs'
 import { type Hook, openHook } from '../push/hook.js'
 import { startCluster } from './replicas/cluster.js'
-import { beginningsOf, soon, underLoad } from './replicas/load.js'
+import { beginningsOf, begun, takenOver, underLoad } from './replicas/load.js'
 
 let postgres: PostgresServer
 let hook: Hook
@@ -37,8 +37,8 @@ describe('three replicas whose clocks are minutes apart', { timeout: 120_000 }, 
     await using cluster = await start(longLeaseMs)
     const busy = new Set<number>()
     for (let round = 0; round < 3; round++) {
-      // Long enough for each of them to look for work that nobody holds.
-      await underLoad({ cluster, hook }, `calm${round}`, async () => void (await soon(longLeaseMs / 3)))
+      // Turns so long that each replica looks for work that nobody holds meanwhile, as it does three times in a lease.
+      await underLoad({ cluster, hook }, `calm${round}`, async () => undefined, { chunkMs: longLeaseMs / 40 })
       for (const { attempt, message, port } of beginningsOf(cluster, `calm${round}`)) {
         assert.equal(attempt, 1, `${message} was taken from a replica that lives`)
         busy.add(port)
@@ -52,7 +52,7 @@ describe('three replicas whose clocks are minutes apart', { timeout: 120_000 }, 
     for (const [place, victim] of cluster.replicas.entries()) {
       const round = `dead${place}`
       await underLoad({ cluster, hook }, round, async () => {
-        await soon(300)
+        await begun(cluster, round, victim)
         await victim.end()
         await victim.start()
       })
@@ -69,12 +69,15 @@ describe('three replicas whose clocks are minutes apart', { timeout: 120_000 }, 
   it(proves('E-9', 'take over from one that stands still for longer than its lease, and fence it out'), async () => {
     await using cluster = await start(shortLeaseMs)
     for (const [place, sleeper] of cluster.replicas.entries()) {
-      await underLoad({ cluster, hook }, `still${place}`, async () => {
-        await soon(300)
+      const round = `still${place}`
+      const stop = async () => {
+        await begun(cluster, round, sleeper)
         sleeper.signal('SIGSTOP')
-        await soon(shortLeaseMs * 2)
+        await takenOver(cluster, round, sleeper)
         sleeper.signal('SIGCONT')
-      })
+      }
+      // Turns so long that it is in the midst of one, however busy the machine.
+      await underLoad({ cluster, hook }, round, stop, { chunkMs: 200 })
     }
   })
 })

@@ -6,11 +6,12 @@
 import pg from 'pg'
 import { afterAll, beforeAll, describe, it } from 'vitest'
 import { proves } from '../../conformance/proves.js'
+import { eventually } from '../hostile/waiting.js'
 import { freshDatabase } from '../postgres/database.js'
 import { type PostgresServer, startPostgres } from '../postgres/server.mjs'
 import { type Hook, openHook } from '../push/hook.js'
 import { type Replica, startCluster } from './replicas/cluster.js'
-import { soon, underLoad } from './replicas/load.js'
+import { begun, takenOver, underLoad } from './replicas/load.js'
 
 let postgres: PostgresServer
 let hook: Hook
@@ -33,8 +34,11 @@ describe('three replicas on one database', { timeout: 240_000 }, () => {
   it(proves(['E-2', 'E-4', 'E-9', 'E-10'], 'lose nothing when one is killed, twenty times over'), async () => {
     await using cluster = await startCluster(await freshDatabase(postgres), { leaseMs })
     for (let round = 0; round < 20; round++) {
+      const before = hook.calls.length
+      const deliveries = Math.floor(Math.random() * 80)
       await underLoad({ cluster, hook }, `kill${round}`, async () => {
-        await soon(50 + Math.random() * 500)
+        await begun(cluster, `kill${round}`)
+        await eventually(30_000, `${deliveries} deliveries`, () => hook.calls.length >= before + deliveries)
         const victim = any(cluster.replicas)
         await victim.end()
         await victim.start()
@@ -48,12 +52,13 @@ describe('three replicas on one database', { timeout: 240_000 }, () => {
       await using cluster = await startCluster(await freshDatabase(postgres), { leaseMs })
       for (let round = 0; round < 3; round++) {
         const sleeper = any(cluster.replicas)
-        await underLoad({ cluster, hook }, `still${round}`, async () => {
-          await soon(200)
+        const stop = async () => {
+          await begun(cluster, `still${round}`, sleeper)
           sleeper.signal('SIGSTOP')
-          await soon(leaseMs * 2)
+          await takenOver(cluster, `still${round}`, sleeper)
           sleeper.signal('SIGCONT')
-        })
+        }
+        await underLoad({ cluster, hook }, `still${round}`, stop, { chunkMs: 200 })
       }
     },
   )
@@ -72,7 +77,7 @@ describe('three replicas on one database', { timeout: 240_000 }, () => {
     const address = await freshDatabase(postgres)
     await using cluster = await startCluster(address, { leaseMs })
     await underLoad({ cluster, hook }, 'cut', async () => {
-      await soon(200)
+      await begun(cluster, 'cut')
       const client = new pg.Client(address)
       await client.connect()
       await client.query(
@@ -81,7 +86,7 @@ describe('three replicas on one database', { timeout: 240_000 }, () => {
       await client.end()
     })
     await underLoad({ cluster, hook }, 'restart', async () => {
-      await soon(200)
+      await begun(cluster, 'restart')
       await postgres.stop('immediate')
       await postgres.start()
     })

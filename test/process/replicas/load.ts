@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'dragoman/client'
 import { eventually } from '../../hostile/waiting.js'
 import { type Hook, toldBy } from '../../push/hook.js'
-import type { Cluster } from './cluster.js'
+import type { Cluster, Replica } from './cluster.js'
 
 interface Followed {
   readonly name: string
@@ -58,11 +58,17 @@ export interface Scene {
 
 const tasksOfRound = 8
 
-/** Load, and something that happens in the midst of it. */
-export async function underLoad(scene: Scene, round: string, happens: () => Promise<void>): Promise<void> {
+/** Load, and something that happens in the midst of it. Each task takes fifteen times `chunkMs` when nothing happens. */
+export async function underLoad(
+  scene: Scene,
+  round: string,
+  happens: () => Promise<void>,
+  { chunkMs = 40 }: { readonly chunkMs?: number } = {},
+): Promise<void> {
   const { cluster, hook } = scene
   const count = 15
-  const streams = Array.from({ length: tasksOfRound }, (_, n) => follow(scene, `${round}-${n}`, `count ${count} 40`))
+  const text = `count ${count} ${chunkMs}`
+  const streams = Array.from({ length: tasksOfRound }, (_, n) => follow(scene, `${round}-${n}`, text))
   const [followed] = await Promise.all([Promise.all(streams), happens()])
   for (const each of followed) assertWhole(each, count)
   assert.equal(new Set(followed.map(({ taskId }) => taskId)).size, followed.length)
@@ -125,4 +131,18 @@ export function beginningsOf(cluster: Cluster, round: string): readonly Beginnin
   })
 }
 
-export const soon = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+/** Until a turn of this round is under way, here or anywhere. */
+export async function begun(cluster: Cluster, round: string, replica?: Replica): Promise<void> {
+  await eventually(30_000, `a turn of ${round} to begin`, () =>
+    beginningsOf(cluster, round).some(({ port }) => replica === undefined || port === replica.port),
+  )
+}
+
+/** Until another replica has begun anew what this one had begun. */
+export async function takenOver(cluster: Cluster, round: string, from: Replica): Promise<void> {
+  await eventually(60_000, `a turn of ${round} to be taken over`, () => {
+    const beginnings = beginningsOf(cluster, round)
+    const lost = new Set(beginnings.filter(({ port }) => port === from.port).map(({ task }) => task))
+    return beginnings.some(({ task, port, attempt }) => attempt > 1 && port !== from.port && lost.has(task))
+  })
+}
