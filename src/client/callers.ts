@@ -5,7 +5,7 @@ import type { Choice } from './agent-client.js'
 import { originOf } from './choose-interface-address.js'
 import type { ConnectOptions } from './connect-options.js'
 import { certificateOf, createAuthorizer, listOf, withCredentials } from './credentials/index.js'
-import { createSender } from './guarded-fetch.js'
+import { createSender, type GuardedRequest } from './guarded-fetch.js'
 import type { InterfaceParts } from './open-interface.js'
 import type { Reach, ReachOptions } from './reach.js'
 import { fromGrpc, fromHttp } from './wire-entries.js'
@@ -48,12 +48,15 @@ export function createCaller(
       ...(timeoutMs > 0 && { bodyTimeoutMs: timeoutMs }),
       ...(onWire && { onWire: fromHttp(onWire, binding) }),
     })
-    const withHeaders: HttpSender = (request) =>
-      plain({
+    const withHeaders: HttpSender = (request: GuardedRequest) => {
+      const sent: GuardedRequest = {
         ...request,
         headers: { ...request.headers, ...given },
-        secrets: Object.values(given),
-      } as typeof request)
+        // Credentials have named theirs before.
+        secrets: [...(request.secrets ?? []), ...Object.values(given)],
+      }
+      return plain(sent)
+    }
     return {
       send: authorizer ? withCredentials(withHeaders, authorizer) : withHeaders,
       facts: { newId: () => crypto.randomUUID() },

@@ -1,7 +1,9 @@
 import { apiKey as requireKey, serve } from 'dragoman'
 import { describe, expect, it } from 'vitest'
 import { echoAgent } from '../cli/echo-agent.js'
-import { apiKey, collect, connect, type WireEntry } from './index.js'
+import { v1Card } from './cards.fixture.js'
+import { json, serveHttp } from './http-server.fixture.js'
+import { apiKey, basic, bearer, type CredentialSource, collect, connect, type WireEntry } from './index.js'
 
 describe('connect', () => {
   it('is three lines, whatever the agent speaks', async () => {
@@ -42,6 +44,49 @@ describe('connect', () => {
     expect((await known.ask('hi')).text).toBe('hi')
     expect(wire.length).toBeGreaterThan(2)
     expect(JSON.stringify(wire)).not.toContain('secret')
+  })
+
+  it.each<[string, object, CredentialSource, string[]]>([
+    [
+      'a key under a header of any name',
+      { apiKeySecurityScheme: { location: 'header', name: 'X-Odd' } },
+      apiKey('o"dd-value'),
+      ['dd-value'],
+    ],
+    [
+      'a key under a parameter of any name',
+      { apiKeySecurityScheme: { location: 'query', name: 'odd' } },
+      apiKey('value!~odd'),
+      ['value!~odd', 'value%21%7Eodd'],
+    ],
+    ['a token', { httpAuthSecurityScheme: { scheme: 'Bearer' } }, bearer('to-be-kept'), ['to-be-kept']],
+    ['a password', { httpAuthSecurityScheme: { scheme: 'Basic' } }, basic('me', 'kept'), [btoa('me:kept')]],
+  ])('shows nobody %s, wherever the agent repeats it (R-SEC-5)', async (_what, scheme, credentials, hidden) => {
+    await using server = await serveHttp(({ path, headers }, response) => {
+      if (path.startsWith('/.well-known'))
+        return json(
+          response,
+          v1Card(server.origin, { securitySchemes: { s: scheme }, securityRequirements: [{ schemes: { s: {} } }] }),
+        )
+      const repeated = `${path} ${headers['x-odd']} ${headers.authorization}`
+      const task = { id: repeated, contextId: 'c', status: { state: 'TASK_STATE_COMPLETED' } }
+      return json(response, { jsonrpc: '2.0', id: 1, result: task }, { 'x-repeated': repeated })
+    })
+    const wire: WireEntry[] = []
+    await using agent = await connect(server.origin, {
+      credentials,
+      headers: { 'x-mine': 'given-along' },
+      onWire: (entry) => wire.push(entry),
+    })
+    await agent
+      .task('t')
+      .get()
+      .catch(() => undefined)
+    expect(server.seen.at(-1)?.headers['x-mine']).toBe('given-along')
+    const sent = `${server.seen.at(-1)?.path} ${JSON.stringify(server.seen.at(-1)?.headers)}`
+    expect(hidden.some((each) => sent.includes(each))).toBe(true)
+    expect(wire.at(-1)).toMatchObject({ direction: 'response', body: expect.stringContaining('[redacted]') })
+    for (const each of [...hidden, 'given-along']) expect(JSON.stringify(wire)).not.toContain(each)
   })
 
   it('names its version on every request (R-VER-1), and brings credentials in headers only (R-SEC-4)', async () => {

@@ -109,8 +109,14 @@ function withoutSecrets(address: string): string {
   return url.href
 }
 
-/** In both spellings a value may have on its way: as it is, and as a part of an address. */
+/** In the spellings a value may have on its way: as it is, as a part of an address, of a form, and of JSON. */
 function cleaner(secrets: readonly string[]): (text: string) => string {
-  const spellings = [...new Set(secrets.flatMap((secret) => [secret, encodeURIComponent(secret)]))].filter(Boolean)
+  const spellingsOf = (secret: string) => [
+    secret,
+    encodeURIComponent(secret),
+    new URLSearchParams([['', secret]]).toString().slice(1),
+    JSON.stringify(secret).slice(1, -1),
+  ]
+  const spellings = [...new Set(secrets.flatMap(spellingsOf))].filter(Boolean)
   return (text) => spellings.reduce((cleaned, secret) => cleaned.replaceAll(secret, redacted), text)
 }

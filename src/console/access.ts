@@ -45,6 +45,9 @@ const longestLoginMs = 12 * 60 * 60 * 1000
 const ownNames = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i
 /** Where connections from this machine come from. */
 const loopback = /^((::ffff:)?127(\.\d{1,3}){3}|::1)$/i
+/** What proxies, tunnels and content networks add. One that adds nothing cannot be told from a browser. */
+const forwarders =
+  /^(forwarded|via|x-forwarded(-.*)?|x-original-.*|x-real-ip|x-client-ip|x-cluster-client-ip|client-ip|true-client-ip|remote-addr|cf-.*|cdn-loop|fastly-.*|fly-.*|x-envoy-.*|x-arr-.*|x-azure-.*|x-appengine-.*|x-amz-cf-.*|x-amzn-trace-id|x-tailscale-.*|tailscale-.*|x-ngrok-.*|ngrok-.*|proxy-.*)$/
 const numbers = /^(\d{1,3}(\.\d{1,3}){3}|\[[\da-f:.]+\])(:\d{1,5})?$/i
 
 interface Entry {
@@ -147,7 +150,7 @@ export class Access {
     if (wanted !== undefined && typeof token === 'string' && isSame(token, wanted)) return
     if (this.#login) return await this.#login.admit(request, credentials, connection)
     // Somebody in between makes other machines look like this one.
-    const isForwarded = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'].some((name) => request.headers.has(name))
+    const isForwarded = [...request.headers.keys()].some((name) => forwarders.test(name))
     // A name proves nothing: anybody may say it, from anywhere.
     const isFromHere = loopback.test(connection.address?.() ?? '') && ownNames.test(hostOf(request))
     if (wanted === undefined && !isForwarded && isFromHere) return

@@ -55,9 +55,26 @@ describe('who gets in', () => {
     expect(answer.status).toBe(403)
   })
 
-  it('refuses a session to those behind a proxy, and everything to those without one', async () => {
-    const proxied = { ...ours, 'x-forwarded-for': '203.0.113.9' }
+  it.each([
+    'Forwarded',
+    'Via',
+    'X-Forwarded-For',
+    'X-Forwarded-Host',
+    'X-Forwarded-Proto',
+    'X-Forwarded-Anything',
+    'X-Real-IP',
+    'X-Client-IP',
+    'CF-Connecting-IP',
+    'CF-Ray',
+    'True-Client-IP',
+    'Fastly-Client-IP',
+    'CDN-Loop',
+  ])('refuses a session to those behind a proxy that adds %s', async (name) => {
+    const proxied = { ...ours, [name]: 'x' }
     expect((await ask('/console/api/session', { method: 'POST', headers: proxied, body: {} })).status).toBe(401)
+  })
+
+  it('refuses everything to those without a session', async () => {
     expect((await ask('/console/api/agents', { headers: ours })).status).toBe(401)
     expect((await ask('/console/api/tab')).status).toBe(401)
   })

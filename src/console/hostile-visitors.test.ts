@@ -67,7 +67,7 @@ describe('an agent that means no good', () => {
     const { ask } = await visitor()
     const ref = agent.origin
     await ask('POST', 'api/agents', { ref })
-    const credential = { kind: 'oauth2', clientId: 'me', flow: 'authorizationCode' }
+    const credential = { kind: 'oauth2', clientId: 'me', flow: 'authorizationCode', issuer: agent.origin }
     await ask('PUT', 'api/trust', { ref, scheme: 'login', credential })
     await ask('POST', 'api/login', { ref })
     const { agents } = JSON.parse((await ask('GET', 'api/agents')).text) as { agents: NamedAgent[] }

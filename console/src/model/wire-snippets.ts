@@ -7,7 +7,8 @@ export function asCurl({ wire, binding, url }: CallView): string {
   if (binding === 'GRPC') {
     const plain = url.startsWith('https') ? '' : '-plaintext '
     const host = url.replace(/^\w+:\/\//, '').replace(/\/.*$/, '')
-    return `grpcurl ${plain}-d ${quoted(JSON.stringify(last.body ?? {}))} ${host} lf.a2a.v1.A2AService/${last.what}`
+    const body = typeof last.body === 'string' ? last.body : JSON.stringify(last.body ?? {})
+    return `grpcurl ${plain}-d ${quoted(body)} ${quoted(host)} ${quoted(`lf.a2a.v1.A2AService/${last.what}`)}`
   }
   const [method = 'GET', address = ''] = last.what.split(' ')
   const headers = Object.entries(last.headers ?? {})
@@ -16,7 +17,7 @@ export function asCurl({ wire, binding, url }: CallView): string {
       ([name, value]) => `  -H ${value === redacted ? `${quoted(`${name}: `)}"$SECRET"` : quoted(`${name}: ${value}`)}`,
     )
   const body = typeof last.body === 'string' ? [`  --data-raw ${quoted(last.body)}`] : []
-  return [`curl -N -X ${method} ${quoted(address)}`, ...headers, ...body].join(' \\\n')
+  return [`curl -N -X ${quoted(method)} ${quoted(address)}`, ...headers, ...body].join(' \\\n')
 }
 
 export function asTypescript(call: CallView): string {

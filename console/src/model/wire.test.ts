@@ -61,10 +61,22 @@ describe('snippets', () => {
 
   it('makes a line for curl of the call itself, with secrets to be filled in and quotes that a shell understands', () => {
     const text = asCurl(call({}))
-    expect(text).toContain("curl -N -X POST 'http://agent/'")
+    expect(text).toContain("curl -N -X 'POST' 'http://agent/'")
     expect(text).toContain(`-H 'authorization: '"$SECRET"`)
     expect(text).toContain("it'\\''s")
     expect(text).not.toContain('card')
+  })
+
+  it('leaves nothing to the shell that an agent wrote', () => {
+    const written = "`touch a`;$(touch b);'touch c"
+    const asked = (more: Partial<WireLine>) => [line({ direction: 'request', ...more })]
+    for (const text of [
+      asCurl(call({ binding: 'GRPC', url: `dns://agent${written}`, wire: asked({ what: written, body: {} }) })),
+      asCurl(call({ wire: asked({ what: `${written} ${written}`, headers: { [written]: written }, body: written }) })),
+    ]) {
+      expect(text.replaceAll("'\\''", '').replaceAll(/'[^']*'/g, '')).not.toMatch(/[`$;]|touch/)
+      expect(text).toContain('touch c')
+    }
   })
 
   it('makes a program of it', () => {

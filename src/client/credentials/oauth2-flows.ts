@@ -58,6 +58,9 @@ interface Tools {
   readonly parameters: Record<string, string>
 }
 
+/** Seconds between two questions whether somebody entered the code, however often the server wants to be asked. */
+const shortestInterval = 1
+
 export function runFlow(flow: FlowName, call: FlowCall): Promise<TokenEndpointResponse> {
   return withTools(call, (tools) => flows[flow](tools, call))
 }
@@ -86,7 +89,7 @@ const flows: Readonly<Record<FlowName, (tools: Tools, call: FlowCall) => Promise
       expiresInSeconds: device.expires_in,
     })
     const endsAt = Date.now() + device.expires_in * 1000
-    for (let seconds = device.interval ?? 5; Date.now() < endsAt; ) {
+    for (let seconds = Math.max(device.interval ?? 5, shortestInterval); Date.now() < endsAt; ) {
       await waiting.wait(seconds * 1000, signal)
       const response = await oauth.deviceCodeGrantRequest(server, client, auth, device.device_code, http)
       try {

@@ -1,7 +1,8 @@
 /**
  * Which authorization server a token comes from. The card is a stranger's: what it says about servers counts
  * only where they are at the agent's own host or at an origin that the user allowed, or else a card could have
- * the user's client secret sent to anybody.
+ * the user's client secret sent to anybody. So does what is found where the card points to. All endpoints are on one
+ * side, too: who logs in at a provider has the code for it sent to no agent (mix-up, RFC 9700 4.4).
  */
 import type { AuthorizationServer } from 'oauth4webapi'
 import type { OAuthFlows, SecurityScheme } from '../../model/agent-card.js'
@@ -45,6 +46,17 @@ export async function findServer(
   const { tokenUrl, authorizationUrl, deviceAuthorizationUrl } = options
   if (tokenUrl !== undefined) return madeUp({ tokenUrl, authorizationUrl, deviceAuthorizationUrl })
   const trusted = (url: string) => mustBeTrusted(url, origin, options.allowedOrigins ?? [])
+  const found = await namedByCard(scheme, trusted, send)
+  mustBeOnOneSide(found.server, origin, trusted)
+  return found
+}
+
+/** What the card says, or where it points to. */
+async function namedByCard(
+  scheme: SecurityScheme,
+  trusted: (url: string) => string,
+  send: HttpSender,
+): Promise<FoundServer> {
   if ('openIdConnectSecurityScheme' in scheme) {
     const url = trusted(scheme.openIdConnectSecurityScheme.openIdConnectUrl)
     return discovered(undefined, [url], send)
@@ -53,9 +65,7 @@ export async function findServer(
     throw new A2AError('UNAUTHENTICATED', 'A token needs to be told where it comes from: give `issuer` or `tokenUrl`')
   const { flows, oauth2MetadataUrl } = scheme.oauth2SecurityScheme
   if (oauth2MetadataUrl !== undefined) return discovered(undefined, [trusted(oauth2MetadataUrl)], send)
-  const endpoints = endpointsOf(flows)
-  for (const url of Object.values(endpoints)) if (url !== undefined) trusted(url)
-  return madeUp(endpoints)
+  return madeUp(endpointsOf(flows))
 }
 
 interface Endpoints {
@@ -135,16 +145,32 @@ function withoutSlash(url: string | undefined): string | undefined {
   return url?.replace(/\/+$/, '')
 }
 
-function mustBeTrusted(url: string, agentOrigin: string, allowed: readonly string[]): string {
-  if (!URL.canParse(url))
+/** Everything that codes, secrets and people are sent to. */
+function mustBeOnOneSide(server: AuthorizationServer, agentOrigin: string, trusted: (url: string) => string): void {
+  const { token_endpoint, authorization_endpoint, device_authorization_endpoint } = server
+  const urls = [token_endpoint, authorization_endpoint, device_authorization_endpoint]
+    .filter((url) => url !== undefined)
+    .map(trusted)
+  if (new Set(urls.map((url) => isAtHostOf(agentOrigin, url))).size > 1)
     throw new TransportError(
       'refused',
-      `The card wants tokens from ${JSON.stringify(url.slice(0, 200))}, which is no address`,
+      'The card has people log in at one place and tokens come from another: name the issuer if that is right',
+    )
+}
+
+function isAtHostOf(agentOrigin: string, url: string): boolean {
+  return URL.canParse(agentOrigin) && isSameHost(new URL(agentOrigin).hostname, new URL(url).hostname)
+}
+
+function mustBeTrusted(url: string, agentOrigin: string, allowed: readonly string[]): string {
+  if (typeof url !== 'string' || !URL.canParse(url))
+    throw new TransportError(
+      'refused',
+      `The card wants tokens from ${JSON.stringify(String(url).slice(0, 200))}, which is no address`,
     )
   const { protocol, hostname, origin } = new URL(url)
   if (allowed.some((each) => URL.canParse(each) && new URL(each).origin === origin)) return url
-  const isOwn = URL.canParse(agentOrigin) && isSameHost(new URL(agentOrigin).hostname, hostname)
-  if (!isOwn)
+  if (!isAtHostOf(agentOrigin, url))
     throw new TransportError(
       'refused',
       `The card wants tokens from ${origin}, which is not the agent's host: name it as issuer or in allowedOrigins if that is right`,

@@ -1,8 +1,9 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import type { OAuthFlows, SecurityScheme } from '../../model/agent-card.js'
 import { listenForRedirect } from '../../net/node-redirect-receiver.js'
 import { createSender } from '../guarded-fetch.js'
-import { serveHttp } from '../http-server.fixture.js'
+import { json, serveHttp } from '../http-server.fixture.js'
+import { waiting } from '../waiting.js'
 import type { WireEvent } from '../wire-log.js'
 import { serveTokens } from './authorization-server.fixture.js'
 import type { CredentialContext, SchemeNeed } from './credential.js'
@@ -92,36 +93,36 @@ describe('oauth2', () => {
     expect(await source.get(need, context())).toEqual(second)
   })
 
-  it('shows the code of the device flow and waits', async () => {
-    await using server = await serveTokens()
+  it('shows the code of the device flow and waits, a second at least between two questions', async () => {
+    await using server = await serveTokens() // which wants to be asked fifty times a second
+    const waits: number[] = []
+    using _ = vi.spyOn(waiting, 'wait').mockImplementation(async (ms) => {
+      if (waits.push(ms) === 2) server.approve()
+    })
     const codes: string[] = []
     const source = oauth2({
       clientId: 'me',
-      showCode: ({ userCode, verificationUri }) => {
-        codes.push(`${userCode} ${verificationUri}`)
-        setTimeout(server.approve, 50)
-      },
+      showCode: ({ userCode, verificationUri }) => void codes.push(`${userCode} ${verificationUri}`),
     })
     const flows = {
       deviceCode: { deviceAuthorizationUrl: `${server.origin}/device`, tokenUrl: `${server.origin}/token`, scopes: {} },
     }
     expect(await source.get(needOf(flows), context())).toEqual({ headers: { authorization: 'Bearer token-0' } })
     expect(codes).toEqual([`ABCD ${server.origin}/enter`])
-    expect(server.grants.length).toBeGreaterThan(1)
+    expect(server.grants).toHaveLength(2)
+    expect(waits).toEqual([1000, 1000])
   })
 
   it('stops asking for the device when nobody waits any more', async () => {
     await using server = await serveTokens()
     const controller = new AbortController()
-    const source = oauth2({ clientId: 'me', showCode: () => void setTimeout(() => controller.abort(), 60) })
+    const source = oauth2({ clientId: 'me', showCode: () => controller.abort() })
     const flows = {
       deviceCode: { deviceAuthorizationUrl: `${server.origin}/device`, tokenUrl: `${server.origin}/token`, scopes: {} },
     }
     const promise = source.get(needOf(flows), context({ signal: controller.signal }))
     await expect(promise).rejects.toMatchObject({ name: 'TransportError', failure: 'aborted' })
-    const { length } = server.grants
-    await new Promise((resolve) => setTimeout(resolve, 100)) // five intervals of the server
-    expect(server.grants.length).toBeLessThanOrEqual(length + 1)
+    expect(server.grants).toEqual([])
   })
 
   describe('with an authorization code', () => {
@@ -222,6 +223,52 @@ describe('oauth2', () => {
       await secret(schemeAt(server.origin), 'https://agent.example', { allowedOrigins: [server.origin] })
       await secret(schemeAt('https://thief.example'), 'https://agent.example', { issuer: server.origin })
       expect(server.tokens).toHaveLength(2)
+    })
+  })
+
+  describe('has no code for one server sent to another', () => {
+    const need = (scheme: SecurityScheme): SchemeNeed => ({ name: 's', scheme, scopes: [] })
+    /** An agent on this machine; the provider is the same one under another name. */
+    const provider = 'https://login.example'
+    const mixes: [string, (origin: string) => object][] = [
+      ['people', (origin) => ({ authorization_endpoint: `${provider}/authorize`, token_endpoint: `${origin}/token` })],
+      ['devices', (origin) => ({ device_authorization_endpoint: `${provider}/d`, token_endpoint: `${origin}/token` })],
+      ['tokens', (origin) => ({ authorization_endpoint: `${origin}/authorize`, token_endpoint: `${provider}/token` })],
+      ['nothing that is an address', () => ({ token_endpoint: { href: 1 } })],
+    ]
+    const opened: string[] = []
+    const options: OAuth2Options = {
+      ...client,
+      open: (url) => void opened.push(url),
+      receiver: () => listenForRedirect(),
+      showCode: () => undefined,
+    }
+
+    it.each(mixes)('where the metadata at the agent’s host name another for %s', async (_, endpoints) => {
+      await using agent = await serveHttp((_seen, response) =>
+        json(response, { issuer: agent.origin, ...endpoints(agent.origin) }),
+      )
+      const scheme = { openIdConnectSecurityScheme: { openIdConnectUrl: `${agent.origin}/.well-known/x` } }
+      for (const flow of ['authorizationCode', 'deviceCode', 'clientCredentials'] as const)
+        for (const allowedOrigins of [[], [provider]])
+          await expect(oauth2({ ...options, flow, allowedOrigins }).get(need(scheme), context())).rejects.toMatchObject(
+            { failure: 'refused' },
+          )
+      expect(opened).toEqual([])
+      expect(agent.seen.map(({ method }) => method)).not.toContain('POST')
+    })
+
+    it('where the card itself does', async () => {
+      const flows = {
+        authorizationCode: {
+          authorizationUrl: `${provider}/authorize`,
+          tokenUrl: 'http://127.0.0.1:9/token',
+          scopes: {},
+        },
+      }
+      const source = oauth2({ ...options, allowedOrigins: [provider] })
+      await expect(source.get(needOf(flows), context())).rejects.toMatchObject({ failure: 'refused' })
+      expect(opened).toEqual([])
     })
   })
 
