@@ -1,9 +1,9 @@
 // Makes a clean clone ready for `npm start` and `npm test`: installs from the lockfile what is
-// missing, once, and with --build compiles `dist/` if what it is made of has changed. Two commands started at the same moment do not
-// trip over each other: the first takes a lock, the second waits for it.
+// missing, once, and with --build compiles `dist/` if what it is made of has changed. Two commands started at the same
+// moment do not trip over each other: the first takes a lock, the second waits for it.
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -14,11 +14,20 @@ if (major < 20 || (major === 20 && minor < 19)) {
   process.exit(1)
 }
 
-const wanted = createHash('sha256')
-  .update(readFileSync(at('package-lock.json')))
-  .digest('hex')
-const stampFile = at('node_modules/.dragoman-installed')
-const isInstalled = () => existsSync(stampFile) && readFileSync(stampFile, 'utf8') === wanted
+/** npm leaves a list of what it has installed, whoever asked it to. Packages for other systems are not on it. */
+function isInstalled() {
+  const wanted = packagesIn('package-lock.json')
+  const there = packagesIn('node_modules/.package-lock.json')
+  return Object.entries(wanted).every(([path, { version, optional }]) => {
+    if (path === '') return true // this one
+    return path in there ? there[path].version === version : optional === true
+  })
+}
+
+function packagesIn(lockfile) {
+  return JSON.parse(readIfThere(at(lockfile)) || '{}').packages ?? {}
+}
+
 /** `npm ci` first removes what is there: behind a link that is somebody else's, and others may be using it. */
 const isShared = () => lstatSync(at('node_modules'), { throwIfNoEntry: false })?.isSymbolicLink() === true
 
@@ -34,7 +43,6 @@ await locked(() => {
   } else if (!isInstalled()) {
     console.error('Installing dependencies from the lockfile…')
     npm(['ci', '--include=dev', '--no-audit', '--no-fund', '--loglevel=error'])
-    writeFileSync(stampFile, wanted)
   }
   if (process.argv.includes('--build')) build()
 })

@@ -1,4 +1,4 @@
-/** `npm start` and `npm test` build what is missing, and nothing for nothing: in a clone whose build only counts itself. */
+/** `npm start` and `npm test` install and build what is missing, and nothing for nothing: in clones that hold next to nothing. */
 import { execFile } from 'node:child_process'
 import { copyFile, mkdir, readFile, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -13,6 +13,39 @@ const build = `const { appendFileSync, mkdirSync, writeFileSync } = require('nod
 mkdirSync('dist', { recursive: true })
 writeFileSync('dist/index.js', '')
 appendFileSync('builds', '.')`
+
+const lockOf = (packages: object) => JSON.stringify({ packages })
+
+/** A clone in which npm has installed one package, and which therefore wants `wanted`. */
+async function cloneThatWants(wanted: object, folder: string): Promise<string> {
+  const at = (path: string) => join(folder, path)
+  for (const name of ['scripts', 'node_modules']) await mkdir(at(name), { recursive: true })
+  await copyFile(script, at('scripts/ready.mjs'))
+  await writeFile(at('package.json'), '{}')
+  await writeFile(at('node_modules/.package-lock.json'), lockOf({ 'node_modules/one': { version: '1.0.0' } }))
+  await writeFile(at('package-lock.json'), lockOf({ '': {}, ...wanted }))
+  return await promisify(execFile)(process.execPath, [at('scripts/ready.mjs')], {
+    env: { ...process.env, npm_config_offline: 'true' }, // whoever installs fails
+  }).then(
+    ({ stderr }) => stderr,
+    (error: { readonly stderr: string }) => error.stderr,
+  )
+}
+
+it.each([
+  ['nothing when npm has done so, by whomever it was called', { 'node_modules/one': { version: '1.0.0' } }, false],
+  [
+    'nothing for other systems',
+    { 'node_modules/one': { version: '1.0.0' }, 'node_modules/win': { version: '2.0.0', optional: true } },
+    false,
+  ],
+  ['another version', { 'node_modules/one': { version: '1.0.1' } }, true],
+  ['what is missing', { 'node_modules/one': { version: '1.0.0' }, 'node_modules/two': { version: '1.0.0' } }, true],
+])('installs %s', async (_, wanted, isInstalling) => {
+  await using folder = await temporaryFolder()
+  const said = await cloneThatWants(wanted, folder.path)
+  expect(said.includes('Installing dependencies')).toBe(isInstalling)
+})
 
 it('builds once, and again when a source has changed, somebody else has built, or the build is gone', async () => {
   await using folder = await temporaryFolder()
