@@ -31,10 +31,21 @@ export function openOrders(path) {
   const byId = database.prepare('SELECT * FROM orders WHERE id = ?')
   const all = database.prepare('SELECT * FROM orders ORDER BY id')
   return {
-    find: (/** @type {string} */ id) => /** @type {Order | undefined} */ (byId.get(id)),
-    all: () => /** @type {Order[]} */ (all.all()),
+    find: (/** @type {string} */ id) => {
+      const row = byId.get(id)
+      return row === undefined ? undefined : orderIn(row)
+    },
+    all: () => all.all().map(orderIn),
     close: () => {
       database.close()
     },
   }
+}
+
+/** The columns of a row; the driver adds what it has measured.
+ * @param {unknown} row
+ */
+function orderIn(row) {
+  const { _metadata, ...order } = /** @type {Order & { _metadata?: unknown }} */ (row)
+  return order
 }

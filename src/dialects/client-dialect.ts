@@ -71,6 +71,8 @@ export interface JsonRpcClientForm extends ClientForm<RequestCodec> {
   readonly methods: { readonly [O in Operation]?: string }
   /** Paths below the interface's address, where a method has one of its own. */
   readonly paths?: { readonly [O in Operation]?: string }
+  /** Where its endpoint is at an address that has no path: cards of agents that speak several dialects name such ones. */
+  readonly usualPath?: string
   /** Reads JSON-RPC's `error`. */
   decodeError(error: { readonly code: number; readonly message: string; readonly data?: unknown }): A2AError
 }

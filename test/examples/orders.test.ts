@@ -9,7 +9,13 @@ describe('the table of orders', () => {
   it('is made and filled on the first start', async () => {
     await using folder = await temporaryFolder()
     const orders = openOrders(join(folder.path, 'deep', 'orders.sqlite'))
-    expect(orders.find('ORDER_001')).toMatchObject({ product: '云边茉莉', price: 1800 })
+    expect(orders.find('ORDER_001')).toEqual({
+      id: 'ORDER_001',
+      product: '云边茉莉',
+      productEn: 'Cloudside Jasmine',
+      price: 1800,
+      status: 'shipped',
+    })
     expect(orders.find('ORDER_999')).toBeUndefined()
     expect(orders.all().length).toBeGreaterThan(2)
     orders.close()

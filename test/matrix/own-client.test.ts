@@ -24,6 +24,7 @@ const ways: readonly (readonly [options: ConnectOptions, path: string])[] = [
   [{ dialect: 'v0.1-go' }, `/go${card}`],
   [{ dialect: 'invoke' }, '/'],
   [{ dialect: 'invoke', binding: 'JSONRPC' }, '/'],
+  [{ dialect: 'chat-rpc' }, '/'],
 ]
 
 describe.each(ways)('our client with %j', (options, path) => {

@@ -1,4 +1,4 @@
-/** Messages out and in; the address of the interface is the endpoint itself. */
+/** Messages out and in; the address of the interface is the endpoint itself, if it has a path. */
 import type { CancelTaskRequest, GetTaskRequest, SendMessageRequest } from '../../model/service.js'
 import type { ClientDialect, RequestCodec } from '../client-dialect.js'
 import { decodeCard } from '../v0_3/read-card.js'
@@ -6,6 +6,7 @@ import { jsonSpelling } from '../v0_3/spelling.js'
 import { decodeTask } from '../v0_3/tasks.js'
 import { decodeError } from './errors.js'
 import { encodeSendParams } from './messages.js'
+import { paths } from './operations.js'
 import { createStreamDecoder } from './read-stream.js'
 import { decodeResponse } from './tasks.js'
 
@@ -17,6 +18,7 @@ export const chatRpcClient: ClientDialect = {
   name: 'chat-rpc',
   extensionsHeader: 'X-A2A-Extensions',
   jsonrpc: {
+    usualPath: paths[0],
     methods: {
       sendMessage: 'message/send',
       sendStreamingMessage: 'message/stream',

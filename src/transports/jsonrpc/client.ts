@@ -9,9 +9,10 @@ import { unsupported } from '../peer-answer.js'
 import { TransportError } from '../transport-error.js'
 
 export function createJsonRpcClient(options: HttpClientOptions): AgentService {
-  const { dialect, facts, url } = options
+  const { dialect, facts } = options
   const form = dialect.jsonrpc
   if (!form) throw new TypeError(`${dialect.name} is not spoken over JSON-RPC`)
+  const url = endpointAt(options.url, form)
   let lastId = 0
   return createHttpClient(options, {
     request(operation, request, naming): OutgoingCall {
@@ -32,6 +33,13 @@ export function createJsonRpcClient(options: HttpClientOptions): AgentService {
       }
     },
   })
+}
+
+function endpointAt(address: string, { usualPath }: JsonRpcClientForm): string {
+  if (usualPath === undefined) return address
+  const url = new URL(address)
+  if (url.pathname === '/') url.pathname = usualPath
+  return url.href
 }
 
 function rowOf(
