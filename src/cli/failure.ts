@@ -34,14 +34,17 @@ export function failureOf(error: unknown): Failure {
   if (error instanceof TransportError) return transportFailure(error)
   if (error instanceof A2AError) return protocolFailure(error)
   if (error instanceof RegistryError) return registryFailure(error)
-  const message = error instanceof Error ? error.message : String(error)
-  return { exitCode: exitCodes.error, code: 'error', message: isPortTaken(error) ? `${message} with --port` : message }
+  const message = portTaken(error) ?? (error instanceof Error ? error.message : String(error))
+  return { exitCode: exitCodes.error, code: 'error', message }
 }
 
-/** The library says what to do, but not how it is said here. */
-function isPortTaken(error: unknown): boolean {
+/** The same words, whether the library or Node says so. */
+function portTaken(error: unknown): string | undefined {
   const { cause } = error instanceof Error ? error : {}
-  return cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE'
+  for (const each of [error, cause])
+    if (each instanceof Error && 'code' in each && each.code === 'EADDRINUSE' && 'port' in each)
+      return `Port ${each.port} is in use: choose another one with --port`
+  return undefined
 }
 
 const transportExits: Readonly<Record<TransportError['failure'], number>> = {

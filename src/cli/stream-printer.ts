@@ -2,8 +2,18 @@
  * A stream as it comes: artifacts grow on stdout, progress is told on stderr, and every element is a JSON
  * line for programs.
  */
-import { isInterrupted, isTerminal, type Message, type Part, type Task, type Update } from '../client/index.js'
+import {
+  isInterrupted,
+  isTerminal,
+  type Message,
+  type Part,
+  type Task,
+  TransportError,
+  type Update,
+} from '../client/index.js'
+import { Advised } from './failure.js'
 import type { Output } from './output.js'
+import { oneLine, shellWord } from './printable.js'
 import { contentText, hasFiles, nextSteps } from './task-text.js'
 
 type Known = Pick<Task, 'id' | 'contextId' | 'status'>
@@ -19,6 +29,17 @@ export class StreamPrinter {
   constructor(output: Output, named: string) {
     this.#output = output
     this.#named = named
+  }
+
+  /** Prints a stream to its end. One that broke for good has told how to go on. */
+  async follow(updates: AsyncIterable<Update>): Promise<void> {
+    try {
+      for await (const update of updates) this.see(update)
+    } catch (error) {
+      this.#output.endLine()
+      throw this.#canGoOn(error) ? new Advised(error, `The task may be running still: ${this.#subscribe()}`) : error
+    }
+    this.end()
   }
 
   see(update: Update): void {
@@ -43,6 +64,14 @@ export class StreamPrinter {
     this.#output.endLine()
     if (!this.task) return
     for (const step of nextSteps(this.task, this.#named, this.#hasFiles)) this.#output.note(step)
+  }
+
+  #canGoOn(error: unknown): boolean {
+    return error instanceof TransportError && this.task !== undefined && !isTerminal(this.task.status.state)
+  }
+
+  #subscribe(): string {
+    return `dragoman task subscribe ${this.#named} ${shellWord(oneLine(this.task?.id ?? ''))}`
   }
 
   #begin(task: Task): void {

@@ -125,13 +125,12 @@ export class LeaseKeeper {
     }
     const { onCrash } = agent.card
     const attempts = typeof onCrash === 'object' ? onCrash.attempts : 1
-    log({
-      level: 'warn',
-      message: `Taking over a turn that was interrupted (attempt ${fold.attempt} of ${attempts})`,
-      agent: name,
-      taskId: key.id,
-    })
-    if (fold.attempt < attempts) return await new Run(this.#internals, start).beginAgain(current, fold.attempt + 1)
+    const isTriedAgain = fold.attempt < attempts
+    const what = isTriedAgain
+      ? `run again, attempt ${fold.attempt + 1} of ${attempts}`
+      : `given up after ${attempts} (onCrash: { attempts } of the agent allows more)`
+    log({ level: 'warn', message: `A turn was interrupted and is ${what}`, agent: name, taskId: key.id })
+    if (isTriedAgain) return await new Run(this.#internals, start).beginAgain(current, fold.attempt + 1)
     await this.#end(new Run(this.#internals, start), 'TASK_STATE_FAILED', attempts > 1 ? tooManyAttempts : interrupted)
   }
 

@@ -1,6 +1,7 @@
 /** How commands fail: one sentence and a hint on stderr, JSON for programs, and the exit codes that are promised. */
 import { createServer, type Server } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { until } from '../../src/testing/index.js'
 import { cli, json } from './cli-command.js'
 import { type ServerProcess, startServer } from './server-process.js'
 
@@ -58,6 +59,22 @@ describe('exit codes', () => {
     const { code, stdout, stderr } = await cli(args.filter((word) => word !== undefined))
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).not.toBe('')
+  })
+
+  it('3 for a stream whose agent is gone, with the command that goes on', async () => {
+    await using dying = await startServer()
+    const host = new URL(dying.url).host
+    const streaming = cli(['send', host, 'chunks 100 200', '--stream'])
+    let id = ''
+    await until(async () => {
+      const { tasks } = json((await cli(['task', 'list', host, '-o', 'json'])).stdout) as { tasks: { id: string }[] }
+      id = tasks[0]?.id ?? ''
+      return id !== ''
+    })
+    await dying.kill()
+    const { code, stderr } = await streaming
+    expect(code).toBe(3)
+    expect(stderr).toContain(`The task may be running still: dragoman task subscribe ${host} ${id}\n`)
   })
 
   it('3 where nobody listens', async () => {

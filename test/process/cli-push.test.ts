@@ -38,6 +38,12 @@ describe('dragoman push', () => {
     expect(await cli(['push', 'list', ref, task])).toMatchObject({ code: 0, stdout: 'No webhooks\n' })
   })
 
+  it('says how an address may be called that the agent refuses', async () => {
+    const { code, stderr } = await cli(['push', 'set', ref, task, 'http://10.0.0.1/'])
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/^dragoman: url: 10\.0\.0\.1 [^\n]+\n[^\n]+ --allow-webhook HOST\n$/)
+  })
+
   it.each([
     [['push', 'set', 'localhost:1', 'task']],
     [['push', 'set', 'localhost:1', 'task', 'ftp://x']],
@@ -73,6 +79,16 @@ describe('dragoman push listen', () => {
     }
     return { run, url, post, [Symbol.asyncDispose]: () => run[Symbol.asyncDispose]() }
   }
+
+  it('says in words that its port is taken', async () => {
+    await using hook = await listening()
+    const { port } = new URL(hook.url)
+    const { code, stderr } = await cli(['push', 'listen', '--port', port])
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `dragoman: Port ${port} is in use: choose another one with --port\n`,
+    })
+  })
 
   it(proves('RM-PUSH-3', 'recognises the bodies of every version'), async () => {
     await using hook = await listening('--count', '6', '-o', 'json')

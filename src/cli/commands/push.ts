@@ -1,6 +1,7 @@
 import { Command } from 'commander'
-import type { TaskPushNotificationConfig } from '../../index.js'
+import { A2AError, type TaskPushNotificationConfig } from '../../index.js'
 import { type AgentOptions, addAgentOptions, refHelp, splitReference, splitWords, withAgent } from '../agent-options.js'
+import { Advised } from '../failure.js'
 import { oneLine, table } from '../printable.js'
 import { UsageError } from '../usage-error.js'
 import { deadCommand } from './push/dead.js'
@@ -51,7 +52,7 @@ function setCommand(): Command {
       if (authCredentials !== undefined && authScheme === undefined)
         throw new UsageError('--auth-credentials needs --auth-scheme, such as Bearer')
       await withAgent(ref, options, async (agent, output) => {
-        const config = await agent.createTaskPushNotificationConfig({
+        const wanted: TaskPushNotificationConfig = {
           taskId,
           url,
           ...(id !== undefined && { id }),
@@ -62,10 +63,20 @@ function setCommand(): Command {
               ...(authCredentials !== undefined && { credentials: authCredentials }),
             },
           }),
+        }
+        const config = await agent.createTaskPushNotificationConfig(wanted).catch((error: unknown) => {
+          throw isAddressRefused(error) ? new Advised(error, addressHint) : error
         })
         output.result(withoutSecrets(config), () => configText(config))
       })
     })
+}
+
+const addressHint =
+  'Agents of Dragoman call webhooks by https and on the internet, and others where they are started with --allow-webhook HOST'
+
+function isAddressRefused(error: unknown): boolean {
+  return error instanceof A2AError && error.details.violations?.some(({ field }) => field === 'url') === true
 }
 
 /** Every command here has up to three words, and the agent may stand elsewhere. */

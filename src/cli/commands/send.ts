@@ -88,9 +88,7 @@ async function readStruct(given: string): Promise<Struct> {
 }
 
 async function stream(client: AgentClient, parts: readonly Part[], say: SayOptions, place: Place): Promise<void> {
-  const printer = new StreamPrinter(place.output, place.named)
-  for await (const update of client.stream(parts, say)) printer.see(update)
-  printer.end()
+  await new StreamPrinter(place.output, place.named).follow(client.stream(parts, say))
 }
 
 /** One call, whatever has become of the task when it answers. */

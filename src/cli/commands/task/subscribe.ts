@@ -16,10 +16,7 @@ export function subscribeCommand(): Command {
       const [ref, id] = splitWords([first, second], options, ['the id of a task'])
       await withAgent(ref, options, async (agent, output, named) => {
         const printer = new StreamPrinter(output, named)
-        await withDeadline(options.timeout, async (given) => {
-          for await (const update of watchTask(agent.task(id), given)) printer.see(update)
-        })
-        printer.end()
+        await withDeadline(options.timeout, (given) => printer.follow(watchTask(agent.task(id), given)))
       })
     })
 }
