@@ -1,8 +1,8 @@
 import { invalidField } from '../model/errors.js'
 import type { Message } from '../model/message.js'
+import { sizeOf } from '../model/size-of.js'
 import type { Task } from '../model/task.js'
 import type { Internals } from './internals.js'
-import { sizeOfParts } from './size-of.js'
 
 /** How much of a history is shown. */
 export interface HistoryWindow {
@@ -31,10 +31,15 @@ function countOf(history: readonly Message[], { messages, characters }: HistoryW
   const most = Math.min(messages, history.length)
   let size = 0
   for (let count = 0; count < most; count++) {
-    size += sizeOfParts(history[history.length - 1 - count]?.parts ?? [])
+    size += sizeOfMessage(history[history.length - 1 - count])
     if (size > characters && count > 0) return count
   }
   return most
+}
+
+function sizeOfMessage(message: Message | undefined): number {
+  // Its ids are short.
+  return 50 + sizeOf([message?.parts, message?.metadata])
 }
 
 export function assertHistoryLength(historyLength: number | undefined, field = 'historyLength'): void {

@@ -5,12 +5,13 @@ import type { Task } from '../model/task.js'
 import { isPosition, type ListQuery, type LoadedTask } from '../stores/store.js'
 import { shownHistory, trimHistory } from './history.js'
 import type { Internals } from './internals.js'
-import { readPage } from './list-page.js'
 import { mayAccess, taskNotFound } from './ownership.js'
 import { identityOf, snapshotOf } from './snapshot.js'
 
 const defaultPageSize = 50
 const largestPageSize = 100
+/** Tasks may be as large as requests may be, and a page holds a hundred of them: what does not fit is the next page's. */
+const largestPageBytes = 8 * 1024 * 1024
 
 export async function getTask(
   internals: Internals,
@@ -49,18 +50,19 @@ export async function listTasks(
   const query: ListQuery = {
     ...internals.scope(context),
     limit: pageSize,
+    maxBytes: largestPageBytes,
     includeArtifacts,
     ...(contextId !== undefined && { contextId }),
     ...(status !== undefined && { state: status }),
     ...(statusTimestampAfter !== undefined && { statusTimeFromMs: Date.parse(statusTimestampAfter) }),
     ...(after !== undefined && { after }),
   }
-  const page = await readPage(internals.store, query, (loaded) => {
-    const task = listedTask(loaded, includeArtifacts)
-    return task && trimHistory(task, shown)
-  })
+  const page = await internals.store.list(query)
   return {
-    tasks: page.tasks,
+    tasks: page.tasks.flatMap((loaded) => {
+      const task = listedTask(loaded, includeArtifacts)
+      return task ? [trimHistory(task, shown)] : []
+    }),
     nextPageToken: page.next === undefined ? '' : makeToken(page.next, request),
     pageSize,
     totalSize: page.total,

@@ -1,7 +1,7 @@
 /** Lists: newest first, filtered, in pages, of one caller. */
 import assert from 'node:assert/strict'
 import type { TaskState } from '../model/task.js'
-import { append, creation, ending, status } from './contract-steps.js'
+import { append, chunk, creation, ending, message, status } from './contract-steps.js'
 import type { Check, TestRunner } from './store.contract.js'
 import type { ListQuery, Store } from './store.js'
 
@@ -58,6 +58,54 @@ export function listContract(describe: TestRunner['describe'], check: Check): vo
       } while (after !== undefined)
       assert.equal(seen.length, 25)
       assert.equal(new Set(seen).size, 25)
+    })
+
+    check('ends a page before it is too large, whatever came first, and goes on behind it', async (store) => {
+      const large = { ...message(''), parts: [{ text: 'x'.repeat(30_000) }] }
+      // Newest last: ten small ones are shown before those that are large, ended or not.
+      for (let n = 0; n < 4; n++) {
+        const at = { state: 'TASK_STATE_WORKING', timeMs: 1000 * n } as const
+        await store.append(creation(`large${n}`, at))
+        await store.append(append(`large${n}`, 3, [{ accepted: { turn: 2, message: large } }]))
+        if (n % 2 === 0) continue
+        const status = { state: 'TASK_STATE_COMPLETED' } as const
+        const snapshot = { id: `large${n}`, contextId: 'c1', status, history: [large] }
+        await store.append({ ...ending(`large${n}`, 4, 1000 * n), snapshot })
+      }
+      for (let n = 0; n < 10; n++)
+        await store.append(creation(`small${n}`, { state: 'TASK_STATE_WORKING', timeMs: 9000 }))
+      const sizes: number[] = []
+      const seen = new Set<string>()
+      let after: string | undefined
+      do {
+        const page = await store.list(query({ limit: 100, maxBytes: 70_000, ...(after !== undefined && { after }) }))
+        assert.equal(page.total, 14)
+        sizes.push(page.tasks.length)
+        for (const { record } of page.tasks) seen.add(record.key.id)
+        after = page.next
+      } while (after !== undefined)
+      assert.deepEqual(sizes, [12, 2])
+      assert.equal(seen.size, 14)
+      assert.equal((await store.list(query({ limit: 100, maxBytes: 1 }))).tasks.length, 1)
+    })
+
+    check('counts artifacts when they are asked for, and only then', async (store) => {
+      for (let n = 0; n < 4; n++) {
+        const at = { state: 'TASK_STATE_WORKING', timeMs: 1000 * n } as const
+        await store.append(creation(`t${n}`, at))
+        await store.append(append(`t${n}`, 3, [chunk(`t${n}`, 'x'.repeat(30_000))]))
+        if (n % 2 === 0) continue
+        const status = { state: 'TASK_STATE_COMPLETED' } as const
+        const artifacts = [{ artifactId: 'x', parts: [{ text: 'x'.repeat(30_000) }] }]
+        await store.append({
+          ...ending(`t${n}`, 4, 1000 * n),
+          snapshot: { id: `t${n}`, contextId: 'c1', status, artifacts },
+        })
+      }
+      const count = async (includeArtifacts: boolean) =>
+        (await store.list(query({ maxBytes: 70_000, includeArtifacts }))).tasks.length
+      assert.equal(await count(false), 4)
+      assert.equal(await count(true), 2)
     })
 
     check('is confined to one agent, tenant and owner', async (store) => {

@@ -1,3 +1,5 @@
+import { withinBudget } from './page-budget.js'
+
 /**
  * The tasks of one scope in the order in which lists show them, as a sorted array: a status change
  * makes a task the newest, so adding is nearly always a push at the end. Filters walk it; the store
@@ -13,6 +15,9 @@ interface PageQuery<Row> {
   readonly fromMs: number | undefined
   readonly after: string | undefined
   readonly limit: number
+  /** What the rows of a page may come to together. */
+  readonly budget: number | undefined
+  readonly sizeOf: (row: Row) => number
 }
 
 export class ListIndex<Row extends Listed> {
@@ -41,18 +46,24 @@ export class ListIndex<Row extends Listed> {
     this.#head = 0
   }
 
-  page({ matches, fromMs, after, limit }: PageQuery<Row>): { rows: Row[]; total: number; next?: string } {
+  page({ matches, fromMs, after, limit, budget, sizeOf }: PageQuery<Row>): {
+    rows: readonly Row[]
+    total: number
+    next?: string
+  } {
     const first = fromMs === undefined ? this.#head : this.#placeOf(fromMs, 0)
     const [afterMs, afterSerial] = after === undefined ? [Number.POSITIVE_INFINITY, 0] : parsePosition(after)
     const end = this.#placeOf(afterMs, afterSerial)
-    const rows: Row[] = []
+    const found: Row[] = []
     let isMore = false
     for (let place = end - 1; place >= first && !isMore; place--) {
       const row = this.#rows[place] as Row // place is within the array
       if (matches && !matches(row)) continue
-      if (rows.length < limit) rows.push(row)
+      if (found.length < limit) found.push(row)
       else isMore = true
     }
+    const rows = withinBudget(found, budget, sizeOf)
+    if (rows.length < found.length) isMore = true
     const total = matches ? this.#count(first, matches) : this.#rows.length - first
     const last = rows.at(-1)
     return { rows, total, ...(isMore && last && { next: `${last.statusTimeMs}.${last.serial}` }) }

@@ -1,5 +1,6 @@
 /** One task in the memory store. */
 import type { TaskEvent } from '../model/event.js'
+import { sizeOf } from '../model/size-of.js'
 import type { Task, TaskState } from '../model/task.js'
 import type { ListIndex } from './memory-index.js'
 import type { Lane } from './memory-lanes.js'
@@ -95,6 +96,12 @@ export function loadRow(row: Row, now: number, includeArtifacts: boolean): Loade
   if (includeArtifacts) return { record, snapshot, events: [] }
   const { artifacts: _artifacts, ...rest } = snapshot
   return { record, snapshot: rest, events: [] }
+}
+
+/** Of what `loadRow` gives. */
+export function sizeOfRow({ sealed, events }: Row, includeArtifacts: boolean, enough: number | undefined): number {
+  if (sealed) return sizeOf(includeArtifacts ? sealed.snapshot : { ...sealed.snapshot, artifacts: undefined }, enough)
+  return sizeOf(includeArtifacts ? events : events.filter(isNotArtifact), enough)
 }
 
 /** The task has ended. */

@@ -8,7 +8,7 @@ import { isTerminal } from '../model/task.js'
 import { EndedRows, ListIndex } from './memory-index.js'
 import { isPending, MemoryLanes } from './memory-lanes.js'
 import { MemoryRecords } from './memory-records.js'
-import { dropEvents, eventsAfter, heldBy, loadRow, type Row, runnableStats, seal } from './memory-row.js'
+import { dropEvents, eventsAfter, heldBy, loadRow, type Row, runnableStats, seal, sizeOfRow } from './memory-row.js'
 import type { Records } from './records.js'
 import type {
   AgentStats,
@@ -112,13 +112,14 @@ export class MemoryStore implements Store {
     const matches = (row: Row) =>
       (query.contextId === undefined || row.contextId === query.contextId) &&
       (query.state === undefined || row.state === query.state)
-    const page = index.page({
+    const { rows, ...rest } = index.page({
       matches: query.contextId === undefined && query.state === undefined ? undefined : matches,
       fromMs: query.statusTimeFromMs,
       after: query.after,
       limit: query.limit,
+      budget: query.maxBytes,
+      sizeOf: (row) => sizeOfRow(row, query.includeArtifacts, query.maxBytes),
     })
-    const { rows, ...rest } = page
     return { ...rest, tasks: rows.map((row) => loadRow(row, this.#now(), query.includeArtifacts)) }
   }
 

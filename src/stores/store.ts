@@ -127,6 +127,8 @@ export interface ListQuery extends Scope {
   /** Inclusive lower bound of the status time. */
   readonly statusTimeFromMs?: number
   readonly limit: number
+  /** The page ends before what is stored of its tasks comes to more than this; its first task is given however large it is. */
+  readonly maxBytes?: number
   /** Continue behind this position, taken from an earlier page; see `isPosition`. */
   readonly after?: string
   readonly includeArtifacts: boolean

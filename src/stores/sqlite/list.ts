@@ -6,6 +6,7 @@
  * from `counts`; only a time or context filter counts index entries.
  */
 import { taskStates } from '../../model/task.js'
+import { withinBudget } from '../page-budget.js'
 import { stateNumber } from '../rows.js'
 import { toStorable } from '../storable-text.js'
 import type { ListQuery } from '../store.js'
@@ -23,7 +24,12 @@ export function findPage(session: Session, query: ListQuery): FoundPage {
   const scope = session.names.scope(query)
   if (scope === undefined) return { rowIds: [], total: 0 }
   const places = query.contextId === undefined ? byState(session, scope, query) : byContext(session, scope, query)
-  const page = places.slice(0, query.limit)
+  const sizes = query.includeArtifacts ? session.sql.sizeWithArtifacts : session.sql.size
+  const page = withinBudget(
+    places.slice(0, query.limit),
+    query.maxBytes,
+    ([id]) => (sizes.get(id) as [number])[0], // one row of one number
+  )
   const last = page.at(-1)
   return {
     rowIds: page.map(([id]) => id),

@@ -46,6 +46,12 @@ export function prepareStatements(db: Database.Database) {
     recordById: prepare(`SELECT ${record} FROM ${recordFrom} WHERE t.id = ?`),
     snapshot: prepare('SELECT head, artifacts FROM snapshots WHERE task = ?'),
     snapshotHead: prepare('SELECT head, NULL FROM snapshots WHERE task = ?'),
+    // Of what is read for a task. Lengths are in the heads of rows: what is large is not read for them.
+    size: prepare(`SELECT coalesce((SELECT octet_length(head) FROM snapshots WHERE task = ?1),
+      (SELECT sum(octet_length(body)) FROM events WHERE task = ?1 AND head = 1), 0)`),
+    sizeWithArtifacts: prepare(`SELECT coalesce(
+      (SELECT octet_length(head) + coalesce(octet_length(artifacts), 0) FROM snapshots WHERE task = ?1),
+      (SELECT sum(octet_length(body)) FROM events WHERE task = ?1), 0)`),
     allEvents: prepare(`SELECT ${events} FROM events WHERE task = ? ORDER BY last`),
     headEvents: prepare(`SELECT ${events} FROM events WHERE task = ? AND head = 1 ORDER BY last`),
     // Two ordered ranges of the index, merged: no sort, however long the log is.

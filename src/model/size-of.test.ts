@@ -1,0 +1,19 @@
+import { expect, it } from 'vitest'
+import { sizeOf } from './size-of.js'
+
+it('is near to what a value takes as JSON, wherever in it the content is', () => {
+  const long = 'x'.repeat(1000)
+  const values = [long, [long, long], { metadata: { deep: [{ deeper: long }] } }, { [long]: 1 }, [1, true, null, {}]]
+  for (const value of values) expect(Math.abs(sizeOf(value) - JSON.stringify(value).length)).toBeLessThan(30)
+})
+
+it('takes values of any depth', () => {
+  let deep: unknown = 'core'
+  for (let depth = 0; depth < 100_000; depth++) deep = [deep]
+  expect(sizeOf(deep)).toBe(7)
+})
+
+it('does not go on when it has seen enough', () => {
+  const parts = [{ text: 'x' }, { text: 'x'.repeat(100) }]
+  expect(sizeOf(parts, 50)).toBe(sizeOf(parts[1]))
+})
