@@ -57,6 +57,7 @@ const pages: Readonly<Record<string, readonly Table[]>> = {
       of: [
         ['src/stores/postgres/database.ts', 'DatabaseOptions'],
         ['src/stores/postgres/notices.ts', 'NoticesOptions'],
+        ['src/stores/postgres/postgres-store.ts', 'PostgresStoreOptions'],
       ],
     },
   ],
