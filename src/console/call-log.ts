@@ -5,9 +5,11 @@ import type { CallSummary, CallView, WireLine } from './console-api.js'
 
 const mostCalls = 300
 const mostBytes = 64 * 1024 * 1024
-/** Of each call the beginning is kept, and as many of its newest lines. */
+/** Of each call the beginning is kept, and as much of its newest lines. */
 const mostLines = 4000
+const mostBytesOfLines = 8 * 1024 * 1024
 const longestBody = 512 * 1024
+const longestError = 4096
 /** A busy stream changes its summary all the time; people see this often. */
 const tellEveryMs = 200
 
@@ -22,14 +24,25 @@ export interface CallFacts {
 /** Members that are absent do not matter. */
 export type CallFilter = { readonly [Name in 'ref' | 'taskId' | 'contextId']?: string | undefined }
 
+/** A line as it is kept: all text, so that its size is known and it holds nothing else in memory. */
+interface KeptLine {
+  readonly line: WireLine
+  /** The body was no text on the wire, and is none for those who look. */
+  readonly isJson: boolean
+  readonly bytes: number
+}
+
 export class CallRecord {
   readonly id = crypto.randomUUID()
   #facts: CallFacts
   readonly #startedAt = new Date()
   readonly #begun = performance.now()
-  readonly #first: WireLine[] = []
-  #last: WireLine[] = []
+  #first: KeptLine[] = []
+  #last: KeptLine[] = []
+  #lastBytes = 0
+  #isFirstFull = false
   #left = 0
+  #isForgotten = false
   #ms: number | undefined
   #error: string | undefined
   #isLeft = false
@@ -49,27 +62,46 @@ export class CallRecord {
   }
 
   note(entry: WireEntry): void {
-    const body = typeof entry.body === 'string' ? clipped(entry.body) : entry.body
-    const line = { ...entry, ...(body !== undefined && { body }), at: Math.round(performance.now() - this.#begun) }
-    this.bytes += sizeOf(line)
-    if (this.#first.length < mostLines) this.#first.push(line)
-    else {
-      this.#last.push(line)
+    if (this.#isForgotten) return
+    const kept = keptLine(entry, Math.round(performance.now() - this.#begun))
+    this.bytes += kept.bytes
+    this.#isFirstFull ||= this.#first.length >= mostLines || this.bytes > mostBytesOfLines
+    if (this.#isFirstFull) {
+      this.#last.push(kept)
+      this.#lastBytes += kept.bytes
       // Now and then, so that a line costs the same however many came before it.
-      if (this.#last.length > 2 * mostLines) {
-        const gone = this.#last.slice(0, mostLines)
-        this.#last = this.#last.slice(mostLines)
-        this.#left += gone.length
-        for (const each of gone) this.bytes -= sizeOf(each)
-      }
-    }
+      if (this.#last.length > 2 * mostLines || this.#lastBytes > mostBytesOfLines) this.#leaveOut()
+    } else this.#first.push(kept)
     this.onChange()
+  }
+
+  /** Half of the newest lines, the older ones. */
+  #leaveOut(): void {
+    let count = 0
+    while (
+      count < this.#last.length - 1 &&
+      (this.#last.length - count > mostLines || this.#lastBytes > mostBytesOfLines / 2)
+    ) {
+      const { bytes } = this.#last[count++] as KeptLine // before the last one
+      this.#lastBytes -= bytes
+      this.bytes -= bytes
+    }
+    this.#last = this.#last.slice(count)
+    this.#left += count
+  }
+
+  /** There was no room for it: whoever still makes the call adds to nothing. */
+  forget(): void {
+    this.#isForgotten = true
+    this.#first = []
+    this.#last = []
+    this.bytes = 0
   }
 
   end(error?: string): void {
     if (this.#ms !== undefined) return
     this.#ms = Math.round(performance.now() - this.#begun)
-    this.#error = error
+    this.#error = error === undefined ? undefined : copied(error.slice(0, longestError))
     this.onChange()
   }
 
@@ -102,7 +134,7 @@ export class CallRecord {
   }
 
   view(): CallView {
-    return { ...this.summary(), wire: [...this.#first, ...this.#last], left: this.#left }
+    return { ...this.summary(), wire: [...this.#first, ...this.#last].map(shown), left: this.#left }
   }
 }
 
@@ -118,6 +150,7 @@ export class CallLog {
     const call = new CallRecord(facts)
     let isToBeTold = false
     call.onChange = () => {
+      this.#makeRoomFor(call)
       if (isToBeTold) return
       isToBeTold = true
       setTimeout(() => {
@@ -127,9 +160,9 @@ export class CallLog {
     }
     // Lists are asked for again and again while somebody looks at one: they would push everything else out.
     const last = [...this.#calls.values()].at(-1)
-    if (last?.isReplacedBy(facts)) this.#calls.delete(last.id)
+    if (last?.isReplacedBy(facts)) this.#forget(last)
     this.#calls.set(call.id, call)
-    this.#forgetOldest()
+    this.#makeRoomFor(call)
     return call
   }
 
@@ -146,21 +179,45 @@ export class CallLog {
       .reverse()
   }
 
-  #forgetOldest(): void {
+  /** The oldest make room. One call alone never needs all of it. */
+  #makeRoomFor(growing: CallRecord): void {
     let bytes = 0
     for (const call of this.#calls.values()) bytes += call.bytes
-    for (const [id, call] of this.#calls) {
+    for (const call of this.#calls.values()) {
       if (this.#calls.size <= mostCalls && bytes <= mostBytes) return
+      if (call === growing) continue
       bytes -= call.bytes
-      this.#calls.delete(id)
+      this.#forget(call)
     }
+  }
+
+  #forget(call: CallRecord): void {
+    this.#calls.delete(call.id)
+    call.forget()
   }
 }
 
-function clipped(body: string): string {
-  return body.length > longestBody ? `${body.slice(0, longestBody)}… (${body.length} characters in all)` : body
+function keptLine(entry: WireEntry, at: number): KeptLine {
+  const { body, ...rest } = entry
+  const text = body === undefined || typeof body === 'string' ? body : JSON.stringify(body)
+  const line = { ...rest, ...(text !== undefined && { body: clipped(text) }), at }
+  return {
+    line,
+    isJson: typeof body !== 'string' && text !== undefined && text.length <= longestBody,
+    bytes: 200 + Buffer.byteLength(line.body ?? '') + Buffer.byteLength(JSON.stringify(rest)),
+  }
 }
 
-function sizeOf({ body }: WireLine): number {
-  return 200 + (typeof body === 'string' ? body.length : body === undefined ? 0 : 500)
+function shown({ line, isJson }: KeptLine): WireLine {
+  return isJson ? { ...line, body: JSON.parse(line.body as string) as unknown } : line
+}
+
+function clipped(text: string): string {
+  if (text.length <= longestBody) return text
+  return `${copied(text.slice(0, longestBody))}… (${text.length} characters in all)`
+}
+
+/** A part of a text keeps the whole of it in memory, unless it is written anew. */
+function copied(text: string): string {
+  return Buffer.from(text).toString()
 }

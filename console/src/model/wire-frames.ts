@@ -4,7 +4,7 @@ import type { WireLine } from 'dragoman/console'
 export function framesOf(lines: readonly WireLine[]): WireLine[] {
   const open = new Map<string, string>()
   return lines.flatMap((line) => {
-    if (line.direction !== 'event' || typeof line.body !== 'string') return [line]
+    if (line.direction !== 'event' || line.binding === 'GRPC' || typeof line.body !== 'string') return [line]
     const text = (open.get(line.exchange) ?? '') + line.body.replaceAll('\r\n', '\n')
     const frames = text.split('\n\n')
     open.set(line.exchange, frames.pop() ?? '')

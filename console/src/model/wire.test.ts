@@ -19,6 +19,14 @@ describe('framesOf', () => {
     expect(frames.map(({ body }) => body)).toEqual(['id: 1\n{\n  "a": 1\n}', ':', 'id: 2\n{\n  "b": 2\n}'])
   })
 
+  it('shows what is no stream of text as it is, clipped or not', () => {
+    const lines = [
+      line({ binding: 'GRPC', body: '{"a": … (9 characters in all)' }),
+      line({ binding: 'GRPC', body: {} }),
+    ]
+    expect(framesOf(lines)).toEqual(lines)
+  })
+
   it('keeps exchanges apart, and leaves everything else alone', () => {
     const request = line({ direction: 'request', body: '{}' })
     const frames = framesOf([

@@ -1,0 +1,89 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { describe, expect, it } from 'vitest'
+import type { WireEntry } from '../client/connect-options.js'
+import { type CallFacts, CallLog } from './call-log.js'
+
+const megabyte = 1024 * 1024
+const facts: CallFacts = { ref: 'r', operation: 'sendMessage', dialect: 'v1', binding: 'JSONRPC', url: 'http://agent' }
+const entry = (body: unknown, more: Partial<WireEntry> = {}): WireEntry => ({
+  direction: 'event',
+  exchange: 'one',
+  binding: 'JSONRPC',
+  what: 'w',
+  body,
+  ...more,
+})
+const newLog = () => new CallLog(() => undefined)
+const bytesIn = (log: CallLog) => log.list({}).reduce((sum, { bytes }) => sum + bytes, 0)
+
+describe('the log of calls', () => {
+  it('keeps the beginning and the end of a call that is never over, and says how much is between', () => {
+    const log = newLog()
+    const call = log.begin(facts)
+    for (let count = 0; count < 200; count++) call.note(entry(`${count} ${'x'.repeat(megabyte / 2)}`))
+    const { wire, left, lines, bytes } = call.view()
+    expect(bytes).toBeLessThan(20 * megabyte)
+    expect(bytes).toBeGreaterThan(4 * megabyte)
+    expect(lines).toBe(200)
+    expect(wire.length + left).toBe(200)
+    expect([wire[0]?.body, wire.at(-1)?.body].map((body) => String(body).split(' ')[0])).toEqual(['0', '199'])
+  })
+
+  it('bounds lines too, however short', () => {
+    const call = newLog().begin(facts)
+    for (let count = 0; count < 30_000; count++) call.note(entry(String(count)))
+    const { wire, left } = call.view()
+    expect(wire.length).toBeLessThanOrEqual(12_000)
+    expect(wire.length + left).toBe(30_000)
+    expect([wire[0]?.body, wire.at(-1)?.body]).toEqual(['0', '29999'])
+  })
+
+  it('keeps its bound while calls grow, at the cost of the oldest', () => {
+    const log = newLog()
+    const calls = Array.from({ length: 12 }, () => log.begin(facts))
+    for (let count = 0; count < 40; count++)
+      for (const call of calls) {
+        call.note(entry('x'.repeat(megabyte / 2)))
+        expect(bytesIn(log)).toBeLessThanOrEqual(64 * megabyte)
+      }
+    expect(log.get(calls.at(-1)?.id ?? '')).toBe(calls.at(-1))
+    // One that was forgotten keeps nothing, though it goes on.
+    expect(calls.reduce((sum, { bytes }) => sum + bytes, 0)).toBe(bytesIn(log))
+    expect(log.list({}).length).toBeLessThan(12)
+  })
+
+  it('measures what is no text, and clips it', () => {
+    const call = newLog().begin(facts)
+    const small = { text: 'hello', list: [1, null] }
+    call.note(entry(small, { binding: 'GRPC' }))
+    expect(call.view().wire[0]?.body).toEqual(small)
+    const before = call.bytes
+    call.note(entry({ text: 'x'.repeat(3 * megabyte) }, { binding: 'GRPC' }))
+    expect(call.view().wire[1]?.body).toMatch(/^\{"text":"x+… \(\d+ characters in all\)$/)
+    expect(call.bytes - before).toBeGreaterThan(megabyte / 2)
+    expect(call.bytes - before).toBeLessThan(megabyte)
+  })
+
+  it('counts headers and addresses', () => {
+    const call = newLog().begin(facts)
+    call.note(entry(undefined, { what: 'x'.repeat(1000), headers: { a: 'x'.repeat(1000) } }))
+    expect(call.bytes).toBeGreaterThan(2000)
+  })
+
+  it('does not keep in memory what it clipped', () => {
+    setFlagsFromString('--expose-gc')
+    const collect = runInNewContext('gc') as () => void
+    const used = () => {
+      collect()
+      return process.memoryUsage().heapUsed
+    }
+    const call = newLog().begin(facts)
+    const before = used()
+    // As they come from a socket: each a text of its own.
+    for (let count = 0; count < 10; count++)
+      call.note(entry(Buffer.alloc(10 * megabyte, 97 + count).toString('latin1')))
+    expect(used() - before).toBeLessThan(50 * megabyte)
+    expect(call.view().wire).toHaveLength(10)
+  })
+})
