@@ -14,7 +14,7 @@ import { assertAcceptable, inlineConfig } from './acceptable.js'
 import { assertHistoryLength } from './history.js'
 import { findKeyedSend, idempotencyOf } from './idempotency.js'
 import type { Internals } from './internals.js'
-import { assertParts, assertRoom, assertWaitingRoom } from './limits.js'
+import { assertIds, assertParts, assertRoom, assertWaitingRoom } from './limits.js'
 import { isOwn, mayAccess, type SharedTask, type SharingOperation, taskNotFound } from './ownership.js'
 import { Run } from './run.js'
 import { foldOf, identityOf } from './snapshot.js'
@@ -63,6 +63,7 @@ export function admit(
   if (internals.isDraining)
     throw new A2AError('UNAVAILABLE', 'The server is shutting down, try again', { retryAfterSeconds: 1 })
   assertAcceptable(internals.agent, request)
+  assertIds(request.message)
   assertParts(request.message, internals.settings.limits)
   assertHistoryLength(request.configuration?.historyLength, 'configuration.historyLength')
   const isShownAtOnce = isUnary && request.configuration?.returnImmediately === true

@@ -3,8 +3,7 @@ import { A2AError } from '../model/errors.js'
 import type { CallContext, SendMessageRequest } from '../model/service.js'
 import type { IdempotencyKey, KeyedSend, Scope } from '../stores/store.js'
 import type { Internals } from './internals.js'
-
-const longestKey = 255
+import { longestId } from './limits.js'
 
 export async function idempotencyOf(
   internals: Internals,
@@ -14,9 +13,8 @@ export async function idempotencyOf(
 ): Promise<IdempotencyKey | undefined> {
   const key = keyOf(internals, request, context)
   if (key === undefined) return undefined
-  if (key.length > longestKey + 'message:'.length || (context.idempotencyKey?.length ?? 0) > longestKey) {
-    throw new A2AError('INVALID_REQUEST', `Idempotency-Key is longer than ${longestKey} characters`)
-  }
+  if ((context.idempotencyKey?.length ?? 0) > longestId)
+    throw new A2AError('INVALID_REQUEST', `Idempotency-Key is longer than ${longestId} characters`)
   return { key: `${prefix}${key}`, digest: await digestOf(request, context), ttlMs: internals.settings.idempotencyMs }
 }
 

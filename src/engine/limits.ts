@@ -68,6 +68,19 @@ export function assertWaitingRoom(waiting: readonly unknown[], { waitingMessages
   throw overLimit('waitingMessages', 'Too many messages wait for their turn in this task')
 }
 
+/** Names that callers choose are kept in indexes, and those have room for so many characters in every store. */
+export const longestId = 255
+
+export function assertId(id: string | undefined, field: string): void {
+  if (id !== undefined && id.length > longestId)
+    throw invalidField(field, `must not be longer than ${longestId} characters`)
+}
+
+export function assertIds({ messageId, contextId }: Message): void {
+  assertId(messageId, 'message.messageId')
+  assertId(contextId, 'message.contextId')
+}
+
 export function assertParts({ parts }: Message, { partsPerMessage }: EngineLimits): void {
   if (parts.length > partsPerMessage) throw invalidField('message.parts', `has more than ${partsPerMessage} elements`)
 }

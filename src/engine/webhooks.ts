@@ -5,6 +5,7 @@ import type { CallContext } from '../model/service.js'
 import { traceContextOf } from '../model/trace-context.js'
 import type { NewPushConfig, StoredPushConfig, TaskKey } from '../stores/store.js'
 import type { Internals } from './internals.js'
+import { assertId } from './limits.js'
 
 /** Rejects, in words for the caller, when an address must not be called from here. */
 export type CheckWebhook = (url: string) => Promise<void>
@@ -19,7 +20,8 @@ const longestUrl = 4096
 const longestSecret = 8192
 
 /** Everything of it becomes part of a request: no character may end a line, or be lost on the way. */
-export function assertWebhook({ url, token, authentication }: TaskPushNotificationConfig, prefix = ''): void {
+export function assertWebhook({ id, url, token, authentication }: TaskPushNotificationConfig, prefix = ''): void {
+  assertId(id, `${prefix}id`)
   // `URL` quietly drops line breaks and tabs.
   if (/[\0-\x20\x7f]/.test(url)) throw invalidField(`${prefix}url`, 'must not contain blanks or control characters')
   if (url.length > longestUrl) throw invalidField(`${prefix}url`, `must not be longer than ${longestUrl} characters`)
