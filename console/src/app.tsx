@@ -4,7 +4,7 @@ import { useLink, useSession } from './link/link.js'
 import { useSignal } from './model/signal.js'
 import { Failure, Loading, Notice } from './parts/notice.js'
 import { SideBar } from './parts/side-bar.js'
-import { useRoute } from './route.js'
+import { hrefTo, useRoute } from './route.js'
 import { AgentsScreen } from './screens/agents/agents-screen.js'
 import { useText } from './text/text.js'
 
@@ -26,9 +26,10 @@ export function App(): ReactNode {
   const { path } = useRoute()
   const main = useRef<HTMLElement>(null)
   const { nav, app } = useText()
-  const name = Object.hasOwn(screens, path[0] ?? '') ? (path[0] as ScreenName) : 'agents'
-  const Screen = screens[name]
-  const title = `${nav[name]} · ${app}`
+  const asked = path[0] ?? 'agents'
+  const name = Object.hasOwn(screens, asked) ? (asked as ScreenName) : undefined
+  const Screen = name ? screens[name] : Nowhere
+  const title = `${name ? nav[name] : nav.nowhere} · ${app}`
   useEffect(() => {
     document.title = title
   }, [title])
@@ -45,6 +46,19 @@ export function App(): ReactNode {
           </Suspense>
         </Connected>
       </main>
+    </div>
+  )
+}
+
+function Nowhere(): ReactNode {
+  const { nav } = useText()
+  return (
+    <div className="screen">
+      <Notice isBad title={nav.nowhere} text={nav.nowhereText}>
+        <a className="button is-main" href={hrefTo(['agents'])}>
+          {nav.agents}
+        </a>
+      </Notice>
     </div>
   )
 }

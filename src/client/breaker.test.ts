@@ -17,7 +17,11 @@ describe('a breaker', () => {
     const call = () => service.getTask({ id: 't1' }, context)
     await expect(call()).rejects.toBe(silence)
     await expect(call()).rejects.toBe(silence)
-    await expect(call()).rejects.toMatchObject({ failure: 'circuit-open' })
+    await expect(call()).rejects.toMatchObject({
+      failure: 'circuit-open',
+      message: 'Nothing listens there. The agent failed 2 times; trying again in 1 s',
+      cause: silence,
+    })
     now = 1000
     isThere = true
     expect(await call()).toBe(working.task)

@@ -19,6 +19,8 @@ export class Breaker {
   readonly #openMs: number
   readonly #now: () => number
   #failures = 0
+  /** The latest of them: why the agent is left alone. */
+  #cause: TransportError | undefined
   #openedAt: number | undefined
   #isTrying = false
 
@@ -37,8 +39,10 @@ export class Breaker {
       return
     }
     const wait = Math.max(1, Math.ceil(leftMs / 1000))
-    throw new TransportError('circuit-open', `The agent failed ${this.#failures} times; trying again in ${wait} s`, {
+    const pause = `The agent failed ${this.#failures} times; trying again in ${wait} s`
+    throw new TransportError('circuit-open', this.#cause ? `${this.#cause.message}. ${pause}` : pause, {
       isRetryable: false,
+      cause: this.#cause,
     })
   }
 
@@ -64,6 +68,7 @@ export class Breaker {
       return
     }
     this.#failures += 1
+    this.#cause = error
     this.#isTrying = false
     if (this.#most > 0 && this.#failures >= this.#most) this.#openedAt = this.#now()
   }

@@ -10,7 +10,7 @@ export function json(status: number, value: unknown, more: Readonly<Record<strin
   return new Response(JSON.stringify(value), { status, headers: { ...headers, ...more } })
 }
 
-/** What was wrong, for a person. */
-export function refusal(status: number, error: string): Response {
-  return json(status, { error })
+/** What was wrong, for a person; and for the page, which speaks other languages too, what kind of thing it is. */
+export function refusal(status: number, error: string, code?: string): Response {
+  return json(status, { error, ...(code !== undefined && { code }) })
 }

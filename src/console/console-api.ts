@@ -77,6 +77,8 @@ export type LoginView =
 /** What somebody without a session is told. */
 export interface SessionRefusal {
   readonly error: string
+  /** What kind of problem it is: what failed on the way to an agent, or a code of the protocol. */
+  readonly code?: string
   /** What gets one, as a card would say it; absent where only the address that was printed does. */
   readonly asks?: Pick<AgentCard, 'securitySchemes' | 'securityRequirements'>
 }

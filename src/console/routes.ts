@@ -164,7 +164,8 @@ export async function answerRoute(path: string, call: RouteCall, parts: RoutePar
     const error = inWords(caught)
     const isOurFault = error.code === 'INTERNAL_ERROR' && !('failure' in (error.details.metadata ?? {}))
     const words = isOurFault && caught instanceof TypeError ? caught.message : error.message
-    return refusal(error.code === 'PAYLOAD_TOO_LARGE' ? 413 : isOurFault && words === error.message ? 500 : 422, words)
+    const status = error.code === 'PAYLOAD_TOO_LARGE' ? 413 : isOurFault && words === error.message ? 500 : 422
+    return refusal(status, words, error.details.metadata?.failure ?? error.code)
   }
 }
 

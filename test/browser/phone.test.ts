@@ -74,7 +74,7 @@ describe('on a phone', () => {
     await page.locator('.wire-line').first().waitFor()
     expect(await tooWide(page)).toEqual([])
     await look(`compare/${ref}`, 'form .is-main')
-    await page.getByRole('button', { name: 'Send in every dialect' }).tap()
+    await page.getByRole('button', { name: 'Send in each' }).tap()
     await page.locator('.lines .new').first().waitFor()
     expect(await tooWide(page)).toEqual([])
     await look('workflows', 'form .is-example')

@@ -160,6 +160,67 @@ describe('a stream', () => {
     expect([...complaints, ...other.complaints]).toEqual([])
   })
 
+  it('is not asked for in a dialect that has no words for it: what it told is kept', async () => {
+    await using echo = await startEcho()
+    await using console = await startConsole('--agent', echo.url)
+    await using opened = await openPage(browser, `${console.url}#/talk?${new URLSearchParams({ with: echo.url })}`)
+    const { page, complaints } = opened
+    await page.getByLabel('Spoken as').selectOption('invoke')
+    await page.getByLabel('Message').fill('chunks 3')
+    await page.keyboard.press('Enter')
+    await page.locator('.heard', { hasText: 'chunk 3' }).waitFor()
+    const heard = await page.locator('.transcript').textContent()
+    await page.reload()
+    await page.locator('.heard', { hasText: 'chunk 3' }).waitFor()
+    await page.getByRole('link', { name: 'Echo' }).waitFor()
+    expect(await page.locator('.transcript').textContent()).toBe(heard)
+    expect(await page.getByRole('button', { name: /Resume|Cancel task/ }).count()).toBe(0)
+    expect(complaints).toEqual([])
+  })
+
+  it('keeps the questions that were asked in it, and can be canceled at each of them', async () => {
+    await using echo = await startEcho()
+    await using console = await startConsole('--agent', echo.url)
+    await using opened = await openPage(browser, console.url)
+    const { page, complaints } = opened
+    await begin(page, 'ask')
+    await page.locator('.question', { hasText: 'What is the second text?' }).waitFor()
+    await page.reload()
+    await page.locator('.question', { hasText: 'What is the second text?' }).waitFor()
+    await page.getByRole('button', { name: 'Cancel task' }).waitFor()
+    await page.getByLabel('Message').fill('blue')
+    await page.keyboard.press('Enter')
+    await page.getByText('completed').waitFor()
+    const spoken = () =>
+      page
+        .locator('.transcript')
+        .getByText(/^(ask|What is the second text\?|blue)$/)
+        .allInnerTexts()
+    expect(await spoken()).toEqual(['ask', 'What is the second text?', 'blue'])
+    await page.reload()
+    await page.getByText('completed').waitFor()
+    expect(await spoken()).toEqual(['ask', 'What is the second text?', 'blue'])
+    expect(await page.getByRole('button', { name: 'Cancel task' }).count()).toBe(0)
+    expect(complaints).toEqual([])
+  })
+
+  it('that broke says so behind the next one too, and can still be resumed', async () => {
+    await using first = await startEcho()
+    await using console = await startConsole('--agent', first.url)
+    await using opened = await openPage(browser, console.url, { ignore: lostConnections })
+    const { page, complaints } = opened
+    await begin(page, 'sleep 60000')
+    await page.getByText('working').waitFor()
+    await first.kill()
+    await page.getByRole('button', { name: 'Stop asking' }).click()
+    await page.getByLabel('Message').fill('are you there?')
+    await page.keyboard.press('Enter')
+    await page.getByRole('alert').nth(1).waitFor()
+    await page.getByRole('button', { name: 'Resume' }).waitFor()
+    expect(await page.getByRole('alert').first().textContent()).toMatch(/127\.0\.0\.1|localhost|listens|reach/i)
+    expect(complaints).toEqual([])
+  })
+
   it('shares one connection with as many others as the page has open', async () => {
     await using echo = await startEcho()
     await using console = await startConsole('--agent', echo.url)

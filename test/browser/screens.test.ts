@@ -90,7 +90,7 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
     await page.locator('.wire-line').first().waitFor()
     await look('a call')
     await page.goto(`${world.console.url}#/compare/${ref()}`)
-    await page.getByRole('button', { name: 'Send in every dialect' }).click()
+    await page.getByRole('button', { name: 'Send in each' }).click()
     await page.locator('.lines .new').first().waitFor()
     await look('a comparison')
     await page.goto(`${world.console.url}#/workflows`)
@@ -109,6 +109,7 @@ describe('everywhere', () => {
     await using opened = await openPage(browser, world.console.url)
     const { page, complaints } = opened
     await page.locator('.agent-list a', { hasText: 'Echo' }).getByText('in registry').waitFor()
+    await page.locator('.agent-list strong', { hasText: 'Document' }).waitFor()
     expect((await page.locator('.agent-list strong').allTextContents()).toSorted()).toEqual(['Document', 'Echo'])
     expect(complaints).toEqual([])
   })

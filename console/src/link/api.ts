@@ -5,10 +5,13 @@ export class ApiError extends Error {
   readonly status: number
   /** What would get a session, where there is none. */
   readonly asks: SessionRefusal['asks']
+  /** What kind of problem it is, where the server part knows. */
+  readonly code: string | undefined
 
-  constructor(status: number, message: string, asks?: SessionRefusal['asks']) {
+  constructor(status: number, message: string, { asks, code }: Pick<SessionRefusal, 'asks' | 'code'> = {}) {
     super(message)
     this.status = status
+    this.code = code
     this.asks = asks
   }
 }
@@ -50,10 +53,9 @@ export async function api<T>(method: string, path: string, body?: unknown): Prom
   })
   const answer = (await response.json().catch(() => ({}))) as T & { readonly error?: unknown } & Pick<
       SessionRefusal,
-      'asks'
+      'asks' | 'code'
     >
-  if (!response.ok)
-    throw new ApiError(response.status, messageOf(answer.error) ?? `HTTP ${response.status}`, answer.asks)
+  if (!response.ok) throw new ApiError(response.status, messageOf(answer.error) ?? `HTTP ${response.status}`, answer)
   return answer
 }
 

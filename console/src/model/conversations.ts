@@ -1,6 +1,7 @@
 /** Conversations, side by side. They outlive the screen that shows them, and their tasks outlive the tab. */
 import { isInterrupted, isTerminal, type Message, type Part, type StreamItem, type Task } from 'dragoman/client'
 import type { Link, Speech } from '../link/link.js'
+import { hasTaskCalls } from './dialects.js'
 import {
   forgetConversation,
   type KeptConversation,
@@ -8,15 +9,33 @@ import {
   keepConversation,
   keptConversations,
 } from './kept-conversations.js'
+import { problemCode } from './problem-code.js'
 import { Signal } from './signal.js'
 import { TaskView } from './task-view.js'
 
 export type Entry =
   /** Kept is what was said here: no credentials, and nothing that the agent had to tell. */
   | { readonly kind: 'said'; readonly message: Message; readonly isKept: boolean }
-  | { readonly kind: 'task'; readonly view: TaskView }
-  | { readonly kind: 'answer'; readonly message: Message }
-  | { readonly kind: 'problem'; readonly text: string; readonly taskId: string | undefined }
+  /** With the way it was spoken about in: it can be asked for in no other. */
+  | TaskEntry
+  /** An answer that is no task, or a question of one that was answered since. */
+  | { readonly kind: 'answer'; readonly message: Message; readonly isKept: boolean }
+  | ProblemEntry
+
+interface TaskEntry {
+  readonly kind: 'task'
+  readonly view: TaskView
+  readonly speech: Speech
+}
+
+export interface ProblemEntry {
+  readonly kind: 'problem'
+  readonly text: string
+  /** What kind it is, in the page's own words. */
+  readonly code: string | undefined
+  /** The task that can be resumed. */
+  readonly taskId: string | undefined
+}
 
 const resumeMs = 3000
 
@@ -28,12 +47,14 @@ export class Conversation {
   speech: Speech
   contextId: string | undefined
   entries: Entry[] = []
-  /** The stream that is being read. */
-  running: AbortController | undefined
-  /** The agent is away; it is asked again by itself. */
-  isWaiting = false
-  /** Tasks of which the agent told what was said. */
-  readonly #recalled = new Set<string>()
+  /** What is spoken where nobody chose, once the card is known. */
+  negotiated: string | undefined
+  /** The streams that are being read. */
+  readonly #running = new Map<TaskView, AbortController>()
+  /** Tasks of agents that are away; these are asked again by themselves. */
+  readonly #waiting = new Set<string>()
+  /** Tasks that somebody else began: the agent tells what was said. */
+  readonly #others = new Set<string>()
   readonly #link: Link
   readonly #onChange: () => void
 
@@ -47,21 +68,49 @@ export class Conversation {
     this.speech = { dialect, binding }
     this.contextId = contextId
     this.entries = entries.map(asEntry)
+    for (const kept of entries) if ('task' in kept && kept.isOthers) this.#others.add(kept.task)
   }
 
   get tasks(): TaskView[] {
-    return this.entries.flatMap((entry) => (entry.kind === 'task' ? [entry.view] : []))
+    return this.#taskEntries.map(({ view }) => view)
   }
 
   get lastTask(): TaskView | undefined {
     return this.tasks.at(-1)
   }
 
+  get #taskEntries(): TaskEntry[] {
+    return this.entries.filter((entry) => entry.kind === 'task')
+  }
+
+  /** Something was said, and no task has come of it yet. */
+  get isSending(): boolean {
+    return [...this.#running.keys()].some(({ id }) => id === '')
+  }
+
+  get canCancel(): boolean {
+    const last = this.#taskEntries.at(-1)
+    return last?.view.state !== undefined && !isTerminal(last.view.state) && this.canAsk(last)
+  }
+
+  /** Whether the agent can tell of a task what it told before. */
+  canAsk({ speech }: Pick<TaskEntry, 'speech'>): boolean {
+    return hasTaskCalls(speech.dialect ?? this.negotiated)
+  }
+
+  isWaiting(taskId: string): boolean {
+    return this.#waiting.has(taskId)
+  }
+
+  hasHeard({ messageId }: Message): boolean {
+    return this.entries.some((entry) => entry.kind === 'answer' && entry.message.messageId === messageId)
+  }
+
   /** The task whose question is open. */
   get question(): TaskView | undefined {
     const last = this.lastTask
     // Whoever asks for a credential may get it another way: its stream goes on.
-    const isAsking = last?.state === 'TASK_STATE_AUTH_REQUIRED' || !this.running
+    const isAsking = last?.state === 'TASK_STATE_AUTH_REQUIRED' || (last && !this.#running.has(last))
     return last?.state && isInterrupted(last.state) && isAsking ? last : undefined
   }
 
@@ -79,13 +128,12 @@ export class Conversation {
       ...(this.contextId !== undefined && { contextId: this.contextId }),
       ...(question && { taskId: question.id }),
     }
-    this.#drop('problem')
     const isSecret = question?.state === 'TASK_STATE_AUTH_REQUIRED'
-    const isRecalled = question !== undefined && this.#recalled.has(question.id)
-    this.entries.push({ kind: 'said', message, isKept: !isSecret && !isRecalled })
+    const isOthers = question !== undefined && this.#others.has(question.id)
     const view = question ?? new TaskView()
-    if (question) this.running?.abort()
-    if (question) this.entries = [...this.entries.filter((entry) => !isOf(entry, question)), { kind: 'task', view }]
+    if (question) this.#answered(question, !isOthers)
+    this.entries.push({ kind: 'said', message, isKept: !isSecret && !isOthers })
+    if (question) this.entries.push({ kind: 'task', view, speech: this.speech })
     await this.#follow(view, async (signal) => {
       const client = await this.#link.client(this.ref, this.speech)
       return client.sendStreamingMessage({ message }, { signal })
@@ -94,10 +142,11 @@ export class Conversation {
 
   /** Goes on reading a task behind what is known of it. */
   async resume(taskId: string): Promise<void> {
-    const view = this.tasks.find(({ id }) => id === taskId) ?? new TaskView()
-    this.#drop('problem')
+    const known = this.#taskEntries.find(({ view }) => view.id === taskId)
+    const view = known?.view ?? new TaskView()
+    this.#dropProblem(taskId)
     await this.#follow(view, async (signal) => {
-      const client = await this.#link.client(this.ref, this.speech)
+      const client = await this.#link.client(this.ref, known?.speech ?? this.speech)
       const task = await client.getTask({ id: taskId })
       const isOver = isTerminal(task.status.state) || isInterrupted(task.status.state)
       this.#recall(view, task)
@@ -109,88 +158,132 @@ export class Conversation {
   }
 
   async cancel(): Promise<void> {
-    const view = this.lastTask
-    if (!view?.id) {
-      this.running?.abort()
+    const last = this.#taskEntries.at(-1)
+    if (!last || this.isSending) {
+      this.stop()
       return
     }
+    const { view, speech } = last
     try {
-      const client = await this.#link.client(this.ref, this.speech)
+      const client = await this.#link.client(this.ref, speech)
       const task = await client.cancelTask({ id: view.id })
-      if (!this.running) view.apply({ task }, { at: Date.now() })
+      if (!this.#running.has(view)) view.apply({ task }, { at: Date.now() })
+      this.#changed()
     } catch (error) {
-      this.#problem(error, view.id)
+      this.#problem(error, view)
     }
   }
 
   stop(): void {
-    this.isWaiting = false
-    this.running?.abort()
+    this.#waiting.clear()
+    for (const running of this.#running.values()) running.abort()
   }
 
   /** An agent that is away is not asked any more. */
-  giveUp(): void {
-    this.isWaiting = false
+  giveUp(taskId: string): void {
+    this.#waiting.delete(taskId)
     this.#changed()
   }
 
   kept(): KeptConversation {
     const { id, ref, begunAt, speech, contextId } = this
-    return { id, ref, begunAt, ...speech, contextId, entries: this.entries.flatMap(asKept) }
+    return { id, ref, begunAt, ...speech, contextId, entries: this.entries.flatMap((entry) => this.#asKept(entry)) }
+  }
+
+  /** What of an entry outlives the tab. */
+  #asKept(entry: Entry): KeptEntry[] {
+    if (entry.kind === 'said') return entry.isKept ? [{ said: entry.message }] : []
+    if (entry.kind === 'answer') return entry.isKept ? [{ answer: entry.message }] : []
+    // Of one that has a task the agent is asked again.
+    if (entry.kind === 'problem') return entry.taskId === undefined ? [{ problem: entry.text, code: entry.code }] : []
+    const { view, speech } = entry
+    if (view.id === '') return []
+    const told = this.canAsk(entry) ? undefined : view.asTask()
+    return [{ task: view.id, ...speech, ...(this.#others.has(view.id) && { isOthers: true }), ...(told && { told }) }]
+  }
+
+  /** Its question stays where it was asked; what comes of the answer stands below that. */
+  #answered(question: TaskView, isKept: boolean): void {
+    this.#running.get(question)?.abort()
+    const asked = question.status?.message
+    this.entries = this.entries.flatMap((entry): Entry[] => {
+      if (!isOf(entry, question)) return [entry]
+      return asked ? [{ kind: 'answer', message: asked, isKept }] : []
+    })
   }
 
   async #follow(view: TaskView, open: (signal: AbortSignal) => Promise<AsyncIterable<StreamItem>>): Promise<void> {
     const running = new AbortController()
-    this.running = running
-    this.isWaiting = false
+    this.#running.get(view)?.abort()
+    this.#running.set(view, running)
+    this.#waiting.delete(view.id)
     this.#changed()
     try {
       for await (const { event, seq } of await open(running.signal)) this.#take(view, event, seq)
     } catch (error) {
       if (!running.signal.aborted) this.#broken(view, error)
     } finally {
-      if (this.running === running) this.running = undefined
+      if (this.#running.get(view) === running) this.#running.delete(view)
       this.#changed()
     }
   }
 
   /** What led to a task, where nobody said it here. */
-  #recall(view: TaskView, { id, history = [] }: Task): void {
+  #recall(view: TaskView, { id, status, history = [] }: Task): void {
     const known = this.entries.findIndex((entry) => isOf(entry, view))
     const place = known === -1 ? this.entries.length : known
-    if (this.entries[place - 1]?.kind === 'said') return
-    const said = history.filter(({ role }) => role === 'ROLE_USER')
-    this.entries.splice(place, 0, ...said.map((message): Entry => ({ kind: 'said', message, isKept: false })))
-    this.#recalled.add(id)
+    if (known === -1) this.#others.add(id)
+    if (!this.#others.has(id) || view.events.length > 0) return
+    // Its last words are shown with the task itself.
+    const before = history.filter(({ messageId }) => messageId !== status.message?.messageId)
+    const told = before.map(
+      (message): Entry => ({ kind: message.role === 'ROLE_USER' ? 'said' : 'answer', message, isKept: false }),
+    )
+    this.entries.splice(place, 0, ...told)
   }
 
   #take(view: TaskView, event: StreamItem['event'], seq: number | undefined): void {
     view.apply(event, { seq, at: Date.now() })
     this.contextId = view.contextId || view.message?.contextId || this.contextId
-    if ('message' in event) this.entries.push({ kind: 'answer', message: event.message })
-    else if (!this.entries.some((entry) => isOf(entry, view))) this.entries.push({ kind: 'task', view })
+    if ('message' in event) this.entries.push({ kind: 'answer', message: event.message, isKept: true })
+    else if (!this.entries.some((entry) => isOf(entry, view)))
+      this.entries.push({ kind: 'task', view, speech: this.speech })
     else return
     this.#changed()
   }
 
   /** The agent may come back: what it was doing is asked for again, for as long as somebody wants to know. */
   #broken(view: TaskView, error: unknown): void {
-    this.#problem(error, view.id || undefined)
-    if (view.id === '' || isRefusal(error)) return
-    this.isWaiting = true
+    this.#problem(error, view)
+    const { id } = view
+    if (!this.#canResume(view) || isRefusal(error)) return
+    this.#waiting.add(id)
     setTimeout(() => {
-      if (this.isWaiting) void this.resume(view.id)
+      if (this.#waiting.has(id)) void this.resume(id)
     }, resumeMs)
   }
 
-  #problem(error: unknown, taskId: string | undefined): void {
-    this.#drop('problem')
-    this.entries.push({ kind: 'problem', text: error instanceof Error ? error.message : String(error), taskId })
+  /** Stands behind the task it happened to, until that goes on. */
+  #problem(error: unknown, view: TaskView): void {
+    const taskId = this.#canResume(view) ? view.id : undefined
+    if (taskId !== undefined) this.#dropProblem(taskId)
+    const problem: ProblemEntry = {
+      kind: 'problem',
+      text: error instanceof Error ? error.message : String(error),
+      code: problemCode(error),
+      taskId,
+    }
+    const place = this.entries.findIndex((entry) => isOf(entry, view))
+    this.entries.splice(place === -1 ? this.entries.length : place + 1, 0, problem)
     this.#changed()
   }
 
-  #drop(kind: Entry['kind']): void {
-    this.entries = this.entries.filter((entry) => entry.kind !== kind)
+  #canResume(view: TaskView): boolean {
+    return view.id !== '' && this.canAsk(this.#taskEntries.find((entry) => entry.view === view) ?? this)
+  }
+
+  #dropProblem(taskId: string): void {
+    this.entries = this.entries.filter((entry) => entry.kind !== 'problem' || entry.taskId !== taskId)
   }
 
   #changed(): void {
@@ -227,7 +320,7 @@ export class Conversations {
   /** What was open when the tab was closed, as far as its agents are still known. */
   restore(refs: ReadonlySet<string>): void {
     if (this.#open.size > 0) return
-    for (const kept of keptConversations()) if (refs.has(kept.ref)) void resumeAll(this.#add(kept))
+    for (const kept of keptConversations()) if (refs.has(kept.ref)) resumeAll(this.#add(kept))
   }
 
   #add(kept: KeptConversation): Conversation {
@@ -244,23 +337,21 @@ export class Conversations {
   }
 }
 
-/** One after the other, in their order; only the last one can still be running. */
-async function resumeAll(conversation: Conversation): Promise<void> {
-  for (const { id } of conversation.tasks) await conversation.resume(id)
+/** All at once: each has its place already, and any of them may still be running. */
+function resumeAll(conversation: Conversation): void {
+  for (const entry of conversation.entries)
+    if (entry.kind === 'task' && entry.view.state === undefined) void conversation.resume(entry.view.id)
 }
 
 function asEntry(kept: KeptEntry): Entry {
   if ('said' in kept) return { kind: 'said', message: kept.said, isKept: true }
-  if ('answer' in kept) return { kind: 'answer', message: kept.answer }
+  if ('answer' in kept) return { kind: 'answer', message: kept.answer, isKept: true }
+  if ('problem' in kept) return { kind: 'problem', text: kept.problem, code: kept.code, taskId: undefined }
+  const { task, told, dialect, binding } = kept
   const view = new TaskView()
-  view.id = kept.task
-  return { kind: 'task', view }
-}
-
-function asKept(entry: Entry): KeptEntry[] {
-  if (entry.kind === 'said') return entry.isKept ? [{ said: entry.message }] : []
-  if (entry.kind === 'answer') return [{ answer: entry.message }]
-  return entry.kind === 'task' && entry.view.id !== '' ? [{ task: entry.view.id }] : []
+  view.id = task
+  if (told) view.fold({ task: told })
+  return { kind: 'task', view, speech: { dialect, binding } }
 }
 
 function isOf(entry: Entry, view: TaskView): boolean {
@@ -269,9 +360,8 @@ function isOf(entry: Entry, view: TaskView): boolean {
 
 /** The agent answered, and the answer is no: asking again changes nothing. */
 function isRefusal(error: unknown): boolean {
-  const { code, details } = error as { code?: string; details?: { metadata?: { failure?: string } } }
-  const failure = details?.metadata?.failure
-  return code !== undefined && failure !== 'unreachable' && failure !== 'broken-stream' && failure !== 'circuit-open'
+  const code = problemCode(error)
+  return code !== undefined && code !== 'unreachable' && code !== 'broken-stream' && code !== 'circuit-open'
 }
 
 async function* none(): AsyncGenerator<StreamItem, void, void> {

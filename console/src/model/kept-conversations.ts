@@ -2,14 +2,24 @@
  * What the browser keeps of conversations, so that they are there again when the tab was closed: which tasks they had,
  * and what was said. Agents remember tasks; an answer that is no task nobody else remembers. No secrets, and not much.
  */
-import type { Message, Part } from 'dragoman/client'
+import type { Message, Part, Task } from 'dragoman/client'
 import type { Speech } from '../link/link.js'
 
 export type KeptEntry =
   | { readonly said: Message }
   | { readonly answer: Message }
+  /** A send that failed. */
+  | { readonly problem: string; readonly code?: string | undefined }
+  | KeptTask
+
+export interface KeptTask extends Speech {
   /** Its id: the agent knows the rest. */
-  | { readonly task: string }
+  readonly task: string
+  /** Where the way it was spoken in has no words to ask for it again. */
+  readonly told?: Task
+  /** Somebody else began it. */
+  readonly isOthers?: boolean
+}
 
 export interface KeptConversation extends Speech {
   readonly id: string
@@ -94,7 +104,9 @@ function newestWithin(entries: readonly KeptEntry[], room: number): readonly Kep
 function lightened(entry: KeptEntry): KeptEntry {
   if ('said' in entry) return { said: { ...entry.said, parts: entry.said.parts.map(light) } }
   if ('answer' in entry) return { answer: { ...entry.answer, parts: entry.answer.parts.map(light) } }
-  return entry
+  if (!('told' in entry) || !entry.told) return entry
+  const artifacts = entry.told.artifacts?.map((artifact) => ({ ...artifact, parts: artifact.parts.map(light) }))
+  return { ...entry, told: { ...entry.told, ...(artifacts && { artifacts }) } }
 }
 
 /** Files are too large to keep: their names stand for them. */

@@ -62,6 +62,21 @@ export class TaskView {
     }
   }
 
+  /** What is known of it, without what was said before. */
+  asTask(): Task | undefined {
+    const { id, contextId, status } = this
+    if (!status) return undefined
+    const artifacts = [...this.artifacts.values()].map(
+      ({ id: artifactId, name, description, parts }): Artifact => ({
+        artifactId,
+        parts,
+        ...(name !== undefined && { name }),
+        ...(description !== undefined && { description }),
+      }),
+    )
+    return { id, contextId, status, artifacts }
+  }
+
   #begin({ id, contextId, status, artifacts = [], history = [] }: Task): void {
     this.id = id
     this.contextId = contextId

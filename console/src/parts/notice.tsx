@@ -1,8 +1,9 @@
 /** What stands where there is nothing to show: what is the matter, and what to do next. */
 import type { ReactNode } from 'react'
 import { ApiError } from '../link/api.js'
-import type { Dictionary } from '../text/en.js'
-import { useText } from '../text/text.js'
+import { problemCode } from '../model/problem-code.js'
+import { tellProblem } from '../text/problems.js'
+import { useLanguage, useText } from '../text/text.js'
 
 interface NoticeProps {
   readonly title: string
@@ -32,12 +33,13 @@ export function Loading(): ReactNode {
 }
 
 export function Failure({ error, onRetry }: { readonly error: unknown; readonly onRetry?: () => void }): ReactNode {
-  const text = useText()
+  const { common } = useText()
+  const words = useWordsOf(error)
   return (
-    <Notice isBad title={text.common.failed} text={wordsOf(error, text)}>
+    <Notice isBad title={common.failed} text={words}>
       {onRetry && (
         <button type="button" className="button" onClick={onRetry}>
-          {text.common.retry}
+          {common.retry}
         </button>
       )}
     </Notice>
@@ -46,17 +48,18 @@ export function Failure({ error, onRetry }: { readonly error: unknown; readonly 
 
 /** What went wrong, beside what was done; nothing when nothing did. */
 export function Problem({ error }: { readonly error: unknown }): ReactNode {
-  const text = useText()
+  const words = useWordsOf(error)
   if (error === undefined || error === null) return null
   return (
     <p className="problem-text break" role="alert">
-      {wordsOf(error, text)}
+      {words}
     </p>
   )
 }
 
 /** Agents and servers speak for themselves; that nobody answers, the page has to say. */
-function wordsOf(error: unknown, { lost }: Dictionary): string {
-  if (error instanceof ApiError && error.status === 0) return lost.server
-  return error instanceof Error ? error.message : String(error)
+function useWordsOf(error: unknown): string {
+  const { text, language } = useLanguage()
+  if (error instanceof ApiError && error.status === 0) return text.lost.server
+  return tellProblem(language, problemCode(error), error instanceof Error ? error.message : String(error))
 }

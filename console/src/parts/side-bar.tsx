@@ -13,7 +13,7 @@ const languageLabel = 'Language / 语言'
 const themes = ['system', 'light', 'dark'] as const
 const themeKey = 'dragoman.theme'
 
-export function SideBar({ current }: { readonly current: string }): ReactNode {
+export function SideBar({ current }: { readonly current: string | undefined }): ReactNode {
   const { text, language, setLanguage } = useLanguage()
   const [isOpen, setOpen] = useState(false)
   const [theme, setTheme] = useState(() => localStorage.getItem(themeKey) ?? 'system')

@@ -1,18 +1,9 @@
-/** How to speak to an agent: what its card offers, and `negotiated`. */
-import type { Choice } from 'dragoman/client'
+/** How to speak to an agent: `negotiated`, what its card offers, and what it may speak besides. */
 import type { ReactNode } from 'react'
 import { useCard } from '../link/agents.js'
 import type { Speech } from '../link/link.js'
+import { spellWay, waysOf } from '../model/dialects.js'
 import { useText } from '../text/text.js'
-
-/** Dialects that no card names are spoken where somebody says so. */
-const unnamed = ['v0.1', 'task-rest', 'invoke', 'chat-rpc'] as const
-
-export function waysOf(choices: readonly Choice[]): { readonly dialect: string; readonly binding?: string }[] {
-  const offered = choices.map(({ dialect, binding }) => ({ dialect, binding: binding as string }))
-  const others = unnamed.filter((dialect) => !offered.some((each) => each.dialect === dialect))
-  return [...offered, ...others.map((dialect) => ({ dialect }))]
-}
 
 interface PickerProps {
   readonly agent: string
@@ -23,9 +14,9 @@ interface PickerProps {
 export function WayPicker({ agent, speech, onChoose }: PickerProps): ReactNode {
   const { talk } = useText()
   const card = useCard(agent)
-  const ways = waysOf(card.data?.choices ?? [])
+  const ways = card.data && waysOf(card.data.choices)
   const [best] = card.data?.choices ?? []
-  const chosen = speech.dialect === undefined ? '' : spell(speech)
+  const chosen = speech.dialect === undefined ? '' : spellWay(speech)
   return (
     <label className="row small soft">
       <span className="hidden-text">{talk.speech}</span>
@@ -38,16 +29,17 @@ export function WayPicker({ agent, speech, onChoose }: PickerProps): ReactNode {
         }}
       >
         <option value="">{best ? `${talk.auto}: ${best.dialect} ${best.binding}` : talk.auto}</option>
-        {ways.map((way) => (
-          <option key={spell(way)} value={spell(way)}>
-            {way.dialect} {way.binding ?? ''}
-          </option>
-        ))}
+        {ways ? ways.named.map(option) : chosen !== '' && option(speech)}
+        {ways && ways.unnamed.length > 0 && <optgroup label={talk.notInCard}>{ways.unnamed.map(option)}</optgroup>}
       </select>
     </label>
   )
 }
 
-function spell({ dialect = '', binding = '' }: Speech): string {
-  return binding === '' ? dialect : `${dialect} ${binding}`
+function option(way: Speech): ReactNode {
+  return (
+    <option key={spellWay(way)} value={spellWay(way)}>
+      {spellWay(way)}
+    </option>
+  )
 }

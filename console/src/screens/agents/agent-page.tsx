@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { CardView } from 'dragoman/console'
 import type { ReactNode } from 'react'
-import { useCard } from '../../link/agents.js'
+import { useCard, useKnownAgents } from '../../link/agents.js'
 import { api } from '../../link/api.js'
 import { Code } from '../../parts/code.js'
 import { ConfirmButton } from '../../parts/confirm-button.js'
@@ -159,6 +159,7 @@ function Overview({ agent, view }: { readonly agent: string; readonly view: Card
 function RemoveAgent({ agent }: { readonly agent: string }): ReactNode {
   const { agents: words, common } = useText()
   const queries = useQueryClient()
+  const isListed = useKnownAgents().named.some(({ ref, listed }) => ref === agent && listed !== undefined)
   const remove = useMutation({
     mutationFn: () => api('DELETE', `agents?${new URLSearchParams({ ref: agent })}`),
     onSuccess: async () => {
@@ -169,7 +170,7 @@ function RemoveAgent({ agent }: { readonly agent: string }): ReactNode {
   return (
     <ConfirmButton
       label={common.remove}
-      question={words.removeQuestion}
+      question={isListed ? words.removeListedQuestion : words.removeQuestion}
       isBusy={remove.isPending}
       onConfirm={() => remove.mutate()}
     />

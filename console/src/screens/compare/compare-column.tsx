@@ -1,5 +1,6 @@
 import type { CallView } from 'dragoman/console'
 import type { ReactNode } from 'react'
+import { spellWay } from '../../model/dialects.js'
 import { framesOf } from '../../model/wire-frames.js'
 import { CopyButton } from '../../parts/copy-button.js'
 import { spellBytes, spellMs } from '../../parts/duration.js'
@@ -24,10 +25,10 @@ export function CompareColumn({ attempt, first }: ColumnProps): ReactNode {
   const [sent, received] = call.data ? sides(call.data) : ['', '']
   const [sentThere, receivedThere] = other.data ? sides(other.data) : [sent, received]
   return (
-    <article className="panel" aria-label={`${speech.dialect} ${speech.binding}`}>
+    <article className="panel" aria-label={spellWay(speech)}>
       <header>
         <span className="badge accent">{speech.dialect}</span>
-        <span className="badge">{speech.binding}</span>
+        {speech.binding !== undefined && <span className="badge">{speech.binding}</span>}
         <span className="grow" />
         {call.data && (
           <a className="small" href={hrefTo(['wire', call.data.id])}>

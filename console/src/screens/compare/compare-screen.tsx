@@ -1,6 +1,7 @@
 import { type FormEvent, type ReactNode, useState } from 'react'
 import { useCard, useDefaultAgent } from '../../link/agents.js'
 import { type Speech, useLink, useSession } from '../../link/link.js'
+import { spellWay, waysOf } from '../../model/dialects.js'
 import { AgentPicker } from '../../parts/agent-picker.js'
 import { Loading, Notice } from '../../parts/notice.js'
 import { go, useRoute } from '../../route.js'
@@ -15,12 +16,6 @@ export interface Attempt {
   readonly isRunning: boolean
 }
 
-const always: readonly Speech[] = [
-  { dialect: 'v1', binding: 'JSONRPC' },
-  { dialect: 'v0.3', binding: 'JSONRPC' },
-  { dialect: 'v0.1', binding: 'JSONRPC' },
-]
-
 export default function CompareScreen(): ReactNode {
   const { compare, common, agents, push } = useText()
   const { path } = useRoute()
@@ -34,8 +29,12 @@ export default function CompareScreen(): ReactNode {
   const said = typed ?? push.hello
   const [isStream, setStream] = useState(false)
   const [attempts, setAttempts] = useState<readonly Attempt[]>([])
-  const offered = (card.data?.choices ?? []).map(({ dialect, binding }): Speech => ({ dialect, binding }))
-  const ways = [...always, ...offered.filter((way) => !always.some((each) => isSame(each, way)))]
+  const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set())
+  const { named, unnamed } = waysOf(card.data?.choices ?? [])
+  // What the card names is chosen, the rest is not, until somebody says otherwise.
+  const isChosen = (way: Speech) => named.includes(way) !== toggled.has(spellWay(way))
+  const ways = [...named, ...unnamed].filter(isChosen)
+  const toggle = (way: Speech) => setToggled(toggledWith(toggled, spellWay(way)))
 
   const send = async (event: FormEvent) => {
     event.preventDefault()
@@ -68,6 +67,7 @@ export default function CompareScreen(): ReactNode {
           chosen={ref}
           onChoose={(chosen) => {
             setAttempts([])
+            setToggled(new Set())
             go(['compare', chosen])
           }}
         />
@@ -92,9 +92,18 @@ export default function CompareScreen(): ReactNode {
               <input type="checkbox" checked={isStream} onChange={({ target }) => setStream(target.checked)} />
               {compare.streaming}
             </label>
-            <button type="submit" className="button is-main" disabled={card.isPending}>
+            <button type="submit" className="button is-main" disabled={card.isPending || ways.length === 0}>
               {compare.run}
             </button>
+            <fieldset className="row chips">
+              <legend className="hidden-text">{compare.ways}</legend>
+              {[...named, ...unnamed].map((way) => (
+                <label key={spellWay(way)} className="check small">
+                  <input type="checkbox" checked={isChosen(way)} onChange={() => toggle(way)} />
+                  {spellWay(way)}
+                </label>
+              ))}
+            </fieldset>
           </form>
           {card.isPending ? (
             <Loading />
@@ -108,7 +117,7 @@ export default function CompareScreen(): ReactNode {
               <section className="compare" aria-label={compare.title} tabIndex={0}>
                 {attempts.map((attempt) => (
                   <CompareColumn
-                    key={`${attempt.speech.dialect} ${attempt.speech.binding}`}
+                    key={spellWay(attempt.speech)}
                     attempt={attempt}
                     first={attempts[0] === attempt ? undefined : attempts[0]?.callId}
                   />
@@ -122,6 +131,6 @@ export default function CompareScreen(): ReactNode {
   )
 }
 
-function isSame(one: Speech, other: Speech): boolean {
-  return one.dialect === other.dialect && one.binding === other.binding
+function toggledWith(toggled: ReadonlySet<string>, way: string): ReadonlySet<string> {
+  return toggled.has(way) ? new Set([...toggled].filter((each) => each !== way)) : new Set([...toggled, way])
 }

@@ -3,6 +3,7 @@ import type { DeadLetterView } from 'dragoman/console'
 import type { ReactNode } from 'react'
 import { api } from '../../link/api.js'
 import { Problem } from '../../parts/notice.js'
+import { shortId } from '../../parts/short-id.js'
 import { useText } from '../../text/text.js'
 
 type Outcome = { readonly isDelivered: true } | { readonly isDelivered: false; readonly error: string }
@@ -44,7 +45,7 @@ function Letter({ letter }: { readonly letter: DeadLetterView }): ReactNode {
   return (
     <div className="row">
       <span className="grow break">
-        <span className="mono small">{letter.taskId.slice(0, 8)}</span> {letter.agent}
+        <span className="mono small">{shortId(letter.taskId)}</span> {letter.agent}
       </span>
       {failed !== undefined && <span className="problem-text">{failed}</span>}
       {again.data?.isDelivered && <span className="badge good">{push.redelivered}</span>}

@@ -4,6 +4,7 @@ import { type ReactNode, useState } from 'react'
 import { api } from '../../link/api.js'
 import { Code } from '../../parts/code.js'
 import { Failure, Loading, Notice } from '../../parts/notice.js'
+import { shortId } from '../../parts/short-id.js'
 import { StateBadge } from '../../parts/state-badge.js'
 import { Time } from '../../parts/time.js'
 import { useText } from '../../text/text.js'
@@ -52,7 +53,7 @@ function DeliveryRow({ delivery }: { readonly delivery: InboxDelivery }): ReactN
       <details onToggle={({ currentTarget }) => setOpen(currentTarget.open)}>
         <summary>
           <span className="badge accent">{dialect}</span> <span className="badge">{tasks.kinds[kind]}</span>{' '}
-          <StateBadge state={state} /> <span className="mono small soft">{taskId.slice(0, 8)}</span>{' '}
+          <StateBadge state={state} /> <span className="mono small soft">{shortId(taskId)}</span>{' '}
           <span className="small faint">
             <Time at={receivedAt} />
           </span>

@@ -3,6 +3,7 @@ import { type FormEvent, type ReactNode, useState } from 'react'
 import { examplesOf, useCard } from '../../link/agents.js'
 import { useLink } from '../../link/link.js'
 import { Problem } from '../../parts/notice.js'
+import { shortId } from '../../parts/short-id.js'
 import { hrefTo } from '../../route.js'
 import { useLanguage, useText } from '../../text/text.js'
 
@@ -56,7 +57,7 @@ export function Webhooks({ agent, receiver }: WebhookProps): ReactNode {
           <span>{push.taskId}</span>
           <input className="input mono" value={taskId} onChange={({ target }) => setTaskId(target.value)} />
         </label>
-        {taskId.trim() !== '' && <TaskWebhooks agent={agent} receiver={receiver} taskId={taskId.trim()} />}
+        <TaskWebhooks agent={agent} receiver={receiver} taskId={taskId.trim()} />
       </div>
     </section>
   )
@@ -67,8 +68,10 @@ function TaskWebhooks({ agent, receiver, taskId }: WebhookProps & { readonly tas
   const link = useLink()
   const queries = useQueryClient()
   const key = ['webhooks', agent, taskId]
+  const isNamed = taskId !== ''
   const configs = useQuery({
     queryKey: key,
+    enabled: isNamed,
     queryFn: async () => (await (await link.client(agent)).listTaskPushNotificationConfigs({ taskId })).configs,
   })
   const refresh = () => queries.invalidateQueries({ queryKey: key })
@@ -84,15 +87,22 @@ function TaskWebhooks({ agent, receiver, taskId }: WebhookProps & { readonly tas
   return (
     <div className="stack">
       <div className="row">
-        <button type="button" className="button" disabled={register.isPending} onClick={() => register.mutate()}>
+        <button
+          type="button"
+          className="button"
+          disabled={!isNamed || register.isPending}
+          onClick={() => register.mutate()}
+        >
           {push.register}
         </button>
-        <a className="small" href={hrefTo(['tasks', agent, taskId])}>
-          {tasks.id} {taskId.slice(0, 8)}
-        </a>
+        {isNamed && (
+          <a className="small" href={hrefTo(['tasks', agent, taskId])}>
+            {tasks.id} {shortId(taskId)}
+          </a>
+        )}
       </div>
       <Problem error={problem} />
-      <h3>{push.configs}</h3>
+      {isNamed && <h3>{push.configs}</h3>}
       {configs.data?.length === 0 && <p className="soft">{push.noConfigs}</p>}
       <ul className="stack">
         {configs.data?.map(({ id = '', url }) => (

@@ -98,9 +98,9 @@ export function Composer({ conversation, draft }: ComposerProps): ReactNode {
         </label>
         {problem !== undefined && <span className="problem-text">{problem}</span>}
         <span className="grow" />
-        {conversation.running && (
+        {(conversation.canCancel || conversation.isSending) && (
           <button type="button" className="button is-danger" onClick={() => void conversation.cancel()}>
-            {talk.stop}
+            {conversation.isSending ? common.cancel : talk.stop}
           </button>
         )}
         <button type="submit" className="button is-main" disabled={typed.trim() === '' && files.length === 0}>

@@ -1,12 +1,13 @@
 import { type ReactNode, useEffect, useRef } from 'react'
 import { examplesOf, useCard } from '../../link/agents.js'
 import { useLink } from '../../link/link.js'
-import type { Conversation, Entry } from '../../model/conversations.js'
+import type { Conversation, Entry, ProblemEntry } from '../../model/conversations.js'
 import { useSignal } from '../../model/signal.js'
 import { Icon } from '../../parts/icon.js'
 import { PartsView } from '../../parts/parts-view.js'
 import { WayPicker } from '../../parts/way-picker.js'
 import { hrefTo } from '../../route.js'
+import { tellProblem } from '../../text/problems.js'
 import { useLanguage, useText } from '../../text/text.js'
 import { Composer } from './composer.js'
 import { TaskAnswer } from './task-answer.js'
@@ -24,20 +25,25 @@ export function ConversationColumn({ conversation, draft }: ColumnProps): ReactN
   useSignal(conversation.signal)
   const card = useCard(conversation.ref)
   const name = card.data?.card.name ?? conversation.ref
+  const negotiated = card.data?.choices[0]?.dialect
+  useEffect(() => {
+    conversation.negotiated = negotiated
+  }, [conversation, negotiated])
   const examples = card.data ? examplesOf(card.data.card, language).slice(0, 6) : []
   return (
     <section className="talk" aria-label={name}>
       <header>
-        <a className="grow clip" href={hrefTo(['agents', conversation.ref])} title={conversation.ref}>
+        <a className="talk-name clip" href={hrefTo(['agents', conversation.ref])} title={conversation.ref}>
           <strong>{name}</strong>
         </a>
         {conversation.entries.length > 0 && (
           <a
             className="button is-quiet is-small"
             href={hrefTo(['wire'], { ref: conversation.ref, context: conversation.contextId })}
+            title={talk.exchange}
           >
             <Icon name="wire" size={14} />
-            {talk.exchange}
+            <span className="where-wide">{talk.exchange}</span>
           </a>
         )}
         <WayPicker
@@ -132,38 +138,41 @@ function EntryView({ entry, conversation }: { readonly entry: Entry; readonly co
         <PartsView parts={entry.message.parts} />
       </div>
     )
-  if (entry.kind === 'task') return <TaskAnswer view={entry.view} conversation={conversation} />
-  return <Problem conversation={conversation} text={entry.text} taskId={entry.taskId} />
+  if (entry.kind === 'task')
+    return <TaskAnswer view={entry.view} conversation={conversation} canAsk={conversation.canAsk(entry)} />
+  return <Problem conversation={conversation} problem={entry} />
 }
 
 interface ProblemProps {
   readonly conversation: Conversation
-  readonly text: string
-  readonly taskId: string | undefined
+  readonly problem: ProblemEntry
 }
 
-function Problem({ conversation, text, taskId }: ProblemProps): ReactNode {
+function Problem({ conversation, problem: { text, code, taskId } }: ProblemProps): ReactNode {
   const { talk, lost } = useText()
+  const { language } = useLanguage()
+  const isWaiting = taskId !== undefined && conversation.isWaiting(taskId)
   return (
     <div className="stack" role="alert">
-      <p className="problem-text break">{text || lost.server}</p>
-      {conversation.isWaiting && <p className="soft small">{talk.waiting}</p>}
-      <div className="row">
-        {taskId !== undefined && (
+      <p className="problem-text break">{text ? tellProblem(language, code, text) : lost.server}</p>
+      {isWaiting && <p className="soft small">{talk.waiting}</p>}
+      {taskId !== undefined && (
+        <div className="row">
           <button type="button" className="button is-small" onClick={() => void conversation.resume(taskId)}>
             {talk.resume}
           </button>
-        )}
-        {conversation.isWaiting && (
-          <button type="button" className="button is-small" onClick={() => conversation.giveUp()}>
-            {talk.giveUp}
-          </button>
-        )}
-      </div>
+          {isWaiting && (
+            <button type="button" className="button is-small" onClick={() => conversation.giveUp(taskId)}>
+              {talk.giveUp}
+            </button>
+          )}
+        </div>
+      )}
     </div>
   )
 }
 
+/** Ids of answers are the agent's: it may use one twice. */
 function keyOf(entry: Entry, place: number): string {
-  return entry.kind === 'said' || entry.kind === 'answer' ? entry.message.messageId : `${entry.kind} ${place}`
+  return entry.kind === 'said' ? entry.message.messageId : `${entry.kind} ${place}`
 }

@@ -5,6 +5,7 @@ import { useSignal } from '../../model/signal.js'
 import type { ArtifactView, TaskView } from '../../model/task-view.js'
 import { PartsView, PartView, TextBlock } from '../../parts/parts-view.js'
 import { SchemaForm } from '../../parts/schema-form.js'
+import { shortId } from '../../parts/short-id.js'
 import { StateBadge } from '../../parts/state-badge.js'
 import { hrefTo } from '../../route.js'
 import { useText } from '../../text/text.js'
@@ -15,7 +16,7 @@ interface AnswerProps {
 }
 
 /** What a task has to say in a conversation, as it grows. */
-export function TaskAnswer({ view, conversation }: AnswerProps): ReactNode {
+export function TaskAnswer({ view, conversation, canAsk }: AnswerProps & { readonly canAsk: boolean }): ReactNode {
   const { talk } = useText()
   useSignal(view.signal)
   const isLive = view.state !== undefined && !isTerminal(view.state)
@@ -25,9 +26,9 @@ export function TaskAnswer({ view, conversation }: AnswerProps): ReactNode {
     <div className="heard appears">
       <div className="row">
         <StateBadge state={view.state} />
-        {view.id !== '' && (
+        {view.id !== '' && canAsk && (
           <a className="small mono clip" href={hrefTo(['tasks', conversation.ref, view.id])}>
-            {talk.task} {view.id.slice(0, 8)}
+            {talk.task} {shortId(view.id)}
           </a>
         )}
         {view.id !== '' && (
@@ -35,7 +36,6 @@ export function TaskAnswer({ view, conversation }: AnswerProps): ReactNode {
             {talk.exchange}
           </a>
         )}
-        {view.events.length > 0 && <span className="faint small">{talk.events(view.events.length)}</span>}
       </div>
       {[...view.artifacts.values()].map((artifact) => (
         <ArtifactBox key={artifact.id} artifact={artifact} isLive={isLive} version={view.signal.version} />
@@ -43,7 +43,7 @@ export function TaskAnswer({ view, conversation }: AnswerProps): ReactNode {
       {isQuestion ? (
         <Question view={view} conversation={conversation} />
       ) : (
-        message && <PartsView parts={message.parts} />
+        message && !conversation.hasHeard(message) && <PartsView parts={message.parts} />
       )}
     </div>
   )

@@ -9,6 +9,7 @@ import { CopyButton } from '../../parts/copy-button.js'
 import { DownloadButton } from '../../parts/download-button.js'
 import { spellMs } from '../../parts/duration.js'
 import { Failure, Loading, Notice } from '../../parts/notice.js'
+import { shortId } from '../../parts/short-id.js'
 import { hrefTo } from '../../route.js'
 import { useLanguage, useText } from '../../text/text.js'
 import { Outcome } from './call-list.js'
@@ -55,13 +56,13 @@ export function CallPage({ id }: { readonly id: string }): ReactNode {
         <span className="row actions">
           {data.taskId !== undefined && (
             <a className="small mono" href={hrefTo(['tasks', data.ref, data.taskId])}>
-              {talk.task} {data.taskId.slice(0, 8)}
+              {talk.task} {shortId(data.taskId)}
             </a>
           )}
           <CopyButton label={wire.copyCurl} text={() => asCurl(data)} />
           <CopyButton label={wire.copyTypescript} text={() => asTypescript(data)} />
           <DownloadButton
-            filename={`${data.operation}-${data.id.slice(0, 8)}.json`}
+            filename={`${data.operation}-${shortId(data.id)}.json`}
             text={() => JSON.stringify(data, null, 2)}
             type="application/json"
           />

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import { useNameOf } from '../../link/agents.js'
 import { BackLink } from '../../parts/back-link.js'
+import { shortId } from '../../parts/short-id.js'
 import { hrefTo, useRoute } from '../../route.js'
 import { useText } from '../../text/text.js'
 import { CallList, type CallQuery, useCalls } from './call-list.js'
@@ -14,6 +15,9 @@ export default function WireScreen(): ReactNode {
   // The newest message is what most people look for.
   const newest = calls.data?.find(({ operation }) => /^send/.test(operation)) ?? calls.data?.[0]
   const chosen = path[1] ?? newest?.id
+  // A list of one has nothing to choose from, where there is room for either.
+  const isOnly = path[1] === undefined && calls.data?.length === 1 && Object.keys(asked).length > 0
+  const isOpen = path[1] !== undefined || isOnly
   return (
     <div className="screen">
       <div className="screen-head">
@@ -21,13 +25,13 @@ export default function WireScreen(): ReactNode {
         <p>{wire.lead}</p>
         <Filters query={asked} />
       </div>
-      <div className={`split${path[1] === undefined ? '' : ' is-chosen'}`}>
+      <div className={`split${isOpen ? ' is-chosen' : ''}`}>
         <nav className="panel" aria-label={wire.title}>
           <CallList query={asked} chosen={chosen} />
         </nav>
         {chosen !== undefined && (
-          <div className={`stack${path[1] === undefined ? ' is-aside' : ''}`}>
-            <BackLink to={['wire']} query={{ ...asked }} />
+          <div className={`stack${isOpen ? '' : ' is-aside'}`}>
+            <BackLink to={['wire']} query={isOnly ? {} : { ...asked }} />
             <CallPage key={chosen} id={chosen} />
           </div>
         )}
@@ -50,12 +54,12 @@ function Filters({ query: { ref, task, context } }: { readonly query: CallQuery 
       )}
       {task !== undefined && (
         <span className="badge accent">
-          {tasks.id}: {task.slice(0, 8)}
+          {tasks.id}: {shortId(task)}
         </span>
       )}
       {context !== undefined && (
         <span className="badge accent">
-          {tasks.context}: {context.slice(0, 8)}
+          {tasks.context}: {shortId(context)}
         </span>
       )}
       <a className="button is-small" href={hrefTo(['wire'])}>

@@ -8,6 +8,7 @@ import type { TaskView } from '../../model/task-view.js'
 import { Failure, Loading, Notice } from '../../parts/notice.js'
 import { PartsView } from '../../parts/parts-view.js'
 import { SchemaForm } from '../../parts/schema-form.js'
+import { shortId } from '../../parts/short-id.js'
 import { StateBadge } from '../../parts/state-badge.js'
 import { hrefTo, restate, useRoute } from '../../route.js'
 import { useText } from '../../text/text.js'
@@ -38,22 +39,24 @@ export function RunPage({ agent, runId }: { readonly agent: string; readonly run
     <div className="screen">
       <div className="screen-head">
         <h1 className="clip">
-          <a href={hrefTo(['workflows', agent])}>{workflows.title}</a> / {topic || runId.slice(0, 8)}
+          <a href={hrefTo(['workflows', agent])}>{workflows.title}</a> / {topic || shortId(runId)}
         </h1>
         <StateBadge state={view.state} />
         {graph && <span className="small soft">{graph.workflow}</span>}
         <span className="grow" />
-        <a className="button" href={hrefTo(['tasks', agent, runId])}>
-          {tasks.timeline}
-        </a>
-        <a className="button" href={hrefTo(['wire'], { task: runId })}>
-          {talk.exchange}
-        </a>
-        {!isOver && (
-          <button type="button" className="button is-danger" onClick={() => void cancel()}>
-            {workflows.cancelAll}
-          </button>
-        )}
+        <div className="row">
+          <a className="button" href={hrefTo(['tasks', agent, runId])}>
+            {tasks.timeline}
+          </a>
+          <a className="button" href={hrefTo(['wire'], { task: runId })}>
+            {talk.exchange}
+          </a>
+          {!isOver && (
+            <button type="button" className="button is-danger" onClick={() => void cancel()}>
+              {workflows.cancelAll}
+            </button>
+          )}
+        </div>
       </div>
       {error !== undefined && view.events.length === 0 ? (
         <div className="panel">
