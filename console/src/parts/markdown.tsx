@@ -7,9 +7,25 @@ import { createElement, Fragment, type ReactNode, useMemo } from 'react'
 
 const parser = new MarkdownIt({ html: false, linkify: true, breaks: true })
 
+/** Tokens become elements, and a page with too many of them stands still. */
+const mostTokens = 50_000
+/** The parser looks for the end of a link behind each of them. */
+const mostBrackets = 20_000
+
+/** Text that would keep the page busy for long is shown as it was written. */
 export default function Markdown({ text }: { readonly text: string }): ReactNode {
-  const tokens = useMemo(() => parser.parse(text, {}), [text])
-  return <div className="markdown">{build(tokens)}</div>
+  const tokens = useMemo(() => parse(text), [text])
+  return tokens ? <div className="markdown">{build(tokens)}</div> : <div className="plain">{text}</div>
+}
+
+function parse(text: string): readonly Token[] | undefined {
+  if (text.split('[').length > mostBrackets) return undefined
+  const tokens = parser.parse(text, {})
+  return count(tokens) > mostTokens ? undefined : tokens
+}
+
+function count(tokens: readonly Token[]): number {
+  return tokens.reduce((sum, { children }) => sum + 1 + (children ? count(children) : 0), 0)
 }
 
 interface Open {
