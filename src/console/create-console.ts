@@ -93,7 +93,7 @@ export function createConsole(options: ConsoleOptions = {}): Console {
     } catch (caught) {
       const { code, message } = A2AError.from(caught)
       const { asks } = access
-      return json(refusalStatus[code] ?? 500, { error: message, ...(asks && { asks }) } satisfies SessionRefusal)
+      return json(refusalStatus[code] ?? 500, { error: message, code, ...(asks && { asks }) } satisfies SessionRefusal)
     }
   }
 

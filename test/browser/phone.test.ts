@@ -65,6 +65,11 @@ describe('on a phone', () => {
     await page.getByRole('button', { name: 'Send', exact: true }).tap()
     await page.locator('.heard a').first().waitFor()
     expect(await tooWide(page)).toEqual([])
+    // The only call there is of a task needs no choosing.
+    await page.locator('.heard').getByRole('link', { name: 'Raw exchange' }).tap()
+    await page.locator('.wire-line').first().waitFor()
+    expect(await tooWide(page)).toEqual([])
+    await page.goBack()
     await page.locator('.heard').getByRole('link', { name: /task/ }).first().tap()
     await page.locator('.event-row').first().waitFor()
     expect(await tooWide(page)).toEqual([])

@@ -105,6 +105,48 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
 })
 
 describe('everywhere', () => {
+  it('says so where there is nothing, and leads back', async () => {
+    await using opened = await openPage(browser, `${world.console.url}#/nowhere`)
+    const { page, complaints } = opened
+    await page.getByRole('heading', { name: 'Not found' }).waitFor()
+    await page.getByRole('main').getByRole('link', { name: 'Agents' }).click()
+    await page.locator('.agent-list a', { hasText: 'Echo' }).click()
+    // The way back is for those who do not see the list.
+    await page.getByRole('link', { name: 'Talk to it' }).waitFor()
+    expect(await page.getByRole('link', { name: 'Back to the list' }).isVisible()).toBe(false)
+    await page.getByRole('button', { name: 'Remove' }).click()
+    await page.getByText('The registry keeps it.').waitFor()
+    expect(complaints).toEqual([])
+  })
+
+  it('keeps the names of three agents that are talked to side by side', async () => {
+    await using opened = await openPage(browser, `${world.console.url}#/talk`)
+    const { page, complaints } = opened
+    for (let count = 1; count <= 3; count++) {
+      await page.getByLabel('New conversation').selectOption(world.echo.url)
+      await page
+        .getByLabel('Message')
+        .nth(count - 1)
+        .fill('msg hi')
+      await page
+        .getByLabel('Message')
+        .nth(count - 1)
+        .press('Enter')
+      await page
+        .locator('.heard')
+        .nth(count - 1)
+        .waitFor()
+    }
+    expect(
+      await page.evaluate(`[...document.querySelectorAll('.talk > header')].map((header) => {
+      const [name, close] = [header.querySelector('.talk-name'), header.lastElementChild]
+      const isOneLine = close.getBoundingClientRect().top < name.getBoundingClientRect().bottom
+      return name.scrollWidth <= name.clientWidth && isOneLine
+    })`),
+    ).toEqual([true, true, true])
+    expect(complaints).toEqual([])
+  })
+
   it('lists an agent once that was named and is in the registry too', async () => {
     await using opened = await openPage(browser, world.console.url)
     const { page, complaints } = opened

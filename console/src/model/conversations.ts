@@ -1,5 +1,13 @@
 /** Conversations, side by side. They outlive the screen that shows them, and their tasks outlive the tab. */
-import { isInterrupted, isTerminal, type Message, type Part, type StreamItem, type Task } from 'dragoman/client'
+import {
+  type AgentClient,
+  isInterrupted,
+  isTerminal,
+  type Message,
+  type Part,
+  type StreamItem,
+  type Task,
+} from 'dragoman/client'
 import type { Link, Speech } from '../link/link.js'
 import { hasTaskCalls } from './dialects.js'
 import {
@@ -22,11 +30,20 @@ export type Entry =
   | { readonly kind: 'answer'; readonly message: Message; readonly isKept: boolean }
   | ProblemEntry
 
-interface TaskEntry {
-  readonly kind: 'task'
+/** A task, and the way it is spoken about in. */
+interface Spoken {
   readonly view: TaskView
   readonly speech: Speech
 }
+
+interface TaskEntry extends Spoken {
+  readonly kind: 'task'
+}
+
+type Opening = (
+  client: AgentClient,
+  signal: AbortSignal,
+) => AsyncIterable<StreamItem> | Promise<AsyncIterable<StreamItem>>
 
 export interface ProblemEntry {
   readonly kind: 'problem'
@@ -133,24 +150,21 @@ export class Conversation {
     const view = question ?? new TaskView()
     if (question) this.#answered(question, !isOthers)
     this.entries.push({ kind: 'said', message, isKept: !isSecret && !isOthers })
-    if (question) this.entries.push({ kind: 'task', view, speech: this.speech })
-    await this.#follow(view, async (signal) => {
-      const client = await this.#link.client(this.ref, this.speech)
-      return client.sendStreamingMessage({ message }, { signal })
-    })
+    const { speech } = this
+    if (question) this.entries.push({ kind: 'task', view, speech })
+    await this.#follow({ view, speech }, (client, signal) => client.sendStreamingMessage({ message }, { signal }))
   }
 
   /** Goes on reading a task behind what is known of it. */
   async resume(taskId: string): Promise<void> {
     const known = this.#taskEntries.find(({ view }) => view.id === taskId)
-    const view = known?.view ?? new TaskView()
+    const { view, speech } = known ?? { view: new TaskView(), speech: this.speech }
     this.#dropProblem(taskId)
-    await this.#follow(view, async (signal) => {
-      const client = await this.#link.client(this.ref, known?.speech ?? this.speech)
+    await this.#follow({ view, speech }, async (client, signal) => {
       const task = await client.getTask({ id: taskId })
       const isOver = isTerminal(task.status.state) || isInterrupted(task.status.state)
       this.#recall(view, task)
-      if (isOver || view.events.length === 0) this.#take(view, { task }, undefined)
+      if (isOver || view.events.length === 0) this.#take({ view, speech }, { task }, undefined)
       if (isOver) return none()
       const resumeAfter = view.lastSeq
       return client.subscribeToTask({ id: taskId }, { signal, ...(resumeAfter !== undefined && { resumeAfter }) })
@@ -160,7 +174,7 @@ export class Conversation {
   async cancel(): Promise<void> {
     const last = this.#taskEntries.at(-1)
     if (!last || this.isSending) {
-      this.stop()
+      for (const [view, running] of this.#running) if (view.id === '') running.abort()
       return
     }
     const { view, speech } = last
@@ -212,14 +226,16 @@ export class Conversation {
     })
   }
 
-  async #follow(view: TaskView, open: (signal: AbortSignal) => Promise<AsyncIterable<StreamItem>>): Promise<void> {
+  async #follow(spoken: Spoken, open: Opening): Promise<void> {
+    const { view, speech } = spoken
     const running = new AbortController()
     this.#running.get(view)?.abort()
     this.#running.set(view, running)
     this.#waiting.delete(view.id)
     this.#changed()
     try {
-      for await (const { event, seq } of await open(running.signal)) this.#take(view, event, seq)
+      const client = await this.#link.client(this.ref, speech)
+      for await (const { event, seq } of await open(client, running.signal)) this.#take(spoken, event, seq)
     } catch (error) {
       if (!running.signal.aborted) this.#broken(view, error)
     } finally {
@@ -242,12 +258,11 @@ export class Conversation {
     this.entries.splice(place, 0, ...told)
   }
 
-  #take(view: TaskView, event: StreamItem['event'], seq: number | undefined): void {
+  #take({ view, speech }: Spoken, event: StreamItem['event'], seq: number | undefined): void {
     view.apply(event, { seq, at: Date.now() })
     this.contextId = view.contextId || view.message?.contextId || this.contextId
     if ('message' in event) this.entries.push({ kind: 'answer', message: event.message, isKept: true })
-    else if (!this.entries.some((entry) => isOf(entry, view)))
-      this.entries.push({ kind: 'task', view, speech: this.speech })
+    else if (!this.entries.some((entry) => isOf(entry, view))) this.entries.push({ kind: 'task', view, speech })
     else return
     this.#changed()
   }

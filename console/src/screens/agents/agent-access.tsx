@@ -5,6 +5,7 @@ import type { ReactNode } from 'react'
 import { api } from '../../link/api.js'
 import { useSession } from '../../link/link.js'
 import { kindsFor } from '../../model/scheme-kinds.js'
+import { Problem } from '../../parts/notice.js'
 import { useText } from '../../text/text.js'
 import { LoginState } from './login-state.js'
 import { SchemeForm } from './scheme-form.js'
@@ -58,7 +59,7 @@ export function AgentAccess({ agent, card }: AccessProps): ReactNode {
         {words.origins}
       </label>
       <p className="small soft">{words.originsText}</p>
-      {allow.error && <p className="problem-text">{allow.error.message}</p>}
+      <Problem error={allow.error} />
     </div>
   )
 }

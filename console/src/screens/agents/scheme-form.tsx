@@ -6,6 +6,7 @@ import { api } from '../../link/api.js'
 import { credentialOf } from '../../model/scheme-kinds.js'
 import { CredentialFields } from '../../parts/credential-fields.js'
 import { JsonTree } from '../../parts/json-tree.js'
+import { Problem } from '../../parts/notice.js'
 import { useText } from '../../text/text.js'
 
 interface SchemeFormProps {
@@ -78,11 +79,7 @@ export function SchemeForm({ agent, name, scheme, kinds, held }: SchemeFormProps
       {kind === 'oauth2' && (
         <p className="small soft break">{access.redirect(`${location.origin}/console/oauth/callback`)}</p>
       )}
-      {give.error && (
-        <p className="problem-text" role="alert">
-          {give.error.message}
-        </p>
-      )}
+      <Problem error={give.error} />
     </form>
   )
 }

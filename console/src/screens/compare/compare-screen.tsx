@@ -2,10 +2,12 @@ import { type FormEvent, type ReactNode, useState } from 'react'
 import { useCard, useDefaultAgent } from '../../link/agents.js'
 import { type Speech, useLink, useSession } from '../../link/link.js'
 import { spellWay, waysOf } from '../../model/dialects.js'
+import { problemCode } from '../../model/problem-code.js'
 import { AgentPicker } from '../../parts/agent-picker.js'
 import { Loading, Notice } from '../../parts/notice.js'
 import { go, useRoute } from '../../route.js'
-import { useText } from '../../text/text.js'
+import { tellProblem } from '../../text/problems.js'
+import { useLanguage, useText } from '../../text/text.js'
 import { CompareColumn } from './compare-column.js'
 
 /** One way to say it: what it is called, and the name of the call once it was made. */
@@ -18,6 +20,7 @@ export interface Attempt {
 
 export default function CompareScreen(): ReactNode {
   const { compare, common, agents, push } = useText()
+  const { language } = useLanguage()
   const { path } = useRoute()
   const link = useLink()
   const session = useSession()
@@ -47,7 +50,9 @@ export default function CompareScreen(): ReactNode {
         let callId: string | undefined
         const outcome = await call(speech, (id) => {
           callId = id
-        }).catch((error: unknown) => (error instanceof Error ? error.message : String(error)))
+        }).catch((error: unknown) =>
+          tellProblem(language, problemCode(error), error instanceof Error ? error.message : String(error)),
+        )
         settle(speech, { isRunning: false, callId, error: outcome })
       }),
     )

@@ -4,6 +4,7 @@ import { type FormEvent, type ReactNode, useState } from 'react'
 import { beginSession } from '../../link/api.js'
 import { credentialOf, kindsFor } from '../../model/scheme-kinds.js'
 import { CredentialFields } from '../../parts/credential-fields.js'
+import { Problem } from '../../parts/notice.js'
 import { useText } from '../../text/text.js'
 
 type Asks = NonNullable<SessionRefusal['asks']>
@@ -77,11 +78,7 @@ export default function LoginScreen({ asks }: { readonly asks: Asks }): ReactNod
               </p>
             ),
           )}
-          {enter.error && (
-            <p className="problem-text" role="alert">
-              {enter.error.message}
-            </p>
-          )}
+          <Problem error={enter.error} />
           <button type="submit" className="button is-main" disabled={enter.isPending}>
             {login.enter}
           </button>
