@@ -4,6 +4,7 @@ import { errorFacts, withoutSecrets } from './error-facts.js'
 describe('withoutSecrets()', () => {
   it.each([
     ['postgres://ann:hunter2@db.example/tasks is away', 'postgres://ann:[redacted]@db.example/tasks is away'],
+    ['http://ann:hun@ter2@x.example:1/ is away', 'http://ann:[redacted]@x.example:1/ is away'],
     ['sent Authorization: Bearer abc.def.ghi', 'sent Authorization: Bearer [redacted]'],
     ['sent Authorization: Basic YW5uOmh1bnRlcjI=', 'sent Authorization: Basic [redacted]'],
     ['GET https://x.example/?api_key=abc&q=1', 'GET https://x.example/?api_key=[redacted]&q=1'],

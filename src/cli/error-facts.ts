@@ -26,10 +26,14 @@ export function errorFacts(error: unknown, causes = mostCauses): ErrorFacts {
 
 const hidden = '[redacted]'
 
+/** Addresses keep the names in them, and no passwords. */
+export function withoutPasswords(text: string): string {
+  return text.replace(/(\b[a-z][a-z\d+.-]*:\/\/[^\s/:@]*):[^\s/]+@/gi, `$1:${hidden}@`)
+}
+
 /** Passwords in addresses, credentials in headers, and keys in queries. */
 export function withoutSecrets(text: string): string {
-  return text
-    .replace(/(\b[a-z][a-z\d+.-]*:\/\/[^\s/:@]*):[^\s/@]+@/gi, `$1:${hidden}@`)
+  return withoutPasswords(text)
     .replace(/\b(Bearer|Basic)\s+[\w~+/.=-]{6,}/gi, `$1 ${hidden}`)
     .replace(/([?&](?:[\w-]*(?:key|token|secret|passw(?:or)?d|signature))=)[^&\s"']+/gi, `$1${hidden}`)
 }

@@ -1,7 +1,8 @@
 /** Where a command's words go: results to stdout, everything else to stderr; colour and progress on terminals only. */
 import { onStderr } from './colours.js'
-import { type Failure, failureOf } from './failure.js'
-import { oneLine, printable } from './printable.js'
+import { withoutPasswords } from './error-facts.js'
+import { failureOf } from './failure.js'
+import { oneLine, printable, printableJson } from './printable.js'
 
 export type Format = 'text' | 'json'
 
@@ -20,13 +21,13 @@ export class Output {
 
   /** The result of a command: the text for people, the value for programs. */
   result(value: unknown, text: () => string): void {
-    if (this.format === 'json') this.#write(`${JSON.stringify(value, null, 2)}\n`)
+    if (this.format === 'json') this.#write(`${printableJson(value, 2)}\n`)
     else this.line(text())
   }
 
   /** One element of a stream: a JSON line, or text as it comes (without a line end of its own). */
   piece(value: unknown, text: () => string): void {
-    if (this.format === 'json') this.#write(`${JSON.stringify(value)}\n`)
+    if (this.format === 'json') this.#write(`${printableJson(value)}\n`)
     else this.#write(text())
   }
 
@@ -60,17 +61,19 @@ export class Output {
 
   warning(text: string): void {
     this.endLine()
-    if (this.format === 'json') process.stderr.write(`${JSON.stringify({ warning: text })}\n`)
+    if (this.format === 'json') process.stderr.write(`${printableJson({ warning: text })}\n`)
     else process.stderr.write(`${onStderr.yellow('warning:')} ${oneLine(text)}\n`)
   }
 
   /** Says what went wrong, once, and answers with the exit code. */
   failure(error: unknown): number {
-    const { exitCode, code, message, hint, a2aCode }: Failure = failureOf(error)
+    const { exitCode, code, a2aCode, ...words } = failureOf(error)
+    // Addresses that somebody typed, which go into logs from here.
+    const [message, hint] = [withoutPasswords(words.message), words.hint && withoutPasswords(words.hint)]
     this.endLine()
     if (this.format === 'json') {
       process.stderr.write(
-        `${JSON.stringify({ error: { code, message, ...(hint && { hint }), ...(a2aCode && { a2aCode }) } })}\n`,
+        `${printableJson({ error: { code, message, ...(hint && { hint }), ...(a2aCode && { a2aCode }) } })}\n`,
       )
     } else {
       process.stderr.write(`${onStderr.red('dragoman:')} ${oneLine(message)}\n${hint ? `${onStderr.dim(hint)}\n` : ''}`)

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { byteSize, oneLine, printable, shellWord, table } from './printable.js'
+import { byteSize, oneLine, printable, printableJson, shellWord, table } from './printable.js'
 
 describe('printable', () => {
   it('takes out what a terminal would obey, and keeps lines', () => {
@@ -15,6 +15,26 @@ describe('printable', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), (text) => {
         expect(oneLine(text)).not.toMatch(/\p{Cc}/u)
+      }),
+    )
+  })
+})
+
+describe('printableJson', () => {
+  it('says the same, without anything that a terminal would obey', () => {
+    const value = { '\u009b2J': 'a\u001b]52;c;eA==\u0007\u202eb\u2066\u007f\r', list: ['é', '你好', '\u009d'] }
+    for (const text of [printableJson(value), printableJson(value, 2)]) {
+      expect(JSON.parse(text)).toEqual(value)
+      expect(text.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202a-\u202e\u2066-\u2069]/u)
+      expect(text).toContain('你好')
+    }
+  })
+
+  it('never lets a control character through', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), (text) => {
+        expect(printableJson({ [text]: text })).not.toMatch(/\p{Cc}/u)
+        expect(JSON.parse(printableJson(text))).toBe(text)
       }),
     )
   })

@@ -13,6 +13,14 @@ export function oneLine(text: string): string {
   return printable(text.replace(/\s+/g, ' ')).trim()
 }
 
+/** JSON in which everything is spelled out that a terminal would obey: JSON itself does so for some of it only. */
+export function printableJson(value: unknown, indent?: number): string {
+  return (JSON.stringify(value, null, indent) ?? 'null').replace(
+    /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+}
+
 /** A number of bytes as people say it. */
 export function byteSize(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`

@@ -286,7 +286,7 @@ describe('createSender', () => {
       const events: WireEvent[] = []
       const send = createSender({ named: [server.origin], onWire: (event) => events.push(event), maxBytes: 100 })
       expect(await (await send(get(`${server.origin}/stream`, { isStream: true }))).text()).toBe('data: 1\n\n')
-      expect(events.at(-1)).toMatchObject({ kind: 'chunk', text: 'data: 1\n\n' })
+      expect(events.at(-1)).toMatchObject({ kind: 'chunk', text: 'data: 1\n\n', url: `${server.origin}/stream` })
       await send(get(server.origin, { isConfidential: true } as Partial<GuardedRequest>))
       expect(events.at(-1)).toMatchObject({ kind: 'response', body: '[redacted]' })
       await failure(send(get('http://127.0.0.1:1/')))

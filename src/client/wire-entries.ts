@@ -7,17 +7,14 @@ export function fromHttp(
   onWire: (entry: WireEntry) => void,
   binding: WireEntry['binding'],
 ): (event: WireEvent) => void {
-  const named = new Map<string, string>()
   return (event) => {
     const { exchange } = event
+    const what = `${event.method} ${event.url}`
     if (event.kind === 'request') {
-      const what = `${event.method} ${event.url}`
-      named.set(exchange, what)
       const { headers, body } = event
       onWire({ direction: 'request', exchange, binding, what, headers, ...(body && { body }) })
       return
     }
-    const what = named.get(exchange) ?? ''
     const { ms } = event
     if (event.kind === 'response') {
       const { status, headers, body } = event
@@ -33,8 +30,6 @@ export function fromHttp(
       })
     } else if (event.kind === 'chunk') onWire({ direction: 'event', exchange, binding, what, body: event.text, ms })
     else onWire({ direction: 'response', exchange, binding, what, status: event.message, ms })
-    // A stream's pieces come for as long as it lives; everything else is over.
-    if (event.kind === 'failure' || (event.kind === 'response' && event.body !== undefined)) named.delete(exchange)
   }
 }
 

@@ -6,19 +6,19 @@ import type { TransportError } from '../transports/transport-error.js'
 
 type Headers = Readonly<Record<string, string>>
 
-export type WireEvent =
-  | {
-      readonly kind: 'request'
-      /** The same for a request and everything that follows from it. */
-      readonly exchange: string
-      readonly method: string
-      readonly url: string
-      readonly headers: Headers
-      readonly body?: string
-    }
+interface Exchange {
+  /** The same for a request and everything that follows from it. */
+  readonly exchange: string
+  readonly method: string
+  readonly url: string
+}
+
+export type WireEvent = Exchange & ExchangeEvent
+
+type ExchangeEvent =
+  | { readonly kind: 'request'; readonly headers: Headers; readonly body?: string }
   | {
       readonly kind: 'response'
-      readonly exchange: string
       readonly status: number
       readonly headers: Headers
       /** Absent for streams. */
@@ -26,8 +26,8 @@ export type WireEvent =
       readonly ms: number
     }
   /** A piece of a stream. */
-  | { readonly kind: 'chunk'; readonly exchange: string; readonly text: string; readonly ms: number }
-  | { readonly kind: 'failure'; readonly exchange: string; readonly message: string; readonly ms: number }
+  | { readonly kind: 'chunk'; readonly text: string; readonly ms: number }
+  | { readonly kind: 'failure'; readonly message: string; readonly ms: number }
 
 interface Logged {
   readonly method: string
@@ -54,21 +54,23 @@ export const redacted = '[redacted]'
 export function createWireLog(onWire: (event: WireEvent) => void): WireLog {
   return {
     begin(request) {
-      const exchange = crypto.randomUUID()
       const started = performance.now()
       const ms = () => Math.round(performance.now() - started)
       const clean = cleaner(request.secrets ?? [])
       const shown = (body: string) => (request.isConfidential ? redacted : clean(body))
-      onWire({
-        kind: 'request',
-        exchange,
+      const exchange: Exchange = {
+        exchange: crypto.randomUUID(),
         method: request.method,
         url: clean(withoutSecrets(request.url)),
+      }
+      onWire({
+        ...exchange,
+        kind: 'request',
         headers: cleanHeaders(Object.entries(request.headers), clean),
         ...(request.body !== undefined && { body: shown(request.body) }),
       })
       const head = ({ status, headers }: Response) =>
-        ({ kind: 'response', exchange, status, headers: cleanHeaders(headers.entries(), clean), ms: ms() }) as const
+        ({ ...exchange, kind: 'response', status, headers: cleanHeaders(headers.entries(), clean), ms: ms() }) as const
       return {
         answered(response, bytes) {
           onWire({ ...head(response), ...(bytes && { body: shown(new TextDecoder().decode(bytes)) }) })
@@ -78,7 +80,7 @@ export function createWireLog(onWire: (event: WireEvent) => void): WireLog {
           const decoder = new TextDecoder()
           const listen = new TransformStream<Uint8Array, Uint8Array>({
             transform(chunk, controller) {
-              onWire({ kind: 'chunk', exchange, text: clean(decoder.decode(chunk, { stream: true })), ms: ms() })
+              onWire({ ...exchange, kind: 'chunk', text: clean(decoder.decode(chunk, { stream: true })), ms: ms() })
               controller.enqueue(chunk)
             },
           })
@@ -86,7 +88,7 @@ export function createWireLog(onWire: (event: WireEvent) => void): WireLog {
           return new Response(response.body?.pipeThrough(listen) ?? null, { status, statusText, headers })
         },
         failed({ message }) {
-          onWire({ kind: 'failure', exchange, message: clean(message), ms: ms() })
+          onWire({ ...exchange, kind: 'failure', message: clean(message), ms: ms() })
         },
       }
     },

@@ -6,10 +6,11 @@
 import { randomBytes } from 'node:crypto'
 import type { Auth } from '../auth/requirement.js'
 import type { Connection } from '../auth/scheme.js'
-import { A2AError } from '../model/errors.js'
+import { A2AError, overLimit } from '../model/errors.js'
+import { RateLimit } from '../server/rate-limit.js'
 import { consoleHeader } from './console-api.js'
 import { cookieFor, cookieOf, hashed, isSame } from './cookies.js'
-import { createLogin, type Login } from './login.js'
+import { createLogin, guesses, type Login } from './login.js'
 import { Session, type SessionParts } from './session.js'
 
 export interface AccessOptions {
@@ -60,13 +61,15 @@ export class Access {
   readonly #options: AccessOptions
   readonly #parts: SessionParts
   readonly #login: Login | undefined
+  /** Wrong answers, by the address they are from: tokens and credentials count alike. */
+  readonly #failures = new RateLimit(guesses)
   /** By the hash of the cookie: who reads memory finds no key. */
   readonly #sessions = new Map<string, Entry>()
 
   constructor(options: AccessOptions, parts: SessionParts) {
     this.#options = options
     this.#parts = parts
-    this.#login = options.auth && createLogin(options.auth)
+    this.#login = options.auth && createLogin(options.auth, this.#failures)
   }
 
   /** The reason to refuse a request whoever it is from; absent when there is none. */
@@ -147,7 +150,13 @@ export class Access {
 
   async #admit(request: Request, { token, credentials }: Asked, connection: Connection): Promise<void> {
     const { token: wanted } = this.#options
-    if (wanted !== undefined && typeof token === 'string' && isSame(token, wanted)) return
+    if (wanted !== undefined && typeof token === 'string') {
+      const peer = connection.address?.() ?? ''
+      const pause = this.#failures.waitFor(peer)
+      if (pause > 0) throw overLimit('failedAuthentication', 'Too many wrong tokens', pause)
+      if (isSame(token, wanted)) return
+      this.#failures.take(peer)
+    }
     if (this.#login) return await this.#login.admit(request, credentials, connection)
     // Somebody in between makes other machines look like this one.
     const isForwarded = [...request.headers.keys()].some((name) => forwarders.test(name))

@@ -113,6 +113,20 @@ describe('who gets in', () => {
     expect((await begin(open.url, { token })).cookie).not.toBe('')
   })
 
+  it('lets nobody guess the token for long, and everybody else in', async () => {
+    const inner = createConsole({ token: 'right' })
+    const begun = async (token: string, address: string) => {
+      const body = JSON.stringify({ token })
+      const request = new Request('http://localhost/console/api/session', { method: 'POST', headers: ours, body })
+      return (await inner.fetch(request, { connection: { address: () => address } }))?.status
+    }
+    const guessed = []
+    for (let count = 0; count < 12; count++) guessed.push(await begun(`wrong ${count}`, '203.0.113.9'))
+    expect(guessed).toEqual([...Array.from({ length: 10 }, () => 401), 429, 429])
+    expect([await begun('right', '203.0.113.9'), await begun('right', '203.0.113.10')]).toEqual([429, 200])
+    inner.close()
+  })
+
   it('serves a page that loads nothing from elsewhere and runs nothing written into it', async () => {
     const { headers } = await ask('/', { headers: { accept: 'text/html' } })
     const policy = String(headers['content-security-policy'] ?? "script-src 'self'")
@@ -122,6 +136,20 @@ describe('who gets in', () => {
 })
 
 describe('whom it calls', () => {
+  it('takes no address with a password in it', async () => {
+    const { cookie } = await begin()
+    const headers = { ...ours, cookie }
+    for (const ref of [
+      'http://ann:hunter2@agent.example',
+      'https://hunter2@agent.example/x',
+      'ann:hunter2@agent.example',
+    ]) {
+      const answer = await ask('/console/api/agents', { method: 'POST', headers, body: { ref } })
+      expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('under Access')])
+      expect(answer.text).not.toContain('hunter2')
+    }
+  })
+
   it('calls agents that were named, and nobody else', async () => {
     const { cookie, session } = await begin()
     expect(session.agents).toMatchObject([{ ref: agent.url, from: 'given' }])

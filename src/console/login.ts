@@ -10,12 +10,12 @@ import { createAuthorizer } from '../client/credentials/authorizer.js'
 import { isRefused } from '../model/admission.js'
 import { A2AError } from '../model/errors.js'
 import { limitAdmission } from '../server/limit-admission.js'
-import { RateLimit } from '../server/rate-limit.js'
+import type { RateLimit } from '../server/rate-limit.js'
 import { emptyCard } from './console-api.js'
 import { readCredentials, sourceFor } from './given-credential.js'
 
 /** Passwords can be guessed. */
-const failures = { perSecond: 0.2, burst: 10 }
+export const guesses = { perSecond: 0.2, burst: 10 }
 
 export interface Login {
   /** As in a card. */
@@ -24,14 +24,14 @@ export interface Login {
   admit(request: Request, typed: unknown, connection: Connection): Promise<void>
 }
 
-export function createLogin(auth: Auth): Login {
+export function createLogin(auth: Auth, failedAuthentication: RateLimit): Login {
   // Who opens the console calls agents from here, with what was given for them.
   if (!Array.isArray(auth) || auth.length === 0)
     throw new TypeError('A console is never for everybody: give `auth` a scheme, or leave it out for a token')
   const requirements = requirementsOf(auth)
   const asks = cardSecurity(requirements)
   const admit = createAdmit(requirements)
-  const limited = limitAdmission(admit, { rate: undefined, failedAuthentication: new RateLimit(failures) })
+  const limited = limitAdmission(admit, { rate: undefined, failedAuthentication })
   return {
     asks,
     async admit(request, typed, connection) {

@@ -45,6 +45,8 @@ export const routes: Readonly<Record<string, Route>> = {
         return refusal(404, `The registry knows no ${namespace}/${name}`)
       return session.name(named, 'registry') ? json(200, { ref: named }) : tooMany()
     }
+    if (hasCredentials(named))
+      return refusal(400, 'Leave the name and the password out of the address: credentials are given under Access')
     if (!isAddress(named)) return refusal(400, `${named.slice(0, 100)} is no address: begin with http:// or https://`)
     placesOf(named) // throws in plain words for what cannot be one
     return session.name(named, 'pasted') ? json(200, { ref: named }) : tooMany()
@@ -198,4 +200,12 @@ function tooMany(): Response {
 
 function noRegistry(): Response {
   return refusal(404, 'This console has no registry: start it with --registry')
+}
+
+/** An address is shown to everybody who looks, kept in the browser, and told to whoever is sent a link. */
+function hasCredentials(address: string): boolean {
+  const whole = /^https?:/i.test(address) ? address : `http://${address}`
+  if (!URL.canParse(whole)) return false
+  const { username, password } = new URL(whole)
+  return username !== '' || password !== ''
 }

@@ -55,6 +55,20 @@ describe('exit codes', () => {
       })
   })
 
+  it.each([
+    ['a store', ['serve', '--echo', '--port', '0', '--store', 'postgre://ann:hunter2@db.example/tasks']],
+    ['a store to look into', ['push', 'dead', '--store', 'postgre://ann:hunter2@db.example/tasks']],
+    ['a registry', ['registry', 'list', '--registry', 'http://ann:hunter2@127.0.0.1:1']],
+    ['an agent', ['card', 'get', 'http://ann:hunter2@127.0.0.1:1']],
+  ])('never say the password in the address of %s', async (_what, args) => {
+    for (const format of [[], ['-o', 'json']]) {
+      const { code, stdout, stderr } = await cli([...args, ...format])
+      expect(code).not.toBe(0)
+      expect(stderr).not.toBe('')
+      expect(stdout + stderr).not.toContain('hunter2')
+    }
+  })
+
   it.each([['bogus'], ['card'], ['task', 'bogus'], ['completion', 'tcsh']])('2 for dragoman %s %s', async (...args) => {
     const { code, stdout, stderr } = await cli(args.filter((word) => word !== undefined))
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

@@ -178,4 +178,24 @@ describe('dragoman task download', () => {
       url: 'http://127.0.0.1:1/secret.txt',
     })
   })
+
+  it('shows links without what a terminal would obey, and tells programs what they are', async () => {
+    await using folder = await temporaryFolder()
+    const url = 'http://127.0.0.1:1/a\u001b]52;c;eA==\u0007\u009b2J\u202e\rb\nforged'
+    await writeFile(
+      join(folder.path, 'agent.mjs'),
+      `import { agent, artifact } from ${JSON.stringify(builtLibrary)}
+       export default agent('Sly', async function* () {
+         yield artifact('link', { url: ${JSON.stringify(url)} })
+       })`,
+    )
+    await using sly = await startServer([join(folder.path, 'agent.mjs')])
+    const place = new URL(sly.url).host
+    const sent = json((await cli(['send', place, 'go', '-o', 'json'])).stdout) as { task: { id: string } }
+    const download = ['task', 'download', place, sent.task.id, '--out', folder.path]
+    expect((await cli(download)).stdout).toBe('http://127.0.0.1:1/a]52;c;eA==2J b forged\n')
+    const { stdout } = await cli([...download, '-o', 'json'])
+    expect(stdout.replaceAll('\n', '')).not.toMatch(/[\p{Cc}\u202e]/u)
+    expect(json(stdout)).toMatchObject({ files: [{ url }] })
+  })
 })

@@ -4,6 +4,7 @@ import { type AgentOptions, addAgentOptions, refHelp, splitWords, withAgent } fr
 import { cardText, choiceText } from '../../card-text.js'
 import { originOf } from '../../credentials/origin.js'
 import { Output } from '../../output.js'
+import { printableJson } from '../../printable.js'
 import { readRawCard } from '../../raw-card.js'
 
 interface Options extends AgentOptions {
@@ -33,7 +34,7 @@ Examples:
       const [ref] = splitWords([first], options, [])
       if (options.raw) {
         const { raw } = await readRawCard(ref, options, new Output(options.output))
-        process.stdout.write(`${JSON.stringify(raw, null, 2)}\n`)
+        process.stdout.write(`${printableJson(raw, 2)}\n`)
         return
       }
       await withAgent(ref, options, async (agent, output) => {

@@ -1,7 +1,7 @@
 import { Command } from 'commander'
 import { type AgentOptions, addAgentOptions, refHelp, splitWords, withAgent } from '../../agent-options.js'
 import { filesOf } from '../../artifact-files.js'
-import { byteSize } from '../../printable.js'
+import { byteSize, oneLine } from '../../printable.js'
 import { saveFiles } from '../../save-files.js'
 
 interface Options extends AgentOptions {
@@ -32,7 +32,9 @@ export function downloadCommand(): Command {
         output.result({ files: saved }, () =>
           saved.length === 0
             ? 'There are no artifacts'
-            : saved.map((each) => ('path' in each ? `${each.path} (${byteSize(each.bytes)})` : each.url)).join('\n'),
+            : saved
+                .map((each) => ('path' in each ? `${each.path} (${byteSize(each.bytes)})` : oneLine(each.url)))
+                .join('\n'),
         )
         if (saved.some((each) => 'url' in each && !('path' in each)))
           output.note('Addresses are links that were not followed: --links fetches them')
