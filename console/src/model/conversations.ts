@@ -65,7 +65,7 @@ export class Conversation {
   contextId: string | undefined
   entries: Entry[] = []
   /** What is spoken where nobody chose, once the card is known. */
-  negotiated: string | undefined
+  #negotiated: string | undefined
   /** The streams that are being read. */
   readonly #running = new Map<TaskView, AbortController>()
   /** Tasks of agents that are away; these are asked again by themselves. */
@@ -112,7 +112,7 @@ export class Conversation {
 
   /** Whether the agent can tell of a task what it told before. */
   canAsk({ speech }: Pick<TaskEntry, 'speech'>): boolean {
-    return hasTaskCalls(speech.dialect ?? this.negotiated)
+    return hasTaskCalls(speech.dialect ?? this.#negotiated)
   }
 
   isWaiting(taskId: string): boolean {
@@ -134,6 +134,14 @@ export class Conversation {
   speak(speech: Speech): void {
     this.speech = speech
     this.#changed()
+  }
+
+  /** The card tells what is spoken where nobody chose. */
+  negotiate(dialect: string): void {
+    if (this.#negotiated === dialect) return
+    this.#negotiated = dialect
+    // Nothing has happened that would have to be kept: another tab may have closed it since.
+    this.signal.changed()
   }
 
   async say(parts: readonly Part[]): Promise<void> {
@@ -212,8 +220,12 @@ export class Conversation {
     if (entry.kind === 'problem') return entry.taskId === undefined ? [{ problem: entry.text, code: entry.code }] : []
     const { view, speech } = entry
     if (view.id === '') return []
-    const told = this.canAsk(entry) ? undefined : view.asTask()
-    return [{ task: view.id, ...speech, ...(this.#others.has(view.id) && { isOthers: true }), ...(told && { told }) }]
+    const isOthers = this.#others.has(view.id)
+    const kept = { task: view.id, ...speech, ...(isOthers && { isOthers }) }
+    if (this.canAsk(entry)) return [kept]
+    // Its dialect is known now; after a reload the card may not be.
+    const told = view.asTask()
+    return [{ ...kept, dialect: speech.dialect ?? this.#negotiated, ...(told && { told }) }]
   }
 
   /** Its question stays where it was asked; what comes of the answer stands below that. */

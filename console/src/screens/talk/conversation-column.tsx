@@ -27,7 +27,7 @@ export function ConversationColumn({ conversation, draft }: ColumnProps): ReactN
   const name = card.data?.card.name ?? conversation.ref
   const negotiated = card.data?.choices[0]?.dialect
   useEffect(() => {
-    conversation.negotiated = negotiated
+    if (negotiated !== undefined) conversation.negotiate(negotiated)
   }, [conversation, negotiated])
   const examples = card.data ? examplesOf(card.data.card, language).slice(0, 6) : []
   return (
