@@ -36,8 +36,10 @@ function titleOf(entry) {
 }
 
 function progress({ question, entry, outcome, rounds }) {
-  const [column] = question.columns
-  const value = outcome.figures?.[column.key]
-  const said = value === undefined ? outcome.noAnswer : formatNumber(value, column.digits ?? 0)
-  return `${question.name} ${outcome.round}/${rounds}  ${titleOf(entry)}: ${said} ${column.title}`
+  // Not every entry has every figure: the first one it has tells how it goes.
+  const column = question.columns.find(({ key }) => outcome.figures?.[key] !== undefined)
+  const said = column
+    ? `${formatNumber(outcome.figures[column.key], column.digits ?? 0)} ${column.title}`
+    : outcome.noAnswer
+  return `${question.name} ${outcome.round}/${rounds}  ${titleOf(entry)}: ${said}`
 }
