@@ -1,7 +1,7 @@
 import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { afterEach, describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { certificate as cert, key } from '../../test/matrix/certificate.js'
 import { serveHttp } from '../client/http-server.fixture.js'
 import { AddressRefused, type AddressRule } from './address-rules.js'
@@ -191,6 +191,29 @@ describe('dialling', () => {
     await using server = await serveHttp((_, response) => response.end('ok'))
     expect((await refusal(dialer({ allowPrivate: true }).fetch(server.origin))).rule).toBe('scheme')
     expect((await dialer({ allowPrivate: true, httpsOnly: false }).fetch(server.origin)).status).toBe(200)
+  })
+
+  it('refuses to dial when the runtime replaces the Agent of undici, as Bun does', async () => {
+    await using inside = await serveHttp((_, response) => response.end('secret'))
+    vi.resetModules()
+    // Bun's replacement: an Agent without methods, and a `fetch` that ignores the dispatcher.
+    const unguarded = (url: URL) => fetch(url)
+    const replacement = { Agent: class {}, buildConnector: () => () => {}, fetch: unguarded, request: unguarded }
+    vi.doMock('undici', () => replacement)
+    vi.doMock('undici/index.js', () => replacement)
+    try {
+      const { createGuardedDialer: create } = await import('./node-dialer.js')
+      const guarded = create({ httpsOnly: false, lookup: async () => everywhere })
+      const url = `http://localhost:${inside.port}/`
+      await expect(guarded.fetch(url)).rejects.toThrow('not the npm package')
+      await expect(guarded.request(url, { method: 'GET' })).rejects.toThrow('not the npm package')
+      await guarded.close()
+      expect(inside.seen).toEqual([])
+    } finally {
+      vi.doUnmock('undici')
+      vi.doUnmock('undici/index.js')
+      vi.resetModules()
+    }
   })
 
   it('leaves redirects to its caller', async () => {

@@ -70,7 +70,7 @@ export function createGuardedDialer(options: DialerOptions = {}): GuardedDialer 
 
   const open = (): Promise<Opened> => {
     if (isClosed) return Promise.reject(new Error('The dialer is closed'))
-    opened ??= import('undici').then(({ Agent, buildConnector, fetch, request }) => {
+    opened ??= loadUndici().then(({ Agent, buildConnector, fetch, request }) => {
       const dial = buildConnector({ ...tls, lookup: pinned, timeout: connectTimeoutMs })
       const agent = new Agent({
         headersTimeout: 0,
@@ -94,7 +94,8 @@ export function createGuardedDialer(options: DialerOptions = {}): GuardedDialer 
 
   const close = async () => {
     isClosed = true
-    await (await opened)?.agent.destroy()
+    const loaded = await opened?.catch(() => undefined) // nothing was loaded, so nothing is open
+    await loaded?.agent.destroy()
   }
 
   return {
@@ -129,7 +130,22 @@ export function createGuardedDialer(options: DialerOptions = {}): GuardedDialer 
   }
 }
 
-type Opened = { readonly agent: Agent } & Pick<typeof import('undici'), 'fetch' | 'request'>
+type Undici = typeof import('undici')
+type Opened = { readonly agent: Agent } & Pick<Undici, 'fetch' | 'request'>
+
+/**
+ * Loads the npm package by its file: Bun replaces the bare name `undici` with a module of its own, whose `fetch` ignores
+ * the dispatcher and so skips the address check at dial time. A module whose `Agent` is no dispatcher is refused.
+ */
+async function loadUndici(): Promise<Undici> {
+  const undici: Undici = await import('undici/index.js')
+  const { dispatch, destroy } = (undici.Agent?.prototype ?? {}) as Partial<Agent>
+  if (typeof dispatch === 'function' && typeof destroy === 'function') return undici
+  throw new Error(
+    'The loaded `undici` module is not the npm package, so addresses cannot be checked when connecting. ' +
+      'Remove the alias or mock that replaces `undici`',
+  )
+}
 
 async function lookupName(name: string): Promise<readonly string[]> {
   const found = await dns.promises.lookup(name, { all: true, verbatim: true })
