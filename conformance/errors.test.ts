@@ -152,7 +152,7 @@ describe('the form of errors', () => {
       id: 1,
       error: {
         code: -32001,
-        message: 'No task nope',
+        message: 'Task not found: nope',
         data: [
           {
             '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
@@ -184,7 +184,7 @@ describe('the form of errors', () => {
         error: {
           code: 404,
           status: 'NOT_FOUND',
-          message: 'No task nope',
+          message: 'Task not found: nope',
           details: [
             {
               '@type': 'type.googleapis.com/google.rpc.ErrorInfo',

@@ -59,5 +59,5 @@ async function isAllowed(
 
 /** The same words whether a task is missing or somebody else's (R-ERR-7). */
 export function taskNotFound(taskId: string): A2AError {
-  return new A2AError('TASK_NOT_FOUND', `No task ${clip(taskId)}`, { metadata: { taskId: clip(taskId) } })
+  return new A2AError('TASK_NOT_FOUND', `Task not found: ${clip(taskId)}`, { metadata: { taskId: clip(taskId) } })
 }

@@ -184,5 +184,5 @@ function tenantOf(endpoint: Endpoint, arrival: Arrival, decoded: unknown): strin
   }
   const tenant = arrival.tenant ?? named
   if (tenant === undefined || endpoint.hasTenant(tenant, arrival.caller)) return tenant
-  throw new A2AError('TASK_NOT_FOUND', `No tenant ${clip(tenant)}`, { metadata: { tenant: clip(tenant) } })
+  throw new A2AError('TASK_NOT_FOUND', `Tenant not found: ${clip(tenant)}`, { metadata: { tenant: clip(tenant) } })
 }

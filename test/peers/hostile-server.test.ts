@@ -65,6 +65,7 @@ describe('an answer', () => {
       ({ id, response }) => json(response, { id, result: task('WORKING'), error: { code: -32001, message: 'No' } }),
     ],
     ['with a result of null', 'INVALID_AGENT_RESPONSE', (call) => result(call, null)],
+    ['without a result', 'INVALID_AGENT_RESPONSE', ({ id, response }) => json(response, { jsonrpc: '2.0', id })],
     ['with an empty result', 'INVALID_AGENT_RESPONSE', (call) => result(call, {})],
     ['with a task in a strange state', 'INVALID_AGENT_RESPONSE', (call) => result(call, task('DREAMING'))],
     ['with wrong types', 'INVALID_AGENT_RESPONSE', (call) => result(call, { id: 1, contextId: [], status: 'x' })],
@@ -108,6 +109,14 @@ describe('an answer', () => {
     await using server = await hostileServer({ GetTask: answer })
     await using agent = await connect(server.origin, quick)
     expect(await agent.task('t1').get()).toEqual(task('COMPLETED'))
+  })
+
+  it('without a result means null: SDKs of Python and Go answer deletions so', async () => {
+    await using server = await hostileServer({
+      DeleteTaskPushNotificationConfig: ({ id, response }) => json(response, { jsonrpc: '2.0', id }),
+    })
+    await using agent = await connect(server.origin, quick)
+    expect(await agent.deleteTaskPushNotificationConfig({ taskId: 't1', id: 'p' })).toBeUndefined()
   })
 
   it('changes nothing about objects', async () => {

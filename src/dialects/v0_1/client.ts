@@ -1,5 +1,5 @@
 /** v0.1 as callers speak it. They choose the ids of tasks and of sessions (RL-01-1). */
-import { A2AError } from '../../model/errors.js'
+import { A2AError, clip } from '../../model/errors.js'
 import type { TaskPushNotificationConfig } from '../../model/push-config.js'
 import type {
   CancelTaskRequest,
@@ -109,7 +109,9 @@ function decodePushConfig(answer: unknown, taskId: string): TaskPushNotification
   const isWrapped = isObject(answer) && ('pushNotificationConfig' in answer || 'push_notification_config' in answer)
   const config = isWrapped ? (answer.pushNotificationConfig ?? answer.push_notification_config) : answer
   if (config === undefined || config === null) {
-    throw new A2AError('TASK_NOT_FOUND', 'The task has no push notification config', { metadata: { taskId } })
+    throw new A2AError('TASK_NOT_FOUND', `Push notification config not found: task ${clip(taskId)}`, {
+      metadata: { taskId },
+    })
   }
   return { id: taskId, taskId, ...decodeOrThrow(pushConfig, config) }
 }

@@ -113,7 +113,7 @@ function endpointOf(access: Access, params: unknown): Endpoint {
   const endpoint = access.endpointOf(tenant)
   if (endpoint) return endpoint
   if (tenant === undefined) throw new A2AError('METHOD_NOT_FOUND', 'No agent answers here; name a tenant')
-  throw new A2AError('TASK_NOT_FOUND', `No tenant ${clip(tenant)}`, { metadata: { tenant: clip(tenant) } })
+  throw new A2AError('TASK_NOT_FOUND', `Tenant not found: ${clip(tenant)}`, { metadata: { tenant: clip(tenant) } })
 }
 
 function callerOf({ callerOf }: Access, { metadata }: UnaryCall | StreamingCall): Caller | undefined {

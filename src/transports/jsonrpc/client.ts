@@ -64,6 +64,8 @@ function resultOf(status: number, body: unknown, form: JsonRpcClientForm): unkno
     })
   }
   if (isObject(body) && 'result' in body) return body.result
+  // The SDKs of Go and Python leave out a result that is null.
+  if (isObject(body) && body.jsonrpc === '2.0' && (body.error ?? null) === null && status < 300) return null
   throw byStatus(status, body)
 }
 
