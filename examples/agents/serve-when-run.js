@@ -52,7 +52,6 @@ export function serveOptions(usual, args = process.argv.slice(2)) {
     dialects: 'all',
     ...(registry && { register: registerAt(registry, key, usual.address) }),
     resolve: connectAgents(peers, registry ? knownTo(registry, key) : shows(key)),
-    log: printFaults,
   }
 }
 
@@ -84,11 +83,6 @@ function shows(key) {
  */
 export function headersWith(key) {
   return key ? { headers: { 'x-api-key': key } } : {}
-}
-
-/** @type {NonNullable<ServeOptions['log']>} */
-export function printFaults({ level, message, agent, error }) {
-  if (level === 'error' || level === 'warn') console.error(level, agent ?? '', message, error ?? '')
 }
 
 /** @param {string} peer @returns {[string, string]} */

@@ -5,7 +5,7 @@ import { apiKey, serve } from 'dragoman'
 import { connectAgents } from 'dragoman/client'
 import { registryClient, serveRegistry } from 'dragoman/registry'
 import { openStore } from 'dragoman/server'
-import { headersWith, knownTo, printFaults, registerAt } from '../agents/serve-when-run.js'
+import { headersWith, knownTo, registerAt } from '../agents/serve-when-run.js'
 import { SystemConsole } from './console.js'
 import { consoleAt, members, registryPort } from './members.js'
 
@@ -39,7 +39,6 @@ export async function startSystem({ store: address, key, host, portFor = (usual)
       store,
       allowPrivate: true, // everybody here is on this machine
       isAdmin: () => true, // and whoever has the key is the one who runs it
-      log: printFaults,
     }).catch(naming('The registry'))
     closing.push(() => registry.close())
     const resolve = connectAgents({}, knownTo(registry.url, key))
@@ -58,7 +57,6 @@ export async function startSystem({ store: address, key, host, portFor = (usual)
         resolve,
         routes: [...(routes ?? []), ...(name === consoleAt ? page.routes : [])],
         push: { allowHosts: ['localhost', '127.0.0.1'] }, // the console takes deliveries, and is on this machine too
-        log: printFaults,
       }).catch(naming(name))
       closing.push((deadlineMs) => served.close({ deadlineMs }))
       places.push({ name, url: served.url })

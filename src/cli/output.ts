@@ -1,6 +1,7 @@
 /** Where a command's words go: results to stdout, everything else to stderr; colour and progress on terminals only. */
+
+import { withoutPasswords } from '../model/error-facts.js'
 import { onStderr } from './colours.js'
-import { withoutPasswords } from './error-facts.js'
 import { failureOf } from './failure.js'
 import { oneLine, printable, printableJson } from './printable.js'
 

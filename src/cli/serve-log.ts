@@ -4,8 +4,8 @@
  */
 import pc from 'picocolors'
 import type { LogEntry } from '../engine/index.js'
+import { errorFacts, withoutSecrets } from '../model/error-facts.js'
 import { onStderr } from './colours.js'
-import { errorFacts, withoutSecrets } from './error-facts.js'
 import { printable } from './printable.js'
 
 export const logFormats = ['text', 'json'] as const

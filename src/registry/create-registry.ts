@@ -4,6 +4,7 @@ import type { Connection } from '../auth/scheme.js'
 import type { Log } from '../model/log.js'
 import type { Caller } from '../model/service.js'
 import { RegistryError } from '../registry-client/registry-error.js'
+import { settleLog } from '../server/default-log.js'
 import { createHealth } from '../server/health.js'
 import { useStore } from '../server/open-store.js'
 import { createReadiness } from '../server/readiness.js'
@@ -33,8 +34,8 @@ export interface RegistryOptions extends Omit<RegistryCoreOptions, 'store' | 'li
   readonly origins?: readonly string[]
   /** What the catalog says about whoever runs this registry. */
   readonly catalog?: ArdOptions
-  /** Where things go that no caller may see. Default: nowhere. */
-  readonly log?: Log
+  /** Receives what callers must not see. Default: warnings and errors go to stderr, one line each. `false`: nowhere. */
+  readonly log?: Log | false
 }
 
 export interface Registry extends Pick<RegistryCore, 'publish' | 'renew' | 'withdraw' | 'find' | 'list' | 'read'> {
@@ -59,8 +60,9 @@ export async function createRegistry(options: RegistryOptions = {}): Promise<Reg
 
 /** As above, for those who learn their own address later. */
 export async function assembleRegistry(options: RegistryOptions, publicUrl: () => string): Promise<Registry> {
-  const { store, release } = await useStore(options.store, options.log)
-  const onFailure = (error: unknown) => options.log?.({ level: 'error', message: 'The registry is in trouble', error })
+  const log = settleLog(options.log)
+  const { store, release } = await useStore(options.store, log)
+  const onFailure = (error: unknown) => log({ level: 'error', message: 'The registry is in trouble', error })
   const core = await openRegistry({ ...options, store, onFailure }).catch(async (error: unknown) => {
     await release()
     throw error

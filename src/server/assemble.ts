@@ -22,7 +22,7 @@ import { type RegisteredAddress, spellCards } from './card-forms.js'
 import { continueContext } from './continue-context.js'
 import { type CurrentCards, currentCards } from './current-cards.js'
 import { guardSkills } from './guard-skills.js'
-import type { Handler, HandlerOptions } from './handler.js'
+import type { Handler, HandlerOptions, LoggedOptions } from './handler.js'
 import { limitAdmission } from './limit-admission.js'
 import { type SettledLimits, settleLimits } from './limits.js'
 import { type Agents, type Mount, mountsOf, reserved } from './mounts.js'
@@ -59,7 +59,7 @@ export interface Assembly extends Handler {
 
 /** What all agents of one assembly share. */
 interface Shared {
-  readonly options: HandlerOptions
+  readonly options: LoggedOptions
   readonly store: Store
   /** What callers must prove. Empty: nothing. */
   readonly security: readonly Requirement[]
@@ -88,11 +88,9 @@ interface Member {
   readonly cards: CurrentCards
 }
 
-export async function assemble(agents: Agents, options: HandlerOptions, port: PortFacts): Promise<Assembly> {
+export async function assemble(agents: Agents, options: LoggedOptions, port: PortFacts): Promise<Assembly> {
   const { store, signer } = port
   const mounts = mountsOf(agents)
-  if (options.log !== undefined && typeof options.log !== 'function')
-    throw new TypeError('`log` is a function that takes one entry: `({ level, message, error }) => …`')
   const offered = offeredDialects(options.dialects, options.errors)
   assertTenants(options, mounts, offered)
   const security = options.auth === undefined || options.auth === 'none' ? [] : requirementsOf(options.auth)
@@ -143,7 +141,7 @@ export async function assemble(agents: Agents, options: HandlerOptions, port: Po
       admit,
       origins: new Set(options.cors),
       url,
-      log: options.log ?? (() => undefined),
+      log: options.log,
     }),
     isReady: createReadiness(store, () => members.some(({ engine }) => engine.isDraining)),
     ...(signer && { jwks: createJwksServer(signer) }),
@@ -189,7 +187,7 @@ async function pushOf(
       // All of them: a webhook outlives the dialect it was registered in.
       dialects: createDialects(),
       addressOf: (name) => `${url}${mounts.find(({ agent }) => agent.card.name === name)?.path ?? ''}`,
-      log: options.log ?? (() => undefined),
+      log: options.log,
     },
     options.push,
   )
@@ -213,7 +211,7 @@ async function createMember(mount: Mount, shared: Shared): Promise<Member> {
   const { registeredFor, signer } = shared.port
   const spell = () => spellCards(card, offered, { url, form: options.card, registeredFor, sign })
   const cards = await currentCards(spell, signer, (error) =>
-    options.log?.({ level: 'error', message: 'A card could not be signed anew', agent: agent.card.name, error }),
+    options.log({ level: 'error', message: 'A card could not be signed anew', agent: agent.card.name, error }),
   )
   const { extendedCard } = agent.card
   const engine = createEngine(agent, {
@@ -223,7 +221,7 @@ async function createMember(mount: Mount, shared: Shared): Promise<Member> {
     checkWebhook: shared.push.checkWebhook,
     limits: shared.limits.engine,
     store,
-    log: options.log ?? (() => undefined),
+    log: options.log,
     retention: options.retention ?? { endedTasksMs: 7 * 24 * 60 * 60_000 },
     ...(options.policy?.canAccess && { canAccess: options.policy.canAccess }),
     resolve: (ref) => services.get(typeof ref === 'string' ? ref : ref.card.name) ?? options.resolve?.(ref),
@@ -318,7 +316,7 @@ function endpointOf(
     ...(observe && { observe }),
     onError: (error) => {
       if (error.code === 'INTERNAL_ERROR')
-        log?.({ level: 'error', message: 'A call failed', agent, error: error.cause ?? error })
+        log({ level: 'error', message: 'A call failed', agent, error: error.cause ?? error })
     },
   }
 }

@@ -18,6 +18,7 @@ import { type Signer, type SigningOptions, toSigner } from '../signing/signer.js
 import type { Store } from '../stores/store.js'
 import { assemble } from './assemble.js'
 import type { CardForm } from './card-forms.js'
+import { settleLog } from './default-log.js'
 import type { Limits } from './limits.js'
 import type { Agents, Mount } from './mounts.js'
 import type { Audit } from './observe-calls.js'
@@ -64,12 +65,17 @@ export interface HandlerOptions {
   readonly resolve?: (ref: AgentRef) => AgentService | undefined
   /** What else the address carries: the API of an application, a page. Asked before the agents. */
   readonly routes?: readonly Route[]
-  /** Where things go that no caller may see. Default: nowhere. */
-  readonly log?: Log
+  /** Receives what callers must not see. Default: warnings and errors go to stderr, one line each. `false`: nowhere. */
+  readonly log?: Log | false
   /** Whether `log` is told of every call and its dialect too, at the level `debug`. Default: no. */
   readonly logCalls?: boolean
   /** Told who did what, when it is done: one entry for each call, refused ones included. It never holds what was said. */
   readonly audit?: Audit
+}
+
+/** Options whose `log` is settled. */
+export interface LoggedOptions extends Omit<HandlerOptions, 'log'> {
+  readonly log: Log
 }
 
 export interface Handler {
@@ -100,8 +106,9 @@ export interface Handler {
  */
 export async function createHandler(agents: Agents, options: HandlerOptions = {}): Promise<Handler> {
   const signer = options.signing && (await toSigner(options.signing))
-  const { store, release } = await useStore(options.store, options.log)
-  const assembly = await assemble(agents, options, { store, signer }).catch(async (error: unknown) => {
+  const log = settleLog(options.log)
+  const { store, release } = await useStore(options.store, log)
+  const assembly = await assemble(agents, { ...options, log }, { store, signer }).catch(async (error: unknown) => {
     await release()
     throw error
   })

@@ -8,8 +8,9 @@ import { measureCommits } from '../telemetry/metrics.js'
 import { type AnnouncedAgent, announce, type RegisterOptions, settleRegister } from './announce.js'
 import { type Assembly, assemble, notOneAgent, type PortFacts } from './assemble.js'
 import { assertClosedByDefault, closePort, listen, type PortOptions, tlsFor } from './bind.js'
+import { settleLog } from './default-log.js'
 import { createGrpcDoor } from './grpc-door.js'
-import type { HandlerOptions } from './handler.js'
+import type { HandlerOptions, LoggedOptions } from './handler.js'
 import { createListener } from './listener.js'
 import { assertGuardedMetrics, type MetricsPort, openMetrics, type ServerMetrics } from './metrics.js'
 import type { Agents, MountedAgent } from './mounts.js'
@@ -74,12 +75,13 @@ export async function serve(
   assertGuardedMetrics(askedMetrics, options)
   const register = options.register === undefined ? undefined : settleRegister(options.register)
   const signer = options.signing && (await toSigner(options.signing))
-  const { store, release } = await useStore(options.store, options.log)
-  const metrics = await openMetrics(askedMetrics, options.log).catch(async (error) => {
+  const log = settleLog(options.log)
+  const { store, release } = await useStore(options.store, log)
+  const metrics = await openMetrics(askedMetrics, log).catch(async (error) => {
     await release()
     throw error
   })
-  const settled: ServeOptions = { ...options, routes: [...(options.routes ?? []), ...metrics.routes] }
+  const settled: SettledOptions = { ...options, log, routes: [...(options.routes ?? []), ...metrics.routes] }
   const stopMeasuring = metrics.meter && measureCommits(metrics.meter, store)
   const services = new Map<string, AgentService>()
   const ports: OpenPort[] = []
@@ -98,7 +100,7 @@ export async function serve(
       ports.push(await openPort(mounted, settled, { ...place, meter, store, signer }, services))
     }
     const found = ports.flatMap((port) => port.announced)
-    if (register) announced = announce(found, register, options.log)
+    if (register) announced = announce(found, register, log)
   } catch (error) {
     await closeAll(0)
     throw error
@@ -121,6 +123,8 @@ export async function serve(
   return served
 }
 
+type SettledOptions = ServeOptions & LoggedOptions
+
 interface OpenPort {
   readonly handler: Assembly
   /** Its address, as it is bound. */
@@ -137,7 +141,7 @@ interface Place extends Pick<ServeOptions, 'publicUrl'>, Pick<PortFacts, 'meter'
 
 async function openPort(
   agents: Agents,
-  options: ServeOptions,
+  options: SettledOptions,
   { port, publicUrl, ...shared }: Place,
   services: Map<string, AgentService>,
 ): Promise<OpenPort> {

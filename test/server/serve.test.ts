@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { A2AError, agent, apiKey, serve, working } from 'dragoman'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 
 const named = (name: string) =>
@@ -51,6 +51,34 @@ describe('serve', () => {
     })
     await using served = await serve([front, named('Back')])
     expect(await ask(served.url, 'hi')).toMatchObject(heard('Back heard hi!'))
+  })
+
+  it('writes errors that an agent throws to stderr, one line each, unless `log` is false', async () => {
+    const written = vi.spyOn(console, 'error').mockImplementation(() => undefined)
+    const throwing = agent('Thrower', async function* ({ text }) {
+      yield working()
+      throw new TypeError(`no ${text}`)
+    })
+    const says = 'x\n\u001b[31m postgres://ann:hunter2@db/x'
+    try {
+      {
+        await using served = await serve(throwing)
+        const { result } = (await ask(served.url, says)) as { result: { task: { id: string } } }
+        expect(written.mock.calls).toHaveLength(1)
+        const [line = ''] = (written.mock.calls[0] ?? []) as string[]
+        expect(line).toMatch(
+          /^dragoman error: The agent threw \(agent Thrower, task \S+\): TypeError: no x .*serve\.test\.ts/,
+        )
+        expect(line).toContain(`task ${result.task.id}`)
+        for (const hidden of ['\n', '\u001b', 'hunter2']) expect(line).not.toContain(hidden)
+      }
+      written.mockClear()
+      await using silent = await serve(throwing, { log: false })
+      await ask(silent.url, says)
+      expect(written).not.toHaveBeenCalled()
+    } finally {
+      written.mockRestore()
+    }
   })
 
   it('refuses to serve strangers without being told to', async () => {

@@ -126,10 +126,6 @@ const port = Number(process.env.PORT ?? 8001)
 const served = await serve(agent, {
   port,
   store: process.env.STORE ?? 'memory',
-  // What your agent throws is for you, not for its callers.
-  log: ({ level, message, error }) => {
-    if (level === 'error') console.error(message, error)
-  },
 })
 console.log(\`\${agent.card.name} is at \${served.url}\`)
 

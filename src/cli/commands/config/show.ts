@@ -1,7 +1,7 @@
 import { Command } from 'commander'
+import { withoutSecrets } from '../../../model/error-facts.js'
 import { addOutputOption } from '../../agent-options.js'
 import { credentialPlace, readCredentials } from '../../credentials/credential-file.js'
-import { withoutSecrets } from '../../error-facts.js'
 import { type Format, Output } from '../../output.js'
 import { oneLine, table } from '../../printable.js'
 

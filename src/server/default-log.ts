@@ -1,0 +1,44 @@
+/** The default `log` of a server: warnings and errors on stderr, one line each. */
+import { type ErrorFacts, errorFacts, withoutSecrets } from '../model/error-facts.js'
+import type { Log, LogEntry } from '../model/log.js'
+
+/** A log function, `false` for silence, or absent for the default. */
+export type LogOption = Log | false | undefined
+
+const maxCharacters = 4_000
+
+export function settleLog(log: LogOption): Log {
+  if (log === undefined) return writeToStderr
+  if (log === false) return () => undefined
+  if (typeof log === 'function') return log
+  throw new TypeError('`log` is a function that takes one entry, `({ level, message, error }) => …`, or `false`')
+}
+
+function writeToStderr({ level, message, agent, taskId, error }: LogEntry): void {
+  if (level !== 'error' && level !== 'warn') return
+  const about = [agent !== undefined && `agent ${agent}`, taskId !== undefined && `task ${taskId}`].filter(Boolean)
+  const place = about.length > 0 ? ` (${about.join(', ')})` : ''
+  const why = error === undefined ? '' : `: ${describeError(errorFacts(error))}`
+  console.error(`dragoman ${level}: ${oneLine(withoutSecrets(message) + place + why)}`)
+}
+
+function describeError({ name, message, stack, cause }: ErrorFacts): string {
+  const frame = firstFrame(stack)
+  const text = name === undefined ? message : `${name}: ${message}`
+  return text + (frame && ` ${frame}`) + (cause ? `; caused by ${describeError(cause)}` : '')
+}
+
+/** The innermost frame of application code, else the innermost one. */
+function firstFrame(stack = ''): string {
+  const frames = stack
+    .slice(0, maxCharacters)
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line.startsWith('at '))
+  return frames.find((frame) => !/node:|node_modules/.test(frame)) ?? frames[0] ?? ''
+}
+
+/** Text from callers may hold line ends and terminal control sequences: one entry stays one line. */
+function oneLine(text: string): string {
+  return text.slice(0, maxCharacters).replace(/[\p{Cc}\s\u202a-\u202e\u2066-\u2069]+/gu, ' ')
+}
