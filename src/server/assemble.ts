@@ -14,6 +14,7 @@ import { applicationMeter, measureAgents, measureCalls, measureCommits } from '.
 import { traceCalls } from '../telemetry/trace-calls.js'
 import { applicationTracing } from '../telemetry/tracing.js'
 import type { CallObserver } from '../transports/call-record.js'
+import { BodyInterrupted } from '../transports/read-json.js'
 import { Heartbeats } from '../transports/sse.js'
 import type { Endpoint } from '../transports/transport.js'
 import { type AgentEndpoint, createAgentEndpoint } from './agent-endpoint.js'
@@ -317,6 +318,8 @@ function endpointOf(
     onError: (error) => {
       if (error.code === 'INTERNAL_ERROR')
         log({ level: 'error', message: 'A call failed', agent, error: error.cause ?? error })
+      else if (error instanceof BodyInterrupted)
+        log({ level: 'debug', message: error.message, agent, error: error.cause })
     },
   }
 }

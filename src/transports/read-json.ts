@@ -25,17 +25,25 @@ const decoder = new TextDecoder('utf-8', { fatal: true })
 /** Text this short cannot nest deeply enough to do harm. */
 const harmlessLength = 2048
 
-/** The body, or `PAYLOAD_TOO_LARGE` as soon as it is known to be. */
+/** The client closed or reset its connection before the request body was complete. */
+export class BodyInterrupted extends A2AError {
+  constructor(cause: unknown) {
+    super('INVALID_REQUEST', 'The connection closed before the end of the request body', { cause })
+  }
+}
+
+/** The body, or `PAYLOAD_TOO_LARGE` as soon as it is known to be; `BodyInterrupted` when it ends early. */
 export async function readBody(request: Request, maxBytes: number): Promise<Uint8Array> {
   const announced = request.headers.get('content-length')
-  if (announced !== null) {
-    if (Number(announced) > maxBytes) throw tooLarge(maxBytes)
-    const bytes = new Uint8Array(await request.arrayBuffer())
-    if (bytes.byteLength > maxBytes) throw tooLarge(maxBytes)
-    return bytes
+  if (Number(announced ?? 0) > maxBytes) throw tooLarge(maxBytes)
+  let bytes: Uint8Array | undefined
+  try {
+    if (announced !== null) bytes = new Uint8Array(await request.arrayBuffer())
+    else bytes = request.body ? await collectAtMost(request.body, maxBytes) : new Uint8Array()
+  } catch (cause) {
+    throw new BodyInterrupted(cause)
   }
-  const bytes = request.body ? await collectAtMost(request.body, maxBytes) : new Uint8Array()
-  if (!bytes) throw tooLarge(maxBytes)
+  if (!bytes || bytes.byteLength > maxBytes) throw tooLarge(maxBytes)
   return bytes
 }
 

@@ -242,6 +242,25 @@ describe('HTTP/2 without TLS', () => {
   })
 })
 
+describe('a client that resets its connection in the middle of a body', () => {
+  it.each([
+    ['JSON-RPC', '/', { 'Content-Length': 1000 }],
+    ['HTTP+JSON', '/message:send', { 'Content-Length': 1000 }],
+    ['JSON-RPC in chunks', '/', { 'Transfer-Encoding': 'chunked' }],
+  ])('is logged at debug, not as an error (%s)', async (_, path, headers) => {
+    const entries: { readonly level: string }[] = []
+    await using served = await serve(echoAgent, { log: (entry) => void entries.push(entry) })
+    for (let i = 0; i < 10; i++) {
+      using client = await connect(served.url)
+      await client.write(`${postHead(path, headers)}5\r\n{"js`)
+      client.socket.resetAndDestroy()
+    }
+    await eventually(patienceMs, 'ten entries', () => entries.length >= 10)
+    expect(new Set(entries.map(({ level }) => level))).toEqual(new Set(['debug']))
+    await assertServing(served)
+  })
+})
+
 /** Hung up, with a 408 or without a word. */
 async function assertCut(client: RawClient): Promise<void> {
   await client.closes(patienceMs)

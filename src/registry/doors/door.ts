@@ -2,7 +2,7 @@
 import { isObject } from '../../dialects/decode.js'
 import { A2AError } from '../../model/errors.js'
 import { invalid, RegistryError } from '../../registry-client/registry-error.js'
-import { parseJson, readBody } from '../../transports/read-json.js'
+import { BodyInterrupted, parseJson, readBody } from '../../transports/read-json.js'
 import type { Publisher } from '../publications.js'
 import type { RegistryCore } from '../registry.js'
 
@@ -60,6 +60,7 @@ export async function readAll(request: Request, maxBytes: number): Promise<Uint8
   try {
     return await readBody(request, maxBytes)
   } catch (caught) {
+    if (caught instanceof BodyInterrupted) throw new RegistryError('INVALID', caught.message)
     if (caught instanceof A2AError) throw new RegistryError('TOO_LARGE', caught.message)
     throw caught
   }
