@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { createDialects } from '../dialects/index.js'
+import { A2AError } from '../model/errors.js'
 import type { StreamResponse } from '../model/event.js'
 import type { Task } from '../model/task.js'
 import { createPushReceiver, type PushDelivery } from './push-receiver.js'
@@ -53,6 +54,33 @@ describe('a push receiver', () => {
     expect((await receive(post(JSON.stringify(event), token))).status).toBe(200)
     for (const body of ['', 'null', '[]', '{}', '{"id":1}', '{"kind":"task"}', 'no json'])
       expect((await receive(post(body, token))).status, body).toBe(400)
+  })
+
+  it('reads the token of senders that leave the X- off, and says why it refuses', async () => {
+    const reasons: string[] = []
+    const onRefused = (reason: string) => void reasons.push(reason)
+    const receive = createPushReceiver({ token: 'secret', onDelivery: () => undefined, onRefused, maxBytes: 1000 })
+    const statusOf = async (body: string, headers: Record<string, string>) =>
+      (await receive(post(body, headers))).status
+    const body = JSON.stringify(event)
+    expect(await statusOf(body, { 'a2a-notification-token': 'secret' })).toBe(200)
+    expect(await statusOf(body, { 'a2a-notification-token': 'other' })).toBe(401)
+    expect(await statusOf(body, {})).toBe(401)
+    expect(await statusOf('{}', { 'x-a2a-notification-token': 'secret' })).toBe(400)
+    expect(await statusOf('x'.repeat(1001), {})).toBe(413)
+    expect(reasons).toEqual([
+      'The X-A2A-Notification-Token differs from the one of the config',
+      'The delivery carries no X-A2A-Notification-Token',
+      'The body is no notification of any known version',
+      expect.stringContaining('1000'),
+    ])
+  })
+
+  it('asks for a retry when the callback throws an error of a call', async () => {
+    const onDelivery = () => {
+      throw new A2AError('INVALID_PARAMS', 'Another agent refused')
+    }
+    expect((await createPushReceiver({ onDelivery })(post(JSON.stringify(event)))).status).toBe(500)
   })
 
   it('answers a question about its ownership, and nothing else', async () => {

@@ -5,7 +5,7 @@
 import { clientDialects } from '../dialects/clients.js'
 import { isObject } from '../dialects/decode.js'
 import type { DialectName } from '../dialects/dialect.js'
-import { A2AError } from '../model/errors.js'
+import { A2AError, clip, type ErrorCode } from '../model/errors.js'
 import type { StreamResponse } from '../model/event.js'
 import { deliveryIdHeader } from '../signing/delivery-token.js'
 import { parseJson, readBody } from '../transports/read-json.js'
@@ -21,7 +21,9 @@ export interface PushDelivery {
 export interface PushReceiverOptions extends PushSignatureOptions {
   /** Told of every delivery once. When it throws, the sender is told to try again. */
   readonly onDelivery: (delivery: PushDelivery) => void | Promise<void>
-  /** What `X-A2A-Notification-Token` must be. */
+  /** Called with the reason when a delivery is refused: a wrong token, issuer or body, keys that cannot be read. Must not throw. */
+  readonly onRefused?: (reason: string) => void
+  /** Required value of `X-A2A-Notification-Token`, or of `A2A-Notification-Token` if the former is absent. */
   readonly token?: string
   /** Default 10 MB. */
   readonly maxBytes?: number
@@ -39,31 +41,56 @@ const mostRemembered = 10_000
 export function createPushReceiver(options: PushReceiverOptions): (request: Request) => Promise<Response> {
   const seen = new Set<string>()
   const check = options.jwksUrl === undefined ? undefined : createSignatureCheck(options.jwksUrl, options)
+  /** Throws `A2AError` for a delivery that is refused. */
+  const accept = async (request: Request): Promise<Accepted> => {
+    const bytes = await readBody(request, options.maxBytes ?? 10 * 1024 * 1024)
+    await assertToken(request.headers, options.token)
+    const body = await digest(bytes)
+    const claims = await check?.(request.headers, body)
+    const deliveries = readDelivery(parseJson(bytes))
+    assertAbout(deliveries, claims)
+    // Who repeats a token that was overheard can give it another name, and not another body.
+    const ids = [request.headers.get(deliveryIdHeader) ?? body, ...(claims?.jti ? [`${claims.jti} ${body}`] : [])]
+    return { deliveries, ids }
+  }
   return async (request) => {
     // Senders may ask whether this address wants to be told (RL-01-9).
     if (request.method === 'GET') return echoValidation(request.url)
     if (request.method !== 'POST') return new Response(null, { status: 405, headers: { allow: 'GET, POST' } })
+    let accepted: Accepted
     try {
-      const bytes = await readBody(request, options.maxBytes ?? 10 * 1024 * 1024)
-      const isKnown = await isEqual(request.headers.get('x-a2a-notification-token') ?? '', options.token)
-      if (!isKnown) return new Response(null, { status: 401 })
-      const body = await digest(bytes)
-      const claims = await check?.(request.headers, body)
-      if (check && !claims) return new Response(null, { status: 401 })
-      const deliveries = readDelivery(parseJson(bytes))
-      if (!isAbout(deliveries, claims)) return new Response(null, { status: 401 })
-      // Who repeats a token that was overheard can give it another name, and not another body.
-      const ids = [request.headers.get(deliveryIdHeader) ?? body, ...(claims?.jti ? [`${claims.jti} ${body}`] : [])]
-      if (ids.some((id) => seen.has(id))) return new Response(null, { status: 200 })
-      for (const delivery of deliveries) await options.onDelivery(delivery)
-      // Remembered only now: a delivery that was not taken may come again.
-      for (const id of ids) remember(seen, id)
-      return new Response(null, { status: 200 })
+      accepted = await accept(request)
     } catch (error) {
-      return new Response(null, { status: statusOf(error) })
+      const { code, message } = A2AError.from(error)
+      options.onRefused?.(message)
+      return new Response(null, { status: statuses.get(code) ?? 400 })
     }
+    const { deliveries, ids } = accepted
+    if (ids.some((id) => seen.has(id))) return new Response(null, { status: 200 })
+    try {
+      for (const delivery of deliveries) await options.onDelivery(delivery)
+    } catch {
+      return new Response(null, { status: 500 })
+    }
+    // Remembered only now: a delivery that was not taken may come again.
+    for (const id of ids) remember(seen, id)
+    return new Response(null, { status: 200 })
   }
 }
+
+interface Accepted {
+  readonly deliveries: readonly PushDelivery[]
+  /** Ids that mark a repetition of this delivery. */
+  readonly ids: readonly string[]
+}
+
+/** HTTP status of a refusal; 400 for every other code. */
+const statuses: ReadonlyMap<ErrorCode, number> = new Map<ErrorCode, number>([
+  ['UNAUTHENTICATED', 401],
+  ['PAYLOAD_TOO_LARGE', 413],
+  ['INTERNAL_ERROR', 500],
+  ['UNAVAILABLE', 503],
+])
 
 function remember(seen: Set<string>, id: string): void {
   seen.add(id)
@@ -71,16 +98,13 @@ function remember(seen: Set<string>, id: string): void {
   if (seen.size > mostRemembered && oldest !== undefined) seen.delete(oldest)
 }
 
-/** Senders of 0.1 do not say which task a token is about; who does must mean this one. */
-function isAbout(deliveries: readonly PushDelivery[], claims: SignedClaims | undefined): boolean {
+/** Tokens of 0.1 senders name no task; a token that names one must name this one. */
+function assertAbout(deliveries: readonly PushDelivery[], claims: SignedClaims | undefined): void {
   const about = claims?.taskId
-  return about === undefined || deliveries.every(({ taskId }) => taskId === about)
-}
-
-function statusOf(error: unknown): number {
-  if (!(error instanceof A2AError)) return 500
-  if (error.code === 'UNAVAILABLE') return 503
-  return error.code === 'PAYLOAD_TOO_LARGE' ? 413 : 400
+  const other = about === undefined ? undefined : deliveries.find(({ taskId }) => taskId !== about)
+  if (!other) return
+  const reason = `The signed token is about task ${clip(String(about))}, the body about task ${clip(other.taskId)}`
+  throw new A2AError('UNAUTHENTICATED', reason)
 }
 
 /** What a body tells, in whichever dialect it is written. Throws `A2AError` for what is no notification. */
@@ -129,9 +153,13 @@ async function digest(bytes: Uint8Array): Promise<string> {
   return Array.from(hash, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
-/** Digests are of one length: time tells nothing about the token. */
-async function isEqual(given: string, wanted: string | undefined): Promise<boolean> {
-  if (wanted === undefined) return true
+/** Go and Rust SDKs send the header without `X-`. */
+async function assertToken(headers: Headers, wanted: string | undefined): Promise<void> {
+  if (wanted === undefined) return
+  const given = headers.get('x-a2a-notification-token') ?? headers.get('a2a-notification-token')
+  if (given === null) throw new A2AError('UNAUTHENTICATED', 'The delivery carries no X-A2A-Notification-Token')
   const encoder = new TextEncoder()
-  return (await digest(encoder.encode(given))) === (await digest(encoder.encode(wanted)))
+  // Digests have one length, so that the comparison takes the same time for every token.
+  if ((await digest(encoder.encode(given))) !== (await digest(encoder.encode(wanted))))
+    throw new A2AError('UNAUTHENTICATED', 'The X-A2A-Notification-Token differs from the one of the config')
 }

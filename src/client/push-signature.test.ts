@@ -116,6 +116,26 @@ describe('a receiver of signed deliveries (R-PDEL-9, RL-01-9)', () => {
     expect(told).toEqual([])
   })
 
+  it.each([
+    [
+      { iss: 'http://127.0.0.1:8001' },
+      'The issuer of the signed token is http://127.0.0.1:8001, expected http://localhost:8001',
+    ],
+    [
+      { aud: 'https://other.example/' },
+      `The audience of the signed token is https://other.example/, expected ${webhook}`,
+    ],
+    [{ iat: nowSeconds - 3600 }, expect.stringContaining('The signed token is invalid: "iat"')],
+    [{ request_body_sha256: '0' }, 'The signed token is about another body'],
+    [{ taskId: 't2' }, 'The signed token is about task t2, the body about task t1'],
+  ])('names the reason when it refuses %j', async (claims, reason) => {
+    const reasons: string[] = []
+    const onRefused = (each: string) => void reasons.push(each)
+    const { statusOf } = receiver({ issuer: 'http://localhost:8001', audience: webhook, onRefused })
+    expect(await statusOf(post(await bearer(await claimsOf({ iss: 'http://localhost:8001', ...claims }))))).toBe(401)
+    expect(reasons).toEqual([reason])
+  })
+
   it('tells of what was overheard and sent again no second time, whatever it is called', async () => {
     const { told, statusOf } = receiver()
     const headers = await bearer(await claimsOf())

@@ -4,7 +4,7 @@
  * fault: that throws, and the sender is asked to come again.
  */
 import type { errors, JWTPayload } from 'jose'
-import { A2AError } from '../model/errors.js'
+import { A2AError, clip } from '../model/errors.js'
 import { type DeliveryClaims, deliveryTokenHeader } from '../signing/delivery-token.js'
 
 export interface PushSignatureOptions {
@@ -20,8 +20,8 @@ export interface PushSignatureOptions {
 
 export type SignedClaims = JWTPayload & Partial<DeliveryClaims>
 
-/** The claims of a good token; absent when there is none, or none that is good. */
-export type SignatureCheck = (headers: Headers, bodyDigest: string) => Promise<SignedClaims | undefined>
+/** Returns the claims of a valid token. Throws UNAUTHENTICATED with the reason if there is no valid one. */
+export type SignatureCheck = (headers: Headers, bodyDigest: string) => Promise<SignedClaims>
 
 /** Clocks differ. */
 const clockToleranceSeconds = 30
@@ -35,22 +35,39 @@ export function createSignatureCheck(
   const keys = jose.then(({ createRemoteJWKSet }) => createRemoteJWKSet(url))
   return async (headers, bodyDigest) => {
     const token = tokenIn(headers)
-    if (token === undefined) return undefined
+    if (token === undefined) throw refusal('The delivery carries no signed token')
     const { jwtVerify, errors } = await jose
-    try {
-      const { payload } = await jwtVerify<SignedClaims>(token, await keys, {
-        algorithms: ['ES256', 'RS256', 'EdDSA'],
-        maxTokenAge: Math.ceil(maxAgeMs / 1000),
-        clockTolerance: clockToleranceSeconds,
-        ...(issuer !== undefined && { issuer }),
-        ...(audience !== undefined && { audience }),
-      })
-      return payload.request_body_sha256 === bodyDigest ? payload : undefined
-    } catch (error) {
-      if (isAboutToken(error, errors)) return undefined
-      throw new A2AError('UNAVAILABLE', 'The keys of the sender cannot be read', { cause: error })
-    }
+    const expected = { ...(issuer !== undefined && { issuer }), ...(audience !== undefined && { audience }) }
+    const verified = await jwtVerify<SignedClaims>(token, await keys, {
+      algorithms: ['ES256', 'RS256', 'EdDSA'],
+      maxTokenAge: Math.ceil(maxAgeMs / 1000),
+      clockTolerance: clockToleranceSeconds,
+      ...expected,
+    }).catch((error: unknown) => {
+      if (isAboutToken(error, errors)) throw refusal(reasonOf(error, expected, errors), error)
+      throw new A2AError('UNAVAILABLE', `The keys at ${clip(jwksUrl)} cannot be read`, { cause: error })
+    })
+    if (verified.payload.request_body_sha256 !== bodyDigest) throw refusal('The signed token is about another body')
+    return verified.payload
   }
+}
+
+function refusal(reason: string, cause?: unknown): A2AError {
+  return new A2AError('UNAUTHENTICATED', reason, { cause })
+}
+
+/** Names the given and the expected value, which jose's messages leave out. */
+function reasonOf(
+  error: errors.JOSEError,
+  { issuer, audience }: Pick<PushSignatureOptions, 'issuer' | 'audience'>,
+  { JWTClaimValidationFailed }: typeof errors,
+): string {
+  if (error instanceof JWTClaimValidationFailed) {
+    const { iss = 'missing', aud = 'missing' } = error.payload
+    if (error.claim === 'iss') return `The issuer of the signed token is ${clip(String(iss))}, expected ${issuer}`
+    if (error.claim === 'aud') return `The audience of the signed token is ${clip(String(aud))}, expected ${audience}`
+  }
+  return `The signed token is invalid: ${clip(error.message)}`
 }
 
 function tokenIn(headers: Headers): string | undefined {
@@ -61,7 +78,10 @@ function tokenIn(headers: Headers): string | undefined {
 }
 
 /** Everything else that can go wrong is about the set of keys, or about the way to it. */
-function isAboutToken(error: unknown, { JOSEError, JWKSInvalid, JWKSTimeout }: typeof errors): boolean {
+function isAboutToken(
+  error: unknown,
+  { JOSEError, JWKSInvalid, JWKSTimeout }: typeof errors,
+): error is errors.JOSEError {
   if (!(error instanceof JOSEError) || error instanceof JWKSInvalid || error instanceof JWKSTimeout) return false
   return error.code !== 'ERR_JOSE_GENERIC' // an answer that was no set of keys
 }

@@ -51,6 +51,7 @@ export interface SenderParts {
 
 /** Answers that speak of this very request, or of this webhook for good: trying again changes nothing. */
 const final: ReadonlySet<number> = new Set([400, 410, 413, 415, 422])
+const unaccepted: ReadonlySet<number> = new Set([401, 403])
 const overloaded: ReadonlySet<number> = new Set([429, 503])
 
 /** More of an answer is not read: nothing in it matters. */
@@ -83,7 +84,10 @@ export function createSend(parts: SenderParts): Send {
       const answer = await dialer.request(url, { method: 'POST', headers, body: delivery.body, signal })
       // Whatever becomes of the rest, the answer is in its head.
       await answer.body.dump({ limit: longestAnswerBytes, signal }).catch(() => undefined)
-      return outcomeOf(answer.statusCode, answer.headers)
+      const outcome = outcomeOf(answer.statusCode, answer.headers)
+      return parts.signJwt && unaccepted.has(answer.statusCode)
+        ? withIssuer(outcome, parts.addressOf(delivery.key.agent))
+        : outcome
     } catch (error) {
       if (abort.aborted) return { result: 'aborted' }
       return { result: 'failed', error: call.signal.aborted ? late(timeoutMs) : wordsFor(error), isOverloaded: true }
@@ -140,6 +144,13 @@ function outcomeOf(status: number, headers: AnswerHeaders): Outcome {
     isOverloaded: overloaded.has(status),
     ...(retryAfter !== undefined && { retryAfterMs: retryAfter * 1000 }),
   }
+}
+
+/** A receiver that expects another issuer refuses every delivery, and only this side knows the issuer it signs with. */
+function withIssuer(outcome: Outcome, issuer: string): Outcome {
+  return 'error' in outcome
+    ? { ...outcome, error: `${outcome.error}; deliveries are signed with issuer ${issuer}` }
+    : outcome
 }
 
 type AnswerHeaders = Readonly<Record<string, string | readonly string[] | undefined>>

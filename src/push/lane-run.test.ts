@@ -59,6 +59,7 @@ async function scene(dialect = 'v1', more: Partial<PushSettings> = {}): Promise<
         now: () => clock.ms,
         monotonicMs: () => watch.ms,
         onBuried: (_lane: ClaimedLane, each: BuriedDelivery) => void buried.push(each),
+        onRetry: () => undefined,
       }
       return await new LaneRun(parts, lane, watch.ms).run()
     },

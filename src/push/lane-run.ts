@@ -29,6 +29,8 @@ export interface LaneParts extends TellingParts {
   readonly monotonicMs: () => number
   /** Told when it is written down. */
   readonly onBuried: (lane: ClaimedLane, buried: BuriedDelivery) => void
+  /** Called for the first failed attempt of a delivery that is retried. */
+  readonly onRetry: (lane: ClaimedLane, failed: { readonly seq: number; readonly error: string }) => void
 }
 
 /** How it went with the origin: `undefined` when it was not called. */
@@ -182,7 +184,10 @@ export class LaneRun {
     const { settings, now } = this.#parts
     this.#attempts += 1
     const isExpired = now() - timeMs >= settings.giveUpAfterMs
-    if (!isExpired) return { retryInMs: retryDelay(settings, this.#attempts, retryAfterMs) }
+    if (!isExpired) {
+      if (this.#attempts === 1) this.#parts.onRetry(this.lane, { seq, error })
+      return { retryInMs: retryDelay(settings, this.#attempts, retryAfterMs) }
+    }
     this.#bury(seq, error)
     // One event may be poison: the next is tried at once. After two there is nobody to tell.
     this.#givenUp += 1

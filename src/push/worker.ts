@@ -61,6 +61,10 @@ export class PushWorker {
       now,
       monotonicMs: () => performance.now(),
       onBuried: (lane, buried) => this.#tellOfBurial(lane, buried),
+      onRetry: ({ key, push }, { seq, error }) => {
+        const message = `Webhook ${push.config.id} did not accept event ${seq}; the delivery is retried: ${error}`
+        parts.log({ level: 'warn', message, agent: key.agent, taskId: key.id })
+      },
     }
   }
 

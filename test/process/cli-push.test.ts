@@ -132,7 +132,8 @@ describe('dragoman push listen', () => {
     const { code, stdout, stderr } = await within(5000, 'the receiver to end', hook.run.exit)
     expect(code).toBe(0)
     expect(stdout).toMatch(/^Listening at http:\S+\ntask {2}t {2}completed {2}\(v0\.3\)\n$/)
-    expect(stderr.match(/warning: /g)).toHaveLength(4)
+    expect(stderr.match(/warning: Refused a delivery: /g)).toHaveLength(4)
+    expect(stderr).toContain('The delivery carries no X-A2A-Notification-Token')
   })
 
   it('proves whose it is to agents that ask', async () => {

@@ -64,6 +64,19 @@ describe.each(storeKinds)('a webhook, on the %s store,', (store) => {
     },
   )
 
+  it('that refuses the signature is named in one warning, with the issuer', async () => {
+    await using hook = await openHook(inTurn(answerWith(401), answerWith(401), answerWith(401), ok))
+    const signing = { keys: [await generateSigningKey()] }
+    await using server = await pushServer({ store, signing, publicUrl: 'http://127.0.0.1:8001' })
+    await server.send('hello', { url: hook.url, id: 'mine' })
+    await hook.received(6)
+    expect(server.logged).toEqual([
+      expect.stringMatching(
+        /^Webhook mine did not accept event \d+; the delivery is retried: The webhook answered 401; deliveries are signed with issuer http:\/\/127\.0\.0\.1:8001$/,
+      ),
+    ])
+  })
+
   it('whose answer never ends has been told all the same', async () => {
     await using hook = await openHook(endless)
     await using server = await pushServer({ store })

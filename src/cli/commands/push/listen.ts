@@ -48,19 +48,14 @@ async function listen({ port, host, token, jwks, count, output: format }: Option
   const receive = createPushReceiver({
     ...(token !== undefined && { token }),
     ...(jwks !== undefined && { jwksUrl: jwks }),
+    onRefused: (reason) => output.warning(`Refused a delivery: ${oneLine(reason)}`),
     onDelivery(delivery) {
       output.piece(delivery, () => output.said(deliveryText(delivery)))
       left -= 1
       if (left <= 0) isOver.abort()
     },
   })
-  const fetch = async (request: Request): Promise<Response> => {
-    const response = await receive(request)
-    const refusal = refusals[response.status]
-    if (refusal !== undefined) output.warning(refusal)
-    return response
-  }
-  const server = createServer(toNodeListener({ fetch }))
+  const server = createServer(toNodeListener({ fetch: receive }))
   server.listen(port, host)
   await once(server, 'listening')
   // A server that listens always has an address of this kind.
@@ -70,12 +65,6 @@ async function listen({ port, host, token, jwks, count, output: format }: Option
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => isOver.abort())
   await once(isOver.signal, 'abort')
   await close(server)
-}
-
-const refusals: Readonly<Record<number, string>> = {
-  400: 'A delivery came that is of no known form',
-  401: 'A delivery without the right token or signature was refused',
-  413: 'A delivery was too large',
 }
 
 function deliveryText({ dialect, event, taskId }: PushDelivery): string {
