@@ -13,7 +13,7 @@ import {
 import { isInterrupted, isTerminal, type Task } from '../model/task.js'
 import { TransportError } from '../transports/transport-error.js'
 import type { AgentClient, Answer, Conversation, Say, SayOptions, TaskHandle, Update } from './agent-client.js'
-import { cannotBeFollowed, changes } from './poll.js'
+import { changes, taskInstead } from './poll.js'
 import type { Waiting } from './retry.js'
 
 type Face = Pick<AgentClient, 'ask' | 'stream' | 'conversation' | 'task'>
@@ -86,8 +86,7 @@ async function waitFor(service: AgentService, id: string, context: CallContext, 
   try {
     await settled(service.subscribeToTask({ id }, context))
   } catch (error) {
-    if (!cannotBeFollowed(error)) throw error
-    await settled(changes(service, now, context, waiting))
+    await settled(changes(service, await taskInstead(service, id, context, error), context, waiting))
   }
   return await service.getTask({ id }, context)
 }

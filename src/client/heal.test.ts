@@ -91,6 +91,28 @@ describe('a stream that heals', () => {
     expect(seen.at(-1)?.event).toEqual({ task: done })
   })
 
+  it.each(['INVALID_PARAMS', 'TASK_NOT_FOUND', 'INTERNAL_ERROR'] as const)(
+    'reads the task when the stream ended early and the peer refuses to resubscribe with %s',
+    async (code) => {
+      const done = taskIn('TASK_STATE_COMPLETED')
+      const refusal = new A2AError(code, 'Task t1 is in terminal state: completed')
+      let now = done
+      const service = healing(
+        peer({
+          sendStreamingMessage: () => play([{ event: working }, { event: chunk('a') }]),
+          subscribeToTask: () => play([], refusal),
+          getTask: async () => now,
+        }),
+        {},
+        noWaiting(),
+      )
+      const seen = await all(service.sendStreamingMessage({ message }, context))
+      expect(seen.at(-1)?.event).toEqual({ task: done })
+      now = taskIn('TASK_STATE_WORKING')
+      await expect(all(service.sendStreamingMessage({ message }, context))).rejects.toBe(refusal)
+    },
+  )
+
   it('is not sent twice without a key, and attaches under one', async () => {
     let sends = 0
     const service = healing(

@@ -7,11 +7,10 @@
  */
 import type { DialectName } from '../dialects/dialect.js'
 import { batchesOf, items } from '../model/batches.js'
-import { A2AError } from '../model/errors.js'
 import type { AgentService, CallContext, SendMessageRequest, StreamItem } from '../model/service.js'
 import { isInterrupted, isTerminal, type Task, type TaskState } from '../model/task.js'
 import { TransportError, wasNotSent } from '../transports/transport-error.js'
-import { cannotBeFollowed, changes } from './poll.js'
+import { changes, isRefusal, taskInstead } from './poll.js'
 import { delayBefore, type RetryOptions, type Waiting } from './retry.js'
 
 /** What is known of the task that a stream is about. */
@@ -104,8 +103,7 @@ async function* healed(
     } catch (error) {
       if (isEnded(progress, opening)) return
       // An error of the agent is an answer; only what broke on the way heals.
-      if (error instanceof A2AError && error.code !== 'UNAVAILABLE' && error.code !== 'RATE_LIMITED') throw error
-      if (context.signal?.aborted) throw error
+      if (isRefusal(error) || context.signal?.aborted) throw error
       cause = error
     }
     if (progress.taskId === undefined && !opening.canRepeat && !wasNotSent(cause)) throw brokenSend(cause)
@@ -136,6 +134,7 @@ async function* reopened(
   context: CallContext,
 ): AsyncGenerator<StreamItem, void, void> {
   const { resumeAfter: _old, idempotencyKey: _key, ...rest } = context
+  let task: Task | undefined
   try {
     const resumed: CallContext = seq === undefined ? rest : { ...rest, resumeAfter: seq }
     if (
@@ -144,9 +143,9 @@ async function* reopened(
     )
       return
   } catch (error) {
-    if (!cannotBeFollowed(error)) throw error
+    task = await taskInstead(service, id, rest, error)
   }
-  const task = await service.getTask({ id }, rest)
+  task ??= await service.getTask({ id }, rest)
   yield { event: { task } }
   yield* changes(service, task, rest, waiting)
 }

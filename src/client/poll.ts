@@ -1,5 +1,5 @@
 /** A stream from a peer that cannot stream: its task, asked for again and again, told as what changed. */
-import { A2AError } from '../model/errors.js'
+import { A2AError, type ErrorCode } from '../model/errors.js'
 import type { StreamResponse } from '../model/event.js'
 import type { AgentService, CallContext, SendMessageRequest, StreamItem } from '../model/service.js'
 import { isInterrupted, isTerminal, type Task } from '../model/task.js'
@@ -43,9 +43,28 @@ async function* follow(
   yield* changes(service, task, context, waiting)
 }
 
-/** It has ended meanwhile, or this peer cannot be subscribed to: asking for the task is what is left. */
-export function cannotBeFollowed(error: unknown): boolean {
-  return error instanceof A2AError && (error.code === 'UNSUPPORTED_OPERATION' || error.code === 'METHOD_NOT_FOUND')
+/**
+ * Reads the task after a subscription to it failed with `error`. Peers refuse a subscription to an ended task with
+ * UnsupportedOperation, InvalidParams, TaskNotFound or an error of their own, so the task itself decides. Throws
+ * `error` if the task still runs and the peer supports subscriptions, or if the call may succeed later.
+ */
+export async function taskInstead(
+  service: AgentService,
+  id: string,
+  context: CallContext,
+  error: unknown,
+): Promise<Task> {
+  if (!isRefusal(error)) throw error
+  const task = await service.getTask({ id }, context)
+  if (isTerminal(task.status.state) || isInterrupted(task.status.state) || cannotSubscribe.has(error.code)) return task
+  throw error
+}
+
+const cannotSubscribe: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['UNSUPPORTED_OPERATION', 'METHOD_NOT_FOUND'])
+
+/** Whether the agent answered with an error that a repetition does not change. */
+export function isRefusal(error: unknown): error is A2AError {
+  return error instanceof A2AError && error.code !== 'UNAVAILABLE' && error.code !== 'RATE_LIMITED'
 }
 
 /** What becomes of a task, until it ends or asks something. */

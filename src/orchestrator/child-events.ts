@@ -1,5 +1,5 @@
 /** What an agent says about one task, from a message or from the task as it is, until it has ended or asks something. */
-import { cannotBeFollowed, changes } from '../client/poll.js'
+import { changes, taskInstead } from '../client/poll.js'
 import type { Waiting } from '../client/retry.js'
 import type { StreamResponse } from '../model/event.js'
 import type { AgentService, CallContext, SendMessageRequest, StreamItem } from '../model/service.js'
@@ -27,8 +27,7 @@ export async function* followed(
   try {
     yield* upToPause(service.subscribeToTask({ id: task.id }, context))
   } catch (error) {
-    if (!cannotBeFollowed(error)) throw error
-    const now = await service.getTask({ id: task.id }, context)
+    const now = await taskInstead(service, task.id, context, error)
     yield { task: now }
     yield* upToPause(changes(service, now, context, waiting))
   }

@@ -82,6 +82,11 @@ describe('dragoman task list', () => {
     expect(stderr).toMatch(/^1 of 4; the next ones: --page-token \S+\n$/)
   })
 
+  it('asks for no messages, which it does not show', async () => {
+    const { stderr } = await cli(['task', 'list', ref, '--debug'])
+    expect(stderr).toMatch(/historyLength"?[=:]0/)
+  })
+
   it('says so when there are none', async () => {
     expect(await cli(['task', 'list', ref, '--context', 'nothing'])).toMatchObject({ code: 0, stdout: 'No tasks\n' })
   })

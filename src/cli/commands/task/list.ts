@@ -56,6 +56,8 @@ Examples:
 async function readPages(agent: AgentClient, options: Options): Promise<ListTasksResponse> {
   const { context, state, since, artifacts } = options
   const wanted: ListTasksRequest = {
+    // The list shows no messages, and some agents send whole histories unless told otherwise.
+    historyLength: 0,
     ...(context !== undefined && { contextId: context }),
     ...(state && { status: state }),
     ...(since !== undefined && { statusTimestampAfter: since }),
