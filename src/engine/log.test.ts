@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import type { StreamItem } from '../model/service.js'
+import { append, chunk, creation, key } from '../stores/contract-steps.js'
+import { MemoryStore } from '../stores/memory.js'
 import { callBy, gate, send, until } from '../testing/index.js'
 import { collect, openTestStore, outline, plain, storeKinds, taskIn, testEngine, textIn } from './engine.fixture.js'
+import { Topic } from './topic.js'
 import { artifact, ask, working } from './yields.js'
 
 async function* letters() {
@@ -10,6 +13,36 @@ async function* letters() {
     await new Promise((resolve) => setTimeout(resolve, 1))
   }
 }
+
+it('E-4: a hint that comes during a read is followed, also after a hint of a sequence that does not exist', async () => {
+  const store = new MemoryStore()
+  const read = store.read.bind(store)
+  const held = gate()
+  let reads = 0
+  store.read = async (...args) => {
+    const events = await read(...args)
+    reads += 1
+    if (reads === 2) await held.opened
+    return events
+  }
+  let hint = (_seq: number): void => undefined
+  store.watch = (_key, onChange) => {
+    hint = onChange
+    return () => undefined
+  }
+  await store.append(creation('t1'))
+  const topic = new Topic(key('t1'), store, () => undefined)
+  const batches = topic.batches(3)
+  const next = batches.next()
+  await until(() => reads === 1)
+  hint(999_999)
+  await until(() => reads === 2)
+  await store.append(append('t1', 3, [chunk('t1', 'x')]))
+  hint(4)
+  held.open()
+  expect((await next).value).toMatchObject([{ seq: 4 }])
+  await batches.return()
+})
 
 describe.each(storeKinds)('the log on %s', (kind) => {
   it('E-2: nothing is seen that is not committed', async () => {

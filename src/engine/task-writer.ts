@@ -68,6 +68,8 @@ export class TaskWriter {
   #isClosed = false
   /** From before the store is asked until its answer is applied: hints about our own commit come in between. */
   #isAppending = false
+  /** A hint of foreign events waits for its read. */
+  #isHinted = false
   #committingTo = 0
   #isFlushScheduled = false
   #unwatch: (() => void) | undefined
@@ -204,6 +206,7 @@ export class TaskWriter {
   async catchUp(): Promise<void> {
     while (this.#busy) await this.settled()
     if (this.#isClosed) return
+    this.#isHinted = false
     const work = this.#catchUp()
     this.#busy = work
     try {
@@ -340,7 +343,9 @@ export class TaskWriter {
   #watch(): void {
     this.#unwatch ??= this.#internals.store.watch(this.key, (seq) => {
       const isOurs = this.#isAppending && seq <= this.#committingTo
-      if (seq <= this.fold.seq || isOurs) return
+      // One read answers all hints that come before it begins.
+      if (seq <= this.fold.seq || isOurs || this.#isHinted) return
+      this.#isHinted = true
       this.catchUp().catch((error) => this.#internals.failure(error, this.key.id))
     })
   }

@@ -30,6 +30,10 @@ export class Topic {
   readonly #onIdle: () => void
   #tail: TaskEvent[] = []
   #lastSeq = 0
+  /** The highest sequence that a hint claimed. It may be wrong: a read that finds nothing more resets it. */
+  #hintedSeq = 0
+  /** Hints received: one that comes during a read may be about events which that read did not see. */
+  #hints = 0
   /** How often the store had to be looked into whatever the hints said. */
   #looks = 0
   #waiters: ((nothing: undefined) => void)[] = []
@@ -110,7 +114,7 @@ export class Topic {
   /** How far the slowest follower is behind, in events; what it was given last counts as read. */
   get lag(): number {
     let lag = 0
-    for (const { cursor } of this.#followers) lag = Math.max(lag, this.#lastSeq - cursor)
+    for (const { cursor } of this.#followers) lag = Math.max(lag, this.#lastSeq - cursor, this.#hintedSeq - cursor)
     return lag
   }
 
@@ -121,7 +125,7 @@ export class Topic {
   next(follower: Follower): Batch | Promise<Batch | undefined> {
     const { cursor } = follower
     if (!follower.isHere) return 'end'
-    const isStoreDue = follower.looked !== this.#looks || this.#lastSeq > cursor
+    const isStoreDue = follower.looked !== this.#looks || Math.max(this.#lastSeq, this.#hintedSeq) > cursor
     const tail = this.#tailAfter(cursor)
     if (tail) {
       follower.looked = this.#looks
@@ -151,12 +155,14 @@ export class Topic {
   async #nextFromStore(follower: Follower): Promise<Batch | undefined> {
     const looks = this.#looks
     const lastSeq = this.#lastSeq
+    const hints = this.#hints
     const events = await this.#read(follower.cursor)
     if (!events) return 'removed'
     if (events.length > 0) return this.#moved(follower, events)
     // A page of the log was read: what lies behind it is unknown until a page comes back empty.
     follower.looked = looks
-    if (this.#looks !== looks || this.#lastSeq !== lastSeq) return undefined
+    if (this.#hints === hints) this.#hintedSeq = 0
+    if (this.#looks !== looks || this.#lastSeq !== lastSeq || this.#hints !== hints) return undefined
     return this.#isClosed ? this.#ended() : await this.#change()
   }
 
@@ -183,8 +189,6 @@ export class Topic {
     const events = await this.#store.read(this.key, cursor, readLimit)
     const last = events?.at(-1)
     if (last && last.seq > this.#lastSeq) this.#lastSeq = last.seq
-    // A hint may name a sequence that this reader cannot see yet or ever: do not spin on it.
-    else if (events?.length === 0 && this.#lastSeq > cursor && !this.#isFed) this.#lastSeq = cursor
     return events
   }
 
@@ -203,7 +207,8 @@ export class Topic {
     this.#unwatch ??= this.#store.watch(this.key, (seq) => {
       // While a run feeds this topic its own commits come through `publish`.
       if (this.#isFed || seq <= this.#lastSeq) return
-      this.#lastSeq = seq
+      this.#hintedSeq = Math.max(this.#hintedSeq, seq)
+      this.#hints += 1
       this.#wake()
     })
   }

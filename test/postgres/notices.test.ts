@@ -1,9 +1,13 @@
 /** What replicas hear of each other, and what they do when they hear nothing. */
 import assert from 'node:assert/strict'
 import { openPostgresStore } from 'dragoman/stores/postgres'
+import fc from 'fast-check'
 import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { Topic } from '../../src/engine/topic.js'
 import { append, chunk, creation, key } from '../../src/stores/contract-steps.js'
+import { tokenOf } from '../../src/stores/postgres/notices.js'
+import type { Store } from '../../src/stores/store.js'
 import { eventually } from '../hostile/waiting.js'
 import { freshDatabase } from './database.js'
 import { meddlingProxy } from './meddling-proxy.js'
@@ -89,5 +93,104 @@ describe('telling', () => {
     await eventually(10_000, 'all to be told', () => heard.reduce((sum, words) => sum + words, 0) === ids.length)
     assert.deepEqual(heard, [ids.length])
     await listener.end()
+  })
+})
+
+describe('notices that another login of the database sends', () => {
+  /** A store that depends on notices alone, a store that writes, and a connection that forges notices. */
+  async function listeningStore() {
+    const address = await freshDatabase(server)
+    const here = await openPostgresStore(address, { pollMs: never, busyPollMs: never })
+    const there = await openPostgresStore(address)
+    const forger = new pg.Client(address)
+    await forger.connect()
+    let looks = 0
+    here.watchRunnable('a', () => {
+      looks += 1
+    })
+    // It looks once when it listens.
+    await eventually(10_000, 'LISTEN', () => looks > 0)
+    return {
+      here,
+      there,
+      countLooks: () => looks,
+      forge: async (payload: string) => void (await forger.query("SELECT pg_notify('dragoman', $1)", [payload])),
+      async [Symbol.asyncDispose]() {
+        await forger.end()
+        await here.close()
+        await there.close()
+      },
+    }
+  }
+
+  /** Notices keep their order: when this one has come, all earlier ones have. */
+  async function assertListens(here: Store, there: Store, id: string): Promise<void> {
+    let seen = 0
+    const unwatch = here.watch(key(id), (seq) => {
+      seen = seq
+    })
+    assert.equal((await there.append(creation(id))).result, 'ok')
+    await eventually(10_000, `the notice of ${id}`, () => seen === 3)
+    unwatch()
+  }
+
+  it('cannot end the process or stop the listener with malformed words', async () => {
+    await using stores = await listeningStore()
+    const { here, there, forge } = stores
+    here.records.watch('agents', () => undefined)
+    for (const payload of ['x c%', 'x c%ff', 'x', '', ' ', 'x t', 'x t.', 'x r l c e', `x ${'c%'.repeat(3_900)}`])
+      await forge(payload)
+    await assertListens(here, there, 't1')
+  })
+
+  it('cannot end the process or stop the listener with random words', async () => {
+    await using stores = await listeningStore()
+    const { here, there, forge } = stores
+    here.watch(key('t1'), () => undefined)
+    const word = fc.oneof(
+      fc
+        .tuple(fc.constantFrom('t', 'r', 'l', 'c', 'c%', 'e', '-'), fc.string({ unit: 'binary' }))
+        .map(([a, b]) => a + b),
+      fc.tuple(fc.constant(tokenOf(key('t1'))), fc.oneof(fc.double(), fc.string())).map(([a, b]) => `${a}.${b}`),
+    )
+    const payload = fc.array(word, { maxLength: 40 }).map((words) => words.join(' ').replaceAll('\0', ''))
+    for (const text of fc.sample(payload, { seed: 20_260, numRuns: 300 })) await forge(text)
+    await assertListens(here, there, 't2')
+  })
+
+  it('cannot silence a reader with a position that the log does not have', async () => {
+    await using stores = await listeningStore()
+    const { here, there, forge } = stores
+    await there.append(creation('t1'))
+    const topic = new Topic(key('t1'), here, () => undefined)
+    const follower = topic.follow(3)
+    const next = async () => {
+      for (;;) {
+        const batch = await topic.next(follower)
+        if (Array.isArray(batch)) return batch.map(({ seq }) => seq)
+      }
+    }
+    for (const seq of [3, 4]) {
+      const read = next()
+      await forge(`x ${tokenOf(key('t1'))}.999999`)
+      await assertListens(here, there, `after-${seq}`)
+      await there.append(append('t1', seq, [chunk('t1', 'x')]))
+      assert.deepEqual(await read, [seq + 1])
+    }
+    topic.leave(follower)
+  })
+
+  it('wake each target once, however often a notice repeats it', async () => {
+    await using stores = await listeningStore()
+    const { here, there, countLooks, forge } = stores
+    await assertListens(here, there, 't1')
+    const woken: number[] = []
+    here.watch(key('t1'), (seq) => woken.push(seq))
+    const before = countLooks()
+    // The first agent of a database has the number 1.
+    await forge(`x${' r1'.repeat(2_000)}`)
+    await forge(`x${` ${tokenOf(key('t1'))}.7`.repeat(300)}`)
+    await assertListens(here, there, 't2')
+    assert.deepEqual([countLooks() - before, woken], [1, [7]])
   })
 })

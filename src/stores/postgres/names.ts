@@ -8,6 +8,7 @@ const largestCache = 10_000
 export class Names {
   readonly #database: Database
   readonly #agents = new Map<string, number>()
+  readonly #agentNames = new Map<number, string>()
   readonly #scopes = new Map<string, number>()
 
   constructor(database: Database) {
@@ -24,8 +25,7 @@ export class Names {
 
   /** The name of an agent that this process has met. */
   agentName(number: number): string | undefined {
-    for (const [name, known] of this.#agents) if (known === number) return name
-    return undefined
+    return this.#agentNames.get(number)
   }
 
   async findAgent(name: string): Promise<number | undefined> {
@@ -61,7 +61,10 @@ export class Names {
 
   async #keepAgent(name: string, sql: string): Promise<number | undefined> {
     const [row] = await this.#database.query<[number]>(sql, [toStorable(name)])
-    if (row) this.#agents.set(name, row[0])
+    if (row) {
+      this.#agents.set(name, row[0])
+      this.#agentNames.set(row[0], name)
+    }
     return row?.[0]
   }
 

@@ -5,6 +5,9 @@
  * Messages hold words: `t`, a token and a sequence for each task (`t3fa….17`), `r` and a number for an agent with work
  * that nobody holds, `l` for one with webhooks to be told, `c` and a name for a collection of records. The first word
  * names the sender, which knows already; `-` when the database itself says so.
+ *
+ * Every login of the database can send such messages, so they are hints. A hint wakes readers, which read the log from
+ * their own position; only this process's commits and the database's answers change the position kept here.
  */
 import { hash, randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -14,6 +17,7 @@ import type { TaskKey } from '../store.js'
 import { Watchers } from '../watchers.js'
 import { clientConfig, type Database } from './database.js'
 import type { Names } from './names.js'
+import { parseNotice } from './parse-notice.js'
 import { channel, Teller } from './teller.js'
 
 export interface NoticesOptions {
@@ -44,7 +48,7 @@ export class Notices {
   readonly #watchers = new Watchers()
   readonly #options: NoticesOptions
   readonly #teller: Teller
-  /** Watched tasks: what was told of them last, by token. */
+  /** Watched tasks by token, each with the last sequence that is known to be committed. */
   readonly #watched = new Map<string, { readonly key: TaskKey; count: number; seq: number }>()
   readonly #closing = new AbortController()
   #client: pg.Client | undefined
@@ -153,6 +157,7 @@ export class Notices {
     }
   }
 
+  /** `seq` is committed: this process did it, or the database says so. */
   #wakeToken(token: string, seq: number): void {
     const watched = this.#watched.get(token)
     if (!watched || seq <= watched.seq) return
@@ -231,26 +236,27 @@ export class Notices {
     this.#options.onNotice?.(complaint ?? 'LISTEN works again')
   }
 
+  /** An exception in the listener of a socket would end the process. */
   #hear(payload: string): void {
-    const [sender, ...words] = payload.trimStart().split(' ')
-    const isOwn = sender === this.sender
-    for (const word of words) {
-      if (isOwn) {
-        if (word === 'e') this.#onEcho()
-      } else if (word.startsWith('r')) this.#ofAgent(word, (name) => this.#watchers.runnable(name))
-      else if (word.startsWith('l')) this.#ofAgent(word, (name) => this.#watchers.lanes(name))
-      else if (word.startsWith('c')) this.#watchers.collection(decodeURIComponent(word.slice(1)))
-      else {
-        const [token = '', seq] = word.split('.')
-        this.#wakeToken(token, Number(seq))
-      }
+    try {
+      this.#wakeHinted(payload)
+    } catch (error) {
+      this.#options.onNotice?.(`A notification could not be handled: ${String(error)}`)
     }
   }
 
-  /** An agent that this process has never met nobody here watches: whoever watches one learns its number. */
-  #ofAgent(word: string, wake: (name: string) => void): void {
-    const name = this.#names.agentName(Number(word.slice(1)))
-    if (name !== undefined) wake(name)
+  #wakeHinted(payload: string): void {
+    const notice = parseNotice(payload)
+    if (!notice) return
+    if (notice.sender === this.sender) {
+      if (notice.isEcho) this.#onEcho()
+      return
+    }
+    for (const [token, seq] of notice.tasks) this.#watchers.task(token, seq)
+    // An agent without a known number is not watched here: watching one looks up its number.
+    for (const number of notice.runnable) this.#watchers.runnable(this.#names.agentName(number) ?? '')
+    for (const number of notice.lanes) this.#watchers.lanes(this.#names.agentName(number) ?? '')
+    for (const name of notice.collections) this.#watchers.collection(name)
   }
 
   #schedule(): void {
