@@ -11,7 +11,7 @@ import type { Content, Yield } from './yields.js'
 /** A skill; what is left out gets an honest default. Schemas are checked and published as JSON Schema. */
 export interface SkillInit extends Partial<Omit<AgentSkill, 'id'>> {
   readonly id: string
-  /** What the first data part of a message must look like. */
+  /** The schema of data parts in messages that begin a task: each part must fit the schema of some skill. */
   readonly input?: StandardSchemaV1
   /** What data parts of artifacts must look like. */
   readonly output?: StandardSchemaV1

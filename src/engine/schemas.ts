@@ -6,7 +6,7 @@ import type { JsonValue, Part } from '../model/part.js'
 import type { Agent } from './agent.js'
 
 export interface SchemaCheck {
-  /** The data a turn sees; throws `INVALID_PARAMS` with paths when no skill takes it. */
+  /** The first data part, as a turn sees it. Throws `INVALID_PARAMS` with paths for a data part that no skill takes. */
   input(message: Message): Promise<unknown>
   /** Throws when an artifact's data fits no declared output. */
   output(parts: readonly Part[]): Promise<void>
@@ -21,16 +21,15 @@ export function schemaCheckOf(agent: Agent): SchemaCheck | undefined {
   const isDataNeeded = inputs.length > 0 && inputs.length === skills.length
   return {
     async input(message) {
-      const place = message.parts.findIndex((part) => 'data' in part)
-      const part = message.parts[place]
-      if (!part || !('data' in part)) {
-        if (!isDataNeeded) return undefined
-        throw invalid([{ field: 'message.parts', description: 'needs a data part' }])
+      let first: { readonly value: unknown } | undefined
+      for (const [place, part] of message.parts.entries()) {
+        if (!('data' in part)) continue
+        const result = await firstFit(inputs, part.data)
+        if (result.issues) throw invalid(result.issues.map((issue) => violation(`message.parts[${place}].data`, issue)))
+        first ??= result
       }
-      if (inputs.length === 0) return part.data
-      const result = await firstFit(inputs, part.data)
-      if (!result.issues) return result.value
-      throw invalid(result.issues.map((issue) => violation(`message.parts[${place}].data`, issue)))
+      if (!first && isDataNeeded) throw invalid([{ field: 'message.parts', description: 'needs a data part' }])
+      return first?.value
     },
     async output(parts) {
       if (outputs.length === 0) return

@@ -37,12 +37,27 @@ export function guardSkills(service: AgentService, { card }: Agent, security: re
   }
 }
 
-/** The skills that a message can be for. */
-async function candidates(skills: readonly SkillInit[], request: SendMessageRequest): Promise<readonly SkillInit[]> {
+/** The skills that a message can be for. Handlers may read any data part, so each one counts. */
+async function candidates(skills: readonly SkillInit[], request: SendMessageRequest): Promise<Iterable<SkillInit>> {
   const named = namedSkills(skills, request)
-  const data = request.message.parts.find((part) => 'data' in part)
-  const fitting = data ? await skillsThatTake(skills, data.data) : []
-  if (named.length > 0) return !data || named.every((skill) => fitting.includes(skill)) ? named : [...named, ...fitting]
+  const found = new Set(named)
+  let hasData = false
+  for (const part of request.message.parts) {
+    if (!('data' in part)) continue
+    hasData = true
+    const fitting = await skillsThatTake(skills, part.data)
+    for (const skill of candidatesFor(fitting, named, skills)) found.add(skill)
+  }
+  return hasData || named.length > 0 ? found : skills
+}
+
+/** The skills that one data part can be for, given the skills that take it and those that the message names. */
+function candidatesFor(
+  fitting: readonly SkillInit[],
+  named: readonly SkillInit[],
+  skills: readonly SkillInit[],
+): readonly SkillInit[] {
+  if (named.length > 0) return named.every((skill) => fitting.includes(skill)) ? named : fitting
   return fitting.length > 0 ? skills.filter((skill) => !skill.input || fitting.includes(skill)) : skills
 }
 

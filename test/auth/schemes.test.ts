@@ -276,7 +276,7 @@ describe('the skill of a message', () => {
     path = '/message:send',
   ) => {
     const handler = await createHandler(guarded, { auth })
-    const parts = data ? [{ data }] : [{ text: 'hi' }]
+    const parts = data ? (Array.isArray(data) ? data : [data]).map((each) => ({ data: each })) : [{ text: 'hi' }]
     const message = { messageId: 'm', role: 'ROLE_USER', parts, ...more }
     const response = await handler.fetch(
       new Request(`http://localhost${path}`, {
@@ -299,6 +299,19 @@ describe('the skill of a message', () => {
     expect(await statusOf({ shut: 'x' }, { metadata: { skillId: 'open' } })).toBe(403)
     expect(await statusOf({ shut: 'x' }, { metadata: { skillId: 'talk' } })).toBe(403)
     expect(await statusOf({ open: 'x' }, { metadata: { skillId: 'open' } })).toBe(200)
+  })
+
+  it('is every one that takes some data part, at any position', async () => {
+    for (const skillId of [undefined, 'open', 'talk']) {
+      const metadata = skillId === undefined ? {} : { metadata: { skillId } }
+      expect(await statusOf([{ open: 'x' }, { shut: 'x' }], metadata)).toBe(403)
+      expect(await statusOf([{ shut: 'x' }, { open: 'x' }], metadata)).toBe(403)
+      expect(await statusOf([{ open: 'x' }, { open: 'y' }, { shut: 'x' }], metadata)).toBe(403)
+    }
+    expect(await statusOf([{ open: 'x' }, { open: 'y' }])).toBe(200)
+    // Data that no skill takes can be for any skill.
+    expect(await statusOf([{ open: 'x' }, { other: 'x' }])).toBe(403)
+    expect(await statusOf([{ open: 'x' }, { other: 'x' }], { metadata: { skillId: 'open' } })).toBe(400)
   })
 
   it('is every one that is named, in the message and in the request', async () => {
