@@ -1,4 +1,5 @@
 /** One agent asks another: same context, and a cancel that reaches the child too. */
+import { copyJson } from '../model/copy-json.js'
 import { A2AError } from '../model/errors.js'
 import { fromGeneric, toGeneric } from '../model/generic-service.js'
 import type { Message } from '../model/message.js'
@@ -46,7 +47,8 @@ export async function callAgent(service: AgentService, delegation: Delegation): 
     contextId: turn.contextId,
     ...(taskId !== undefined && { taskId }),
     role: 'ROLE_USER',
-    parts: partsOf(content),
+    // The called agent keeps them: this handler may go on changing its own.
+    parts: copyJson(partsOf(content)),
     referenceTaskIds: [turn.task.id],
   }
   const context: CallContext = { caller: turn.caller, dialect: 'v1' }

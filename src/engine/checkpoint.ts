@@ -1,4 +1,5 @@
 /** What handlers write down for later attempts: a private event (E-4), bounded, committed before anybody relies on it. */
+import { copyJson } from '../model/copy-json.js'
 import type { JsonValue } from '../model/part.js'
 import type { CheckpointOptions } from './agent.js'
 import { isJson } from './sendable.js'
@@ -25,7 +26,7 @@ export class CheckpointWriter {
   async write(key: string, value: JsonValue, { fromReserve = false }: CheckpointOptions = {}): Promise<boolean> {
     this.#note(key, this.#checkedSize(key, value, fromReserve ? wholeRoom : usualRoom))
     // The handler may go on changing its value; events do not.
-    this.#writer.hold({ checkpoint: { key, value: structuredClone(value) } })
+    this.#writer.hold({ checkpoint: { key, value: copyJson(value) } })
     return await this.#writer.flush()
   }
 

@@ -5,6 +5,7 @@
  * what the first attempt left behind (E-9).
  */
 import type { Artifact } from '../model/artifact.js'
+import { copyJson } from '../model/copy-json.js'
 import type { EventBody, TaskArtifactUpdateEvent } from '../model/event.js'
 import type { Message } from '../model/message.js'
 import type { Part } from '../model/part.js'
@@ -57,8 +58,8 @@ export class Interpreter {
     // Member by member: with spreads, making the event took as long as spelling it as JSON.
     const artifact: Changeable<Artifact> = { artifactId, name, parts: ownParts(parts) }
     if (description !== undefined) artifact.description = description
-    if (metadata !== undefined) artifact.metadata = metadata
-    if (extensions !== undefined) artifact.extensions = extensions
+    if (metadata !== undefined) artifact.metadata = copyJson(metadata)
+    if (extensions !== undefined) artifact.extensions = extensions.slice()
     const artifactUpdate: Changeable<TaskArtifactUpdateEvent> = { taskId, contextId, artifact }
     if (isAdded) artifactUpdate.append = true
     if (lastChunk) artifactUpdate.lastChunk = true
@@ -109,7 +110,7 @@ export class Interpreter {
 
 /** The author may go on changing what was yielded; events do not. */
 function ownParts(parts: readonly Part[]): readonly Part[] {
-  return parts.map((part) => ('data' in part ? { ...part, data: structuredClone(part.data) } : { ...part }))
+  return copyJson(parts)
 }
 
 type Changeable<Value> = { -readonly [Member in keyof Value]: Value[Member] }

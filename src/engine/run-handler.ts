@@ -1,5 +1,6 @@
 /** Runs a handler for one attempt of one turn, and says what it yields. How the turn ended is for the run to commit. */
 import type { AcceptedMessage } from '../model/apply-event.js'
+import { copyJson } from '../model/copy-json.js'
 import { A2AError } from '../model/errors.js'
 import type { Part } from '../model/part.js'
 import type { TaskState } from '../model/task.js'
@@ -9,7 +10,7 @@ import { atMost } from './at-most.js'
 import type { Run } from './run.js'
 import { assertDraft, UnsendableError } from './sendable.js'
 import { traceTurn } from './trace-turn.js'
-import { firstData, RunningTurn } from './turn.js'
+import { RunningTurn } from './turn.js'
 import type { TaskVoice } from './voice.js'
 import type { ArtifactDraft, Yield } from './yields.js'
 
@@ -47,9 +48,10 @@ async function iterate(current: AcceptedMessage, stage: Stage, span?: OpenSpan):
     // Only dialects that have no other word for it bring a message with nothing in it (RL-L0-2).
     if (current.message.parts.length === 0) return { kind: 'state', state: 'TASK_STATE_FAILED', parts: nothingSent }
     const { agent, schemas } = run.internals
-    const input = schemas && current.turn === 1 ? await schemas.input(current.message) : firstData(current.message)
+    const isChecked = schemas && current.turn === 1
+    const checked = isChecked ? { input: await schemas.input(copyJson(current.message)) } : undefined
     // `Handler<never>` hides the type of `data()`: the schema check made the input what the author declared.
-    const turn = new RunningTurn(current, run, input, span?.trace) as Turn<unknown> as Turn<never>
+    const turn = new RunningTurn(current, run, checked, span?.trace) as Turn<unknown> as Turn<never>
     const handler = agent.handler(turn)[Symbol.asyncIterator]()
     iterator = handler
     for (;;) {

@@ -1,4 +1,5 @@
 import type { AcceptedMessage } from '../model/apply-event.js'
+import { CopiedValues, copyJson } from '../model/copy-json.js'
 import type { Message } from '../model/message.js'
 import { type JsonValue, type Struct, textOf } from '../model/part.js'
 import type { AgentService, Caller } from '../model/service.js'
@@ -24,45 +25,68 @@ export interface TurnSource {
   currentTask(current: AcceptedMessage): Task
 }
 
-/** What a handler is given. A class, so that members that cost something are made only when they are asked for. */
+/**
+ * The turn as a handler sees it. Members that cost something are made when the handler asks for them. Values that the
+ * engine keeps are copied once: a handler that changes its message or its history changes its own copy.
+ */
 export class RunningTurn implements Turn<unknown> {
-  readonly message: Message
   readonly #accepted: AcceptedMessage
   readonly #source: TurnSource
-  readonly #input: unknown
   readonly #credential: Credential | undefined
   readonly #trace: TraceContext
+  /** As the engine keeps it. */
+  #begun: Task | undefined
+  #message: Message | undefined
+  #data: { readonly input: unknown } | undefined
   #task: Task | undefined
+  #history: readonly Message[] | undefined
+  #metadata: Struct | undefined
 
-  /** `trace`: of the turn's own span, when there is one. */
-  constructor(accepted: AcceptedMessage, source: TurnSource, input: unknown, trace?: TraceContext) {
-    this.message = accepted.message
+  /** `checked`: the input after the check of the skills' schemas. `trace`: of the turn's own span, when there is one. */
+  constructor(
+    accepted: AcceptedMessage,
+    source: TurnSource,
+    checked?: { readonly input: unknown },
+    trace?: TraceContext,
+  ) {
     this.#accepted = accepted
     this.#source = source
-    this.#input = input
+    this.#data = checked
     this.#trace = trace ?? accepted.request ?? {}
     this.#credential = source.takeCredential()
   }
 
   get text(): string {
-    return textOf(this.message)
+    return textOf(this.#accepted.message)
+  }
+
+  get message(): Message {
+    this.#message ??= copyJson(this.#accepted.message)
+    return this.#message
   }
 
   data(): unknown {
-    return this.#input
+    this.#data ??= { input: copyJson(firstData(this.#accepted.message)) }
+    return this.#data.input
   }
 
   get task(): Task {
-    this.#task ??= this.#source.currentTask(this.#accepted)
+    this.#task ??= copyJson(this.#taskAtStart)
     return this.#task
   }
 
   get history(): readonly Message[] {
-    return this.task.history ?? []
+    this.#history ??= copyJson(this.#taskAtStart.history ?? [])
+    return this.#history
+  }
+
+  get #taskAtStart(): Task {
+    this.#begun ??= this.#source.currentTask(this.#accepted)
+    return this.#begun
   }
 
   get contextId(): string {
-    return this.message.contextId ?? ''
+    return this.#accepted.message.contextId ?? ''
   }
 
   get caller(): Caller {
@@ -86,7 +110,7 @@ export class RunningTurn implements Turn<unknown> {
   }
 
   get checkpoints(): ReadonlyMap<string, JsonValue> {
-    return this.#source.checkpoints
+    return new CopiedValues(this.#source.checkpoints)
   }
 
   checkpoint(key: string, value: JsonValue, options?: CheckpointOptions): Promise<void> {
@@ -94,7 +118,8 @@ export class RunningTurn implements Turn<unknown> {
   }
 
   get metadata(): Struct {
-    return this.#accepted.request?.metadata ?? {}
+    this.#metadata ??= copyJson(this.#accepted.request?.metadata ?? {})
+    return this.#metadata
   }
 
   get acceptedOutputModes(): readonly string[] {

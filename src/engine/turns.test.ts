@@ -160,14 +160,46 @@ describe.each(storeKinds)('turns on %s', (kind) => {
       const value = { n: 0 }
       for (let n = 1; n <= 3; n++) {
         value.n = n
-        yield artifact(`a${n}`, { data: value })
+        yield artifact(`a${n}`, { data: value, metadata: { value } }, { metadata: { value } })
       }
     }, kind)
     const { artifacts } = taskIn(await engine.sendMessage(send('go'), callBy()))
-    expect(artifacts?.map(({ parts }) => parts[0])).toEqual([
-      { data: { n: 1 } },
-      { data: { n: 2 } },
-      { data: { n: 3 } },
+    expect(artifacts?.map(({ parts, metadata }) => [parts[0], metadata])).toEqual(
+      [{ n: 1 }, { n: 2 }, { n: 3 }].map((value) => [{ data: value, metadata: { value } }, { value }]),
+    )
+  })
+
+  it('E-2: a handler that changes its message, metadata, history or checkpoints does not change the task', async () => {
+    const overwrite = (value: unknown): void => {
+      if (typeof value !== 'object' || value === null) return
+      for (const name of Object.keys(value)) {
+        overwrite((value as Record<string, unknown>)[name])
+        ;(value as Record<string, unknown>)[name] = 'overwritten'
+      }
+    }
+    const seen: unknown[] = []
+    await using engine = await testEngine(async function* (turn) {
+      seen.push(structuredClone([turn.data(), turn.metadata, turn.checkpoints.get('kept')]))
+      if (turn.number === 1) await turn.checkpoint('kept', { n: 1 })
+      for (const value of [turn.message, turn.metadata, turn.history, turn.task, turn.checkpoints.get('kept')])
+        overwrite(value)
+      overwrite(turn.data())
+      if (turn.number === 1) yield ask('More?')
+    }, kind)
+    const said = (n: number, more = {}) => {
+      const { message } = send('', more)
+      return { message: { ...message, parts: [{ data: { n }, metadata: { n } }] }, metadata: { n } }
+    }
+    const { id } = taskIn(await engine.sendMessage(said(1), callBy()))
+    const { history } = taskIn(await engine.sendMessage(said(2, { taskId: id }), callBy()))
+    expect(history?.map(({ parts }) => parts[0])).toEqual([
+      { data: { n: 1 }, metadata: { n: 1 } },
+      { text: 'More?' },
+      { data: { n: 2 }, metadata: { n: 2 } },
+    ])
+    expect(seen).toEqual([
+      [{ n: 1 }, { n: 1 }, undefined],
+      [{ n: 2 }, { n: 2 }, { n: 1 }],
     ])
   })
 
