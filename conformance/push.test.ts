@@ -130,9 +130,10 @@ describe.each(bindings)('push notification configs over %s', (binding) => {
     await using server = await testServer(echoAgent)
     const client = server.over(binding)
     const { id: taskId } = await client.send('ask')
-    expect((await client.refusal('GetTaskPushNotificationConfig', { taskId, id: 'nope' })).reason).toBe(
-      'TASK_NOT_FOUND',
-    )
+    expect(await client.refusal('GetTaskPushNotificationConfig', { taskId, id: 'nope' })).toMatchObject({
+      reason: 'TASK_NOT_FOUND',
+      message: 'Push notification config not found: nope',
+    })
     for (const refusal of [
       await client.refusal('CreateTaskPushNotificationConfig', { taskId: 'nope', url }),
       await client.refusal('GetTaskPushNotificationConfig', { taskId: 'nope', id: 'one' }),

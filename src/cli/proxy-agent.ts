@@ -8,7 +8,7 @@ import {
   type ErrorCode,
 } from '../client/index.js'
 import { type AgentInit, relayAgent } from '../engine/index.js'
-import type { Agent, AgentService } from '../index.js'
+import type { Agent, AgentService, Caller } from '../index.js'
 import { oneLine } from './printable.js'
 
 export interface ProxyOptions {
@@ -27,9 +27,10 @@ export interface Bridge {
 export async function proxyAgent(ref: string, options: ProxyOptions): Promise<Bridge> {
   const upstream = await connect(ref, options.connect)
   const { dialect, binding, url } = upstream.choice
-  const card = cardOf(upstream.card, options.name ?? (oneLine(upstream.card.name) || ref))
+  const service = betweenUs(upstream, options.connect.onWarning)
+  const card = cardOf(upstream.card, options.name ?? (oneLine(upstream.card.name) || ref), service)
   return {
-    agent: relayAgent(card, betweenUs(upstream, options.connect.onWarning)),
+    agent: relayAgent(card, service),
     spoken: `${dialect} over ${binding} at ${oneLine(url)}`,
     close: () => upstream.close(),
   }
@@ -46,31 +47,57 @@ const ours: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
 ])
 
 function betweenUs(upstream: AgentClient, warn: ConnectOptions['onWarning']): AgentService {
+  const rethrow = (error: unknown): never => {
+    if (!(error instanceof A2AError) || !ours.has(error.code)) throw error
+    warn?.(`The agent behind this bridge answers ${error.code}: ${error.message}`)
+    throw new A2AError('INVALID_AGENT_RESPONSE', 'The agent behind this one does not accept its calls', {
+      cause: error,
+    })
+  }
   return {
     ...upstream,
     async *sendStreamingMessage(request, context) {
       try {
         yield* upstream.sendStreamingMessage(request, context)
       } catch (error) {
-        if (!(error instanceof A2AError) || !ours.has(error.code)) throw error
-        warn?.(`The agent behind this bridge answers ${error.code}: ${error.message}`)
-        throw new A2AError('INVALID_AGENT_RESPONSE', 'The agent behind this one does not accept its calls', {
-          cause: error,
-        })
+        rethrow(error)
       }
     },
+    getExtendedAgentCard: (request, context) =>
+      upstream.getExtendedAgentCard(request, context).catch((error: unknown) => {
+        if (error instanceof A2AError) return rethrow(error)
+        throw new A2AError('UNAVAILABLE', 'The agent behind this one does not answer', { cause: error })
+      }),
+  }
+}
+
+/** The bridge's card. Its extended card is the other agent's, read with the credentials of the bridge. */
+function cardOf(card: AgentCard, name: string, service: AgentService): AgentInit {
+  const { streaming, pushNotifications, extendedAgentCard } = card.capabilities
+  return {
+    name,
+    ...describedBy(card),
+    capabilities: {
+      ...(streaming !== undefined && { streaming }),
+      ...(pushNotifications !== undefined && { pushNotifications }),
+      ...(extendedAgentCard && { extendedAgentCard }),
+    },
+    ...(extendedAgentCard && {
+      extendedCard: async (own: AgentCard, caller: Caller) => ({
+        ...own,
+        ...describedBy(await service.getExtendedAgentCard({}, { caller, dialect: 'v1' })),
+      }),
+    }),
   }
 }
 
 /**
- * What the other card says of the agent. What it says of its server is left out: addresses, credentials,
- * signatures, and extensions, which end at the bridge.
+ * The members of the other card that describe the agent. Members about its server are left out: addresses,
+ * credentials, signatures, and extensions, which end at the bridge.
  */
-function cardOf(card: AgentCard, name: string): AgentInit {
-  const { streaming, pushNotifications } = card.capabilities
+function describedBy(card: AgentCard) {
   const { description, version, provider, documentationUrl, iconUrl } = card
   return {
-    name,
     description,
     ...(version !== '' && { version }),
     ...(provider && { provider }),
@@ -79,9 +106,5 @@ function cardOf(card: AgentCard, name: string): AgentInit {
     defaultInputModes: card.defaultInputModes,
     defaultOutputModes: card.defaultOutputModes,
     skills: card.skills.map(({ securityRequirements: _theirs, ...skill }) => skill),
-    capabilities: {
-      ...(streaming !== undefined && { streaming }),
-      ...(pushNotifications !== undefined && { pushNotifications }),
-    },
   }
 }

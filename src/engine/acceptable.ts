@@ -37,9 +37,9 @@ export function assertPush(agent: Agent): void {
   throw new A2AError('PUSH_NOTIFICATION_NOT_SUPPORTED', 'This agent sends no push notifications')
 }
 
-/** Absent when the author declared no input modes: then everything is welcome. */
-function acceptedModes({ card }: Agent): readonly string[] | undefined {
-  if (!card.defaultInputModes) return undefined
+/** Absent when the author declared no input modes, or leaves the check to another agent: then everything is welcome. */
+function acceptedModes({ card, enforcesInputModes = true }: Agent): readonly string[] | undefined {
+  if (!card.defaultInputModes || !enforcesInputModes) return undefined
   return [...card.defaultInputModes, ...(card.skills ?? []).flatMap(({ inputModes }) => inputModes ?? [])]
 }
 

@@ -141,6 +141,11 @@ export interface Agent {
   readonly onAbandoned?: (task: AbandonedTask) => Promise<void>
   /** Its work is done by other agents; traces call it so. */
   readonly isWorkflow?: boolean
+  /**
+   * Whether the engine refuses parts whose media type is missing from the card's input modes (R-ERR-8). Default true;
+   * false where another agent decides.
+   */
+  readonly enforcesInputModes?: boolean
   /** Called when the engine has drained: connections that handlers share can be closed. */
   readonly onDrained?: () => Promise<void>
 }

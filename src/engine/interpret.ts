@@ -56,7 +56,8 @@ export class Interpreter {
     // The first piece of an attempt replaces; only an artifact of an earlier turn is added to.
     const isAdded = append === true && (!isFirst || (attempt === 1 && hasArtifact(artifactId)))
     // Member by member: with spreads, making the event took as long as spelling it as JSON.
-    const artifact: Changeable<Artifact> = { artifactId, name, parts: ownParts(parts) }
+    const own = ownParts(parts)
+    const artifact: Changeable<Artifact> = name === '' ? { artifactId, parts: own } : { artifactId, name, parts: own }
     if (description !== undefined) artifact.description = description
     if (metadata !== undefined) artifact.metadata = copyJson(metadata)
     if (extensions !== undefined) artifact.extensions = extensions.slice()

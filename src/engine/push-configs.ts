@@ -1,5 +1,5 @@
 /** Push notification configs: kept with the task, visible to its owner (R-PUSH). */
-import { invalidField } from '../model/errors.js'
+import { A2AError, clip, invalidField } from '../model/errors.js'
 import type { TaskPushNotificationConfig } from '../model/push-config.js'
 import type {
   CallContext,
@@ -41,7 +41,7 @@ export async function getPushConfig(
   assertPush(internals.agent)
   const key = await ownTask(internals, request.taskId, context)
   const found = await findConfig(internals, key, request.id)
-  if (!found) throw taskNotFound(request.taskId) // an unknown config is a "task not found" too (R-PUSH-5)
+  if (!found) throw configNotFound(request)
   return shownTo(internals, found, context)
 }
 
@@ -73,6 +73,15 @@ export async function deletePushConfig(
   assertPush(internals.agent)
   const key = await ownTask(internals, request.taskId, context)
   await internals.store.deletePushConfig(key, request.id)
+}
+
+/** The code of a missing task (R-PUSH-5), with a text that names the config. */
+function configNotFound({ taskId, id }: GetTaskPushNotificationConfigRequest): A2AError {
+  const text =
+    id === undefined ? 'Push notification config not found' : `Push notification config not found: ${clip(id)}`
+  return new A2AError('TASK_NOT_FOUND', text, {
+    metadata: { taskId: clip(taskId), ...(id !== undefined && { configId: clip(id) }) },
+  })
 }
 
 /** Asked for without a name, the config that is called like the task, else the first one (R3-PUSH-3). */

@@ -1,8 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { echoAgent } from '../cli/echo-agent.js'
 import { callBy, send, until } from '../testing/index.js'
+import { agent } from './agent.js'
 import { collect, outline, storeKinds, taskIn, testEngine, textIn } from './engine.fixture.js'
 import { relayAgent } from './relay-agent.js'
+import { artifact } from './yields.js'
 
 describe.each(storeKinds)('a relay on %s', (kind) => {
   const both = async () => {
@@ -55,6 +57,27 @@ describe.each(storeKinds)('a relay on %s', (kind) => {
     expect([answered.status.state, textOfTask(answered)]).toEqual(['TASK_STATE_COMPLETED', 'ask\nsecond'])
     const { tasks } = await pair.far.listTasks({}, callBy('anonymous'))
     expect(tasks.map(({ status }) => status.state)).toEqual(['TASK_STATE_COMPLETED'])
+  })
+
+  it('leaves media types to the other agent, and names artifacts as it does', async () => {
+    const plain = agent('Plain', async function* ({ message }) {
+      yield artifact('', message.parts, { id: 'unnamed' })
+      yield artifact('named', 'x', { id: 'other' })
+    })
+    await using far = await testEngine(plain, kind)
+    const card = { name: 'Bridge', defaultInputModes: ['text/plain'] }
+    await using near = await testEngine(relayAgent(card, far), kind)
+    const csv = { text: 'a;b', mediaType: 'text/csv' }
+    const task = taskIn(await near.sendMessage(send('', { parts: [csv] }), callBy()))
+    expect(task.artifacts).toEqual([
+      { artifactId: 'unnamed', parts: [csv] },
+      { artifactId: 'other', name: 'named', parts: [{ text: 'x' }] },
+    ])
+    await using strict = await testEngine({ ...plain, card }, kind)
+    const refused = { code: 'CONTENT_TYPE_NOT_SUPPORTED' }
+    await expect(strict.sendMessage(send('', { parts: [csv] }), callBy())).rejects.toMatchObject(refused)
+    await using behind = await testEngine(relayAgent(card, strict), kind)
+    await expect(behind.sendMessage(send('', { parts: [csv] }), callBy())).rejects.toMatchObject(refused)
   })
 
   it('cancels the task there when the one here is cancelled', async () => {

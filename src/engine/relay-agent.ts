@@ -19,8 +19,13 @@ import { completed, failed, rejected, reply, type StatusDraft, working, type Yie
 /** In the metadata of a question's first part: `{ taskId }`. */
 const relayKey = 'urn:dragoman:relay:v1'
 
+/**
+ * Makes an agent that passes its messages on to `service`. The card's input modes are published and not enforced: cards
+ * often list fewer media types than their agents accept, so the other agent decides.
+ */
 export function relayAgent(card: AgentInit, service: AgentService): Agent {
-  return agent({ ...card, skills: card.skills ?? [] }, (turn: Turn) => relay(turn, service))
+  const relaying = agent({ ...card, skills: card.skills ?? [] }, (turn: Turn) => relay(turn, service))
+  return { ...relaying, enforcesInputModes: false }
 }
 
 async function* relay(turn: Turn, service: AgentService): AsyncGenerator<Yield, void, void> {

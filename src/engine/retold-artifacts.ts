@@ -35,7 +35,7 @@ export class RetoldArtifacts {
   }
 
   #draft(made: Artifact, append: boolean, lastChunk?: boolean): ArtifactDraft | undefined {
-    const { artifactId, name = artifactId, description, parts, metadata } = made
+    const { artifactId, name = '', description, parts, metadata } = made
     const extensions = [...this.#extensions, ...(made.extensions ?? [])]
     this.#seen.add(artifactId)
     // Strange peers send artifacts with nothing in them; ours have something.

@@ -43,7 +43,7 @@ export type Draft = ArtifactDraft | StatusDraft | ReplyDraft
 export type Yield = string | Draft
 
 /**
- * A result, or with `append` a further piece of one.
+ * A result, or with `append` a further piece of one. With the name `''` the artifact has no name.
  *
  * ```ts
  * yield artifact('report', [text('…'), data({ pages: 3 })])

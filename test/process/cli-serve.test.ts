@@ -1,6 +1,6 @@
 /** `dragoman serve --proxy`: a bridge between agents that cannot talk to each other. */
 import { join } from 'node:path'
-import { agent, type Served, serve, type Task, working } from 'dragoman'
+import { type AgentCard, agent, apiKey, type Served, serve, type Task, working } from 'dragoman'
 import { type AgentClient, connect } from 'dragoman/client'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { eventually } from '../hostile/waiting.js'
@@ -134,6 +134,35 @@ describe('dragoman serve --proxy', () => {
     await expect(stranger.ask('hello')).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
     await using client = await connect(bridge.url, { headers: { 'X-API-Key': 'outer' } })
     expect((await client.ask('hello')).text).toBe('hello')
+  })
+
+  it('shows the extended card of the agent behind it, with addresses and security of its own', async () => {
+    const card = {
+      name: 'Clerk',
+      capabilities: { extendedAgentCard: true },
+      extendedCard: (own: AgentCard) => ({ ...own, skills: [...own.skills, secret] }),
+    }
+    const secret = { id: 'secret', name: 'Secret', description: 'For members', tags: [] }
+    const clerk = agent(card, async function* () {
+      yield 'x'
+    })
+    await using behind = await serve(clerk, { auth: [apiKey('inner')] })
+    await using bridge = await startServer([
+      '--proxy',
+      behind.url,
+      '--api-key',
+      'outer',
+      '--upstream-header',
+      'X-API-Key: inner',
+    ])
+    await using client = await connect(bridge.url, { headers: { 'X-API-Key': 'outer' } })
+    const { skills, supportedInterfaces, securitySchemes } = client.card
+    expect(skills.map(({ id }) => id)).toEqual(['clerk'])
+    const extended = await client.getExtendedAgentCard({})
+    expect(extended.skills.map(({ id }) => id)).toEqual(['clerk', 'secret'])
+    expect(extended).toMatchObject({ name: 'Clerk', supportedInterfaces, securitySchemes })
+    await using stranger = await connect(bridge.url)
+    await expect(stranger.getExtendedAgentCard({})).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
   })
 
   it('does not tell its callers that their credentials are wrong when its own are', async () => {

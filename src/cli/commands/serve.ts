@@ -110,6 +110,7 @@ secrets is better served from a program of its own.
 
 A bridge (--proxy) has the name, skills and abilities of the agent behind it, its own tasks, and its own callers:
 --api-key is what they show to the bridge, --upstream-header what the bridge shows to the agent.
+The agent behind the bridge decides which media types it accepts. Callers of the bridge can read its extended card.
 
 A program (--exec) is started for every message, without a shell unless --shell is given, with DRAGOMAN_TASK_ID and
 DRAGOMAN_CONTEXT_ID in its environment. Exit code 0 completes the task, any other fails it, without saying why to
