@@ -56,6 +56,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'push/',
     'telemetry/',
     'registry-client/',
+    'net/addresses.ts',
     'stores/store.ts',
     'stores/memory.ts',
   ],

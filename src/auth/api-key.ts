@@ -20,19 +20,19 @@ export interface ApiKeyOptions {
 export function apiKey(keys: string | CallersBySecret, options: ApiKeyOptions = {}): AuthScheme {
   const { name = 'X-API-Key', location = 'header', scheme = 'apiKey', description } = options
   const callers = secretTable(scheme, Object.entries(typeof keys === 'string' ? { [keys]: 'api-key' } : keys))
+  const given = ({ headers, url }: Credentials): string | null => {
+    if (location === 'header') return headers.get(name)
+    return location === 'query' ? new URL(url).searchParams.get(name) : cookie(headers, name)
+  }
   return {
     name: scheme,
     card: { apiKeySecurityScheme: { ...(description && { description }), location, name } },
     headers: location === 'header' ? [name] : [],
     challenge: () => `ApiKey name=${quoted(name)}`,
-    authenticate({ headers, url }) {
-      const given =
-        location === 'header'
-          ? headers.get(name)
-          : location === 'query'
-            ? new URL(url).searchParams.get(name)
-            : cookie(headers, name)
-      return given === null ? 'absent' : callers(given)
+    credential: (credentials) => given(credentials) ?? undefined,
+    authenticate(credentials) {
+      const key = given(credentials)
+      return key === null ? 'absent' : callers(key)
     },
   }
 }

@@ -32,6 +32,7 @@ export function mtls(options: MtlsOptions = {}): AuthScheme {
     card: { mtlsSecurityScheme: description ? { description } : {} },
     headers: [],
     needsCertificate: true,
+    credential: ({ certificate: show }) => show?.()?.fingerprint,
     challenge: () => 'MutualTLS',
     authenticate({ certificate: show }): Verdict {
       const certificate = show?.()

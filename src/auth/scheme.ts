@@ -49,6 +49,11 @@ export interface AuthScheme {
   readonly headers?: readonly string[]
   /** Its credential is the client certificate, so the port has to ask for one. */
   readonly needsCertificate?: boolean
+  /**
+   * The text that proves the caller; absent when the request carries none. `limits.failedAuthentication` recognises
+   * credentials by it. Default: the values of `headers`. A scheme with neither has all its failures counted.
+   */
+  credential?(credentials: Credentials): string | undefined
   /** For `WWW-Authenticate`. */
   challenge(shortfall: Shortfall): string
   /**

@@ -23,6 +23,6 @@ export function secretTable(scheme: string, callers: Iterable<readonly [string, 
 
 const processKey = randomBytes(32).toString('base64')
 
-function digestOf(secret: string): string {
+export function digestOf(secret: string): string {
   return hash('sha256', processKey + secret, 'base64')
 }

@@ -4,8 +4,9 @@
  * works here, and the page has one form for both.
  */
 import { createAdmit } from '../auth/admit.js'
-import { type Auth, cardSecurity, requirementsOf } from '../auth/requirement.js'
+import { type Auth, cardSecurity, requirementsOf, schemesOf } from '../auth/requirement.js'
 import type { Connection, Credentials } from '../auth/scheme.js'
+import { credentialReader } from '../auth/verified-credentials.js'
 import { createAuthorizer } from '../client/credentials/authorizer.js'
 import { isRefused } from '../model/admission.js'
 import { A2AError } from '../model/errors.js'
@@ -31,7 +32,11 @@ export function createLogin(auth: Auth, failedAuthentication: RateLimit): Login 
   const requirements = requirementsOf(auth)
   const asks = cardSecurity(requirements)
   const admit = createAdmit(requirements)
-  const limited = limitAdmission(admit, { rate: undefined, failedAuthentication })
+  const limited = limitAdmission(admit, {
+    rate: undefined,
+    failedAuthentication,
+    credentialOf: credentialReader(schemesOf(requirements)),
+  })
   return {
     asks,
     async admit(request, typed, connection) {

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type AddressClass, classifyAddress, classifyHost, isSameHost } from './addresses.js'
+import { type AddressClass, classifyAddress, classifyHost, isSameHost, subscriberOf } from './addresses.js'
 
 describe('classifyHost', () => {
   const cases: readonly (readonly [AddressClass | 'name', readonly string[]])[] = [
@@ -117,5 +117,19 @@ describe('isSameHost', () => {
 describe('classifyAddress', () => {
   it('reads addresses with a zone', () => {
     expect(classifyAddress('fe80::1%eth0')).toBe('link-local')
+  })
+})
+
+describe('subscriberOf', () => {
+  it.each([
+    ['192.0.2.7', '192.0.2.7'],
+    ['::ffff:192.0.2.7', '192.0.2.7'],
+    ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+    ['2001:db8:1:2::9', '2001:db8:1:2::/64'],
+    ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ['::1', '0:0:0:0::/64'],
+    ['', ''],
+  ])('counts %s as %s', (address, subscriber) => {
+    expect(subscriberOf(address)).toBe(subscriber)
   })
 })

@@ -24,6 +24,21 @@ export function classifyAddress(address: string): AddressClass {
   return found === 'name' ? 'private' : found
 }
 
+/**
+ * The key under which limits count an address: the address itself, or the first 64 bits of an IPv6 address, because
+ * one subscriber usually has all addresses below them.
+ */
+export function subscriberOf(address: string): string {
+  if (!address.includes(':')) return address
+  const [plain = ''] = address.split('%', 1)
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(plain)?.[1]
+  if (mapped !== undefined) return mapped
+  return `${groupsOf(plain)
+    .slice(0, 4)
+    .map((group) => group.toString(16))
+    .join(':')}::/64`
+}
+
 /** Whether this is a host and nothing else: no scheme, no port. */
 export function isHost(host: string): boolean {
   return normalise(host) !== undefined

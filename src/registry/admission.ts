@@ -2,11 +2,12 @@
 import { createAdmit } from '../auth/admit.js'
 import { type Auth, requirementsOf, schemesOf } from '../auth/requirement.js'
 import type { Connection } from '../auth/scheme.js'
+import { credentialReader } from '../auth/verified-credentials.js'
 import { isRefused, type Refused } from '../model/admission.js'
 import { anonymous, type Caller } from '../model/service.js'
 import { RegistryError } from '../registry-client/registry-error.js'
 import { limitAdmission } from '../server/limit-admission.js'
-import type { Limits } from '../server/limits.js'
+import { failureLimit, type Limits } from '../server/limits.js'
 import { type Rate, RateLimit } from '../server/rate-limit.js'
 import { withAccessToken } from './doors/access-token.js'
 import type { Publisher } from './publications.js'
@@ -46,12 +47,17 @@ const nobody: Publisher = { id: anonymous.id, isAdmin: false, isKnown: false }
 export function createAdmission(options: AdmissionOptions): (arrival: Arrival) => Promise<Admitted> {
   const requirements = options.auth === undefined || options.auth === 'none' ? [] : requirementsOf(options.auth)
   const schemes = schemesOf(requirements)
-  const { rate: given = usualRate, failedAuthentication } = options.limits ?? {}
+  const { rate: given = usualRate } = options.limits ?? {}
   const rate = given === 'none' ? undefined : new RateLimit(given)
   const ofAddresses = given === 'none' ? undefined : new RateLimit(given)
-  const failures = failedAuthentication && new RateLimit(failedAuthentication)
   const known = requirements.length > 0 ? createAdmit(requirements) : undefined
-  const admit = known && limitAdmission(known, { rate, failedAuthentication: failures })
+  const admit =
+    known &&
+    limitAdmission(known, {
+      rate,
+      failedAuthentication: failureLimit(options.limits ?? {}),
+      credentialOf: credentialReader(schemes),
+    })
   // Whoever may read without credentials fails at nothing when it has none.
   const admitReader = known && limitAdmission(known, { rate, failedAuthentication: undefined })
 

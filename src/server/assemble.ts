@@ -3,6 +3,7 @@
 import type { Meter } from '@opentelemetry/api'
 import { type Admit, createAdmit } from '../auth/admit.js'
 import { type Requirement, requirementsOf, schemesOf } from '../auth/requirement.js'
+import { credentialReader } from '../auth/verified-credentials.js'
 import { createDialects } from '../dialects/index.js'
 import { createEngine, type Engine } from '../engine/engine.js'
 import type { AgentCard } from '../model/agent-card.js'
@@ -96,7 +97,10 @@ export async function assemble(agents: Agents, options: LoggedOptions, port: Por
   assertTenants(options, mounts, offered)
   const security = options.auth === undefined || options.auth === 'none' ? [] : requirementsOf(options.auth)
   const limits = settleLimits(options.limits, security.length > 0)
-  const admit = limitAdmission(security.length > 0 ? createAdmit(security) : undefined, limits)
+  const admit = limitAdmission(security.length > 0 ? createAdmit(security) : undefined, {
+    ...limits,
+    credentialOf: credentialReader(schemesOf(security)),
+  })
   const url = (options.publicUrl ?? 'http://localhost').replace(/\/+$/, '')
   const owner = processIdentity()
   const push = await pushOf(mounts, { options, store, owner, url, signJwt: signer?.signJwt })

@@ -10,10 +10,11 @@ export interface Limits extends Partial<EngineLimits>, Partial<RequestLimits> {
    */
   readonly rate?: Rate | 'none'
   /**
-   * Requests without valid credentials from one address; whoever has used them up is refused before its
-   * credentials are looked at. Behind a proxy all callers have the proxy's address. Default: none.
+   * Requests with invalid credentials from one address (IPv6: one /64 network). Beyond it the server rejects unknown
+   * credentials from that address without verifying them; credentials that were valid before still pass. Default: 10
+   * a second, 100 at once.
    */
-  readonly failedAuthentication?: Rate
+  readonly failedAuthentication?: Rate | 'none'
 }
 
 /** The limits as those take them who keep them. */
@@ -25,15 +26,20 @@ export interface SettledLimits {
 }
 
 const defaultRate: Rate = { perSecond: 1000, burst: 5000 }
+const defaultFailures: Rate = { perSecond: 10, burst: 100 }
 
 export function settleLimits(limits: Limits = {}, hasAuth: boolean): SettledLimits {
-  const { rate = hasAuth ? defaultRate : 'none', failedAuthentication } = limits
+  const { rate = hasAuth ? defaultRate : 'none' } = limits
   return {
     engine: pick(limits, defaultEngineLimits),
     request: pick(limits, defaultRequestLimits),
     rate: rate === 'none' ? undefined : new RateLimit(rate),
-    failedAuthentication: failedAuthentication && new RateLimit(failedAuthentication),
+    failedAuthentication: hasAuth ? failureLimit(limits) : undefined,
   }
+}
+
+export function failureLimit({ failedAuthentication = defaultFailures }: Limits): RateLimit | undefined {
+  return failedAuthentication === 'none' ? undefined : new RateLimit(failedAuthentication)
 }
 
 /** A limit that is no number would never be reached. */

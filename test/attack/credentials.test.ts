@@ -62,6 +62,8 @@ beforeAll(async () => {
     dialects: 'all',
     tenants: ['acme'],
     auth: [apiKey({ 'key-a': 'alice' }), jwt({ audience, issuer: 'me', keys: [publicKey] })],
+    // Every attempt must be judged by its credential, not by their number.
+    limits: { failedAuthentication: 'none' },
     cors: ['https://page.example'],
     signing: { keys: [await generateSigningKey()] },
     wrap(service) {

@@ -2,7 +2,8 @@
 import { once } from 'node:events'
 import { connect as connectHttp2 } from 'node:http2'
 import { connect } from 'node:net'
-import { agent, apiKey, ask, type Served, type ServeOptions, serve, text } from 'dragoman'
+import { agent, apiKey, ask, basic, bearer, type Served, type ServeOptions, serve, text } from 'dragoman'
+import type { AuthScheme } from 'dragoman/auth'
 import { gate, until } from 'dragoman/testing'
 import { describe, expect, it } from 'vitest'
 import { echoAgent } from '../../src/cli/echo-agent.js'
@@ -124,22 +125,58 @@ describe('the rate of requests', () => {
   })
 })
 
-describe('requests without valid credentials', () => {
-  it('are listened to only so often from one address (R-SEC-5)', async () => {
-    const failedAuthentication = { perSecond: 0.01, burst: 2 }
+describe('requests with invalid credentials', () => {
+  const failedAuthentication = { perSecond: 0.01, burst: 2 }
+  const status = async (served: Served, headers: Headed) => (await post(served, message('hello'), headers)).status
+
+  it('are verified only so often from one address; callers that were let in before still pass (R-SEC-5)', async () => {
     await using served = await serve(echoAgent, { auth, limits: { failedAuthentication } })
-    expect((await post(served, message('hello'), alice)).status).toBe(200)
-    for (const key of ['guess-1', 'guess-2']) {
-      expect((await post(served, message('hello'), { 'x-api-key': key })).status).toBe(401)
-    }
-    // Now even the right key is not looked at: whoever guesses learns nothing by going on.
-    expect(await post(served, message('hello'), alice)).toMatchObject({
+    expect(await status(served, alice)).toBe(200)
+    for (const key of ['guess-1', 'guess-2']) expect(await status(served, { 'x-api-key': key })).toBe(401)
+    // A credential that was never valid here is not verified any more, even if it is right.
+    expect(await post(served, message('hello'), bob)).toMatchObject({
       status: 429,
       info: { metadata: { limit: 'failedAuthentication' } },
     })
-    expect(refusalOf(await v1Grpc(hostOf(served), undefined, undefined, alice).send('hello')).code).toBe(
+    expect(refusalOf(await v1Grpc(hostOf(served), undefined, undefined, bob).send('hello')).code).toBe(
       'RESOURCE_EXHAUSTED',
     )
+    expect(await status(served, alice)).toBe(200)
+    told(await v1Grpc(hostOf(served), undefined, undefined, alice).send('hello'))
+  })
+
+  it('are not those that carry no credential', async () => {
+    await using served = await serve(echoAgent, { auth, limits: { failedAuthentication } })
+    for (let i = 0; i < 5; i++) expect(await status(served, {})).toBe(401)
+    expect(await status(served, bob)).toBe(200)
+  })
+
+  it('have a limit by default: 10 a second, 100 at once', async () => {
+    await using served = await serve(echoAgent, { auth })
+    const answers = await Promise.all(
+      Array.from({ length: 400 }, (_, guess) => status(served, { 'x-api-key': `guess-${guess}` })),
+    )
+    expect(answers.filter((each) => each === 401).length).toBeGreaterThanOrEqual(100)
+    expect(answers).toContain(429)
+    await using open = await serve(echoAgent, { auth, limits: { failedAuthentication: 'none' } })
+    for (let guess = 0; guess < 150; guess++) expect(await status(open, { 'x-api-key': `guess-${guess}` })).toBe(401)
+  })
+
+  it('are recognised in every place a credential comes in', async () => {
+    const schemes: readonly [AuthScheme, Headed][] = [
+      [apiKey('right', { location: 'cookie', name: 'key' }), { cookie: 'other=1; key=right' }],
+      [basic({ alice: 'right' }), { authorization: `Basic ${btoa('alice:right')}` }],
+      [bearer('right'), { authorization: 'Bearer right' }],
+    ]
+    for (const [scheme, right] of schemes) {
+      await using served = await serve(echoAgent, { auth: [scheme], limits: { failedAuthentication } })
+      expect(await status(served, right)).toBe(200)
+      const wrong = Object.fromEntries(Object.entries(right).map(([name, value]) => [name, `${value}x`]))
+      expect(await status(served, wrong)).toBe(401)
+      expect(await status(served, wrong)).toBe(401)
+      expect(await status(served, wrong), scheme.name).toBe(429)
+      expect(await status(served, right), scheme.name).toBe(200)
+    }
   })
 })
 
