@@ -154,6 +154,28 @@ describe('gRPC', () => {
     expect(await code('GetAgentCard', {})).toBe(status.FAILED_PRECONDITION)
   })
 
+  it(proves('R3-ERR-4', 'names the error class of the official SDKs in the text of a 0.3 status'), async () => {
+    await using caller = await served(echoAgent)
+    const text = async (service: string, rpc: string, params: Json) =>
+      (await failureOf(caller.call(service, rpc, params))).details
+    expect(await text(v03, 'GetTask', { name: 'tasks/nope' })).toBe('TaskNotFoundError: Task not found: nope')
+    expect(await text(v03, 'SendMessage', {})).toMatch(/^InvalidParamsError: message: /)
+    expect(await text(v1, 'GetTask', { id: 'nope' })).toBe('Task not found: nope')
+  })
+
+  it.each([
+    ['no configuration', undefined, /COMPLETED$/],
+    ['blocking: true', { blocking: true }, /COMPLETED$/],
+    ['blocking: false', { blocking: false }, /SUBMITTED$|WORKING$/],
+    ['a configuration without blocking', { acceptedOutputModes: ['text/plain'] }, /SUBMITTED$|WORKING$/],
+  ])(proves('R3-SEND-5', 'waits in 0.3, or does not, by %s'), async (_what, configuration, state) => {
+    await using caller = await served(echoAgent)
+    const { task } = (await caller.call(v03, 'SendMessage', { ...request('sleep 50'), configuration })) as {
+      task: { status: { state: string } }
+    }
+    expect(task.status.state).toMatch(state)
+  })
+
   it(proves(['R3-CARD-3', 'R3-CARD-4'], 'stands in the card of 0.3 under its own address'), async () => {
     await using caller = await served(echoAgent)
     const headers = { 'A2A-Version': '0.3' }

@@ -33,7 +33,7 @@ describe('invoke', () => {
         expect([status, sentence]).toEqual([400, expect.stringContaining('input')])
         const method = path.slice('/a2a/'.length)
         const error = readOldError(await client.send('POST', path, rpc(method, { input })))
-        expect([error.code, error.data.fieldViolations?.[0]?.field]).toEqual([-32602, 'input'])
+        expect([error.code, error.data?.fieldViolations?.[0]?.field]).toEqual([-32602, 'input'])
       }
     },
   )

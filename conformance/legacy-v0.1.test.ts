@@ -57,7 +57,7 @@ describe('tasks in 0.1', () => {
     async (id) => {
       await using server = await testServer(echoAgent)
       const { code, data } = await new OlderClient(server).error('tasks/send', { ...params01('', 'hi'), id })
-      expect([code, data.fieldViolations?.map(({ field }) => field)]).toEqual([-32602, ['id']])
+      expect([code, data?.fieldViolations?.map(({ field }) => field)]).toEqual([-32602, ['id']])
     },
   )
 
@@ -209,7 +209,7 @@ describe('parts in 0.1', () => {
     const params = { id: 'j', message: { role: 'user', parts: [part] } }
     const { code, data } = await new OlderClient(server).error('tasks/send', params)
     expect(code).toBe(-32602)
-    expect(data.fieldViolations?.[0]?.field).toMatch(/^message\.parts\[0\]/)
+    expect(data?.fieldViolations?.[0]?.field).toMatch(/^message\.parts\[0\]/)
   })
 })
 

@@ -3,16 +3,7 @@ import { validateCard } from 'dragoman/server'
 import { describe, expect, it } from 'vitest'
 import { echoAgent } from '../src/cli/echo-agent.js'
 import { type HeaderList, type Json, readRefusal, type TestServer, testServer } from './fixture.js'
-import {
-  checkOldError,
-  message03,
-  type OldError,
-  OlderClient,
-  type OldTask,
-  params01,
-  protoMessage,
-  rpc,
-} from './older-fixture.js'
+import { checkRestError, message03, OlderClient, type OldTask, params01, protoMessage, rpc } from './older-fixture.js'
 import { proves } from './proves.js'
 
 const wellKnown = '/.well-known/agent-card.json'
@@ -97,7 +88,7 @@ describe('the card of 0.3', () => {
     await using server = await testServer(echoAgent, { dialects: ['v0.3'] })
     expect(await card(server)).toEqual(await card(server, '0.3'))
     const { status, body } = await new OlderClient(server).send('GET', wellKnown, undefined, { 'A2A-Version': '1.0' })
-    expect([status, checkOldError(body as unknown as OldError).code]).toEqual([400, -32009])
+    expect([status, checkRestError(body, status).code]).toEqual([400, -32009])
   })
 
   it(proves('R3-CARD-8', 'tells no secrets'), async () => {

@@ -7,6 +7,7 @@ import { type Answer, type HeaderList, type Json, testServer } from './fixture.j
 import {
   body01,
   checkOldError,
+  checkRestError,
   message03,
   type OldError,
   OlderClient,
@@ -48,7 +49,13 @@ const inEnvelope =
     return [status, checkOldError(body.error as OldError).code]
   }
 
-const bare = ({ status, body }: Answer): Told => [status, checkOldError(body as unknown as OldError).code]
+const bare = ({ status, body }: Answer): Told => [status, checkRestError(body, status).code]
+
+/** 0.3's JSON-RPC: no details (R3-ERR-1). */
+const withoutData = (answer: Answer): Told => {
+  expect(answer.body.error).not.toHaveProperty('data')
+  return inEnvelope()(answer)
+}
 
 const withDetail = ({ status, body }: Answer): Told => {
   expect(Object.keys(body)).toEqual(['detail', 'error'])
@@ -115,7 +122,7 @@ const voices: readonly Voice[] = [
     unknown: rpc(method, { message: message03({ taskId: 'nope' }) }),
     wrong: rpc(method, { message: wrong03 }),
     field: 'message.parts[0].text',
-    read: inEnvelope(),
+    read: withoutData,
     told: onRpc,
   })),
   ...['/v1/message:send', '/v1/message:stream'].map((path) => ({

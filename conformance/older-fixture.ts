@@ -6,11 +6,11 @@ import assert from 'node:assert/strict'
 import { createParser } from 'eventsource-parser'
 import type { Answer, HeaderList, Json, TestServer } from './fixture.js'
 
-/** JSON-RPC's `error` as every 0.x dialect has it: details are one object, not v1.0's list (RM-ERR-2). */
+/** JSON-RPC's `error` as 0.x dialects have it: details are one object, not v1.0's list (RM-ERR-2); 0.3 has none (R3-ERR-1). */
 export interface OldError {
   readonly code: number
   readonly message: string
-  readonly data: {
+  readonly data?: {
     readonly reason: string
     readonly domain: string
     readonly metadata: Json
@@ -110,12 +110,42 @@ export function readOldError({ status, headers, body }: Answer, httpStatus = 200
 }
 
 export function checkOldError(error: OldError): OldError {
-  assert.deepEqual(Object.keys(error), ['code', 'message', 'data'])
+  const { data, ...others } = error
+  assert.deepEqual(Object.keys(others), ['code', 'message'])
   assert.ok(Number.isInteger(error.code) && error.message !== '', JSON.stringify(error))
-  assert.equal(Array.isArray(error.data), false, '`data` is v1.0’s')
-  assert.equal(error.data.domain, 'a2a-protocol.org')
-  assert.match(error.data.reason, /^[A-Z_]+$/)
+  if (data) {
+    assert.equal(Array.isArray(data), false, '`data` is v1.0’s')
+    assert.equal(data.domain, 'a2a-protocol.org')
+    assert.match(data.reason, /^[A-Z_]+$/)
+  }
   return error
+}
+
+/** The body of a refusal over 0.3's HTTP+JSON: the bare error and what other SDKs read beside it (R3-ERR-4). */
+export function checkRestError(body: Json, status: number): OldError {
+  const { type, error, ...bare } = body as Json & { error: { code: number; message: string; details: Json[] } }
+  const { data } = bare as unknown as OldError
+  assert.deepEqual([error.code, error.message], [status, bare.message])
+  assert.deepEqual(error.details[0], {
+    '@type': 'type.googleapis.com/google.rpc.ErrorInfo',
+    reason: data?.reason,
+    domain: 'a2a-protocol.org',
+    metadata: data?.metadata,
+  })
+  assert.equal(type, classNames[String(data?.reason)])
+  return checkOldError(bare as unknown as OldError)
+}
+
+/** Some of the official SDKs' error classes; of errors that 0.3 does not know there are none. */
+const classNames: Readonly<Record<string, string>> = {
+  TASK_NOT_FOUND: 'TaskNotFoundError',
+  TASK_NOT_CANCELABLE: 'TaskNotCancelableError',
+  UNSUPPORTED_OPERATION: 'UnsupportedOperationError',
+  CONTENT_TYPE_NOT_SUPPORTED: 'ContentTypeNotSupportedError',
+  PARSE_ERROR: 'JSONParseError',
+  INVALID_PARAMS: 'InvalidParamsError',
+  VERSION_NOT_SUPPORTED: 'VersionNotSupportedError',
+  INTERNAL_ERROR: 'InternalError',
 }
 
 /** Server-sent events to their end. */

@@ -2,15 +2,7 @@ import { agent, artifact } from 'dragoman'
 import { describe, expect, it } from 'vitest'
 import { echoAgent } from '../src/cli/echo-agent.js'
 import { type Json, testServer } from './fixture.js'
-import {
-  checkOldError,
-  message03,
-  type OldError,
-  OlderClient,
-  type OldTask,
-  protoMessage,
-  readEvents,
-} from './older-fixture.js'
+import { checkRestError, message03, OlderClient, type OldTask, protoMessage, readEvents } from './older-fixture.js'
 import { proves } from './proves.js'
 
 const mirror = agent({ name: 'Mirror', capabilities: { pushNotifications: true } }, async function* ({ message }) {
@@ -77,7 +69,7 @@ describe('0.3 over HTTP+JSON', () => {
       'snake_case',
       {
         message: { message_id: 'm', role: 'ROLE_USER', content: [{ text: 'hello' }], context_id: 'c' },
-        configuration: { accepted_output_modes: ['text/plain'], history_length: 1 },
+        configuration: { accepted_output_modes: ['text/plain'], history_length: 1, blocking: true },
       },
     ],
     ['the name of the protobuf’s field', { request: protoMessage('hello') }],
@@ -228,14 +220,28 @@ describe('0.3 over HTTP+JSON', () => {
     ['POST', '/v1/message:stream', { message: protoMessage({ taskId: 'nope' }) }, 404, -32001],
     ['GET', '/v1/card', undefined, 400, -32004],
   ])(
-    proves(['R3-PB-8', 'RM-ERR-3', 'R3-ERR-2'], 'refuses with the bare error: %s %s'),
+    proves(['R3-PB-8', 'RM-ERR-3', 'R3-ERR-2', 'R3-ERR-4'], 'refuses with the bare error, and as SDKs read it: %s %s'),
     async (verb, path, body, http, code) => {
       await using server = await testServer(echoAgent)
       const answer = await new OlderClient(server).send(verb, path, body)
       expect([answer.status, answer.headers.get('content-type')]).toEqual([http, 'application/json'])
-      expect(checkOldError(answer.body as unknown as OldError).code).toBe(code)
+      expect(checkRestError(answer.body, http).code).toBe(code)
     },
   )
+})
+
+describe('sends over HTTP+JSON', () => {
+  it.each([
+    ['no configuration', undefined, /COMPLETED$/],
+    ['blocking: true', { blocking: true }, /COMPLETED$/],
+    ['blocking: false', { blocking: false }, /SUBMITTED$|WORKING$/],
+    ['a configuration without blocking', { acceptedOutputModes: ['text/plain'] }, /SUBMITTED$|WORKING$/],
+    ['an empty configuration', {}, /SUBMITTED$|WORKING$/],
+  ])(proves('R3-SEND-5', 'wait, or do not, by %s'), async (_what, configuration, state) => {
+    await using server = await testServer(echoAgent)
+    const sent = await send(new OlderClient(server), { message: protoMessage('sleep 50'), configuration })
+    expect(sent.status.state).toMatch(state)
+  })
 })
 
 describe('the bindings of 0.3', () => {
@@ -292,7 +298,10 @@ describe('the bindings of 0.3', () => {
       const client = new OlderClient(server)
       const asked = await send(client, { message: { ...protoMessage('ask'), messageId: 'm' } })
       const { id } = asked
-      const refusal = async (verb: string, path: string, body?: unknown) => (await client.send(verb, path, body)).body
+      const refusal = async (verb: string, path: string, body?: unknown) => {
+        const { code, message } = (await client.send(verb, path, body)).body
+        return { code, message }
+      }
       return [
         asked,
         await send(client, { message: protoMessage({ messageId: 'n', taskId: id }) }),

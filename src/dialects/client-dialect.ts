@@ -73,8 +73,11 @@ export interface JsonRpcClientForm extends ClientForm<RequestCodec> {
   readonly paths?: { readonly [O in Operation]?: string }
   /** Where its endpoint is at an address that has no path: cards of agents that speak several dialects name such ones. */
   readonly usualPath?: string
-  /** Reads JSON-RPC's `error`. */
-  decodeError(error: { readonly code: number; readonly message: string; readonly data?: unknown }): A2AError
+  /** Reads JSON-RPC's `error`. `status` is that of HTTP; absent in the middle of a stream. */
+  decodeError(
+    error: { readonly code: number; readonly message: string; readonly data?: unknown },
+    status?: number,
+  ): A2AError
 }
 
 export interface RestClientForm extends ClientForm<RestRequestCodec> {

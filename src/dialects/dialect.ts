@@ -110,6 +110,8 @@ export interface GrpcForm {
   createStreamEncoder(call: StreamCall): (item: StreamItem) => object
   /** The name of a gRPC status: `NOT_FOUND`. */
   status(error: A2AError): string
+  /** The text of a gRPC status. Default: the error's message. */
+  statusMessage?(error: A2AError): string
   /** What goes into `google.rpc.Status`, each with its `@type` (R-ERR-6). */
   errorDetails(error: A2AError): readonly object[]
 }

@@ -35,11 +35,6 @@ export interface RpcError {
   readonly data?: unknown
 }
 
-export function readRpcError({ code: number, message, data }: RpcError, meanings: Meanings): A2AError {
-  const details = readErrorDetails(data)
-  return makeError(details.code ?? meanings.get(number), { message, details, peerCode: String(number), data })
-}
-
 /** Statuses that say by themselves what is meant, whatever general number a body has. */
 const clearStatuses: ReadonlyMap<number, ErrorCode> = new Map([
   [401, 'UNAUTHENTICATED'],
@@ -64,6 +59,14 @@ const otherStatuses: ReadonlyMap<number, ErrorCode> = new Map([
 ])
 
 const generalNumbers: ReadonlySet<number | undefined> = new Set([anyServerError, -32600, -32603])
+
+/** `status` is that of HTTP: it says more than a general number does. */
+export function readRpcError({ code: number, message, data }: RpcError, meanings: Meanings, status = 200): A2AError {
+  const details = readErrorDetails(data)
+  const byStatus = generalNumbers.has(number) ? clearStatuses.get(status) : undefined
+  const code = details.code ?? byStatus ?? meanings.get(number)
+  return makeError(code, { message, details, peerCode: String(number), data })
+}
 
 /**
  * `{"error": {…}}`, 0.3's bare `{code, message, data}`, problem details, FastAPI's `detail`, or text (RM-ERR-3).
@@ -141,17 +144,17 @@ const grpcStatuses: ReadonlyMap<string, ErrorCode> = new Map([
   ['INTERNAL', 'INTERNAL_ERROR'],
 ])
 
-/** The Python SDK of 0.3 sends no details, but begins its messages with the name of the error. */
-const namedFirst = /^\s*([A-Za-z]{3,60}Error)\b/
+/** In 0.3 messages begin with the name of the error; the Python SDK sends no other details (R3-ERR-4). */
+const namedFirst = /^\s*([A-Za-z]{3,60}Error)\b(: (?=.))?/
 
 export function readGrpcError(status: string, message: string, given: readonly object[]): A2AError {
   const details = readErrorDetails(given)
+  const [prefix = '', name, colon] = namedFirst.exec(message) ?? []
+  const named = codeNamed(name)
+  const text = named && colon ? message.slice(prefix.length) : message
   const isTooLarge = status === 'RESOURCE_EXHAUSTED' && /message.{0,20} larger than/i.test(message)
-  const code =
-    details.code ??
-    codeNamed(namedFirst.exec(message)?.[1]) ??
-    (isTooLarge ? 'PAYLOAD_TOO_LARGE' : grpcStatuses.get(status))
-  return makeError(code, { message, details, peerCode: status })
+  const code = details.code ?? named ?? (isTooLarge ? 'PAYLOAD_TOO_LARGE' : grpcStatuses.get(status))
+  return makeError(code, { message: text, details, peerCode: status })
 }
 
 interface Told {

@@ -55,7 +55,7 @@ export const v0_3Client: ClientDialect = {
     methods,
     operations: codecs<RequestCodec['encode']>(jsonRequests, jsonSpelling),
     createStreamDecoder: streamDecoderOf(jsonSpelling),
-    decodeError: (error) => readRpcError(error, meanings),
+    decodeError: (error, status) => readRpcError(error, meanings, status),
   },
   rest: {
     operations: codecs<RestRequestCodec['encode']>(restRequests, protoJsonSpelling),

@@ -1,6 +1,6 @@
 /** 0.3's spelling of every error. Numbers it does not have are sent as later versions have them. */
 import type { A2AError, ErrorCode } from '../../model/errors.js'
-import { type ErrorSpelling, flatErrorDetails } from '../error-details.js'
+import { type ErrorSpelling, errorDetails, flatErrorDetails } from '../error-details.js'
 
 /** HTTP by R3-ERR-2, gRPC as in v1.0 (R3-PB-9). */
 export const errors: Readonly<Record<ErrorCode, ErrorSpelling>> = {
@@ -25,9 +25,48 @@ export const errors: Readonly<Record<ErrorCode, ErrorSpelling>> = {
   UNAVAILABLE: { jsonrpc: -32603, http: 503, grpc: 'UNAVAILABLE' },
 }
 
-/** JSON-RPC's `error`, and REST's whole body (R3-PB-8). */
-export function encodeError(error: A2AError): { code: number; message: string; data: object } {
-  return { code: errors[error.code].jsonrpc, message: messageOf(error), data: flatErrorDetails(error) }
+/** Names of the official SDKs' error classes. Errors that 0.3 does not define have none. */
+const classNames: { readonly [C in ErrorCode]?: string } = {
+  TASK_NOT_FOUND: 'TaskNotFoundError',
+  TASK_NOT_CANCELABLE: 'TaskNotCancelableError',
+  PUSH_NOTIFICATION_NOT_SUPPORTED: 'PushNotificationNotSupportedError',
+  UNSUPPORTED_OPERATION: 'UnsupportedOperationError',
+  CONTENT_TYPE_NOT_SUPPORTED: 'ContentTypeNotSupportedError',
+  INVALID_AGENT_RESPONSE: 'InvalidAgentResponseError',
+  EXTENDED_AGENT_CARD_NOT_CONFIGURED: 'ExtendedAgentCardNotConfiguredError',
+  EXTENSION_SUPPORT_REQUIRED: 'ExtensionSupportRequiredError',
+  VERSION_NOT_SUPPORTED: 'VersionNotSupportedError',
+  PARSE_ERROR: 'JSONParseError',
+  INVALID_REQUEST: 'InvalidRequestError',
+  METHOD_NOT_FOUND: 'MethodNotFoundError',
+  INVALID_PARAMS: 'InvalidParamsError',
+  INTERNAL_ERROR: 'InternalError',
+}
+
+/** JSON-RPC's `error`. It has no `data`: one release of the Go SDK accepts only an array there, another only an object (R3-ERR-1). */
+export function encodeRpcError(error: A2AError): { readonly code: number; readonly message: string } {
+  return { code: errors[error.code].jsonrpc, message: messageOf(error) }
+}
+
+/** The bare error (R3-PB-8), with the members that the Go SDK (`error`) and the Python SDK (`type`) read (R3-ERR-4). */
+export function encodeRestError(error: A2AError): { readonly status: number; readonly body: object } {
+  const { jsonrpc, http, grpc } = errors[error.code]
+  const message = messageOf(error)
+  const type = classNames[error.code]
+  const body = {
+    code: jsonrpc,
+    message,
+    data: flatErrorDetails(error),
+    ...(type !== undefined && { type }),
+    error: { code: http, status: grpc, message, details: errorDetails(error) },
+  }
+  return { status: http, body }
+}
+
+/** The text of a gRPC status: the Python and Java SDKs choose their error class by the name before the colon (R3-ERR-4). */
+export function grpcMessage(error: A2AError): string {
+  const name = classNames[error.code]
+  return name === undefined ? error.message : `${name}: ${messageOf(error)}`
 }
 
 /** Callers look for the words of the specification (R3-PUSH-1). */

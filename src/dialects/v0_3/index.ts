@@ -1,7 +1,7 @@
 import type { Dialect } from '../dialect.js'
 import { errorDetails } from '../error-details.js'
 import { encodeCard } from './card.js'
-import { encodeError, errors } from './errors.js'
+import { encodeRestError, encodeRpcError, errors, grpcMessage } from './errors.js'
 import { losses } from './losses.js'
 import { grpcOperations, jsonOperations, methods, restOperations, rpcs } from './operations.js'
 import { routes } from './routes.js'
@@ -21,14 +21,14 @@ export const v0_3: Dialect = {
     createStreamEncoder: () => jsonStream,
     // Strict clients refuse any other media type here (R3-STRM-7).
     errorsAsEvents: new Set(['subscribeToTask']),
-    encodeError,
+    encodeError: encodeRpcError,
     httpStatus: ({ code }) => errors[code].http,
   },
   rest: {
     routes,
     operations: restOperations,
     createStreamEncoder: () => restStream,
-    encodeError: (error) => ({ status: errors[error.code].http, body: encodeError(error) }),
+    encodeError: encodeRestError,
   },
   grpc: {
     service: 'a2a.v1.A2AService',
@@ -36,6 +36,7 @@ export const v0_3: Dialect = {
     operations: grpcOperations,
     createStreamEncoder: () => encodeGrpcItem,
     status: ({ code }) => errors[code].grpc,
+    statusMessage: grpcMessage,
     errorDetails,
   },
   push: { contentType: 'application/json', encodeTask: (task) => JSON.stringify(encodeTask(task, jsonSpelling)) },

@@ -26,11 +26,6 @@ export const losses: readonly Loss[] = [
   { direction: 'in', what: 'over REST and gRPC: a `historyLength` of 0, which reads as not given' },
   {
     direction: 'in',
-    what: 'over gRPC: `blocking: false`, which cannot be told from no word about it, so the call waits',
-    remedy: 'stream, or use JSON-RPC',
-  },
-  {
-    direction: 'in',
     what: 'signatures of cards: what they sign is the card as it was received',
     remedy: 'verify before decoding',
   },

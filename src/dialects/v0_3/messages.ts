@@ -92,7 +92,7 @@ interface Configuration extends Pick<SendMessageConfiguration, 'acceptedOutputMo
 }
 
 const configuration = inBothShapes((shape) =>
-  converted(
+  converted<Configuration, SendMessageConfiguration>(
     object<Configuration>(
       {
         acceptedOutputModes: optional(array(string)),
@@ -102,8 +102,8 @@ const configuration = inBothShapes((shape) =>
       },
       { aliases: { pushNotificationConfig: ['pushNotification'] } },
     ),
-    // No word about blocking means to wait (R3-SEND-5), and so does no word about returning.
-    ({ blocking, pushNotificationConfig: hook, ...rest }): SendMessageConfiguration => ({
+    // Protobuf writers omit `false`: there a configuration without `blocking` does not wait (R3-SEND-5).
+    ({ blocking = shape === 'proto' ? false : undefined, pushNotificationConfig: hook, ...rest }) => ({
       ...rest,
       ...(blocking !== undefined && { returnImmediately: !blocking }),
       ...(hook && { taskPushNotificationConfig: nameless(hook) }),

@@ -146,15 +146,33 @@ describe('errors', () => {
     fieldViolations: [{ field: 'message', description: 'is required' }],
   }
 
-  it('carry their details as one object (RM-ERR-2)', () => {
-    expect(jsonrpc.encodeError(error)).toEqual({ code: -32602, message: 'message: is required', data })
+  it('have no data over JSON-RPC (R3-ERR-1)', () => {
+    expect(jsonrpc.encodeError(error)).toEqual({ code: -32602, message: 'message: is required' })
   })
 
-  it('are bare objects over REST (R3-PB-8)', () => {
+  it('are bare objects over REST, with what other SDKs read beside them (R3-PB-8, R3-ERR-4)', () => {
+    const message = 'message: is required'
+    const { reason, domain, metadata, fieldViolations } = data
+    const details = [
+      { '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason, domain, metadata },
+      { '@type': 'type.googleapis.com/google.rpc.BadRequest', fieldViolations },
+    ]
     expect(rest.encodeError(error)).toEqual({
       status: 400,
-      body: { code: -32602, message: 'message: is required', data },
+      body: {
+        code: -32602,
+        message,
+        data,
+        type: 'InvalidParamsError',
+        error: { code: 400, status: 'INVALID_ARGUMENT', message, details },
+      },
     })
+    expect(rest.encodeError(new A2AError('RATE_LIMITED', 'x')).body).not.toHaveProperty('type')
+  })
+
+  it('begin with the name of their class over gRPC (R3-ERR-4)', () => {
+    expect(grpc.statusMessage?.(error)).toBe('InvalidParamsError: message: is required')
+    expect(grpc.statusMessage?.(new A2AError('RATE_LIMITED', 'x'))).toBe('x')
   })
 
   it.each([

@@ -42,7 +42,7 @@ export const v1Client: ClientDialect = {
     methods,
     operations: requests,
     createStreamDecoder: createDecoder,
-    decodeError: (error) => readRpcError(error, meanings),
+    decodeError: (error, status) => readRpcError(error, meanings, status),
   },
   rest: {
     operations: restOperations,

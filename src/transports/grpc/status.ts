@@ -29,7 +29,7 @@ const longestMessage = 500
 
 export function statusOf(error: A2AError, form: GrpcForm): StatusObject {
   const code = status[form.status(error) as keyof typeof status] ?? status.UNKNOWN
-  const details = sentence(error.message)
+  const details = sentence(form.statusMessage?.(error) ?? error.message)
   const metadata = new Metadata()
   try {
     metadata.set(detailsTrailer, encodeDetails(code, details, form.errorDetails(error)))
