@@ -11,6 +11,7 @@ import { failureLimit, type Limits } from '../server/limits.js'
 import { type Rate, RateLimit } from '../server/rate-limit.js'
 import { withAccessToken } from './doors/access-token.js'
 import type { Publisher } from './publications.js'
+import type { WorkAccount } from './work-queue.js'
 
 export interface AdmissionOptions {
   readonly auth?: Auth | 'none'
@@ -31,6 +32,8 @@ export interface Admitted {
   readonly publisher: Publisher
   /** Whom limits are counted for: the caller, or the address it calls from. */
   readonly who: string
+  /** Pays for reads that look at many agents. */
+  readonly account: WorkAccount
 }
 
 export interface Arrival {
@@ -66,7 +69,7 @@ export function createAdmission(options: AdmissionOptions): (arrival: Arrival) =
     const address = connection?.address?.() ?? 'unknown'
     const wait = ofAddresses?.take(address) ?? 0
     if (wait > 0) throw tooOften('Too many requests, try again later', wait)
-    return { publisher: nobody, who: `address ${address}` }
+    return { publisher: nobody, who: `address ${address}`, account: accountOf(ofAddresses, address) }
   }
   return async ({ request, connection, isRead }) => {
     const isOpen = options.publicRead === true && isRead
@@ -76,10 +79,19 @@ export function createAdmission(options: AdmissionOptions): (arrival: Arrival) =
     const admission = await ask({ ...connection, headers, url: request.url })
     if (!isRefused(admission)) {
       const publisher = { id: admission.id, isAdmin: options.isAdmin?.(admission) ?? false, isKnown: true }
-      return { publisher, who: `caller ${admission.id}` }
+      return { publisher, who: `caller ${admission.id}`, account: accountOf(rate, admission.id) }
     }
     if (isOpen && admission.refused.code !== 'RATE_LIMITED') return admitAnybody(connection)
     throw refusalFor(admission)
+  }
+}
+
+function accountOf(rate: RateLimit | undefined, name: string): WorkAccount {
+  return {
+    charge: (tokens) => rate?.charge(name, tokens),
+    mustBeSolvent() {
+      if (rate?.isOverdrawn(name)) throw tooOften('Too many requests, try again later', rate.waitFor(name))
+    },
   }
 }
 

@@ -27,6 +27,10 @@ export interface CatalogAgent {
   readonly document: AgentDocument
   /** Of all versions, in the order in which they were published. */
   readonly instances: readonly CatalogInstance[]
+  /** The version its owner made the latest; if no instance of it runs, the newest version with a running instance. */
+  readonly latest: string
+  /** Healthy instances of the latest version. */
+  readonly offered: readonly CatalogInstance[]
   /** Of its newest record. */
   readonly revision: number
 }
@@ -95,6 +99,18 @@ export class Catalog {
     return this.#sorted
   }
 
+  /** Readers may be in the middle of the list, so it is replaced and not changed. */
+  #list(id: string, isThere: boolean): void {
+    if (!this.#sorted) return
+    let [low, high] = [0, this.#sorted.length]
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if ((this.#sorted[middle] ?? '') < id) low = middle + 1
+      else high = middle
+    }
+    this.#sorted = isThere ? this.#sorted.toSpliced(low, 0, id) : this.#sorted.toSpliced(low, 1)
+  }
+
   instances(): readonly CatalogInstance[] {
     return this.ids().flatMap((id) => this.byId(id)?.instances ?? [])
   }
@@ -119,7 +135,7 @@ export class Catalog {
     parts.agent = undefined
     this.#count(parts, -1)
     // What is in the store was put there by this code.
-    if (about.kind === 'agent') this.#setDocument(parts, value as AgentDocument | undefined)
+    if (about.kind === 'agent') this.#setDocument(partsId, parts, value as AgentDocument | undefined)
     else if (about.kind === 'health') set(parts.health, instanceId(about.key), value as HealthDocument | undefined)
     else {
       const document = value as InstanceDocument | undefined
@@ -141,8 +157,8 @@ export class Catalog {
     return parts
   }
 
-  #setDocument(parts: Parts, document: AgentDocument | undefined): void {
-    if (!parts.document !== !document) this.#sorted = undefined
+  #setDocument(id: string, parts: Parts, document: AgentDocument | undefined): void {
+    if (!parts.document !== !document) this.#list(id, document !== undefined)
     parts.document = document
   }
 
@@ -161,7 +177,7 @@ export class Catalog {
   /** Agents are found by the words of their latest version. */
   #reindex(id: string): void {
     const agent = this.byId(id)
-    const shown = agent && instancesOf(agent, latestOf(agent))[0]
+    const shown = agent && instancesOf(agent, agent.latest)[0]
     if (agent && shown) this.index.set(id, agent.key.name, shown.document.card, tagsOf(shown.document))
     else this.index.remove(id)
   }
@@ -171,7 +187,9 @@ function assemble(parts: Parts, document: AgentDocument): CatalogAgent {
   const { key, instances, health, revision } = parts
   const all = [...instances].map(([id, instance]) => ({ ...instance, health: health.get(id) }))
   all.sort((a, b) => a.document.publishedMs - b.document.publishedMs || (a.key.instance < b.key.instance ? -1 : 1))
-  return { key, document, instances: all, revision }
+  const latest = latestOf(document, all)
+  const offered = all.filter((instance) => instance.key.version === latest && isOffered(instance))
+  return { key, document, instances: all, latest, offered, revision }
 }
 
 function set<Value>(map: Map<string, Value>, id: string, value: Value | undefined): void {
@@ -179,8 +197,7 @@ function set<Value>(map: Map<string, Value>, id: string, value: Value | undefine
   else map.set(id, value)
 }
 
-/** The version its owner made the latest; when nothing of it runs, the newest of those that do. */
-export function latestOf({ document, instances }: CatalogAgent): string {
+function latestOf(document: AgentDocument, instances: readonly CatalogInstance[]): string {
   if (instances.length === 0 || instances.some(({ key }) => key.version === document.latest)) return document.latest
   const created = (version: string) => versionIn(document, version)?.createdMs ?? 0
   return instances.map(({ key }) => key.version).reduce((a, b) => (created(b) > created(a) ? b : a))

@@ -81,7 +81,7 @@ export async function assembleRegistry(options: RegistryOptions, publicUrl: () =
   const { publish, renew, withdraw, find, list, read } = core
   return {
     ...{ publish, renew, withdraw, find, list, read },
-    fetch: createFetch(doors, { options, store, onFailure, publicUrl: parts.publicUrl }),
+    fetch: createFetch(doors, { options, store, core, onFailure, publicUrl: parts.publicUrl }),
     close,
     [Symbol.asyncDispose]: close,
   }
@@ -90,11 +90,13 @@ export async function assembleRegistry(options: RegistryOptions, publicUrl: () =
 interface FetchParts {
   readonly options: RegistryOptions
   readonly store: Store
+  readonly core: RegistryCore
   readonly publicUrl: () => string
   onFailure(error: unknown): void
 }
 
-function createFetch(doors: readonly Door[], { options, store, onFailure, publicUrl }: FetchParts): Registry['fetch'] {
+function createFetch(doors: readonly Door[], parts: FetchParts): Registry['fetch'] {
+  const { options, store, core, onFailure, publicUrl } = parts
   const admit = createAdmission(options)
   const health = createHealth(createReadiness(store, () => false))
   const isFromHere = (origin: string | null) =>
@@ -104,8 +106,8 @@ function createFetch(doors: readonly Door[], { options, store, onFailure, public
     // A web page may send simple requests, forms among them, to any address its reader can reach.
     if (!isFromHere(request.headers.get('origin')))
       throw new RegistryError('FORBIDDEN', 'This origin may not call here')
-    const admitted = await admit({ request, connection, isRead: door.isRead(request) })
-    return await door.answer({ request, url: new URL(request.url), ...admitted })
+    const { publisher, who, account } = await admit({ request, connection, isRead: door.isRead(request) })
+    return await door.answer({ request, url: new URL(request.url), publisher, who, share: core.share(who, account) })
   }
   return async (request, connection) => {
     const url = new URL(request.url)

@@ -33,7 +33,7 @@ describe('cards that are refused', () => {
     await expect(registry.publish({ namespace: 'public', name: 'x', card }, ann)).rejects.toMatchObject({
       code: 'INVALID',
     })
-    expect(registry.list({ limit: 10, includeUnhealthy: true }).total).toBe(0)
+    expect((await registry.list({ limit: 10, includeUnhealthy: true })).total).toBe(0)
   })
 
   it('are refused by size before anything else is looked at', async () => {
@@ -102,6 +102,6 @@ describe('names', () => {
     await using registry = await testRegistry()
     await registry.publish({ namespace: name, name, card: cardFor(name) }, ann)
     expect(registry.find({ namespace: name, name }).agent.key).toEqual({ namespace: name, name })
-    expect(registry.list({ limit: 10 }).total).toBe(1)
+    expect((await registry.list({ limit: 10 })).total).toBe(1)
   })
 })

@@ -125,9 +125,9 @@ describe('a registry on SQLite', () => {
       await using second = await testRegistry({ store: other })
       const key = { namespace: 'public', name: 'x' }
       await first.publish({ ...key, card: cardFor('天气') }, ann)
-      await until(() => second.list({ limit: 10, text: '天气' }).total === 1)
+      await until(async () => (await second.list({ limit: 10, text: '天气' })).total === 1)
       await second.withdraw(key, ann)
-      await until(() => first.list({ limit: 10 }).total === 0)
+      await until(async () => (await first.list({ limit: 10 })).total === 0)
     }
     await one.close()
     await other.close()

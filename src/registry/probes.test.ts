@@ -86,8 +86,8 @@ describe('health by behaviour', () => {
     await registry.examine()
     expect(healthOf(registry)).toEqual(['unhealthy'])
     expect(() => registry.find(key)).toThrow('no agent')
-    expect(registry.list({ limit: 10 }).total).toBe(0)
-    expect(registry.list({ limit: 10, includeUnhealthy: true }).total).toBe(1)
+    expect((await registry.list({ limit: 10 })).total).toBe(0)
+    expect((await registry.list({ limit: 10, includeUnhealthy: true })).total).toBe(1)
     await using _second = await serve(echo, { port })
     registry.clock.ms += 60_000
     await registry.examine()

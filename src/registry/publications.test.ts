@@ -221,8 +221,8 @@ describe('leases', () => {
     registry.clock.ms += 20_000
     await registry.sweep()
     await expect(registry.publish(leased, bob)).rejects.toMatchObject({ code: 'FORBIDDEN' })
-    expect(registry.list({ limit: 10 }).total).toBe(0)
-    expect(registry.list({ limit: 10, includeUnhealthy: true }).total).toBe(1)
+    expect((await registry.list({ limit: 10 })).total).toBe(0)
+    expect((await registry.list({ limit: 10, includeUnhealthy: true })).total).toBe(1)
     registry.clock.ms += 60_000
     await registry.sweep()
     await registry.publish(leased, bob)

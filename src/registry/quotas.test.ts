@@ -57,7 +57,7 @@ describe('quotas in bytes', () => {
     await many((n) => publish(registry, 'a', cardFor('a'), ann, `i${n}`))
     expect(registry.find({ namespace: 'public', name: 'a' }).instances.length).toBeLessThan(10)
     await many((n) => publish(registry, `b${n}`, cardFor('b'), bob))
-    expect(registry.list({ limit: 100 }).total).toBe(3)
+    expect((await registry.list({ limit: 100 })).total).toBe(3)
     await registry.withdraw({ namespace: 'public', name: 'a' }, ann)
     await publish(registry, 'a', cardFor('a'))
   })
@@ -94,7 +94,7 @@ describe('answers', () => {
       let cursor: string | undefined
       do {
         const given = { ...(text !== undefined && { text }), ...(cursor !== undefined && { cursor }) }
-        const page = registry.list({ limit: 10, maxBytes: 100 * KB, ...given })
+        const page = await registry.list({ limit: 10, maxBytes: 100 * KB, ...given })
         expect(page.found).toHaveLength(2)
         expect(page.total).toBe(4)
         names.push(...page.found.map(({ agent }) => agent.key.name))
@@ -102,7 +102,7 @@ describe('answers', () => {
       } while (cursor !== undefined)
       expect(names.sort()).toEqual(['a', 'b', 'c', 'd'])
     }
-    expect(registry.list({ limit: 10, maxBytes: 1 }).found).toHaveLength(1)
+    expect((await registry.list({ limit: 10, maxBytes: 1 })).found).toHaveLength(1)
   })
 
   it('are put together once, and held as long as there is room', async () => {

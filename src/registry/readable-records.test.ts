@@ -47,7 +47,7 @@ describe('records that another version of the registry has written', () => {
     await store.records.put(collection, instanceId(instanceOf('strange'), 'health'), [])
     await store.records.put(probeCollection, instanceId(instanceOf('strange')), {})
     await using registry = await testRegistry({ store, onFailure: (error) => told.push(error) })
-    expect(registry.list({ limit: 10 }).found.flatMap(({ instances }) => instances)).toEqual([])
+    expect((await registry.list({ limit: 10 })).found.flatMap(({ instances }) => instances)).toEqual([])
     expect(told).toEqual([expect.objectContaining({ message: expect.stringContaining('passed over') })])
     // And the names can be used.
     for (const name of ['strange', 'other'])

@@ -7,7 +7,15 @@ import type { CardRules } from './accept-card.js'
 import { Catalog } from './catalog.js'
 import { collection, type InstanceDocument, type ProbeReport, probeCollection, readInstance } from './documents.js'
 import { EventTail } from './event-tail.js'
-import { type FindQuery, type FoundAgent, type FoundPage, findAgent, findAgents } from './finds.js'
+import {
+  type AgentFilter,
+  type FindQuery,
+  type FoundAgent,
+  type FoundPage,
+  findAgent,
+  findAgents,
+  visitAgents,
+} from './finds.js'
 import { followLog } from './follow-log.js'
 import { type RegistryLimits, usualLimits } from './limits.js'
 import { createProbe } from './probe.js'
@@ -16,6 +24,7 @@ import { createPublications, type Publications } from './publications.js'
 import { reachableRecords, reasonOf } from './reachable-records.js'
 import { readableRecords } from './readable-records.js'
 import { Watches, type WatchOptions } from './watch.js'
+import { type WorkAccount, WorkQueue, type WorkShare } from './work-queue.js'
 
 export interface RegistryCoreOptions {
   readonly store: Store
@@ -40,7 +49,12 @@ export interface RegistryCoreOptions {
 
 export interface RegistryCore extends Publications {
   find(key: AgentKey, options?: { readonly version?: string; readonly includeUnhealthy?: boolean }): FoundAgent
-  list(query: FindQuery): FoundPage
+  /** One page of agents. Without a `share` the work is charged to no caller. */
+  list(query: FindQuery, share?: WorkShare): Promise<FoundPage>
+  /** Calls `visit` for every agent that matches. */
+  visit(filter: AgentFilter, visit: (found: FoundAgent) => void, share?: WorkShare): Promise<void>
+  /** A caller's turns to look at many agents. */
+  share(who: string, account?: WorkAccount): WorkShare
   /** The cards of an instance; absent when it is gone. */
   read(key: InstanceKey): Promise<InstanceDocument | undefined>
   history(key: InstanceKey): Promise<readonly ProbeReport[]>
@@ -66,6 +80,7 @@ export async function openRegistry(options: RegistryCoreOptions): Promise<Regist
   const prober =
     options.probes === false ? undefined : createProber(options.probes ?? {}, { records, dialer, now, onFailure })
   const catalog = new Catalog((key, isThere) => prober?.note(key, isThere))
+  const work = new WorkQueue()
   const tail = new EventTail()
   const log = followLog(
     records,
@@ -119,7 +134,9 @@ export async function openRegistry(options: RegistryCoreOptions): Promise<Regist
   return {
     ...createPublications({ records, catalog, log, rules: { limits, dialer, cards, signatures }, now }),
     find: (key, wanted) => findAgent(catalog, key, wanted),
-    list: (query) => findAgents(catalog, query),
+    list: (query, share = work.share()) => findAgents(catalog, query, share),
+    visit: (filter, visit, share = work.share()) => visitAgents(catalog, filter, visit, share),
+    share: (who, account) => work.share(who, account),
     read: (key) => readInstance(records, key),
     history: (key) => readHistory(records, key),
     watch: (wanted) => watches.open(wanted),

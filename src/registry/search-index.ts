@@ -1,15 +1,9 @@
 /** Finds agents by words. Held in memory and fed from the log of records, so that every process finds the same. */
-import MiniSearch from 'minisearch'
 import type { HeldCard } from './held-instance.js'
 import { isPrefix, mistakesIn, termOf } from './index-terms.js'
-import { TermCount } from './term-count.js'
+import { type Field, type FieldTerms, maxWords, TermIndex } from './term-index.js'
 import { tokenize } from './tokenize.js'
-
-interface Indexed extends Readonly<Record<Field, string>> {
-  readonly id: string
-}
-
-type Field = keyof typeof mostWords
+import { sortInSlices, type WorkShare } from './work-queue.js'
 
 export interface SearchHit {
   readonly id: string
@@ -17,78 +11,87 @@ export interface SearchHit {
   readonly score: number
 }
 
-/** An agent is found by its first words: whoever says more does not make everybody else wait, nor the memory full. */
-const mostWords = { name: 30, tags: 50, skills: 100, description: 200 }
-const mostWordsInAll = Object.values(mostWords).reduce((sum, each) => sum + each)
+/** An agent is found by the first words of each field, so that a long card costs no more than a short one. */
 const longestField = 2000
-/** Of 0.7 KB each, and more than anybody needs who means what he says. Beyond them agents are found by their names alone. */
-const usualTerms = 300_000
+/** Terms that are indexed. Beyond them agents are found by their names alone. */
+const defaultMaxTerms = 300_000
 /** Each word of a query is looked for in the whole index. */
 const longestQuery = 1000
-const mostQueried = 32
-/** Guessing costs more. */
-const mostGuessed = 8
+const maxQueryWords = 32
+/** Misspelled words cost more. */
+const maxGuessedWords = 8
 
 export class SearchIndex {
-  readonly #index = new MiniSearch<Indexed>({
-    fields: Object.keys(mostWords),
-    // Without a field it is a query.
-    tokenize: (text, field) =>
-      field === undefined ? tokenize(text, mostQueried) : this.#wordsIn(text, field as Field),
-    processTerm: termOf,
-    searchOptions: { boost: { name: 4, skills: 2, tags: 3 }, prefix: isPrefix },
-  })
-  /** What each agent was indexed with: what has not changed is not indexed again. */
+  readonly #index = new TermIndex()
+  /** The indexed texts of each agent: an unchanged agent is not indexed again. */
   readonly #texts = new Map<string, string>()
-  readonly #terms: TermCount
+  readonly #maxTerms: number
 
-  constructor(mostTerms = usualTerms) {
-    this.#terms = new TermCount(mostTerms, () => this.#index.termCount)
+  constructor(maxTerms = defaultMaxTerms) {
+    this.#maxTerms = maxTerms
   }
 
   set(id: string, name: string, card: HeldCard, tags: readonly string[]): void {
-    const named = { id, name: joined([name, card.name]) }
-    const whole = { ...named, ...wordsOf(card, tags) }
-    const text = JSON.stringify(whole)
+    const texts = { name: joined([name, card.name]), ...textsOf(card, tags) }
+    const text = JSON.stringify(texts)
     if (this.#texts.get(id) === text) return
     this.remove(id)
-    const isFull = this.#terms.isFull()
-    this.#index.add(isFull ? { ...named, skills: '', tags: '', description: '' } : whole)
+    const isFull = this.#index.size >= this.#maxTerms
+    const wordsOf = (field: Field) => (isFull && field !== 'name' ? [] : termsOf(texts[field], maxWords[field]))
+    const terms: FieldTerms = {
+      name: wordsOf('name'),
+      tags: wordsOf('tags'),
+      skills: wordsOf('skills'),
+      description: wordsOf('description'),
+    }
+    this.#index.add(id, terms)
     this.#texts.set(id, isFull ? '' : text)
   }
 
   remove(id: string): void {
-    if (!this.#texts.delete(id)) return
-    this.#index.discard(id)
-    this.#terms.removed(mostWordsInAll)
+    if (this.#texts.delete(id)) this.#index.remove(id)
   }
 
   clear(): void {
-    this.#index.removeAll()
+    this.#index.clear()
     this.#texts.clear()
   }
 
-  #wordsIn(text: string, field: Field): string[] {
-    const words = tokenize(text, mostWords[field])
-    this.#terms.added(words.length)
-    return words
+  /** Best first. Looks for similar words only when no agent has a word as it is written. */
+  async search(text: string, isWanted: (id: string) => boolean, share: WorkShare): Promise<readonly SearchHit[]> {
+    const terms = [...new Set(termsOf(text.slice(0, longestQuery), maxQueryWords))]
+    const exact = await this.#find(terms, () => 0, isWanted, share)
+    const guess = (term: string, place: number) => (place < maxGuessedWords ? mistakesIn(term) : 0)
+    const found = exact.length > 0 ? exact : await this.#find(terms, guess, isWanted, share)
+    const best = found[0]?.score ?? 1
+    return found.map(({ id, score }) => ({ id, score: Math.round((score / best) * 100) }))
   }
 
-  /** Best first. Misspelled words are guessed at only when nothing was found as it was written. */
-  search(text: string, isWanted: (id: string) => boolean): readonly SearchHit[] {
-    const query = text.slice(0, longestQuery)
-    const filter = ({ id }: { readonly id: unknown }) => isWanted(String(id))
-    const exact = this.#index.search(query, { filter })
-    const found =
-      exact.length > 0
-        ? exact
-        : this.#index.search(query, { filter, fuzzy: (term, place) => (place < mostGuessed ? mistakesIn(term) : 0) })
-    const best = found[0]?.score ?? 1
-    return found.map(({ id, score }) => ({ id: String(id), score: Math.round((score / best) * 100) }))
+  async #find(
+    terms: readonly string[],
+    mistakes: (term: string, place: number) => number,
+    isWanted: (id: string) => boolean,
+    share: WorkShare,
+  ): Promise<readonly SearchHit[]> {
+    const wanted = terms.map((term, place) => ({
+      term,
+      isPrefix: isPrefix(term),
+      mistakes: mistakes(term, place),
+    }))
+    const hits: SearchHit[] = []
+    for (const hit of await this.#index.search(wanted, share)) {
+      if (share.isSpent(10)) await share.pause()
+      if (isWanted(hit.id)) hits.push(hit)
+    }
+    return await sortInSlices(hits, (a, b) => b.score - a.score, share)
   }
 }
 
-function wordsOf(card: HeldCard, tags: readonly string[]): Omit<Indexed, 'id' | 'name'> {
+function termsOf(text: string, most: number): readonly string[] {
+  return tokenize(text, most).map(termOf)
+}
+
+function textsOf(card: HeldCard, tags: readonly string[]): Readonly<Record<Exclude<Field, 'name'>, string>> {
   return {
     skills: joined([
       ...card.skills.map((skill) => skill.id),

@@ -56,6 +56,22 @@ export class RateLimit {
     return 0
   }
 
+  /** Takes tokens for a request that turned out to be expensive. The bucket may owe as many as its burst. */
+  charge(name: string, tokens: number): void {
+    const now = this.#now()
+    const bucket = this.#buckets.get(name)
+    const left = (bucket ? this.#tokensOf(bucket, now) : this.#burst) - tokens
+    const next = { tokens: Math.max(left, -this.#burst), atMs: now }
+    if (bucket) Object.assign(bucket, next)
+    else this.#add(name, next)
+  }
+
+  /** Whether charges have taken more tokens than there were. */
+  isOverdrawn(name: string): boolean {
+    const bucket = this.#buckets.get(name)
+    return bucket !== undefined && this.#tokensOf(bucket, this.#now()) < 0
+  }
+
   get size(): number {
     return this.#buckets.size
   }

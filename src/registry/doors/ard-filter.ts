@@ -1,18 +1,25 @@
-/** Filters, orders and facets over the entries of a catalog. Pure. */
+/** Filters, orders and facets over the entries of a catalog, which are not built for it. */
 import { isObject } from '../../dialects/decode.js'
 import { RegistryError } from '../../registry-client/registry-error.js'
-import type { CatalogEntry } from './ard.js'
+import type { FoundAgent } from '../finds.js'
+import { tagsOf } from '../held-instance.js'
+import type { WorkShare } from '../work-queue.js'
+import { displayNameOf, documentOf, type EntrySource, type ReadValues, readerOf, updatedMsOf } from './ard-entry.js'
 import { numberIn } from './door.js'
+import { cardMediaType } from './rest.js'
+
+export type FoundFilter = (found: FoundAgent) => boolean
 
 /** What is sent here is held against every agent there is, so there is not much of it. */
 const mostFields = 20
 const mostValues = 1000
 const mostFacets = 20
-const longestPath = 200
+/** Distinct values of a facet that are counted one by one. */
+const mostBuckets = 10_000
 const longestExpression = 4000
 
 /** Values within a key are alternatives; keys must all hold. */
-export function entryFilter(filter: Readonly<Record<string, unknown>>): (entry: CatalogEntry) => boolean {
+export function entryFilter(filter: Readonly<Record<string, unknown>>, source: EntrySource): FoundFilter {
   const fields = Object.entries(filter)
   if (fields.length > mostFields) throw tooMany('query.filter', mostFields, 'fields')
   const tests = fields.map(([path, wanted]) => {
@@ -20,9 +27,9 @@ export function entryFilter(filter: Readonly<Record<string, unknown>>): (entry: 
     if (values.length > mostValues) throw tooMany(`query.filter.${path.slice(0, 40)}`, mostValues, 'values')
     const allowed = new Set(values.map(textOf))
     const read = readerOf(path)
-    return (entry: CatalogEntry) => read(entry).some((value) => allowed.has(value))
+    return (found: FoundAgent) => read(found, source).some((value) => allowed.has(value))
   })
-  return (entry) => tests.every((test) => test(entry))
+  return (found) => tests.every((test) => test(found))
 }
 
 function textOf(value: unknown): string {
@@ -34,63 +41,69 @@ function tooMany(field: string, most: number, what: string): RegistryError {
   return new RegistryError('INVALID', `${field}: there may be ${most} ${what} at most`)
 }
 
-/** Reads whatever a path leads to, lists opened; `publisher` is read from the identifier. */
-function readerOf(path: string): (entry: CatalogEntry) => readonly string[] {
-  if (path === 'publisher') return (entry) => [publisherOf(entry)]
-  if (path.length > longestPath) throw new RegistryError('INVALID', `${path.slice(0, 40)}… leads to no field`)
-  const names = path.split('.').slice(0, 8)
-  return (entry) => {
-    let found: readonly unknown[] = [entry]
-    for (const name of names)
-      found = found.flatMap((value) => (isObject(value) && Object.hasOwn(value, name) ? (value[name] as unknown) : []))
-    return found.flatMap((value) => (typeof value === 'string' || typeof value === 'number' ? [String(value)] : []))
-  }
-}
-
-function publisherOf({ identifier }: CatalogEntry): string {
-  return identifier.split(':')[2] ?? ''
-}
-
 interface Facet {
-  readonly read: (entry: CatalogEntry) => readonly string[]
+  readonly field: string
+  readonly read: ReadValues
   readonly limit: number
   readonly minCount: number
+  readonly counts: Map<string, number>
+  /** Values beyond `mostBuckets`. */
+  uncounted: number
+}
+
+export interface Facets {
+  count(found: FoundAgent): void
+  buckets(): Promise<object>
 }
 
 /** Understands what is asked for before anything is counted. */
-export function facetsOf(asked: readonly unknown[]): (entries: readonly CatalogEntry[]) => object {
+export function createFacets(asked: readonly unknown[], source: EntrySource, share: WorkShare): Facets {
   if (asked.length > mostFacets) throw tooMany('resultType.facets', mostFacets, 'facets')
-  const facets = asked.map((facet) => {
+  const facets = asked.map((facet): Facet => {
     if (!isObject(facet) || typeof facet.field !== 'string')
       throw new RegistryError('INVALID', 'resultType.facets: each names a `field`')
     const limit = numberIn(facet.limit, { field: 'limit', usual: 20, most: 1000 })
     const minCount = numberIn(facet.minCount, { field: 'minCount', usual: 1, most: 1e9 })
-    return { field: facet.field, read: readerOf(facet.field), limit, minCount }
+    return { field: facet.field, read: readerOf(facet.field), limit, minCount, counts: new Map(), uncounted: 0 }
   })
-  // Fields may be called like what every object has.
-  return (entries) => Object.fromEntries(facets.map((facet) => [facet.field, bucketsOf(entries, facet)]))
+  return {
+    count(found) {
+      for (const facet of facets) {
+        const values = new Set(facet.read(found, source))
+        share.isSpent(10 + values.size * 3) // the visit pauses before the next agent
+        for (const value of values) countValue(facet, value)
+      }
+    },
+    async buckets() {
+      // Fields may be called like what every object has.
+      const all: [string, object][] = []
+      for (const facet of facets) {
+        if (share.isSpent(facet.counts.size * 20)) await share.pause()
+        all.push([facet.field, bucketsOf(facet)])
+      }
+      return Object.fromEntries(all)
+    },
+  }
 }
 
-function bucketsOf(entries: readonly CatalogEntry[], { read, limit, minCount }: Facet): object {
-  const counts = new Map<string, number>()
-  for (const entry of entries) for (const value of new Set(read(entry))) counts.set(value, (counts.get(value) ?? 0) + 1)
+function countValue(facet: Facet, value: string): void {
+  const { counts } = facet
+  const known = counts.get(value)
+  if (known === undefined && counts.size >= mostBuckets) facet.uncounted += 1
+  else counts.set(value, (known ?? 0) + 1)
+}
+
+function bucketsOf({ counts, uncounted, limit, minCount }: Facet): object {
   const all = [...counts]
     .map(([value, count]) => ({ value, count }))
     .filter(({ count }) => count >= minCount)
     .sort((a, b) => b.count - a.count || (a.value < b.value ? -1 : 1))
-  const rest = all.slice(limit).reduce((sum, { count }) => sum + count, 0)
+  const rest = all.slice(limit).reduce((sum, { count }) => sum + count, uncounted)
   return { buckets: all.slice(0, limit), ...(rest > 0 && { otherCount: rest }) }
 }
 
-export interface ListedEntry {
-  readonly entry: CatalogEntry
-  readonly createdMs: number
-}
-
-type Test = (listed: ListedEntry) => boolean
-
 /** `type = 'a,b' AND updatedAfter > '2026-01-01'`: clauses must all hold, values with commas are alternatives. */
-export function listFilter(expression: string | null): Test {
+export function listFilter(expression: string | null, source: EntrySource): FoundFilter {
   if (expression === null || expression.trim() === '') return () => true
   if (expression.length > longestExpression)
     throw new RegistryError('INVALID', `filter: is longer than ${longestExpression} characters`)
@@ -108,35 +121,38 @@ export function listFilter(expression: string | null): Test {
         'INVALID',
         `filter: ${JSON.stringify(clause.slice(0, 100))} is not understood; the fields are ${Object.keys(clauses).join(', ')}`,
       )
-    return make(given)
+    return make(given, source)
   })
-  return (listed) => tests.every((test) => test(listed))
+  return (found) => tests.every((test) => test(found))
 }
 
-const clauses: Readonly<Record<string, (value: string) => Test>> = {
+const clauses: Readonly<Record<string, (value: string, source: EntrySource) => FoundFilter>> = {
   displayName: (value) => {
     const part = value.toLowerCase()
-    return (listed) => listed.entry.displayName.toLowerCase().includes(part)
+    return (found) => displayNameOf(found).toLowerCase().includes(part)
   },
   type: (value) => {
-    const types = optionsIn(value)
-    return (listed) => types.has(listed.entry.type)
+    const isWanted = optionsIn(value).has(cardMediaType)
+    return () => isWanted
   },
   tags: (value) => {
     const tags = optionsIn(value)
-    return (listed) => listed.entry.tags?.some((tag) => tags.has(tag)) === true
+    return (found) => {
+      const document = documentOf(found)
+      return document !== undefined && tagsOf(document).some((tag) => tags.has(tag))
+    }
   },
-  publisherId: (value) => {
-    const publishers = optionsIn(value)
-    return (listed) => publishers.has(publisherOf(listed.entry))
+  publisherId: (value, { publisher }) => {
+    const isWanted = optionsIn(value).has(publisher)
+    return () => isWanted
   },
   createdAfter: (value) => {
     const time = timeIn('createdAfter', value)
-    return (listed) => listed.createdMs > time
+    return ({ agent }) => agent.document.createdMs > time
   },
   updatedAfter: (value) => {
     const time = timeIn('updatedAfter', value)
-    return (listed) => Date.parse(listed.entry.updatedAt ?? '') > time
+    return (found) => updatedMsOf(found) > time
   },
 }
 
@@ -150,24 +166,26 @@ function timeIn(field: string, value: string): number {
   throw new RegistryError('INVALID', `filter: ${field} takes a time such as 2026-01-31T12:00:00Z`)
 }
 
-const orders: Readonly<Record<string, (listed: ListedEntry) => string | number>> = {
-  displayName: ({ entry }) => entry.displayName.toLowerCase(),
-  name: ({ entry }) => entry.displayName.toLowerCase(),
-  updatedAt: ({ entry }) => entry.updatedAt ?? '',
-  createdAt: ({ createdMs }) => createdMs,
-  created_at: ({ createdMs }) => createdMs,
+type SortKey = string | number
+
+const orders: Readonly<Record<string, (found: FoundAgent) => SortKey>> = {
+  displayName: (found) => displayNameOf(found).toLowerCase(),
+  name: (found) => displayNameOf(found).toLowerCase(),
+  updatedAt: updatedMsOf,
+  createdAt: ({ agent }) => agent.document.createdMs,
+  created_at: ({ agent }) => agent.document.createdMs,
 }
 
-/** By the identifier where nothing else decides, so that pages never overlap. */
-export function listOrder(orderBy: string | null): (a: ListedEntry, b: ListedEntry) => number {
+export interface ListOrder {
+  readonly keyOf: (found: FoundAgent) => SortKey
+  readonly compare: (a: { readonly key: SortKey }, b: { readonly key: SortKey }) => number
+}
+
+export function listOrder(orderBy: string | null): ListOrder {
   const [field = '', direction = 'ASC'] = (orderBy ?? 'displayName').trim().split(/\s+/)
-  const read = Object.hasOwn(orders, field) ? orders[field] : undefined
-  if (!read || !/^(asc|desc)$/i.test(direction))
+  const keyOf = Object.hasOwn(orders, field) ? orders[field] : undefined
+  if (!keyOf || !/^(asc|desc)$/i.test(direction))
     throw new RegistryError('INVALID', `orderBy: one of ${Object.keys(orders).join(', ')}, with ASC or DESC`)
   const sign = /^desc$/i.test(direction) ? -1 : 1
-  return (a, b) => {
-    const [one, other] = [read(a), read(b)]
-    if (one !== other) return one < other ? -sign : sign
-    return a.entry.identifier < b.entry.identifier ? -1 : 1
-  }
+  return { keyOf, compare: (a, b) => (a.key === b.key ? 0 : a.key < b.key ? -sign : sign) }
 }

@@ -1,13 +1,12 @@
 /** Agentic Resource Discovery 0.9: a catalog to crawl, search by words, browsing, facets. */
 import { isObject } from '../../dialects/decode.js'
 import { invalid, RegistryError, type RegistryErrorCode } from '../../registry-client/registry-error.js'
-import { versionIn } from '../documents.js'
 import type { FoundAgent } from '../finds.js'
-import { tagsOf } from '../held-instance.js'
-import { entryFilter, facetsOf, listFilter, listOrder } from './ard-filter.js'
-import { timeOf } from './describe-agent.js'
-import { type Door, type DoorParts, json, numberIn, readObject } from './door.js'
-import { cardMediaType } from './rest.js'
+import { sortInSlices } from '../work-queue.js'
+import { AnswerCache } from './answer-cache.js'
+import { buildEntry, type CatalogEntry, type EntrySource } from './ard-entry.js'
+import { createFacets, entryFilter, type FoundFilter, listFilter, listOrder } from './ard-filter.js'
+import { type Door, type DoorCall, type DoorParts, json, text as jsonText, numberIn, readObject } from './door.js'
 
 export interface ArdOptions {
   /** The domain that stands behind the entries. Default: the host of the public address. */
@@ -16,101 +15,99 @@ export interface ArdOptions {
   readonly displayName?: string
 }
 
-/** An entry of a catalog; exactly one of `url` and `data`, here always `url`. */
-export interface CatalogEntry {
-  readonly identifier: string
-  readonly displayName: string
-  readonly type: string
-  readonly url: string
-  readonly description?: string
-  readonly tags?: readonly string[]
-  readonly capabilities?: readonly string[]
-  readonly representativeQueries?: readonly string[]
-  readonly version?: string
-  readonly updatedAt?: string
-  readonly metadata?: Readonly<Record<string, string | number>>
-}
-
 /** A catalog is a file that crawlers read whole: what does not fit is found by searching. */
 const largestCatalog = 1000
+/** Of the cards behind the entries. */
+const largestCatalogBytes = 16 * 1024 * 1024
 const catalogPath = '/.well-known/ai-catalog.json'
 const federations: readonly unknown[] = ['auto', 'referrals', 'none']
 
 export function createArdDoor({ registry, publicUrl, maxBodyBytes }: DoorParts, options: ArdOptions = {}): Door {
-  const publisher = () => options.publisher ?? domainOf(publicUrl())
-  const entryOf = (found: FoundAgent) => entry(found, publicUrl(), publisher())
-  const everything = (text?: string) =>
-    registry.list({ limit: Number.MAX_SAFE_INTEGER, ...(text !== undefined && { text }) }).found
+  const answers = new AnswerCache()
+  const sourceOf = (): EntrySource => {
+    const url = publicUrl()
+    return { publicUrl: url, publisher: options.publisher ?? domainOf(url) }
+  }
+  /** Entries as JSON. Built once for each state of an agent while there is room in the cache. */
+  const entriesOf = async (all: readonly FoundAgent[], source: EntrySource): Promise<readonly string[]> => {
+    const entries: string[] = []
+    for (const found of all) {
+      const asked = `${found.version}\n${found.instances.length}\n${source.publicUrl}`
+      entries.push(await answers.get(found.agent, asked, async () => JSON.stringify(buildEntry(found, source))))
+    }
+    return entries
+  }
 
-  const catalog = (): Response => {
+  const catalog = async ({ share }: DoorCall): Promise<Response> => {
+    const source = sourceOf()
+    const displayName = options.displayName ?? source.publisher
     const itself: CatalogEntry = {
-      identifier: `urn:air:${publisher()}:registry:agents`,
-      displayName: options.displayName ?? publisher(),
+      identifier: `urn:air:${source.publisher}:registry:agents`,
+      displayName,
       type: 'application/ai-registry+json',
-      url: `${publicUrl()}/`,
+      url: `${source.publicUrl}/`,
       description: 'Search for all agents of this registry',
     }
-    const { found } = registry.list({ limit: largestCatalog })
-    return json(200, {
-      specVersion: '1.0',
-      host: { displayName: options.displayName ?? publisher() },
-      entries: [itself, ...found.map(entryOf)],
-    })
+    const { found } = await registry.list({ limit: largestCatalog, maxBytes: largestCatalogBytes }, share)
+    const entries = [JSON.stringify(itself), ...(await entriesOf(found, source))]
+    const host = JSON.stringify({ displayName })
+    return jsonText(200, `{"specVersion":"1.0","host":${host},"entries":[${entries.join(',')}]}`)
   }
 
-  const search = (body: Readonly<Record<string, unknown>>): Response => {
+  const search = async ({ share }: DoorCall, body: Readonly<Record<string, unknown>>): Promise<Response> => {
     const { federation = 'auto', pageSize, pageToken } = body
-    const { text, isWanted } = queryIn(body.query)
+    const source = sourceOf()
+    const { text, isWanted } = queryIn(body.query, source)
     if (text === undefined || text.trim() === '') throw invalid('query.text', 'is missing')
     if (!federations.includes(federation)) throw invalid('federation', 'is auto, referrals or none')
-    const { page, next } = pageOf(
-      everything(text)
-        .map((found) => ({ score: found.score ?? 0, entry: entryOf(found) }))
-        .filter((each) => isWanted(each.entry)),
-      { pageSize, pageToken, usual: 10 },
-    )
-    return json(200, {
-      results: page.map((each) => ({ ...each.entry, score: each.score, source: `${publicUrl()}/` })),
-      // There is no other registry that this one knows of.
-      ...(federation === 'referrals' && { referrals: [] }),
-      ...(next !== undefined && { pageToken: next }),
-    })
+    const page = pageIn({ pageSize, pageToken, defaultSize: 10 })
+    const { found, total } = await registry.list({ text, isWanted, offset: page.start, limit: page.size }, share)
+    const entries = await entriesOf(found, source)
+    const end = `,"source":${JSON.stringify(`${source.publicUrl}/`)}}`
+    const results = entries.map((entry, place) => `${entry.slice(0, -1)},"score":${found[place]?.score ?? 0}${end}`)
+    // This registry knows no other registries.
+    const referrals = federation === 'referrals' ? ',"referrals":[]' : ''
+    return jsonText(200, `{"results":[${results.join(',')}]${referrals}${tokenAfter(page, total)}}`)
   }
 
-  const explore = (body: Readonly<Record<string, unknown>>): Response => {
-    const { text, isWanted } = queryIn(body.query)
-    const facets = isObject(body.resultType) ? body.resultType.facets : undefined
-    if (!Array.isArray(facets)) throw invalid('resultType.facets', 'is a list of fields')
-    const count = facetsOf(facets)
-    const entries = everything(text).map(entryOf).filter(isWanted)
-    return json(200, { resultType: 'facets', facets: count(entries) })
+  const explore = async ({ share }: DoorCall, body: Readonly<Record<string, unknown>>): Promise<Response> => {
+    const source = sourceOf()
+    const { text, isWanted } = queryIn(body.query, source)
+    const asked = isObject(body.resultType) ? body.resultType.facets : undefined
+    if (!Array.isArray(asked)) throw invalid('resultType.facets', 'is a list of fields')
+    const facets = createFacets(asked, source, share)
+    await registry.visit({ isWanted, ...(text !== undefined && { text }) }, facets.count, share)
+    return json(200, { resultType: 'facets', facets: await facets.buckets() })
   }
 
-  const list = ({ searchParams }: URL): Response => {
-    const isWanted = listFilter(searchParams.get('filter'))
-    const compare = listOrder(searchParams.get('orderBy'))
-    const wanted = everything()
-      .map((found) => ({ entry: entryOf(found), createdMs: found.agent.document.createdMs }))
-      .filter(isWanted)
-      .sort(compare)
-    const { page, next } = pageOf(wanted, {
+  const list = async ({ url: { searchParams }, share }: DoorCall): Promise<Response> => {
+    const source = sourceOf()
+    const isWanted = listFilter(searchParams.get('filter'), source)
+    const { keyOf, compare } = listOrder(searchParams.get('orderBy'))
+    const page = pageIn({
       pageSize: searchParams.get('pageSize'),
       pageToken: searchParams.get('pageToken') ?? undefined,
-      usual: 20,
+      defaultSize: 20,
     })
-    const items = page.map((each) => each.entry)
-    return json(200, { items, total: wanted.length, ...(next !== undefined && { pageToken: next }) })
+    const wanted: { readonly found: FoundAgent; readonly key: string | number }[] = []
+    await registry.visit({ isWanted }, (found) => wanted.push({ found, key: keyOf(found) }), share)
+    // Agents with equal keys keep the order of the catalog, so that pages never overlap.
+    const sorted = await sortInSlices(wanted, compare, share)
+    const shown = sorted.slice(page.start, page.start + page.size).map((each) => each.found)
+    const items = await entriesOf(shown, source)
+    return jsonText(200, `{"items":[${items.join(',')}],"total":${wanted.length}${tokenAfter(page, wanted.length)}}`)
   }
 
   return {
     owns: (path) => path === catalogPath || path === '/search' || path === '/explore' || path === '/agents',
     isRead: () => true,
-    async answer({ request, url }) {
+    async answer(call) {
+      const { request, url } = call
       const route = `${request.method} ${url.pathname}`
-      if (route === `GET ${catalogPath}`) return catalog()
-      if (route === 'GET /agents') return list(url)
-      if (route === 'POST /search') return search(await readObject(request, maxBodyBytes))
-      if (route === 'POST /explore') return explore(await readObject(request, maxBodyBytes))
+      if (route === `GET ${catalogPath}`) return await catalog(call)
+      if (route === 'GET /agents') return await list(call)
+      if (route === 'POST /search') return await search(call, await readObject(request, maxBodyBytes))
+      if (route === 'POST /explore') return await explore(call, await readObject(request, maxBodyBytes))
       throw new RegistryError('UNSUPPORTED', `${route} is nothing here`)
     },
     refuse: ({ code, message }) => {
@@ -133,56 +130,40 @@ const spellings: Readonly<Record<RegistryErrorCode, readonly [status: number, er
   INTERNAL: [500, 'INTERNAL_ERROR'],
 }
 
-function entry({ agent, version, instances }: FoundAgent, publicUrl: string, publisher: string): CatalogEntry {
-  const { namespace, name } = agent.key
-  const document = instances[0]?.document
-  const skills = document?.card.skills ?? []
-  const queries = [...new Set(skills.flatMap(({ examples }) => examples ?? []))].slice(0, 5)
-  return {
-    identifier: ['urn:air', publisher, urnSegment(namespace), urnSegment(name)].join(':'),
-    displayName: document?.card.name ?? name,
-    type: cardMediaType,
-    url: `${publicUrl}/v1/agents/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}/card`,
-    ...(document && { description: document.card.description, tags: tagsOf(document) }),
-    capabilities: skills.map((skill) => skill.name),
-    ...(queries.length >= 2 && { representativeQueries: queries }),
-    version,
-    updatedAt: timeOf(versionIn(agent.document, version)?.updatedMs ?? agent.document.createdMs),
-    metadata: { namespace, name, instances: instances.length },
-  }
-}
-
-/** Letters, digits, dots, dashes and underscores; what is lost to that is made up for by what the name hashes to. */
-function urnSegment(name: string): string {
-  const plain = name.replace(/[^a-zA-Z0-9._-]+/g, '-').replace(/^-+|-+$/g, '')
-  if (plain === name) return plain
-  let hash = 0
-  for (const unit of name) hash = (Math.imul(hash, 31) + (unit.codePointAt(0) ?? 0)) >>> 0
-  return [plain, hash.toString(36)].filter((part) => part !== '').join('-')
-}
-
 function domainOf(url: string): string {
   const { hostname } = new URL(url)
   return /^[a-zA-Z0-9.-]+$/.test(hostname) ? hostname : 'localhost'
 }
 
-function queryIn(query: unknown): { readonly text?: string; readonly isWanted: (entry: CatalogEntry) => boolean } {
+function queryIn(query: unknown, source: EntrySource): { readonly text?: string; readonly isWanted: FoundFilter } {
   if (query === undefined) return { isWanted: () => true }
   if (!isObject(query)) throw invalid('query', 'is an object')
   const { text, filter = {} } = query
   if (text !== undefined && typeof text !== 'string') throw invalid('query.text', 'is a text')
   if (!isObject(filter)) throw invalid('query.filter', 'is an object')
-  return { isWanted: entryFilter(filter), ...(text !== undefined && { text }) }
+  return { isWanted: entryFilter(filter, source), ...(text !== undefined && { text }) }
 }
 
-function pageOf<Item>(
-  all: readonly Item[],
-  { pageSize, pageToken, usual }: { readonly pageSize: unknown; readonly pageToken: unknown; readonly usual: number },
-): { readonly page: readonly Item[]; readonly next?: string } {
-  const size = numberIn(pageSize, { field: 'pageSize', usual, most: 100 })
+interface PageRange {
+  readonly start: number
+  readonly size: number
+}
+
+function pageIn(asked: {
+  readonly pageSize: unknown
+  readonly pageToken: unknown
+  readonly defaultSize: number
+}): PageRange {
+  const { pageSize, pageToken, defaultSize } = asked
+  const size = numberIn(pageSize, { field: 'pageSize', usual: defaultSize, most: 100 })
   if (pageToken !== undefined && typeof pageToken !== 'string') throw invalid('pageToken', 'is a text')
   const start = pageToken === undefined || pageToken === '' ? 0 : Number(pageToken)
   if (!Number.isSafeInteger(start) || start < 0) throw invalid('pageToken', 'is not from here')
+  return { start, size }
+}
+
+/** The JSON member that leads to the next page, if there is one. */
+function tokenAfter({ start, size }: PageRange, total: number): string {
   const end = start + size
-  return { page: all.slice(start, end), ...(end < all.length && { next: String(end) }) }
+  return end < total ? `,"pageToken":"${end}"` : ''
 }

@@ -1,6 +1,6 @@
 /** An agent as the registry's own door tells of it. Cards are JSON already, and are put in as they are. */
 import type { InstanceKey } from '../../registry-client/registry-words.js'
-import { type CatalogInstance, latestOf } from '../catalog.js'
+import type { CatalogInstance } from '../catalog.js'
 import { cardTextOf, type InstanceDocument } from '../documents.js'
 import type { FoundAgent } from '../finds.js'
 import { tagsOf } from '../held-instance.js'
@@ -9,8 +9,7 @@ export type ReadInstance = (key: InstanceKey) => Promise<InstanceDocument | unde
 
 export async function describeAgent(found: FoundAgent, read: ReadInstance): Promise<string> {
   const { agent, version } = found
-  const { key, document, revision } = agent
-  const latest = latestOf(agent)
+  const { key, document, latest, revision } = agent
   const whole = await Promise.all(found.instances.map(async (held) => ({ held, stored: await read(held.key) })))
   // What is gone by now is not told of.
   const instances = whole.flatMap(({ held, stored }) => (stored ? [{ held, stored }] : []))

@@ -5,6 +5,7 @@ import { invalid, RegistryError } from '../../registry-client/registry-error.js'
 import { BodyInterrupted, parseJson, readBody } from '../../transports/read-json.js'
 import type { Publisher } from '../publications.js'
 import type { RegistryCore } from '../registry.js'
+import type { WorkShare } from '../work-queue.js'
 
 export interface DoorCall {
   readonly request: Request
@@ -13,6 +14,8 @@ export interface DoorCall {
   readonly publisher: Publisher
   /** Whom limits are counted for. */
   readonly who: string
+  /** The caller's turns to look at many agents. */
+  readonly share: WorkShare
 }
 
 export interface Door {

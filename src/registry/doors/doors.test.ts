@@ -145,6 +145,29 @@ describe('the door of ARD 0.9', () => {
     }
   })
 
+  it('gives no two agents the same identifier', async () => {
+    await using registry = await open()
+    const names = [
+      'Pay Bills',
+      'Pay-Bills',
+      'Pay-Bills-1tqwln8',
+      'Pay_20Bills',
+      '_Pay_20Bills',
+      '付 款',
+      'a/b',
+      'a_2Fb',
+    ]
+    for (const name of names)
+      await registry.call('PUT', `/v1/agents/public/${encodeURIComponent(name)}`, { card: cardFor('x') })
+    const { body } = await registry.call('GET', '/agents')
+    const identifiers = body.items.map(({ identifier }: { identifier: string }) => identifier)
+    expect(identifiers).toHaveLength(names.length)
+    expect(new Set(identifiers).size).toBe(names.length)
+    for (const each of identifiers) expect(each).toMatch(/^urn:air:[a-zA-Z0-9.-]+(:[a-zA-Z0-9._-]+)+$/)
+    expect(identifiers).toContain('urn:air:127.0.0.1:public:Pay-Bills-1tqwln8')
+    expect(identifiers).toContain('urn:air:127.0.0.1:public:_Pay_20Bills')
+  })
+
   it('searches', async () => {
     await using registry = await filled()
     const search = (body: object) => registry.call('POST', '/search', body)

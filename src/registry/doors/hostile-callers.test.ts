@@ -1,7 +1,9 @@
 /** What callers send who mean no good, or whose programs are broken: refused in the words of the door, and cheap. */
-import { describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { apiKey } from '../../auth/api-key.js'
+import { MemoryStore } from '../../stores/memory.js'
 import { createRegistry, type RegistryOptions } from '../create-registry.js'
+import { agentId, collection, instanceId } from '../documents.js'
 import { cardFor } from '../registry.fixture.js'
 import { open } from './doors.fixture.js'
 
@@ -174,5 +176,91 @@ describe('callers who call too often', () => {
     held.push(await watch(bob))
     expect(held.map(({ status }) => status)).toEqual([200, 200])
     await Promise.all(held.map(({ body }) => body?.cancel()))
+  })
+})
+
+describe('a registry of 20,000 agents', () => {
+  const store = new MemoryStore()
+  const size = 20_000
+  const words = ['travel', 'weather', 'invoice', 'summary', 'music', 'video', 'report', 'legal']
+  /** Every agent has every word. */
+  const text = words.join(' ')
+  let registry: Awaited<ReturnType<typeof open>>
+
+  beforeAll(async () => {
+    const versions = { '1.0.0': { createdMs: 1, updatedMs: 1 } }
+    const agent = { owner: 'ann', latest: '1.0.0', versions, createdMs: 1, isLeased: false }
+    for (let n = 0; n < size; n++) {
+      const key = { namespace: 'public', name: `agent-${n}` }
+      const published = JSON.stringify(cardFor(key.name, { description: text }))
+      const rest = { url: 'http://127.0.0.1:9/', tags: [], publishedMs: 1, signature: { state: 'unsigned' } }
+      await store.records.put(collection, agentId(key), agent)
+      await store.records.put(collection, instanceId({ ...key, version: '1.0.0', instance: 'a' }), {
+        published,
+        ...rest,
+      })
+    }
+    registry = await open({ store })
+  })
+  afterEach(() => vi.restoreAllMocks())
+  afterAll(() => registry.served.close())
+
+  it.each<[string, string, object | undefined, (body: never) => unknown]>([
+    ['search', '/search', { query: { text } }, (body: { results: unknown[] }) => body.results.length === 10],
+    [
+      'search with a filter',
+      '/search',
+      { query: { text, filter: { tags: ['test'], 'metadata.namespace': 'public' } }, pageToken: '19995' },
+      (body: { results: unknown[] }) => body.results.length === 5,
+    ],
+    [
+      'list in order',
+      '/agents?orderBy=displayName%20DESC',
+      undefined,
+      (body: { total: number }) => body.total === size,
+    ],
+    [
+      'count',
+      '/explore',
+      { resultType: { facets: [{ field: 'tags' }] } },
+      (body: { facets: { tags: object } }) => JSON.stringify(body.facets.tags).includes(`"count":${size}`),
+    ],
+    [
+      'list through Nacos',
+      `${nacos}/list?search=blur&agentName=agent&pageSize=10&pageNo=2000`,
+      undefined,
+      (body: { data: { totalCount: number } }) => body.data.totalCount === size,
+    ],
+  ])('builds only the entries of the page: %s', async (_, path, body, isRight) => {
+    // Every entry that is built encodes the name of its agent, and so does every agent that is read from the store.
+    const encode = vi.spyOn(globalThis, 'encodeURIComponent')
+    const answer = await registry.call(body ? 'POST' : 'GET', path, body)
+    expect(answer.status).toBe(200)
+    expect(isRight(answer.body as never), JSON.stringify(answer.body).slice(0, 500)).toBe(true)
+    expect(encode.mock.calls.length).toBeLessThan(500)
+  })
+
+  it('answers a lookup before searches that began earlier', async () => {
+    const finished: string[] = []
+    const note = (name: string) => (answer: { status: number }) => finished.push(`${name} ${answer.status}`)
+    const searches = Array.from({ length: 8 }, () => registry.call('POST', '/search', { query: { text } }))
+    const noted = searches.map((each) => each.then(note('search')))
+    const listed = registry.call('GET', `/v1/agents?text=${encodeURIComponent(text)}`).then(note('list'))
+    await registry.call('GET', '/v1/agents/public/agent-7').then(note('lookup'))
+    await Promise.all([...noted, listed])
+    expect(finished.indexOf('lookup 200')).toBe(0)
+    expect(finished).toHaveLength(10)
+  })
+
+  it('charges a search by its cost', async () => {
+    await using limited = await open({ store, limits: { rate: { perSecond: 0.001, burst: 20 } } })
+    const search = () => limited.call('POST', '/search', { query: { text } })
+    for (let n = 0; n < 3; n++) expect((await limited.call('GET', '/v1/agents/public/agent-7')).status).toBe(200)
+    // Both are admitted before the first has cost anything.
+    const statuses = (await Promise.all([search(), search()])).map(({ status }) => status)
+    expect(statuses.sort()).toEqual([200, 429])
+    const refused = await limited.call('GET', '/v1/agents/public/agent-7')
+    expect(refused.status).toBe(429)
+    expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
   })
 })

@@ -2,7 +2,7 @@
 import type { AgentCard } from '../../model/agent-card.js'
 import { RegistryError, type RegistryErrorCode } from '../../registry-client/registry-error.js'
 import { type AgentKey, usualNamespace } from '../../registry-client/registry-words.js'
-import { type CatalogAgent, instancesOf, latestOf } from '../catalog.js'
+import { type CatalogAgent, instancesOf } from '../catalog.js'
 import { cardTextOf, type InstanceDocument } from '../documents.js'
 import type { FoundAgent } from '../finds.js'
 import { type Door, type DoorCall, type DoorParts, json, numberIn, objectIn, readAll } from './door.js'
@@ -43,23 +43,25 @@ export function createNacosDoor({ registry, maxBodyBytes }: DoorParts): Door {
 
   const firstOf = async ({ instances: [first] }: FoundAgent) => first && (await registry.read(first.key))
 
-  const list = async (form: URLSearchParams) => {
+  const list = async ({ share }: DoorCall, form: URLSearchParams) => {
     const search = (form.get('search') ?? '').toLowerCase()
     if (search !== 'blur' && search !== 'accurate')
       throw new RegistryError('INVALID', 'Request parameter `search` should be `accurate` or `blur`.')
     const name = form.get('agentName') ?? ''
     const pageNo = numberIn(form.get('pageNo'), { field: 'pageNo', usual: 1, most: 1_000_000 })
     const pageSize = numberIn(form.get('pageSize'), { field: 'pageSize', usual: 100, most: 100 })
-    const { found } = registry.list({ namespace: namespaceIn(form), limit: Number.MAX_SAFE_INTEGER })
+    const lower = name.toLowerCase()
     const isWanted = ({ agent: { key } }: FoundAgent) =>
-      name === '' || (search === 'accurate' ? key.name === name : key.name.toLowerCase().includes(name.toLowerCase()))
-    const all = found.filter(isWanted)
-    const page = all.slice((pageNo - 1) * pageSize, pageNo * pageSize)
+      name === '' || (search === 'accurate' ? key.name === name : key.name.toLowerCase().includes(lower))
+    const { found, total } = await registry.list(
+      { namespace: namespaceIn(form), isWanted, offset: (pageNo - 1) * pageSize, limit: pageSize },
+      share,
+    )
     return success({
-      totalCount: all.length,
+      totalCount: total,
       pageNumber: pageNo,
-      pagesAvailable: Math.ceil(all.length / pageSize),
-      pageItems: await Promise.all(page.map(async (each) => versionInfo(each, await firstOf(each)))),
+      pagesAvailable: Math.ceil(total / pageSize),
+      pageItems: await Promise.all(found.map(async (each) => versionInfo(each, await firstOf(each)))),
     })
   }
 
@@ -73,7 +75,7 @@ export function createNacosDoor({ registry, maxBodyBytes }: DoorParts): Door {
       const form = await formOf(request, url, maxBodyBytes)
       const route = `${request.method} ${url.pathname.slice(nacosPath.length)}`
       if (route === 'GET ') return await get(form)
-      if (route === 'GET /list') return await list(form)
+      if (route === 'GET /list') return await list(call, form)
       if (route === 'GET /version/list') return versions(form)
       if (route === 'POST ') return await save(call, form, 'absent')
       if (route === 'PUT ') return await save(call, form, 'present')
@@ -158,14 +160,14 @@ function versionInfo({ agent }: FoundAgent, shown: InstanceDocument | undefined)
     ...(iconUrl !== undefined && { iconUrl }),
     capabilities,
     skills,
-    latestPublishedVersion: latestOf(agent),
+    latestPublishedVersion: agent.latest,
     versionDetails: versionDetails(agent),
     registrationType: 'URL',
   }
 }
 
 function versionDetails(agent: CatalogAgent): readonly object[] {
-  const latest = latestOf(agent)
+  const latest = agent.latest
   const seconds = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`
   return Object.entries(agent.document.versions)
     .filter(([version]) => instancesOf(agent, version).length > 0)

@@ -77,11 +77,11 @@ export function createRestDoor({ registry, maxBodyBytes }: DoorParts): Door {
     return json(200, { instances: await Promise.all(shown) })
   }
 
-  const list = async (url: URL): Promise<Response> => {
+  const list = async ({ url, share }: DoorCall): Promise<Response> => {
     const of = (name: string) => url.searchParams.get(name) ?? undefined
     const [namespace, words, skill, tag, cursor] = ['namespace', 'text', 'skill', 'tag', 'cursor'].map(of)
     const { includeUnhealthy } = wantedOf(url)
-    const page = registry.list({
+    const query = {
       limit: numberIn(url.searchParams.get('limit'), { field: 'limit', usual: 20, most: largestPage }),
       maxBytes: heaviestPage,
       includeUnhealthy,
@@ -90,7 +90,8 @@ export function createRestDoor({ registry, maxBodyBytes }: DoorParts): Door {
       ...(skill !== undefined && { skill }),
       ...(tag !== undefined && { tag }),
       ...(cursor !== undefined && { cursor }),
-    })
+    }
+    const page = await registry.list(query, share)
     const found: string[] = []
     for (const each of page.found) {
       const answer = await answerFor(each)
@@ -121,7 +122,7 @@ export function createRestDoor({ registry, maxBodyBytes }: DoorParts): Door {
       const [, first, namespace, name, ...rest] = segmentsOf(call.url.pathname) ?? []
       const isGet = call.request.method === 'GET'
       if (first === 'watch' && namespace === undefined && isGet) return watch(call)
-      if (first === 'agents' && namespace === undefined && isGet) return await list(call.url)
+      if (first === 'agents' && namespace === undefined && isGet) return await list(call)
       const isAgent = first === 'agents' && namespace !== undefined && name !== undefined
       const answer = isAgent ? await agents(call, { namespace, name }, rest) : undefined
       if (answer) return answer
