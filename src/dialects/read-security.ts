@@ -119,12 +119,23 @@ export const securityScheme: Decoder<SecurityScheme> = (value, faults) => {
   return refuse(faults, 'is of no type that is known')
 }
 
-const listed = mapOf(object<{ readonly list?: readonly string[] }>({ list: optional(array(string)) }))
-const bare = mapOf(converted(array(string), (list) => (list.length > 0 ? { list } : {})))
+const scopeList = array(string)
 
-/** `{name: [scopes]}`, or the protobuf's `{schemes: {name: {list}}}`. */
+/** `["scope"]`, or `{list: ["scope"]}`. Scopes that cannot be read count as none: the scheme is still required. */
+function scopesOf(value: unknown): { readonly list?: readonly string[] } {
+  const faults: Fault[] = []
+  const list = scopeList(isObject(value) ? value.list : value, faults)
+  return faults.length === 0 && list && list.length > 0 ? { list } : {}
+}
+
+/**
+ * `{name: [scopes]}`, the protobuf's `{schemes: {name: {list}}}`, or the Go SDK's `{schemes: {name: [scopes]}}`.
+ * Every name is kept: without one of them the requirement would ask for less than the agent does.
+ */
 export const securityRequirement: Decoder<SecurityRequirement> = (value, faults) => {
-  const isListed = isObject(value) && isObject(value.schemes)
-  const schemes = isListed ? listed(value.schemes, faults) : bare(value, faults)
-  return schemes && { schemes }
+  if (!isObject(value)) return refuse(faults, 'must be an object')
+  const { schemes = value } = value
+  const named = schemes === null ? {} : isObject(schemes) ? schemes : value
+  if (Object.hasOwn(named, '__proto__')) return refuse(faults, 'is not an allowed name', '__proto__')
+  return { schemes: Object.fromEntries(Object.entries(named).map(([name, scopes]) => [name, scopesOf(scopes)])) }
 }

@@ -51,6 +51,22 @@ describe('credentials from the card', () => {
     expect(await additions(cardWith({ s: scheme }, [['s']]), source)).toMatchObject(expected)
   })
 
+  it.each([
+    ['the Go SDK', { schemes: { token: ['read'] } }, ['read']],
+    ['the protobuf', { schemes: { token: { list: ['read'] } } }, ['read']],
+    ['0.3', { token: ['read'] }, ['read']],
+    ['no version, with scopes as text', { schemes: { token: 'read' } }, []],
+    ['no version, with other members', { token: { scopes: ['read'] } }, []],
+    ['no version, with scopes of the wrong type', { schemes: { token: [7] } }, []],
+  ])('are sent for a requirement in the form of %s', async (_form, requirement, scopes) => {
+    const wire = v1Card('https://agent.example', { securitySchemes: { token: http('Bearer') } })
+    const { card } = readCard({ ...wire, securityRequirements: [requirement] })
+    expect(card.securityRequirements).toEqual([{ schemes: { token: scopes.length > 0 ? { list: scopes } : {} } }])
+    expect((await additions(card, bearer('t'))).headers).toEqual({ authorization: 'Bearer t' })
+    // Nothing that fits: that is an error, not an agent that asks for nothing.
+    await expect(additions(card, apiKey('k'))).rejects.toThrow('asks for token (HTTP Bearer)')
+  })
+
   it('take the first requirement that can be met, and all of its schemes', async () => {
     const schemes = { key, basic: http('Basic'), token: http('Bearer') }
     const both = cardWith(schemes, [['key', 'token'], ['basic']])
