@@ -31,6 +31,8 @@ export interface SourceOptions {
   readonly shell?: true
   readonly execTimeout?: number
   readonly execMaxOutput?: number
+  readonly execMax?: number
+  readonly execQueue?: number
   readonly upstreamBinding?: Binding
   readonly upstreamProtocol?: DialectName
   readonly upstreamHeader?: Readonly<Record<string, string>>
@@ -45,6 +47,8 @@ export interface Source {
 
 const usualTimeoutSeconds = 600
 const usualOutputMegabytes = 10
+const defaultMaxPrograms = 8
+const defaultMaxQueue = 1_000
 /** The agent behind a bridge may think for as long as `dragoman send` would wait for it. */
 const upstreamPatienceSeconds = 600
 
@@ -65,6 +69,12 @@ export function addSourceOptions(command: Command): Command {
       `how much a program may print (default: ${usualOutputMegabytes})`,
       toPositive,
     )
+    .option('--exec-max <count>', `how many programs run at once (default: ${defaultMaxPrograms})`, toPositive)
+    .option(
+      '--exec-queue <count>',
+      `how many messages wait for a program to end (default: ${defaultMaxQueue})`,
+      toCount,
+    )
     .addOption(
       new Option('--upstream-binding <name>', 'how the agent behind a bridge is spoken to: jsonrpc, rest or grpc')
         // A parser, since choices would leave the word as it was typed.
@@ -84,6 +94,8 @@ const belongTo: readonly (readonly [keyof SourceOptions, readonly (keyof SourceO
   ['shell', ['exec']],
   ['execTimeout', ['exec']],
   ['execMaxOutput', ['exec']],
+  ['execMax', ['exec']],
+  ['execQueue', ['exec']],
   ['upstreamBinding', ['proxy']],
   ['upstreamProtocol', ['proxy']],
   ['upstreamHeader', ['proxy']],
@@ -117,12 +129,14 @@ async function agentsIn(module: string): Promise<Agent | readonly Agent[]> {
 
 function programOf(command: string, options: SourceOptions, log: Log | undefined): Agent {
   const { name, shell, execTimeout = usualTimeoutSeconds, execMaxOutput = usualOutputMegabytes } = options
+  const { execMax = defaultMaxPrograms, execQueue = defaultMaxQueue } = options
   if (!shell) assertProgram(command)
   return execAgent(command, {
     ...(name !== undefined && { name }),
     ...(shell && { shell }),
     timeoutMs: execTimeout * 1000,
     maxBytes: execMaxOutput * 1_000_000,
+    slots: { running: execMax, waiting: execQueue },
     ...(log && { log }),
   })
 }

@@ -5,12 +5,15 @@
  *
  * A program runs in a process group of its own, so that whatever it started ends with it: when it exits, when
  * the task is cancelled, when a limit is passed, when this process ends.
+ *
+ * A limited number of programs run at once. Further turns wait for a slot; when the queue is full, the call is refused.
  */
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { basename } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import type { Log } from '../engine/index.js'
-import { type Agent, agent, failed, type Turn, working, type Yield } from '../index.js'
+import { A2AError, type Agent, agent, failed, type Turn, working, type Yield } from '../index.js'
+import { ProcessSlots, type SlotLimits } from './process-slots.js'
 import { splitCommand } from './split-command.js'
 import { UsageError } from './usage-error.js'
 
@@ -23,6 +26,8 @@ export interface ExecOptions {
   readonly timeoutMs: number
   /** What one turn may write. */
   readonly maxBytes: number
+  /** How many programs run at once, and how many turns wait for one to end. */
+  readonly slots: SlotLimits
   /** Between SIGTERM and SIGKILL. Default 4 s: less than the engine waits for a cancelled turn. */
   readonly killGraceMs?: number
   readonly log?: Log
@@ -56,7 +61,29 @@ export function execAgent(command: string, options: ExecOptions): Agent {
     defaultInputModes: ['text/plain'],
     defaultOutputModes: ['text/plain'],
   }
-  return agent(card, (turn: Turn) => run(turn, title, start, options))
+  const slots = new ProcessSlots(options.slots)
+  return agent(card, (turn: Turn) => runInSlot(slots, turn, () => run(turn, title, start, options)))
+}
+
+async function* runInSlot(
+  slots: ProcessSlots,
+  { signal }: Turn,
+  work: () => AsyncGenerator<Yield, void, void>,
+): AsyncGenerator<Yield, void, void> {
+  if (slots.isFull) {
+    const metadata = { limit: 'execQueue' }
+    throw new A2AError('UNAVAILABLE', 'Too many programs are running, try again later', {
+      metadata,
+      retryAfterSeconds: 1,
+    })
+  }
+  yield working()
+  if (!(await slots.take(signal))) return
+  try {
+    yield* work()
+  } finally {
+    slots.release()
+  }
 }
 
 async function* run(
@@ -66,7 +93,6 @@ async function* run(
   options: ExecOptions,
 ): AsyncGenerator<Yield, void, void> {
   const { signal } = turn
-  yield working()
   const program = start(turn)
   const ended = endOf(program)
   const lastWords = lastLineOf(program.stderr)

@@ -162,6 +162,56 @@ describe('dragoman serve --exec', () => {
     await eventually(5000, 'both to end', () => !isAlive(own) && !isAlive(child))
   })
 
+  /** A program that notes its start and its end, and ends when the gate file is there. */
+  const gated = (folder: string) => {
+    const noted = join(folder, 'noted')
+    const gate = join(folder, 'gate')
+    const script = `echo start >> ${noted}; while [ ! -e ${gate} ]; do sleep 0.02; done; echo end >> ${noted}`
+    const linesIn = () => (existsSync(noted) ? readFileSync(noted, 'utf8').split('\n').filter(Boolean) : [])
+    return { script, linesIn, open: () => writeFile(gate, '') }
+  }
+
+  it('runs eight programs at once, and the others afterwards', async () => {
+    await using folder = await temporaryFolder()
+    const { script, linesIn, open } = gated(folder.path)
+    await using busy = await program(script, '--shell')
+    const tasks = await Promise.all(Array.from({ length: 12 }, () => begin(busy.client)))
+    await eventually(15_000, 'eight programs', () => linesIn().length >= 8)
+    await open()
+    for (const { id } of tasks)
+      await eventually(15_000, 'the task to end', async () => {
+        const { status } = await busy.client.getTask({ id })
+        return status.state === 'TASK_STATE_COMPLETED'
+      })
+    let running = 0
+    let most = 0
+    for (const line of linesIn()) {
+      running += line === 'start' ? 1 : -1
+      most = Math.max(most, running)
+    }
+    expect({ most, lines: linesIn().length }).toEqual({ most: 8, lines: 24 })
+  })
+
+  it('refuses messages beyond the queue, and forgets cancelled ones that waited', async () => {
+    await using folder = await temporaryFolder()
+    const { script, linesIn, open } = gated(folder.path)
+    await using busy = await program(script, '--shell', '--exec-max', '1', '--exec-queue', '1')
+    const first = await begin(busy.client)
+    await eventually(15_000, 'the program', () => linesIn().length === 1)
+    const second = await begin(busy.client)
+    const message = { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'one too many' }] } as const
+    await expect(busy.client.sendMessage({ message })).rejects.toMatchObject({ code: 'UNAVAILABLE' })
+    expect((await busy.client.task(second.id).cancel()).status.state).toBe('TASK_STATE_CANCELED')
+    const third = await begin(busy.client)
+    await open()
+    for (const { id } of [first, third])
+      await eventually(15_000, 'the task to end', async () => {
+        const { status } = await busy.client.getTask({ id })
+        return status.state === 'TASK_STATE_COMPLETED'
+      })
+    expect(linesIn()).toEqual(['start', 'end', 'start', 'end'])
+  })
+
   it('ends what a program left running', async () => {
     await using folder = await temporaryFolder()
     const pids = join(folder.path, 'pids')

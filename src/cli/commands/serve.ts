@@ -115,6 +115,8 @@ The agent behind the bridge decides which media types it accepts. Callers of the
 A program (--exec) is started for every message, without a shell unless --shell is given, with DRAGOMAN_TASK_ID and
 DRAGOMAN_CONTEXT_ID in its environment. Exit code 0 completes the task, any other fails it, without saying why to
 the caller: the last line of its stderr is logged. Cancelling sends SIGTERM, and SIGKILL four seconds later.
+Eight programs run at once (--exec-max); 1,000 further messages wait in a queue (--exec-queue), and the rest are refused
+with UNAVAILABLE. A cancelled task leaves the queue.
 
 Webhooks are called by https and on the internet, whatever a name resolves to when they are called. --allow-webhook
 vouches for a host: localhost stands for this machine.
