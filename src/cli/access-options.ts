@@ -14,12 +14,19 @@ export interface AccessOptions {
   readonly tlsCert?: string
   readonly tlsKey?: string
   readonly tlsClientCa?: string
+  readonly allowHost?: readonly string[]
   /** False with `--no-auth`. */
   readonly auth?: boolean
 }
 
 export function addAccessOptions(command: Command): Command {
-  return addSchemeOptions(command).option('--no-auth', 'let anybody call, also from other machines')
+  return addSchemeOptions(command)
+    .option('--no-auth', 'let anybody call, also from other machines')
+    .option(
+      '--allow-host <name>',
+      'a name that requests may have in Host, beside localhost and --public-url; may be repeated',
+      (name: string, before: readonly string[] = []) => [...before, name],
+    )
 }
 
 /** For what is never for everybody. */
@@ -37,11 +44,15 @@ export function addSchemeOptions(command: Command): Command {
     )
 }
 
-export async function readAccess(options: AccessOptions): Promise<Pick<ServeOptions, 'auth' | 'tls'>> {
-  const { auth, tls } = await readSchemes(options)
-  if (options.auth !== false) return { ...(auth && { auth }), ...(tls && { tls }) }
-  if (auth) throw new UsageError('--no-auth contradicts the other options: leave one out')
-  return { auth: 'none', ...(tls && { tls }) }
+export async function readAccess(options: AccessOptions): Promise<Pick<ServeOptions, 'auth' | 'tls' | 'allowedHosts'>> {
+  const { auth: schemes, tls } = await readSchemes(options)
+  if (options.auth === false && schemes) throw new UsageError('--no-auth contradicts the other options: leave one out')
+  const auth = options.auth === false ? 'none' : schemes
+  return {
+    ...(auth && { auth }),
+    ...(tls && { tls }),
+    ...(options.allowHost && { allowedHosts: options.allowHost }),
+  }
 }
 
 export async function readSchemes(

@@ -6,6 +6,7 @@ import type { Caller } from '../model/service.js'
 import { RegistryError } from '../registry-client/registry-error.js'
 import { settleLog } from '../server/default-log.js'
 import { createHealth } from '../server/health.js'
+import { createHostCheck, type HostCheck, hostFault } from '../server/hosts.js'
 import { useStore } from '../server/open-store.js'
 import { createReadiness } from '../server/readiness.js'
 import type { Store } from '../stores/store.js'
@@ -30,6 +31,12 @@ export interface RegistryOptions extends Omit<RegistryCoreOptions, 'store' | 'li
   readonly isAdmin?: (caller: Caller) => boolean
   /** The address clients use. Default `http://localhost`, and with `serveRegistry` the one it binds. */
   readonly publicUrl?: string
+  /**
+   * Further names that requests may have in `Host`. If given, other names are refused; localhost, IP addresses and the
+   * host of `publicUrl` are always accepted. Default with `serveRegistry`, without `auth` on loopback: none; otherwise
+   * every host is accepted.
+   */
+  readonly allowedHosts?: readonly string[]
   /** Origins of web pages that may call. Default: none. */
   readonly origins?: readonly string[]
   /** What the catalog says about whoever runs this registry. */
@@ -60,6 +67,7 @@ export async function createRegistry(options: RegistryOptions = {}): Promise<Reg
 
 /** As above, for those who learn their own address later. */
 export async function assembleRegistry(options: RegistryOptions, publicUrl: () => string): Promise<Registry> {
+  const isOwnHost = options.allowedHosts && createHostCheck(options)
   const log = settleLog(options.log)
   const { store, release } = await useStore(options.store, log)
   const onFailure = (error: unknown) => log({ level: 'error', message: 'The registry is in trouble', error })
@@ -81,7 +89,7 @@ export async function assembleRegistry(options: RegistryOptions, publicUrl: () =
   const { publish, renew, withdraw, find, list, read } = core
   return {
     ...{ publish, renew, withdraw, find, list, read },
-    fetch: createFetch(doors, { options, store, core, onFailure, publicUrl: parts.publicUrl }),
+    fetch: createFetch(doors, { options, store, core, onFailure, isOwnHost, publicUrl: parts.publicUrl }),
     close,
     [Symbol.asyncDispose]: close,
   }
@@ -91,18 +99,22 @@ interface FetchParts {
   readonly options: RegistryOptions
   readonly store: Store
   readonly core: RegistryCore
+  /** Absent: every host is accepted. */
+  readonly isOwnHost: HostCheck | undefined
   readonly publicUrl: () => string
   onFailure(error: unknown): void
 }
 
 function createFetch(doors: readonly Door[], parts: FetchParts): Registry['fetch'] {
-  const { options, store, core, onFailure, publicUrl } = parts
+  const { options, store, core, onFailure, isOwnHost, publicUrl } = parts
   const admit = createAdmission(options)
   const health = createHealth(createReadiness(store, () => false))
   const isFromHere = (origin: string | null) =>
     origin === null || origin === new URL(publicUrl()).origin || options.origins?.includes(origin) === true
 
   const answer = async (door: Door, request: Request, connection: Connection | undefined): Promise<Response> => {
+    const fault = isOwnHost && hostFault(request, isOwnHost)
+    if (fault !== undefined) throw new RegistryError('FORBIDDEN', fault)
     // A web page may send simple requests, forms among them, to any address its reader can reach.
     if (!isFromHere(request.headers.get('origin')))
       throw new RegistryError('FORBIDDEN', 'This origin may not call here')

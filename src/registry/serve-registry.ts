@@ -1,4 +1,5 @@
 import { assertClosedByDefault, closePort, listen, type PortOptions, tlsFor } from '../server/bind.js'
+import { hostsOnPort } from '../server/hosts.js'
 import { createListener } from '../server/listener.js'
 import { toNodeListener } from '../server/node.js'
 import { assembleRegistry, type Registry, type RegistryOptions } from './create-registry.js'
@@ -27,7 +28,11 @@ export async function serveRegistry(options: ServeRegistryOptions = {}): Promise
   assertClosedByDefault(options, 'registry')
   const tls = tlsFor(options)
   let address = ''
-  const registry = await assembleRegistry(options, () => options.publicUrl ?? address)
+  const allowedHosts = hostsOnPort(options)
+  const registry = await assembleRegistry(
+    { ...options, ...(allowedHosts && { allowedHosts }) },
+    () => options.publicUrl ?? address,
+  )
   const listener = createListener(toNodeListener(registry), { deadlines: options.deadlines, tls })
   try {
     address = await listen(listener, options)

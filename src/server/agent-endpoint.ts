@@ -12,7 +12,7 @@ import type { CurrentCards } from './current-cards.js'
 import { createDoors, type Door, type Doors } from './doors.js'
 import { frontPage, isVisit } from './front-page.js'
 import type { OfferedDialects } from './offered-dialects.js'
-import { isFromHere } from './origins.js'
+import type { OriginCheck } from './origins.js'
 import { createCardServer } from './well-known.js'
 
 export interface EndpointParts {
@@ -29,8 +29,7 @@ export interface EndpointParts {
   readonly admit: Admit | undefined
   /** Those that exist, whoever may use them. */
   readonly tenants: ReadonlySet<string>
-  /** Origins that browsers may call from, beside this server's own. */
-  readonly origins: ReadonlySet<string>
+  readonly isFromHere: OriginCheck
 }
 
 /** Answers a request by its path below the mount, which begins with a slash or is empty. */
@@ -47,8 +46,7 @@ interface Visit {
 }
 
 export function createAgentEndpoint(parts: EndpointParts): AgentEndpoint {
-  const { card, url, offered, endpoint, cards, startedMs, admit, tenants, origins } = parts
-  const ownHost = new URL(url).host
+  const { card, url, offered, endpoint, cards, startedMs, admit, tenants, isFromHere } = parts
   const showFrontPage = async () => frontPage(card, url)
   const doors = createDoors(endpoint)
   const answerCard = createCardServer(cards, {
@@ -90,7 +88,7 @@ export function createAgentEndpoint(parts: EndpointParts): AgentEndpoint {
     const address = connection?.address
     const from: From = tenant === undefined ? { address } : { address, tenant }
     const visit: Visit = { request, path, door, from }
-    if (!isFromHere(request, origins, ownHost)) {
+    if (!isFromHere(request)) {
       return refuse(visit, { refused: new A2AError('PERMISSION_DENIED', 'This origin may not call this agent') })
     }
     const fail = (caught: unknown) => refuse(visit, { refused: A2AError.from(caught) })

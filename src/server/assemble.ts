@@ -25,12 +25,14 @@ import { continueContext } from './continue-context.js'
 import { type CurrentCards, currentCards } from './current-cards.js'
 import { guardSkills } from './guard-skills.js'
 import type { Handler, HandlerOptions, LoggedOptions } from './handler.js'
+import { createHostCheck } from './hosts.js'
 import { limitAdmission } from './limit-admission.js'
 import { type SettledLimits, settleLimits } from './limits.js'
 import { type Agents, type Mount, mountsOf, reserved } from './mounts.js'
-import { createNowhere } from './nowhere.js'
+import { createHostRefusal, createNowhere } from './nowhere.js'
 import { observeCalls } from './observe-calls.js'
 import { type OfferedDialects, offeredDialects } from './offered-dialects.js'
+import { createOriginCheck, type OriginCheck } from './origins.js'
 import { isProcessDead, processIdentity } from './process-identity.js'
 import { createReadiness } from './readiness.js'
 import { createRouter } from './router.js'
@@ -73,6 +75,7 @@ interface Shared {
   readonly heartbeats: Heartbeats
   readonly owner: string
   readonly url: string
+  readonly isFromHere: OriginCheck
   readonly isAlone: boolean
   readonly port: PortFacts
   readonly sign: SignCard
@@ -102,6 +105,8 @@ export async function assemble(agents: Agents, options: LoggedOptions, port: Por
     credentialOf: credentialReader(schemesOf(security)),
   })
   const url = (options.publicUrl ?? 'http://localhost').replace(/\/+$/, '')
+  const isOwnHost = createHostCheck({ ...options, publicUrl: url })
+  const isFromHere = createOriginCheck({ origins: options.cors ?? [], url, isOwnHost })
   const owner = processIdentity()
   const push = await pushOf(mounts, { options, store, owner, url, signJwt: signer?.signJwt })
   const credentialHeaders = [...new Set(schemesOf(security).flatMap(({ headers = [] }) => headers))]
@@ -117,6 +122,7 @@ export async function assemble(agents: Agents, options: LoggedOptions, port: Por
     heartbeats: new Heartbeats(options.heartbeatMs ?? 15_000),
     owner,
     url,
+    isFromHere,
     isAlone: mounts.length === 1,
     port,
     sign: createCardSigning(signer, url),
@@ -135,17 +141,18 @@ export async function assemble(agents: Agents, options: LoggedOptions, port: Por
     throw error
   }
   const stopMeasuring = measure(shared, members)
+  const observeOthers = observeCalls('', { log: options.log, audit: options.audit })
   const fetch = createRouter({
     endpoints: new Map(members.map(({ mount, answer }) => [mount.path, answer])),
     origins: options.cors ?? [],
     credentialHeaders,
-    nowhere: createNowhere(admit, observeCalls('', { log: options.log, audit: options.audit })),
+    refuseHost: options.allowedHosts && createHostRefusal(isOwnHost, observeOthers),
+    nowhere: createNowhere(admit, observeOthers),
     routes: createRoutes({
       routes: options.routes ?? [],
       services: shared.services,
       admit,
-      origins: new Set(options.cors),
-      url,
+      isFromHere,
       log: options.log,
     }),
     isReady: createReadiness(store, () => members.some(({ engine }) => engine.isDraining)),
@@ -243,7 +250,6 @@ async function createMember(mount: Mount, shared: Shared): Promise<Member> {
   const span = tracing && traceCalls(tracing, agent.card.name)
   const observe = observeCalls(agent.card.name, { log, logCalls, audit, metrics, span })
   const endpoint = endpointOf(engine, guardSkills(service, agent, security), card, observe, shared)
-  const origins = new Set(options.cors)
   const answer = createAgentEndpoint({
     card,
     url,
@@ -253,7 +259,7 @@ async function createMember(mount: Mount, shared: Shared): Promise<Member> {
     startedMs: Date.now(),
     admit,
     tenants: shared.tenants,
-    origins,
+    isFromHere: shared.isFromHere,
   })
   return { mount, engine, endpoint, answer, cards }
 }

@@ -34,6 +34,12 @@ export interface HandlerOptions {
   readonly auth?: Auth | 'none'
   /** The address clients use, when it is not the one the server binds: `https://agents.example`. */
   readonly publicUrl?: string
+  /**
+   * Further names that requests may have in `Host`, such as `agents.example`. If given, other names are refused;
+   * localhost, IP addresses and the host of `publicUrl` are always accepted. Default with `serve`, without `auth` on
+   * loopback: none; otherwise every host is accepted.
+   */
+  readonly allowedHosts?: readonly string[]
   /** Tenants of every agent, as path prefixes and in requests. */
   readonly tenants?: readonly string[]
   /** Origins that browsers may call from. Default: none. */

@@ -3,6 +3,7 @@ import type { Meter } from '@opentelemetry/api'
 import type { Log } from '../model/log.js'
 import { applicationMeter } from '../telemetry/metrics.js'
 import { closePort, isLoopback, listen, type PortOptions } from './bind.js'
+import { type HostCheck, hostFault } from './hosts.js'
 import { createListener } from './listener.js'
 import { toNodeListener } from './node.js'
 import type { Route } from './routes.js'
@@ -27,7 +28,11 @@ export interface ServerMetrics {
 
 const isDone = async () => undefined
 
-export async function openMetrics(asked: boolean | MetricsPort, log: Log | undefined): Promise<ServerMetrics> {
+export async function openMetrics(
+  asked: boolean | MetricsPort,
+  log: Log | undefined,
+  isOwnHost: HostCheck,
+): Promise<ServerMetrics> {
   const meter = applicationMeter()
   if (asked === false) return { ...(meter && { meter }), routes: [], close: isDone }
   if (meter) {
@@ -40,7 +45,11 @@ export async function openMetrics(asked: boolean | MetricsPort, log: Log | undef
   const answer = (request: Request) => showMetrics(request, text)
   if (asked === true) return { meter: own, routes: [{ path: '/metrics', answer }], close }
   const nothing = async () => new Response(null, { status: 404 })
-  const fetch = (request: Request) => (new URL(request.url).pathname === '/metrics' ? answer(request) : nothing())
+  const fetch = async (request: Request) => {
+    const fault = isLoopback(asked.host) ? hostFault(request, isOwnHost) : undefined
+    if (fault !== undefined) return new Response(fault, { status: 403 })
+    return await (new URL(request.url).pathname === '/metrics' ? answer(request) : nothing())
+  }
   const listener = createListener(toNodeListener({ fetch }))
   const base = await listen(listener, asked)
   return {

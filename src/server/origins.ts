@@ -1,13 +1,28 @@
+import type { HostCheck } from './hosts.js'
+
+export interface OriginOptions {
+  /** Origins of pages that may call. */
+  readonly origins: readonly string[]
+  /** The public address; pages on it may call. */
+  readonly url: string
+  readonly isOwnHost: HostCheck
+}
+
+export type OriginCheck = (request: Request) => boolean
+
 /**
- * A web page may send simple requests to any address its reader can reach, loopback included. Browsers
- * say where they come from; other clients do not, and pass.
+ * Accepts requests from pages of this server and of `origins`. A page can send simple requests to every address its
+ * browser reaches, loopback included. Browsers name the page in `Origin`; requests without it are accepted.
  */
-export function isFromHere(request: Request, origins: ReadonlySet<string>, ownHost: string): boolean {
-  const origin = request.headers.get('origin')
-  if (origin === null || origins.has(origin)) return true
-  if (!URL.canParse(origin)) return false
-  const { host, hostname } = new URL(origin)
-  if (host === ownHost) return true
-  // A name of the page's own choosing may lead here too (DNS rebinding): only names that cannot are believed.
-  return host === new URL(request.url).host && /^(localhost|[\d.]+|\[[\da-f:.]+\])$/i.test(hostname)
+export function createOriginCheck({ origins, url, isOwnHost }: OriginOptions): OriginCheck {
+  const allowed = new Set(origins)
+  const ownHost = new URL(url).host
+  return (request) => {
+    const origin = request.headers.get('origin')
+    if (origin === null || allowed.has(origin)) return true
+    if (!URL.canParse(origin)) return false
+    const { host } = new URL(origin)
+    // Another name may resolve to this machine too (DNS rebinding).
+    return host === ownHost || (host === new URL(request.url).host && isOwnHost(host))
+  }
 }

@@ -18,6 +18,8 @@ export interface RouterParts {
   readonly origins: readonly string[]
   /** Headers that credentials come in. */
   readonly credentialHeaders: readonly string[]
+  /** Refuses a request by its host. Absent: every host is accepted. */
+  readonly refuseHost?: ((request: Request, connection?: Connection) => Response | undefined) | undefined
   /** Answers where no agent is. */
   readonly nowhere: (request: Request, connection?: Connection) => Promise<Response>
   readonly isReady: () => Promise<boolean>
@@ -45,7 +47,7 @@ export function createRouter(parts: RouterParts): Fetch {
   return async (request, connection) => await app.fetch(request, connection)
 }
 
-function createPaths({ endpoints, nowhere, isReady, jwks, routes }: RouterParts): Fetch {
+function createPaths({ endpoints, nowhere, isReady, jwks, routes, refuseHost }: RouterParts): Fetch {
   const health = createHealth(isReady)
   const root = endpoints.get('')
   // Longer paths first: a mount below another one is its own.
@@ -60,6 +62,8 @@ function createPaths({ endpoints, nowhere, isReady, jwks, routes }: RouterParts)
     const path = pathOf(request.url)
     const known = health(request, path)
     if (known) return known
+    const refusal = refuseHost?.(request, connection)
+    if (refusal) return Promise.resolve(refusal)
     if (jwks && path === jwksPath) return jwks(request)
     const answered = routes?.(request, path, connection)
     return answered

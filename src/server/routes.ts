@@ -5,7 +5,7 @@ import { isRefused } from '../model/admission.js'
 import { A2AError } from '../model/errors.js'
 import type { Log } from '../model/log.js'
 import type { AgentService, Caller } from '../model/service.js'
-import { isFromHere } from './origins.js'
+import type { OriginCheck } from './origins.js'
 import { admitted, refusalOf } from './refusal.js'
 
 export interface Route {
@@ -34,9 +34,7 @@ export interface RoutesParts {
   readonly routes: readonly Route[]
   readonly services: ReadonlyMap<string, AgentService>
   readonly admit: Admit | undefined
-  readonly origins: ReadonlySet<string>
-  /** Where this server is, for pages of its own. */
-  readonly url: string
+  readonly isFromHere: OriginCheck
   readonly log: Log
 }
 
@@ -47,18 +45,17 @@ export type AnswerRoute = (
   connection?: Connection,
 ) => Promise<Response | undefined> | undefined
 
-export function createRoutes({ routes, services, admit, origins, url, log }: RoutesParts): AnswerRoute | undefined {
+export function createRoutes({ routes, services, admit, isFromHere, log }: RoutesParts): AnswerRoute | undefined {
   if (routes.length === 0) return undefined
   for (const { path } of routes)
     if (!/^\/(?:$|[^/].*[^/]$|[^/]$)/.test(path))
       throw new TypeError(`${JSON.stringify(path)} is no path of a route: write /api`)
-  const ownHost = new URL(url).host
   // Longer paths first: a route below another one is its own.
   const byLength = [...routes].sort((a, b) => b.path.length - a.path.length)
 
   const visit = async (route: Route, request: Request, connection?: Connection): Promise<Response | undefined> => {
     const isOpen = route.isPublic === true
-    if (!isOpen && !isFromHere(request, origins, ownHost))
+    if (!isOpen && !isFromHere(request))
       return refusalOf({ refused: new A2AError('PERMISSION_DENIED', 'This origin may not call here') })
     const caller = await admitted(isOpen ? undefined : admit, request, connection)
     if (isRefused(caller)) return refusalOf(caller)

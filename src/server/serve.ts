@@ -11,6 +11,7 @@ import { assertClosedByDefault, closePort, listen, type PortOptions, tlsFor } fr
 import { settleLog } from './default-log.js'
 import { createGrpcDoor } from './grpc-door.js'
 import type { HandlerOptions, LoggedOptions } from './handler.js'
+import { createHostCheck, hostsOnPort } from './hosts.js'
 import { createListener } from './listener.js'
 import { assertGuardedMetrics, type MetricsPort, openMetrics, type ServerMetrics } from './metrics.js'
 import type { Agents, MountedAgent } from './mounts.js'
@@ -73,15 +74,22 @@ export async function serve(
   const { metrics: askedMetrics = false } = options
   assertClosedByDefault(options)
   assertGuardedMetrics(askedMetrics, options)
+  const isOwnHost = createHostCheck(options)
   const register = options.register === undefined ? undefined : settleRegister(options.register)
   const signer = options.signing && (await toSigner(options.signing))
   const log = settleLog(options.log)
   const { store, release } = await useStore(options.store, log)
-  const metrics = await openMetrics(askedMetrics, log).catch(async (error) => {
+  const metrics = await openMetrics(askedMetrics, log, isOwnHost).catch(async (error) => {
     await release()
     throw error
   })
-  const settled: SettledOptions = { ...options, log, routes: [...(options.routes ?? []), ...metrics.routes] }
+  const allowedHosts = hostsOnPort(options)
+  const settled: SettledOptions = {
+    ...options,
+    ...(allowedHosts && { allowedHosts }),
+    log,
+    routes: [...(options.routes ?? []), ...metrics.routes],
+  }
   const stopMeasuring = metrics.meter && measureCommits(metrics.meter, store)
   const services = new Map<string, AgentService>()
   const ports: OpenPort[] = []

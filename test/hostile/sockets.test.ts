@@ -83,7 +83,7 @@ describe('a connection that stalls', { timeout: 20_000 }, () => {
     await using served = await serve(echoAgent, { deadlines })
     using stalled = stack(await Promise.all(Array.from({ length: 200 }, () => connect(served.url))))
     for (const [place, client] of stalled.clients.entries())
-      await client.write(place % 2 === 0 ? '' : 'POST / HTTP/1.1\r\nHost: x\r\n')
+      await client.write(place % 2 === 0 ? '' : 'POST / HTTP/1.1\r\nHost: localhost\r\n')
     await assertServing(served)
     await within(patienceMs, 'all of them to be cut', Promise.all(stalled.clients.map(({ closed }) => closed)))
   })
@@ -155,7 +155,7 @@ describe('one connection, many requests', () => {
     await client.write(
       post('/', '{') +
         post('/message:stream', JSON.stringify(send('chunks 5'))) +
-        'GET /tasks?pageSize=0 HTTP/1.1\r\nHost: x\r\n\r\n' +
+        'GET /tasks?pageSize=0 HTTP/1.1\r\nHost: localhost\r\n\r\n' +
         post('/', envelope('SendStreamingMessage', send('msg x'))),
     )
     assert.equal(readRpc(await client.answer()).error?.reason, 'PARSE_ERROR')
@@ -236,7 +236,7 @@ describe('HTTP/2 without TLS', () => {
   it('is not mistaken for a request that begins alike', async () => {
     await using served = await serve(echoAgent)
     using client = await connect(served.url)
-    await client.write('PRI /tasks HTTP/1.1\r\nHost: x\r\n\r\n')
+    await client.write('PRI /tasks HTTP/1.1\r\nHost: localhost\r\n\r\n')
     const answer = await client.answerOrEnd()
     assert.ok(!answer || answer.status === 400)
   })

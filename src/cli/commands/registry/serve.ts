@@ -51,7 +51,7 @@ Examples:
 
 async function run(options: Options): Promise<void> {
   const { port, host, store, publicUrl, publicRead = false, allowPrivate = false } = options
-  const { auth, tls } = await readAccess(options)
+  const { auth, ...access } = await readAccess(options)
   const known = options.ownerKey ? [apiKey(options.ownerKey), ...(Array.isArray(auth) ? auth : [])] : auth
   if (options.ownerKey && auth === 'none') throw new UsageError('--no-auth contradicts --owner-key: leave one out')
   const served = await explained(() =>
@@ -59,7 +59,7 @@ async function run(options: Options): Promise<void> {
       ...{ port, host, store, publicRead, allowPrivate },
       ...(publicUrl !== undefined && { publicUrl }),
       ...(known && { auth: known }),
-      ...(tls && { tls }),
+      ...access,
       ...(!options.probes && { probes: false }),
       ...(options.anyCard && { cards: 'readable' }),
       log: ({ level, message, error }) => console.error(pc.dim(level), message, error),
