@@ -33,6 +33,7 @@ export type {
   IdempotencyKey,
   KeyedSend,
   LaneClaim,
+  LaneClaimRequest,
   LaneSettlement,
   LeaseClaim,
   ListPage,

@@ -121,7 +121,7 @@ export class PushWorker {
       const limit = this.#places()
       if (limit <= 0) return this.#wakeIn(lookAgainMs)
       const claimedMs = performance.now()
-      const { lanes, nextInMs } = await store.claimLanes({ agents, lease, limit })
+      const { lanes, nextInMs } = await store.claimLanes({ agents, lease, limit, maxRetryMs: settings.longestRetryMs })
       for (const lane of lanes) this.#begin(new LaneRun(this.#lanes, lane, claimedMs))
       if (nextInMs === 0) continue
       if (nextInMs !== undefined) this.#wakeIn(nextInMs)

@@ -10,7 +10,8 @@
  *   an older fence is answered `fenced` and nothing is written (E-9).
  * - The agent's name is part of every key: agents that share a store never meet.
  * - Time is the store's own: leases and expiries are given as durations. Members shared by several
- *   machines use the database's clock.
+ *   machines use the database's clock; members shared by processes of one machine use a clock for
+ *   leases that cannot be set.
  * - Expected failures are values. What is thrown means that the store itself is in trouble.
  */
 import type { TaskEvent } from '../model/event.js'
@@ -200,6 +201,11 @@ export interface ClaimedLane {
   readonly fence: number
 }
 
+export interface LaneClaimRequest extends ClaimRequest {
+  /** The longest wait between two attempts. A store whose clock was set back makes no lane wait longer. */
+  readonly maxRetryMs?: number
+}
+
 export interface LaneClaim {
   /** Those that have been due for longest first. */
   readonly lanes: readonly ClaimedLane[]
@@ -331,7 +337,7 @@ export interface Store {
   deletePushConfig(key: TaskKey, id: string): Promise<void>
 
   /** Take lanes that are due. */
-  claimLanes(request: ClaimRequest): Promise<LaneClaim>
+  claimLanes(request: LaneClaimRequest): Promise<LaneClaim>
   /** Says how far a claimed lane has come. False when it was lost: nothing is written then. */
   settleLane(settlement: LaneSettlement): Promise<boolean>
   /** Oldest first. */

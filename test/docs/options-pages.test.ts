@@ -53,6 +53,10 @@ const pages: Readonly<Record<string, readonly Table[]>> = {
   ],
   'docs/operating.md': [
     {
+      heading: 'Options of the SQLite store',
+      of: [['src/stores/sqlite/sqlite-store.ts', 'SqliteStoreOptions']],
+    },
+    {
       heading: 'Options of the Postgres store',
       of: [
         ['src/stores/postgres/database.ts', 'DatabaseOptions'],

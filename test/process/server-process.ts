@@ -20,6 +20,11 @@ export interface Exit {
   readonly stderr: string
 }
 
+export interface ProcessOptions {
+  readonly cwd?: string
+  readonly env?: Readonly<Record<string, string>>
+}
+
 /** A run of the command: `dragoman serve …`. */
 export class CommandRun implements AsyncDisposable {
   stdout = ''
@@ -27,7 +32,7 @@ export class CommandRun implements AsyncDisposable {
   readonly exit: Promise<Exit>
   readonly #child: ChildProcess
 
-  constructor(args: readonly string[], options: { readonly cwd?: string } = {}) {
+  constructor(args: readonly string[], options: ProcessOptions = {}) {
     assert.ok(
       existsSync(join(root, 'dist/cli/main.js')),
       'These tests run the built command: run `npm run build` first',
@@ -35,7 +40,7 @@ export class CommandRun implements AsyncDisposable {
     const { FORCE_COLOR: _, ...env } = process.env
     this.#child = spawn(process.execPath, [command, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...env, NO_COLOR: '1' },
+      env: { ...env, NO_COLOR: '1', ...options.env },
       ...(options.cwd !== undefined && { cwd: options.cwd }),
     })
     this.#child.stdout?.setEncoding('utf8').on('data', (text: string) => {
@@ -83,16 +88,13 @@ export async function runCommand(args: readonly string[], options: { readonly cw
 /** `dragoman serve` on a free port, or on a given one, ready for calls. */
 export function startServer(
   args: readonly string[] = ['--echo'],
-  { port = 0, ...options }: { readonly cwd?: string; readonly port?: number } = {},
+  { port = 0, ...options }: ProcessOptions & { readonly port?: number } = {},
 ): Promise<ServerProcess> {
   return startProcess(['serve', ...args, '--port', String(port), '--log', 'text'], options)
 }
 
 /** Any command that says where it is ready. */
-export async function startProcess(
-  args: readonly string[],
-  options: { readonly cwd?: string } = {},
-): Promise<ServerProcess> {
+export async function startProcess(args: readonly string[], options: ProcessOptions = {}): Promise<ServerProcess> {
   const server = new ServerProcess(args, options)
   try {
     server.url = await eventually(15_000, 'the ready line', () => {

@@ -196,6 +196,32 @@ describe.each(Object.entries(places))('two servers on one %s', { timeout: 60_000
   })
 })
 
+describe('two servers on one file whose wall clocks differ', { timeout: 60_000 }, () => {
+  const wrongClock = new URL('replicas/wrong-clock.mjs', import.meta.url).href
+
+  it.each([3_600_000, -3_600_000])(
+    proves('E-9', "by %d ms leave each other's running tasks alone, and take over those of a killed one"),
+    async (errorMs) => {
+      await using folder = await temporaryFolder()
+      const args = ['--echo', '--store', `sqlite:${join(folder.path, 'tasks.sqlite')}`]
+      await using a = await startServer(args)
+      using own = (await openStream(a.url, 'SendStreamingMessage', { message: newMessage('sleep 60000') })).read()
+      await own.sees(2)
+      const id = taskIdOf(own.events)
+      // It takes over what it finds abandoned before it is ready.
+      await using b = await startServer(args, {
+        env: { NODE_OPTIONS: `--import ${wrongClock}`, CLOCK_ERROR_MS: String(errorMs) },
+      })
+      assert.equal((await getTask(b.url, id)).status.state, 'TASK_STATE_WORKING')
+      assert.equal(own.isEnded, false)
+      await a.kill()
+      await eventually(5_000 + soonMs, 'the task to be given up', async () => {
+        return (await getTask(b.url, id)).status.state === 'TASK_STATE_FAILED'
+      })
+    },
+  )
+})
+
 interface Pair extends AsyncDisposable {
   readonly a: ServerProcess
   readonly b: ServerProcess

@@ -11,7 +11,7 @@ type TaskRow = [
   seq: number,
   state: number,
   fence: number,
-  leaseUntil: number,
+  leaseEnd: number,
   runnable: number,
   lanes: number,
 ]
@@ -45,7 +45,7 @@ function create(session: Session, step: Append, creation: TaskCreation): AppendO
     step.isRunnable ? 1 : 0,
     fence,
     claim?.owner ?? null,
-    claim ? session.now() + claim.ttlMs : 0,
+    claim ? session.leaseAfter(claim.ttlMs) : 0,
   )
   if (inserted.changes === 0) return { result: 'conflict' }
   const task = Number(inserted.lastInsertRowid)
@@ -60,11 +60,11 @@ function advance(session: Session, step: Append): AppendOutcome {
   const agent = session.names.agent(step.key.agent)
   const row = agent === undefined ? undefined : (sql.taskRow.get(agent, toStorable(step.key.id)) as TaskRow | undefined)
   if (!row) return { result: step.fence === undefined ? 'conflict' : 'fenced' }
-  const [task, scope, visibilityBefore, seq, stateBefore, fenceBefore, leaseUntil, runnableBefore, lanes] = row
+  const [task, scope, visibilityBefore, seq, stateBefore, fenceBefore, leaseEnd, runnableBefore, lanes] = row
   if (step.fence !== undefined && step.fence !== fenceBefore) return { result: 'fenced' }
   if (seq !== step.expect) return { result: 'conflict' }
   const claim = step.lease === 'release' ? undefined : step.lease
-  if (claim && leaseUntil > session.now()) return { result: 'conflict' }
+  if (claim && leaseEnd > session.leaseNow()) return { result: 'conflict' }
   if (isKeyTaken(session, scope, step)) return { result: 'key-taken' }
 
   const last = seq + step.events.length
@@ -83,12 +83,12 @@ function advance(session: Session, step: Append): AppendOutcome {
       runnable,
       fence,
       isKept ? leaseOwnerOf(session, task) : (claim?.owner ?? null),
-      isKept ? leaseUntil : claim ? session.now() + claim.ttlMs : 0,
+      isKept ? leaseEnd : claim ? session.leaseAfter(claim.ttlMs) : 0,
       task,
     )
     if (visibilityBefore === 1 && stateBefore !== noState) session.counts.add(scope, stateBefore, -1)
     if (visibility === 1 && state !== noState) session.counts.add(scope, state, 1)
-    if (runnable === 1 && (step.lease === 'release' || leaseUntil <= session.now())) {
+    if (runnable === 1 && (step.lease === 'release' || leaseEnd <= session.leaseNow())) {
       session.touched.agents.add(step.key.agent)
     }
   }

@@ -3,12 +3,13 @@ import { configBody, readConfig } from '../rows.js'
 import { fromStorable, toStorable } from '../storable-text.js'
 import {
   type ClaimedLane,
-  type ClaimRequest,
   isSameConfig,
   type LaneClaim,
+  type LaneClaimRequest,
   type LaneSettlement,
   type NewPushConfig,
 } from '../store.js'
+import { maxLeases } from './lease-clock.js'
 import type { Session } from './session.js'
 
 /** A task as its lanes see it: `seq` is its last event, `from` where a new lane begins. */
@@ -26,17 +27,17 @@ type DueRow = [
   seq: number,
   attempts: number,
   fence: number,
-  dueMs: number,
+  due: number,
   taskId: string,
 ]
 
 export function putLane(session: Session, of: LaneTask, push: NewPushConfig): 'ok' | 'full' {
-  const { sql, names, now, touched } = session
+  const { sql, names, leaseNow, touched } = session
   const id = toStorable(push.config.id)
   const found = sql.lane.get(of.task, id) as [string, number] | undefined
   if (found) {
     if (isSameConfig(readConfig(found), push)) return 'ok'
-    sql.replaceLane.run(configBody(push), of.seq > found[1] ? now() : null, of.task, id)
+    sql.replaceLane.run(configBody(push), of.seq > found[1] ? leaseNow() : null, of.task, id)
     touched.lanes.add(of.agent)
     return 'ok'
   }
@@ -54,34 +55,50 @@ export function deleteLane({ sql }: Session, task: number, configId: string): vo
 }
 
 /** The task has new events. */
-export function markLanes({ sql, now, touched }: Session, agent: string, task: number): void {
-  if (sql.markLanes.run(now(), task).changes > 0) touched.lanes.add(agent)
+export function markLanes({ sql, leaseNow, touched }: Session, agent: string, task: number): void {
+  if (sql.markLanes.run(leaseNow(), task).changes > 0) touched.lanes.add(agent)
 }
 
 /** When the next lane may be claimed, without claiming any. */
-export function findWaiting({ sql, names, now }: Session, agents: readonly string[]): LaneClaim {
+export function findWaiting({ sql, names, leaseNow }: Session, agents: readonly string[]): LaneClaim {
   let first: number | undefined
   for (const agent of agents) {
     const number = names.agent(agent)
-    const [dueMs] = number === undefined ? [null] : (sql.firstDue.get(number) as [number | null])
-    if (dueMs !== null) first = Math.min(first ?? dueMs, dueMs)
+    const [due] = number === undefined ? [null] : (sql.firstDue.get(number) as [number | null])
+    if (due !== null) first = Math.min(first ?? due, due)
   }
-  return { lanes: [], ...(first !== undefined && { nextInMs: Math.max(0, first - now()) }) }
+  return { lanes: [], ...(first !== undefined && { nextInMs: Math.max(0, first - leaseNow()) }) }
 }
 
-export function claimLanes(session: Session, { agents, lease, limit }: ClaimRequest): LaneClaim {
+/** Whether a lane waits longer than any retry does, because a clock was set back. */
+export function hasLateLanes({ sql, names, leaseAfter }: Session, request: LaneClaimRequest): boolean {
+  const lastDue = leaseAfter(maxWaitMs(request))
+  return request.agents.some((agent) => {
+    const number = names.agent(agent)
+    const [due] = number === undefined ? [null] : (sql.lastDue.get(number) as [number | null])
+    return due !== null && due > lastDue
+  })
+}
+
+function maxWaitMs({ maxRetryMs = Number.POSITIVE_INFINITY, lease }: LaneClaimRequest): number {
+  return Math.max(maxRetryMs, maxLeases * lease.ttlMs)
+}
+
+export function claimLanes(session: Session, request: LaneClaimRequest): LaneClaim {
+  const { agents, lease, limit } = request
   const { sql, names } = session
-  const now = session.now()
+  const now = session.leaseNow()
   const due: { readonly agent: string; readonly row: DueRow }[] = []
   for (const agent of agents) {
     const number = names.agent(agent)
+    if (number !== undefined) sql.shortenLanes.run(session.leaseAfter(maxWaitMs(request)), number)
     const rows = number === undefined ? [] : (sql.dueLanes.all(number, now, limit) as DueRow[])
     for (const row of rows) due.push({ agent, row })
   }
   due.sort((a, b) => a.row[6] - b.row[6])
   const lanes = due.slice(0, limit).map(({ agent, row }): ClaimedLane => {
     const [task, config, body, seq, attempts, fence, , taskId] = row
-    sql.takeLane.run(fence + 1, now + lease.ttlMs, lease.owner, task, config)
+    sql.takeLane.run(fence + 1, session.leaseAfter(lease.ttlMs), lease.owner, task, config)
     const key = { agent, id: fromStorable(taskId) }
     return { key, push: readConfig([body]), seq, attempts, fence: fence + 1 }
   })
@@ -94,24 +111,24 @@ export function settleLane(
   { key, configId, fence, seq, attempts, dead = [], next }: LaneSettlement,
 ): boolean {
   const { sql, touched } = session
-  const now = session.now()
   const id = toStorable(configId)
   const found = sql.lane.get(of.task, id) as [string, number, number] | undefined
   if (found?.[2] !== fence) return false
   const place = Math.max(seq, found[1])
-  if (next !== 'release' && 'holdMs' in next) sql.holdLane.run(place, attempts, now + next.holdMs, of.task, id, fence)
+  if (next !== 'release' && 'holdMs' in next)
+    sql.holdLane.run(place, attempts, session.leaseAfter(next.holdMs), of.task, id, fence)
   else {
-    const dueMs = next === 'release' ? now : now + next.retryInMs
+    const due = next === 'release' ? session.leaseNow() : session.leaseAfter(next.retryInMs)
     const hasMore = of.seq > place
-    sql.freeLane.run(place, attempts, hasMore ? dueMs : null, of.task, id, fence)
+    sql.freeLane.run(place, attempts, hasMore ? due : null, of.task, id, fence)
     if (hasMore && next === 'release') touched.lanes.add(key.agent)
   }
   for (const each of dead) {
-    sql.insertDeadLetter.run(of.scope, of.task, id, each.seq, each.attempts, toStorable(each.error), now)
+    sql.insertDeadLetter.run(of.scope, of.task, id, each.seq, each.attempts, toStorable(each.error), session.now())
   }
   return true
 }
 
-export function disownLanes({ sql, now, touched, names }: Session, owner: string): void {
-  if (sql.disownLanes.run(now(), owner).changes > 0) for (const agent of names.known()) touched.lanes.add(agent)
+export function disownLanes({ sql, leaseNow, touched, names }: Session, owner: string): void {
+  if (sql.disownLanes.run(leaseNow(), owner).changes > 0) for (const agent of names.known()) touched.lanes.add(agent)
 }

@@ -7,6 +7,32 @@ import { append, chunk } from '../contract-steps.js'
 import { openSqliteStore } from './index.js'
 import { migrations } from './migrations.js'
 
+it('ends the leases of a file whose leases were written by the wall clock, and makes waiting webhooks due', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'dragoman-test-'))
+  const path = join(folder, 'tasks.sqlite')
+  try {
+    const old = new Database(path)
+    const later = Date.now() + 3_600_000
+    const body = JSON.stringify({ config: { id: 'h', taskId: 't1', url: 'https://x.example/h' }, dialect: '1.0' })
+    old.exec(`${migrations.slice(0, 3).join(';')}; PRAGMA user_version = 3;
+      INSERT INTO agents VALUES (1, 'a'); INSERT INTO scopes VALUES (1, 1, '', 'ann');
+      INSERT INTO tasks VALUES (1, 1, 1, 't1', 'c1', '1.0', 1, 3, 0, 1, 1, 7, 'p-old', ${later}, 1);`)
+    old.prepare("INSERT INTO lanes VALUES (1, 'h', 1, ?, 2, 4, 1, ?, NULL)").run(body, later)
+    const oldClaim = old.prepare('UPDATE tasks SET lease_until = 1')
+    const store = await openSqliteStore(path)
+    const claim = { agents: ['a'], lease: { owner: 'p', ttlMs: 1000 }, limit: 9 }
+    expect(await store.claim(claim)).toEqual([{ key: { agent: 'a', id: 't1' }, fence: 8 }])
+    expect(await store.claim(claim)).toEqual([])
+    expect((await store.claimLanes(claim)).lanes).toMatchObject([{ seq: 2, attempts: 4 }])
+    // A process of the earlier version that still runs cannot write times of its clock.
+    expect(() => oldClaim.run()).toThrow('lease_until')
+    await store.close()
+    old.close()
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
 it('keeps the webhooks of a file that was written before they were delivered', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'dragoman-test-'))
   const path = join(folder, 'tasks.sqlite')

@@ -107,4 +107,13 @@ export const migrations: readonly string[] = [
     seq INTEGER NOT NULL, attempts INTEGER NOT NULL, error TEXT NOT NULL, time_ms INTEGER NOT NULL);
   CREATE INDEX dead_letters_by_lane ON dead_letters (task, config);
   `,
+  /* 4 */ `
+  -- Times of leases are those of a clock that nobody sets. New names: a program that still writes the wall clock's
+  -- time fails, instead of mixing both.
+  ALTER TABLE tasks RENAME COLUMN lease_until TO lease_end;
+  ALTER TABLE lanes RENAME COLUMN due_ms TO due;
+  -- The clock whose times lease_end and due are.
+  CREATE TABLE clock (epoch TEXT NOT NULL);
+  INSERT INTO clock VALUES ('wall');
+  `,
 ]

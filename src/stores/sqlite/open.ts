@@ -3,11 +3,13 @@ import { existsSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import Database from 'libsql'
 import { isBusy } from './group-commit.js'
+import { adoptEpoch, type LeaseClock } from './lease-clock.js'
 import { migrations } from './migrations.js'
 
 interface OpenOptions {
   readonly durability?: 'process' | 'full'
   readonly mustExist?: boolean
+  readonly leaseClock: LeaseClock
 }
 
 export async function openDatabase(path: string, options: OpenOptions): Promise<Database.Database> {
@@ -18,7 +20,10 @@ export async function openDatabase(path: string, options: OpenOptions): Promise<
   }
 }
 
-async function open(path: string, { durability, mustExist = false }: OpenOptions): Promise<Database.Database> {
+async function open(
+  path: string,
+  { durability, mustExist = false, leaseClock }: OpenOptions,
+): Promise<Database.Database> {
   if (mustExist && !existsSync(path)) throw new Error(`There is no ${path}`)
   const db = new Database(path)
   try {
@@ -33,6 +38,7 @@ async function open(path: string, { durability, mustExist = false }: OpenOptions
       db.exec('PRAGMA temp_store = MEMORY')
     })
     await patiently(() => migrate(db, path))
+    if (!mustExist) await patiently(() => adoptEpoch(db, leaseClock))
     return db
   } catch (error) {
     db.close()

@@ -5,7 +5,14 @@ import type { Statements } from './statements.js'
 
 export interface Session {
   readonly sql: Statements
+  /** Milliseconds since 1970. */
   now(): number
+  /** The time of leases and of webhook retries; see `lease-clock.ts`. */
+  leaseNow(): number
+  /** The same clock, some milliseconds from now. */
+  leaseAfter(ms: number): number
+  /** Of `leaseNow`. */
+  readonly epoch: string
   /** Changes of `counts`, gathered over a transaction and written once at its end. */
   readonly counts: CountChanges
   readonly touched: Touched

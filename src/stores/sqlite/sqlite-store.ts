@@ -28,6 +28,7 @@ import type {
   Expiry,
   KeyedSend,
   LaneClaim,
+  LaneClaimRequest,
   LaneSettlement,
   LeaseClaim,
   ListPage,
@@ -44,7 +45,9 @@ import { appendStep } from './append.js'
 import { listDeadLetters } from './dead-letters.js'
 import { Sweeper } from './expire.js'
 import { GroupCommit } from './group-commit.js'
-import { claimLanes, deleteLane, disownLanes, findWaiting, putLane, settleLane } from './lanes.js'
+import { claimLanes, deleteLane, findWaiting, hasLateLanes, putLane, settleLane } from './lanes.js'
+import { type LeaseClock, systemLeaseClock } from './lease-clock.js'
+import { claim, disown, leaseOwners, renew } from './leases.js'
 import { findPage } from './list.js'
 import { openDatabase } from './open.js'
 import { SqliteRecords } from './records.js'
@@ -60,16 +63,19 @@ export interface SqliteStoreOptions {
   readonly durability?: 'process' | 'full'
   /** The store has to be there, with this version's schema: nothing is made or updated. Default false. */
   readonly mustExist?: boolean
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970: ages of tasks, keys and records. Default `Date.now`. */
   readonly now?: () => number
+  /** Times of leases and webhook retries. Default: on Linux the monotonic clock, elsewhere the wall clock, clamped. */
+  readonly leaseClock?: LeaseClock
   /** How often other processes' commits are looked for while somebody waits. Default 20 ms. */
   readonly pollMs?: number
 }
 
 /** Opens a file (made when missing), or `:memory:`. */
 export async function openSqliteStore(path: string, options: SqliteStoreOptions = {}): Promise<Store> {
-  const db = await openDatabase(path, options)
-  return new SqliteStore(db, options)
+  const leaseClock = options.leaseClock ?? systemLeaseClock()
+  const db = await openDatabase(path, { ...options, leaseClock })
+  return new SqliteStore(db, leaseClock, options)
 }
 
 /** Batches fetched at once when a reader catches up. */
@@ -88,12 +94,15 @@ class SqliteStore implements Store {
   #dataVersion = -1
   #lastEventRow = 0
 
-  constructor(db: Database.Database, options: SqliteStoreOptions) {
+  constructor(db: Database.Database, leaseClock: LeaseClock, options: SqliteStoreOptions) {
     this.#db = db
     this.#sql = prepareStatements(db)
     this.#session = {
       sql: this.#sql,
       now: options.now ?? Date.now,
+      leaseNow: () => leaseClock.now(),
+      leaseAfter: (ms) => leaseClock.after?.(ms) ?? leaseClock.now() + ms,
+      epoch: leaseClock.epoch,
       counts: new CountChanges(),
       touched: { tasks: new Map(), agents: new Set(), lanes: new Set() },
       names: new Names(this.#sql),
@@ -156,50 +165,20 @@ class SqliteStore implements Store {
     return row && { taskId: fromStorable(row[0]), digest: row[1], seq: row[2] }
   }
 
-  claim({ agents, lease, limit }: ClaimRequest): Promise<readonly ClaimedTask[]> {
-    return this.#commits.write(() => {
-      const claimed: ClaimedTask[] = []
-      const now = this.#session.now()
-      for (const agent of agents) {
-        const number = this.#session.names.agent(agent)
-        if (number === undefined || claimed.length >= limit) continue
-        const rows = this.#sql.claimable.all(number, now, limit - claimed.length) as [number, string, number][]
-        for (const [id, taskId, fence] of rows) {
-          this.#sql.takeLease.run(fence + 1, lease.owner, now + lease.ttlMs, id)
-          claimed.push({ key: { agent, id: fromStorable(taskId) }, fence: fence + 1 })
-        }
-      }
-      return claimed
-    })
+  claim(request: ClaimRequest): Promise<readonly ClaimedTask[]> {
+    return this.#commits.write(() => claim(this.#session, request))
   }
 
   renew(held: readonly ClaimedTask[], lease: LeaseClaim): Promise<readonly ClaimedTask[]> {
-    return this.#commits.write(() => {
-      const until = this.#session.now() + lease.ttlMs
-      return held.filter(({ key, fence }) => {
-        const agent = this.#session.names.agent(key.agent)
-        return (
-          agent === undefined ||
-          this.#sql.renewLease.run(until, agent, toStorable(key.id), fence, lease.owner).changes === 0
-        )
-      })
-    })
+    return this.#commits.write(() => renew(this.#session, held, lease))
   }
 
   async leaseOwners(): Promise<readonly string[]> {
-    const owners = new Set<string>()
-    for (const [agent] of this.#sql.agentIds.all() as [number][]) {
-      for (const [owner] of this.#sql.leaseOwners.all(agent, this.#session.now()) as [string][]) owners.add(owner)
-    }
-    for (const [owner] of this.#sql.laneOwners.all() as [string][]) owners.add(owner)
-    return [...owners]
+    return leaseOwners(this.#session)
   }
 
   disown(owner: string): Promise<void> {
-    return this.#commits.write(() => {
-      for (const [agent] of this.#sql.agentIds.all() as [number][]) this.#sql.disown.run(agent, owner)
-      disownLanes(this.#session, owner)
-    })
+    return this.#commits.write(() => disown(this.#session, owner))
   }
 
   putPushConfig(key: TaskKey, config: NewPushConfig): Promise<'ok' | 'full' | 'no-task'> {
@@ -232,10 +211,10 @@ class SqliteStore implements Store {
     })
   }
 
-  async claimLanes(request: ClaimRequest): Promise<LaneClaim> {
+  async claimLanes(request: LaneClaimRequest): Promise<LaneClaim> {
     // Most hints lead to nothing: looking first spares the others a transaction.
     const waiting = findWaiting(this.#session, request.agents)
-    if (waiting.nextInMs !== 0) return waiting
+    if (waiting.nextInMs !== 0 && !hasLateLanes(this.#session, request)) return waiting
     return await this.#commits.write(() => claimLanes(this.#session, request))
   }
 
@@ -305,7 +284,7 @@ class SqliteStore implements Store {
   #loadRow(found: unknown, includeArtifacts: boolean): LoadedTask | undefined {
     if (!found) return undefined
     const row = found as RecordRow // the columns of `record`
-    const record = readRecord(row, this.#session.now())
+    const record = readRecord(row, this.#session.leaseNow())
     const [id] = row
     const snapshot = (includeArtifacts ? this.#sql.snapshot : this.#sql.snapshotHead).get(id)
     if (snapshot) {

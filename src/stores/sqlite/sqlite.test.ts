@@ -3,7 +3,9 @@ import { recordsContract } from '../records.contract.js'
 import { storeContract } from '../store.contract.js'
 import { openSqliteStore } from './index.js'
 
-describe('sqlite store', () => storeContract({ describe, it }, ({ now }) => openSqliteStore(':memory:', { now })))
+const open = ({ now }: { readonly now: () => number }) =>
+  openSqliteStore(':memory:', { now, leaseClock: { epoch: 'test', now } })
 
-describe('records in sqlite', () =>
-  recordsContract({ describe, it }, ({ now }) => openSqliteStore(':memory:', { now })))
+describe('sqlite store', () => storeContract({ describe, it }, open))
+
+describe('records in sqlite', () => recordsContract({ describe, it }, open))

@@ -2,7 +2,7 @@
 import type Database from 'libsql'
 
 const record = `t.id, a.name, t.task_id, s.tenant, s.owner, t.context, t.dialect, t.visibility, t.seq, t.fence,
-  t.lease_owner, t.lease_until`
+  t.lease_owner, t.lease_end`
 const recordFrom = 'tasks t JOIN agents a ON a.id = t.agent JOIN scopes s ON s.id = t.scope'
 const deadLetter = `d.id, a.name, t.task_id, s.tenant, s.owner, d.config, d.seq, d.attempts, d.error, d.time_ms
   FROM dead_letters d JOIN tasks t ON t.id = d.task JOIN scopes s ON s.id = d.scope JOIN agents a ON a.id = t.agent`
@@ -26,15 +26,15 @@ export function prepareStatements(db: Database.Database) {
     scopeId: prepare('SELECT id FROM scopes WHERE agent = ? AND tenant = ? AND owner = ?'),
     insertScope: command('INSERT INTO scopes (agent, tenant, owner) VALUES (?, ?, ?)'),
 
-    taskRow: prepare(`SELECT id, scope, visibility, seq, state, fence, lease_until, runnable, lanes
+    taskRow: prepare(`SELECT id, scope, visibility, seq, state, fence, lease_end, runnable, lanes
       FROM tasks WHERE agent = ? AND task_id = ?`),
     insertTask: command(`INSERT INTO tasks
-      (agent, scope, task_id, context, dialect, visibility, seq, state, status_ms, runnable, fence, lease_owner, lease_until)
+      (agent, scope, task_id, context, dialect, visibility, seq, state, status_ms, runnable, fence, lease_owner, lease_end)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`),
     // Chunks of a running task: nothing but the sequence changes.
     advanceTask: command('UPDATE tasks SET seq = ? WHERE id = ?'),
     updateTask: command(`UPDATE tasks SET seq = ?, visibility = ?, state = ?,
-      status_ms = coalesce(?, status_ms), runnable = ?, fence = ?, lease_owner = ?, lease_until = ? WHERE id = ?`),
+      status_ms = coalesce(?, status_ms), runnable = ?, fence = ?, lease_owner = ?, lease_end = ? WHERE id = ?`),
     leaseOwner: prepare('SELECT lease_owner FROM tasks WHERE id = ?'),
     addCount: command(`INSERT INTO counts (scope, state, n) VALUES (?, ?, ?)
       ON CONFLICT (scope, state) DO UPDATE SET n = n + excluded.n`),
@@ -77,36 +77,39 @@ export function prepareStatements(db: Database.Database) {
       'INSERT OR REPLACE INTO keys (scope, key, task, digest, seq, until_ms) VALUES (?, ?, ?, ?, ?, ?)',
     ),
 
+    shortenLeases: command('UPDATE tasks SET lease_end = ?1 WHERE agent = ?2 AND runnable = 1 AND lease_end > ?1'),
     claimable: prepare(`SELECT id, task_id, fence FROM tasks
-      WHERE agent = ? AND runnable = 1 AND lease_until <= ? ORDER BY id LIMIT ?`),
-    takeLease: command('UPDATE tasks SET fence = ?, lease_owner = ?, lease_until = ? WHERE id = ?'),
-    renewLease: command(`UPDATE tasks SET lease_until = ?
+      WHERE agent = ? AND runnable = 1 AND lease_end <= ? ORDER BY id LIMIT ?`),
+    takeLease: command('UPDATE tasks SET fence = ?, lease_owner = ?, lease_end = ? WHERE id = ?'),
+    renewLease: command(`UPDATE tasks SET lease_end = ?
       WHERE agent = ? AND task_id = ? AND fence = ? AND lease_owner = ?`),
     leaseOwners: prepare(`SELECT DISTINCT lease_owner FROM tasks
-      WHERE agent = ? AND runnable = 1 AND lease_until > ? AND lease_owner IS NOT NULL`),
+      WHERE agent = ? AND runnable = 1 AND lease_end > ? AND lease_owner IS NOT NULL`),
     agentIds: prepare('SELECT id FROM agents'),
-    disown: command('UPDATE tasks SET lease_until = 0 WHERE agent = ? AND runnable = 1 AND lease_owner = ?'),
+    disown: command('UPDATE tasks SET lease_end = 0 WHERE agent = ? AND runnable = 1 AND lease_owner = ?'),
 
     lane: prepare('SELECT body, seq, fence FROM lanes WHERE task = ? AND config = ?'),
     insertLane: command(`INSERT INTO lanes (task, config, agent, body, seq, attempts, fence)
       VALUES (?, ?, ?, ?, ?, 0, 0)`),
-    replaceLane: command(`UPDATE lanes SET body = ?, attempts = 0, fence = fence + 1, due_ms = ?, lease_owner = NULL
+    replaceLane: command(`UPDATE lanes SET body = ?, attempts = 0, fence = fence + 1, due = ?, lease_owner = NULL
       WHERE task = ? AND config = ?`),
     countLanes: command('UPDATE tasks SET lanes = (SELECT count(*) FROM lanes WHERE task = ?1) WHERE id = ?1'),
     listLanes: prepare('SELECT body FROM lanes WHERE task = ? AND config > ? ORDER BY config LIMIT ?'),
     deleteLane: command('DELETE FROM lanes WHERE task = ? AND config = ?'),
     // A lane that is due or held already is found so by its index, and nothing is written.
-    markLanes: command('UPDATE lanes SET due_ms = ? WHERE task = ? AND due_ms IS NULL'),
-    dueLanes: prepare(`SELECT l.task, l.config, l.body, l.seq, l.attempts, l.fence, l.due_ms, t.task_id
-      FROM lanes l JOIN tasks t ON t.id = l.task WHERE l.agent = ? AND l.due_ms <= ? ORDER BY l.due_ms LIMIT ?`),
-    firstDue: prepare('SELECT min(due_ms) FROM lanes WHERE agent = ? AND due_ms IS NOT NULL'),
-    takeLane: command('UPDATE lanes SET fence = ?, due_ms = ?, lease_owner = ? WHERE task = ? AND config = ?'),
-    holdLane: command(`UPDATE lanes SET seq = ?, attempts = ?, due_ms = ?
+    markLanes: command('UPDATE lanes SET due = ? WHERE task = ? AND due IS NULL'),
+    dueLanes: prepare(`SELECT l.task, l.config, l.body, l.seq, l.attempts, l.fence, l.due, t.task_id
+      FROM lanes l JOIN tasks t ON t.id = l.task WHERE l.agent = ? AND l.due <= ? ORDER BY l.due LIMIT ?`),
+    firstDue: prepare('SELECT min(due) FROM lanes WHERE agent = ? AND due IS NOT NULL'),
+    lastDue: prepare('SELECT max(due) FROM lanes WHERE agent = ? AND due IS NOT NULL'),
+    shortenLanes: command('UPDATE lanes SET due = ?1 WHERE agent = ?2 AND due > ?1'),
+    takeLane: command('UPDATE lanes SET fence = ?, due = ?, lease_owner = ? WHERE task = ? AND config = ?'),
+    holdLane: command(`UPDATE lanes SET seq = ?, attempts = ?, due = ?
       WHERE task = ? AND config = ? AND fence = ?`),
-    freeLane: command(`UPDATE lanes SET seq = ?, attempts = ?, due_ms = ?, lease_owner = NULL
+    freeLane: command(`UPDATE lanes SET seq = ?, attempts = ?, due = ?, lease_owner = NULL
       WHERE task = ? AND config = ? AND fence = ?`),
     laneOwners: prepare('SELECT DISTINCT lease_owner FROM lanes WHERE lease_owner IS NOT NULL'),
-    disownLanes: command(`UPDATE lanes SET due_ms = ?, lease_owner = NULL, fence = fence + 1 WHERE lease_owner = ?`),
+    disownLanes: command(`UPDATE lanes SET due = ?, lease_owner = NULL, fence = fence + 1 WHERE lease_owner = ?`),
 
     insertDeadLetter: command(`INSERT INTO dead_letters (scope, task, config, seq, attempts, error, time_ms)
       VALUES (?, ?, ?, ?, ?, ?, ?)`),
@@ -135,15 +138,16 @@ export function prepareStatements(db: Database.Database) {
     deleteDeadLettersOf: command('DELETE FROM dead_letters WHERE task = ?'),
 
     // The free ones first, then those whose lease ends first.
-    runnableLeases: prepare(`SELECT lease_until FROM tasks WHERE agent = ? AND runnable = 1
-      ORDER BY lease_until LIMIT ?`),
-    pendingLanes: prepare(`SELECT count(*), min(due_ms) FROM
-      (SELECT due_ms FROM lanes WHERE agent = ? AND due_ms IS NOT NULL ORDER BY due_ms LIMIT ?)`),
+    runnableLeases: prepare(`SELECT lease_end FROM tasks WHERE agent = ? AND runnable = 1
+      ORDER BY lease_end LIMIT ?`),
+    pendingLanes: prepare(`SELECT count(*), min(due) FROM
+      (SELECT due FROM lanes WHERE agent = ? AND due IS NOT NULL ORDER BY due LIMIT ?)`),
     countDeadLetters: prepare(`SELECT s.agent, count(*) FROM (SELECT scope FROM dead_letters LIMIT ?) d
       JOIN scopes s ON s.id = d.scope GROUP BY s.agent`),
 
     changedTasks: prepare(`SELECT a.name, t.task_id, max(e.id), max(e.last) FROM events e
       JOIN tasks t ON t.id = e.task JOIN agents a ON a.id = t.agent WHERE e.id > ? GROUP BY e.task`),
+    epoch: prepare('SELECT epoch FROM clock'),
     dataVersion: prepare('PRAGMA data_version'),
   }
 }

@@ -1,0 +1,53 @@
+/** Leases of tasks. All times are those of the session's lease clock. */
+import { fromStorable, toStorable } from '../storable-text.js'
+import type { ClaimedTask, ClaimRequest, LeaseClaim } from '../store.js'
+import { disownLanes } from './lanes.js'
+import { assertEpoch, maxLeases } from './lease-clock.js'
+import type { Session } from './session.js'
+
+/** Inside a transaction that the caller opened, like all that write here. */
+export function claim(session: Session, { agents, lease, limit }: ClaimRequest): readonly ClaimedTask[] {
+  const { sql, names } = session
+  assertEpoch(session)
+  const claimed: ClaimedTask[] = []
+  const now = session.leaseNow()
+  for (const agent of agents) {
+    const number = names.agent(agent)
+    if (number === undefined || claimed.length >= limit) continue
+    sql.shortenLeases.run(session.leaseAfter(maxLeases * lease.ttlMs), number)
+    const rows = sql.claimable.all(number, now, limit - claimed.length) as [number, string, number][]
+    for (const [id, taskId, fence] of rows) {
+      sql.takeLease.run(fence + 1, lease.owner, session.leaseAfter(lease.ttlMs), id)
+      claimed.push({ key: { agent, id: fromStorable(taskId) }, fence: fence + 1 })
+    }
+  }
+  return claimed
+}
+
+export function renew(
+  session: Session,
+  held: readonly ClaimedTask[],
+  { owner, ttlMs }: LeaseClaim,
+): readonly ClaimedTask[] {
+  assertEpoch(session)
+  const { sql, names } = session
+  const end = session.leaseAfter(ttlMs)
+  return held.filter(({ key, fence }) => {
+    const agent = names.agent(key.agent)
+    return agent === undefined || sql.renewLease.run(end, agent, toStorable(key.id), fence, owner).changes === 0
+  })
+}
+
+export function leaseOwners({ sql, leaseNow }: Session): readonly string[] {
+  const owners = new Set<string>()
+  for (const [agent] of sql.agentIds.all() as [number][]) {
+    for (const [owner] of sql.leaseOwners.all(agent, leaseNow()) as [string][]) owners.add(owner)
+  }
+  for (const [owner] of sql.laneOwners.all() as [string][]) owners.add(owner)
+  return [...owners]
+}
+
+export function disown(session: Session, owner: string): void {
+  for (const [agent] of session.sql.agentIds.all() as [number][]) session.sql.disown.run(agent, owner)
+  disownLanes(session, owner)
+}
