@@ -237,7 +237,7 @@ describe.each(bindings)('SendStreamingMessage over %s', (binding) => {
       expect([status, headers.get('content-type'), headers.get('cache-control')]).toEqual([
         200,
         'text/event-stream',
-        'no-cache',
+        'no-cache, no-store',
       ])
       const events = await stream.rest()
       for (const { raw, data } of events)

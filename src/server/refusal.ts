@@ -25,7 +25,7 @@ export async function admitted(
 export function refusalOf({ refused, challenge }: Pick<Refused, 'refused' | 'challenge'>): Response {
   const { status, body } = form.encodeError(refused)
   const { retryAfterSeconds } = refused.details
-  const response = Response.json(body, { status })
+  const response = Response.json(body, { status, headers: { 'cache-control': 'no-store' } })
   if (retryAfterSeconds !== undefined) response.headers.set('retry-after', String(retryAfterSeconds))
   if (challenge !== undefined) response.headers.set('www-authenticate', challenge)
   return response

@@ -15,7 +15,8 @@ export interface HttpCall extends Call {
 
 /** How a binding wraps what a dialect has spelled. */
 export interface Envelope {
-  readonly contentType: string
+  /** Of a response that is not a stream. */
+  readonly headers: Readonly<Record<string, string>>
   result(json: string): string
   error(error: A2AError): string
 }
@@ -51,8 +52,8 @@ export async function answerCall(
   // A caller that leaves during a unary call changes nothing (R-SEND-11), so nobody listens for it.
   const result = await callUnary(endpoint.service, operation, request, context)
   call.watch?.answered(result)
-  const headers: Record<string, string> = { 'content-type': envelope.contentType }
-  if (activated !== undefined) headers[dialect.extensionsHeader] = activated
+  const headers =
+    activated === undefined ? envelope.headers : { ...envelope.headers, [dialect.extensionsHeader]: activated }
   const spelled = codec.encode(result, call.params)
   const isCard = operation === 'getExtendedAgentCard'
   const body = envelope.result((isCard && (await endpoint.signCard?.(spelled, dialect.name))) || spelled)
@@ -65,8 +66,13 @@ export async function answerCall(
 function perCaller({ credentialHeaders }: Endpoint): Readonly<Record<string, string>> {
   return {
     'cache-control': 'private, max-age=60',
-    vary: [...credentialHeaders, parameterHeaders.version].join(', '),
+    vary: varyOf(credentialHeaders),
   }
+}
+
+/** Headers that decide about a response: the caller's credentials and version. */
+export function varyOf(credentialHeaders: readonly string[]): string {
+  return [...credentialHeaders, parameterHeaders.version].join(', ')
 }
 
 interface StreamAnswer {

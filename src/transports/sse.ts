@@ -51,7 +51,7 @@ export interface SseStream<Item = StreamItem> {
 
 export const sseHeaders = {
   'content-type': 'text/event-stream',
-  'cache-control': 'no-cache',
+  'cache-control': 'no-cache, no-store',
   // Asks proxies in between not to collect events before passing them on.
   'x-accel-buffering': 'no',
 } as const

@@ -52,6 +52,18 @@ describe('the extended card', () => {
     }
   })
 
+  it('leaves tasks and errors over HTTP+JSON to no cache', async () => {
+    await using served = await serve(discreet, { auth })
+    const get = (path: string, headers: Headed) => as(served, headers)(path, { method: 'GET', headers: {} })
+    const [[alice]] = callers
+    for (const path of ['/tasks', '/v1/tasks/none', '/tasks/none', '/tasks?pageSize=x', '/nowhere']) {
+      const { headers } = await get(path, alice)
+      expect(headers.get('cache-control'), path).toBe('no-store')
+      expect((await get(path, {})).headers.get('cache-control'), path).toBe('no-store')
+    }
+    expect((await get('/tasks', alice)).headers.get('vary')?.toLowerCase()).toBe('x-api-key, a2a-version')
+  })
+
   it('is each caller’s own over JSON-RPC and gRPC, old and new (R-XCARD-3)', async () => {
     await using served = await serve(discreet, { auth })
     for (const [headers, description] of callers) {

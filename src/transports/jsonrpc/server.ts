@@ -159,7 +159,7 @@ function errorAnswer(error: A2AError, { id, dialect, operation }: Voice): Respon
 function envelopeOf({ id, dialect }: Voice): Envelope {
   const prefix = resultPrefix(id)
   return {
-    contentType: 'application/json',
+    headers: { 'content-type': 'application/json' },
     result: (json) => `${prefix}${json}}`,
     error: (error) => errorEnvelope(id, error, formOf(dialect)),
   }

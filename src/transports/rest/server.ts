@@ -3,7 +3,7 @@ import { isObject } from '../../dialects/decode.js'
 import type { Dialect, RestForm } from '../../dialects/dialect.js'
 import { dialectByVersion, negotiate } from '../../dialects/negotiate.js'
 import { A2AError } from '../../model/errors.js'
-import { answerCall, type Envelope, type HttpCall } from '../call.js'
+import { answerCall, type Envelope, type HttpCall, varyOf } from '../call.js'
 import { CallWatch } from '../call-record.js'
 import { assertJson, parseJson, type RequestLimits, readBody } from '../read-json.js'
 import { type Arrival, type Endpoint, readVersion } from '../transport.js'
@@ -83,7 +83,7 @@ async function answer(
       watch,
       createStreamEncoder: () => form.createStreamEncoder({ operation, params, newId: endpoint.newId }),
     }
-    return await answerCall(endpoint, arrival, call, envelopeOf(form, request))
+    return await answerCall(endpoint, arrival, call, envelopeOf(form, request, endpoint))
   } catch (caught) {
     const error = A2AError.from(caught)
     endpoint.onError(error)
@@ -99,9 +99,14 @@ function likelyDialect(matches: ReadonlyMap<Dialect, Match>, request: Request): 
   return version?.trim() ? dialectByVersion(candidates, version) : (candidates.at(-1) as Dialect) // there is one match at least
 }
 
-function envelopeOf(form: RestForm, request: Request): Envelope {
+function envelopeOf(form: RestForm, request: Request, { credentialHeaders }: Endpoint): Envelope {
   return {
-    contentType: answerType(form, request),
+    // Tasks belong to their caller: no cache may keep them.
+    headers: {
+      'content-type': answerType(form, request),
+      'cache-control': 'no-store',
+      vary: varyOf(credentialHeaders),
+    },
     result: (json) => json,
     error: (error) => JSON.stringify(form.encodeError(error).body),
   }
@@ -111,7 +116,7 @@ function errorAnswer(error: A2AError, dialect: Dialect, request: Request, match?
   const form = formOf(dialect)
   const { status, body } = form.encodeError(error)
   const { retryAfterSeconds } = error.details
-  const headers: Record<string, string> = { 'content-type': answerType(form, request) }
+  const headers: Record<string, string> = { 'content-type': answerType(form, request), 'cache-control': 'no-store' }
   if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds)
   return new Response(JSON.stringify(body), { status: match?.route.httpStatus?.(error) ?? status, headers })
 }
