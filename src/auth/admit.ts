@@ -1,5 +1,5 @@
 /** Who a request is from, or why it is refused: the one question that HTTP and gRPC ask alike. */
-import type { Admission } from '../model/admission.js'
+import { type Admission, isRefused } from '../model/admission.js'
 import { A2AError } from '../model/errors.js'
 import type { Caller } from '../model/service.js'
 import { missingScopes, type Requirement, schemesOf } from './requirement.js'
@@ -24,9 +24,14 @@ export function createAdmit(requirements: readonly Requirement[]): Admit {
       if (verdict instanceof Promise) isSettled = false
       verdicts.push(verdict)
     }
+    const decided = (settled: readonly Verdict[]): Admission => {
+      const admission = decide(plans, schemes, settled)
+      if (!isRefused(admission)) credentials.onCaller?.(admission)
+      return admission
+    }
     return isSettled
-      ? decide(plans, schemes, verdicts as readonly Verdict[]) // none is a promise
-      : Promise.all(verdicts).then((settled) => decide(plans, schemes, settled))
+      ? decided(verdicts as readonly Verdict[]) // none is a promise
+      : Promise.all(verdicts).then(decided)
   }
 }
 

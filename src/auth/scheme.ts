@@ -27,6 +27,8 @@ export interface Connection {
   readonly address?: () => string | undefined
   /** The certificate the peer showed; only if an authority that the server trusts vouches for it. */
   readonly certificate?: () => ClientCertificate | undefined
+  /** Receives the caller once its credentials are verified. */
+  readonly onCaller?: (caller: Caller) => void
 }
 
 export interface Credentials extends Connection {

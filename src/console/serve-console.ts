@@ -30,6 +30,7 @@ export async function serveConsole(options: ServeConsoleOptions = {}): Promise<S
     front?.fetch(request, connection && { connection }) ?? nothing()
   const listener = createListener(toNodeListener({ fetch }), {
     deadlines: options.deadlines,
+    connections: options.connections,
     tls: tlsFor(options),
   })
   const address = await listen(listener, options)

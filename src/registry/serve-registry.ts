@@ -1,4 +1,5 @@
 import { assertClosedByDefault, closePort, listen, type PortOptions, tlsFor } from '../server/bind.js'
+import { settleLog } from '../server/default-log.js'
 import { hostsOnPort } from '../server/hosts.js'
 import { createListener } from '../server/listener.js'
 import { toNodeListener } from '../server/node.js'
@@ -33,7 +34,12 @@ export async function serveRegistry(options: ServeRegistryOptions = {}): Promise
     { ...options, ...(allowedHosts && { allowedHosts }) },
     () => options.publicUrl ?? address,
   )
-  const listener = createListener(toNodeListener(registry), { deadlines: options.deadlines, tls })
+  const listener = createListener(toNodeListener(registry), {
+    deadlines: options.deadlines,
+    connections: options.connections,
+    tls,
+    log: settleLog(options.log),
+  })
   try {
     address = await listen(listener, options)
   } catch (error) {

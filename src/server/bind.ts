@@ -2,6 +2,7 @@
 import type { AddressInfo } from 'node:net'
 import type { TlsOptions } from 'node:tls'
 import { type Auth, requirementsOf, schemesOf } from '../auth/requirement.js'
+import type { ConnectionLimits } from './connection-limits.js'
 import type { Deadlines, Listener } from './listener.js'
 
 export interface PortOptions {
@@ -10,6 +11,8 @@ export interface PortOptions {
   /** Default 127.0.0.1. Another address needs `auth`, or `auth: 'none'` said aloud. */
   readonly host?: string
   readonly deadlines?: Deadlines
+  /** How many connections may be open. Default: 10,000 in all, 1,000 from one public address. */
+  readonly connections?: ConnectionLimits
   /**
    * Certificate and key, as `node:tls` takes them: the port then speaks TLS. With `mtls` in `auth`, also `ca`: the
    * authorities whose client certificates are good.

@@ -10,6 +10,8 @@
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls'
+import type { Log } from '../model/log.js'
+import { type ConnectionLimits, limitConnections } from './connection-limits.js'
 
 export interface Deadlines {
   /** From the connection to its first byte. Default 10 s. */
@@ -20,6 +22,11 @@ export interface Deadlines {
   readonly bodyMs?: number
   /** How long a reader may take none of what waits to be sent to it. Default 60 s. */
   readonly readMs?: number
+  /**
+   * Bytes per second that a reader must take, on average over `readMs`, while 256 KB or more wait to be sent to it.
+   * Default 4,096.
+   */
+  readonly minReadRate?: number
 }
 
 export interface Listener {
@@ -34,17 +41,19 @@ const noHttp2 = 'HTTP/1.1 505 HTTP Version Not Supported\r\nConnection: close\r\
 
 export interface ListenerOptions {
   readonly deadlines?: Deadlines | undefined
+  readonly connections?: ConnectionLimits | undefined
   /** Certificate and key; without them the port speaks in the clear. */
   readonly tls?: TlsOptions | undefined
   /** Takes connections that begin with HTTP/2's preface; without it they are refused. */
   readonly onHttp2?: ((socket: Socket) => void) | undefined
+  readonly log?: Log | undefined
 }
 
 export function createListener(
   onRequest: (request: IncomingMessage, response: ServerResponse) => void,
-  { deadlines = {}, tls, onHttp2 }: ListenerOptions = {},
+  { deadlines = {}, connections, tls, onHttp2, log }: ListenerOptions = {},
 ): Listener {
-  const { firstByteMs = 10_000, headersMs = 10_000, bodyMs = 60_000, readMs = 60_000 } = deadlines
+  const { firstByteMs = 10_000, headersMs = 10_000, bodyMs = 60_000, readMs = 60_000, minReadRate = 4096 } = deadlines
   const http = createHttpServer(
     {
       keepAliveTimeout: 65_000,
@@ -56,9 +65,10 @@ export function createListener(
   )
   http.emit('listening')
   const sockets = new Set<Socket>()
-  const stopWatching = watchReaders(sockets, readMs)
+  const stopWatching = watchReaders(sockets, readMs, minReadRate)
 
   const onConnection = (socket: Socket) => {
+    if (socket.destroyed) return
     sockets.add(socket)
     socket.once('close', () => sockets.delete(socket))
     socket.on('error', ignore)
@@ -77,6 +87,7 @@ export function createListener(
         },
       )
     : createServer({ noDelay: true }, onConnection)
+  limitConnections(server, connections, log)
   server.once('close', () => {
     http.close()
     stopWatching()
@@ -119,28 +130,53 @@ export function createListener(
   }
 }
 
+/** From this many waiting bytes on, a reader must keep to the minimum rate. */
+const largeBacklog = 256 * 1024
+
+interface Reading {
+  /** The last progress. */
+  sent: number
+  sinceMs: number
+  /** The start of the window in which the rate is measured. */
+  windowSent: number
+  windowMs: number
+}
+
 /**
- * Hangs up on whoever reads nothing of what it asked for: what waits for it is kept in memory. A stream that is cut
- * can be resumed.
+ * Closes connections whose reader takes nothing for `readMs`, or takes less than the minimum rate while much waits for
+ * it: unread bytes are kept in memory. A stream that is cut can be resumed.
  */
-function watchReaders(sockets: ReadonlySet<Socket>, readMs: number): () => void {
-  const stalled = new WeakMap<Socket, { readonly sent: number; readonly sinceMs: number }>()
+function watchReaders(sockets: ReadonlySet<Socket>, readMs: number, minReadRate: number): () => void {
+  const readings = new WeakMap<Socket, Reading>()
   const timer = setInterval(
     () => {
       const now = performance.now()
       for (const socket of sockets) {
-        if (socket.writableLength === 0) {
-          stalled.delete(socket)
-          continue
-        }
-        const sent = socket.bytesWritten - waitingIn(socket)
-        const known = stalled.get(socket)
-        if (known?.sent !== sent) stalled.set(socket, { sent, sinceMs: now })
-        else if (now - known.sinceMs >= readMs) socket.destroy()
+        if (socket.writableLength === 0) readings.delete(socket)
+        else if (!isRead(socket, now)) socket.destroy()
       }
     },
     Math.max(10, Math.min(5_000, readMs / 4)),
   )
+  const isRead = (socket: Socket, now: number): boolean => {
+    const waiting = waitingIn(socket)
+    const sent = socket.bytesWritten - waiting
+    const reading = readings.get(socket)
+    if (!reading) {
+      readings.set(socket, { sent, sinceMs: now, windowSent: sent, windowMs: now })
+      return true
+    }
+    if (reading.sent === sent) {
+      if (now - reading.sinceMs >= readMs) return false
+    } else Object.assign(reading, { sent, sinceMs: now })
+    const elapsedMs = now - reading.windowMs
+    if (waiting >= largeBacklog) {
+      if (elapsedMs < readMs) return true
+      if ((sent - reading.windowSent) * 1000 < minReadRate * elapsedMs) return false
+    }
+    Object.assign(reading, { windowSent: sent, windowMs: now })
+    return true
+  }
   timer.unref()
   return () => clearInterval(timer)
 }

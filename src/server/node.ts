@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import { getRequestListener, type HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import type { Connection } from '../auth/scheme.js'
+import type { Caller } from '../model/service.js'
 import { feedOf } from '../transports/sse.js'
 import { certificateOf } from './client-certificate.js'
 import type { Handler } from './handler.js'
@@ -17,7 +18,8 @@ export function toNodeListener({ fetch }: Pick<Handler, 'fetch'>): NodeListener 
   const unread = new UnreadAnswers()
   const answer = async (request: Request, bindings: unknown): Promise<Response> => {
     const { incoming, outgoing } = bindings as HttpBindings // HTTP/2 has no way in here
-    const response = await fetch(request, connectionOf(incoming.socket))
+    const connection = new PeerConnection(incoming.socket)
+    const response = await fetch(request, connection)
     const body = bodyOf(response)
     const feed = feedOf(body)
     if (feed) {
@@ -25,7 +27,9 @@ export function toNodeListener({ fetch }: Pick<Handler, 'fetch'>): NodeListener 
       return alreadySent
     }
     await endOfTick()
-    return typeof body === 'string' && body.length > smallAnswer ? unread.admit(response, body, outgoing) : response
+    return typeof body === 'string' && body.length > smallAnswer
+      ? unread.admit(response, body, outgoing, connection.callerKey)
+      : response
   }
   const listener = getRequestListener(answer, { errorHandler: () => new Response(null, { status: 400 }) })
   return (request, response) => {
@@ -51,8 +55,25 @@ function hasTwoHosts(headers: readonly string[]): boolean {
 /** Not worth counting. */
 const smallAnswer = 64 * 1024
 
-function connectionOf(socket: Socket): Connection {
-  return { certificate: () => certificateOf(socket), address: () => socket.remoteAddress }
+class PeerConnection implements Connection {
+  readonly #socket: Socket
+  #caller: string | undefined
+
+  constructor(socket: Socket) {
+    this.#socket = socket
+  }
+
+  // Own members: connections are copied by spreading.
+  readonly certificate = () => certificateOf(this.#socket)
+  readonly address = () => this.#socket.remoteAddress
+  readonly onCaller = ({ id }: Caller) => {
+    this.#caller = id
+  }
+
+  /** The caller that answers are counted for; callers without credentials are told apart by their address. */
+  get callerKey(): string {
+    return this.#caller === undefined ? `address ${this.address() ?? ''}` : `caller ${this.#caller}`
+  }
 }
 
 /**

@@ -162,8 +162,10 @@ async function openPort(
   const grpc = options.grpc === false ? undefined : createGrpcDoor(() => handler, options.deadlines?.bodyMs)
   const listener = createListener(answer, {
     deadlines: options.deadlines,
+    connections: options.connections,
     tls: tlsFor(options),
     onHttp2: grpc && ((socket) => grpc.accept(socket)),
+    log: options.log,
   })
   const base = await listen(listener, { ...options, port })
   const url = (publicUrl ?? base).replace(/\/+$/, '')

@@ -93,6 +93,7 @@ const pages: Readonly<Record<string, readonly Table[]>> = {
     },
     { heading: '`metrics`', of: [['src/server/metrics.ts', 'MetricsPort']] },
     { heading: '`deadlines`', of: [['src/server/listener.ts', 'Deadlines']] },
+    { heading: '`connections`', of: [['src/server/connection-limits.ts', 'ConnectionLimits']] },
     {
       heading: '`retention`',
       of: [

@@ -5,6 +5,7 @@ import { type Served, type ServeOptions, serve } from 'dragoman'
 import { describe, expect, it } from 'vitest'
 import { proves } from '../../conformance/proves.js'
 import { echoAgent } from '../../src/cli/echo-agent.js'
+import { AddressCount } from '../../src/server/connection-limits.js'
 import { readRest, readRpc } from './answers.js'
 import { envelope, send } from './peer.js'
 import { connect, post, postHead, type RawClient } from './raw-client.js'
@@ -258,6 +259,45 @@ describe('a client that resets its connection in the middle of a body', () => {
     await eventually(patienceMs, 'ten entries', () => entries.length >= 10)
     expect(new Set(entries.map(({ level }) => level))).toEqual(new Set(['debug']))
     await assertServing(served)
+  })
+})
+
+describe('connections beyond a limit', () => {
+  it('are closed at once, logged once, and accepted again when others have left', async () => {
+    const entries: { readonly level: string; readonly message: string }[] = []
+    const log = (entry: (typeof entries)[number]) => void entries.push(entry)
+    for (const [connections, option] of [
+      [{ max: 3 }, 'connections.max)'],
+      [{ maxPerAddress: 3 }, 'connections.maxPerAddress)'],
+    ] as const) {
+      entries.length = 0
+      await using served = await serve(echoAgent, { connections, log })
+      using open = stack(await Promise.all(Array.from({ length: 3 }, () => connect(served.url))))
+      for (let i = 0; i < 10; i++) {
+        using excess = await connect(served.url)
+        await excess.closes(patienceMs)
+        assert.equal(excess.received, '')
+      }
+      expect(entries.filter(({ level }) => level === 'warn')).toHaveLength(1)
+      expect(entries.at(-1)?.message).toContain(option)
+      open.clients[0]?.socket.destroy()
+      await eventually(patienceMs, 'a place', async () => {
+        using client = await connect(served.url)
+        await client.write(post('/', envelope('SendMessage', send('hello'))))
+        return (await client.answerOrEnd())?.status === 200
+      })
+    }
+  })
+
+  it('are by default more than 1,000 from one public address, not from a private one', () => {
+    const counts = new AddressCount(undefined)
+    const count = (address: string) => Array.from({ length: 1500 }, () => counts.add(address)).filter(Boolean).length
+    expect(count('192.0.43.7')).toBe(1000)
+    expect(count('2606:4700:1:2::3')).toBe(1000)
+    expect(count('2606:4700:1:2::4')).toBe(0)
+    for (const address of ['127.0.0.1', '10.1.2.3', '::1']) expect(count(address), address).toBe(1500)
+    counts.remove('192.0.43.7')
+    expect(count('192.0.43.7')).toBe(1)
   })
 })
 

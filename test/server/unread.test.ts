@@ -3,9 +3,10 @@ import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { connect, type Socket } from 'node:net'
-import { agent, serve } from 'dragoman'
+import { type AgentService, agent, apiKey, serve, type Task } from 'dragoman'
 import { toNodeListener } from 'dragoman/server'
 import { describe, it } from 'vitest'
+import { createListener } from '../../src/server/listener.js'
 import { eventually } from '../hostile/waiting.js'
 
 const talker = agent('Talker', async function* () {
@@ -61,6 +62,77 @@ describe('a reader that reads nothing', () => {
   })
 })
 
+describe('a reader that reads slower than the minimum rate', () => {
+  const large = 'y'.repeat(40 * 1024 * 1024)
+
+  /** Reads a little again and again, until all of it was read or the connection is closed. */
+  async function readSlowly(minReadRate: number): Promise<'all' | 'closed'> {
+    const answer = toNodeListener({ fetch: async () => new Response(large) })
+    const { server, closeAll } = createListener(answer, { deadlines: { readMs: 1000, minReadRate } })
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const { port } = server.address() as AddressInfo // it listens on a port
+    const slow = await deaf(port)
+    let read = 0
+    let isClosed = false
+    slow.on('data', (chunk: Buffer) => {
+      read += chunk.length
+      slow.pause()
+    })
+    slow.on('close', () => {
+      isClosed = true
+    })
+    slow.pause()
+    slow.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
+    const reading = setInterval(() => slow.resume(), 2)
+    const outcome = await eventually(25_000, 'all of it, or the end', () => {
+      if (read > large.length) return 'all'
+      return isClosed ? 'closed' : undefined
+    })
+    clearInterval(reading)
+    slow.destroy()
+    closeAll()
+    server.close()
+    return outcome
+  }
+
+  it('is closed, although it makes progress', async () => {
+    assert.equal(await readSlowly(1024 ** 4), 'closed')
+  })
+
+  it('is not closed while it keeps to the rate', async () => {
+    assert.equal(await readSlowly(1024), 'all')
+  })
+})
+
+describe('a caller that does not read', () => {
+  it('takes a share of the memory for answers, and others get theirs', async () => {
+    const auth = [apiKey({ a: 'alice', b: 'bob' })]
+    const parts = [{ text: 'x'.repeat(16 * 1024 * 1024) }]
+    const task = {
+      id: 't',
+      contextId: 'c',
+      status: { state: 'TASK_STATE_COMPLETED' },
+      artifacts: [{ artifactId: 'a', parts }],
+    }
+    const wrap = (service: AgentService) => ({ ...service, getTask: async () => task as Task })
+    await using served = await serve(talker, { auth, wrap })
+    const { port } = new URL(served.url)
+    const slow = await Promise.all(Array.from({ length: 18 }, () => deaf(Number(port))))
+    for (const socket of slow)
+      socket.write('GET /tasks/t HTTP/1.1\r\nHost: localhost\r\nA2A-Version: 1.0\r\nX-API-Key: a\r\n\r\n')
+    const status = async (key: string) => {
+      const headers = { 'a2a-version': '1.0', 'x-api-key': key }
+      const answer = await fetch(new URL('/tasks/t', served.url), { headers })
+      await answer.arrayBuffer()
+      return answer.status
+    }
+    await eventually(20_000, 'her share to be used up', async () => (await status('a')) === 429)
+    for (let i = 0; i < 5; i++) assert.equal(await status('b'), 200)
+    for (const socket of slow) socket.destroy()
+    await eventually(20_000, 'her share to be free again', async () => (await status('a')) === 200)
+  })
+})
+
 describe('many large answers that nobody reads', () => {
   it('are refused when there are too many, and given again when they are gone', async () => {
     const large = 'y'.repeat(40 * 1024 * 1024)
@@ -70,7 +142,8 @@ describe('many large answers that nobody reads', () => {
     const silent = await Promise.all(Array.from({ length: 6 }, () => deaf(port)))
     for (const socket of silent) socket.write('GET / HTTP/1.1\r\nHost: localhost\r\n\r\n')
     const status = async () => (await fetch(`http://127.0.0.1:${port}/`)).status
-    await eventually(20_000, 'a refusal', async () => (await status()) === 503)
+    // Without credentials the address is the caller, and has a share of the whole.
+    await eventually(20_000, 'a refusal', async () => (await status()) === 429)
     for (const socket of silent) socket.destroy()
     await eventually(20_000, 'an answer', async () => (await status()) === 200)
     server.closeAllConnections()
