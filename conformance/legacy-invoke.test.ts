@@ -71,6 +71,7 @@ describe('invoke', () => {
       tenant: '',
       owner: 'anonymous',
       limit: 9,
+      history: { messages: 0, characters: 0 },
       includeArtifacts: false,
     })
     expect(tasks.map(({ record }) => [record.contextId, record.owner])).toEqual([['c1', 'anonymous']])

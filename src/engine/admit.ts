@@ -7,7 +7,7 @@ import { A2AError, invalidField } from '../model/errors.js'
 import type { TurnRequest } from '../model/event.js'
 import type { Message } from '../model/message.js'
 import type { CallContext, Caller, SendMessageRequest } from '../model/service.js'
-import { isInterrupted } from '../model/task.js'
+import { isInterrupted, isTerminal } from '../model/task.js'
 import { traceContextOf } from '../model/trace-context.js'
 import type { IdempotencyKey, LoadedTask, Scope } from '../stores/store.js'
 import { assertAcceptable, inlineConfig } from './acceptable.js'
@@ -116,10 +116,10 @@ async function keyScopeOf(
   const scope = internals.scope(context)
   const taskId = request.message.taskId ?? context.wantedTaskId
   if (!internals.canAccess || taskId === undefined) return { scope }
-  const loaded = await internals.store.load(internals.key(taskId), { includeArtifacts: false })
-  if (!loaded || isOwn(loaded.record, context)) return { scope }
-  if (!(await mayAccess(internals, identityOf(loaded.record), context, operationOf(sending)))) return { scope }
-  return { scope: { ...scope, owner: loaded.record.owner }, prefix: `by:${JSON.stringify(context.caller.id)}:` }
+  const record = await internals.store.find(internals.key(taskId))
+  if (!record || isOwn(record, context)) return { scope }
+  if (!(await mayAccess(internals, identityOf(record), context, operationOf(sending)))) return { scope }
+  return { scope: { ...scope, owner: record.owner }, prefix: `by:${JSON.stringify(context.caller.id)}:` }
 }
 
 /** A wanted id is nobody's most of the time: that it is somebody's is learned from the store's refusal, and looked at then. */
@@ -132,10 +132,10 @@ async function startTask(internals: Internals, sending: Sending, isRefused: bool
       await rival.done
       return 'again'
     }
-    const loaded = await internals.store.load(internals.key(wantedTaskId))
-    if (loaded) {
+    const record = await internals.store.find(internals.key(wantedTaskId))
+    if (record) {
       // Its callers choose ids, so they must learn that one is taken, but not by whom (RM-ID-1).
-      if (!(await mayAccess(internals, identityOf(loaded.record), sending.context, operationOf(sending))))
+      if (!(await mayAccess(internals, identityOf(record), sending.context, operationOf(sending))))
         throw invalidField('id', 'cannot be used, choose another one')
       return await continueTask(internals, sending, wantedTaskId)
     }
@@ -203,15 +203,17 @@ async function continueTask(internals: Internals, given: Sending, taskId: string
     if (seq === 'ending') await run.done
     return typeof seq === 'number' ? { taskId, after: seq - 1, run } : 'again'
   }
-  const loaded = await internals.store.load(internals.key(taskId))
-  if (loaded?.record.visibility !== 'task') throw taskNotFound(taskId)
-  const sending = await permitted(internals, given, identityOf(loaded.record))
-  const fold = foldOf(loaded)
-  if (fold.isTerminal) {
+  const record = await internals.store.find(internals.key(taskId))
+  if (record?.visibility !== 'task') throw taskNotFound(taskId)
+  const sending = await permitted(internals, given, identityOf(record))
+  if (record.state && isTerminal(record.state)) {
     throw new A2AError('UNSUPPORTED_OPERATION', `Task ${taskId} has ended and takes no more messages`, {
-      metadata: { taskId, state: fold.state ?? '' },
+      metadata: { taskId, state: record.state },
     })
   }
+  const loaded = await internals.store.load(record.key)
+  if (loaded?.record.seq !== record.seq) return 'again'
+  const fold = foldOf(loaded)
   const message = addressed(sending.request.message, taskId, loaded.record.contextId)
   const { pushConfig } = withMessage(internals, sending, taskId).withMessage ?? {}
   if (pushConfig) await assertRoomForWebhook(internals, loaded.record.key, pushConfig)

@@ -2,7 +2,7 @@
 import { A2AError } from '../model/errors.js'
 import type { CallContext, CancelTaskRequest } from '../model/service.js'
 import { isInterrupted, isTerminal, type Task } from '../model/task.js'
-import type { LoadedTask } from '../stores/store.js'
+import type { TaskRecord } from '../stores/store.js'
 import type { Internals } from './internals.js'
 import { mayAccess, type SharedTask, taskNotFound } from './ownership.js'
 import { Run } from './run.js'
@@ -21,36 +21,40 @@ export async function cancelTask(
       if (!run.task || !(await mayCancel(run.identity))) throw taskNotFound(request.id)
       await run.cancel(request.metadata)
     }
-    const loaded = await internals.store.load(internals.key(request.id))
-    if (loaded?.record.visibility !== 'task' || !(await mayCancel(identityOf(loaded.record))))
+    const record = await internals.store.find(internals.key(request.id))
+    if (record?.visibility !== 'task' || !record.state || !(await mayCancel(identityOf(record))))
       throw taskNotFound(request.id)
-    const task = foldOf(loaded).snapshot()
-    if (!task) throw taskNotFound(request.id)
-    if (isTerminal(task.status.state)) return answerFor(internals, task, run !== undefined, context)
+    if (isTerminal(record.state)) return await answerFor(internals, record, run !== undefined, context)
     if (internals.runs.has(request.id)) continue
-    const isIdle = loaded.record.leaseOwner === undefined && isInterrupted(task.status.state)
+    const isIdle = record.leaseOwner === undefined && isInterrupted(record.state)
     const isDone = isIdle
-      ? await cancelIdle(internals, loaded)
-      : await cancelElsewhere(internals, loaded, request, context)
-    if (isDone) {
-      const ended = await snapshotOf(internals, request.id)
-      if (!ended) throw taskNotFound(request.id)
-      return answerFor(internals, ended.task, true, context)
-    }
+      ? await cancelIdle(internals, record)
+      : await cancelElsewhere(internals, record, request, context)
+    if (isDone) return await answerFor(internals, record, true, context)
   }
 }
 
 /** `isOurs`: this call asked for the cancel, so a cancelled task is its success. */
-function answerFor({ settings }: Internals, task: Task, isOurs: boolean, { cancelsOnce }: CallContext): Task {
+async function answerFor(
+  internals: Internals,
+  { key }: TaskRecord,
+  isOurs: boolean,
+  { cancelsOnce }: CallContext,
+): Promise<Task> {
+  const ended = await snapshotOf(internals, key.id)
+  if (!ended) throw taskNotFound(key.id)
+  const { task } = ended
   const isCanceled = task.status.state === 'TASK_STATE_CANCELED'
-  if (isCanceled && (isOurs || (settings.cancelTwice === 'task' && !cancelsOnce))) return task
+  if (isCanceled && (isOurs || (internals.settings.cancelTwice === 'task' && !cancelsOnce))) return task
   throw new A2AError('TASK_NOT_CANCELABLE', `Task ${task.id} has already ended`, {
     metadata: { taskId: task.id, state: task.status.state },
   })
 }
 
-async function cancelIdle(internals: Internals, loaded: LoadedTask): Promise<boolean> {
-  const { key, contextId, tenant, owner, dialect } = loaded.record
+async function cancelIdle(internals: Internals, record: TaskRecord): Promise<boolean> {
+  const loaded = await internals.store.load(record.key)
+  if (!loaded || loaded.record.seq !== record.seq || internals.runs.has(record.key.id)) return false
+  const { key, contextId, tenant, owner, dialect } = record
   const run = new Run(internals, { key, contextId, tenant, owner, dialect, fold: foldOf(loaded), isNew: false })
   return await run.end('TASK_STATE_CANCELED')
 }
@@ -58,11 +62,10 @@ async function cancelIdle(internals: Internals, loaded: LoadedTask): Promise<boo
 /** Puts the request into the log; whoever holds or takes the lease acts on it. */
 async function cancelElsewhere(
   internals: Internals,
-  loaded: LoadedTask,
+  { key, seq }: TaskRecord,
   request: CancelTaskRequest,
   context: CallContext,
 ): Promise<boolean> {
-  const { key, seq } = loaded.record
   const body = { cancelAsked: request.metadata ? { metadata: request.metadata } : {} }
   const outcome = await internals.store.append({
     key,

@@ -34,6 +34,8 @@ export function guardedStore(store: Store, onFailure: (error: unknown) => void):
   return {
     records: store.records,
     append: guard(store.append),
+    find: guard(store.find),
+    view: guard(store.view),
     load: guard(store.load),
     read: guard(store.read),
     list: guard(store.list),

@@ -12,7 +12,7 @@ import type { StoredPushConfig, TaskKey } from '../stores/store.js'
 import { assertPush } from './acceptable.js'
 import type { Internals } from './internals.js'
 import { taskNotFound } from './ownership.js'
-import { snapshotOf } from './snapshot.js'
+import { visibleTask } from './snapshot.js'
 import { assertReachable, assertWebhook, newPushConfig, shownTo, tooManyWebhooks } from './webhooks.js'
 
 const largestPageSize = 100
@@ -97,6 +97,6 @@ async function findConfig(
 }
 
 async function ownTask(internals: Internals, taskId: string, context: CallContext): Promise<TaskKey> {
-  if (!(await snapshotOf(internals, taskId, context))) throw taskNotFound(taskId)
+  if (!(await visibleTask(internals, taskId, context))) throw taskNotFound(taskId)
   return internals.key(taskId)
 }

@@ -1,8 +1,7 @@
-import { foldEvents } from '../model/apply-event.js'
 import { invalidField } from '../model/errors.js'
 import type { CallContext, GetTaskRequest, ListTasksRequest, ListTasksResponse } from '../model/service.js'
 import type { Task } from '../model/task.js'
-import { isPosition, type ListQuery, type LoadedTask } from '../stores/store.js'
+import { isPosition, type ListQuery } from '../stores/store.js'
 import { shownHistory, trimHistory } from './history.js'
 import type { Internals } from './internals.js'
 import { mayAccess, taskNotFound } from './ownership.js'
@@ -19,7 +18,7 @@ export async function getTask(
   context: CallContext,
 ): Promise<Task> {
   const shown = shownHistory(internals, historyLength)
-  const snapshot = await snapshotOf(internals, id, { ...context, operation: 'getTask' })
+  const snapshot = await snapshotOf(internals, id, { ...context, operation: 'getTask' }, shown)
   if (!snapshot) throw taskNotFound(id)
   return trimHistory(snapshot.task, shown)
 }
@@ -30,10 +29,10 @@ export async function createdIn(
   taskId: string,
   scope: Pick<CallContext, 'caller' | 'tenant'>,
 ): Promise<string | undefined> {
-  const loaded = await internals.store.load(internals.key(taskId), { includeArtifacts: false })
-  if (loaded?.record.visibility !== 'task') return undefined
-  const isSeen = await mayAccess(internals, identityOf(loaded.record), scope, 'getTask')
-  return isSeen ? loaded.record.dialect : undefined
+  const record = await internals.store.find(internals.key(taskId))
+  if (record?.visibility !== 'task') return undefined
+  const isSeen = await mayAccess(internals, identityOf(record), scope, 'getTask')
+  return isSeen ? record.dialect : undefined
 }
 
 export async function listTasks(
@@ -51,6 +50,7 @@ export async function listTasks(
     ...internals.scope(context),
     limit: pageSize,
     maxBytes: largestPageBytes,
+    history: shown,
     includeArtifacts,
     ...(contextId !== undefined && { contextId }),
     ...(status !== undefined && { state: status }),
@@ -59,20 +59,16 @@ export async function listTasks(
   }
   const page = await internals.store.list(query)
   return {
-    tasks: page.tasks.flatMap((loaded) => {
-      const task = listedTask(loaded, includeArtifacts)
-      return task ? [trimHistory(task, shown)] : []
-    }),
+    tasks: page.tasks.map(({ task }) => withArtifacts(task, includeArtifacts)),
     nextPageToken: page.next === undefined ? '' : makeToken(page.next, request),
     pageSize,
     totalSize: page.total,
   }
 }
 
-function listedTask({ snapshot, events }: LoadedTask, includeArtifacts: boolean): Task | undefined {
-  const task = snapshot ?? foldEvents(events, { withoutArtifacts: !includeArtifacts }).snapshot()
-  // Asked for, the member is there even when it is empty (R-LIST-7).
-  return task && includeArtifacts && !task.artifacts ? { ...task, artifacts: [] } : task
+/** Asked for, the member is there even when it is empty (R-LIST-7). */
+function withArtifacts(task: Task, includeArtifacts: boolean): Task {
+  return includeArtifacts && !task.artifacts ? { ...task, artifacts: [] } : task
 }
 
 /** A token names a position and the filter it was made for (R-LIST-6). */

@@ -1,5 +1,6 @@
 import { A2AError, invalidField } from '../model/errors.js'
 import type { TaskEvent } from '../model/event.js'
+import type { HistoryWindow } from '../model/history-window.js'
 import type { CallContext, SendMessageRequest, SendMessageResponse, StreamItem } from '../model/service.js'
 import { isInterrupted, isTerminal, type Task } from '../model/task.js'
 import { assertStreaming } from './acceptable.js'
@@ -11,6 +12,8 @@ import { foldOf, snapshotOf } from './snapshot.js'
 import { nothingToFollow } from './subscribe.js'
 import { type StreamOpening, TaskStream } from './task-stream.js'
 import { TurnWatch } from './watch-turn.js'
+
+const eventsPerRead = 256
 
 export async function sendMessage(
   internals: Internals,
@@ -31,7 +34,7 @@ export async function sendMessage(
   }
   const last = await lastEvent(internals, admission, context)
   if (last && 'message' in last.body) return { message: last.body.message }
-  return { task: trimHistory(await taskAfter(internals, admission, last), shown) }
+  return { task: trimHistory(await taskAfter(internals, admission, last, shown), shown) }
 }
 
 export function sendStreamingMessage(
@@ -64,7 +67,7 @@ async function openSend(
   const own = await acceptedTurn(internals, admission)
   const snapshot = await snapshotOf(internals, taskId)
   if (!snapshot) throw taskNotFound(taskId)
-  const watch = new TurnWatch('stream', own, snapshot.currentTurn)
+  const watch = new TurnWatch('stream', own, await turnAt(internals, admission, snapshot.seq))
   return { taskId, after: snapshot.seq, watch, shownHistory: shown, snapshot: snapshot.task }
 }
 
@@ -86,17 +89,20 @@ async function lastEvent(
 }
 
 /** The task at the end of a turn; when it has moved on since, as it stood then. */
-async function taskAfter(internals: Internals, { taskId, run }: Admission, last: TaskEvent | undefined): Promise<Task> {
+async function taskAfter(
+  internals: Internals,
+  { taskId, run }: Admission,
+  last: TaskEvent | undefined,
+  history: HistoryWindow,
+): Promise<Task> {
   const here = run?.task
   if (here && isSettled(here)) return here
-  const loaded = await internals.store.load(internals.key(taskId))
-  if (!loaded) throw taskNotFound(taskId)
-  const task = foldOf(loaded).snapshot()
-  if (task && (isSettled(task) || !last || loaded.snapshot)) return task
-  const then = foldOf({
-    ...loaded,
-    events: loaded.events.filter(({ seq }) => last === undefined || seq <= last.seq),
-  }).snapshot()
+  const key = internals.key(taskId)
+  const viewed = await internals.store.view(key, { history, includeArtifacts: true })
+  if (viewed && (isSettled(viewed.task) || !last)) return viewed.task
+  const loaded = await internals.store.load(key)
+  const events = loaded?.events.filter(({ seq }) => last === undefined || seq <= last.seq)
+  const then = loaded && foldOf({ ...loaded, events: events ?? [] }).snapshot()
   if (!then) throw taskNotFound(taskId)
   return then
 }
@@ -117,11 +123,10 @@ async function currentAnswer(
 
 /** A cursor must lie in the log; at the end of a finished one there is nothing more to follow. */
 async function assertCursor(internals: Internals, taskId: string, cursor: number): Promise<void> {
-  const loaded = await internals.store.load(internals.key(taskId), { includeArtifacts: false })
-  if (!loaded) throw taskNotFound(taskId)
-  const { seq, visibility } = loaded.record
+  const record = await internals.store.find(internals.key(taskId))
+  if (!record) throw taskNotFound(taskId)
+  const { seq, visibility, state } = record
   if (cursor > seq) throw invalidField('Last-Event-ID', `is behind the last event`)
-  const state = loaded.snapshot?.status.state
   const isOver = visibility === 'message' || (state !== undefined && isTerminal(state))
   if (isOver && cursor === seq) throw nothingToFollow(taskId, state ?? 'TASK_STATE_COMPLETED')
 }
@@ -129,4 +134,20 @@ async function assertCursor(internals: Internals, taskId: string, cursor: number
 async function acceptedTurn(internals: Internals, { taskId, after }: Admission): Promise<number> {
   const [event] = (await internals.store.read(internals.key(taskId), after, 1)) ?? []
   return event && 'accepted' in event.body ? event.body.accepted.turn : 1
+}
+
+/** The newest turn that has started at a place in the log which is not before the sender's message. */
+async function turnAt(internals: Internals, { taskId, after, run }: Admission, seq: number): Promise<number> {
+  const fold = run?.writer.fold
+  if (fold?.seq === seq) return fold.current?.turn ?? 0
+  let turn = 0
+  for (let place = after; place < seq; ) {
+    const events = (await internals.store.read(internals.key(taskId), place, eventsPerRead)) ?? []
+    for (const event of events)
+      if (event.seq <= seq && 'started' in event.body) turn = Math.max(turn, event.body.started.turn)
+    const last = events.at(-1)?.seq
+    if (last === undefined) break
+    place = last
+  }
+  return turn
 }

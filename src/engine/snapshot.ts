@@ -1,7 +1,9 @@
 import { foldEvents, TaskFold } from '../model/apply-event.js'
+import type { HistoryWindow } from '../model/history-window.js'
 import type { CallContext } from '../model/service.js'
 import type { Task } from '../model/task.js'
 import type { LoadedTask, TaskRecord } from '../stores/store.js'
+import { shownHistory } from './history.js'
 import type { Internals } from './internals.js'
 import { isOwn, mayAccess, type SharedTask, type SharingOperation } from './ownership.js'
 
@@ -22,7 +24,6 @@ function isVisible(
 export interface TaskSnapshot {
   readonly task: Task
   readonly seq: number
-  readonly currentTurn: number
 }
 
 export function foldOf({ snapshot, record, events }: LoadedTask): TaskFold {
@@ -34,24 +35,35 @@ export interface Viewer extends Pick<CallContext, 'caller' | 'tenant'> {
   readonly operation?: SharingOperation
 }
 
+/** Who a task belongs to, if the viewer may see it. Nothing of the task is read before that is known (R-ERR-7). */
+export async function visibleTask(
+  internals: Internals,
+  taskId: string,
+  viewer: Viewer,
+): Promise<SharedTask | undefined> {
+  const run = internals.runs.get(taskId)
+  const record = run ? undefined : await internals.store.find(internals.key(taskId))
+  const isTask = run ? run.task !== undefined : record?.visibility === 'task'
+  const identity = run?.identity ?? (record && identityOf(record))
+  if (!isTask || !identity) return undefined
+  return (await isVisible(internals, identity, viewer)) ? identity : undefined
+}
+
 /** Consistent whether the task runs here, elsewhere or not at all. With a viewer: only if it may see the task. */
 export async function snapshotOf(
   internals: Internals,
   taskId: string,
   viewer?: Viewer,
+  history: HistoryWindow = shownHistory(internals, undefined),
 ): Promise<TaskSnapshot | undefined> {
+  if (viewer && !(await visibleTask(internals, taskId, viewer))) return undefined
   const run = internals.runs.get(taskId)
-  if (run?.task && viewer && !(await isVisible(internals, run.identity, viewer))) return undefined
   if (run) {
     const { fold } = run.writer
     const task = fold.snapshot()
-    if (!task) return undefined
-    return { task, seq: fold.seq, currentTurn: fold.current?.turn ?? 0 }
+    return task && { task, seq: fold.seq }
   }
-  const loaded = await internals.store.load(internals.key(taskId))
-  if (loaded?.record.visibility !== 'task') return undefined
-  if (viewer && !(await isVisible(internals, identityOf(loaded.record), viewer))) return undefined
-  const fold = foldOf(loaded)
-  const task = fold.snapshot()
-  return task && { task, seq: loaded.record.seq, currentTurn: fold.current?.turn ?? 0 }
+  const viewed = await internals.store.view(internals.key(taskId), { history, includeArtifacts: true })
+  if (viewed?.record.visibility !== 'task') return undefined
+  return { task: viewed.task, seq: viewed.record.seq }
 }

@@ -7,9 +7,10 @@
  */
 import { type A2AError, overLimit } from '../model/errors.js'
 import { isPublic, type TaskEvent } from '../model/event.js'
+import type { HistoryWindow } from '../model/history-window.js'
 import type { CallContext, ReadAhead, StreamItem } from '../model/service.js'
 import type { Task } from '../model/task.js'
-import { type HistoryWindow, trimHistory } from './history.js'
+import { trimHistory } from './history.js'
 import type { Internals } from './internals.js'
 import { taskNotFound } from './ownership.js'
 import { snapshotOf } from './snapshot.js'

@@ -27,13 +27,13 @@ describe.each(storeKinds)('vitals on %s', (kind) => {
   it('count failures of the store, and tasks that retention removes', async () => {
     const store = await openTestStore(kind)
     let isAway = false
-    const load: typeof store.load = (...given) => (isAway ? Promise.reject(new Error('away')) : store.load(...given))
+    const find: typeof store.find = (...given) => (isAway ? Promise.reject(new Error('away')) : store.find(...given))
     const retention = { maxEndedTasks: 0, sweepMs: 5 }
     await using engine = await testEngine(
       async function* () {
         yield 'done'
       },
-      { ...bound(store), load },
+      { ...bound(store), find },
       { retention },
     )
     await engine.sendMessage(send('go'), callBy())

@@ -11,9 +11,10 @@
  */
 import type { Artifact } from './artifact.js'
 import type { EventBody, TaskArtifactUpdateEvent, TaskEvent, TaskStatusUpdateEvent, TurnRequest } from './event.js'
+import { historyMessage } from './history-window.js'
 import type { Message } from './message.js'
 import type { JsonValue, Part } from './part.js'
-import { isInterrupted, isTerminal, type Task, type TaskState, type TaskStatus } from './task.js'
+import { isTerminal, type Task, type TaskState, type TaskStatus } from './task.js'
 
 /** A message that waits for its turn. */
 export interface AcceptedMessage {
@@ -62,6 +63,8 @@ export class TaskFold {
   refusal: Extract<EventBody, { refused: unknown }>['refused'] | undefined
   /** Set when the exchange ended as a Message and no task exists (E-6). */
   answer: Message | undefined
+  /** Artifacts were left out: the snapshot of this fold is not the whole task. */
+  isPartial = false
 
   /** Made with the first checkpoint. */
   #checkpoints: Map<string, JsonValue> | undefined
@@ -91,6 +94,7 @@ export class TaskFold {
     copy.isCancelAsked = this.isCancelAsked
     copy.refusal = this.refusal
     copy.answer = this.answer
+    copy.isPartial = this.isPartial
     copy.#task = this.#task
     copy.#history = this.#history.slice()
     if (this.#checkpoints) copy.#checkpoints = new Map(this.#checkpoints)
@@ -159,12 +163,13 @@ export class TaskFold {
       throw new Error('A terminal task does not change')
     }
     this.#snapshot = undefined
-    if ('artifactUpdate' in body) this.#updateArtifact(body.artifactUpdate)
-    else if ('statusUpdate' in body) this.#updateStatus(body.statusUpdate)
-    else if ('accepted' in body) {
-      this.waiting = [...this.waiting, body.accepted]
-      this.#history.push(body.accepted.message)
-    } else if ('started' in body) this.#start(body.started.turn, body.started.attempt)
+    if ('artifactUpdate' in body) {
+      this.#updateArtifact(body.artifactUpdate)
+      return
+    }
+    if ('statusUpdate' in body) this.#updateStatus(body.statusUpdate)
+    else if ('accepted' in body) this.waiting = [...this.waiting, body.accepted]
+    else if ('started' in body) this.#start(body.started.turn, body.started.attempt)
     else if ('task' in body) this.#create(body.task)
     else if ('message' in body) this.answer = body.message
     else if ('cancelAsked' in body) this.isCancelAsked = true
@@ -173,6 +178,8 @@ export class TaskFold {
       this.#checkpoints ??= new Map()
       this.#checkpoints.set(body.checkpoint.key, body.checkpoint.value)
     } else throw new Error(`Unknown event ${Object.keys(body satisfies never).join()}`)
+    const message = historyMessage(body)
+    if (message) this.#history.push(message)
   }
 
   #create(task: Task): void {
@@ -196,8 +203,6 @@ export class TaskFold {
     }
     const { id, contextId, metadata } = this.#task
     this.#task = { id, contextId, status, metadata }
-    // Questions and last words are part of the conversation; progress is not.
-    if (status.message && (isTerminal(status.state) || isInterrupted(status.state))) this.#history.push(status.message)
   }
 
   #updateArtifact({ artifact, append, lastChunk }: TaskArtifactUpdateEvent): void {
@@ -237,6 +242,7 @@ export function foldEvents(
   options: { readonly withoutArtifacts?: boolean } = {},
 ): TaskFold {
   const fold = new TaskFold()
+  fold.isPartial = options.withoutArtifacts === true
   for (const event of events) {
     if (options.withoutArtifacts) fold.seq = event.seq - 1
     fold.apply(event)

@@ -1,7 +1,7 @@
 /** Deliveries that were given up, for operators: to look at, and to send once more. */
 import type { DeadLetter, DeadLetterQuery } from '../stores/store.js'
 import { deliveryId, type Send } from './delivery.js'
-import { EventsRemoved, Telling, type TellingParts } from './telling.js'
+import { EventsRemoved, endedTask, Telling, type TellingParts } from './telling.js'
 
 /** A delivery that was given up. */
 export interface DeadDelivery extends Omit<DeadLetter, 'key'> {
@@ -72,8 +72,8 @@ async function bodyOf({ store }: OperationsParts, telling: Telling, { key, seq }
   } catch (error) {
     if (!(error instanceof EventsRemoved)) throw error
   }
-  const loaded = await store.load(key)
-  return loaded?.snapshot && telling.bodyOfTask(loaded.snapshot)
+  const ended = await endedTask(store, key)
+  return ended && telling.bodyOfTask(ended.task)
 }
 
 function asDelivery({ key, ...letter }: DeadLetter): DeadDelivery {

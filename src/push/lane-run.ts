@@ -15,7 +15,7 @@ import {
 } from '../stores/store.js'
 import { type Delivery, deliveryId, type Outcome, type Send } from './delivery.js'
 import { leaseOf, type PushSettings, retryDelay } from './push-settings.js'
-import { EventsRemoved, Telling, type TellingParts } from './telling.js'
+import { EventsRemoved, endedTask, Telling, type TellingParts } from './telling.js'
 
 export interface LaneParts extends TellingParts {
   readonly store: Store
@@ -132,10 +132,10 @@ export class LaneRun {
 
   /** Retention removed what was not told yet: the task as it is stands for it (E-4). */
   async #startOver(): Promise<LaneSettlement['next'] | undefined> {
-    const loaded = await this.#parts.store.load(this.lane.key)
-    if (!loaded?.snapshot) return 'release'
-    const body = this.#telling.bodyOfTask(loaded.snapshot)
-    const next = body !== undefined && (await this.#deliver(body, loaded.record.seq, endOf(loaded.snapshot)))
+    const ended = await endedTask(this.#parts.store, this.lane.key)
+    if (!ended) return 'release'
+    const body = this.#telling.bodyOfTask(ended.task)
+    const next = body !== undefined && (await this.#deliver(body, ended.record.seq, endOf(ended.task)))
     return next === 'told' || next === false ? 'release' : next
   }
 

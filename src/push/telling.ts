@@ -7,8 +7,9 @@ import { setImmediate } from 'node:timers/promises'
 import type { Dialect, PushForm } from '../dialects/dialect.js'
 import { TaskFold } from '../model/apply-event.js'
 import { isPublic, type StreamResponse, type TaskEvent } from '../model/event.js'
-import type { Task } from '../model/task.js'
-import type { Store, StoredPushConfig, TaskKey } from '../stores/store.js'
+import { wholeHistory } from '../model/history-window.js'
+import { isTerminal, type Task } from '../model/task.js'
+import type { Store, StoredPushConfig, TaskKey, ViewedTask } from '../stores/store.js'
 
 export interface TellingParts {
   readonly store: Store
@@ -78,3 +79,9 @@ export class Telling {
 
 /** Retention was faster. */
 export class EventsRemoved extends Error {}
+
+/** The task, once it has ended: it stands for events that are not kept any more. */
+export async function endedTask(store: Store, key: TaskKey): Promise<ViewedTask | undefined> {
+  const viewed = await store.view(key, { history: wholeHistory, includeArtifacts: true })
+  return viewed && isTerminal(viewed.task.status.state) ? viewed : undefined
+}

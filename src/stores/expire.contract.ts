@@ -1,5 +1,6 @@
 /** What is past its time goes; the rest stays. */
 import assert from 'node:assert/strict'
+import { wholeHistory } from '../model/history-window.js'
 import { creation, ending, key } from './contract-steps.js'
 import type { Check, TestRunner } from './store.contract.js'
 
@@ -16,7 +17,7 @@ export function expireContract(describe: TestRunner['describe'], check: Check): 
       assert.equal(await store.load(key('old')), undefined)
       assert.ok(await store.load(key('open')))
       assert.ok(await store.load(key('new')))
-      const page = await store.list({ agent: 'a', tenant: '', owner: 'ann', limit: 9, includeArtifacts: false })
+      const page = await store.list({ agent: 'a', tenant: '', owner: 'ann', limit: 9, history: wholeHistory, includeArtifacts: false })
       assert.equal(page.total, 2)
     })
 

@@ -1,5 +1,6 @@
 /** Lists: newest first, filtered, in pages, of one caller. */
 import assert from 'node:assert/strict'
+import { wholeHistory } from '../model/history-window.js'
 import type { TaskState } from '../model/task.js'
 import { append, chunk, creation, ending, message, status } from './contract-steps.js'
 import type { Check, TestRunner } from './store.contract.js'
@@ -12,6 +13,7 @@ export function listContract(describe: TestRunner['describe'], check: Check): vo
       tenant: '',
       owner: 'ann',
       limit: 10,
+      history: wholeHistory,
       includeArtifacts: false,
       ...more,
     })

@@ -1,7 +1,8 @@
 /** One task in the memory store. */
 import type { TaskEvent } from '../model/event.js'
-import { sizeOf } from '../model/size-of.js'
-import type { Task, TaskState } from '../model/task.js'
+import { historyMessage, newestMessages } from '../model/history-window.js'
+import type { Message } from '../model/message.js'
+import type { Task, TaskState, TaskStatus } from '../model/task.js'
 import type { ListIndex } from './memory-index.js'
 import type { Lane } from './memory-lanes.js'
 import { type PackedLog, packLog, unpackLog } from './memory-log.js'
@@ -11,8 +12,11 @@ import {
   mostCounted,
   type TaskKey,
   type TaskRecord,
+  type ViewedTask,
+  type ViewOptions,
   type Visibility,
 } from './store.js'
+import { artifactsIn, viewOf } from './views.js'
 
 interface Lease {
   readonly owner: string
@@ -33,6 +37,9 @@ export interface Row {
   idempotencyKeys: string[] | undefined
   visibility: Visibility
   events: TaskEvent[]
+  /** The newest status and all messages, so that readers need not fold the events of a running task. */
+  status: TaskStatus | undefined
+  history: Message[]
   seq: number
   fence: number
   lease: Lease | undefined
@@ -75,10 +82,10 @@ export function runnableStats(
   }
 }
 
-export function loadRow(row: Row, now: number, includeArtifacts: boolean): LoadedTask {
-  const { key, tenant, owner, contextId, dialect, visibility, seq, fence, sealed } = row
+export function recordOf(row: Row, now: number): TaskRecord {
+  const { key, tenant, owner, contextId, dialect, visibility, seq, fence, state } = row
   const leaseOwner = heldBy(row, now)
-  const record: TaskRecord = {
+  return {
     key,
     tenant,
     owner,
@@ -88,7 +95,13 @@ export function loadRow(row: Row, now: number, includeArtifacts: boolean): Loade
     seq,
     fence,
     ...(leaseOwner !== undefined && { leaseOwner }),
+    ...(state && { state }),
   }
+}
+
+export function loadRow(row: Row, now: number, includeArtifacts: boolean): LoadedTask {
+  const { sealed } = row
+  const record = recordOf(row, now)
   if (!sealed) {
     return { record, events: includeArtifacts ? row.events.slice() : row.events.filter(isNotArtifact) }
   }
@@ -98,16 +111,30 @@ export function loadRow(row: Row, now: number, includeArtifacts: boolean): Loade
   return { record, snapshot: rest, events: [] }
 }
 
-/** Of what `loadRow` gives. */
-export function sizeOfRow({ sealed, events }: Row, includeArtifacts: boolean, enough: number | undefined): number {
-  if (sealed) return sizeOf(includeArtifacts ? sealed.snapshot : { ...sealed.snapshot, artifacts: undefined }, enough)
-  return sizeOf(includeArtifacts ? events : events.filter(isNotArtifact), enough)
+export function viewRow(row: Row, now: number, { history, includeArtifacts }: ViewOptions): ViewedTask | undefined {
+  const snapshot = row.sealed?.snapshot
+  const status = snapshot?.status ?? row.status
+  if (!status) return undefined
+  const messages = newestMessages(snapshot?.history ?? row.history, history)
+  const artifacts = includeArtifacts ? (snapshot ? snapshot.artifacts : artifactsIn(row.events)) : undefined
+  return viewOf(recordOf(row, now), { ...snapshot, status }, messages, artifacts)
+}
+
+export function addEvent(row: Row, event: TaskEvent): void {
+  const { body } = event
+  row.events.push(event)
+  if ('artifactUpdate' in body) return
+  if ('statusUpdate' in body) row.status = body.statusUpdate.status
+  else if ('task' in body) row.status = body.task.status
+  const message = historyMessage(body)
+  if (message) row.history.push(message)
 }
 
 /** The task has ended. */
 export function seal(row: Row, snapshot: Task): void {
   row.sealed = { snapshot, log: packLog(row.events, snapshot) }
   row.events = []
+  row.history = []
 }
 
 /** Forgets the events of an ended task; false when there were none. */

@@ -4,11 +4,23 @@
  * `maxEndedTasks` are forgotten, oldest first, so that memory stays bounded.
  */
 import type { TaskEvent } from '../model/event.js'
+import { sizeOf } from '../model/size-of.js'
 import { isTerminal } from '../model/task.js'
 import { EndedRows, ListIndex } from './memory-index.js'
 import { isPending, MemoryLanes } from './memory-lanes.js'
 import { MemoryRecords } from './memory-records.js'
-import { dropEvents, eventsAfter, heldBy, loadRow, type Row, runnableStats, seal, sizeOfRow } from './memory-row.js'
+import {
+  addEvent,
+  dropEvents,
+  eventsAfter,
+  heldBy,
+  loadRow,
+  type Row,
+  recordOf,
+  runnableStats,
+  seal,
+  viewRow,
+} from './memory-row.js'
 import type { Records } from './records.js'
 import type {
   AgentStats,
@@ -34,6 +46,9 @@ import type {
   StoredPushConfig,
   TaskCreation,
   TaskKey,
+  TaskRecord,
+  ViewedTask,
+  ViewOptions,
 } from './store.js'
 import { Watchers } from './watchers.js'
 
@@ -93,6 +108,18 @@ export class MemoryStore implements Store {
     return { result: 'ok', fence: row.fence }
   }
 
+  async find(key: TaskKey): Promise<TaskRecord | undefined> {
+    this.#assertOpen()
+    const row = this.#rows.get(rowId(key))
+    return row && recordOf(row, this.#now())
+  }
+
+  async view(key: TaskKey, options: ViewOptions): Promise<ViewedTask | undefined> {
+    this.#assertOpen()
+    const row = this.#rows.get(rowId(key))
+    return row && viewRow(row, this.#now(), options)
+  }
+
   async load(key: TaskKey, options: { readonly includeArtifacts?: boolean } = {}): Promise<LoadedTask | undefined> {
     this.#assertOpen()
     const row = this.#rows.get(rowId(key))
@@ -118,9 +145,9 @@ export class MemoryStore implements Store {
       after: query.after,
       limit: query.limit,
       budget: query.maxBytes,
-      sizeOf: (row) => sizeOfRow(row, query.includeArtifacts, query.maxBytes),
+      sizeOf: (row) => sizeOf(viewRow(row, this.#now(), query)?.task, query.maxBytes),
     })
-    return { ...rest, tasks: rows.map((row) => loadRow(row, this.#now(), query.includeArtifacts)) }
+    return { ...rest, tasks: rows.flatMap((row) => viewRow(row, this.#now(), query) ?? []) }
   }
 
   async findKey(scope: Scope, key: string): Promise<KeyedSend | undefined> {
@@ -310,6 +337,8 @@ export class MemoryStore implements Store {
       idempotencyKeys: undefined,
       visibility: 'provisional',
       events: [],
+      status: undefined,
+      history: [],
       seq: 0,
       fence: 0,
       lease: undefined,
@@ -325,7 +354,7 @@ export class MemoryStore implements Store {
   #write(row: Row, step: Append): void {
     const wasListed = row.visibility === 'task'
     if (step.visibility) row.visibility = step.visibility
-    for (const event of step.events) row.events.push(event)
+    for (const event of step.events) addEvent(row, event)
     row.seq += step.events.length
     if (step.lease === 'release') row.lease = undefined
     else if (step.lease) this.#lease(row, step.lease)

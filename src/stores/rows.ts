@@ -1,7 +1,6 @@
 /** Between rows of a database and the model. States are stored as their place in `taskStates`, which therefore never changes. */
-import type { Artifact } from '../model/artifact.js'
 import { type EventBody, eventJson, type TaskEvent } from '../model/event.js'
-import { type Task, type TaskState, taskStates } from '../model/task.js'
+import { type TaskState, taskStates } from '../model/task.js'
 import { fromStorable } from './storable-text.js'
 import type { DeadLetter, NewPushConfig, StoredPushConfig, TaskRecord, Visibility } from './store.js'
 
@@ -30,10 +29,14 @@ export type RecordRow = [
   fence: number,
   leaseOwner: string | null,
   leaseUntil: number,
+  state: number,
+  /** The last sequence of the batch that holds the newest status; 0 when it is not known. */
+  statusLast: number,
 ]
 
 export function readRecord(row: RecordRow, now: number): TaskRecord {
-  const [, agent, id, tenant, owner, contextId, dialect, visibility, seq, fence, leaseOwner, leaseUntil] = row
+  const [, agent, id, tenant, owner, contextId, dialect, visibility, seq, fence, leaseOwner, leaseUntil, stateAt] = row
+  const state = taskStates[stateAt]
   return {
     key: { agent: fromStorable(agent), id: fromStorable(id) },
     tenant: fromStorable(tenant),
@@ -44,6 +47,7 @@ export function readRecord(row: RecordRow, now: number): TaskRecord {
     seq,
     fence,
     ...(leaseOwner !== null && leaseUntil > now && { leaseOwner }),
+    ...(state && { state }),
   }
 }
 
@@ -56,18 +60,9 @@ export function batchBody(events: readonly TaskEvent[]): string {
   return `${body}]`
 }
 
-export function hasHead(events: readonly TaskEvent[]): boolean {
-  return events.some(({ body }) => !('artifactUpdate' in body))
-}
-
 export function readBatch([first, , timeMs, body]: EventRow): TaskEvent[] {
   const bodies = JSON.parse(body) as EventBody[] // written by `batchBody`
   return bodies.map((each, place) => ({ seq: first + place, time: timeMs, body: each }))
-}
-
-export function readSnapshot(head: string, artifacts: string | null): Task {
-  const task = JSON.parse(head) as Task // written from a Task
-  return artifacts === null ? task : { ...task, artifacts: JSON.parse(artifacts) as Artifact[] }
 }
 
 /** A push config as it is stored; how many there may be is nothing to remember. */

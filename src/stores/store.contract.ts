@@ -10,6 +10,7 @@ import { lanesContract } from './lanes.contract.js'
 import { listContract } from './list.contract.js'
 import { statsContract } from './stats.contract.js'
 import type { Store } from './store.js'
+import { viewsContract } from './views.contract.js'
 
 export interface TestRunner {
   describe(name: string, body: () => void): void
@@ -222,6 +223,7 @@ export function storeContract({ describe, it }: TestRunner, open: OpenStore): vo
     })
   })
 
+  viewsContract(describe, check)
   keysContract(describe, check)
   listContract(describe, check)
   lanesContract(describe, check)

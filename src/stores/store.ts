@@ -15,6 +15,7 @@
  * - Expected failures are values. What is thrown means that the store itself is in trouble.
  */
 import type { TaskEvent } from '../model/event.js'
+import type { HistoryWindow } from '../model/history-window.js'
 import type { TaskPushNotificationConfig } from '../model/push-config.js'
 import type { Task, TaskState } from '../model/task.js'
 import type { TraceContext } from '../model/trace-context.js'
@@ -53,14 +54,28 @@ export interface TaskRecord {
   readonly fence: number
   /** Who holds the lease, unless it was released or has expired. */
   readonly leaseOwner?: string
+  /** The newest state; absent while there is no task. */
+  readonly state?: TaskState
 }
 
 /** A record with enough to fold it: a snapshot, or the events from the beginning. */
 export interface LoadedTask {
   readonly record: TaskRecord
-  /** The merged task, written when it ended. Then `events` is empty. */
+  /** The merged task, when it has ended and the store keeps one. Then `events` is empty. */
   readonly snapshot?: Task
   readonly events: readonly TaskEvent[]
+}
+
+/** What a reader wants to see of a task. */
+export interface ViewOptions {
+  readonly history: HistoryWindow
+  readonly includeArtifacts: boolean
+}
+
+/** A task as readers see it, and its record at that moment. */
+export interface ViewedTask {
+  readonly record: TaskRecord
+  readonly task: Task
 }
 
 /** What is remembered of a keyed send: the task, and where in its log the message was accepted. */
@@ -107,7 +122,10 @@ export interface Append {
   readonly lease?: LeaseClaim | 'release' | undefined
   /** Whether a turn runs or waits to run: what `claim` finds. Unchanged when absent. */
   readonly isRunnable?: boolean | undefined
-  /** The merged task, when these events end it (E-3). */
+  /**
+   * The merged task, when these events end it (E-3). A store may leave out the parts of it that are too large to be
+   * written again, and reads them from the log instead.
+   */
   readonly snapshot?: Task | undefined
   /** A webhook registered together with the message; it is told of these events too. See `putPushConfig`. */
   readonly pushConfig?: NewPushConfig | undefined
@@ -122,17 +140,16 @@ export type AppendOutcome =
   /** The idempotency key is in use; see `findKey`. */
   | { readonly result: 'key-taken' }
 
-export interface ListQuery extends Scope {
+export interface ListQuery extends Scope, ViewOptions {
   readonly contextId?: string
   readonly state?: TaskState
   /** Inclusive lower bound of the status time. */
   readonly statusTimeFromMs?: number
   readonly limit: number
-  /** The page ends before what is stored of its tasks comes to more than this; its first task is given however large it is. */
+  /** The page ends before its tasks take more than this; its first task is given however large it is. */
   readonly maxBytes?: number
   /** Continue behind this position, taken from an earlier page; see `isPosition`. */
   readonly after?: string
-  readonly includeArtifacts: boolean
 }
 
 /** Positions are two numbers: a time, and what tells tasks of one time apart. Anything else is not from us. */
@@ -141,8 +158,8 @@ export function isPosition(text: unknown): text is string {
 }
 
 export interface ListPage {
-  /** Newest status first. Without artifacts, events that only carry artifacts are left out. */
-  readonly tasks: readonly LoadedTask[]
+  /** Newest status first. */
+  readonly tasks: readonly ViewedTask[]
   /** Where the next page begins; absent on the last one. */
   readonly next?: string
   /** Matches before paging. */
@@ -259,7 +276,7 @@ export interface Expiry {
   readonly endedTasksMs?: number
   /** Keep at most this many ended tasks of one agent. */
   readonly maxEndedTasks?: number
-  /** Remove only the events of tasks that ended longer ago than this; their snapshots stay. */
+  /** Remove only the events of tasks that ended longer ago than this. Tasks without a whole snapshot keep theirs. */
   readonly endedEventsMs?: number
   /** At most this many tasks in one sweep, so that a sweep never blocks for long. */
   readonly limit: number
@@ -302,7 +319,16 @@ export interface Commit {
 export interface Store {
   append(step: Append): Promise<AppendOutcome>
 
-  /** A task with what is needed to fold it; absent when there is none. */
+  /** A task without anything that is large; absent when there is none. */
+  find(key: TaskKey): Promise<TaskRecord | undefined>
+
+  /**
+   * The task as readers see it; absent when there is none to see. The cost depends on the size of the result: a store
+   * reads the newest messages only, and neither progress nor other messages.
+   */
+  view(key: TaskKey, options: ViewOptions): Promise<ViewedTask | undefined>
+
+  /** A task with what is needed to fold it; absent when there is none. For writers: it reads the whole log. */
   load(key: TaskKey, options?: { readonly includeArtifacts?: boolean }): Promise<LoadedTask | undefined>
 
   /** Events after a sequence, oldest first, at least one unless there are none; absent when they, or the task, were removed. */

@@ -1,7 +1,7 @@
 /**
  * `dragoman.append`: the steps of many tasks in one round trip and one transaction, each refused or done on its own. A
- * refused step writes nothing. It is part of a migration: once that has been released, a change here is a new step there
- * (`migrations.test.ts` knows every step by its hash).
+ * refused step writes nothing. The newest migration that changed it makes it: once that has been released, a change here
+ * moves it to a new step (`migrations.test.ts` knows every step by its hash).
  *
  * Every array has one element for each step. The caller sees to it that a task and an idempotency key occur once in a
  * call, and that the steps are in one order, the same for every replica, creations first; keys are taken in an order of
@@ -16,7 +16,8 @@ export const appendFunction = `
     agents int[], task_ids text[], expected bigint[], counts_of int[], scopes int[],
     contexts text[], dialects text[], fences bigint[], visibilities smallint[], states smallint[],
     status_times bigint[], lease_kinds smallint[], lease_owners text[], lease_ttls bigint[], runnables boolean[],
-    heads boolean[], times bigint[], bodies text[], snapshot_heads text[], snapshot_artifacts text[],
+    heads smallint[], times bigint[], bodies text[], snapshot_heads text[], snapshot_artifacts text[],
+    snapshots_in_log smallint[],
     keys text[], digests text[], key_ttls bigint[], config_ids text[], config_bodies text[], config_sames text[],
     config_mosts int[])
   RETURNS TABLE (place int, outcome text, new_fence bigint, has_lanes boolean, is_free boolean) LANGUAGE plpgsql AS $$
@@ -57,9 +58,10 @@ export const appendFunction = `
     IF creations > 0 THEN
       FOR t IN
         INSERT INTO dragoman.tasks AS x (agent, scope, task_id, context, dialect, visibility, state, runnable, seq,
-            status_ms, ended_ms, fence, lease_owner, lease_until)
+            status_ms, status_last, ended_ms, fence, lease_owner, lease_until)
           SELECT s.agent, s.scope, s.task_id, s.context, s.dialect, coalesce(s.visibility, 0), coalesce(s.state, -1),
             coalesce(s.runnable, false), s.expect + s.count, coalesce(s.status_ms, 0),
+            CASE WHEN s.state IS NULL THEN 0 ELSE s.expect + s.count END,
             CASE WHEN s.visibility = 1 AND s.state IN (2, 3, 4, 6) THEN now_is END,
             CASE WHEN s.lease_kind = 1 THEN 1 ELSE 0 END,
             CASE WHEN s.lease_kind = 1 THEN s.lease_owner END,
@@ -93,7 +95,7 @@ export const appendFunction = `
 
     FOR n IN creations + 1..size LOOP
       SELECT x.id, x.scope, x.visibility, x.seq, x.state, x.fence, x.lease_owner, x.lease_until, x.runnable, x.status_ms,
-          x.ended_ms, x.lanes
+          x.status_last, x.ended_ms, x.lanes
         INTO t FROM dragoman.tasks x WHERE x.agent = agents[n] AND x.task_id = task_ids[n] FOR NO KEY UPDATE;
       IF t.id IS NULL THEN
         outcomes[n] := CASE WHEN fences[n] IS NULL THEN 'conflict' ELSE 'fenced' END; CONTINUE;
@@ -115,6 +117,7 @@ export const appendFunction = `
       are_free[n] := next_runnable AND (lease_kinds[n] = 2 OR (lease_kinds[n] IS NULL AND t.lease_until <= now_is));
       UPDATE dragoman.tasks SET seq = expected[n] + counts_of[n], visibility = next_visibility, state = next_state,
           runnable = next_runnable, status_ms = coalesce(status_times[n], t.status_ms), fence = new_fences[n],
+          status_last = CASE WHEN states[n] IS NULL THEN t.status_last ELSE expected[n] + counts_of[n] END,
           ended_ms = CASE WHEN next_visibility = 1 AND next_state IN (2, 3, 4, 6) THEN coalesce(t.ended_ms, now_is) END,
           lease_owner = CASE lease_kinds[n] WHEN 1 THEN lease_owners[n] WHEN 2 THEN NULL ELSE t.lease_owner END,
           lease_until = CASE lease_kinds[n] WHEN 1 THEN now_is + lease_ttls[n] WHEN 2 THEN 0 ELSE t.lease_until END
@@ -137,11 +140,11 @@ export const appendFunction = `
       SELECT s.task, s.head, s.expect + 1, s.expect + s.count, s.time_ms, s.body
       FROM unnest(tasks, heads, expected, counts_of, times, bodies) AS s (task, head, expect, count, time_ms, body)
       WHERE s.task IS NOT NULL AND s.count > 0;
-    INSERT INTO dragoman.snapshots (task, head, artifacts)
-      SELECT s.task, s.head, s.artifacts
-      FROM unnest(tasks, snapshot_heads, snapshot_artifacts) AS s (task, head, artifacts)
+    INSERT INTO dragoman.snapshots (task, head, artifacts, in_log)
+      SELECT s.task, s.head, s.artifacts, s.in_log
+      FROM unnest(tasks, snapshot_heads, snapshot_artifacts, snapshots_in_log) AS s (task, head, artifacts, in_log)
       WHERE s.task IS NOT NULL AND s.head IS NOT NULL
-      ON CONFLICT (task) DO UPDATE SET head = excluded.head, artifacts = excluded.artifacts;
+      ON CONFLICT (task) DO UPDATE SET head = excluded.head, artifacts = excluded.artifacts, in_log = excluded.in_log;
     INSERT INTO dragoman.counts (scope, state, n)
       SELECT c.scope, c.state, sum(c.n) FROM unnest(changed_scopes, changed_states, changes) AS c (scope, state, n)
         GROUP BY c.scope, c.state HAVING sum(c.n) <> 0;

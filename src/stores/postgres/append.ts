@@ -8,9 +8,10 @@
  * second attempt wait for the first.
  */
 import { CommitWatchers } from '../commit-watchers.js'
-import { batchBody, configBody, hasHead, stateNumber, visibilityNumber } from '../rows.js'
+import { batchBody, configBody, stateNumber, visibilityNumber } from '../rows.js'
 import { toStorable } from '../storable-text.js'
 import { type Append, type AppendOutcome, type LeaseClaim, spellConfig } from '../store.js'
+import { kindOf, type SnapshotRow, snapshotRow } from '../views.js'
 import { literalArray, textArray } from './arrays.js'
 import { type Database, isPassing } from './database.js'
 import type { Names } from './names.js'
@@ -21,6 +22,7 @@ interface Queued {
   readonly agent: number
   readonly scope: number | undefined
   readonly body: string
+  readonly snapshot: SnapshotRow | undefined
   /** The task, in a word. */
   readonly token: string
   resolve(outcome: AppendOutcome): void
@@ -54,7 +56,8 @@ export class Appender {
     const number = scope && (this.#names.knownScope(scope) ?? (await this.#names.makeScope(scope)))
     return await new Promise((resolve, reject) => {
       const body = step.events.length > 0 ? batchBody(step.events) : ''
-      this.#queue.push({ step, agent, scope: number, body, token: tokenOf(key), resolve, reject })
+      const snapshot = step.snapshot && snapshotRow(step.snapshot)
+      this.#queue.push({ step, agent, scope: number, body, snapshot, token: tokenOf(key), resolve, reject })
       this.#schedule()
     })
   }
@@ -123,7 +126,7 @@ export class Appender {
     >(findDone, [
       literalArray(asked.map(({ agent }) => agent)),
       textArray(asked.map(({ step }) => toStorable(step.key.id))),
-      literalArray(asked.map(({ step }) => hasHead(step.events))),
+      literalArray(asked.map(({ step }) => kindOf(step.events))),
       literalArray(asked.map(({ step }) => step.expect + step.events.length)),
       textArray(asked.map(({ body }) => body)),
     ])
@@ -199,11 +202,12 @@ const columns: readonly Column[] = [
   texts((queued) => claimOf(queued)?.owner),
   literals('bigint', (queued) => claimOf(queued)?.ttlMs),
   literals('boolean', ({ step }) => step.isRunnable),
-  literals('boolean', ({ step }) => hasHead(step.events)),
+  literals('smallint', ({ step }) => kindOf(step.events)),
   literals('bigint', ({ step }) => step.events[0]?.time),
   texts(({ body }) => body),
-  texts(({ step: { snapshot } }) => snapshot && JSON.stringify({ ...snapshot, artifacts: undefined })),
-  texts(({ step: { snapshot } }) => snapshot?.artifacts && JSON.stringify(snapshot.artifacts)),
+  texts(({ snapshot }) => snapshot?.head),
+  texts(({ snapshot }) => snapshot?.artifacts ?? undefined),
+  literals('smallint', ({ snapshot }) => snapshot?.inLog),
   texts(({ step }) => storable(step.idempotency?.key)),
   texts(({ step }) => step.idempotency?.digest),
   literals('bigint', ({ step }) => step.idempotency?.ttlMs),
@@ -218,7 +222,7 @@ const appendCall = `SELECT place, outcome, new_fence, has_lanes, is_free FROM dr
   .join(', ')})`
 
 const findDone = `SELECT s.place::int, t.fence, t.lease_owner, t.lanes > 0, t.runnable AND t.lease_until <= dragoman.now_ms()
-  FROM unnest($1::int[], $2::text[], $3::boolean[], $4::bigint[], $5::text[]) WITH ORDINALITY
+  FROM unnest($1::int[], $2::text[], $3::smallint[], $4::bigint[], $5::text[]) WITH ORDINALITY
     AS s (agent, task_id, head, last, body, place)
   JOIN dragoman.tasks t ON t.agent = s.agent AND t.task_id = s.task_id
   JOIN dragoman.events e ON e.task = t.id AND e.head = s.head AND e.last = s.last AND e.body = s.body`

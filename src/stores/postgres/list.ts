@@ -12,23 +12,23 @@ import { toStorable } from '../storable-text.js'
 import type { ListPage, ListQuery } from '../store.js'
 import type { Database } from './database.js'
 import type { Names } from './names.js'
-import type { Reads } from './reads.js'
+import { measure, readViews } from './views.js'
 
-type Place = [id: number, statusMs: number, size: number]
+type Place = [id: number, statusMs: number]
 
 export async function listTasks(
-  { database, names, reads }: { readonly database: Database; readonly names: Names; readonly reads: Reads },
+  { database, names }: { readonly database: Database; readonly names: Names },
   query: ListQuery,
 ): Promise<ListPage> {
   const scope = await names.findScope(query)
   if (scope === undefined) return { tasks: [], total: 0 }
   const [places, total] = await Promise.all([findPlaces(database, scope, query), count(database, scope, query)])
-  const page = withinBudget(places.slice(0, query.limit), query.maxBytes, ([, , size]) => size)
-  const last = page.at(-1)
-  const tasks = await reads.loadRows(
-    page.map(([id]) => id),
-    query.includeArtifacts,
-  )
+  const ids = places.slice(0, query.limit).map(([id]) => id)
+  const measured = await measure(database, 'unnest($3::bigint[]) WITH ORDINALITY AS w (id, place)', [ids], query)
+  const page = withinBudget(measured, query.maxBytes, ({ bytes }) => bytes)
+  const tasks = await readViews(database, page, query)
+  const shown = new Set(page.map(({ row }) => row[0]))
+  const last = places.findLast(([id]) => shown.has(id))
   return { tasks, total, ...(places.length > page.length && last && { next: `${last[1]}.${last[0]}` }) }
 }
 
@@ -47,18 +47,8 @@ async function findPlaces(database: Database, scope: number, query: ListQuery): 
   const { contextId, statusTimeFromMs = 0, limit } = query
   const values = [scope, statesOf(query), statusTimeFromMs, ...bound(query), limit + 1]
   return contextId === undefined
-    ? await database.query<Place>(withSizes(pageByState, query), values)
-    : await database.query<Place>(withSizes(pageByContext, query), [...values, toStorable(contextId)])
-}
-
-/** How much would be read for each task. Lengths are in the heads of values: what is large is not fetched for them. */
-function withSizes(page: string, { includeArtifacts }: ListQuery): string {
-  const artifacts = includeArtifacts ? ' + coalesce(octet_length(artifacts), 0)' : ''
-  return `SELECT f.id, f.status_ms, coalesce(
-      (SELECT octet_length(head)${artifacts} FROM dragoman.snapshots WHERE task = f.id),
-      (SELECT sum(octet_length(body)) FROM dragoman.events WHERE task = f.id${includeArtifacts ? '' : ' AND head'}),
-      0)::bigint
-    FROM (${page}) f ORDER BY f.status_ms DESC, f.id DESC`
+    ? await database.query<Place>(pageByState, values)
+    : await database.query<Place>(pageByContext, [...values, toStorable(contextId)])
 }
 
 async function count(database: Database, scope: number, query: ListQuery): Promise<number> {

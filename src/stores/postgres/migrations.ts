@@ -1,6 +1,7 @@
 /**
  * The schema, as plain numbered steps; `dragoman.migrations` says which were done. A step that has been
- * released is never edited, nor what it is made of (`append-function.ts`).
+ * released is never edited, with one exception: the step that last changed `append-function.ts` replaces the function,
+ * so earlier steps need not make it.
  *
  * Everything lies in a schema of its own and is called by its full name: connections need no settings, so
  * any pooler may stand in between. Time is `dragoman.now_ms()`, never a replica's clock. Messages of NOTIFY are
@@ -165,7 +166,6 @@ export const migrations: readonly string[] = [
     RETURN true;
   END $$;
 
-  ${appendFunction}
   -- The next revision of a collection. Its row stays locked to the end of the transaction: revisions are committed
   -- in their order, and readers never miss one.
   CREATE FUNCTION dragoman.next_revision(of_collection text) RETURNS bigint LANGUAGE sql AS $$
@@ -247,5 +247,17 @@ export const migrations: readonly string[] = [
       INSERT INTO dragoman.counts (scope, state, n)
         SELECT scope, state, sum(n) FROM gone GROUP BY scope, state HAVING sum(n) <> 0;
   END $$;
+  `,
+  /* 2 */ `
+  -- Readers find the status, the newest messages and the artifacts of a running task without reading the rest of its
+  -- log: events.head says which of them a batch holds (see \`batchKinds\`), status_last where the newest status is.
+  ALTER TABLE dragoman.tasks ADD COLUMN status_last bigint NOT NULL DEFAULT 0;
+  ALTER TABLE dragoman.events ALTER COLUMN head TYPE smallint USING CASE WHEN head THEN 4 ELSE 0 END;
+
+  -- Which parts of a snapshot were too large to be written again and are in the log only.
+  ALTER TABLE dragoman.snapshots ADD COLUMN in_log smallint NOT NULL DEFAULT 0;
+
+  DROP FUNCTION IF EXISTS dragoman.append;
+  ${appendFunction}
   `,
 ]

@@ -29,6 +29,9 @@ import type {
   Store,
   StoredPushConfig,
   TaskKey,
+  TaskRecord,
+  ViewedTask,
+  ViewOptions,
 } from '../store.js'
 import { Appender } from './append.js'
 import { Database, type DatabaseOptions } from './database.js'
@@ -82,6 +85,14 @@ class PostgresStore implements Store {
     return this.#appender.append(step)
   }
 
+  find(key: TaskKey): Promise<TaskRecord | undefined> {
+    return this.#reads.find(key)
+  }
+
+  view(key: TaskKey, options: ViewOptions): Promise<ViewedTask | undefined> {
+    return this.#reads.view(key, options)
+  }
+
   load(key: TaskKey, options: { readonly includeArtifacts?: boolean } = {}): Promise<LoadedTask | undefined> {
     return this.#reads.load(key, options.includeArtifacts ?? true)
   }
@@ -91,7 +102,7 @@ class PostgresStore implements Store {
   }
 
   list(query: ListQuery): Promise<ListPage> {
-    return listTasks({ database: this.#database, names: this.#names, reads: this.#reads }, query)
+    return listTasks({ database: this.#database, names: this.#names }, query)
   }
 
   findKey(scope: Scope, key: string): Promise<KeyedSend | undefined> {

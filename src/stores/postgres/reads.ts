@@ -1,22 +1,27 @@
 /** Tasks and their events, read back. */
+import type { Artifact } from '../../model/artifact.js'
 import type { TaskEvent } from '../../model/event.js'
-import { type EventRow, type RecordRow, readBatch, readRecord, readSnapshot } from '../rows.js'
+import type { Task } from '../../model/task.js'
+import { type EventRow, type RecordRow, readBatch, readRecord } from '../rows.js'
 import { fromStorable, toStorable } from '../storable-text.js'
-import type { KeyedSend, LoadedTask, Scope, TaskKey } from '../store.js'
+import type { KeyedSend, LoadedTask, Scope, TaskKey, TaskRecord, ViewedTask, ViewOptions } from '../store.js'
+import { batchKinds, inLog, kindsWithOthers } from '../views.js'
 import type { Database } from './database.js'
 import type { Names } from './names.js'
+import { measure, readViews } from './views.js'
 
 /** Batches fetched at once when a reader catches up. */
 const batchesPerRead = 32
 
 /** Whether the lease lasts is the database's to say: it comes as 1 or 0. */
-const recordColumns = `t.id, a.name, t.task_id, s.tenant, s.owner, t.context, t.dialect, t.visibility, t.seq, t.fence,
-  t.lease_owner, (t.lease_until > dragoman.now_ms())::int`
-const recordTables =
+export const recordColumns = `t.id, a.name, t.task_id, s.tenant, s.owner, t.context, t.dialect, t.visibility, t.seq, t.fence,
+  t.lease_owner, (t.lease_until > dragoman.now_ms())::int, t.state, t.status_last`
+export const recordTables =
   'dragoman.tasks t JOIN dragoman.agents a ON a.id = t.agent JOIN dragoman.scopes s ON s.id = t.scope'
 
 type LoadedRow = [...RecordRow, head: string | null, artifacts: string | null]
-type TaskEventRow = [...EventRow, task: number]
+
+const columnsOfRecord = 14
 
 export class Reads {
   readonly #database: Database
@@ -27,42 +32,50 @@ export class Reads {
     this.#names = names
   }
 
+  async find(key: TaskKey): Promise<TaskRecord | undefined> {
+    const agent = await this.#names.findAgent(key.agent)
+    if (agent === undefined) return undefined
+    const [row] = await this.#database.query<RecordRow>(
+      `SELECT ${recordColumns} FROM ${recordTables} WHERE t.agent = $1 AND t.task_id = $2`,
+      [agent, toStorable(key.id)],
+    )
+    return row && readRecord(row, 0)
+  }
+
+  async view(key: TaskKey, options: ViewOptions): Promise<ViewedTask | undefined> {
+    const agent = await this.#names.findAgent(key.agent)
+    if (agent === undefined) return undefined
+    const measured = await measure(this.#database, byKey, [agent, toStorable(key.id)], options)
+    const [viewed] = await readViews(this.#database, measured, options)
+    return viewed
+  }
+
   async load(key: TaskKey, includeArtifacts: boolean): Promise<LoadedTask | undefined> {
     const agent = await this.#names.findAgent(key.agent)
     if (agent === undefined) return undefined
-    const rows = await this.#database.query<LoadedRow>(
+    const [row] = await this.#database.query<LoadedRow>(
       `SELECT ${recordColumns}, p.head, ${includeArtifacts ? 'p.artifacts' : 'NULL'}
-        FROM ${recordTables} LEFT JOIN dragoman.snapshots p ON p.task = t.id
+        FROM ${recordTables} LEFT JOIN dragoman.snapshots p ON p.task = t.id AND p.in_log = ${inLog.nothing}
         WHERE t.agent = $1 AND t.task_id = $2`,
       [agent, toStorable(key.id)],
     )
-    const [loaded] = await this.#withEvents(rows, includeArtifacts)
-    return loaded
-  }
-
-  /** In the order of the given rows. */
-  async loadRows(ids: readonly number[], includeArtifacts: boolean): Promise<readonly LoadedTask[]> {
-    if (ids.length === 0) return []
-    const rows = await this.#database.query<LoadedRow>(
-      `SELECT ${recordColumns}, p.head, ${includeArtifacts ? 'p.artifacts' : 'NULL'}
-        FROM unnest($1::bigint[]) WITH ORDINALITY AS w (id, place)
-        JOIN ${recordTables} ON t.id = w.id LEFT JOIN dragoman.snapshots p ON p.task = t.id
-        ORDER BY w.place`,
-      [ids],
-    )
-    return await this.#withEvents(rows, includeArtifacts)
+    if (!row) return undefined
+    const record = readRecord(row.slice(0, columnsOfRecord) as unknown as RecordRow, 0) // its first columns
+    const [head, artifacts] = row.slice(columnsOfRecord) as [string | null, string | null]
+    if (head !== null) {
+      const task = JSON.parse(head) as Task // written by `snapshotRow`
+      const snapshot = artifacts === null ? task : { ...task, artifacts: JSON.parse(artifacts) as Artifact[] }
+      return { record, snapshot, events: [] }
+    }
+    return { record, events: await this.#events(row[0], record.seq, includeArtifacts) }
   }
 
   async read(key: TaskKey, afterSeq: number, limit: number): Promise<readonly TaskEvent[] | undefined> {
     const agent = await this.#names.findAgent(key.agent)
     if (agent === undefined) return undefined
     const rows = await this.#database.query<[seq: number, ...batch: EventRow | [null, null, null, null]]>(
-      // Two ordered ranges of the index, merged: no sort, however long the log is.
       `SELECT t.seq, e.first, e.last, e.time_ms, e.body FROM dragoman.tasks t LEFT JOIN LATERAL (
-          (SELECT * FROM dragoman.events WHERE task = t.id AND NOT head AND last > $3 ORDER BY last LIMIT $4)
-          UNION ALL
-          (SELECT * FROM dragoman.events WHERE task = t.id AND head AND last > $3 ORDER BY last LIMIT $4)
-          ORDER BY last LIMIT $4) e ON true
+          ${rangesAfter} ORDER BY last LIMIT $4) e ON true
         WHERE t.agent = $1 AND t.task_id = $2 ORDER BY e.last`,
       [agent, toStorable(key.id), afterSeq, Math.min(limit, batchesPerRead)],
     )
@@ -89,28 +102,21 @@ export class Reads {
     return row && { taskId: fromStorable(row[0]), digest: row[1], seq: row[2] }
   }
 
-  /** Tasks that have not ended have no snapshot: their events, up to what the record knew. */
-  async #withEvents(rows: readonly LoadedRow[], includeArtifacts: boolean): Promise<readonly LoadedTask[]> {
-    const open = rows.filter((row) => row[12] === null).map(([id]) => id)
-    const events = new Map<number, TaskEvent[]>()
-    if (open.length > 0) {
-      const batches = await this.#database.query<TaskEventRow>(
-        `SELECT first, last, time_ms, body, task FROM dragoman.events
-          WHERE task = ANY($1::bigint[]) ${includeArtifacts ? '' : 'AND head'} ORDER BY task, last`,
-        [open],
-      )
-      for (const [first, last, timeMs, body, task] of batches) {
-        const known = events.get(task) ?? []
-        known.push(...readBatch([first, last, timeMs, body]))
-        events.set(task, known)
-      }
-    }
-    return rows.map((row) => {
-      const [head, artifacts] = [row[12], row[13]]
-      const record = readRecord(row.slice(0, 12) as unknown as RecordRow, 0) // its first twelve columns
-      if (head !== null) return { record, snapshot: readSnapshot(head, artifacts), events: [] }
-      const own = (events.get(row[0]) ?? []).filter(({ seq }) => seq <= record.seq)
-      return { record, events: includeArtifacts ? own : own.filter(({ body }) => !('artifactUpdate' in body)) }
-    })
+  /** All events up to what the record knew. */
+  async #events(id: number, seq: number, includeArtifacts: boolean): Promise<readonly TaskEvent[]> {
+    const batches = await this.#database.query<EventRow>(
+      `SELECT first, last, time_ms, body FROM dragoman.events
+        WHERE task = $1 AND last <= $2 ${includeArtifacts ? '' : `AND head IN ${kindsWithOthers}`} ORDER BY last`,
+      [id, seq],
+    )
+    const events = batches.flatMap(readBatch)
+    return includeArtifacts ? events : events.filter(({ body }) => !('artifactUpdate' in body))
   }
 }
+
+const byKey = '(SELECT id, 1 AS place FROM dragoman.tasks WHERE agent = $3 AND task_id = $4) w'
+
+/** Ordered ranges of the index, one for each kind of batch, merged: no sort, however long the log is. */
+const rangesAfter = Object.values(batchKinds)
+  .map((kind) => `(SELECT * FROM dragoman.events WHERE task = t.id AND head = ${kind} AND last > $3 ORDER BY last LIMIT $4)`)
+  .join(' UNION ALL ')

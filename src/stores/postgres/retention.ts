@@ -57,6 +57,8 @@ async function trim(database: Database, agent: number, afterMs: number, limit: n
         SELECT t.id FROM dragoman.tasks t
         WHERE t.agent = $1 AND t.ended_ms < (SELECT dragoman.now_ms()) - $3
           AND EXISTS (SELECT FROM dragoman.events e WHERE e.task = t.id)
+          -- Others are read from their events.
+          AND EXISTS (SELECT FROM dragoman.snapshots p WHERE p.task = t.id AND p.in_log = 0)
         ORDER BY t.ended_ms LIMIT $2),
       gone AS (DELETE FROM dragoman.events WHERE task IN (SELECT id FROM chosen))
       SELECT count(*) FROM chosen`,

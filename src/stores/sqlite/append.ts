@@ -1,6 +1,7 @@
-import { batchBody, hasHead, noState, stateNumber, visibilityNumber } from '../rows.js'
+import { batchBody, noState, stateNumber, visibilityNumber } from '../rows.js'
 import { toStorable } from '../storable-text.js'
 import type { Append, AppendOutcome, TaskCreation } from '../store.js'
+import { kindOf, snapshotRow } from '../views.js'
 import { markLanes, putLane } from './lanes.js'
 import { type Session, watchId } from './session.js'
 
@@ -42,6 +43,7 @@ function create(session: Session, step: Append, creation: TaskCreation): AppendO
     step.events.length,
     state,
     step.status?.timeMs ?? 0,
+    step.status ? step.events.length : 0,
     step.isRunnable ? 1 : 0,
     fence,
     claim?.owner ?? null,
@@ -80,6 +82,7 @@ function advance(session: Session, step: Append): AppendOutcome {
       visibility,
       state,
       step.status?.timeMs ?? null,
+      step.status ? last : null,
       runnable,
       fence,
       isKept ? leaseOwnerOf(session, task) : (claim?.owner ?? null),
@@ -116,11 +119,11 @@ function writeDetails(session: Session, { task, scope, hasLanes }: Place, step: 
   const first = events[0]
   const last = events.at(-1)
   if (first && last) {
-    sql.insertEvents.run(task, hasHead(events) ? 1 : 0, first.seq, last.seq, first.time, batchBody(events))
+    sql.insertEvents.run(task, kindOf(events), first.seq, last.seq, first.time, batchBody(events))
   }
   if (snapshot) {
-    const { artifacts, ...head } = snapshot
-    sql.insertSnapshot.run(task, JSON.stringify(head), artifacts ? JSON.stringify(artifacts) : null)
+    const { head, artifacts, inLog } = snapshotRow(snapshot)
+    sql.insertSnapshot.run(task, head, artifacts, inLog)
   }
   if (idempotency) {
     const { key, digest, ttlMs } = idempotency

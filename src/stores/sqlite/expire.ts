@@ -42,7 +42,7 @@ export class Sweeper {
     const rows = sql.endedTasks.all(agent, this.#trimmedTo.get(agent) ?? 0, beforeMs, limit) as EndedRow[]
     let trimmed = 0
     for (const [id, , , statusMs] of rows) {
-      trimmed += sql.deleteEvents.run(id).changes > 0 ? 1 : 0
+      trimmed += sql.trimEvents.run(id).changes > 0 ? 1 : 0
       this.#trimmedTo.set(agent, statusMs)
     }
     return trimmed

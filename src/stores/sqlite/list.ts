@@ -5,34 +5,34 @@
  * range and merges them: at most eight short range reads whatever the number of tasks. Totals come
  * from `counts`; only a time or context filter counts index entries.
  */
+import { sizeOf } from '../../model/size-of.js'
 import { taskStates } from '../../model/task.js'
 import { withinBudget } from '../page-budget.js'
-import { stateNumber } from '../rows.js'
+import { type RecordRow, stateNumber } from '../rows.js'
 import { toStorable } from '../storable-text.js'
-import type { ListQuery } from '../store.js'
+import type { ListPage, ListQuery, ViewedTask } from '../store.js'
 import type { Session } from './session.js'
+import { viewRow } from './views.js'
 
 type Place = [id: number, statusMs: number]
 
-export interface FoundPage {
-  readonly rowIds: readonly number[]
-  readonly next?: string
-  readonly total: number
-}
-
-export function findPage(session: Session, query: ListQuery): FoundPage {
+export function listTasks(session: Session, query: ListQuery): ListPage {
   const scope = session.names.scope(query)
-  if (scope === undefined) return { rowIds: [], total: 0 }
+  if (scope === undefined) return { tasks: [], total: 0 }
   const places = query.contextId === undefined ? byState(session, scope, query) : byContext(session, scope, query)
-  const sizes = query.includeArtifacts ? session.sql.sizeWithArtifacts : session.sql.size
-  const page = withinBudget(
-    places.slice(0, query.limit),
-    query.maxBytes,
-    ([id]) => (sizes.get(id) as [number])[0], // one row of one number
+  const views = new Map<number, ViewedTask | undefined>()
+  const view = (id: number): ViewedTask | undefined => {
+    const row = session.sql.recordById.get(id) as RecordRow | undefined // the columns of `record`
+    const viewed = row && viewRow(session, row, query)
+    views.set(id, viewed)
+    return viewed
+  }
+  const page = withinBudget(places.slice(0, query.limit), query.maxBytes, ([id]) =>
+    sizeOf(view(id)?.task, query.maxBytes),
   )
   const last = page.at(-1)
   return {
-    rowIds: page.map(([id]) => id),
+    tasks: page.flatMap(([id]) => (views.has(id) ? views.get(id) : view(id)) ?? []),
     total: count(session, scope, query),
     ...(places.length > page.length && last && { next: `${last[1]}.${last[0]}` }),
   }

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'libsql'
 import { expect, it } from 'vitest'
+import { wholeHistory } from '../../model/history-window.js'
 import { append, chunk } from '../contract-steps.js'
 import { openSqliteStore } from './index.js'
 import { migrations } from './migrations.js'
@@ -33,7 +34,7 @@ it('ends the leases of a file whose leases were written by the wall clock, and m
   }
 })
 
-it('keeps the webhooks of a file that was written before they were delivered', async () => {
+it('keeps the tasks and webhooks of a file that was written by the first version', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'dragoman-test-'))
   const path = join(folder, 'tasks.sqlite')
   try {
@@ -42,11 +43,19 @@ it('keeps the webhooks of a file that was written before they were delivered', a
     old.exec(`${migrations[0]}; PRAGMA user_version = 1;
       INSERT INTO agents VALUES (1, 'a'); INSERT INTO scopes VALUES (1, 1, '', 'ann');
       INSERT INTO tasks VALUES (1, 1, 1, 't1', 'c1', '1.0', 1, 3, 0, 1, 0, 0, NULL, 0);`)
+    const bodies = [
+      { accepted: { turn: 1, message: { messageId: 'm', role: 'ROLE_USER', parts: [{ text: 'hi' }] } } },
+      { started: { turn: 1, attempt: 1 } },
+      { task: { id: 't1', contextId: 'c1', status: { state: 'TASK_STATE_SUBMITTED' } } },
+    ]
+    old.prepare('INSERT INTO events VALUES (1, 1, 1, 1, 3, 0, ?)').run(JSON.stringify(bodies))
     old.prepare("INSERT INTO push_configs VALUES (1, 'h', 'v0.3', ?)").run(JSON.stringify(config))
     old.close()
     const store = await openSqliteStore(path)
     const key = { agent: 'a', id: 't1' }
     expect(await store.listPushConfigs(key)).toEqual([{ config, dialect: 'v0.3' }])
+    const { task } = (await store.view(key, { history: wholeHistory, includeArtifacts: true })) ?? {}
+    expect(task).toMatchObject({ status: { state: 'TASK_STATE_SUBMITTED' }, history: [{ messageId: 'm' }] })
     const claim = { agents: ['a'], lease: { owner: 'p', ttlMs: 1000 }, limit: 9 }
     expect(await store.claimLanes(claim)).toEqual({ lanes: [] })
     await store.append(append('t1', 3, [chunk('t1', 'x')]))

@@ -116,4 +116,13 @@ export const migrations: readonly string[] = [
   CREATE TABLE clock (epoch TEXT NOT NULL);
   INSERT INTO clock VALUES ('wall');
   `,
+  /* 5 */ `
+  -- Readers find the status, the newest messages and the artifacts of a running task without reading the rest of its
+  -- log: events.head says which of them a batch holds (see \`batchKinds\`), status_last where the newest status is.
+  ALTER TABLE tasks ADD COLUMN status_last INTEGER NOT NULL DEFAULT 0;
+  UPDATE events SET head = 4 WHERE head = 1;
+
+  -- Which parts of a snapshot were too large to be written again and are in the log only.
+  ALTER TABLE snapshots ADD COLUMN in_log INTEGER NOT NULL DEFAULT 0;
+  `,
 ]

@@ -12,7 +12,6 @@ import {
   readConfig,
   readDeadLetter,
   readRecord,
-  readSnapshot,
 } from '../rows.js'
 import { fromStorable, toStorable } from '../storable-text.js'
 import type {
@@ -39,6 +38,9 @@ import type {
   Store,
   StoredPushConfig,
   TaskKey,
+  TaskRecord,
+  ViewedTask,
+  ViewOptions,
 } from '../store.js'
 import { Watchers } from '../watchers.js'
 import { appendStep } from './append.js'
@@ -48,12 +50,13 @@ import { GroupCommit } from './group-commit.js'
 import { claimLanes, deleteLane, findWaiting, hasLateLanes, putLane, settleLane } from './lanes.js'
 import { type LeaseClock, systemLeaseClock } from './lease-clock.js'
 import { claim, disown, leaseOwners, renew } from './leases.js'
-import { findPage } from './list.js'
+import { listTasks } from './list.js'
 import { openDatabase } from './open.js'
 import { SqliteRecords } from './records.js'
 import { CountChanges, Names, type Session, watchId } from './session.js'
 import { prepareStatements, type Statements } from './statements.js'
 import { readStats } from './stats.js'
+import { loadRow, viewRow } from './views.js'
 
 export interface SqliteStoreOptions {
   /**
@@ -127,10 +130,19 @@ class SqliteStore implements Store {
     return this.#commits.write(() => appendStep(this.#session, step))
   }
 
+  async find(key: TaskKey): Promise<TaskRecord | undefined> {
+    const row = this.#recordRow(key)
+    return row && readRecord(row, this.#session.leaseNow())
+  }
+
+  async view(key: TaskKey, options: ViewOptions): Promise<ViewedTask | undefined> {
+    const row = this.#recordRow(key)
+    return row && viewRow(this.#session, row, options)
+  }
+
   async load(key: TaskKey, options: { readonly includeArtifacts?: boolean } = {}): Promise<LoadedTask | undefined> {
-    const agent = this.#session.names.agent(key.agent)
-    if (agent === undefined) return undefined
-    return this.#loadRow(this.#sql.record.get(agent, toStorable(key.id)), options.includeArtifacts ?? true)
+    const row = this.#recordRow(key)
+    return row && loadRow(this.#session, row, options.includeArtifacts ?? true)
   }
 
   async read(key: TaskKey, afterSeq: number, limit: number): Promise<readonly TaskEvent[] | undefined> {
@@ -147,13 +159,7 @@ class SqliteStore implements Store {
   }
 
   async list(query: ListQuery): Promise<ListPage> {
-    const { rowIds, ...page } = findPage(this.#session, query)
-    const tasks: LoadedTask[] = []
-    for (const id of rowIds) {
-      const loaded = this.#loadRow(this.#sql.recordById.get(id), query.includeArtifacts)
-      if (loaded) tasks.push(loaded)
-    }
-    return { ...page, tasks }
+    return listTasks(this.#session, query)
   }
 
   async findKey(scope: Scope, key: string): Promise<KeyedSend | undefined> {
@@ -281,19 +287,10 @@ class SqliteStore implements Store {
     return row && { id: Number(row[0]), scope: Number(row[1]), seq: Number(row[3]) }
   }
 
-  #loadRow(found: unknown, includeArtifacts: boolean): LoadedTask | undefined {
-    if (!found) return undefined
-    const row = found as RecordRow // the columns of `record`
-    const record = readRecord(row, this.#session.leaseNow())
-    const [id] = row
-    const snapshot = (includeArtifacts ? this.#sql.snapshot : this.#sql.snapshotHead).get(id)
-    if (snapshot) {
-      const [head, artifacts] = snapshot as [string, string | null]
-      return { record, snapshot: readSnapshot(head, artifacts), events: [] }
-    }
-    const batches = (includeArtifacts ? this.#sql.allEvents : this.#sql.headEvents).all(id) as EventRow[]
-    const events = batches.flatMap(readBatch)
-    return { record, events: includeArtifacts ? events : events.filter(({ body }) => !('artifactUpdate' in body)) }
+  #recordRow(key: TaskKey): RecordRow | undefined {
+    const agent = this.#session.names.agent(key.agent)
+    // The columns of `record`.
+    return agent === undefined ? undefined : (this.#sql.record.get(agent, toStorable(key.id)) as RecordRow | undefined)
   }
 
   #wake(): void {

@@ -1,12 +1,20 @@
 /** Every statement of the SQLite store, prepared once. Columns in the order in which `rows.ts` reads them. */
 import type Database from 'libsql'
+import { batchKinds, kindsWithArtifacts, kindsWithOthers } from '../views.js'
 
 const record = `t.id, a.name, t.task_id, s.tenant, s.owner, t.context, t.dialect, t.visibility, t.seq, t.fence,
-  t.lease_owner, t.lease_end`
+  t.lease_owner, t.lease_end, t.state, t.status_last`
 const recordFrom = 'tasks t JOIN agents a ON a.id = t.agent JOIN scopes s ON s.id = t.scope'
 const deadLetter = `d.id, a.name, t.task_id, s.tenant, s.owner, d.config, d.seq, d.attempts, d.error, d.time_ms
   FROM dead_letters d JOIN tasks t ON t.id = d.task JOIN scopes s ON s.id = d.scope JOIN agents a ON a.id = t.agent`
 const events = 'first, last, time_ms, body'
+
+/** Ordered ranges of the index of events, one for each kind, merged: no sort, however long the log is. */
+function merged(columns: string, kinds: readonly number[], range: string, order: string): string {
+  const ranges = kinds.map((kind) => `SELECT ${columns} FROM events WHERE task = ?1 AND head = ${kind} AND ${range}`)
+  return `${ranges.join(' UNION ALL ')} ORDER BY last ${order}`
+}
+const historyKinds = [batchKinds.history, batchKinds.historyAndArtifacts]
 
 /** The part of a prepared statement that is used here. */
 export interface Statement {
@@ -29,34 +37,34 @@ export function prepareStatements(db: Database.Database) {
     taskRow: prepare(`SELECT id, scope, visibility, seq, state, fence, lease_end, runnable, lanes
       FROM tasks WHERE agent = ? AND task_id = ?`),
     insertTask: command(`INSERT INTO tasks
-      (agent, scope, task_id, context, dialect, visibility, seq, state, status_ms, runnable, fence, lease_owner, lease_end)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`),
+      (agent, scope, task_id, context, dialect, visibility, seq, state, status_ms, status_last, runnable, fence, lease_owner,
+        lease_end)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`),
     // Chunks of a running task: nothing but the sequence changes.
     advanceTask: command('UPDATE tasks SET seq = ? WHERE id = ?'),
     updateTask: command(`UPDATE tasks SET seq = ?, visibility = ?, state = ?,
-      status_ms = coalesce(?, status_ms), runnable = ?, fence = ?, lease_owner = ?, lease_end = ? WHERE id = ?`),
+      status_ms = coalesce(?, status_ms), status_last = coalesce(?, status_last), runnable = ?, fence = ?,
+      lease_owner = ?, lease_end = ? WHERE id = ?`),
     leaseOwner: prepare('SELECT lease_owner FROM tasks WHERE id = ?'),
     addCount: command(`INSERT INTO counts (scope, state, n) VALUES (?, ?, ?)
       ON CONFLICT (scope, state) DO UPDATE SET n = n + excluded.n`),
 
     insertEvents: command('INSERT INTO events (task, head, first, last, time_ms, body) VALUES (?, ?, ?, ?, ?, ?)'),
-    insertSnapshot: command('INSERT OR REPLACE INTO snapshots (task, head, artifacts) VALUES (?, ?, ?)'),
+    insertSnapshot: command('INSERT OR REPLACE INTO snapshots (task, head, artifacts, in_log) VALUES (?, ?, ?, ?)'),
 
     record: prepare(`SELECT ${record} FROM ${recordFrom} WHERE t.agent = ? AND t.task_id = ?`),
     recordById: prepare(`SELECT ${record} FROM ${recordFrom} WHERE t.id = ?`),
-    snapshot: prepare('SELECT head, artifacts FROM snapshots WHERE task = ?'),
-    snapshotHead: prepare('SELECT head, NULL FROM snapshots WHERE task = ?'),
-    // Of what is read for a task. Lengths are in the heads of rows: what is large is not read for them.
-    size: prepare(`SELECT coalesce((SELECT octet_length(head) FROM snapshots WHERE task = ?1),
-      (SELECT sum(octet_length(body)) FROM events WHERE task = ?1 AND head = 1), 0)`),
-    sizeWithArtifacts: prepare(`SELECT coalesce(
-      (SELECT octet_length(head) + coalesce(octet_length(artifacts), 0) FROM snapshots WHERE task = ?1),
-      (SELECT sum(octet_length(body)) FROM events WHERE task = ?1), 0)`),
+    snapshotHead: prepare('SELECT head, in_log FROM snapshots WHERE task = ?'),
+    snapshotArtifacts: prepare('SELECT artifacts FROM snapshots WHERE task = ?'),
     allEvents: prepare(`SELECT ${events} FROM events WHERE task = ? ORDER BY last`),
-    headEvents: prepare(`SELECT ${events} FROM events WHERE task = ? AND head = 1 ORDER BY last`),
-    // Two ordered ranges of the index, merged: no sort, however long the log is.
-    eventsAfter: prepare(`SELECT ${events} FROM events WHERE task = ?1 AND head = 0 AND last > ?2
-      UNION ALL SELECT ${events} FROM events WHERE task = ?1 AND head = 1 AND last > ?2 ORDER BY last LIMIT ?3`),
+    otherEvents: prepare(`SELECT ${events} FROM events WHERE task = ? AND head IN ${kindsWithOthers} ORDER BY last`),
+    artifactEvents: prepare(`SELECT ${events} FROM events WHERE task = ? AND head IN ${kindsWithArtifacts}
+      AND last <= ? ORDER BY last`),
+    batchAt: prepare(`SELECT ${events} FROM events WHERE task = ? AND head IN ${kindsWithOthers} AND last = ?`),
+    eventsAfter: prepare(`${merged(events, Object.values(batchKinds), 'last > ?2', '')} LIMIT ?3`),
+    // Lengths are in the heads of rows: a body is not read for its length.
+    historySizes: prepare(`${merged('last, octet_length(body)', historyKinds, 'last < ?2', 'DESC')} LIMIT ?3`),
+    historyEvents: prepare(merged(events, historyKinds, 'last >= ?2 AND last < ?3', '')),
 
     pageByState: prepare(`SELECT id, status_ms FROM tasks
       WHERE scope = ? AND state = ? AND visibility = 1 AND status_ms >= ? AND (status_ms, id) < (?, ?)
@@ -132,6 +140,8 @@ export function prepareStatements(db: Database.Database) {
     newestEvent: prepare('SELECT id, task FROM events ORDER BY id DESC LIMIT 1'),
     deleteTask: command('DELETE FROM tasks WHERE id = ?'),
     deleteEvents: command('DELETE FROM events WHERE task = ?'),
+    trimEvents: command(`DELETE FROM events WHERE task = ?1
+      AND EXISTS (SELECT 1 FROM snapshots WHERE task = ?1 AND in_log = 0)`),
     deleteSnapshot: command('DELETE FROM snapshots WHERE task = ?'),
     deleteKeysOf: command('DELETE FROM keys WHERE task = ?'),
     deleteLanesOf: command('DELETE FROM lanes WHERE task = ?'),

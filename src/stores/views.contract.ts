@@ -1,0 +1,126 @@
+/** Tasks as readers see them: the newest messages, the status and, if wanted, the artifacts. */
+import assert from 'node:assert/strict'
+import type { EventBody } from '../model/event.js'
+import { wholeHistory } from '../model/history-window.js'
+import type { Message } from '../model/message.js'
+import { textOf } from '../model/part.js'
+import type { Task } from '../model/task.js'
+import { append, chunk, creation, ending, key, message, status } from './contract-steps.js'
+import type { Check, TestRunner } from './store.contract.js'
+import type { Store, ViewOptions } from './store.js'
+
+export function viewsContract(describe: TestRunner['describe'], check: Check): void {
+  describe('find and view', () => {
+    const view = async (store: Store, options: Partial<ViewOptions> = {}): Promise<Task | undefined> =>
+      (await store.view(key('t1'), { history: wholeHistory, includeArtifacts: true, ...options }))?.task
+    const shown = (messages: number, characters = wholeHistory.characters) => ({ history: { messages, characters } })
+    const texts = (task: Task | undefined) => task?.history?.map(textOf)
+    const question = (text: string): EventBody => ({
+      statusUpdate: {
+        taskId: 't1',
+        contextId: 'c1',
+        status: { state: 'TASK_STATE_INPUT_REQUIRED', message: { ...message(text), role: 'ROLE_AGENT' } },
+      },
+    })
+    const answer = (turn: number, text: string): EventBody => ({ accepted: { turn, message: message(text) } })
+    const asking = { state: 'TASK_STATE_INPUT_REQUIRED', timeMs: 5 } as const
+
+    /** Messages, progress and chunks, in batches of one and of several events. */
+    const fill = async (store: Store) => {
+      await store.append(creation('t1'))
+      await store.append({ ...append('t1', 3, [chunk('t1', 'a'), question('q1')]), status: asking })
+      await store.append(append('t1', 5, [answer(2, 'a1')]))
+      const working = [status('t1', 'TASK_STATE_WORKING'), chunk('t1', 'b')]
+      await store.append({ ...append('t1', 6, working), status: { state: 'TASK_STATE_WORKING', timeMs: 6 } })
+      await store.append(append('t1', 8, [chunk('t1', 'c')]))
+      await store.append({ ...append('t1', 9, [question('q2')]), status: asking })
+      await store.append(append('t1', 10, [{ cancelAsked: {} }]))
+    }
+
+    check('tells who a task belongs to and how it is, and nothing of unknown ones', async (store) => {
+      await store.append(creation('t1'))
+      const { events: _events, ...loaded } = (await store.load(key('t1'))) ?? {}
+      assert.deepEqual({ record: await store.find(key('t1')) }, loaded)
+      assert.equal((await store.find(key('t1')))?.state, 'TASK_STATE_SUBMITTED')
+      await store.append(ending('t1', 3))
+      assert.equal((await store.find(key('t1')))?.state, 'TASK_STATE_COMPLETED')
+      assert.equal(await store.find(key('none')), undefined)
+      assert.equal(await store.view(key('none'), { history: wholeHistory, includeArtifacts: true }), undefined)
+    })
+
+    check('shows a task that has not ended as its events make it', async (store) => {
+      await fill(store)
+      const viewed = await store.view(key('t1'), { history: wholeHistory, includeArtifacts: true })
+      assert.equal(viewed?.record.seq, 11)
+      assert.deepEqual(viewed.task.status.state, 'TASK_STATE_INPUT_REQUIRED')
+      assert.deepEqual(texts(viewed.task), ['hello', 'q1', 'a1', 'q2'])
+      assert.deepEqual(viewed.task.artifacts, [
+        { artifactId: 'x', parts: [{ text: 'a' }, { text: 'b' }, { text: 'c' }] },
+      ])
+      assert.equal((await view(store, { includeArtifacts: false }))?.artifacts, undefined)
+    })
+
+    check('shows the newest messages that fit, and the newest one in any case', async (store) => {
+      await fill(store)
+      assert.deepEqual(texts(await view(store, shown(0))), undefined)
+      assert.deepEqual(texts(await view(store, shown(1))), ['q2'])
+      assert.deepEqual(texts(await view(store, shown(3))), ['q1', 'a1', 'q2'])
+      assert.deepEqual(texts(await view(store, shown(9, 1))), ['q2'])
+      assert.deepEqual(texts(await view(store, shown(9, 180))), ['a1', 'q2'])
+    })
+
+    check('shows the same of an ended task, however long its history is', async (store) => {
+      for (const length of [1, 100_000]) {
+        const id = `t${length}`
+        const long = 'x'.repeat(length)
+        await store.append(creation(id))
+        const said = [2, 3].map((turn) => ({ accepted: { turn, message: message(`${long}${turn}`) } }))
+        await store.append(append(id, 3, said.slice(0, 1)))
+        await store.append(append(id, 4, said.slice(1)))
+        const history: Message[] = [message('hello'), message(`${long}2`), message(`${long}3`)]
+        const end = ending(id, 5)
+        await store.append({ ...end, ...(end.snapshot && { snapshot: { ...end.snapshot, history } }) })
+        for (const messages of [0, 2, 9]) {
+          const viewed = await store.view(key(id), { ...shown(messages), includeArtifacts: true })
+          assert.deepEqual(texts(viewed?.task) ?? [], history.slice(history.length - Math.min(messages, 3)).map(textOf))
+          assert.deepEqual(viewed?.task.artifacts, [{ artifactId: 'x', parts: [{ text: 'done' }] }])
+          assert.equal(viewed.task.status.state, 'TASK_STATE_COMPLETED')
+        }
+      }
+    })
+
+    check('shows a task that ended without a snapshot, and keeps its events', async (store, clock) => {
+      await fill(store)
+      const { snapshot: _snapshot, ...end } = ending('t1', 11, clock.ms)
+      await store.append(end)
+      clock.ms += 10_000
+      await store.expire('a', { endedEventsMs: 1, limit: 9 })
+      const task = await view(store)
+      assert.equal(task?.status.state, 'TASK_STATE_COMPLETED')
+      assert.deepEqual(texts(task), ['hello', 'q1', 'a1', 'q2'])
+      assert.deepEqual(task?.artifacts?.[0]?.parts.map((part) => 'text' in part && part.text), ['a', 'b', 'c', 'done'])
+    })
+
+    check('lists tasks with the messages and artifacts that are asked for', async (store) => {
+      await fill(store)
+      const scope = { agent: 'a', tenant: '', owner: 'ann', limit: 9 }
+      const page = await store.list({ ...scope, ...shown(2), includeArtifacts: true })
+      assert.deepEqual(page.tasks.map(({ task }) => task), [await view(store, shown(2))])
+    })
+
+    check('finds the newest message behind any number of messages and chunks', async (store) => {
+      await store.append(creation('t1'))
+      let seq = 3
+      for (let n = 0; n < 30; n++) {
+        const bodies = [answer(n + 2, `m${n}`), chunk('t1', `${n}`)]
+        await store.append(append('t1', seq, bodies))
+        seq += bodies.length
+        await store.append(append('t1', seq, [status('t1', 'TASK_STATE_WORKING')]))
+        seq += 1
+      }
+      assert.deepEqual(texts(await view(store, shown(2))), ['m28', 'm29'])
+      assert.equal((await view(store))?.history?.length, 31)
+      assert.equal((await view(store))?.artifacts?.[0]?.parts.length, 30)
+    })
+  })
+}

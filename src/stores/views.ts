@@ -1,0 +1,148 @@
+/**
+ * Tasks as readers see them, from rows of a database. A running task has no snapshot: its status, its newest messages
+ * and its artifacts are read from the batches that hold them, whatever else is in the log.
+ */
+import type { Artifact } from '../model/artifact.js'
+import { TaskFold } from '../model/apply-event.js'
+import type { TaskEvent } from '../model/event.js'
+import { type HistoryWindow, historyMessage, newestMessages } from '../model/history-window.js'
+import type { Message } from '../model/message.js'
+import { sizeOf } from '../model/size-of.js'
+import type { Task, TaskStatus } from '../model/task.js'
+import type { TaskRecord, ViewedTask } from './store.js'
+
+/**
+ * The kinds of batches, by content. They lead the index of events, so that each reader finds the batches it needs. Rows
+ * of older schemas with anything but artifacts have kind 4 or, if no reader needs them, an unknown content.
+ */
+export const batchKinds = {
+  artifacts: 0,
+  other: 1,
+  history: 2,
+  otherAndArtifacts: 3,
+  historyAndArtifacts: 4,
+} as const
+
+/** SQL lists of the kinds. */
+export const kindsWithHistory = '(2, 4)'
+export const kindsWithArtifacts = '(0, 3, 4)'
+export const kindsWithOthers = '(1, 2, 3, 4)'
+
+export function kindOf(events: readonly TaskEvent[]): number {
+  let hasArtifacts = false
+  let hasOthers = false
+  let hasHistory = false
+  for (const { body } of events) {
+    if ('artifactUpdate' in body) hasArtifacts = true
+    else {
+      hasOthers = true
+      hasHistory ||= historyMessage(body) !== undefined
+    }
+  }
+  if (!hasOthers) return batchKinds.artifacts
+  if (hasHistory) return hasArtifacts ? batchKinds.historyAndArtifacts : batchKinds.history
+  return hasArtifacts ? batchKinds.otherAndArtifacts : batchKinds.other
+}
+
+/** Larger histories are not copied into the snapshot: readers want the newest messages, which the log has. */
+const largestHistory = 64 * 1024
+/** Larger artifacts are not copied into the snapshot: ending a task must not depend on how much it made. */
+const largestArtifacts = 16 * 1024 * 1024
+
+/** What a snapshot lacks, as a number to be stored. */
+export const inLog = { nothing: 0, history: 1, artifacts: 2 } as const
+
+export interface SnapshotRow {
+  readonly head: string
+  readonly artifacts: string | null
+  readonly inLog: number
+}
+
+export function snapshotRow({ artifacts, history, ...head }: Task): SnapshotRow {
+  const isLongHistory = sizeOf(history, largestHistory) > largestHistory
+  const isLarge = sizeOf(artifacts, largestArtifacts) > largestArtifacts
+  return {
+    head: JSON.stringify(isLongHistory || !history ? head : { ...head, history }),
+    artifacts: artifacts && !isLarge ? JSON.stringify(artifacts) : null,
+    inLog: (isLongHistory ? inLog.history : 0) + (isLarge ? inLog.artifacts : 0),
+  }
+}
+
+/** A part of the log that has history in it. */
+export interface BatchSize {
+  readonly last: number
+  readonly bytes: number
+}
+
+/** How many of the batches, the newest first, are worth reading at once for the window. */
+export function tailLength(batches: readonly BatchSize[], { messages, characters }: HistoryWindow): number {
+  let bytes = 0
+  const end = batches.findIndex((batch, place) => {
+    bytes += batch.bytes
+    return place >= messages || (place > 0 && bytes > characters)
+  })
+  return end < 0 ? batches.length : end
+}
+
+/** Gathers the newest messages, from the newest batch to older ones. */
+export class HistoryTail {
+  readonly #window: HistoryWindow
+  /** Oldest first. */
+  #messages: readonly Message[] = []
+
+  constructor(window: HistoryWindow) {
+    this.#window = window
+  }
+
+  /** Events that lie before all that were added, oldest first. True when the window wants more. */
+  addOlder(events: readonly TaskEvent[]): boolean {
+    const messages = events.flatMap(({ body }) => historyMessage(body) ?? [])
+    const all = [...messages, ...this.#messages]
+    this.#messages = newestMessages(all, this.#window)
+    return this.#messages.length === all.length && all.length < this.#window.messages
+  }
+
+  get messages(): readonly Message[] {
+    return this.#messages
+  }
+}
+
+/** The newest status among events; absent when they hold none. */
+export function statusIn(events: readonly TaskEvent[]): TaskStatus | undefined {
+  for (let place = events.length - 1; place >= 0; place--) {
+    const { body } = events[place] as TaskEvent // place is within the events
+    if ('statusUpdate' in body) return body.statusUpdate.status
+    if ('task' in body) return body.task.status
+  }
+  return undefined
+}
+
+/** The artifacts that events of a task leave behind; events of other kinds among them are passed over. */
+export function artifactsIn(events: readonly TaskEvent[]): readonly Artifact[] | undefined {
+  const fold = TaskFold.from({ id: '', contextId: '', status: { state: 'TASK_STATE_WORKING' } }, 0)
+  for (const event of events) {
+    if (!('artifactUpdate' in event.body)) continue
+    fold.seq = event.seq - 1
+    fold.apply(event)
+  }
+  return fold.snapshot()?.artifacts
+}
+
+/** A task put together from what was read of it. */
+export function viewOf(
+  record: TaskRecord,
+  head: Pick<Task, 'status' | 'metadata'>,
+  history: readonly Message[],
+  artifacts: readonly Artifact[] | undefined,
+): ViewedTask {
+  const { status, metadata } = head
+  const task: Task = {
+    id: record.key.id,
+    contextId: record.contextId,
+    status,
+    ...(artifacts && { artifacts }),
+    ...(history.length > 0 && { history }),
+    ...(metadata && { metadata }),
+  }
+  return { record, task }
+}
