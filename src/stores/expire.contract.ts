@@ -17,7 +17,14 @@ export function expireContract(describe: TestRunner['describe'], check: Check): 
       assert.equal(await store.load(key('old')), undefined)
       assert.ok(await store.load(key('open')))
       assert.ok(await store.load(key('new')))
-      const page = await store.list({ agent: 'a', tenant: '', owner: 'ann', limit: 9, history: wholeHistory, includeArtifacts: false })
+      const page = await store.list({
+        agent: 'a',
+        tenant: '',
+        owner: 'ann',
+        limit: 9,
+        history: wholeHistory,
+        includeArtifacts: false,
+      })
       assert.equal(page.total, 2)
     })
 

@@ -98,14 +98,20 @@ export function viewsContract(describe: TestRunner['describe'], check: Check): v
       const task = await view(store)
       assert.equal(task?.status.state, 'TASK_STATE_COMPLETED')
       assert.deepEqual(texts(task), ['hello', 'q1', 'a1', 'q2'])
-      assert.deepEqual(task?.artifacts?.[0]?.parts.map((part) => 'text' in part && part.text), ['a', 'b', 'c', 'done'])
+      assert.deepEqual(
+        task?.artifacts?.[0]?.parts.map((part) => 'text' in part && part.text),
+        ['a', 'b', 'c', 'done'],
+      )
     })
 
     check('lists tasks with the messages and artifacts that are asked for', async (store) => {
       await fill(store)
       const scope = { agent: 'a', tenant: '', owner: 'ann', limit: 9 }
       const page = await store.list({ ...scope, ...shown(2), includeArtifacts: true })
-      assert.deepEqual(page.tasks.map(({ task }) => task), [await view(store, shown(2))])
+      assert.deepEqual(
+        page.tasks.map(({ task }) => task),
+        [await view(store, shown(2))],
+      )
     })
 
     check('finds the newest message behind any number of messages and chunks', async (store) => {

@@ -2,8 +2,8 @@
  * Tasks as readers see them, from rows of a database. A running task has no snapshot: its status, its newest messages
  * and its artifacts are read from the batches that hold them, whatever else is in the log.
  */
-import type { Artifact } from '../model/artifact.js'
 import { TaskFold } from '../model/apply-event.js'
+import type { Artifact } from '../model/artifact.js'
 import type { TaskEvent } from '../model/event.js'
 import { type HistoryWindow, historyMessage, newestMessages } from '../model/history-window.js'
 import type { Message } from '../model/message.js'
@@ -13,7 +13,7 @@ import type { TaskRecord, ViewedTask } from './store.js'
 
 /**
  * The kinds of batches, by content. They lead the index of events, so that each reader finds the batches it needs. Rows
- * of older schemas with anything but artifacts have kind 4 or, if no reader needs them, an unknown content.
+ * that an older version wrote have kind 0 or 4, whatever else they hold.
  */
 export const batchKinds = {
   artifacts: 0,

@@ -118,5 +118,8 @@ const byKey = '(SELECT id, 1 AS place FROM dragoman.tasks WHERE agent = $3 AND t
 
 /** Ordered ranges of the index, one for each kind of batch, merged: no sort, however long the log is. */
 const rangesAfter = Object.values(batchKinds)
-  .map((kind) => `(SELECT * FROM dragoman.events WHERE task = t.id AND head = ${kind} AND last > $3 ORDER BY last LIMIT $4)`)
+  .map(
+    (kind) =>
+      `(SELECT * FROM dragoman.events WHERE task = t.id AND head = ${kind} AND last > $3 ORDER BY last LIMIT $4)`,
+  )
   .join(' UNION ALL ')

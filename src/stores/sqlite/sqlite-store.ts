@@ -5,14 +5,7 @@
 import type Database from 'libsql'
 import type { TaskEvent } from '../../model/event.js'
 import type { Records } from '../records.js'
-import {
-  type EventRow,
-  type RecordRow,
-  readBatch,
-  readConfig,
-  readDeadLetter,
-  readRecord,
-} from '../rows.js'
+import { type EventRow, type RecordRow, readBatch, readConfig, readDeadLetter, readRecord } from '../rows.js'
 import { fromStorable, toStorable } from '../storable-text.js'
 import type {
   AgentStats,
