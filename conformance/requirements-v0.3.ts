@@ -35,7 +35,7 @@ export const v03Requirements: readonly Requirement[] = [
   { id: 'R3-STRM-4', level: 'M', actor: 'srv', source: '0.3 Dragoman', text: '`final: true` stands on the last event and nowhere else: on ends and on questions, never on `auth-required`; the stream closes behind it' },
   { id: 'R3-STRM-5', level: 'M', actor: 'cli', source: '0.3', text: 'reading stops at `final: true`, at a Message, or when the stream closes' },
   { id: 'R3-STRM-6', level: 'Y', actor: 'srv', source: '0.3 proto Dragoman', text: '`tasks/resubscribe` may replay what was missed; here it shows the task and then what follows. A task that has ended is shown and the stream closed' },
-  { id: 'R3-STRM-7', level: 'S', actor: 'srv', source: 'Dragoman', text: 'a refused `tasks/resubscribe` is told in an event stream, which strict clients insist on' },
+  { id: 'R3-STRM-7', level: 'S', actor: 'srv', source: 'Dragoman', text: 'a refused `tasks/resubscribe` is told in an event stream, which strict clients insist on; a refused `message/stream` too, to callers that accept nothing else. The JavaScript SDK since 1.0, which names its version, gets a JSON body' },
   { id: 'R3-STRM-8', level: 'S', actor: 'srv', source: '0.3 TCK', text: 'resubscribing to an unknown task fails with words about the task' },
   { id: 'R3-PUSH-1', level: 'M', actor: 'srv', source: '0.3 TCK', text: 'without the capability, webhooks are refused with -32003 and a message that speaks of push notifications' },
   { id: 'R3-PUSH-2', level: 'M', actor: 'srv', source: '0.3 Dragoman', text: 'setting a webhook creates or replaces it and gives it back with its task; should: it gets an id, here the task’s' },

@@ -312,6 +312,59 @@ describe.each(bindings)('SendStreamingMessage over %s', (binding) => {
   })
 })
 
+describe('errors before the first event of a JSON-RPC stream', () => {
+  const onlyEvents = { Accept: 'text/event-stream' }
+  const go = 'Go-http-client/1.1'
+  const cases: readonly (readonly [string, string, object, number])[] = [
+    ['SubscribeToTask', 'an unknown task', { id: 'nope' }, -32001],
+    ['SendStreamingMessage', 'an unknown task', { message: userMessage({ taskId: 'nope' }) }, -32001],
+    ['SendStreamingMessage', 'a bad request', {}, -32602],
+    ['NoSuchMethod', 'an unknown method', {}, -32601],
+  ]
+
+  it.each(cases)(proves('R-STRM-11', '%s: %s is one event to a caller that accepts only events'), async (...args) => {
+    const [method, , params, code] = args
+    await using server = await testServer(echoAgent)
+    for (const agentName of [go, undefined, 'python-httpx/0.28.1', 'Mozilla/5.0 (X11)', 'dragoman/0.1.0']) {
+      const body = { jsonrpc: '2.0', id: 1, method, params }
+      const response = await server.request('POST', '/', body, { ...onlyEvents, 'User-Agent': agentName })
+      expect([response.status, response.headers.get('content-type')]).toEqual([200, 'text/event-stream'])
+      const [, data = ''] = /^data: (\{.*\})\n\n$/.exec(await response.text()) ?? []
+      expect(JSON.parse(data)).toMatchObject({ jsonrpc: '2.0', id: 1, error: { code } })
+    }
+  })
+
+  it.each([
+    ['a caller that accepts JSON too', 'text/event-stream, application/json', go],
+    ['a caller that accepts anything', '*/*', go],
+    ['Node.js', 'text/event-stream', 'node'],
+    ['undici', 'text/event-stream', 'undici'],
+    ['Deno', 'text/event-stream', 'Deno/2.5.4'],
+    ['Bun', 'text/event-stream', 'Bun/1.3.0'],
+  ])(proves('R-STRM-11', 'are an ordinary answer to %s'), async (_who, accept, agentName) => {
+    await using server = await testServer(echoAgent)
+    const headers = { Accept: accept, 'User-Agent': agentName }
+    expect((await server.over('JSON-RPC').refusal('SubscribeToTask', { id: 'nope' }, headers)).reason).toBe(
+      'TASK_NOT_FOUND',
+    )
+  })
+
+  it(proves('R-STRM-11', 'keep their HTTP status, and other operations and bindings their form'), async () => {
+    const refusing = agent('Refusing', async function* ({ text: said }) {
+      if (said !== '') throw new A2AError('RATE_LIMITED', 'Too much')
+      yield said
+    })
+    await using server = await testServer(refusing)
+    const headers = { ...onlyEvents, 'User-Agent': go }
+    const message = userMessage('hi')
+    const rpc = server.over('JSON-RPC')
+    expect((await rpc.refusal('SendStreamingMessage', { message }, headers)).reason).toBe('RATE_LIMITED')
+    expect((await rpc.refusal('GetTask', { id: 'nope' }, headers)).reason).toBe('TASK_NOT_FOUND')
+    const rest = server.over('HTTP+JSON')
+    expect((await rest.refusal('SubscribeToTask', { id: 'nope' }, headers)).reason).toBe('TASK_NOT_FOUND')
+  })
+})
+
 describe('askAuth', () => {
   it(proves('R-ITA-3', 'keeps every stream of the task open'), async () => {
     const locked = agent('Locked', async function* ({ history }) {

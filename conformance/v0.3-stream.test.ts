@@ -154,6 +154,24 @@ describe('tasks/resubscribe in 0.3', () => {
     expect(error.message).toMatch(/task|not found/i)
   })
 
+  it.each([
+    ['the Go SDK', 'Go-http-client/1.1', undefined, 'text/event-stream'],
+    ['JavaScript SDKs before 1.0, which refuse other media types', 'node', undefined, 'text/event-stream'],
+    ['JavaScript SDKs since 1.0, which name their version', 'node', '0.3', 'application/json'],
+  ])(proves(['R-STRM-11', 'R3-STRM-7'], 'refuses streams in the media type that suits %s'), async (...args) => {
+    const [, userAgent, version, type] = args
+    await using server = await testServer(echoAgent)
+    const headers = { Accept: 'text/event-stream', 'User-Agent': userAgent, 'A2A-Version': version }
+    for (const [method, params] of [
+      ['message/stream', { message: message03({ taskId: 'nope' }) }],
+      ['tasks/resubscribe', { id: 'nope' }],
+    ] as const) {
+      const response = await client(server).request('POST', '/', rpc(method, params), headers)
+      expect([response.status, response.headers.get('content-type')]).toEqual([200, type])
+      expect(await response.text()).toContain('"error":{"code":-32001,"message":"Task not found: nope"}')
+    }
+  })
+
   it(proves('R3-STRM-4', 'stays while a question is open, and ends after the answer'), async () => {
     const asking = agent('Asking', async function* ({ history }) {
       yield history.length > 1 ? reply('Done') : ask('Which?')

@@ -16,10 +16,11 @@ import type { Task } from '../model/task.js'
 export const dialectNames = ['v1', 'v0.3', 'v0.1', 'v0.1-go', 'task-rest', 'invoke', 'chat-rpc'] as const
 export type DialectName = (typeof dialectNames)[number]
 
-/** What a decoder may ask of the call it belongs to. With the same answers it gives the same result. */
+/** Facts about the call that codecs may use. The same facts give the same result. Transports make them in one place. */
 export interface CallFacts {
   /** For dialects whose messages need no id. */
   newId(): string
+  /** A request header, or gRPC metadata: `user-agent`, `accept`. */
   header(name: string): string | null
 }
 
@@ -34,7 +35,7 @@ export interface OperationCodec {
   /** Query parameters that are flags, in every accepted spelling. */
   readonly booleanParameters?: readonly string[]
   /** The result as JSON text. `params` is what the request was decoded from. May throw an `A2AError`. */
-  encode(result: unknown, params: unknown): string
+  encode(result: unknown, params: unknown, facts?: CallFacts): string
 }
 
 /** What a stream is the answer to. */
@@ -42,6 +43,7 @@ export interface StreamCall {
   readonly operation: Operation
   readonly params: unknown
   newId(): string
+  readonly facts?: CallFacts
 }
 
 /** One server-sent event. */
@@ -74,8 +76,8 @@ export interface JsonRpcForm extends Form {
   readonly paths?: readonly string[]
   /** What `jsonrpc` may be. Default: `2.0` only. */
   readonly envelopeVersions?: readonly unknown[]
-  /** Operations whose failures are told in an event stream too. */
-  readonly errorsAsEvents?: ReadonlySet<Operation>
+  /** Whether an error before the first event is sent as one server-sent event. Default: never. */
+  sendsErrorAsEvent?(operation: Operation | undefined, facts: CallFacts): boolean
   /** The members of JSON-RPC's `error`. */
   encodeError(error: A2AError): { readonly code: number; readonly message: string; readonly data?: unknown }
   /** The HTTP status of an error that keeps one (R-ERR-12). */
@@ -119,7 +121,7 @@ export interface GrpcForm {
 /** One rpc: like `OperationCodec`, but objects go out rather than text. */
 export interface GrpcCodec {
   decode(params: unknown, facts: CallFacts): unknown
-  encode(result: unknown, params: unknown): object
+  encode(result: unknown, params: unknown, facts?: CallFacts): object
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Answers a call over HTTP: the part that is the same for JSON-RPC and HTTP+JSON. */
-import type { Frame, OperationCodec, StreamEncoder } from '../dialects/dialect.js'
+import type { CallFacts, Frame, OperationCodec, StreamEncoder } from '../dialects/dialect.js'
 import type { A2AError } from '../model/errors.js'
 import { callStreaming, callUnary } from '../model/generic-service.js'
 import { isStreaming } from '../model/operations.js'
@@ -10,7 +10,7 @@ import { type Arrival, type Call, type Endpoint, parameterHeaders, prepareCall }
 
 export interface HttpCall extends Call {
   readonly codec: OperationCodec
-  readonly createStreamEncoder: () => StreamEncoder
+  readonly createStreamEncoder: (facts: CallFacts) => StreamEncoder
 }
 
 /** How a binding wraps what a dialect has spelled. */
@@ -28,7 +28,7 @@ export async function answerCall(
   envelope: Envelope,
 ): Promise<Response> {
   const { operation, codec, dialect } = call
-  const { request, context, activated } = prepareCall(endpoint, arrival, call)
+  const { facts, request, context, activated } = prepareCall(endpoint, arrival, call)
   if (isStreaming(operation)) {
     // Leaving the stream ends the reading, not the task: the signal is this stream's own.
     const gone = new AbortController()
@@ -44,7 +44,7 @@ export async function answerCall(
       watch,
       opened,
       gone,
-      encoder: call.createStreamEncoder(),
+      encoder: call.createStreamEncoder(facts),
       envelope,
       headers,
     })
@@ -54,7 +54,7 @@ export async function answerCall(
   call.watch?.answered(result)
   const headers =
     activated === undefined ? envelope.headers : { ...envelope.headers, [dialect.extensionsHeader]: activated }
-  const spelled = codec.encode(result, call.params)
+  const spelled = codec.encode(result, call.params, facts)
   const isCard = operation === 'getExtendedAgentCard'
   const body = envelope.result((isCard && (await endpoint.signCard?.(spelled, dialect.name))) || spelled)
   // What cannot be spelled or signed is an error to the caller, and to whoever counts.
@@ -90,7 +90,7 @@ async function streamAnswer(
   { items, watch, opened, gone, encoder, envelope, headers }: StreamAnswer,
 ): Promise<Response> {
   const rest = items[Symbol.asyncIterator]()
-  // What fails before the first event is an ordinary error answer (R-STRM-11).
+  // A failure before the first event is answered by the binding (R-STRM-11).
   const first = rest.next()
   await Promise.race([first, opened])
   // Only the last frame is at the event's place: whoever resumes behind the first would miss the others.

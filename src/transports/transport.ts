@@ -109,8 +109,14 @@ export interface Call {
   readonly watch?: CallWatch | undefined
 }
 
+/** The facts that codecs may use, from the headers or the metadata of the call. */
+export function factsOf({ newId }: Endpoint, headers: HeaderReader): CallFacts {
+  return { newId, header: (name) => headers.get(name) }
+}
+
 /** A call ready to be made. */
 export interface PreparedCall {
+  readonly facts: CallFacts
   readonly request: unknown
   readonly context: CallContext
   /** Extensions in effect, for the answer's headers; absent when there are none. */
@@ -123,7 +129,7 @@ export function prepareCall(endpoint: Endpoint, arrival: Arrival, call: Call): P
   const caused = readTraceContext((name) => headers.get(name))
   call.watch?.understood(call, caused)
   const extensions = assertExtensions(endpoint, dialect, headers)
-  const facts: CallFacts = { newId: endpoint.newId, header: (name) => headers.get(name) }
+  const facts = factsOf(endpoint, headers)
   const request = codec.decode(params, facts)
   const context: { -readonly [K in keyof CallContext]: CallContext[K] } = {
     caller: arrival.caller,
@@ -142,7 +148,7 @@ export function prepareCall(endpoint: Endpoint, arrival: Arrival, call: Call): P
   const { traceparent, tracestate } = call.watch?.begun() ?? caused
   if (traceparent !== undefined) context.traceparent = traceparent
   if (tracestate !== undefined) context.tracestate = tracestate
-  return { request, context, activated: activatedExtensions(endpoint, extensions) }
+  return { facts, request, context, activated: activatedExtensions(endpoint, extensions) }
 }
 
 /** The extensions a caller names, once the required ones are among them: checked before the method (R-ERR-10). */

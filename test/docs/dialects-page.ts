@@ -1,6 +1,7 @@
 /** Writes `docs/dialects.md` from the dialects themselves: what each can do over each binding, and what is lost. */
 import { type Dialect, dialectNames } from '../../src/dialects/dialect.js'
 import { createDialects } from '../../src/dialects/index.js'
+import { peerQuirks, type Quirks, unknownPeer } from '../../src/dialects/quirks.js'
 import { type Operation, operations } from '../../src/model/operations.js'
 
 const introduction = `# Dialects
@@ -89,6 +90,19 @@ and resumes with the metadata \`last-event-id\`. The services are described in \
 clients of any language: \`protoc -I node_modules/dragoman/proto a2a_v1.proto --python_out=.\`
 `
 
+const quirksIntroduction = `## Quirks
+
+SDKs differ in points that the protocol leaves open. The server recognises a peer by the product names in its user agent and
+reads and writes as that peer does. The first row with a product of the user agent decides.
+
+- **Errors of streams**: the answer to a JSON-RPC call with \`Accept: text/event-stream\` and nothing else, when it fails before
+  the first event. The Go SDK skips everything but events; the JavaScript SDK makes typed errors from a JSON body only.
+  In 0.3, JavaScript callers that send no \`A2A-Version\` get an event: releases before 1.0 refuse other media types.
+  Errors that keep their HTTP status (401, 403, 413, 429, 503) are JSON bodies for every peer.
+- **File content**: \`file_with_bytes\` in 0.3 over gRPC and HTTP+JSON is either the bytes or the bytes of their base64 text. Text
+  that is no base64 is read as raw bytes.
+`
+
 const bindings = [
   ['JSON-RPC', methodOf],
   ['HTTP+JSON', routeOf],
@@ -103,9 +117,16 @@ export function dialectsPage(): string {
     `Versions: ${dialect.versions.join(', ') || 'none, it is known by its paths'}. Extensions in \`${dialect.extensionsHeader}\`.${pushNote(dialect)}\n`,
     operationTable(dialect),
   ])
-  return [introduction, '## Operations\n', summary(members), ...chapters, '## What is lost\n', lossTable(members)].join(
-    '\n',
-  )
+  return [
+    introduction,
+    '## Operations\n',
+    summary(members),
+    ...chapters,
+    quirksIntroduction,
+    quirkTable(),
+    '## What is lost\n',
+    lossTable(members),
+  ].join('\n')
 }
 
 /** Which dialect has which operation over which binding, at a glance. */
@@ -171,6 +192,23 @@ function lossTable(dialects: readonly Dialect[]): string {
     ]),
   )
   return table(['Dialect', 'On the way', 'What', 'What is done about it'], rows)
+}
+
+const streamErrors: Readonly<Record<Quirks['streamErrors'], string>> = { event: 'one event', body: 'JSON body' }
+const fileBytes: Readonly<Record<Quirks['fileBytes'], string>> = {
+  raw: 'raw bytes',
+  base64: 'base64 text',
+  guessed: 'reads canonical base64 text as such, everything else as raw bytes; writes base64 text',
+}
+
+function quirkTable(): string {
+  const rows = [...peerQuirks, { peer: 'Browsers and all others', products: [], ...unknownPeer }].map((row) => [
+    row.peer,
+    row.products.map((product) => `\`${product}\``).join(', ') || '–',
+    streamErrors[row.streamErrors],
+    fileBytes[row.fileBytes],
+  ])
+  return table(['Peer', 'Products in the user agent', 'Errors of streams', 'File content'], rows)
 }
 
 function operationNames(): readonly Operation[] {

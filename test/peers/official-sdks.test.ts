@@ -1,6 +1,6 @@
 /** Clients that nobody here wrote, against a real port: discovery, then every scenario. */
 import { type Served, serve } from 'dragoman'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { all, lastState, matrixAgent, scenarios } from '../matrix/scenarios.js'
 import { type Speaker, told } from '../matrix/speaker.js'
 import { sdk1, sdk02, sdk03, transports } from './official-speakers.js'
@@ -19,6 +19,16 @@ const peers: readonly (readonly [name: string, connect: () => Promise<Speaker>])
 
 describe.each(peers)('the official SDK %s', (_name, connect) => {
   it.each(scenarios)('%s', async (_scenario, play) => await play(await connect()))
+
+  it('learns why a stream is refused', async () => {
+    using _quiet = vi.spyOn(console, 'error').mockImplementation(() => undefined) // 0.2.5 prints errors of streams
+    const speaker = await connect()
+    // Releases before 1.0 have no classes for errors of streams.
+    const refusal = speaker.dialect === 'v1' ? { name: 'TaskNotFoundError' } : {}
+    const message = expect.stringContaining('Task not found: nope')
+    for (const open of [() => speaker.stream('more', { taskId: 'nope' }), () => speaker.subscribe('nope')])
+      await expect(all(open())).rejects.toMatchObject({ ...refusal, message })
+  })
 
   it('comes back to a task that runs', async () => {
     const speaker = await connect()

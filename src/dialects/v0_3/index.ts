@@ -6,7 +6,7 @@ import { losses } from './losses.js'
 import { grpcOperations, jsonOperations, methods, restOperations, rpcs } from './operations.js'
 import { routes } from './routes.js'
 import { jsonSpelling } from './spelling.js'
-import { encodeGrpcItem, jsonStream, restStream } from './stream.js'
+import { encodeGrpcItem, jsonStream, restStream, sendsErrorAsEvent } from './stream.js'
 import { encodeTask } from './tasks.js'
 
 /** A2A v0.3; 0.2 differs in nothing that matters on the way in, and reads what 0.3 says (RL-02-3). */
@@ -19,8 +19,7 @@ export const v0_3: Dialect = {
     methods,
     operations: jsonOperations,
     createStreamEncoder: () => jsonStream,
-    // Strict clients refuse any other media type here (R3-STRM-7).
-    errorsAsEvents: new Set(['subscribeToTask']),
+    sendsErrorAsEvent,
     encodeError: encodeRpcError,
     httpStatus: ({ code }) => errors[code].http,
   },

@@ -1,6 +1,9 @@
 /** Events keep no state here: each one is translated by itself. */
+import type { Operation } from '../../model/operations.js'
 import type { StreamItem } from '../../model/service.js'
-import type { StreamEncoder } from '../dialect.js'
+import type { CallFacts, StreamEncoder } from '../dialect.js'
+import { quirksOf } from '../quirks.js'
+import { acceptsOnlyEvents } from '../stream-errors.js'
 import { jsonSpelling, protoJsonSpelling, protoSpelling, type Wire } from './spelling.js'
 import { encodeEvent } from './tasks.js'
 
@@ -12,4 +15,14 @@ export const restStream: StreamEncoder = {
 
 export function encodeGrpcItem({ event }: StreamItem): Wire {
   return encodeEvent(event, protoSpelling)
+}
+
+/**
+ * Errors before the first event. Those of `tasks/resubscribe` are events whatever the caller accepts (R3-STRM-7).
+ * The JavaScript SDK refuses any other media type before 1.0; since 1.0 it names its version and makes typed errors
+ * from a JSON body only.
+ */
+export function sendsErrorAsEvent(operation: Operation | undefined, facts: CallFacts): boolean {
+  if (quirksOf(facts).streamErrors === 'body' && facts.header('a2a-version')) return false
+  return operation === 'subscribeToTask' || acceptsOnlyEvents(operation, facts)
 }

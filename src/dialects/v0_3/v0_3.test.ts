@@ -207,10 +207,6 @@ describe('errors', () => {
   it('each have a gRPC status (R3-PB-9)', () => {
     for (const code of errorCodes) expect(grpc.status(new A2AError(code, 'x'))).toMatch(/^[A-Z_]+$/)
   })
-
-  it('are told in an event stream to those who resubscribe (R3-STRM-7)', () => {
-    expect([...(jsonrpc.errorsAsEvents ?? [])]).toEqual(['subscribeToTask'])
-  })
 })
 
 describe('push notifications', () => {

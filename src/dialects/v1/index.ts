@@ -2,6 +2,8 @@ import { eventJson } from '../../model/event.js'
 import type { StreamItem } from '../../model/service.js'
 import type { Dialect, StreamEncoder } from '../dialect.js'
 import { errorDetails } from '../error-details.js'
+import { quirksOf } from '../quirks.js'
+import { acceptsOnlyEvents } from '../stream-errors.js'
 import { type ErrorProfile, errorsOf } from './errors.js'
 import { grpcOperations, methods, operations, routes, rpcs } from './operations.js'
 
@@ -28,6 +30,8 @@ export function createV1({ errors: profile = '1.0.1' }: V1Options = {}): Dialect
         data: errorDetails(error),
       }),
       httpStatus: ({ code }) => errors[code].http,
+      sendsErrorAsEvent: (operation, facts) =>
+        acceptsOnlyEvents(operation, facts) && quirksOf(facts).streamErrors === 'event',
     },
     rest: {
       routes,

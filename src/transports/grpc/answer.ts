@@ -150,7 +150,7 @@ export function unaryHandler(access: Access, route: Route) {
 async function answerUnary(access: Access, route: Route, call: UnaryCall, listener: Listener): Promise<Buffer> {
   const { endpoint, prepared, params } = understand(access, route, call, listener)
   const result = await callUnary(endpoint.service, route.operation, prepared.request, prepared.context)
-  const message = route.rpc.response.encode(route.codec.encode(result, params))
+  const message = route.rpc.response.encode(route.codec.encode(result, params, prepared.facts))
   listener.watch?.answered(result)
   listener.watch?.ended()
   if (prepared.activated !== undefined) call.sendMetadata(answerHeaders(route.dialect, prepared.activated))
@@ -177,7 +177,7 @@ async function answerStream(access: Access, route: Route, call: StreamingCall, l
   await sendStream(call, endpoint.service, {
     operation,
     prepared,
-    encodeItem: form.createStreamEncoder({ operation, params, newId: endpoint.newId }),
+    encodeItem: form.createStreamEncoder({ operation, params, newId: endpoint.newId, facts: prepared.facts }),
     encodeBytes: (message) => rpc.response.encode(message),
     headers: activated === undefined ? new Metadata() : answerHeaders(dialect, activated),
     isPositioned,

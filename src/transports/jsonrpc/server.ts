@@ -1,6 +1,6 @@
 /** JSON-RPC over HTTP: one endpoint, methods by name, streams as SSE. */
 import { isObject } from '../../dialects/decode.js'
-import type { Dialect, JsonRpcForm } from '../../dialects/dialect.js'
+import type { CallFacts, Dialect, JsonRpcForm } from '../../dialects/dialect.js'
 import { dialectByVersion, negotiate } from '../../dialects/negotiate.js'
 import { A2AError, type ErrorCode } from '../../model/errors.js'
 import type { Operation } from '../../model/operations.js'
@@ -8,7 +8,14 @@ import { answerCall, type Envelope, type HttpCall } from '../call.js'
 import { CallWatch } from '../call-record.js'
 import { assertJson, parseJson, type RequestLimits, readBody } from '../read-json.js'
 import { frame, sseHeaders } from '../sse.js'
-import { type Arrival, assertExtensions, type Endpoint, readVersion, type ServerTransport } from '../transport.js'
+import {
+  type Arrival,
+  assertExtensions,
+  type Endpoint,
+  factsOf,
+  readVersion,
+  type ServerTransport,
+} from '../transport.js'
 import {
   assertEnvelopeVersion,
   errorEnvelope,
@@ -68,7 +75,7 @@ export function createJsonRpcServer(endpoint: Endpoint): JsonRpcServer {
         const error = A2AError.from(caught)
         endpoint.onError(error)
         watch?.ended(error)
-        return errorAnswer(error, voice)
+        return asEvent(error, voice, factsOf(endpoint, request.headers)) ?? errorAnswer(error, voice)
       }
     },
     async refuse(request, error) {
@@ -134,7 +141,7 @@ function callOf(
     codec,
     params,
     headers: request.headers,
-    createStreamEncoder: () => form.createStreamEncoder({ operation, params, newId: endpoint.newId }),
+    createStreamEncoder: (facts) => form.createStreamEncoder({ operation, params, newId: endpoint.newId, facts }),
   }
 }
 
@@ -143,13 +150,17 @@ function methodNotFound(method: string, { versions }: Dialect): A2AError {
   return new A2AError('METHOD_NOT_FOUND', `Method not found${hint}`, { metadata: { method: method.slice(0, 100) } })
 }
 
-function errorAnswer(error: A2AError, { id, dialect, operation }: Voice): Response {
+/** The error as one server-sent event, where the dialect says so. Errors that keep their HTTP status never are. */
+function asEvent(error: A2AError, { id, dialect, operation }: Voice, facts: CallFacts): Response | undefined {
+  const form = formOf(dialect)
+  if (withStatus.has(error.code) || !form.sendsErrorAsEvent?.(operation, facts)) return undefined
+  return new Response(frame(errorEnvelope(id, error, form)), { headers: sseHeaders })
+}
+
+function errorAnswer(error: A2AError, { id, dialect }: Voice): Response {
   const form = formOf(dialect)
   const text = errorEnvelope(id, error, form)
   const status = withStatus.has(error.code) ? form.httpStatus(error) : 200
-  if (status === 200 && operation && form.errorsAsEvents?.has(operation)) {
-    return new Response(frame(text), { headers: sseHeaders })
-  }
   const { retryAfterSeconds } = error.details
   const headers: Record<string, string> = { 'content-type': 'application/json' }
   if (retryAfterSeconds !== undefined) headers['retry-after'] = String(retryAfterSeconds)

@@ -81,7 +81,7 @@ async function answer(
       params,
       headers: request.headers,
       watch,
-      createStreamEncoder: () => form.createStreamEncoder({ operation, params, newId: endpoint.newId }),
+      createStreamEncoder: (facts) => form.createStreamEncoder({ operation, params, newId: endpoint.newId, facts }),
     }
     return await answerCall(endpoint, arrival, call, envelopeOf(form, request, endpoint))
   } catch (caught) {
