@@ -150,7 +150,9 @@ export async function assemble(agents: Agents, options: LoggedOptions, port: Por
     nowhere: createNowhere(admit, observeOthers),
     routes: createRoutes({
       routes: options.routes ?? [],
-      services: shared.services,
+      endpoints: new Map(members.map(({ mount, endpoint }) => [mount.agent.card.name, endpoint])),
+      maxBodyBytes: limits.request.bodyBytes,
+      observe: observeOthers,
       admit,
       isFromHere,
       log: options.log,

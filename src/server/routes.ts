@@ -1,17 +1,23 @@
 /** What a port carries beside its agents: the API of an application, a page. */
 import type { Admit } from '../auth/admit.js'
 import type { Connection } from '../auth/scheme.js'
-import { isRefused } from '../model/admission.js'
+import { isRefused, type Refused } from '../model/admission.js'
 import { A2AError } from '../model/errors.js'
 import type { Log } from '../model/log.js'
 import type { AgentService, Caller } from '../model/service.js'
+import { type CallObserver, CallWatch, refusedCall } from '../transports/call-record.js'
+import { limitBody } from '../transports/read-json.js'
 import type { OriginCheck } from './origins.js'
 import { admitted, refusalOf } from './refusal.js'
+import { type CallableEndpoint, routeService } from './route-services.js'
 
 export interface Route {
   /** Such as `/api/documents`: what is below it belongs to it too. `/` is that one page, and nothing below it. */
   readonly path: string
-  /** Undefined: it is not for this route after all; the agents are asked. */
+  /**
+   * Reading more of the request's body than `limits.bodyBytes` fails with a 413. Undefined: it is not for this route after
+   * all; the agents are asked.
+   */
   readonly answer: (request: Request, visit: Visit) => Promise<Response> | undefined
   /**
    * Everybody may come in, from every web page: it decides itself. Default: the callers and the pages that agents on
@@ -24,7 +30,10 @@ export interface Route {
 export interface Visit {
   /** Whoever met `auth`; `anonymous` where there is none, or the route is public. */
   readonly caller: Caller
-  /** The agents of this port, by name. Calls are made for a caller: `service.getTask({ id }, { caller, dialect: 'v1' })`. */
+  /**
+   * The agents of this port, by name, with the checks that calls over A2A get: skills, tenants, limits. Calls are made for
+   * a caller: `service.getTask({ id }, { caller, dialect: 'v1' })`.
+   */
   readonly services: ReadonlyMap<string, AgentService>
   /** Where it comes from, for routes that let people in themselves; absent where nobody can tell. */
   readonly connection?: Connection
@@ -32,7 +41,10 @@ export interface Visit {
 
 export interface RoutesParts {
   readonly routes: readonly Route[]
-  readonly services: ReadonlyMap<string, AgentService>
+  /** The agents of this port, by name. */
+  readonly endpoints: ReadonlyMap<string, CallableEndpoint>
+  readonly maxBodyBytes: number
+  readonly observe: CallObserver | undefined
   readonly admit: Admit | undefined
   readonly isFromHere: OriginCheck
   readonly log: Log
@@ -45,7 +57,8 @@ export type AnswerRoute = (
   connection?: Connection,
 ) => Promise<Response | undefined> | undefined
 
-export function createRoutes({ routes, services, admit, isFromHere, log }: RoutesParts): AnswerRoute | undefined {
+export function createRoutes(parts: RoutesParts): AnswerRoute | undefined {
+  const { routes, endpoints, maxBodyBytes, observe, admit, isFromHere, log } = parts
   if (routes.length === 0) return undefined
   for (const { path } of routes)
     if (!/^\/(?:$|[^/].*[^/]$|[^/]$)/.test(path))
@@ -55,15 +68,33 @@ export function createRoutes({ routes, services, admit, isFromHere, log }: Route
 
   const visit = async (route: Route, request: Request, connection?: Connection): Promise<Response | undefined> => {
     const isOpen = route.isPublic === true
+    const address = connection?.address
+    const start = { address, route: route.path }
+    const refuse = (refusal: Refused): Response => {
+      refusedCall(observe, { ...start, caller: refusal.caller }, refusal.refused)
+      return refusalOf(refusal)
+    }
     if (!isOpen && !isFromHere(request))
-      return refusalOf({ refused: new A2AError('PERMISSION_DENIED', 'This origin may not call here') })
+      return refuse({ refused: new A2AError('PERMISSION_DENIED', 'This origin may not call here') })
     const caller = await admitted(isOpen ? undefined : admit, request, connection)
-    if (isRefused(caller)) return refusalOf(caller)
+    if (isRefused(caller)) return refuse(caller)
+    const watch = observe && new CallWatch(observe, { ...start, caller })
     try {
-      return await route.answer(request, { caller, services, ...(connection && { connection }) })
-    } catch (error) {
-      log({ level: 'error', message: `The route ${route.path} failed`, error })
-      return refusalOf({ refused: A2AError.from(error) })
+      const response = await route.answer(limitBody(request, maxBodyBytes), {
+        caller,
+        get services() {
+          return new Map([...endpoints].map(([name, endpoint]) => [name, routeService(endpoint, address)]))
+        },
+        ...(connection && { connection }),
+      })
+      if (response) watch?.ended()
+      return response
+    } catch (caught) {
+      const refused = A2AError.from(caught)
+      if (refused.code === 'INTERNAL_ERROR')
+        log({ level: 'error', message: `The route ${route.path} failed`, error: caught })
+      watch?.ended(refused)
+      return refusalOf({ refused })
     }
   }
   return (request, path, connection) => {

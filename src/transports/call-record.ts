@@ -21,6 +21,8 @@ export interface CallRecord {
   /** The scheme by which the caller proved who it is, by its name in the card. */
   readonly scheme?: string
   readonly tenant?: string
+  /** The path of the route that answered, for requests that no agent answered. */
+  readonly route?: string
   readonly binding?: Binding
   /** Absent, with the members below, when the call was not understood. */
   readonly dialect?: string
@@ -51,6 +53,7 @@ export interface CallStart {
   readonly binding?: Binding | undefined
   readonly caller?: Caller | undefined
   readonly tenant?: string | undefined
+  readonly route?: string | undefined
   /** Where it comes from; asked for only when somebody wants to know. */
   readonly address?: (() => string | undefined) | undefined
   /** What it says it belongs to, if it comes from somebody. */
@@ -133,7 +136,7 @@ export class CallWatch {
   ended(error?: A2AError): void {
     if (this.#isEnded) return
     this.#isEnded = true
-    const { caller, binding, address } = this.#start
+    const { caller, binding, address, route } = this.#start
     const peer = address?.()
     const limit = error?.details.metadata?.limit
     const record: CallRecord = {
@@ -143,6 +146,7 @@ export class CallWatch {
       ...(caller && { caller: caller.id }),
       ...(caller?.scheme !== undefined && { scheme: caller.scheme }),
       ...(this.#tenant !== undefined && { tenant: this.#tenant }),
+      ...(route !== undefined && { route }),
       ...(binding && { binding }),
       ...(this.#call && { dialect: this.#call.dialect.name, operation: this.#call.operation }),
       ...(this.#taskId !== undefined && { taskId: this.#taskId }),

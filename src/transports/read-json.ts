@@ -47,6 +47,36 @@ export async function readBody(request: Request, maxBytes: number): Promise<Uint
   return bytes
 }
 
+/** The same request with a body that fails with `PAYLOAD_TOO_LARGE` when more than `maxBytes` of it are read. */
+export function limitBody(request: Request, maxBytes: number): Request {
+  const { url, method, headers, signal } = request
+  if (bodilessMethods.has(method)) return request
+  const isTooLong = Number(headers.get('content-length')) > maxBytes
+  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
+  let length = 0
+  const body = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        // Not touched before the first read: a request that is not read here can still be read elsewhere.
+        reader ??= request.body?.getReader()
+        const { value } = isTooLong ? {} : ((await reader?.read()) ?? {})
+        length += value?.byteLength ?? 0
+        if (isTooLong || length > maxBytes) {
+          reader?.cancel().catch(() => undefined)
+          controller.error(tooLarge(maxBytes))
+        } else if (value) controller.enqueue(value)
+        else controller.close()
+      },
+      cancel: (reason) => reader?.cancel(reason),
+    },
+    { highWaterMark: 0 },
+  )
+  const init: RequestInit & { readonly duplex: 'half' } = { method, headers, signal, body, duplex: 'half' }
+  return new Request(url, init)
+}
+
+const bodilessMethods: ReadonlySet<string> = new Set(['GET', 'HEAD', 'TRACE'])
+
 export function parseJson(bytes: Uint8Array, limits = defaultRequestLimits): unknown {
   let text: string
   try {

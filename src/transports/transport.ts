@@ -189,6 +189,15 @@ function tenantOf(endpoint: Endpoint, arrival: Arrival, decoded: unknown): strin
     throw new A2AError('INVALID_PARAMS', `tenant: ${description}`, { violations: [{ field: 'tenant', description }] })
   }
   const tenant = arrival.tenant ?? named
-  if (tenant === undefined || endpoint.hasTenant(tenant, arrival.caller)) return tenant
+  assertTenant(endpoint, { tenant, caller: arrival.caller })
+  return tenant
+}
+
+/** Throws unless the caller may use the tenant. */
+export function assertTenant(
+  { hasTenant }: Pick<Endpoint, 'hasTenant'>,
+  { tenant, caller }: { readonly tenant?: string | undefined; readonly caller: Caller },
+): void {
+  if (tenant === undefined || hasTenant(tenant, caller)) return
   throw new A2AError('TASK_NOT_FOUND', `Tenant not found: ${clip(tenant)}`, { metadata: { tenant: clip(tenant) } })
 }

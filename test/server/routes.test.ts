@@ -1,6 +1,6 @@
 /** What a port carries beside its agents. */
-import { agent, apiKey } from 'dragoman'
-import { createHandler, type Route } from 'dragoman/server'
+import { agent, apiKey, bearer, type CallContext, serve } from 'dragoman'
+import { type AuditEntry, createHandler, type Route } from 'dragoman/server'
 import { describe, expect, it } from 'vitest'
 
 const shout = agent('Shout', async function* ({ text }) {
@@ -58,6 +58,124 @@ describe('routes', () => {
     expect(await response.text()).not.toContain('secret')
     expect(told).toMatchObject([{ message: 'a secret' }])
     await handler.close()
+  })
+
+  describe('that call agents', () => {
+    const workshop = agent(
+      {
+        name: 'Workshop',
+        skills: [
+          { id: 'look' },
+          { id: 'repair', securityRequirements: [{ schemes: { bearer: { list: ['repair'] } } }] },
+        ],
+      },
+      async function* ({ text }) {
+        yield `${text}: repaired`
+      },
+    )
+    const auth = [bearer({ 'token-1': { id: 'alice', scopes: ['repair'] }, 'token-2': 'bob' })]
+    const as = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
+    const message = { messageId: 'm1', role: 'ROLE_USER' as const, parts: [{ text: 'a chair' }] }
+    const calling = (path: string, context: Partial<CallContext> = {}): Route => ({
+      path,
+      async answer(_request, { caller, services }) {
+        const sent = await services.get('Workshop')?.sendMessage({ message }, { caller, dialect: 'v1', ...context })
+        return Response.json(sent)
+      },
+    })
+
+    it('get what their caller would get over A2A', async () => {
+      const entries: AuditEntry[] = []
+      const handler = await createHandler(workshop, {
+        auth,
+        tenants: ['acme'],
+        policy: { tenants: ({ id }) => id === 'carol' },
+        routes: [calling('/api/repairs'), calling('/api/acme', { tenant: 'acme' })],
+        audit: (entry) => entries.push(entry),
+      })
+      const refused = await handler.fetch(at('/api/repairs', as('token-2')))
+      expect(refused.status).toBe(403)
+      expect(await refused.json()).toMatchObject({ error: { status: 'PERMISSION_DENIED' } })
+      expect((await handler.fetch(at('/api/acme', as('token-1')))).status).toBe(404)
+      expect(await (await handler.fetch(at('/api/repairs', as('token-1')))).text()).toContain('a chair: repaired')
+      expect((await handler.fetch(at('/api/repairs'))).status).toBe(401)
+      const route = { agent: '', route: '/api/repairs' }
+      const call = { agent: 'Workshop', operation: 'sendMessage', dialect: 'v1' }
+      expect(entries).toMatchObject([
+        { ...call, caller: 'bob', outcome: 'PERMISSION_DENIED' },
+        { ...route, caller: 'bob', outcome: 'PERMISSION_DENIED' },
+        { ...call, caller: 'alice', tenant: 'acme', outcome: 'TASK_NOT_FOUND' },
+        { agent: '', route: '/api/acme', caller: 'alice', outcome: 'TASK_NOT_FOUND' },
+        { ...call, caller: 'alice', outcome: 'ok', taskId: expect.stringMatching(/\S/) },
+        { ...route, caller: 'alice', outcome: 'ok' },
+        { ...route, outcome: 'UNAUTHENTICATED' },
+      ])
+      await handler.close()
+    })
+
+    it('are in the audit with the end of a stream', async () => {
+      const entries: AuditEntry[] = []
+      const streaming: Route = {
+        path: '/api/stream',
+        async answer(_request, { caller, services }) {
+          const items = services.get('Workshop')?.sendStreamingMessage({ message }, { caller, dialect: 'v1' })
+          let count = 0
+          for await (const _item of items ?? []) count += 1
+          return Response.json({ count })
+        },
+      }
+      const handler = await createHandler(workshop, {
+        auth,
+        routes: [streaming],
+        audit: (entry) => entries.push(entry),
+      })
+      expect(await (await handler.fetch(at('/api/stream', as('token-1')))).json()).toEqual({ count: 3 })
+      expect((await handler.fetch(at('/api/stream', as('token-2')))).status).toBe(403)
+      const call = { agent: 'Workshop', operation: 'sendStreamingMessage' }
+      expect(entries.filter(({ operation }) => operation)).toMatchObject([
+        { ...call, caller: 'alice', outcome: 'ok', taskId: expect.stringMatching(/\S/) },
+        { ...call, caller: 'bob', outcome: 'PERMISSION_DENIED' },
+      ])
+      await handler.close()
+    })
+  })
+
+  it('read no more of a body than an agent would', async () => {
+    let read = 0
+    const counting: Route = {
+      path: '/count',
+      isPublic: true,
+      async answer(request) {
+        for await (const chunk of request.body ?? []) read += chunk.byteLength
+        return Response.json({ read })
+      },
+    }
+    const parsing: Route = {
+      path: '/parse',
+      isPublic: true,
+      answer: async (request) => Response.json(await request.json()),
+    }
+    const told: unknown[] = []
+    await using served = await serve(shout, {
+      routes: [counting, parsing],
+      limits: { bodyBytes: 1000 },
+      log: ({ message }) => told.push(message),
+    })
+    const send = (path: string, init: RequestInit) =>
+      fetch(new URL(path, served.url), { method: 'POST', duplex: 'half', ...init } as RequestInit)
+    const endless = () =>
+      new ReadableStream<Uint8Array>({ pull: (controller) => controller.enqueue(new Uint8Array(300)) })
+    expect(await (await send('/count', { body: 'x'.repeat(1000) })).json()).toEqual({ read: 1000 })
+    expect(await (await send('/count', {})).json()).toEqual({ read: 1000 })
+    expect(await (await send('/parse', { body: '{"a":1}' })).json()).toEqual({ a: 1 })
+    for (const path of ['/count', '/parse']) {
+      const announced = await send(path, { body: 'x'.repeat(1001) })
+      expect(announced.status, path).toBe(413)
+      expect(await announced.json()).toMatchObject({ error: { message: expect.stringContaining('1000 bytes') } })
+      expect((await send(path, { body: endless() })).status, path).toBe(413)
+    }
+    expect(read).toBeLessThanOrEqual(2000)
+    expect(told).toEqual([])
   })
 
   it.each(['api', '/api/', '//', ''])('refuse %j as a path', async (path) => {
