@@ -74,6 +74,7 @@ const entries: Readonly<Record<string, readonly string[]>> = {
     'createTokenStore',
     'data',
     'errorCodes',
+    'exampleAnswer',
     'fieldsOf',
     'file',
     'formAnswer',

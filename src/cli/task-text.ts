@@ -1,7 +1,7 @@
 /** Tasks and what is in them, in words. */
-import type { Part, Task, TaskState } from '../client/index.js'
-import { isInterrupted, isTerminal } from '../client/index.js'
-import { byteSize, oneLine, shellWord } from './printable.js'
+import type { Message, Part, Task, TaskState } from '../client/index.js'
+import { exampleAnswer, isInterrupted, isTerminal, schemaOf } from '../client/index.js'
+import { byteSize, oneLine, printableJson, shellWord } from './printable.js'
 
 export const stateNames = [
   'submitted',
@@ -60,7 +60,8 @@ export function nextSteps(task: Pick<Task, 'id' | 'status'>, named: string, hasF
   const place = `${named} ${shellWord(oneLine(id))}`
   const answer = (text: string) => `dragoman send ${named} --task ${shellWord(oneLine(id))} ${text}`
   const steps: string[] = []
-  if (status.state === 'TASK_STATE_INPUT_REQUIRED') steps.push(`The agent waits for an answer: ${answer('"…"')}`)
+  if (status.state === 'TASK_STATE_INPUT_REQUIRED')
+    steps.push(`The agent waits for an answer: ${answer(answerHint(status.message))}`)
   else if (status.state === 'TASK_STATE_AUTH_REQUIRED')
     steps.push(`The agent waits for an authorisation; when it is given: ${answer('"…"')}`)
   else if (!isTerminal(status.state))
@@ -68,6 +69,12 @@ export function nextSteps(task: Pick<Task, 'id' | 'status'>, named: string, hasF
   else if (status.state !== 'TASK_STATE_COMPLETED') steps.push(`Task ${oneLine(id)} ${endNames[status.state] ?? ''}`)
   if (hasFiles) steps.push(`Save the files: dragoman task download ${place}`)
   return steps
+}
+
+/** The arguments that answer a question: words, or data that show the shape of its form. */
+export function answerHint(question: Message | undefined): string {
+  const schema = schemaOf(question)
+  return schema ? `--data ${shellWord(printableJson(exampleAnswer(schema)))}` : '"…"'
 }
 
 const endNames: Readonly<Partial<Record<TaskState, string>>> = {

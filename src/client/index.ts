@@ -8,6 +8,8 @@ export { A2AError, type ErrorCode, errorCodes } from '../model/errors.js'
 export type { StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from '../model/event.js'
 export type { Message } from '../model/message.js'
 export { data, file, type Part, text, textOf } from '../model/part.js'
+// Answering questions that carry a form
+export { schemaOf } from '../model/question-schema.js'
 export type { AgentService, CallContext, SendMessageRequest, StreamItem } from '../model/service.js'
 export { isInterrupted, isTerminal, type Task, type TaskState } from '../model/task.js'
 export { TransportError, type TransportFailure } from '../transports/transport-error.js'
@@ -53,15 +55,14 @@ export {
 export { collect } from './face.js'
 // Being called back
 export { createPushReceiver, type PushDelivery, type PushReceiverOptions } from './push-receiver.js'
-// Answering questions that carry a form
 export {
+  exampleAnswer,
   type Field,
   type FieldAnswer,
   type FieldKind,
   fieldsOf,
   formAnswer,
   readField,
-  schemaOf,
 } from './question-form.js'
 export type { CardResolver } from './resolve-card.js'
 // Whom to believe

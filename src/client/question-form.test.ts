@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
 import type { Message } from '../model/message.js'
 import type { Struct } from '../model/part.js'
-import { type Field, fieldsOf, formAnswer, readField, schemaOf } from './question-form.js'
+import { schemaOf } from '../model/question-schema.js'
+import { exampleAnswer, type Field, fieldsOf, formAnswer, readField } from './question-form.js'
 
 const schema: Struct = {
   type: 'object',
@@ -58,21 +59,29 @@ describe('fieldsOf', () => {
 describe('readField', () => {
   it.each<[string, string, unknown]>([
     ['name', ' Ada ', { value: 'Ada' }],
-    ['name', 'A', { problem: 'At least 2 characters' }],
-    ['name', 'Ada Lovelace', { problem: 'At most 5 characters' }],
-    ['name', '  ', { problem: 'This is needed' }],
+    ['name', 'A', { problem: 'must have at least 2 characters' }],
+    ['name', 'Ada Lovelace', { problem: 'must have at most 5 characters' }],
+    ['name', '  ', { problem: 'is required' }],
     ['size', '4', { value: 4 }],
-    ['size', '4.5', { problem: 'Write a whole number' }],
-    ['size', '12', { problem: 'At most 9' }],
-    ['size', '0', { problem: 'At least 1' }],
-    ['size', 'four', { problem: 'Write a number' }],
+    ['size', '4.5', { problem: 'must be an integer' }],
+    ['size', '12', { problem: 'must be 9 or less' }],
+    ['size', '0', { problem: 'must be 1 or more' }],
+    ['size', 'four', { problem: 'must be an integer' }],
     ['price', '', { value: undefined }],
     ['price', '1.5', { value: 1.5 }],
     ['words', 'a, b,,c ', { value: ['a', 'b', 'c'] }],
     ['place', '{"x":1}', { value: { x: 1 } }],
-    ['place', '{x', { problem: 'Write JSON' }],
+    ['place', '{x', { problem: 'must be JSON' }],
   ])('%s: %j', (name, typed, answer) => {
     expect(readField(field(name), typed)).toEqual(answer)
+  })
+})
+
+describe('exampleAnswer', () => {
+  it('shows the required properties, or all of them', () => {
+    expect(exampleAnswer({ type: 'object', properties: { approve: { type: 'boolean' } } })).toEqual({ approve: true })
+    expect(exampleAnswer(schema)).toEqual({ name: '…', size: 3 })
+    expect(exampleAnswer({ enum: ['red', 'green'] })).toBe('red')
   })
 })
 
@@ -88,5 +97,10 @@ describe('schemaOf', () => {
     expect(schemaOf(undefined)).toBeUndefined()
     expect(schemaOf(question([{ text: 'x' }, { data: {}, mediaType: 'application/json' }]))).toBeUndefined()
     expect(schemaOf(question([{ data: 'x', mediaType: 'application/schema+json' }]))).toBeUndefined()
+    const large = { title: 'x'.repeat(100_001) }
+    expect(schemaOf(question([{ data: large, mediaType: 'application/schema+json' }]))).toBeUndefined()
+    let deep: Struct = {}
+    for (let level = 0; level < 65; level++) deep = { not: deep }
+    expect(schemaOf(question([{ data: deep, mediaType: 'application/schema+json' }]))).toBeUndefined()
   })
 })

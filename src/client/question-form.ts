@@ -1,5 +1,5 @@
 /** A JSON Schema as a form: which fields there are, and what was typed as a value of one. Pure. */
-import type { Message } from '../model/message.js'
+import { isStruct, SchemaTooComplex, violationsOf } from '../model/json-schema.js'
 import type { JsonValue, Struct } from '../model/part.js'
 
 export type FieldKind = 'text' | 'number' | 'integer' | 'boolean' | 'choice' | 'choices' | 'list' | 'json'
@@ -14,13 +14,6 @@ export interface Field {
   readonly choices: readonly JsonValue[]
   readonly initial?: JsonValue
   readonly schema: Struct
-}
-
-/** The schema of the form that a question carries. */
-export function schemaOf(question: Message | undefined): Struct | undefined {
-  for (const part of question?.parts ?? [])
-    if ('data' in part && part.mediaType === 'application/schema+json' && isStruct(part.data)) return part.data
-  return undefined
 }
 
 export function fieldsOf(schema: Struct): Field[] {
@@ -72,42 +65,45 @@ export type FieldAnswer = { readonly value: JsonValue | undefined } | { readonly
 
 export function readField(field: Field, typed: string): FieldAnswer {
   const text = typed.trim()
-  if (text === '') return field.isRequired ? { problem: 'This is needed' } : { value: undefined }
-  if (field.kind === 'number' || field.kind === 'integer') return readNumber(field, text)
-  if (field.kind === 'list')
-    return {
-      value: text
+  if (text === '') return field.isRequired ? { problem: 'is required' } : { value: undefined }
+  const value = typedValue(field, text)
+  return value === undefined ? { problem: 'must be JSON' } : checked(field, value)
+}
+
+/** Absent when the text has to be JSON and is not. */
+function typedValue({ kind }: Field, text: string): JsonValue | undefined {
+  switch (kind) {
+    case 'number':
+    case 'integer':
+      return Number.isFinite(Number(text)) ? Number(text) : text
+    case 'list':
+      return text
         .split(',')
         .map((each) => each.trim())
-        .filter(Boolean),
-    }
-  if (field.kind === 'json') return readJsonText(text)
-  return readText(field, text)
+        .filter(Boolean)
+    case 'json':
+      return parsed(text)
+    default:
+      return text
+  }
 }
 
-function readNumber({ kind, schema }: Field, text: string): FieldAnswer {
-  const value = Number(text)
-  const { minimum, maximum } = schema
-  if (!Number.isFinite(value)) return { problem: 'Write a number' }
-  if (kind === 'integer' && !Number.isInteger(value)) return { problem: 'Write a whole number' }
-  if (typeof minimum === 'number' && value < minimum) return { problem: `At least ${minimum}` }
-  if (typeof maximum === 'number' && value > maximum) return { problem: `At most ${maximum}` }
-  return { value }
-}
-
-/** Patterns are a stranger's programs and may run for ever: the agent checks those itself. */
-function readText({ schema }: Field, text: string): FieldAnswer {
-  const { minLength, maxLength } = schema
-  if (typeof minLength === 'number' && text.length < minLength) return { problem: `At least ${minLength} characters` }
-  if (typeof maxLength === 'number' && text.length > maxLength) return { problem: `At most ${maxLength} characters` }
-  return { value: text }
-}
-
-function readJsonText(text: string): FieldAnswer {
+function checked({ schema }: Field, value: JsonValue): FieldAnswer {
   try {
-    return { value: JSON.parse(text) as JsonValue } // parsing gives nothing else
+    const [first] = violationsOf(schema, value)
+    return first ? { problem: `${first.path} ${first.problem}`.trim() } : { value }
+  } catch (error) {
+    // The agent checks the answer too.
+    if (error instanceof SchemaTooComplex) return { value }
+    throw error
+  }
+}
+
+function parsed(text: string): JsonValue | undefined {
+  try {
+    return JSON.parse(text) as JsonValue // parsing gives nothing else
   } catch {
-    return { problem: 'Write JSON' }
+    return undefined
   }
 }
 
@@ -118,6 +114,37 @@ export function formAnswer(fields: readonly Field[], values: ReadonlyMap<string,
   return Object.fromEntries(values)
 }
 
-function isStruct(value: JsonValue | undefined): value is Struct {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
+/** An answer that shows the shape of the form: its required properties, or all of them if none is. */
+export function exampleAnswer(schema: Struct): JsonValue {
+  return exampleOf(schema, 0)
+}
+
+const maxExampleDepth = 4
+const maxExampleMembers = 20
+
+function exampleOf(schema: Struct, depth: number): JsonValue {
+  const [choice] = choicesOf(schema)
+  if (choice !== undefined) return choice
+  if (schema.default !== undefined) return schema.default
+  const { minimum, properties, items } = schema
+  if (isStruct(properties) && depth < maxExampleDepth) {
+    const fields = fieldsOf(schema)
+    const needed = fields.filter(({ isRequired }) => isRequired)
+    const shown = (needed.length > 0 ? needed : fields).slice(0, maxExampleMembers)
+    return Object.fromEntries(shown.map((field) => [field.name, exampleOf(field.schema, depth + 1)]))
+  }
+  switch (kindOf(schema)) {
+    case 'boolean':
+      return true
+    case 'number':
+    case 'integer':
+      return typeof minimum === 'number' ? minimum : 1
+    case 'list':
+    case 'choices':
+      return [isStruct(items) && depth < maxExampleDepth ? exampleOf(items, depth + 1) : '…']
+    case 'json':
+      return schema.type === 'array' ? [] : {}
+    default:
+      return '…'
+  }
 }

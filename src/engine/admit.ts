@@ -11,6 +11,7 @@ import { isInterrupted, isTerminal } from '../model/task.js'
 import { traceContextOf } from '../model/trace-context.js'
 import type { IdempotencyKey, LoadedTask, Scope } from '../stores/store.js'
 import { assertAcceptable, inlineConfig } from './acceptable.js'
+import { assertAnswer } from './answer.js'
 import { assertHistoryLength } from './history.js'
 import { findKeyedSend, idempotencyOf } from './idempotency.js'
 import type { Internals } from './internals.js'
@@ -218,6 +219,7 @@ async function continueTask(internals: Internals, given: Sending, taskId: string
   const { pushConfig } = withMessage(internals, sending, taskId).withMessage ?? {}
   if (pushConfig) await assertRoomForWebhook(internals, loaded.record.key, pushConfig)
   const isIdle = fold.state !== undefined && isInterrupted(fold.state) && fold.waiting.length === 0
+  if (isIdle && fold.state === 'TASK_STATE_INPUT_REQUIRED') assertAnswer(fold.status?.message, message)
   if (loaded.record.leaseOwner === undefined && isIdle)
     return await resumeTask(internals, sending, { loaded, fold, message })
   return await queueMessage(internals, sending, { loaded, fold, message })

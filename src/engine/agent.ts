@@ -75,7 +75,8 @@ export interface Turn<Input = JsonValue | undefined> {
   readonly message: Message
   /**
    * The first data part of the message. Of the message that begins a task it was checked against the
-   * skills' schemas; what answers a question is as the caller sent it.
+   * skills' schemas; the answer to a question with a form was checked against the form's schema. Any other answer is
+   * as the caller sent it.
    */
   data(): Input
   /** The task as it stood when the turn began. */

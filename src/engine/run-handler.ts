@@ -6,6 +6,7 @@ import type { Part } from '../model/part.js'
 import type { TaskState } from '../model/task.js'
 import type { OpenSpan } from '../telemetry/tracing.js'
 import type { Turn } from './agent.js'
+import { readAnswer } from './answer.js'
 import { atMost } from './at-most.js'
 import type { Run } from './run.js'
 import { assertDraft, UnsendableError } from './sendable.js'
@@ -24,7 +25,7 @@ export type TurnEnd =
   | { readonly kind: 'stopped' }
 
 interface Stage {
-  readonly run: Pick<Run, 'id' | 'internals' | 'isStopped'> & ConstructorParameters<typeof RunningTurn>[1]
+  readonly run: Pick<Run, 'id' | 'internals' | 'isStopped' | 'answered'> & ConstructorParameters<typeof RunningTurn>[1]
   readonly voice: TaskVoice
 }
 
@@ -47,11 +48,16 @@ async function iterate(current: AcceptedMessage, stage: Stage, span?: OpenSpan):
   try {
     // Only dialects that have no other word for it bring a message with nothing in it (RL-L0-2).
     if (current.message.parts.length === 0) return { kind: 'state', state: 'TASK_STATE_FAILED', parts: nothingSent }
+    const answer = readAnswer(run.answered, current.message)
+    // A message that was sent before the question was asked and does not answer it: the question stands.
+    if ('violations' in answer)
+      return { kind: 'state', state: 'TASK_STATE_INPUT_REQUIRED', ...(run.answered && { parts: run.answered.parts }) }
+    const accepted = answer.message === current.message ? current : { ...current, message: answer.message }
     const { agent, schemas } = run.internals
     const isChecked = schemas && current.turn === 1
     const checked = isChecked ? { input: await schemas.input(copyJson(current.message)) } : undefined
     // `Handler<never>` hides the type of `data()`: the schema check made the input what the author declared.
-    const turn = new RunningTurn(current, run, checked, span?.trace) as Turn<unknown> as Turn<never>
+    const turn = new RunningTurn(accepted, run, checked, span?.trace) as Turn<unknown> as Turn<never>
     const handler = agent.handler(turn)[Symbol.asyncIterator]()
     iterator = handler
     for (;;) {

@@ -359,6 +359,11 @@ export class Run implements TurnSource {
     return this.#internals
   }
 
+  /** The question that the current turn answers. */
+  get answered(): Message | undefined {
+    return this.writer.fold.answered
+  }
+
   get caller(): Caller {
     return { id: this.#start.owner }
   }

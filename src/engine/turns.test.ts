@@ -88,15 +88,92 @@ describe.each(storeKinds)('turns on %s', (kind) => {
     expect(outline(await first)).toEqual(['task:SUBMITTED', 'status:WORKING', 'status:INPUT_REQUIRED'])
   })
 
+  const approval = { type: 'object', required: ['approve'], properties: { approve: { type: 'boolean' } } }
+
+  it('refuses answers that do not fit the form, with field paths, and waits on', async () => {
+    await using engine = await testEngine(async function* (turn) {
+      if (turn.number === 1) yield ask('Publish?', { schema: approval })
+      yield `answered ${JSON.stringify(turn.data())}`
+    }, kind)
+    const { id } = taskIn(await engine.sendMessage(send('go'), callBy()))
+    const text = { text: 'x' }
+    for (const [parts, field] of [
+      [[{ text: 'yes' }], 'message.parts[0].text.approve'],
+      [[{ text: '{"approve":"yes"}' }], 'message.parts[0].text.approve'],
+      [[{ text: '{}' }], 'message.parts[0].text.approve'],
+      [[text, { data: {} }], 'message.parts[1].data.approve'],
+      [[{ data: { approve: true } }, { data: { approve: 1 } }], 'message.parts[1].data.approve'],
+      [[{ url: 'https://files.example/x' }], 'message.parts'],
+    ] as const) {
+      const refused = engine.sendMessage(send('', { taskId: id, parts }), callBy())
+      await expect(refused).rejects.toMatchObject({ code: 'INVALID_PARAMS', details: { violations: [{ field }] } })
+    }
+    const waiting = await engine.getTask({ id }, callBy())
+    expect(waiting.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+    expect(waiting.history).toHaveLength(2)
+    const parts = [{ data: { approve: true } }]
+    expect(taskIn(await engine.sendMessage(send('', { taskId: id, parts }), callBy())).status.state).toBe(
+      'TASK_STATE_COMPLETED',
+    )
+  })
+
+  it.each([
+    ['{"approve": false}', approval, { approve: false }],
+    ['true', approval, { approve: true }],
+    ['L', { type: 'object', properties: { size: { enum: ['L', 'XL'] } } }, { size: 'L' }],
+    ['7', { type: 'object', properties: { size: { type: 'string' } } }, { size: '7' }],
+    ['3', { type: 'integer' }, 3],
+    ['red', { enum: ['red', 'green'] }, 'red'],
+  ])('takes the text %s for data that fit the form', async (text, schema, answer) => {
+    const seen: unknown[] = []
+    await using engine = await testEngine(async function* (turn) {
+      if (turn.number === 1) yield ask('Which?', { schema })
+      seen.push(turn.data(), turn.text, turn.message.parts.at(-1))
+    }, kind)
+    const { id } = taskIn(await engine.sendMessage(send('go'), callBy()))
+    const done = taskIn(await engine.sendMessage(send(text, { taskId: id }), callBy()))
+    expect(done.status.state).toBe('TASK_STATE_COMPLETED')
+    expect(seen).toEqual([answer, text, { data: answer }])
+    // The caller sees what it sent.
+    expect(done.history?.at(-1)?.parts).toEqual([{ text }])
+  })
+
+  it('does not take a message that was sent before the question for its answer, unless it fits', async () => {
+    const release = gate()
+    const seen: unknown[] = []
+    await using engine = await testEngine(async function* (turn) {
+      if (turn.number === 1) {
+        yield working()
+        await release.opened
+        yield ask('Publish?', { schema: approval })
+      }
+      seen.push(turn.data())
+    }, kind)
+    const first = engine.sendMessage(send('go'), callBy())
+    const id = await until(async () => (await engine.listTasks({}, callBy())).tasks[0]?.id)
+    const early = engine.sendMessage(send('yes', { taskId: id }), callBy())
+    await until(async () => (await engine.getTask({ id }, callBy())).history?.length === 2)
+    release.open()
+    await first
+    expect(taskIn(await early).status).toMatchObject({
+      state: 'TASK_STATE_INPUT_REQUIRED',
+      message: { parts: [{ text: 'Publish?' }, { data: approval }] },
+    })
+    expect(seen).toEqual([])
+    await engine.sendMessage(send('true', { taskId: id }), callBy())
+    expect(seen).toEqual([{ approve: true }])
+  })
+
   it('asks, ends the turn with its finally blocks, and continues with the answer', async () => {
     const log: string[] = []
+    const schema = { type: 'object', properties: { name: { type: 'string' } } }
     await using engine = await testEngine(async function* ({ text, history }) {
       if (history.length > 1) {
         yield `got ${text}`
         return
       }
       try {
-        yield ask('Your name?', { schema: { type: 'object' } })
+        yield ask('Your name?', { schema })
         log.push('never')
       } finally {
         log.push('closed')
@@ -106,7 +183,7 @@ describe.each(storeKinds)('turns on %s', (kind) => {
     expect(asked.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
     expect(asked.status.message?.parts).toEqual([
       { text: 'Your name?' },
-      { data: { type: 'object' }, mediaType: 'application/schema+json' },
+      { data: schema, mediaType: 'application/schema+json' },
     ])
     expect(log).toEqual(['closed'])
     const items = await collect(engine.sendStreamingMessage(send('Ann', { taskId: asked.id }), callBy()))

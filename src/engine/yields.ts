@@ -2,6 +2,7 @@
  * What a handler may yield. These make drafts: ids and times are stamped by the engine.
  */
 import type { JsonValue, Part, Struct } from '../model/part.js'
+import { isForm, schemaMediaType } from '../model/question-schema.js'
 import type { TaskState } from '../model/task.js'
 
 /** Text, one part, or several. */
@@ -75,11 +76,17 @@ export function rejected(content?: Content): StatusDraft {
 
 /**
  * Asks the caller and ends the turn: `finally` blocks run, code behind the `yield` does not. The
- * answer is a new turn, which sees `task` and `history`. With a JSON Schema the caller can show a form.
+ * answer is a new turn, which sees `task` and `history`.
+ *
+ * With a JSON Schema the caller can show a form, and the engine refuses answers that do not fit: the task stays
+ * INPUT_REQUIRED. `turn.data()` then holds the answer, also when the caller sent it as text. `pattern` is not checked.
  */
 export function ask(question: Content, options: { readonly schema?: Struct } = {}): StatusDraft {
   const parts = partsOf(question)
-  const form = options.schema && { data: options.schema as JsonValue, mediaType: 'application/schema+json' }
+  const { schema } = options
+  if (schema && !isForm(schema))
+    throw new TypeError('The schema of a question is an object of at most 100,000 characters, nested at most 64 levels')
+  const form = schema && { data: schema as JsonValue, mediaType: schemaMediaType }
   return { kind: 'status', state: 'TASK_STATE_INPUT_REQUIRED', parts: form ? [...parts, form] : parts }
 }
 

@@ -58,6 +58,8 @@ export class TaskFold {
   /** The message of the turn that runs or ran last. */
   current: AcceptedMessage | undefined
   attempt = 0
+  /** The question that the message of this turn answers. */
+  answered: Message | undefined
   isCancelAsked = false
   /** Set when the agent refused the send before a task existed (E-8). */
   refusal: Extract<EventBody, { refused: unknown }>['refused'] | undefined
@@ -91,6 +93,7 @@ export class TaskFold {
     copy.waiting = this.waiting
     copy.current = this.current
     copy.attempt = this.attempt
+    copy.answered = this.answered
     copy.isCancelAsked = this.isCancelAsked
     copy.refusal = this.refusal
     copy.answer = this.answer
@@ -192,6 +195,8 @@ export class TaskFold {
     if (next?.turn === turn) {
       this.current = next
       this.waiting = this.waiting.slice(1)
+      const { status } = this.#task ?? {}
+      this.answered = status?.state === 'TASK_STATE_INPUT_REQUIRED' ? status.message : undefined
     } else if (this.current?.turn !== turn) throw new Error(`Turn ${turn} was never accepted`)
     this.attempt = attempt
   }

@@ -48,6 +48,35 @@ describe.each(storeKinds)('questions of a workflow on %s', (kind) => {
     for (const child of cast.agents.values()) expect((await child.listTasks({}, callBy())).totalSize).toBe(1)
   })
 
+  it('take only answers that fit the form of the agent that asked', async () => {
+    const approval = { type: 'object', required: ['approve'], properties: { approve: { type: 'boolean' } } }
+    const editor = agent('Editor', async function* (turn) {
+      if (turn.number === 1) yield ask('Publish?', { schema: approval })
+      yield artifact('made', `published ${JSON.stringify(turn.data())}`)
+    })
+    const flow = workflow('Flow', async (steps) => {
+      await steps.step('edit', { agent: editor, message: 'a text' })
+      const { data } = await steps.ask('again', 'Really?', { schema: approval })
+      return JSON.stringify(data)
+    })
+    await using cast = await castOf(flow, [editor], kind)
+    const { id } = taskIn(await cast.workflow.sendMessage(send('go'), callBy()))
+    const answer = (text: string) => cast.workflow.sendMessage(send(text, { taskId: id }), callBy())
+    for (const round of ['edit', 'again']) {
+      await expect(answer('yes')).rejects.toMatchObject({
+        code: 'INVALID_PARAMS',
+        details: { violations: [{ field: 'message.parts[0].text.approve' }] },
+      })
+      const waiting = await cast.workflow.getTask({ id }, callBy())
+      expect(waiting.status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+      await answer(round === 'edit' ? 'true' : '{"approve":false}')
+    }
+    const done = await cast.workflow.getTask({ id }, callBy())
+    expect(done.status.state).toBe('TASK_STATE_COMPLETED')
+    expect(made(done)).toEqual(['edit/artifact-2-1 published {"approve":true}'])
+    expect(textIn(done.artifacts?.find(({ name }) => name === 'result')?.parts ?? [])).toBe('{"approve":false}')
+  })
+
   it('leave other agents at work, whose results are there when the answer comes', async () => {
     const release = gate()
     let runs = 0

@@ -29,7 +29,12 @@ const module = `
   const relay = workflow('Relay', async (flow) => {
     await flow.step('flight', { agent: flights, message: flow.text })
   })
-  export default [travel, relay, flights, hotels]`
+  const publish = workflow('Publish', async (flow) => {
+    const schema = { type: 'object', required: ['approve'], properties: { approve: { type: 'boolean' } } }
+    const { data } = await flow.ask('approval', 'Publish it?', { schema })
+    return data.approve ? 'published' : 'kept'
+  })
+  export default [travel, relay, publish, flights, hotels]`
 
 let folder: TemporaryFolder
 let server: ServerProcess
@@ -54,6 +59,18 @@ interface Run {
 }
 
 describe('dragoman workflow', () => {
+  it('shows how to answer a form, and goes on only with an answer that fits', async () => {
+    const publish = ref.replace('travel', 'publish')
+    const asked = await cli(['workflow', 'run', publish, 'a text'])
+    const [, id = ''] = /workflow resume \S+ (\S+) --data '{"approve":true}'/.exec(asked.stderr) ?? []
+    expect(id).not.toBe('')
+    const refused = await cli(['workflow', 'resume', publish, id, 'yes'])
+    expect(refused.code).not.toBe(0)
+    expect(refused.stderr).toContain('approve: must be a boolean')
+    const done = await cli(['workflow', 'resume', publish, id, '--data', '{"approve":true}'])
+    expect(done).toMatchObject({ code: 0, stdout: 'published\n' })
+  })
+
   it('runs a workflow up to its question, shows where it stands, and goes on with the answer', async () => {
     const asked = await cli(['workflow', 'run', ref, 'Helsinki'])
     expect(asked.code).toBe(0)

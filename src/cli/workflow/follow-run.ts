@@ -3,7 +3,7 @@ import { collect, isInterrupted, isTerminal, type Task, type Update } from '../.
 import { graphOf, workflowUri } from '../../orchestrator/index.js'
 import type { Output } from '../output.js'
 import { oneLine, shellWord } from '../printable.js'
-import { answerText, contentText, stateName, taskHasFiles } from '../task-text.js'
+import { answerHint, answerText, contentText, stateName, taskHasFiles } from '../task-text.js'
 
 export async function followRun(updates: AsyncIterable<Update>, output: Output): Promise<Task> {
   const { task } = await collect(toldOn(output, updates))
@@ -18,7 +18,8 @@ export function showRun(task: Task, named: string, output: Output): void {
   const place = `${named} ${shellWord(oneLine(task.id))}`
   const { state } = task.status
   output.note(`Run ${oneLine(task.id)} is ${stateName(state)}`)
-  if (isInterrupted(state)) output.note(`It waits for an answer: dragoman workflow resume ${place} "…"`)
+  if (isInterrupted(state))
+    output.note(`It waits for an answer: dragoman workflow resume ${place} ${answerHint(task.status.message)}`)
   else if (!isTerminal(state)) output.note(`Follow it: dragoman workflow resume ${place}`)
   if (graph) output.note(`Its steps:  dragoman workflow graph ${place}`)
   if (isTerminal(state)) output.note(`Its result: dragoman task get ${place}`)
