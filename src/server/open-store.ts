@@ -3,8 +3,8 @@ import { MemoryStore } from '../stores/memory.js'
 import type { Store } from '../stores/store.js'
 
 export interface OpenStoreOptions {
-  /** Something an operator should know. */
-  readonly onNotice?: (text: string) => void
+  /** Called with problems that an operator should know of. */
+  readonly onNotice?: (text: string, level?: 'warn' | 'error') => void
   /** The store has to be there, with this version's schema: nothing is made or updated. Default false. */
   readonly mustExist?: boolean
 }
@@ -25,8 +25,8 @@ export async function openStore(address: string, options: OpenStoreOptions = {})
 }
 
 /** What a store has to say to its operator. */
-function noticesTo(log: Log | undefined): (text: string) => void {
-  return (message) => log?.({ level: 'warn', message })
+function noticesTo(log: Log | undefined): (text: string, level?: 'warn' | 'error') => void {
+  return (message, level = 'warn') => log?.({ level, message })
 }
 
 /** A store that is used here; `release` closes it if it was opened for that. */

@@ -54,7 +54,10 @@ const pages: Readonly<Record<string, readonly Table[]>> = {
   'docs/operating.md': [
     {
       heading: 'Options of the SQLite store',
-      of: [['src/stores/sqlite/sqlite-store.ts', 'SqliteStoreOptions']],
+      of: [
+        ['src/stores/sqlite/file-health.ts', 'FileHealthOptions'],
+        ['src/stores/sqlite/sqlite-store.ts', 'SqliteStoreOptions'],
+      ],
     },
     {
       heading: 'Options of the Postgres store',

@@ -2,6 +2,7 @@
 import { serve } from 'dragoman'
 import { openPostgresStore } from 'dragoman/stores/postgres'
 import { until } from 'dragoman/testing'
+import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { echoAgent } from '../../src/cli/echo-agent.js'
 import { freshDatabase } from './database.js'
@@ -29,6 +30,27 @@ describe('/readyz', () => {
     expect((await fetch(new URL('/healthz', served.url))).status).toBe(200)
     await server.start()
     await until(async () => (await readiness(served.url)) === 200)
+  }, 60_000)
+
+  it('says no while the database is read-only, and yes when it can be written to again', async () => {
+    const address = await freshDatabase(server)
+    const name = new URL(address).pathname.slice(1)
+    await using served = await serve(echoAgent, { store: address })
+    const client = new pg.Client(await server.database('postgres'))
+    await client.connect()
+    const setReadOnly = async (value: 'on' | 'off') => {
+      await client.query(`ALTER DATABASE ${name} SET default_transaction_read_only = ${value}`)
+      // For new sessions.
+      await client.query('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = $1', [name])
+    }
+    expect(await readiness(served.url)).toBe(200)
+    await setReadOnly('on')
+    await until(async () => (await readiness(served.url)) === 503)
+    // Not because its connections were lost: it stays so.
+    for (let asked = 0; asked < 20; asked++) expect(await readiness(served.url)).toBe(503)
+    await setReadOnly('off')
+    await until(async () => (await readiness(served.url)) === 200)
+    await client.end()
   }, 60_000)
 
   it('says no when the database takes questions and never answers', async () => {

@@ -197,7 +197,9 @@ class PostgresStore implements Store {
   }
 
   async ping(): Promise<void> {
-    await this.#database.queryOnce('SELECT 1')
+    const [row] = await this.#database.queryOnce<[string]>("SELECT current_setting('transaction_read_only')")
+    // A hot standby, or `default_transaction_read_only = on`.
+    if (row?.[0] !== 'off') throw new Error('The database is read-only')
   }
 
   async close(): Promise<void> {

@@ -23,6 +23,7 @@ export class GroupCommit {
   readonly #commit: Database.Statement<unknown[]>
   readonly #afterCommit: () => void
   readonly #afterRollback: () => void
+  readonly #onFailure: (error: unknown) => void
   readonly #beforeCommit: () => void
   readonly watchers = new CommitWatchers()
   #queue: Queued[] = []
@@ -30,7 +31,12 @@ export class GroupCommit {
 
   constructor(
     db: Database.Database,
-    hooks: { beforeCommit: () => void; afterCommit: () => void; afterRollback: () => void },
+    hooks: {
+      beforeCommit: () => void
+      afterCommit: () => void
+      afterRollback: () => void
+      onFailure: (error: unknown) => void
+    },
   ) {
     this.#db = db
     this.#begin = db.prepare('BEGIN IMMEDIATE')
@@ -38,6 +44,7 @@ export class GroupCommit {
     this.#beforeCommit = hooks.beforeCommit
     this.#afterCommit = hooks.afterCommit
     this.#afterRollback = hooks.afterRollback
+    this.#onFailure = hooks.onFailure
   }
 
   /** Runs `write` inside the next transaction. It must do nothing but talk to the database: it may run twice. */
@@ -67,6 +74,7 @@ export class GroupCommit {
         return
       }
       this.#queue = this.#queue.slice(group.length)
+      this.#onFailure(error)
       if (isBusy(error) || group.length === 1) for (const each of group) each.reject(error)
       // One bad write must not take the others of its group with it.
       else for (const each of group) this.#alone(each)
@@ -79,6 +87,7 @@ export class GroupCommit {
     try {
       this.#transact([each])
     } catch (error) {
+      this.#onFailure(error)
       each.reject(error)
     }
   }

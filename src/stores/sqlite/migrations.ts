@@ -115,6 +115,9 @@ export const migrations: readonly string[] = [
   -- The clock whose times lease_end and due are.
   CREATE TABLE clock (epoch TEXT NOT NULL);
   INSERT INTO clock VALUES ('wall');
+
+  -- Written and emptied to find out whether a disk that was full has room again.
+  CREATE TABLE probe (body BLOB NOT NULL);
   `,
   /* 5 */ `
   -- Readers find the status, the newest messages and the artifacts of a running task without reading the rest of its

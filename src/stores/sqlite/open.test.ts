@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'libsql'
@@ -49,6 +49,23 @@ describe('opening a file that is no store', () => {
     await expect(openSqliteStore(join(folder, 'none', 'tasks.sqlite'))).rejects.toThrow('its folder is there')
     await expect(openSqliteStore(folder)).rejects.toThrow('cannot be opened')
   })
+
+  it.skipIf(process.platform === 'win32')(
+    'creates files that only their owner can read, and leaves others alone',
+    async () => {
+      const modesOf = (path: string) =>
+        ['', '-wal', '-shm'].map((suffix) => (statSync(`${path}${suffix}`).mode & 0o777).toString(8))
+      const created = await openSqliteStore(join(folder, 'new.sqlite'))
+      expect(modesOf(join(folder, 'new.sqlite'))).toEqual(['600', '600', '600'])
+      await created.close()
+      const path = join(folder, 'shared.sqlite')
+      writeFileSync(path, '')
+      chmodSync(path, 0o640)
+      const shared = await openSqliteStore(path)
+      expect(modesOf(path)).toEqual(['640', '640', '640'])
+      await shared.close()
+    },
+  )
 
   it('makes and updates nothing for whoever needs a store that is there', async () => {
     const path = join(folder, 'tasks.sqlite')

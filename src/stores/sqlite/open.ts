@@ -1,5 +1,5 @@
 /** Opens a database file and brings its schema up to date, also when several processes do so at once. */
-import { existsSync } from 'node:fs'
+import { closeSync, existsSync, openSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import Database from 'libsql'
 import { isBusy } from './group-commit.js'
@@ -25,6 +25,7 @@ async function open(
   { durability, mustExist = false, leaseClock }: OpenOptions,
 ): Promise<Database.Database> {
   if (mustExist && !existsSync(path)) throw new Error(`There is no ${path}`)
+  createPrivate(path)
   const db = new Database(path)
   try {
     // Before anything is changed in it.
@@ -43,6 +44,16 @@ async function open(
   } catch (error) {
     db.close()
     throw error
+  }
+}
+
+/** SQLite gives its log and its index the mode of the file. Files that are there keep theirs. */
+function createPrivate(path: string): void {
+  if (path === ':memory:') return
+  try {
+    closeSync(openSync(path, 'wx', 0o600))
+  } catch {
+    // It is there, or it cannot be created: opening it says why.
   }
 }
 

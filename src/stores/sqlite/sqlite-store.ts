@@ -39,6 +39,7 @@ import { Watchers } from '../watchers.js'
 import { appendStep } from './append.js'
 import { listDeadLetters } from './dead-letters.js'
 import { Sweeper } from './expire.js'
+import { FileHealth, type FileHealthOptions } from './file-health.js'
 import { GroupCommit } from './group-commit.js'
 import { claimLanes, deleteLane, findWaiting, hasLateLanes, putLane, settleLane } from './lanes.js'
 import { type LeaseClock, systemLeaseClock } from './lease-clock.js'
@@ -51,7 +52,7 @@ import { prepareStatements, type Statements } from './statements.js'
 import { readStats } from './stats.js'
 import { loadRow, viewRow } from './views.js'
 
-export interface SqliteStoreOptions {
+export interface SqliteStoreOptions extends FileHealthOptions {
   /**
    * `process`: a committed event survives the death of the process (default).
    * `full`: it survives a power cut too, at the price of one disk flush per group of commits.
@@ -71,18 +72,20 @@ export interface SqliteStoreOptions {
 export async function openSqliteStore(path: string, options: SqliteStoreOptions = {}): Promise<Store> {
   const leaseClock = options.leaseClock ?? systemLeaseClock()
   const db = await openDatabase(path, { ...options, leaseClock })
-  return new SqliteStore(db, leaseClock, options)
+  return new SqliteStore(db, leaseClock, new FileHealth(path, options), options)
 }
 
 /** Batches fetched at once when a reader catches up. */
 const batchesPerRead = 32
 
-class SqliteStore implements Store {
+/** Exported for tests; `openSqliteStore` opens one. */
+export class SqliteStore implements Store {
   readonly records: Records
   readonly #db: Database.Database
   readonly #sql: Statements
   readonly #session: Session
   readonly #commits: GroupCommit
+  readonly #file: FileHealth
   readonly #sweeper: Sweeper
   readonly #watchers = new Watchers()
   readonly #pollMs: number
@@ -90,8 +93,9 @@ class SqliteStore implements Store {
   #dataVersion = -1
   #lastEventRow = 0
 
-  constructor(db: Database.Database, leaseClock: LeaseClock, options: SqliteStoreOptions) {
+  constructor(db: Database.Database, leaseClock: LeaseClock, file: FileHealth, options: SqliteStoreOptions = {}) {
     this.#db = db
+    this.#file = file
     this.#sql = prepareStatements(db)
     this.#session = {
       sql: this.#sql,
@@ -106,9 +110,16 @@ class SqliteStore implements Store {
     this.#sweeper = new Sweeper(this.#session)
     this.#pollMs = options.pollMs ?? 20
     this.#commits = new GroupCommit(db, {
-      beforeCommit: () => this.#session.counts.write(this.#sql),
-      afterCommit: () => this.#wake(),
+      beforeCommit: () => {
+        file.beforeCommit()
+        this.#session.counts.write(this.#sql)
+      },
+      afterCommit: () => {
+        file.committed()
+        this.#wake()
+      },
       afterRollback: () => this.#forget(),
+      onFailure: (error) => file.failed(error),
     })
     this.records = new SqliteRecords({
       db,
@@ -264,7 +275,13 @@ class SqliteStore implements Store {
   }
 
   async ping(): Promise<void> {
+    this.#file.assertPresent()
+    await this.#file.assertRoom()
     this.#sql.dataVersion.get()
+    if (!this.#file.isUnwritable) return
+    // As large as a small task. The pages that it takes are free for others when it has gone.
+    await this.#commits.write(() => void this.#sql.probe.run())
+    await this.#commits.write(() => void this.#sql.endProbe.run())
   }
 
   async close(): Promise<void> {

@@ -157,6 +157,8 @@ export function prepareStatements(db: Database.Database) {
 
     changedTasks: prepare(`SELECT a.name, t.task_id, max(e.id), max(e.last) FROM events e
       JOIN tasks t ON t.id = e.task JOIN agents a ON a.id = t.agent WHERE e.id > ? GROUP BY e.task`),
+    probe: command('INSERT INTO probe VALUES (zeroblob(65536))'),
+    endProbe: command('DELETE FROM probe'),
     epoch: prepare('SELECT epoch FROM clock'),
     dataVersion: prepare('PRAGMA data_version'),
   }

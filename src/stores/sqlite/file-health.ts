@@ -1,0 +1,101 @@
+/**
+ * Notices that the database's file was deleted or replaced, and that it cannot be written to.
+ *
+ * SQLite goes on with a file that has no name any more: commits succeed, and are gone when the last process closes it.
+ * A look at the file takes microseconds, so commits look at intervals and readiness checks look each time.
+ */
+import { statSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
+import { dirname, resolve } from 'node:path'
+
+export interface FileHealthOptions {
+  /** Called with problems that an operator should know of, once each. `serve` logs them. */
+  readonly onNotice?: (text: string, level: 'warn' | 'error') => void
+  /** How often a commit checks that the file is still there. Default 500 ms. */
+  readonly checkEveryMs?: number
+}
+
+/** A file system with less free space than this counts as full. */
+const minFreeBytes = 1024 * 1024
+
+export class FileHealth {
+  /** The file and its write-ahead log, with the inodes that were opened. Empty for databases in memory. */
+  readonly #inodes = new Map<string, bigint>()
+  readonly #path: string
+  readonly #options: FileHealthOptions
+  #isMissing = false
+  #lastLook = performance.now()
+  #writeError: unknown
+  #notice: string | undefined
+
+  constructor(path: string, options: FileHealthOptions) {
+    this.#path = resolve(path)
+    this.#options = options
+    if (path === ':memory:') return
+    for (const file of [this.#path, `${this.#path}-wal`]) {
+      const inode = inodeOf(file)
+      if (inode !== undefined) this.#inodes.set(file, inode)
+    }
+  }
+
+  /** Whether the last write failed because of the disk, and none has succeeded since. */
+  get isUnwritable(): boolean {
+    return this.#writeError !== undefined
+  }
+
+  /** Throws before a commit that would be lost. */
+  beforeCommit(): void {
+    const { checkEveryMs = 500 } = this.#options
+    if (!this.#isMissing && performance.now() - this.#lastLook < checkEveryMs) return
+    this.assertPresent()
+  }
+
+  committed(): void {
+    if (this.#writeError === undefined) return
+    this.#writeError = undefined
+    this.#say(undefined)
+  }
+
+  failed(error: unknown): void {
+    if (!isOfDisk(error)) return
+    this.#writeError = error
+    this.#say(`The store cannot be written to: ${(error as Error).message} (${this.#path})`)
+  }
+
+  assertPresent(): void {
+    this.#lastLook = performance.now()
+    const missing = [...this.#inodes].find(([file, inode]) => inodeOf(file) !== inode)
+    this.#isMissing = missing !== undefined
+    if (missing) {
+      const text = `The store's file was deleted or replaced: ${missing[0]}. Put it back, or restart on another one`
+      this.#say(text)
+      throw new Error(text)
+    }
+    if (!this.isUnwritable) this.#say(undefined)
+  }
+
+  /** Throws when the file system has no room, also when nothing was written since. */
+  async assertRoom(): Promise<void> {
+    if (this.#inodes.size === 0) return
+    const { blocks, bsize, bavail, bfree } = await statfs(dirname(this.#path))
+    const free = (process.getuid?.() === 0 ? bfree : bavail) * bsize
+    // Some virtual file systems report no blocks at all.
+    if (blocks > 0 && free < minFreeBytes) throw new Error(`The disk is full: ${free} bytes are free (${this.#path})`)
+  }
+
+  #say(notice: string | undefined): void {
+    if (notice === this.#notice) return
+    this.#notice = notice
+    if (notice === undefined) this.#options.onNotice?.('The store can be written to again', 'warn')
+    else this.#options.onNotice?.(notice, 'error')
+  }
+}
+
+function inodeOf(file: string): bigint | undefined {
+  return statSync(file, { bigint: true, throwIfNoEntry: false })?.ino
+}
+
+/** The disk is full, broken or read-only; other errors are about one write. */
+function isOfDisk(error: unknown): boolean {
+  return error instanceof Error && 'code' in error && /^SQLITE_(FULL|IOERR|READONLY|CANTOPEN)/.test(String(error.code))
+}

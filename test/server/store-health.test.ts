@@ -1,0 +1,146 @@
+/** A SQLite store whose file is deleted, or whose disk is full: nothing is acknowledged that is not kept, and `/readyz` says so. */
+import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, renameSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { serve } from 'dragoman'
+import { openSqliteStore } from 'dragoman/stores/sqlite'
+import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
+import { echoAgent } from '../../src/cli/echo-agent.js'
+import type { LogEntry } from '../../src/model/log.js'
+import { append, chunk, creation, key } from '../../src/stores/contract-steps.js'
+import { FileHealth } from '../../src/stores/sqlite/file-health.js'
+import { systemLeaseClock } from '../../src/stores/sqlite/lease-clock.js'
+import { openDatabase } from '../../src/stores/sqlite/open.js'
+import { SqliteStore } from '../../src/stores/sqlite/sqlite-store.js'
+import { envelope } from '../hostile/peer.js'
+import { eventually } from '../hostile/waiting.js'
+import { newMessage } from '../process/calls.js'
+
+let folder = ''
+let path = ''
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'dragoman-health-'))
+  path = join(folder, 'tasks.sqlite')
+})
+afterEach(() => rmSync(folder, { recursive: true }))
+
+async function readiness(url: string): Promise<number> {
+  return (await fetch(new URL('/readyz', url))).status
+}
+
+async function send(url: string): Promise<Response> {
+  const headers = { 'content-type': 'application/json', 'a2a-version': '1.0' }
+  const body = envelope('SendMessage', { message: newMessage('hello') })
+  const response = await fetch(url, { method: 'POST', headers, body })
+  await response.arrayBuffer()
+  return response
+}
+
+describe('a SQLite file that is deleted', () => {
+  it.each(['', '-wal'])('is noticed by /readyz and by sends, and logged once (tasks.sqlite%s)', async (suffix) => {
+    const entries: LogEntry[] = []
+    await using served = await serve(echoAgent, { store: `sqlite:${path}`, log: (entry) => entries.push(entry) })
+    expect([(await send(served.url)).status, await readiness(served.url)]).toEqual([200, 200])
+    rmSync(`${path}${suffix}`)
+    expect(await readiness(served.url)).toBe(503)
+    const refused = await send(served.url)
+    expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '1'])
+    expect((await send(served.url)).status).toBe(503)
+    expect(await readiness(served.url)).toBe(503)
+    const told = entries.filter(({ message }) => message.includes('deleted or replaced'))
+    expect(told).toMatchObject([{ level: 'error', message: expect.stringContaining(`${path}${suffix}`) }])
+  })
+
+  it('is noticed by commits alone', async () => {
+    const store = await openSqliteStore(path)
+    await store.append(creation('t1'))
+    rmSync(path)
+    let seq = 3
+    await eventually(10_000, 'a refusal', async () => {
+      const outcome = await store.append(append('t1', seq, [chunk('t1', 'x')])).catch((error: unknown) => error)
+      if (outcome instanceof Error) return outcome.message.includes('deleted or replaced')
+      seq += 1
+      return false
+    })
+    await store.close()
+  })
+
+  it('is used again when it is put back, and not when another one takes its place', async () => {
+    const store = await openSqliteStore(path, { checkEveryMs: 0 })
+    await store.append(creation('t1'))
+    renameSync(path, `${path}.away`)
+    await assert.rejects(store.append(creation('t2')), /deleted or replaced/)
+    writeFileSync(path, '')
+    await assert.rejects(store.append(creation('t2')), /deleted or replaced/)
+    await assert.rejects(store.ping(), /deleted or replaced/)
+    renameSync(`${path}.away`, path)
+    await store.ping()
+    assert.equal((await store.append(creation('t2'))).result, 'ok')
+    assert.equal((await store.load(key('t2')))?.record.seq, 3)
+    await store.close()
+  })
+})
+
+describe('a SQLite file that cannot grow', () => {
+  it('is noticed by a failed commit, and until there is room again', async () => {
+    const leaseClock = systemLeaseClock()
+    const db = await openDatabase(path, { leaseClock })
+    const notices: (readonly [string, string])[] = []
+    const file = new FileHealth(path, { onNotice: (text, level) => notices.push([level, text]) })
+    const store = new SqliteStore(db, leaseClock, file)
+    await store.append(creation('t1'))
+    await store.ping()
+    const [pages] = db.prepare('PRAGMA page_count').raw().get() as [number]
+    db.exec(`PRAGMA max_page_count = ${pages}`)
+    const large = append('t1', 3, [chunk('t1', 'x'.repeat(100_000))])
+    await assert.rejects(store.append(large), { code: 'SQLITE_FULL' })
+    await assert.rejects(store.append(large), { code: 'SQLITE_FULL' })
+    await assert.rejects(store.ping(), { code: 'SQLITE_FULL' })
+    await assert.rejects(store.ping(), { code: 'SQLITE_FULL' })
+    db.exec('PRAGMA max_page_count = 100000')
+    await store.ping()
+    assert.equal((await store.append(large)).result, 'ok')
+    expect(notices).toEqual([
+      ['error', expect.stringContaining('cannot be written to')],
+      ['warn', expect.stringContaining('again')],
+    ])
+    await store.close()
+  })
+})
+
+/** A file system of its own; absent where this may not be done. */
+function smallDisk(): string | undefined {
+  const disk = mkdtempSync(join(tmpdir(), 'dragoman-disk-'))
+  try {
+    if (process.platform !== 'linux' || process.getuid?.() !== 0) throw new Error('root only')
+    execFileSync('mount', ['-t', 'tmpfs', '-o', 'size=8m', 'tmpfs', disk], { stdio: 'ignore' })
+    return disk
+  } catch {
+    rmSync(disk, { recursive: true })
+    return undefined
+  }
+}
+
+const disk = smallDisk()
+
+describe.skipIf(disk === undefined)('a SQLite file on a disk that is full', () => {
+  const ballast = join(disk ?? '', 'ballast')
+  afterAll(() => {
+    // Lazily: libsql keeps a closed database open until its statements are collected.
+    execFileSync('umount', ['-l', disk ?? ''])
+    rmSync(disk ?? '', { recursive: true })
+  })
+
+  it('is noticed by /readyz before anything is written', async () => {
+    await using served = await serve(echoAgent, { store: `sqlite:${join(disk ?? '', 'tasks.sqlite')}` })
+    expect(await readiness(served.url)).toBe(200)
+    const { bfree, bsize } = statfsSync(disk ?? '')
+    writeFileSync(ballast, Buffer.alloc(bfree * bsize))
+    expect(await readiness(served.url)).toBe(503)
+    rmSync(ballast)
+    expect(await readiness(served.url)).toBe(200)
+    expect((await send(served.url)).status).toBe(200)
+  })
+})
