@@ -53,6 +53,8 @@ const entries: Readonly<Record<string, readonly string[]>> = {
     'errorProfiles',
     'expressMount',
     'fastifyMount',
+    'honoMount',
+    'nextMount',
     'openStore',
     'openStorePush',
     'serve',

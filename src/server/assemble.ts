@@ -19,6 +19,7 @@ import { BodyInterrupted } from '../transports/read-json.js'
 import { Heartbeats } from '../transports/sse.js'
 import type { Endpoint } from '../transports/transport.js'
 import { type AgentEndpoint, createAgentEndpoint } from './agent-endpoint.js'
+import { createStripBase, settleBasePath } from './base-path.js'
 import { completeCard } from './card.js'
 import { type RegisteredAddress, spellCards } from './card-forms.js'
 import { continueContext } from './continue-context.js'
@@ -29,7 +30,7 @@ import { createHostCheck } from './hosts.js'
 import { limitAdmission } from './limit-admission.js'
 import { type SettledLimits, settleLimits } from './limits.js'
 import { type Agents, type Mount, mountsOf, reserved } from './mounts.js'
-import { createHostRefusal, createNowhere } from './nowhere.js'
+import { createHostRefusal, createNowhere, createOutside } from './nowhere.js'
 import { observeCalls } from './observe-calls.js'
 import { type OfferedDialects, offeredDialects } from './offered-dialects.js'
 import { createOriginCheck, type OriginCheck } from './origins.js'
@@ -104,7 +105,7 @@ export async function assemble(agents: Agents, options: LoggedOptions, port: Por
     ...limits,
     credentialOf: credentialReader(schemesOf(security)),
   })
-  const url = (options.publicUrl ?? 'http://localhost').replace(/\/+$/, '')
+  const url = (options.publicUrl ?? `http://localhost${settleBasePath(options.basePath)}`).replace(/\/+$/, '')
   const isOwnHost = createHostCheck({ ...options, publicUrl: url })
   const isFromHere = createOriginCheck({ origins: options.cors ?? [], url, isOwnHost })
   const owner = processIdentity()
@@ -146,6 +147,8 @@ export async function assemble(agents: Agents, options: LoggedOptions, port: Por
     endpoints: new Map(members.map(({ mount, answer }) => [mount.path, answer])),
     origins: options.cors ?? [],
     credentialHeaders,
+    stripBase: createStripBase(options, url),
+    outside: createOutside(observeOthers),
     refuseHost: options.allowedHosts && createHostRefusal(isOwnHost, observeOthers),
     nowhere: createNowhere(admit, observeOthers),
     routes: createRoutes({

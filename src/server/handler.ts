@@ -35,6 +35,11 @@ export interface HandlerOptions {
   /** The address clients use, when it is not the one the server binds: `https://agents.example`. */
   readonly publicUrl?: string
   /**
+   * The path below which requests arrive, such as `/api/a2a`. It is removed from their paths; other paths are answered
+   * with 404. Default: the path of `publicUrl`, removed from requests that have it.
+   */
+  readonly basePath?: string
+  /**
    * Further names that requests may have in `Host`, such as `agents.example`. If given, other names are refused;
    * localhost, IP addresses and the host of `publicUrl` are always accepted. Default with `serve`, without `auth` on
    * loopback: none; otherwise every host is accepted.

@@ -15,16 +15,16 @@ export interface Mount {
   readonly path: string
 }
 
-/** First segments of paths that mean something to every agent. */
+/** First segments of paths that the port itself answers. */
+const portNames = ['.well-known', 'healthz', 'readyz', 'metrics']
+
+/** First segments of paths below an agent. */
 export const reserved: ReadonlySet<string> = new Set([
+  ...portNames,
   'tasks',
   'v1',
   'a2a',
   'api',
-  '.well-known',
-  'healthz',
-  'readyz',
-  'metrics',
   'message:send',
   'message:stream',
   'extendedAgentCard',
@@ -38,9 +38,10 @@ export function mountsOf(agents: Agents): readonly Mount[] {
     const agent = isAgent(each) ? each : each.agent
     return { agent, path: normalisePath((isAgent(each) ? undefined : each.path) ?? `/${slug(agent.card.name)}`) }
   })
+  const hasRoot = mounts.some(({ path }) => path === '')
   for (const { path, agent } of mounts) {
     const [, first = ''] = path.split('/')
-    if (reserved.has(first))
+    if (hasRoot ? reserved.has(first) : portNames.includes(first))
       throw new TypeError(
         `${agent.card.name} cannot be mounted at ${path}: /${first} is reserved, give it another path`,
       )

@@ -55,7 +55,8 @@ function hasTwoHosts(headers: readonly string[]): boolean {
 /** Not worth counting. */
 const smallAnswer = 64 * 1024
 
-class PeerConnection implements Connection {
+/** The connection of a request in Node.js. */
+export class PeerConnection implements Connection {
   readonly #socket: Socket
   #caller: string | undefined
 

@@ -17,6 +17,15 @@ export function createHostRefusal(isOwnHost: HostCheck, observe: CallObserver | 
   }
 }
 
+/** For paths outside of `basePath`: they are not this server's, so credentials do not matter. */
+export function createOutside(observe: CallObserver | undefined): Fetch {
+  return async (_request, connection) => {
+    const refused = new A2AError('METHOD_NOT_FOUND', 'Path not found: it is outside of `basePath`')
+    refusedCall(observe, { address: connection?.address }, refused)
+    return refusalOf({ refused })
+  }
+}
+
 /** Callers without credentials do not learn that the path does not exist. */
 export function createNowhere(admit: Admit | undefined, observe: CallObserver | undefined): Fetch {
   return async (request, connection) => {

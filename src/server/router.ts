@@ -7,6 +7,7 @@ import { cors } from 'hono/cors'
 import type { Connection } from '../auth/scheme.js'
 import { parameterHeaders } from '../transports/transport.js'
 import type { AgentEndpoint } from './agent-endpoint.js'
+import type { StripBase } from './base-path.js'
 import { createHealth } from './health.js'
 import type { AnswerRoute } from './routes.js'
 import { jwksPath } from './sign-card.js'
@@ -18,10 +19,13 @@ export interface RouterParts {
   readonly origins: readonly string[]
   /** Headers that credentials come in. */
   readonly credentialHeaders: readonly string[]
+  readonly stripBase: StripBase
+  /** Answers outside of the base path. */
+  readonly outside: Fetch
   /** Refuses a request by its host. Absent: every host is accepted. */
   readonly refuseHost?: ((request: Request, connection?: Connection) => Response | undefined) | undefined
   /** Answers where no agent is. */
-  readonly nowhere: (request: Request, connection?: Connection) => Promise<Response>
+  readonly nowhere: Fetch
   readonly isReady: () => Promise<boolean>
   /** Where there are keys to publish. */
   readonly jwks?: Fetch
@@ -47,7 +51,8 @@ export function createRouter(parts: RouterParts): Fetch {
   return async (request, connection) => await app.fetch(request, connection)
 }
 
-function createPaths({ endpoints, nowhere, isReady, jwks, routes, refuseHost }: RouterParts): Fetch {
+function createPaths(parts: RouterParts): Fetch {
+  const { stripBase, outside, endpoints, nowhere, isReady, jwks, routes, refuseHost } = parts
   const health = createHealth(isReady)
   const root = endpoints.get('')
   // Longer paths first: a mount below another one is its own.
@@ -59,7 +64,8 @@ function createPaths({ endpoints, nowhere, isReady, jwks, routes, refuseHost }: 
     return root ? root(request, path, connection) : nowhere(request, connection)
   }
   return (request, connection) => {
-    const path = pathOf(request.url)
+    const path = stripBase(pathOf(request.url))
+    if (path === undefined) return outside(request, connection)
     const known = health(request, path)
     if (known) return known
     const refusal = refuseHost?.(request, connection)

@@ -7,6 +7,7 @@ import { toSigner } from '../signing/signer.js'
 import { measureCommits } from '../telemetry/metrics.js'
 import { type AnnouncedAgent, announce, type RegisterOptions, settleRegister } from './announce.js'
 import { type Assembly, assemble, notOneAgent, type PortFacts } from './assemble.js'
+import { settleBasePath } from './base-path.js'
 import { assertClosedByDefault, closePort, listen, type PortOptions, tlsFor } from './bind.js'
 import { settleLog } from './default-log.js'
 import { createGrpcDoor } from './grpc-door.js'
@@ -135,7 +136,7 @@ type SettledOptions = ServeOptions & LoggedOptions
 
 interface OpenPort {
   readonly handler: Assembly
-  /** Its address, as it is bound. */
+  /** Its address, as it is bound, with the base path. */
   readonly base: string
   readonly agents: Served['agents']
   /** Those that have a card to be found by. */
@@ -153,6 +154,7 @@ async function openPort(
   { port, publicUrl, ...shared }: Place,
   services: Map<string, AgentService>,
 ): Promise<OpenPort> {
+  const basePath = settleBasePath(options.basePath)
   // The card names the port, so the port is taken before there is anything to serve on it.
   let handler: Assembly | undefined
   const early = new Response(null, { status: 503, headers: { 'retry-after': '1' } })
@@ -168,7 +170,7 @@ async function openPort(
     log: options.log,
   })
   const base = await listen(listener, { ...options, port })
-  const url = (publicUrl ?? base).replace(/\/+$/, '')
+  const url = (publicUrl ?? `${base}${basePath}`).replace(/\/+$/, '')
   try {
     const made = await assemble(
       agents,
@@ -188,7 +190,7 @@ async function openPort(
     const placed = made.mounts.map(({ agent, path }) => ({ name: agent.card.name, url: `${url}${path}/`, path }))
     return {
       handler: made,
-      base,
+      base: `${base}${basePath}`,
       agents: placed.map(({ name, url: at }) => ({ name, url: at })),
       announced: placed.flatMap(({ name, url: at, path }) => {
         const card = made.registered.get(path)

@@ -1,15 +1,28 @@
-/** The handler in other people's servers. */
-import { createServer } from 'node:http'
+/** The handler in other servers. */
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { agent } from 'dragoman'
-import { createHandler, expressMount, fastifyMount, type Handler, toNodeListener } from 'dragoman/server'
+import { serve as serveHono } from '@hono/node-server'
+import * as dragoman from 'dragoman'
+import { agent, apiKey, serve } from 'dragoman'
+import * as serverEntry from 'dragoman/server'
+import {
+  createHandler,
+  type Handler,
+  type HandlerOptions,
+  honoMount,
+  type NextRoutes,
+  nextMount,
+  toNodeListener,
+} from 'dragoman/server'
 import express from 'express'
 import fastify from 'fastify'
 import { Hono } from 'hono'
 import { describe, expect, it } from 'vitest'
 
 const shout = agent('Shout', async function* ({ text }) {
-  for (const word of text.split(' ')) yield `${word.toUpperCase()} `
+  yield text.toUpperCase()
 })
 
 const message = { messageId: 'm1', role: 'ROLE_USER', parts: [{ text: 'hello there' }] }
@@ -27,11 +40,11 @@ async function check(url: string): Promise<void> {
   expect(await rpc.json()).toMatchObject({ id: 1, result: { task: { status: { state: 'TASK_STATE_COMPLETED' } } } })
   const rest = await post(`${url}/message:send`, { message })
   expect(await rest.json()).toMatchObject({
-    task: { artifacts: [{ parts: [{ text: 'HELLO ' }, { text: 'THERE ' }] }] },
+    task: { artifacts: [{ parts: [{ text: 'HELLO THERE' }] }] },
   })
   const stream = await post(`${url}/message:stream`, { message })
   expect(stream.headers.get('content-type')).toBe('text/event-stream')
-  expect((await stream.text()).match(/^data: /gm)).toHaveLength(4)
+  expect((await stream.text()).match(/^data: /gm)).not.toHaveLength(0)
   expect((await fetch(`${url}/tasks/none`)).status).toBe(404)
 }
 
@@ -47,7 +60,7 @@ function portOf(server: { address(): string | AddressInfo | null }): number {
   return (server.address() as AddressInfo).port
 }
 
-async function onNode(handler: Handler): Promise<Mounted> {
+async function onNode(handler: Pick<Handler, 'fetch'>): Promise<Mounted> {
   const server = createServer(toNodeListener(handler))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
@@ -56,49 +69,165 @@ async function onNode(handler: Handler): Promise<Mounted> {
   }
 }
 
-async function onExpress(handler: Handler): Promise<Mounted> {
-  const app = express()
-  app.get('/other', (_request, response) => {
-    response.send('other')
+const page = readFileSync(new URL('../../docs/serve.md', import.meta.url), 'utf8')
+
+/** Runs snippets of the page about serving, one after the other, and answers what they define. */
+async function run(names: readonly string[]): Promise<Record<string, unknown>> {
+  const codes = names.map((name) => {
+    const [, code] = new RegExp(`\`\`\`ts\n// ${name.replace('.', '\\.')}\n([\\s\\S]*?)\`\`\``).exec(page) ?? []
+    if (code === undefined) throw new Error(`The page has no ${name}`)
+    return code
   })
-  app.use('/agents/shout', expressMount(handler))
-  const server = await new Promise<ReturnType<typeof app.listen>>((resolve) => {
-    const listening = app.listen(0, '127.0.0.1', () => resolve(listening))
-  })
+  const globals = { ...dragoman, ...serverEntry, createServer, express, fastify, Hono, serve: serveHono }
+  const code = codes
+    .join('\n')
+    .replaceAll(/^import .*$/gm, '')
+    .replaceAll(/^export const/gm, 'const')
+    .replaceAll(/\b3000\b/g, '0')
+  const defined = [...code.matchAll(/^const (?:(\w+) =|\{ ([^}]*) \} =)/gm)].map(([, one, many]) => one ?? many)
+  const AsyncFunction = (async () => undefined).constructor as FunctionConstructor
+  const body = `${code}\nreturn { ${defined.join(', ')} }`
+  return await new AsyncFunction(...Object.keys(globals), body)(...Object.values(globals))
+}
+
+interface Defined {
+  readonly handler?: Handler
+  readonly server?: Server
+  readonly app?: { readonly server?: Server }
+}
+
+async function mounted(name: string, path: string): Promise<Mounted> {
+  const defined: Defined = await run(['handler.mjs', name])
+  const server = defined.server ?? defined.app?.server
+  if (!server) throw new Error(`${name} opens no port`)
+  if (!server.listening) await once(server, 'listening')
   return {
-    url: `http://127.0.0.1:${portOf(server)}/agents/shout`,
-    close: () => new Promise((resolve) => server.close(() => resolve())),
+    url: `http://127.0.0.1:${portOf(server)}${path}`,
+    async close() {
+      server.closeAllConnections()
+      await new Promise((resolve) => server.close(resolve))
+      await defined.handler?.close()
+    },
   }
 }
 
-async function onFastify(handler: Handler): Promise<Mounted> {
-  const app = fastify()
-  await app.register(fastifyMount(handler), { prefix: '/agents/shout' })
-  const address = await app.listen({ port: 0, host: '127.0.0.1' })
-  return { url: `${address}/agents/shout`, close: () => app.close() }
+/** Next.js calls the export that is named after the method. */
+function onNext(routes: NextRoutes): Promise<Mounted> {
+  return onNode({ fetch: (request) => routes[request.method as keyof NextRoutes](request) })
 }
 
-async function onHono(handler: Handler): Promise<Mounted> {
-  const app = new Hono()
-  app.mount('/agents/shout', (request) => handler.fetch(request))
-  const mounted = await onNode({ ...handler, fetch: async (request) => await app.fetch(request) })
-  return { ...mounted, url: `${mounted.url}/agents/shout` }
-}
-
-describe('mounts', () => {
+describe('mounts on the page about serving', () => {
   it.each([
-    ['node:http', onNode],
-    ['Express', onExpress],
-    ['Fastify', onFastify],
-    ['Hono', onHono],
-  ])('work in %s', async (_name, mount) => {
-    const handler = await createHandler(shout, { publicUrl: 'https://agents.example/shout' })
-    const mounted = await mount(handler)
+    ['node.mjs', ''],
+    ['node.mjs', '/agents/shout'],
+    ['express.mjs', '/agents/shout'],
+    ['fastify.mjs', '/agents/shout'],
+    ['hono.mjs', '/agents/shout'],
+  ])('%s answers at %j', async (name, path) => {
+    const server = await mounted(name, path)
     try {
-      await check(mounted.url)
+      await check(server.url)
     } finally {
-      await mounted.close()
-      await handler.close()
+      await server.close()
     }
+  })
+
+  it('route.ts answers below its path', async () => {
+    const defined = await run(['handler.mjs', 'route.ts'])
+    const server = await onNext(defined as unknown as NextRoutes)
+    try {
+      await check(`${server.url}/api/a2a`)
+    } finally {
+      await server.close()
+      await (defined.handler as Handler).close()
+    }
+  })
+})
+
+describe('mounts that do not remove the path', () => {
+  const auth = [apiKey('k1')]
+  const key = { headers: { 'x-api-key': 'k1' } }
+
+  it.each<[string, HandlerOptions]>([
+    ['publicUrl', { publicUrl: 'https://agents.example/api/a2a' }],
+    ['basePath', { basePath: '/api/a2a' }],
+    ['basePath and another publicUrl', { basePath: '/api/a2a/', publicUrl: 'https://agents.example/x' }],
+  ])('work with %s: Hono’s `all`, and Next.js', async (_name, options) => {
+    const handler = await createHandler(shout, { auth, ...options })
+    const app = new Hono()
+    app.all('/api/a2a/*', honoMount(handler))
+    const next = nextMount(async () => handler)
+    for (const fetch of [app.fetch, next.GET]) {
+      const get = async (path: string, init = {}) => await fetch(new Request(`http://localhost:3000${path}`, init))
+      expect((await get('/api/a2a/.well-known/agent-card.json')).status).toBe(200)
+      expect((await get('/api/a2a/healthz')).status).toBe(200)
+      expect((await get('/api/a2a/tasks')).status).toBe(401)
+      expect((await get('/api/a2a/tasks', key)).status).toBe(200)
+      expect((await get('/api/a2a/nowhere')).status).toBe(401)
+      expect((await get('/api/a2a/nowhere', key)).status).toBe(404)
+    }
+    await handler.close()
+  })
+
+  it('answers 404 outside of `basePath`, whoever asks', async () => {
+    const handler = await createHandler(shout, { auth, basePath: '/api/a2a' })
+    const get = async (path: string) => (await handler.fetch(new Request(`http://localhost${path}`, key))).status
+    for (const path of ['/', '/tasks', '/healthz', '/api/a2a-more/tasks', '/api', '/.well-known/agent-card.json'])
+      expect(await get(path), path).toBe(404)
+    expect((await handler.fetch(new Request('http://localhost/tasks'))).status).toBe(404)
+    await handler.close()
+  })
+
+  it.each(['api?x', '/a//b', 'https://agents.example/a', 7])('refuses %j as `basePath`', async (basePath) => {
+    const options = { basePath: basePath as string }
+    await expect(createHandler(shout, options)).rejects.toThrow(/`basePath` must be a path such as '\/api\/a2a'/)
+    await expect(serve(shout, options)).rejects.toThrow(/`basePath` must be a path/)
+  })
+
+  it('is part of every address of `serve`', async () => {
+    await using served = await serve([shout], { basePath: '/agents', metrics: true })
+    expect(new URL(served.url).pathname).toBe('/agents/shout/')
+    const card = (await (await fetch(`${served.url}.well-known/agent-card.json`)).json()) as { url: string }
+    expect(card.url).toContain('/agents/shout')
+    expect((await fetch(served.metricsUrl ?? '')).status).toBe(200)
+    expect((await fetch(new URL('/shout/.well-known/agent-card.json', served.url))).status).toBe(404)
+  })
+
+  it('passes the connection on from Hono', async () => {
+    const peers: unknown[] = []
+    const handler = await createHandler(shout, { audit: ({ peer }) => peers.push(peer) })
+    const app = new Hono()
+    app.mount('/mounted', honoMount(handler))
+    app.all('*', honoMount(handler))
+    const server = serveHono({ fetch: app.fetch, port: 0, hostname: '127.0.0.1' })
+    if (!server.listening) await once(server, 'listening')
+    for (const path of ['/mounted/tasks', '/tasks'])
+      expect((await fetch(`http://127.0.0.1:${portOf(server)}${path}`)).status).toBe(200)
+    expect(peers).toEqual(['127.0.0.1', '127.0.0.1'])
+    await new Promise((resolve) => server.close(resolve))
+    await handler.close()
+  })
+})
+
+describe('nextMount', () => {
+  it('makes the handler with the first request, and again after it failed', async () => {
+    let calls = 0
+    const { GET } = nextMount(async () => {
+      calls += 1
+      if (calls === 1) throw new Error('The database is down')
+      return { fetch: async () => new Response('up') }
+    })
+    expect(calls).toBe(0)
+    await expect(GET(new Request('http://localhost/'))).rejects.toThrow('The database is down')
+    expect(await (await GET(new Request('http://localhost/'))).text()).toBe('up')
+    await GET(new Request('http://localhost/'))
+    expect(calls).toBe(2)
+  })
+})
+
+describe('paths of agents', () => {
+  it.each(['/api/a2a', '/a2a', '/tasks', '/v1/agents'])('may be %s, where no agent is at the root', async (path) => {
+    await using served = await serve([{ agent: shout, path }])
+    await check(served.url.slice(0, -1))
   })
 })

@@ -89,7 +89,9 @@ describe('serve', () => {
 
   it('says what is wrong with a configuration, and what to write instead', async () => {
     await expect(serve([named('Same'), named('Same')])).rejects.toThrow(/rename|another path/)
-    await expect(serve([{ agent: named('X'), path: '/tasks' }])).rejects.toThrow(/reserved/)
+    const root = { agent: named('Root'), path: '/' }
+    await expect(serve([root, { agent: named('X'), path: '/tasks' }])).rejects.toThrow(/reserved/)
+    await expect(serve([{ agent: named('X'), path: '/healthz' }])).rejects.toThrow(/reserved/)
     await expect(serve(named('X'), { store: 'redis://x' })).rejects.toThrow(/sqlite:PATH/)
     await expect(serve([])).rejects.toThrow(/needs an agent/)
     expect(() => agent('', async function* () {})).toThrow(/name/)

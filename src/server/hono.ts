@@ -1,0 +1,27 @@
+import type { HttpBindings } from '@hono/node-server'
+import type { Handler } from './handler.js'
+import { PeerConnection } from './node.js'
+
+/** The part of Hono's context that is used, so that any version of Hono will do. */
+interface HonoContext {
+  readonly req: { readonly raw: Request }
+  readonly env: unknown
+}
+
+export type HonoMount = (given: Request | HonoContext, env?: unknown) => Promise<Response>
+
+/**
+ * The handler for Hono's `mount`, which removes the path, and for `all`, where `publicUrl` or `basePath` has to name it.
+ *
+ * ```ts
+ * app.mount('/agents/shout', honoMount(handler))
+ * ```
+ */
+export function honoMount({ fetch }: Pick<Handler, 'fetch'>): HonoMount {
+  return (given, bindings) => {
+    const [request, env] = 'req' in given ? [given.req.raw, given.env] : [given, bindings]
+    // Only `@hono/node-server` passes the connection.
+    const { incoming } = (env ?? {}) as Partial<HttpBindings>
+    return incoming ? fetch(request, new PeerConnection(incoming.socket)) : fetch(request)
+  }
+}
