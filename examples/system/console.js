@@ -50,8 +50,7 @@ export class SystemConsole {
       push: this.#push,
       ...(token && { token, hosts: [host] }),
     })
-    const address = url.replace('//127.0.0.1:', '//localhost:')
-    return token ? `${address}?token=${token}` : address
+    return token ? `${url}?token=${token}` : url
   }
 
   close() {

@@ -1,4 +1,5 @@
 /** What `dragoman serve` serves: a module's agent, the test-bed agent, a program, or an agent somewhere else. */
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
@@ -119,12 +120,48 @@ export async function openSource(module: string | undefined, options: SourceOpti
 async function agentsIn(module: string): Promise<Agent | readonly Agent[]> {
   const path = resolve(module)
   if (!existsSync(path)) throw new UsageError(`there is no module ${module}`)
-  const exports = (await import(pathToFileURL(path).href)) as { readonly default?: unknown; readonly agent?: unknown }
+  const { exports, calls } = await importWatched(pathToFileURL(path).href)
   const found = exports.default ?? exports.agent
-  if (isAgent(found) || (Array.isArray(found) && found.length > 0 && found.every(isAgent))) return found
-  throw new UsageError(
-    `${module} exports no agent: export one, or a list, as default or as \`agent\`. A module that serves by itself is run with node`,
-  )
+  const agents = (Array.isArray(found) ? found : [found]).filter(isAgent)
+  const names = agents.map(({ card }) => card.name)
+  const own = calls.find((call) => names.length === 0 || call.names.some((name) => names.includes(name)))
+  if (own) {
+    const port = own.port ? `on port ${own.port}` : 'on a port of its own'
+    throw new UsageError(
+      `${module} calls serve() itself, ${port}: run it with \`node ${module}\`, or export the agent without calling serve()`,
+    )
+  }
+  if (isAgent(found) || (Array.isArray(found) && found.length > 0 && agents.length === found.length)) return found
+  throw new UsageError(`${module} exports no agent: export one, or a list, as default or as \`agent\``)
+}
+
+interface Exports {
+  readonly default?: unknown
+  readonly agent?: unknown
+}
+
+interface ServeCall {
+  readonly names: readonly string[]
+  readonly port: number | undefined
+}
+
+/** Imports a module and collects the calls of `serve` that it makes meanwhile, with whichever copy of this package. */
+async function importWatched(
+  href: string,
+): Promise<{ readonly exports: Exports; readonly calls: readonly ServeCall[] }> {
+  const calls: ServeCall[] = []
+  const onServe = (message: unknown) => {
+    // The message of `serve`, with its arguments as they were given.
+    const { agents, port } = message as { readonly agents: unknown; readonly port?: number }
+    const served = [agents].flat().map((each) => (isAgent(each) ? each : (each as { readonly agent?: unknown }).agent))
+    calls.push({ names: served.filter(isAgent).map(({ card }) => card.name), port })
+  }
+  subscribe('dragoman:serve', onServe)
+  try {
+    return { exports: (await import(href)) as Exports, calls }
+  } finally {
+    unsubscribe('dragoman:serve', onServe)
+  }
 }
 
 function programOf(command: string, options: SourceOptions, log: Log | undefined): Agent {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { apiKey, serve } from '../index.js'
+import { type AgentCard, apiKey, serve } from '../index.js'
 import type { DialectChoice } from '../server/index.js'
 import { echoAgent } from './echo-agent.js'
 import { bannerLines } from './serve-banner.js'
@@ -26,7 +26,9 @@ describe('what serve says when it is ready', () => {
     ['those at paths of their own', pinned, 7],
   ])('has a line to try for %s that works', async (_, dialects, count) => {
     await using served = await serve(echoAgent, { dialects, auth: [apiKey('secret')] })
-    const lines = bannerLines({ url: served.url, dialects, hasApiKey: true }).filter((line) => line.includes('curl'))
+    const lines = bannerLines({ url: served.url, dialects, hasApiKey: true, hasGrpc: true }).filter((line) =>
+      line.includes('curl'),
+    )
     expect(lines).toHaveLength(count)
     for (const line of lines) {
       const { url, headers, body } = parse(line.replace('$API_KEY', 'secret'))
@@ -37,15 +39,32 @@ describe('what serve says when it is ready', () => {
     }
   })
 
+  it.each([true, false])('names localhost and the addresses of the card, with gRPC %s', async (grpc) => {
+    await using served = await serve(echoAgent, { grpc })
+    const { url } = served
+    const lines = bannerLines({ url, dialects: undefined, hasApiKey: false, hasGrpc: grpc }).join('\n')
+    const card = (await (await fetch(new URL('/.well-known/agent-card.json', url))).json()) as AgentCard
+    const { port } = new URL(url)
+    const own = [`http://localhost:${port}/`, `http://localhost:${port}`, ...(grpc ? [`localhost:${port}`] : [])]
+    // Once for v1.0, once for 0.3.
+    expect(card.supportedInterfaces.map((each) => each.url)).toEqual([...own, ...own])
+    for (const address of own) expect(lines).toContain(address)
+    expect(/gRPC/.test(lines)).toBe(grpc)
+  })
+
   it('does not tell the key, nor of what is not there', () => {
-    const url = 'http://127.0.0.1:8001/'
-    expect(bannerLines({ url, dialects: undefined, hasApiKey: false })).toEqual([
-      '  JSON-RPC   POST http://127.0.0.1:8001/',
-      '  HTTP+JSON  POST http://127.0.0.1:8001/message:send',
-      '  gRPC       127.0.0.1:8001',
-      '  card       GET  http://127.0.0.1:8001/.well-known/agent-card.json',
+    const url = 'http://localhost:8001/'
+    expect(bannerLines({ url, dialects: undefined, hasApiKey: false, hasGrpc: true })).toEqual([
+      '  JSON-RPC   POST http://localhost:8001/',
+      '  HTTP+JSON  POST http://localhost:8001/message:send',
+      '  gRPC       localhost:8001',
+      '  card       GET  http://localhost:8001/.well-known/agent-card.json',
     ])
-    expect(bannerLines({ url, dialects: ['v0.3'], hasApiKey: false })[1]).toContain('/v1/message:send')
-    expect(bannerLines({ url, dialects: ['invoke'], hasApiKey: false }).join('\n')).not.toMatch(/JSON-RPC|gRPC|card/)
+    const behindTls = { url: 'https://agents.example/shout/', dialects: undefined, hasApiKey: false, hasGrpc: true }
+    expect(bannerLines(behindTls)).toContain('  gRPC       agents.example:443')
+    expect(bannerLines({ url, dialects: ['v0.3'], hasApiKey: false, hasGrpc: true })[1]).toContain('/v1/message:send')
+    expect(bannerLines({ url, dialects: ['invoke'], hasApiKey: false, hasGrpc: true }).join('\n')).not.toMatch(
+      /JSON-RPC|gRPC|card/,
+    )
   })
 })

@@ -6,10 +6,11 @@ export interface BannerFacts {
   readonly url: string
   readonly dialects: DialectChoice | undefined
   readonly hasApiKey: boolean
+  readonly hasGrpc: boolean
 }
 
 /** Lines of a label and what it stands for. */
-export function bannerLines({ url, dialects, hasApiKey }: BannerFacts): readonly string[] {
+export function bannerLines({ url, dialects, hasApiKey, hasGrpc }: BannerFacts): readonly string[] {
   const base = url.replace(/\/$/, '')
   const offered = offeredIn(dialects)
   const common = new Set(offered.filter(({ path }) => path === undefined).map(({ dialect }) => dialect))
@@ -18,7 +19,7 @@ export function bannerLines({ url, dialects, hasApiKey }: BannerFacts): readonly
   return [
     ...(hasAny('v1', 'v0.3', 'v0.1') ? [line('JSON-RPC', `POST ${url}`)] : []),
     ...(hasAny('v1', 'v0.3') ? [line('HTTP+JSON', `POST ${base}${hasAny('v1') ? '' : '/v1'}/message:send`)] : []),
-    ...(hasAny('v1', 'v0.3') ? [line('gRPC', new URL(url).host)] : []),
+    ...(hasGrpc && hasAny('v1', 'v0.3') ? [line('gRPC', authorityOf(url))] : []),
     ...(hasAny('v1', 'v0.3', 'v0.1', 'task-rest', 'chat-rpc')
       ? [line('card', `GET  ${base}/.well-known/agent-card.json`)]
       : []),
@@ -32,6 +33,12 @@ export function bannerLines({ url, dialects, hasApiKey }: BannerFacts): readonly
       ]
     }),
   ]
+}
+
+/** `host:port`, as on the card. */
+function authorityOf(url: string): string {
+  const { protocol, hostname, port } = new URL(url)
+  return `${hostname}:${port || (protocol === 'https:' ? 443 : 80)}`
 }
 
 function line(label: string, words: string): string {

@@ -1,4 +1,5 @@
 /** What `fetch` threw, in plain words. */
+import { clip } from '../model/errors.js'
 import { AddressRefused } from '../net/address-rules.js'
 import { NotConnected } from '../net/not-connected.js'
 import { TransportError, type TransportFailure } from '../transports/transport-error.js'
@@ -26,7 +27,7 @@ export function failureOf(caught: unknown, { url, signal, timeoutMs }: Attempt):
   const code = codeOf(caught)
   if (caught instanceof AddressRefused && code === '')
     return new TransportError('unreachable', caught.message, { cause: caught, wasSent: false })
-  const [, failure, words] = meanings.find(([pattern]) => pattern.test(code)) ?? unknownMeaning
+  const [, failure, words] = meanings.find(([pattern]) => pattern.test(code)) ?? unknownMeaning(caught)
   const isRetryable = failure === 'unreachable' && !lasting.test(code)
   return new TransportError(failure, `${host} cannot be reached: ${words}${code && ` (${code})`}`, {
     cause: caught,
@@ -38,7 +39,7 @@ export function failureOf(caught: unknown, { url, signal, timeoutMs }: Attempt):
 /** A `fetch` that is not ours does not say how far it came; these happen at one time only. */
 function isBefore(caught: unknown, code: string): boolean {
   const isOurs = chainOf(caught).some((error) => error instanceof NotConnected || error instanceof AddressRefused)
-  return isOurs || /^(ECONNREFUSED|ENOTFOUND|EAI_[A-Z]+|UND_ERR_CONNECT_TIMEOUT)$/.test(code)
+  return isOurs || /^(BAD_PORT|ECONNREFUSED|ENOTFOUND|EAI_[A-Z]+|UND_ERR_CONNECT_TIMEOUT)$/.test(code)
 }
 
 function isTimeout(reason: unknown): boolean {
@@ -47,6 +48,7 @@ function isTimeout(reason: unknown): boolean {
 
 const meanings: readonly (readonly [code: RegExp, failure: TransportFailure, words: string])[] = [
   [/^ECONNREFUSED$/, 'unreachable', 'nothing listens there'],
+  [/^BAD_PORT$/, 'unreachable', 'fetch does not allow this port, serve on another one'],
   [/^ENOTFOUND$/, 'unreachable', 'the name is not known'],
   [/^EAI_/, 'unreachable', 'the name could not be looked up'],
   [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, 'unreachable', 'the connection was closed'],
@@ -57,13 +59,19 @@ const meanings: readonly (readonly [code: RegExp, failure: TransportFailure, wor
   [/^HPE_|^UND_ERR_RESPONSE/, 'bad-answer', 'it does not speak HTTP'],
 ]
 /** Trying again does not help with these. */
-const lasting = /CERT|SIGNATURE|ERR_TLS|WRONG_VERSION|EPROTO|PACKET_LENGTH|ENOTFOUND/
-const unknownMeaning = [/^/, 'unreachable', 'the connection failed'] as const
+const lasting = /BAD_PORT|CERT|SIGNATURE|ERR_TLS|WRONG_VERSION|EPROTO|PACKET_LENGTH|ENOTFOUND/
+
+/** The innermost message, so that the reason is not lost. */
+function unknownMeaning(caught: unknown): (typeof meanings)[number] {
+  const reason = chainOf(caught).findLast(({ message }) => typeof message === 'string' && message !== '')?.message
+  return [/^/, 'unreachable', `the connection failed${reason === undefined ? '' : `: ${clip(String(reason))}`}`]
+}
 
 /** Node hides the reason below `fetch failed`, and below a list when a name has several addresses. */
 function codeOf(caught: unknown): string {
-  for (const { code, name } of chainOf(caught)) {
+  for (const { code, name, message } of chainOf(caught)) {
     if (typeof code === 'string') return code
+    if (message === 'bad port') return 'BAD_PORT' // `fetch` blocks ports of other protocols, and has no code for it
     if (name === 'HTTPParserError') return 'HPE_INVALID' // some of these have no code
   }
   return ''
@@ -71,6 +79,7 @@ function codeOf(caught: unknown): string {
 
 interface Failure {
   readonly name?: unknown
+  readonly message?: unknown
   readonly code?: unknown
   readonly cause?: unknown
   readonly errors?: unknown

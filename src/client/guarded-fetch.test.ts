@@ -2,6 +2,7 @@ import { createServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
 import { TransportError } from '../transports/transport-error.js'
+import { failureOf } from './fetch-failure.js'
 import { createSender, type GuardedRequest, type SenderOptions } from './guarded-fetch.js'
 import { fetchWithNames, json, serveHttp } from './http-server.fixture.js'
 import type { WireEvent } from './wire-log.js'
@@ -194,6 +195,18 @@ describe('createSender', () => {
       const error = await failure(createSender({ named: [server.origin] })(get(server.origin)))
       expect(error).toMatchObject({ failure: 'unreachable', isRetryable: true, wasSent: false })
       expect(error.message).toBe(`127.0.0.1:${server.port} cannot be reached: nothing listens there (ECONNREFUSED)`)
+    })
+
+    it('says when fetch does not allow a port, and keeps reasons that have no code', async () => {
+      const error = await failure(createSender({ named: ['http://localhost:9'] })(get('http://localhost:9/')))
+      expect(error).toMatchObject({ failure: 'unreachable', isRetryable: false, wasSent: false })
+      expect(error.message).toBe(
+        'localhost:9 cannot be reached: fetch does not allow this port, serve on another one (BAD_PORT)',
+      )
+      const broken = new TypeError('fetch failed', { cause: new Error('proxy says no') })
+      expect(failureOf(broken, { url: 'http://agent.example/' }).message).toBe(
+        'agent.example cannot be reached: the connection failed: proxy says no',
+      )
     })
 
     it('says when a name is not known', async () => {

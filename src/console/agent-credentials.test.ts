@@ -78,7 +78,7 @@ describe('credentials of an agent', () => {
 
   it('of whoever started the console are for the agents that were named then, and are not shown', async () => {
     const agent = await serve(echoAgent, { auth: [basic({ alice: 'correct horse' }), apiKey('open sesame')] })
-    const alias = agent.url.replace('127.0.0.1', 'localhost')
+    const alias = agent.url.replace('localhost', '127.0.0.1')
     const credentials = { [agent.url]: showKey('open sesame'), [alias]: showKey('open sesame') }
     await using served = await serveConsole({ agents: [agent.url], credentials })
     const visitor = await Visitor.at(served)

@@ -40,6 +40,6 @@ export async function serveConsole(options: ServeConsoleOptions = {}): Promise<S
     hosts: [...(options.hosts ?? []), ...publicHost, ...(isHere ? [] : [new URL(address).host])],
   })
   const close = () => closePort(listener, async () => front?.close())
-  const base = (options.publicUrl ?? address.replace('//127.0.0.1:', '//localhost:')).replace(/\/+$/, '')
+  const base = (options.publicUrl ?? address).replace(/\/+$/, '')
   return { url: `${base}/${token === undefined ? '' : `?token=${token}`}`, close, [Symbol.asyncDispose]: close }
 }

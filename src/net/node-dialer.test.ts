@@ -242,6 +242,12 @@ describe('dialling', () => {
     expect(inside.seen).toEqual([])
   })
 
+  it('reaches a server on 127.0.0.1 by a name that leads to ::1 first', async () => {
+    await using server = await serveHttp((_, response) => response.end('here'))
+    const guarded = dialer({ allowHosts: ['localhost'], lookup: async () => ['::1', '127.0.0.1'] })
+    expect(await (await guarded.fetch(`http://localhost:${server.port}/`)).text()).toBe('here')
+  })
+
   it('tells TLS the name, and shows a client certificate', async () => {
     const names: unknown[] = []
     const server = createTlsServer(

@@ -136,9 +136,9 @@ describe('a lane', () => {
   it('has nothing to say about an origin that was not called', async () => {
     const unsigned: Outcome = { result: 'failed', error: 'The delivery could not be signed' }
     const each = await scene()
-    expect(await each.run(await claimed(each), () => unsigned)).toEqual({})
+    expect(await each.run(await claimed(each), () => unsigned)).toEqual({ hasDelivered: false })
     each.clock.ms += defaultSettings.longestRetryMs
-    expect(await each.run(await claimed(each), () => failed)).toEqual({ isOverloaded: false })
+    expect(await each.run(await claimed(each), () => failed)).toEqual({ hasDelivered: false, isOverloaded: false })
   })
 
   it('sends one delivery under one id, whoever sends it', async () => {

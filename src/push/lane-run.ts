@@ -36,6 +36,8 @@ export interface LaneParts extends TellingParts {
 /** How it went with the origin: `undefined` when it was not called. */
 export interface LaneResult {
   readonly isOverloaded?: boolean
+  /** Whether the webhook accepted a delivery. */
+  readonly hasDelivered: boolean
 }
 
 /** Events told before the place is written down, and how long that may take. */
@@ -60,6 +62,7 @@ export class LaneRun {
   #dead: BuriedDelivery[] = []
   #calledMs: number | undefined
   #isOverloaded: boolean | undefined
+  #hasDelivered = false
   /** Expired deliveries that failed one after the other. */
   #givenUp = 0
 
@@ -81,7 +84,8 @@ export class LaneRun {
   async run(): Promise<LaneResult> {
     this.#begunMs = this.#parts.monotonicMs()
     await this.#settle(await this.#tellAll())
-    return this.#isOverloaded === undefined ? {} : { isOverloaded: this.#isOverloaded }
+    const hasDelivered = this.#hasDelivered
+    return this.#isOverloaded === undefined ? { hasDelivered } : { hasDelivered, isOverloaded: this.#isOverloaded }
   }
 
   /** Gives the lane back without having told anything. */
@@ -149,6 +153,7 @@ export class LaneRun {
         this.#attempts = 0
         this.#unsettled += 1
         this.#givenUp = 0
+        this.#hasDelivered = true
         return 'told'
       case 'aborted':
         return 'release'

@@ -29,6 +29,7 @@ export interface WorkerParts {
 const mostRunsEach = 8
 /** While all places are taken: some may be taken by webhooks that hang. */
 const lookAgainMs = 250
+const maxWarned = 1000
 
 export class PushWorker {
   readonly #parts: WorkerParts
@@ -39,6 +40,8 @@ export class PushWorker {
   readonly #waiting = new Set<LaneRun>()
   /** Everything that has to end before the store may be closed. */
   readonly #work = new Set<Promise<void>>()
+  /** Origins whose failures were logged. */
+  readonly #warned = new Set<string>()
   #unwatch: (() => void)[] = []
   #poll: NodeJS.Timeout | undefined
   #wake: NodeJS.Timeout | undefined
@@ -61,10 +64,7 @@ export class PushWorker {
       now,
       monotonicMs: () => performance.now(),
       onBuried: (lane, buried) => this.#tellOfBurial(lane, buried),
-      onRetry: ({ key, push }, { seq, error }) => {
-        const message = `Webhook ${push.config.id} did not accept event ${seq}; the delivery is retried: ${error}`
-        parts.log({ level: 'warn', message, agent: key.agent, taskId: key.id })
-      },
+      onRetry: (lane, failed) => this.#warn(lane, failed),
     }
   }
 
@@ -156,6 +156,7 @@ export class PushWorker {
       .run()
       .then((result) => {
         isOverloaded = result.isOverloaded
+        if (result.hasDelivered) this.#warned.delete(origin)
       })
       .finally(() => {
         this.#running.delete(run)
@@ -182,6 +183,18 @@ export class PushWorker {
   #failed(message: string, error: unknown, taskId?: string): void {
     const [agent = ''] = this.#parts.agents
     this.#parts.log({ level: 'error', message, agent, error, ...(taskId !== undefined && { taskId }) })
+  }
+
+  /** One warning for each origin until it accepts a delivery, so that callers cannot fill the log with dead webhooks. */
+  #warn(lane: ClaimedLane, { seq, error }: { readonly seq: number; readonly error: string }): void {
+    const { key, push } = lane
+    const origin = originOf(lane)
+    if (this.#warned.has(origin)) return
+    this.#warned.add(origin)
+    const [oldest] = this.#warned
+    if (this.#warned.size > maxWarned && oldest !== undefined) this.#warned.delete(oldest)
+    const message = `Webhook ${push.config.id} did not accept event ${seq}; the delivery is retried: ${error}`
+    this.#parts.log({ level: 'warn', message, agent: key.agent, taskId: key.id })
   }
 
   #tellOfBurial({ key, push }: ClaimedLane, { seq, attempts, error }: BuriedDelivery): void {

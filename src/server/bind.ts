@@ -86,7 +86,8 @@ export function tlsFor({ tls, auth }: PortOptions): TlsOptions | undefined {
   return { rejectUnauthorized: false, ...tls, requestCert: true }
 }
 
+/** `localhost` for 127.0.0.1 too: Google ADK and others compare the card's address with the one they fetched as text. */
 function spellHost(host: string): string {
-  if (host === '0.0.0.0' || host === '::') return 'localhost'
+  if (host === '0.0.0.0' || host === '::' || host === usualHost) return 'localhost'
   return host.includes(':') ? `[${host}]` : host
 }

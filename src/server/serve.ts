@@ -1,4 +1,5 @@
 /** Agents behind a port. */
+import { channel } from 'node:diagnostics_channel'
 import type { Agent } from '../engine/agent.js'
 import { isAgent } from '../engine/agent.js'
 import type { AgentService } from '../model/service.js'
@@ -39,6 +40,9 @@ export interface ServeOptions extends HandlerOptions, Omit<PortOptions, 'auth'> 
   readonly metrics?: boolean | MetricsPort
 }
 
+/** Gets one message for each call of `serve`. `dragoman serve` thereby notices modules that serve themselves. */
+const serveCalls = channel('dragoman:serve')
+
 export interface Served {
   /** Where the (first) agent is. */
   readonly url: string
@@ -73,6 +77,7 @@ export async function serve(
   options: ServeOptions = {},
 ): Promise<Served> {
   const { metrics: askedMetrics = false } = options
+  if (serveCalls.hasSubscribers) serveCalls.publish({ agents, port: options.port })
   assertClosedByDefault(options)
   assertGuardedMetrics(askedMetrics, options)
   const isOwnHost = createHostCheck(options)

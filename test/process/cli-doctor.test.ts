@@ -53,6 +53,25 @@ describe('dragoman doctor on our server', () => {
     expect(stdout).toMatch(/^ok +streaming +declared, and works: 3 events in \d+ ms, completed$/m)
   })
 
+  it('notes what Google ADK refuses: an address that is no URL, and another origin', async () => {
+    await using server = await startServer()
+    const noted = ({ findings }: Examined) => findings.filter(({ check }) => check === 'Google ADK')
+    const { port } = new URL(server.url)
+    expect(noted(await doctor(server.url))).toEqual([
+      {
+        check: 'Google ADK',
+        verdict: 'note',
+        what: `refuses this card: the interface localhost:${port} is no URL`,
+        advice: 'for ADK clients serve without gRPC: --no-grpc, grpc: false',
+      },
+    ])
+    await using plain = await startServer(['--echo', '--no-grpc'])
+    expect(plain.stdout).not.toContain('gRPC')
+    expect(noted(await doctor(plain.url))).toEqual([])
+    const elsewhere = noted(await doctor(plain.url.replace('localhost', '127.0.0.1')))
+    expect(elsewhere).toMatchObject([{ what: expect.stringContaining('has another origin than the card') }])
+  })
+
   it('sends nothing unless it is told to', async () => {
     await using server = await startServer()
     const examined = await doctor(server.url)

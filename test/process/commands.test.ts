@@ -9,6 +9,7 @@ import { readRest, readRpc } from '../hostile/answers.js'
 import { openStream } from '../hostile/stream-client.js'
 import { eventually, within } from '../hostile/waiting.js'
 import { getTask, newMessage, result, sendTask, type TaskView, textsOf } from './calls.js'
+import { freePort } from './hostile-agent.js'
 import { builtLibrary, type Exit, runCommand, startServer, temporaryFolder } from './server-process.js'
 
 describe('dragoman', () => {
@@ -55,6 +56,21 @@ describe('dragoman serve refuses in one sentence', () => {
     ['every address without a key', ['--echo', '--host', '::'], '::'],
   ])('%s', async (_, args, named) => {
     assertRefused(await runCommand(['serve', ...args, '--port', '0']), named)
+  })
+
+  it.each<[string, string]>([
+    ['exports the agent that it serves', 'export default shout'],
+    ['exports no agent', ''],
+  ])('a module that calls serve() itself and %s', async (_, more) => {
+    await using folder = await temporaryFolder()
+    const port = await freePort()
+    const source = `import { agent, serve } from '${builtLibrary}'
+const shout = agent('Shout', async function* () { yield 'x' })
+serve(shout, { port: ${port} })
+${more}`
+    await writeFile(join(folder.path, 'module.mjs'), source)
+    const exit = await runCommand(['serve', './module.mjs', '--port', '0'], { cwd: folder.path })
+    assertRefused(exit, `calls serve() itself, on port ${port}: run it with \`node ./module.mjs\``)
   })
 
   it.each<[string, string]>([
@@ -115,7 +131,7 @@ describe('dragoman serve', () => {
     await using folder = await temporaryFolder()
     await writeFile(join(folder.path, 'my-agent.mjs'), source)
     await using server = await startServer(['./my-agent.mjs'], { cwd: folder.path })
-    assert.match(server.stdout, /^Shout is ready at http:\/\/127\.0\.0\.1:\d+\/\n/)
+    assert.match(server.stdout, /^Shout is ready at http:\/\/localhost:\d+\/\n/)
     assert.equal(textsOf(await sendTask(server.url, 'hello')), 'HELLO')
     const card = (await (await fetch(new URL('.well-known/agent-card.json', server.url))).json()) as {
       name: string
@@ -197,7 +213,7 @@ describe('dragoman serve', () => {
   it('says on the ready line where it is, and on stderr what no caller may see', async () => {
     await using server = await startServer()
     await sendTask(server.url, 'hello')
-    assert.match(server.stdout, /^Echo is ready at http:\/\/127\.0\.0\.1:\d+\/\n/)
+    assert.match(server.stdout, /^Echo is ready at http:\/\/localhost:\d+\/\n/)
     assert.equal(server.stderr, '')
     await sendTask(server.url, 'crash')
     await eventually(5000, 'the log', async () => server.stderr.includes('Crashed as asked'))

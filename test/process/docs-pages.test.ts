@@ -20,7 +20,7 @@ describe('the pages', () => {
     const port = await freePort()
     folder.write('server.mjs', snippet(readPage('docs/serve.md'), 'server.mjs').replace('8001', String(port)))
     using server = startSnippet('server.mjs', folder.path)
-    expect(await server.ready).toBe(`Counter is at http://127.0.0.1:${port}/\n`)
+    expect(await server.ready).toBe(`Counter is at http://localhost:${port}/\n`)
     const send = async (parts: readonly object[], headers: Record<string, string> = { 'x-api-key': 'secret' }) => {
       const body = JSON.stringify({ message: { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts } })
       const url = `http://127.0.0.1:${port}/message:send`

@@ -16,7 +16,7 @@ describe('the README', () => {
     const at = (code: string) => code.replaceAll('8001', String(port))
     for (const name of ['agent.mjs', 'client.mjs']) folder.write(name, at(snippet(readme, name)))
     using server = startSnippet('agent.mjs', folder.path)
-    expect(await server.ready).toContain(`Tailor is at http://127.0.0.1:${port}/`)
+    expect(await server.ready).toContain(`Tailor is at http://localhost:${port}/`)
     const [, curl] = /```sh\n(curl [\s\S]*?)```/.exec(readme) ?? []
     const [, path] = /localhost:8001(\S*)/.exec(curl ?? '') ?? []
     const [, body] = /-d '([\s\S]*?)'/.exec(curl ?? '') ?? []

@@ -240,7 +240,7 @@ describe('/metrics', () => {
   it('has a port of its own on request, for this machine', async () => {
     await using served = await serve(echoAgent, { metrics: { port: 0 }, auth: [apiKey('secret')] })
     const url = served.metricsUrl ?? ''
-    expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/metrics$/)
+    expect(url).toMatch(/^http:\/\/localhost:\d+\/metrics$/)
     expect(new URL(url).port).not.toBe(new URL(served.url).port)
     expect((await shownAt(url)).text).toContain('dragoman_tasks_running{agent="Echo"} 0')
     expect((await fetch(new URL('/', url))).status).toBe(404)

@@ -29,6 +29,7 @@ interface Options extends SourceOptions, AccessOptions {
   readonly dialects?: DialectChoice
   readonly card?: CardForm
   readonly errors: ErrorProfile
+  readonly grpc: boolean
   readonly allowWebhook?: readonly string[]
   readonly register?: string
   readonly registerNamespace?: string
@@ -59,6 +60,7 @@ export function serveCommand(): Command {
       'a private key (JWK or PEM) that signs cards and deliveries; of several, the first one signs',
       (path: string, before: readonly string[] = []) => [...before, path],
     )
+    .option('--no-grpc', 'answer no gRPC and leave it out of the card, for clients that refuse such cards (Google ADK)')
     .option('--dialects <list>', 'all, or names with commas; NAME@/path pins one to a path', toDialects)
     .addOption(
       new Option('--card <form>', 'the card for readers that name no version (default: hybrid)').choices(cardForms),
@@ -144,6 +146,7 @@ async function run(module: string | undefined, options: Options): Promise<void> 
     ...access,
     ...(options.publicUrl && { publicUrl: options.publicUrl }),
     errors: options.errors,
+    grpc: options.grpc,
     ...(keys.length > 0 && { signing: { keys } }),
     ...(options.dialects && { dialects: options.dialects }),
     ...(options.card && { card: options.card }),
@@ -180,7 +183,7 @@ function inOptions(message: string): string {
 }
 
 function tellReady(said: ServeLog, { agents, metricsUrl }: Served, { note }: Source, options: Options): void {
-  const { dialects, apiKey } = options
+  const { dialects, apiKey, grpc } = options
   const last = [
     ...(metricsUrl === undefined ? [] : [`  metrics    GET  ${metricsUrl}`]),
     ...(note === undefined ? [] : [`  ${note}`]),
@@ -190,7 +193,7 @@ function tellReady(said: ServeLog, { agents, metricsUrl }: Served, { note }: Sou
       agent: oneLine(name),
       url,
       more: [
-        ...bannerLines({ url, dialects, hasApiKey: apiKey !== undefined }),
+        ...bannerLines({ url, dialects, hasApiKey: apiKey !== undefined, hasGrpc: grpc }),
         ...(place === agents.length - 1 ? last : []),
       ],
     })),

@@ -1,7 +1,7 @@
 /** The whole examination, from the way to the agent to its streams; each step only where the one before allows it. */
 import { validateCard } from '../../server/index.js'
 import { examinePush, examineSecurity } from './abilities.js'
-import { findCard } from './find-card.js'
+import { type FoundCard, findCard } from './find-card.js'
 import type { Diagnosis, Finding, Health } from './finding.js'
 import { examineInterfaces } from './interfaces.js'
 import type { Means } from './patient.js'
@@ -39,6 +39,8 @@ async function examineAll(ref: string, text: string | undefined, means: Means): 
   for (const finding of findings) means.report(finding)
   if (!found) return isAnswered
   await examineOldCard(found.url, means)
+  for (const { fault, advice } of refusedByAdk(found))
+    means.report({ check: 'Google ADK', verdict: 'note', what: `refuses this card: ${fault}`, advice })
   const [first] = await examineInterfaces(found, means)
   if (!first) return isAnswered
   const { card } = found
@@ -75,4 +77,34 @@ async function examineOldCard(url: string, { timeoutMs, report }: Means): Promis
   } catch {
     report(noOldCard)
   }
+}
+
+/** Google ADK's client checks every interface of a card, also those that it does not use. */
+function refusedByAdk({ card, url }: FoundCard): readonly { readonly fault: string; readonly advice: string }[] {
+  const { origin } = new URL(url)
+  const addresses = card.supportedInterfaces.map((each) => each.url)
+  const bare = addresses.find((address) => !/^https?:\/\//i.test(address) && !address.startsWith('/'))
+  const foreign = addresses.find((address) => /^https?:\/\//i.test(address) && originOf(address) !== origin)
+  return [
+    ...(bare === undefined
+      ? []
+      : [
+          {
+            fault: `the interface ${bare} is no URL`,
+            advice: 'for ADK clients serve without gRPC: --no-grpc, grpc: false',
+          },
+        ]),
+    ...(foreign === undefined
+      ? []
+      : [
+          {
+            fault: `the interface ${foreign} has another origin than the card, ${origin}`,
+            advice: 'use the address on the card, or set --public-url (publicUrl) to the address clients use',
+          },
+        ]),
+  ]
+}
+
+function originOf(address: string): string | undefined {
+  return URL.canParse(address) ? new URL(address).origin : undefined
 }

@@ -194,7 +194,7 @@ An agent for the Agent2Agent (A2A) protocol, made with Dragoman. ${note}
 
 \`\`\`sh
 npm install
-npm start          # serves it at http://127.0.0.1:8001/, PORT=… elsewhere
+npm start          # serves it at http://localhost:8001/, PORT=… elsewhere
 npm run client     # asks it, in another terminal
 npm test
 \`\`\`
