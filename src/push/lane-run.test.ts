@@ -121,6 +121,24 @@ describe('a lane', () => {
     expect(await claimed(each)).toMatchObject({ attempts: 1 })
   })
 
+  it('gives up what is too old without an attempt once two in a row have failed, and tries what is not', async () => {
+    const each = await scene('v1', { giveUpAfterMs: 500_000 })
+    const bodies = ['a', 'b', 'c'].map((text) => chunk('t1', text))
+    await each.store.append(append('t1', 3, bodies))
+    const young = { seq: 7, time: each.clock.ms, body: chunk('t1', 'd') }
+    await each.store.append({ key: key('t1'), expect: 6, events: [young] })
+    await each.run(await claimed(each), () => failed)
+    expect(each.buried).toEqual([
+      { seq: 3, attempts: 1, error: 'no' },
+      { seq: 4, attempts: 1, error: 'no' },
+      { seq: 5, attempts: 0, error: 'no' },
+      { seq: 6, attempts: 0, error: 'no' },
+    ])
+    expect(each.sent).toHaveLength(3)
+    each.clock.ms += defaultSettings.longestRetryMs
+    expect(await claimed(each)).toMatchObject({ seq: 6, attempts: 1 })
+  })
+
   it('tells of what it gave up when that is written down, and not when somebody else has the lane', async () => {
     const refused: Outcome = { result: 'refused', error: 'The webhook answered 410' }
     const each = await scene()

@@ -92,7 +92,7 @@ describe.skipIf(disk === undefined)('a database whose disk is full', () => {
     await store.close()
   }, 60_000)
 
-  it('is a 503 to callers, who may try again', async () => {
+  it('is a 503 to callers, who may try again, and to load balancers until there is room', async () => {
     const store = await openPostgresStore(address, { patienceMs: 300 })
     const served = await serve(echoAgent, { store, log: () => undefined })
     const send = async () => {
@@ -102,13 +102,16 @@ describe.skipIf(disk === undefined)('a database whose disk is full', () => {
       await response.arrayBuffer()
       return response
     }
-    expect((await send()).status).toBe(200)
+    const readiness = async () => (await fetch(new URL('/readyz', served.url))).status
+    expect([(await send()).status, await readiness()]).toEqual([200, 200])
     fill()
     let answer = await send()
     // Pages that are there already still have room for some.
     while (answer.status === 200) answer = await send()
     expect([answer.status, answer.headers.get('retry-after')]).toEqual([503, '1'])
+    expect([await readiness(), await readiness()]).toEqual([503, 503])
     empty()
+    expect(await readiness()).toBe(200)
     expect((await send()).status).toBe(200)
     await served.close({ deadlineMs: 0 })
     await store.close()

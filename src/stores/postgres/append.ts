@@ -41,11 +41,17 @@ export class Appender {
   #queue: Queued[] = []
   #isScheduled = false
   #underWay = 0
+  #isDiskFull = false
 
   constructor(database: Database, names: Names, notices: Notices) {
     this.#database = database
     this.#names = names
     this.#notices = notices
+  }
+
+  /** Whether the last group failed because the database's disk was full. */
+  get isDiskFull(): boolean {
+    return this.#isDiskFull
   }
 
   async append(step: Append): Promise<AppendOutcome> {
@@ -85,7 +91,9 @@ export class Appender {
       const settled = await this.#database.patiently((attempt) => this.#attempt(group, attempt > 0))
       for (const each of group) each.resolve(settled.get(each) ?? { result: 'conflict' })
       this.watchers.committed(group.length, begunMs)
+      this.#isDiskFull = false
     } catch (error) {
+      this.#isDiskFull = error instanceof Error && 'code' in error && error.code === '53100'
       // One bad step must not take the others of its group with it; a database that is away takes all of them.
       if (group.length === 1 || isPassing(error)) for (const each of group) each.reject(error)
       else for (const each of group) await this.#write([each])

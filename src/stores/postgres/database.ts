@@ -131,10 +131,25 @@ export class Database {
       )
   }
 
+  /** Throws when a table cannot grow by 64 KB. */
+  async probe(): Promise<void> {
+    await this.queryOnce(probe).catch((error: unknown) => {
+      if (!(error instanceof Error && 'code' in error && error.code === probeDone)) throw error
+    })
+  }
+
   async close(): Promise<void> {
     await this.#pool.end()
   }
 }
+
+/** Raised when a probe had room: its row must not be kept. */
+const probeDone = 'DGM02'
+const probe = `DO $$ BEGIN
+  INSERT INTO dragoman.records (collection, id, revision, body, until_ms, written_ms)
+    SELECT '', 'probe', 0, string_agg(md5(random()::text), ''), 0, 0 FROM generate_series(1, 2048);
+  RAISE EXCEPTION USING ERRCODE = '${probeDone}';
+END $$`
 
 function assertNotNewer(done: number): void {
   if (done > migrations.length)

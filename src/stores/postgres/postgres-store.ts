@@ -200,6 +200,7 @@ class PostgresStore implements Store {
     const [row] = await this.#database.queryOnce<[string]>("SELECT current_setting('transaction_read_only')")
     // A hot standby, or `default_transaction_read_only = on`.
     if (row?.[0] !== 'off') throw new Error('The database is read-only')
+    if (this.#appender.isDiskFull) await this.#database.probe()
   }
 
   async close(): Promise<void> {
