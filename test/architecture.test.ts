@@ -95,6 +95,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   'cli/': [
     'index.ts',
     'model/error-facts.ts',
+    'model/trim-end.ts',
     'server/index.ts',
     'engine/index.ts',
     'auth/index.ts',

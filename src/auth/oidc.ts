@@ -1,4 +1,5 @@
 import type { JSONWebKeySet } from 'jose'
+import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { assertTrustworthy, type Fetch, fetchJson } from './fetch-json.js'
 import { type KeyTimes, remoteKeys } from './remote-keys.js'
 import type { AuthScheme } from './scheme.js'
@@ -24,7 +25,7 @@ export interface OidcOptions extends TokenOptions {
 export function oidc(issuer: string, options: OidcOptions): AuthScheme {
   const { scheme = 'oidc', description, fetch = globalThis.fetch, times } = options
   assertTrustworthy(issuer, `${scheme}: the issuer`)
-  const openIdConnectUrl = `${issuer.replace(/\/+$/, '')}/.well-known/openid-configuration`
+  const openIdConnectUrl = `${withoutTrailingSlashes(issuer)}/.well-known/openid-configuration`
   return tokenScheme(options, {
     name: scheme,
     card: { openIdConnectSecurityScheme: { ...(description && { description }), openIdConnectUrl } },

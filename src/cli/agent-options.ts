@@ -203,9 +203,10 @@ export function toHeader(
   text: string,
   before: Readonly<Record<string, string>> = {},
 ): Readonly<Record<string, string>> {
-  const [, name, value] = /^([^:\s]+):\s*(.*)$/.exec(text) ?? []
-  if (name === undefined || value === undefined) throw new InvalidArgumentError('write it as "Name: value"')
-  return { ...before, [name]: value }
+  const colon = text.indexOf(':')
+  const name = text.slice(0, colon)
+  if (colon < 1 || /\s/.test(name) || /[\r\n]/.test(text)) throw new InvalidArgumentError('write it as "Name: value"')
+  return { ...before, [name]: text.slice(colon + 1).trimStart() }
 }
 
 export function toCount(text: string): number {

@@ -1,5 +1,6 @@
 /** The files that a task's artifacts make, under names that cannot leave the folder they are put into. Pure. */
 import type { Artifact, Part, Task } from '../client/index.js'
+import { trimEnd } from '../model/trim-end.js'
 import { extensionOf } from './message-parts.js'
 
 /** A file to be written, with its bytes or where to get them. */
@@ -51,10 +52,8 @@ const devices = /^(con|prn|aux|nul|com\d|lpt\d)(\.|$)/i
 /** The last segment of whatever a stranger called it, without what any file system takes for something else. */
 export function safeName(name: string): string {
   const last = name.split(/[/\\]/).at(-1) ?? ''
-  const plain = last
-    .replace(/[\p{Cc}\p{Cf}<>:"|?*]/gu, '_')
-    .replace(/^[.\s]+|[.\s]+$/g, '')
-    .trim()
+  const printable = last.replace(/[\p{Cc}\p{Cf}<>:"|?*]/gu, '_').replace(/^[.\s]+/, '')
+  const plain = trimEnd(printable, /[.\s]/)
   const [stem, extension] = splitName(devices.test(plain) ? `_${plain}` : plain)
   return stem.slice(0, longestName - extension.length) + extension || 'artifact'
 }

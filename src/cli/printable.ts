@@ -44,9 +44,11 @@ export function table(rows: readonly (readonly string[])[]): string {
   const widths: number[] = []
   for (const row of rows)
     for (const [place, cell] of row.entries()) widths[place] = Math.max(widths[place] ?? 0, cell.length)
-  return rows
-    .map((row) =>
-      row.map((cell, place) => (place < row.length - 1 ? cell.padEnd(widths[place] ?? 0) : cell)).join('  '),
-    )
-    .join('\n')
+  const lines = rows.map((row) =>
+    row
+      .map((cell, place) => cell.padEnd(widths[place] ?? 0))
+      .join('  ')
+      .trimEnd(),
+  )
+  return lines.join('\n')
 }

@@ -1,4 +1,5 @@
 /** What `serve` says when it is ready: where everything is, and how to try what is not to be expected. Pure. */
+import { withoutTrailingSlashes } from '../model/trim-end.js'
 import type { DialectChoice, DialectName } from '../server/index.js'
 
 export interface BannerFacts {
@@ -51,7 +52,7 @@ function offeredIn(
 ): readonly { readonly dialect: DialectName; readonly path?: string }[] {
   const names = choice === 'all' ? (Object.keys(tries) as DialectName[]) : choice // one example for each of them
   return names.map((each) => {
-    if (typeof each !== 'string') return { ...each, path: each.path.replace(/\/+$/, '') }
+    if (typeof each !== 'string') return { ...each, path: withoutTrailingSlashes(each.path) }
     return each === 'v0.1-go' ? { dialect: each, path: '/go' } : { dialect: each }
   })
 }

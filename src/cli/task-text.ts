@@ -1,6 +1,7 @@
 /** Tasks and what is in them, in words. */
 import type { Message, Part, Task, TaskState } from '../client/index.js'
 import { exampleAnswer, isInterrupted, isTerminal, schemaOf } from '../client/index.js'
+import { trimEnd } from '../model/trim-end.js'
 import { byteSize, oneLine, printableJson, shellWord } from './printable.js'
 
 export const stateNames = [
@@ -37,7 +38,7 @@ function partLine(part: Exclude<Part, { text: string }>): string {
 }
 
 function base64Size(raw: string): number {
-  return Math.floor((raw.replace(/=+$/, '').length * 3) / 4)
+  return Math.floor((trimEnd(raw, /=/).length * 3) / 4)
 }
 
 /** What a task came to: its artifacts, or what it says of itself while it waits or when it made nothing. */

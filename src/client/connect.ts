@@ -251,7 +251,10 @@ function newId(): string {
 /** Where a reference leads when no card is looked for; people also give the path of the method itself. */
 function addressWithoutCard(ref: string): string {
   const [first = ref] = placesOf(ref).urls
-  return first.replace(/\/\.well-known\/.*$/, '').replace(/\/a2a\/(invoke|stream)\/?$/, '')
+  return first
+    .split('/.well-known/', 1)
+    .join()
+    .replace(/\/a2a\/(invoke|stream)\/?$/, '')
 }
 
 /** For agents that have no card: what is known of them is where they are. */

@@ -66,4 +66,14 @@ describe('readCard', () => {
       }),
     )
   })
+
+  it('refuses addresses that are longer than 4,096 characters', () => {
+    const long = `https://agent.example/${'/'.repeat(4096)}`
+    expect(() => readCard(v1Card(long))).toThrow('supportedInterfaces[0].url is longer')
+    expect(() => readCard(v0_3Card(long))).toThrow('is longer than 4096 characters')
+    const flows = { clientCredentials: { tokenUrl: long, scopes: {} } }
+    const securitySchemes = { someUrl: { oauth2SecurityScheme: { flows } } }
+    expect(() => readCard(v1Card(url, { securitySchemes }))).toThrow('clientCredentials.tokenUrl is longer')
+    expect(readCard(v1Card(url, { iconUrl: `data:,${'x'.repeat(5000)}` })).family).toBe('v1')
+  })
 })

@@ -21,7 +21,9 @@ export function readCard(raw: unknown): ReadCard {
   if (!isObject(raw)) throw new A2AError('INVALID_AGENT_RESPONSE', 'A card is a JSON object')
   const { family, isGuess } = familyOf(raw)
   try {
-    return { card: readers[family](raw), family, isGuess }
+    const card = readers[family](raw)
+    mustHaveShortUrls(card)
+    return { card, family, isGuess }
   } catch (caught) {
     if (!(caught instanceof A2AError)) throw caught
     throw new A2AError('INVALID_AGENT_RESPONSE', `The card cannot be read: ${caught.message}`, {
@@ -29,6 +31,26 @@ export function readCard(raw: unknown): ReadCard {
       cause: caught,
     })
   }
+}
+
+/** Far beyond any address in use; longer ones only cost the time of their reader. */
+const maxUrlLength = 4096
+
+/** Addresses that the client may call: of interfaces, and of authorization servers. */
+function mustHaveShortUrls({ supportedInterfaces, securitySchemes = {} }: AgentCard): void {
+  const check = (url: unknown, path: string) => {
+    if (typeof url === 'string' && url.length > maxUrlLength)
+      throw new A2AError('INVALID_AGENT_RESPONSE', `${path} is longer than ${maxUrlLength} characters`)
+  }
+  for (const [place, { url }] of supportedInterfaces.entries()) check(url, `supportedInterfaces[${place}].url`)
+  const visit = (value: unknown, path: string): void => {
+    if (!isObject(value)) return
+    for (const [name, member] of Object.entries(value)) {
+      if (name.endsWith('Url')) check(member, `${path}.${name}`)
+      visit(member, `${path}.${name}`)
+    }
+  }
+  visit(securitySchemes, 'securitySchemes')
 }
 
 const readers: Readonly<Record<CardFamily, (raw: unknown) => AgentCard>> = {

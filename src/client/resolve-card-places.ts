@@ -1,4 +1,5 @@
 /** Where the card of a reference may be. Pure. */
+import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { classifyHost } from '../net/addresses.js'
 import { TransportError } from '../transports/transport-error.js'
 
@@ -24,7 +25,7 @@ export function placesOf(ref: string): CardPlaces {
   const url = toUrl(ref)
   const { origin, pathname } = url
   if (/\.json$/i.test(pathname) || pathname.includes('/.well-known/')) return { origin, urls: [url.href] }
-  const path = pathname.replace(/\/+$/, '')
+  const path = withoutTrailingSlashes(pathname)
   const bases = path === '' ? [origin] : [origin + path, origin]
   return { origin, urls: bases.flatMap((base) => [base + newer, base + older]) }
 }

@@ -3,6 +3,7 @@ import type { Connection } from '../auth/scheme.js'
 import type { CredentialSources } from '../client/credentials/index.js'
 import { isObject } from '../dialects/decode.js'
 import { A2AError, type ErrorCode } from '../model/errors.js'
+import { withoutTrailingSlashes } from '../model/trim-end.js'
 import type { PushOperations } from '../push/dead-deliveries.js'
 import { parseJson, readBody } from '../transports/read-json.js'
 import { Access, type AccessOptions, hostOf } from './access.js'
@@ -80,7 +81,7 @@ export function createConsole(options: ConsoleOptions = {}): Console {
     agents: session.agents,
     hasDeadLetters: servers.length > 0,
     hasLogin: access.asks !== undefined,
-    receiver: `${(publicUrl ?? new URL(request.url).origin).replace(/\/+$/, '')}/console/push/${session.inbox.secret}`,
+    receiver: `${withoutTrailingSlashes(publicUrl ?? new URL(request.url).origin)}/console/push/${session.inbox.secret}`,
     ...(registry !== undefined && { registry }),
     ...(workflow && { workflow }),
   })

@@ -1,4 +1,5 @@
 /** The registry as the page sees it: looked through, followed, and published to, with the console's credentials. */
+import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { registryClient } from '../registry-client/registry-client.js'
 import { json, refusal } from './answers.js'
 
@@ -30,7 +31,7 @@ export function createRegistryView(
   url: string,
   { headers = {}, silenceMs, onEvent }: RegistryViewOptions,
 ): RegistryView {
-  const base = url.replace(/\/+$/, '')
+  const base = withoutTrailingSlashes(url)
   const registry = registryClient(base, { headers })
   const closed = new AbortController()
   const ask = async (path: string, init: RequestInit = {}): Promise<Response> => {

@@ -1,6 +1,7 @@
 /** What the page may ask for, beside calling agents. Everything here is for a session that exists. */
 import { isAddress, placesOf } from '../client/resolve-card-places.js'
 import { isObject } from '../dialects/decode.js'
+import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { fetchFile } from '../net/fetch-file.js'
 import type { DeadDelivery, PushOperations } from '../push/dead-deliveries.js'
 import { parseJson, readBody } from '../transports/read-json.js'
@@ -71,7 +72,7 @@ export const routes: Readonly<Record<string, Route>> = {
   async 'POST login'({ request, session }, { publicUrl }) {
     const { ref } = await bodyOf(request)
     if (typeof ref !== 'string' || !session.has(ref)) return unknown()
-    const base = (publicUrl ?? new URL(request.url).origin).replace(/\/+$/, '')
+    const base = withoutTrailingSlashes(publicUrl ?? new URL(request.url).origin)
     const { browser } = await session.login(ref, `${base}${callbackPath}`)
     // The way back begins at another site, from where a strict cookie does not come along.
     const facts = { path: callbackPath, sameSite: 'Lax', seconds: 600, publicUrl } as const

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto'
+import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { closePort, isLoopback, listen, type PortOptions, tlsFor } from '../server/bind.js'
 import { createListener } from '../server/listener.js'
 import { toNodeListener } from '../server/node.js'
@@ -40,6 +41,6 @@ export async function serveConsole(options: ServeConsoleOptions = {}): Promise<S
     hosts: [...(options.hosts ?? []), ...publicHost, ...(isHere ? [] : [new URL(address).host])],
   })
   const close = () => closePort(listener, async () => front?.close())
-  const base = (options.publicUrl ?? address).replace(/\/+$/, '')
+  const base = withoutTrailingSlashes(options.publicUrl ?? address)
   return { url: `${base}/${token === undefined ? '' : `?token=${token}`}`, close, [Symbol.asyncDispose]: close }
 }

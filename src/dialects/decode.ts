@@ -170,7 +170,7 @@ export const bytes: Decoder<string> = (value, faults) => {
   if (value instanceof Uint8Array) return base64(value)
   if (typeof value !== 'string') return refuse(faults, 'must be a base64 string')
   if (!/^[A-Za-z0-9+/_-]*={0,2}$/.test(value)) return refuse(faults, 'is not base64')
-  const bare = value.replace(/=+$/, '')
+  const bare = value.replace(/={1,2}$/, '')
   if (bare.length % 4 === 1) return refuse(faults, 'is not base64')
   const standard = /[-_]/.test(bare) ? toStandardAlphabet(bare) : bare
   return standard.padEnd(Math.ceil(standard.length / 4) * 4, '=')

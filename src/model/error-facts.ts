@@ -28,7 +28,7 @@ const hidden = '[redacted]'
 
 /** Addresses keep the names in them, and no passwords. */
 export function withoutPasswords(text: string): string {
-  return text.replace(/(\b[a-z][a-z\d+.-]*:\/\/[^\s/:@]*):[^\s/]+@/gi, `$1:${hidden}@`)
+  return text.replace(/(:\/\/[^\s/:@]*):[^\s/]+@/g, `$1:${hidden}@`)
 }
 
 /** Passwords in addresses, credentials in headers, and keys in queries. */

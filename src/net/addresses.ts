@@ -20,7 +20,7 @@ export function classifyHost(host: string): AddressClass | 'name' {
 
 /** An address that a name was resolved to. */
 export function classifyAddress(address: string): AddressClass {
-  const found = classifyHost(address.replace(/%.*$/, '')) // `fe80::1%eth0`: the zone is of no matter
+  const found = classifyHost(address.split('%', 1).join()) // `fe80::1%eth0`: the zone is of no matter
   return found === 'name' ? 'private' : found
 }
 

@@ -1,5 +1,6 @@
 /** A registry from outside, by its own door. */
 import { isObject } from '../dialects/decode.js'
+import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { readJsonAtMost } from '../net/read-at-most.js'
 import { readSse } from '../transports/sse-reader.js'
 import { TransportError } from '../transports/transport-error.js'
@@ -74,7 +75,7 @@ const largestAnswer = 16 * 1024 * 1024
 export function registryClient(url: string, options: RegistryClientOptions = {}): RegistryClient {
   if (!URL.canParse(url)) throw new TypeError(`${JSON.stringify(url)} is no address of a registry`)
   const { namespace = usualNamespace, headers = {}, timeoutMs = 10_000 } = options
-  const base = url.replace(/\/+$/, '')
+  const base = withoutTrailingSlashes(url)
   const fetch = options.fetch ?? globalThis.fetch
   const placeOf = (name: string) => `/v1/agents/${[namespace, name].map(encodeURIComponent).join('/')}`
 

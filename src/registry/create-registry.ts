@@ -3,6 +3,7 @@ import type { Auth } from '../auth/requirement.js'
 import type { Connection } from '../auth/scheme.js'
 import type { Log } from '../model/log.js'
 import type { Caller } from '../model/service.js'
+import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { RegistryError } from '../registry-client/registry-error.js'
 import { settleLog } from '../server/default-log.js'
 import { createHealth } from '../server/health.js'
@@ -77,7 +78,7 @@ export async function assembleRegistry(options: RegistryOptions, publicUrl: () =
   })
   const parts: DoorParts = {
     registry: core,
-    publicUrl: () => publicUrl().replace(/\/+$/, ''),
+    publicUrl: () => withoutTrailingSlashes(publicUrl()),
     // A card and what goes with it; form fields take up to three characters for one.
     maxBodyBytes: (options.limits?.maxCardBytes ?? usualLimits.maxCardBytes) * 3 + 16 * 1024,
   }

@@ -1,5 +1,4 @@
 /** Puts the parts together: engines on a store, an endpoint each, routing by path, health, CORS. */
-
 import type { Meter } from '@opentelemetry/api'
 import { type Admit, createAdmit } from '../auth/admit.js'
 import { type Requirement, requirementsOf, schemesOf } from '../auth/requirement.js'
@@ -8,6 +7,7 @@ import { createDialects } from '../dialects/index.js'
 import { createEngine, type Engine } from '../engine/engine.js'
 import type { AgentCard } from '../model/agent-card.js'
 import type { AgentService, Caller } from '../model/service.js'
+import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { createPush, type Push, type PushParts } from '../push/create-push.js'
 import type { Signer } from '../signing/signer.js'
 import type { Store } from '../stores/store.js'
@@ -105,7 +105,7 @@ export async function assemble(agents: Agents, options: LoggedOptions, port: Por
     ...limits,
     credentialOf: credentialReader(schemesOf(security)),
   })
-  const url = (options.publicUrl ?? `http://localhost${settleBasePath(options.basePath)}`).replace(/\/+$/, '')
+  const url = withoutTrailingSlashes(options.publicUrl ?? `http://localhost${settleBasePath(options.basePath)}`)
   const isOwnHost = createHostCheck({ ...options, publicUrl: url })
   const isFromHere = createOriginCheck({ origins: options.cors ?? [], url, isOwnHost })
   const owner = processIdentity()

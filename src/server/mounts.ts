@@ -1,5 +1,6 @@
 /** Where each agent is: at the root when it is alone, else under a path of its own. */
 import { type Agent, isAgent } from '../engine/agent.js'
+import { withoutTrailingSlashes } from '../model/trim-end.js'
 
 /** One agent, or several: each under its own path, which is made from its name unless given. */
 export type Agents = Agent | readonly (Agent | MountedAgent)[]
@@ -54,7 +55,7 @@ export function mountsOf(agents: Agents): readonly Mount[] {
 }
 
 function normalisePath(path: string): string {
-  const trimmed = path.replace(/\/+$/, '')
+  const trimmed = withoutTrailingSlashes(path)
   return trimmed === '' || trimmed.startsWith('/') ? trimmed : `/${trimmed}`
 }
 

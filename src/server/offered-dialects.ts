@@ -2,6 +2,7 @@
 import { type Dialect, type DialectName, dialectNames } from '../dialects/dialect.js'
 import { createDialects } from '../dialects/index.js'
 import type { ErrorProfile } from '../dialects/v1/errors.js'
+import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { reserved } from './mounts.js'
 
 /** A dialect at a path of its own below the agent's, where nothing else is understood. */
@@ -47,7 +48,7 @@ export function offeredDialects(choice: DialectChoice = usual, errors: ErrorProf
 }
 
 function pathOf({ path }: PinnedDialect): string {
-  const trimmed = path.replace(/\/+$/, '')
+  const trimmed = withoutTrailingSlashes(path)
   const [, first = ''] = trimmed.split('/')
   if (reserved.has(first))
     throw new TypeError(

@@ -3,6 +3,7 @@ import { channel } from 'node:diagnostics_channel'
 import type { Agent } from '../engine/agent.js'
 import { isAgent } from '../engine/agent.js'
 import type { AgentService } from '../model/service.js'
+import { withoutTrailingSlashes } from '../model/trim-end.js'
 import type { PushOperations } from '../push/dead-deliveries.js'
 import { toSigner } from '../signing/signer.js'
 import { measureCommits } from '../telemetry/metrics.js'
@@ -175,7 +176,7 @@ async function openPort(
     log: options.log,
   })
   const base = await listen(listener, { ...options, port })
-  const url = (publicUrl ?? `${base}${basePath}`).replace(/\/+$/, '')
+  const url = withoutTrailingSlashes(publicUrl ?? `${base}${basePath}`)
   try {
     const made = await assemble(
       agents,

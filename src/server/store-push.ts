@@ -1,6 +1,7 @@
 /** Webhooks of a store whose agents are served elsewhere, or not now: for operators and their tools. */
 import { createDialects } from '../dialects/index.js'
 import type { Log } from '../model/log.js'
+import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { createStorePush, type PushOptions } from '../push/create-push.js'
 import type { PushOperations } from '../push/dead-deliveries.js'
 import { type Signer, type SigningOptions, toSigner } from '../signing/signer.js'
@@ -36,7 +37,7 @@ export async function openStorePush(store: Store, options: StorePushOptions = {}
       // All of them: a webhook outlives the dialect it was registered in.
       dialects: createDialects(),
       ...(signer && { signJwt: signer.signJwt }),
-      addressOf: () => publicUrl.replace(/\/+$/, ''),
+      addressOf: () => withoutTrailingSlashes(publicUrl),
       log,
     },
     push,

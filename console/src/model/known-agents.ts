@@ -72,9 +72,11 @@ export function registryRef({ namespace, name }: Pick<ListedAgent, 'namespace' |
 export function placeOf(ref: string): string {
   if (ref.startsWith('registry:')) return ref
   const bare = ref.trim().replace(/^https?:\/\//i, '')
-  const [, host = '', path = ''] = /^([^/]*)(.*)$/.exec(bare) ?? []
+  const [host = '', ...segments] = bare.split('/')
   const here = host.toLowerCase().replace(/^(127\.\d+\.\d+\.\d+|\[::1\]|0\.0\.0\.0)(?=:|$)/, 'localhost')
-  return here + path.replace(/\/\.well-known\/agent(-card)?\.json$/, '').replace(/\/+$/, '')
+  const path = ['', ...segments].join('/').replace(/\/\.well-known\/agent(-card)?\.json$/, '')
+  const end = [...path].findLastIndex((character) => character !== '/')
+  return here + path.slice(0, end + 1)
 }
 
 /** An address says more than a name in a registry: it is the one that is shown. */

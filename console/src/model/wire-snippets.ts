@@ -6,7 +6,10 @@ export function asCurl({ wire, binding, url }: CallView): string {
   if (!last) return ''
   if (binding === 'GRPC') {
     const plain = url.startsWith('https') ? '' : '-plaintext '
-    const host = url.replace(/^\w+:\/\//, '').replace(/\/.*$/, '')
+    const host = url
+      .replace(/^\w+:\/\//, '')
+      .split('/', 1)
+      .join()
     const body = typeof last.body === 'string' ? last.body : JSON.stringify(last.body ?? {})
     return `grpcurl ${plain}-d ${quoted(body)} ${quoted(host)} ${quoted(`lf.a2a.v1.A2AService/${last.what}`)}`
   }

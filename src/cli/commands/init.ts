@@ -3,6 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { Command, Option } from 'commander'
+import { trimEnd } from '../../model/trim-end.js'
 import { addOutputOption } from '../agent-options.js'
 import { filesOf, type Project } from '../init/templates.js'
 import { type Format, Output } from '../output.js'
@@ -85,11 +86,11 @@ function placeOf(version: string): string {
 
 /** As npm allows it. */
 function packageName(text: string): string {
-  return text
+  const plain = text
     .toLowerCase()
     .replace(/[^a-z\d._~-]+/g, '-')
-    .replace(/^[-._]+|[-._]+$/g, '')
-    .slice(0, 100)
+    .replace(/^[-._]+/, '')
+  return trimEnd(plain, /[-._]/).slice(0, 100)
 }
 
 function assertFree(root: string, paths: readonly string[]): void {

@@ -67,8 +67,11 @@ function hostOf(address: string): string {
 
 /** What clients will not speak to is not called here either: a card must not send its readers anywhere it likes. */
 function passedOver(reason: string | undefined, check: string): Finding | undefined {
-  const [, fault] = /^Passed over .*?: ((?:it|only|gRPC|the card) .*|its .*)$/.exec(reason ?? '') ?? []
-  if (fault === undefined) return undefined
+  const [head = '', ...pieces] = (reason ?? '').split(': ')
+  // The name of the interface is the peer's text, and may hold a colon too.
+  const place = pieces.findIndex((piece) => /^(?:it|its|only|gRPC|the card) /.test(piece))
+  if (!head.startsWith('Passed over ') || place < 0) return undefined
+  const fault = pieces.slice(place).join(': ')
   const isForeign = /not known here|not spoken here|was asked for|cannot be spoken here/.test(fault)
   return {
     check,

@@ -21,7 +21,7 @@ export function graphText(graph: WorkflowGraph, options: GraphTextOptions): stri
     durationOf(node, options),
     notesOf(node, graph),
   ])
-  return [oneLine(graph.workflow), ...(rows.length > 0 ? [table(rows).replace(/ +$/gm, '')] : [])].join('\n')
+  return [oneLine(graph.workflow), ...(rows.length > 0 ? [table(rows)] : [])].join('\n')
 }
 
 const kindNames: Readonly<Record<string, string>> = { ask: 'a question', once: 'the workflow' }

@@ -7,6 +7,7 @@
 import type { AuthorizationServer } from 'oauth4webapi'
 import type { OAuthFlows, SecurityScheme } from '../../model/agent-card.js'
 import { A2AError } from '../../model/errors.js'
+import { withoutTrailingSlashes } from '../../model/trim-end.js'
 import { classifyHost, isSameHost } from '../../net/addresses.js'
 import type { HttpSender } from '../../transports/http-sender.js'
 import { parseJson } from '../../transports/read-json.js'
@@ -102,7 +103,7 @@ function madeUp({ tokenUrl, authorizationUrl, deviceAuthorizationUrl }: Endpoint
 function wellKnownOf(issuer: string): readonly string[] {
   if (!URL.canParse(issuer)) throw new TypeError(`The issuer ${JSON.stringify(issuer)} is no address`)
   const { origin, pathname } = new URL(issuer)
-  const path = pathname.replace(/\/+$/, '')
+  const path = withoutTrailingSlashes(pathname)
   return [
     `${origin}${path}/.well-known/openid-configuration`,
     `${origin}/.well-known/oauth-authorization-server${path}`,
@@ -142,7 +143,7 @@ function isIssuedAt(server: AuthorizationServer | undefined, url: string): boole
 }
 
 function withoutSlash(url: string | undefined): string | undefined {
-  return url?.replace(/\/+$/, '')
+  return url === undefined ? undefined : withoutTrailingSlashes(url)
 }
 
 /** Everything that codes, secrets and people are sent to. */

@@ -1,5 +1,6 @@
 /** The card that registries of this dialect expect: 0.3's, with one address (RL-L2-5). */
 import type { AgentCard } from '../../model/agent-card.js'
+import { withoutTrailingSlashes } from '../../model/trim-end.js'
 import { encodeCard as encodeCardOf03 } from '../v0_3/card.js'
 import { paths } from './operations.js'
 
@@ -13,7 +14,7 @@ export function encodeCard(card: AgentCard): object | undefined {
   return encodeCardOf03({
     ...card,
     supportedInterfaces: [
-      { url: base.replace(/\/+$/, '') + paths[0], protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
+      { url: withoutTrailingSlashes(base) + paths[0], protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
     ],
     // The dialect has no methods for push notifications and for the extended card.
     capabilities: { ...capabilities, streaming: capabilities.streaming ?? true, pushNotifications: false },

@@ -16,7 +16,7 @@ const secretShape = /^[\w+/=.~-]{8,}$/
 const secretValues = [
   /-----BEGIN [A-Z ]{0,20}PRIVATE KEY/,
   /\b(Bearer|Basic) [\w+/=.~-]{16,}/i,
-  /\beyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}/,
+  /(?<![\w-])eyJ[\w-]{8,}\.eyJ[\w-]{8,}\.[\w-]{8,}/,
   /\b(AKIA|ASIA)[A-Z\d]{16}\b/,
   /\bAIza[\w-]{35}/,
   /\bgh[pousr]_[A-Za-z\d]{30,}/,

@@ -107,7 +107,7 @@ export function listFilter(expression: string | null, source: EntrySource): Foun
   if (expression === null || expression.trim() === '') return () => true
   if (expression.length > longestExpression)
     throw new RegistryError('INVALID', `filter: is longer than ${longestExpression} characters`)
-  const tests = expression.split(/\s+AND\s+/i).map((clause) => {
+  const tests = expression.split(/\sAND\s/i).map((clause) => {
     const [, field = '', value] = /^\s*([\w.]+)\s*(?:=|>|>=)\s*(?:'([^']*)'|"[^"]*"|\S+)\s*$/.exec(clause) ?? []
     const given =
       value ??

@@ -1,5 +1,6 @@
 import type { CardResolver } from '../../client/resolve-card.js'
 import { isObject } from '../../dialects/decode.js'
+import { withoutTrailingSlashes } from '../../model/trim-end.js'
 import { readJsonAtMost } from '../../net/read-at-most.js'
 import { TransportError } from '../../transports/transport-error.js'
 
@@ -29,7 +30,7 @@ export function nacosResolver(url: string, options: NacosResolverOptions = {}): 
   if (!URL.canParse(url)) throw new TypeError(`${JSON.stringify(url)} is no address of a Nacos server`)
   const { namespaceId = 'public', version, accessToken, timeoutMs = 10_000 } = options
   const fetch = options.fetch ?? globalThis.fetch
-  const base = url.replace(/\/+$/, '').replace(/\/nacos$/, '')
+  const base = withoutTrailingSlashes(url).replace(/\/nacos$/, '')
   return async (agentName) => {
     const token = typeof accessToken === 'function' ? await accessToken() : accessToken
     const query = new URLSearchParams({ namespaceId, agentName, ...(version !== undefined && { version }) })

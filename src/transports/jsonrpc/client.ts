@@ -4,6 +4,7 @@ import { isObject } from '../../dialects/decode.js'
 import { A2AError } from '../../model/errors.js'
 import type { Operation } from '../../model/operations.js'
 import type { AgentService } from '../../model/service.js'
+import { withoutTrailingSlashes } from '../../model/trim-end.js'
 import { createHttpClient, type HttpClientOptions, noAnswer, type OutgoingCall } from '../http-client.js'
 import { unsupported } from '../peer-answer.js'
 import { TransportError } from '../transport-error.js'
@@ -23,7 +24,7 @@ export function createJsonRpcClient(options: HttpClientOptions): AgentService {
       return {
         http: {
           method: 'POST',
-          url: form.paths?.[operation] === undefined ? url : `${url.replace(/\/+$/, '')}${form.paths[operation]}`,
+          url: form.paths?.[operation] === undefined ? url : `${withoutTrailingSlashes(url)}${form.paths[operation]}`,
           body: JSON.stringify({ jsonrpc: '2.0', id, method, ...(sent !== undefined && { params: sent }) }),
         },
         result: (status, body) => resultOf(status, body, form),

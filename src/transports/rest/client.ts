@@ -3,6 +3,7 @@ import type { ClientDialect, RestClientForm, RestRequestCodec } from '../../dial
 import { isObject } from '../../dialects/decode.js'
 import type { Operation } from '../../model/operations.js'
 import type { AgentService } from '../../model/service.js'
+import { withoutTrailingSlashes } from '../../model/trim-end.js'
 import { createHttpClient, type HttpClientOptions, type OutgoingCall } from '../http-client.js'
 import { unsupported } from '../peer-answer.js'
 
@@ -10,7 +11,7 @@ export function createRestClient(options: HttpClientOptions): AgentService {
   const { dialect, facts } = options
   const form = dialect.rest
   if (!form) throw new TypeError(`${dialect.name} is not spoken over HTTP+JSON`)
-  const base = options.url.replace(/\/+$/, '')
+  const base = withoutTrailingSlashes(options.url)
   return createHttpClient(options, {
     request(operation, request, naming): OutgoingCall {
       const codec = codecOf(form, dialect, operation)

@@ -49,5 +49,5 @@ function listText(runs: readonly Run[]): string {
     const now = nodes.filter(({ state }) => state === 'running' || state === 'asking').map((node) => node.id)
     return [id, stateName(status.state), workflow, `${done}/${nodes.length}`, now.join(', ')].map(oneLine)
   })
-  return table([['RUN', 'STATE', 'WORKFLOW', 'DONE', 'UNDER WAY'], ...rows]).replace(/ +$/gm, '')
+  return table([['RUN', 'STATE', 'WORKFLOW', 'DONE', 'UNDER WAY'], ...rows])
 }
