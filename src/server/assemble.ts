@@ -24,6 +24,7 @@ import { completeCard } from './card.js'
 import { type RegisteredAddress, spellCards } from './card-forms.js'
 import { continueContext } from './continue-context.js'
 import { type CurrentCards, currentCards } from './current-cards.js'
+import { boundedEdit, cardVersionOf } from './edit-card.js'
 import { guardSkills } from './guard-skills.js'
 import type { Handler, HandlerOptions, LoggedOptions } from './handler.js'
 import { createHostCheck } from './hosts.js'
@@ -226,7 +227,8 @@ async function createMember(mount: Mount, shared: Shared): Promise<Member> {
         )
       : card
   const { registeredFor, signer } = shared.port
-  const spell = () => spellCards(card, offered, { url, form: options.card, registeredFor, sign })
+  const edit = boundedEdit(options.editCard)
+  const spell = () => spellCards(card, offered, { url, form: options.card, registeredFor, sign, edit })
   const cards = await currentCards(spell, signer, (error) =>
     options.log({ level: 'error', message: 'A card could not be signed anew', agent: agent.card.name, error }),
   )
@@ -243,7 +245,8 @@ async function createMember(mount: Mount, shared: Shared): Promise<Member> {
     ...(options.policy?.canAccess && { canAccess: options.policy.canAccess }),
     resolve: (ref) => services.get(typeof ref === 'string' ? ref : ref.card.name) ?? options.resolve?.(ref),
     ...(extendedCard && {
-      extendedCard: async ({ caller }) => await sign(await extendedCard(cardFor(caller), caller), ['v1']),
+      extendedCard: async ({ caller, dialect }) =>
+        await sign(edit(await extendedCard(cardFor(caller), caller), cardVersionOf(dialect)), ['v1']),
     }),
   })
   const continued = continueContext(engine)

@@ -5,6 +5,7 @@
 import type { Dialect } from '../dialects/dialect.js'
 import { hybridCard } from '../dialects/v0_3/card.js'
 import type { AgentCard, AgentInterface } from '../model/agent-card.js'
+import { cardVersionOf, type EditCard } from './edit-card.js'
 import type { OfferedDialects } from './offered-dialects.js'
 import type { SignCard } from './sign-card.js'
 
@@ -34,22 +35,28 @@ export interface Spelling {
   /** Whose address older readers find who have the card from a registry. */
   readonly registeredFor?: RegisteredAddress | undefined
   readonly sign: SignCard
+  readonly edit: EditCard
 }
 
 export async function spellCards(
   card: AgentCard,
   { recognised, pinned }: OfferedDialects,
-  { url, form, registeredFor = 'v0.3', sign }: Spelling,
+  { url, form, registeredFor = 'v0.3', sign, edit }: Spelling,
 ): Promise<SpelledCards> {
   const byName = new Map(recognised.map((dialect) => [dialect.name, dialect]))
-  const older = byName.get('v0.3')?.encodeCard?.(card)
-  const v1 = byName.has('v1') ? await sign(card, ['v1']) : undefined
+  const current = edit(card, '1.0')
+  if (byName.has('v1') && current.supportedInterfaces.length === 0)
+    throw new TypeError('`editCard` must leave at least one interface')
+  const older = byName.get('v0.3')?.encodeCard?.(edit(card, '0.3'))
+  const v1 = byName.has('v1') ? await sign(current, ['v1']) : undefined
   const v0_3 = older && (await sign(older, ['v0.3']))
-  const legacy = legacyCard(recognised, withAddress(card, url), older)
+  const legacy = legacyCard(recognised, withAddress(edit(card, '0.1'), url), older)
+  // Both halves of a hybrid come from one card, so that their skills belong together.
+  const olderHalf = byName.get('v0.3')?.encodeCard?.(current)
   const forms: Record<CardForm, object | undefined> = {
     v1,
     // Each kind of reader finds a signature of what it reads.
-    hybrid: v1 && older ? await sign(hybridCard(card, older), ['v1', 'v0.3']) : undefined,
+    hybrid: v1 && olderHalf ? await sign(hybridCard(current, olderHalf), ['v1', 'v0.3']) : undefined,
     '0.3': v0_3,
   }
   if (form !== undefined && !forms[form]) {
@@ -60,16 +67,17 @@ export async function spellCards(
   if (v0_3) byVersion.set('0.3', v0_3).set('0.2', v0_3)
   if (legacy && byName.has('v0.1')) byVersion.set('0.1', legacy)
   const unversioned = (form && forms[form]) ?? forms.hybrid ?? forms.v1 ?? forms['0.3'] ?? legacy
-  const chat = registeredFor === 'chat-rpc' ? byName.get('chat-rpc')?.encodeCard?.(withAddress(card, url)) : undefined
+  const chat =
+    registeredFor === 'chat-rpc' ? byName.get('chat-rpc')?.encodeCard?.(withAddress(current, url)) : undefined
   if (registeredFor === 'chat-rpc' && !chat)
     throw new TypeError('chat-rpc is not spoken here: its address cannot be registered')
   return {
     byVersion,
     unversioned,
     // Newer readers find what they always find, whatever the address for older ones is.
-    registered: chat ? await sign(v1 ? hybridCard(card, chat) : chat, v1 ? ['v1', 'v0.3'] : ['v0.3']) : unversioned,
+    registered: chat ? await sign(v1 ? hybridCard(current, chat) : chat, v1 ? ['v1', 'v0.3'] : ['v0.3']) : unversioned,
     legacy,
-    pinned: await pinnedCards(pinned, card, { url, sign }),
+    pinned: await pinnedCards(pinned, card, { url, sign, edit }),
   }
 }
 
@@ -87,12 +95,12 @@ function legacyCard(dialects: readonly Dialect[], card: AgentCard, v0_3: object 
 async function pinnedCards(
   pinned: ReadonlyMap<string, Dialect>,
   card: AgentCard,
-  { url, sign }: Spelling,
+  { url, sign, edit }: Spelling,
 ): Promise<ReadonlyMap<string, object>> {
   const cards = new Map<string, object>()
   for (const [path, { name, versions, encodeCard }] of pinned) {
     const spelled = encodeCard?.({
-      ...card,
+      ...edit(card, cardVersionOf(name)),
       supportedInterfaces: addressesOf(`${url}${path}`, versions[0] ?? '0.1'),
     })
     if (spelled) cards.set(path, name === 'v1' || name === 'v0.3' ? await sign(spelled, [name]) : spelled)

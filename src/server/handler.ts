@@ -19,6 +19,7 @@ import type { Store } from '../stores/store.js'
 import { assemble } from './assemble.js'
 import type { CardForm } from './card-forms.js'
 import { settleLog } from './default-log.js'
+import type { EditCard } from './edit-card.js'
 import type { Limits } from './limits.js'
 import type { Agents, Mount } from './mounts.js'
 import type { Audit } from './observe-calls.js'
@@ -59,6 +60,15 @@ export interface HandlerOptions {
   readonly dialects?: DialectChoice
   /** The card for readers that name no version. Default: hybrid while 0.3 is spoken, else v1. */
   readonly card?: CardForm
+  /**
+   * Changes the card of each version before it is signed. It may drop and reorder interfaces, which are served all the
+   * same, and cannot change security members.
+   *
+   * ```ts
+   * editCard: (card, version) => ({ ...card, supportedInterfaces: card.supportedInterfaces.filter(isWanted) })
+   * ```
+   */
+  readonly editCard?: EditCard
   /** Keys that sign cards and push deliveries, published at `/.well-known/jwks.json`; or a signer of one's own. */
   readonly signing?: SigningOptions | Signer
   /** Which release's HTTP and gRPC statuses v1.0's errors have. Default 1.0.1. */

@@ -10,6 +10,7 @@ export type { PushSettings } from '../push/push-settings.js'
 export type { RegisterOptions } from './announce.js'
 export { skillSchemasUri } from './card.js'
 export { type CardForm, cardForms } from './card-forms.js'
+export type { CardVersion, EditCard } from './edit-card.js'
 // Mounting in other servers
 export { expressMount } from './express.js'
 export { fastifyMount } from './fastify.js'

@@ -421,3 +421,96 @@ function another(value: unknown): unknown {
   if (typeof value === 'boolean') return !value
   return value === 0 ? 1 : 0
 }
+
+describe('editCard', () => {
+  const ofVersion = (card: AgentCard, version: string) => ({
+    ...card,
+    description: `Repeats, for ${version}`,
+    supportedInterfaces: card.supportedInterfaces.filter(({ protocolVersion }) => protocolVersion === version),
+  })
+
+  it('changes the card of each version before it is signed, the extended one too', async () => {
+    const card = { capabilities: { extendedAgentCard: true }, extendedCard: (own: AgentCard) => own }
+    await using served = await serve(echo(card), { signing: await signing(), editCard: ofVersion })
+    const [v1, v0_3, plain] = [
+      await cardAt(served.url, '1.0'),
+      await cardAt(served.url, '0.3'),
+      await cardAt(served.url),
+    ]
+    const extended = await get(`${served.url}extendedAgentCard`, { 'a2a-version': '1.0' })
+    for (const each of [v1, v0_3, plain, extended]) expect((await verify(each)).state).toBe('valid')
+    const versions = ({ raw }: Got) =>
+      (raw as unknown as AgentCard).supportedInterfaces.map((each) => each.protocolVersion)
+    expect([versions(v1), versions(plain), versions(extended)]).toEqual(Array(3).fill(['1.0', '1.0', '1.0']))
+    expect([v1, v0_3, plain, extended].map(({ raw }) => raw.description)).toEqual(
+      ['1.0', '0.3', '1.0', '1.0'].map((version) => `Repeats, for ${version}`),
+    )
+    expect((v0_3.raw.additionalInterfaces as unknown[]).length).toBe(3)
+    // Without a 0.3 interface the default card is v1.0's.
+    expect(plain.raw).not.toHaveProperty('protocolVersion')
+    expect((await get(`${served.url}.well-known/agent.json`)).raw.description).toContain('for 0.3')
+  })
+
+  it('never changes security members, nor what is asked of callers', async () => {
+    const skills = [{ id: 'open' }, { id: 'closed', securityRequirements: [{ schemes: { apiKey: { list: [] } } }] }]
+    const auth = [apiKey('k')]
+    const disarmed = ({ securitySchemes: _s, securityRequirements: _r, ...card }: AgentCard): AgentCard => ({
+      ...card,
+      securityRequirements: [{ schemes: {} }],
+      skills: card.skills.map(({ securityRequirements: _own, ...skill }) => skill).reverse(),
+      signatures: [{ protected: 'x', signature: 'y' }],
+    })
+    await using plain = await serve(echo({ skills }), { auth })
+    await using served = await serve(echo({ skills }), { auth, editCard: disarmed })
+    for (const version of ['1.0', '0.3', undefined]) {
+      const [own, edited] = [(await cardAt(plain.url, version)).raw, (await cardAt(served.url, version)).raw]
+      const security = ({ securitySchemes, securityRequirements, security: old }: typeof own) => [
+        securitySchemes,
+        securityRequirements,
+        old,
+      ]
+      expect(security(edited)).toEqual(security(own))
+      expect(edited.skills).toEqual((own.skills as unknown[]).toReversed())
+      expect(edited).not.toHaveProperty('signatures')
+    }
+    expect((await fetch(`${served.url}tasks`)).status).toBe(401)
+  })
+
+  it.each<[string, (card: AgentCard) => unknown, RegExp]>([
+    [
+      'adds an interface',
+      (card) => withInterface(card, 'https://evil.example/'),
+      /JSONRPC 1\.0 at https:\/\/evil\.example\/ is not served/,
+    ],
+    ['leaves none', (card) => ({ ...card, supportedInterfaces: [] }), /at least one interface/],
+    ['returns nothing', () => undefined, /must return a card/],
+  ])('that %s stops the server from starting', async (_, editCard, message) => {
+    await expect(serve(echo(), { editCard: editCard as (card: AgentCard) => AgentCard })).rejects.toThrow(message)
+  })
+
+  const withInterface = (card: AgentCard, url: string) => ({
+    ...card,
+    supportedInterfaces: [{ url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
+  })
+})
+
+describe('the interfaces of a card', () => {
+  const listed = async (options: ServeOptions) => {
+    await using served = await serve(echo(), options)
+    const { raw } = await cardAt(served.url)
+    const interfaces = (raw as unknown as AgentCard).supportedInterfaces
+    return {
+      isPure: !('protocolVersion' in raw),
+      names: interfaces.map((each) => `${each.protocolBinding} ${each.protocolVersion}`),
+    }
+  }
+  const ofV1 = ['JSONRPC 1.0', 'HTTP+JSON 1.0', 'GRPC 1.0']
+  const ofV0_3 = ['JSONRPC 0.3', 'HTTP+JSON 0.3', 'GRPC 0.3']
+
+  it('are those of v1.0 and 0.3 with card v1, and v1.0’s alone with dialects v1', async () => {
+    expect(await listed({ card: 'v1' })).toEqual({ isPure: true, names: [...ofV1, ...ofV0_3] })
+    expect(await listed({ dialects: ['v1'] })).toEqual({ isPure: true, names: ofV1 })
+    expect(await listed({})).toEqual({ isPure: false, names: [...ofV1, ...ofV0_3] })
+    expect(await listed({ dialects: ['v1'], grpc: false })).toEqual({ isPure: true, names: ofV1.slice(0, 2) })
+  })
+})

@@ -1,0 +1,55 @@
+/** Authors' changes to a card, applied before it is encoded and signed. */
+import type { AgentCard, AgentInterface, AgentSkill } from '../model/agent-card.js'
+
+/** `0.3` stands for 0.2 too, `0.1` for every older dialect. The hybrid card is edited as `1.0`. */
+export type CardVersion = '1.0' | '0.3' | '0.1'
+
+export type EditCard = (card: AgentCard, version: CardVersion) => AgentCard
+
+/**
+ * Applies `edit` within bounds. The result may drop and reorder interfaces of the card, and has the card's own security
+ * members: a card must name what the server answers and enforces. Throws `TypeError` for an interface that is not served.
+ */
+export function boundedEdit(edit: EditCard | undefined): EditCard {
+  if (edit === undefined) return (card) => card
+  if (typeof edit !== 'function') throw new TypeError('`editCard` is a function: `(card, version) => card`')
+  return (card, version) => {
+    const edited = edit(card, version)
+    if (!Array.isArray(edited?.supportedInterfaces) || !Array.isArray(edited.skills))
+      throw new TypeError('`editCard` must return a card: `(card, version) => ({ ...card, … })`')
+    const { securitySchemes: _schemes, securityRequirements: _requirements, signatures: _signatures, ...rest } = edited
+    const { securitySchemes, securityRequirements } = card
+    return {
+      ...rest,
+      supportedInterfaces: edited.supportedInterfaces.map((each) => servedAs(each, card)),
+      skills: edited.skills.map((skill) => withOwnSecurity(skill, card)),
+      ...(securitySchemes && { securitySchemes }),
+      ...(securityRequirements && { securityRequirements }),
+    }
+  }
+}
+
+function servedAs({ url, protocolBinding, protocolVersion, tenant }: AgentInterface, card: AgentCard): AgentInterface {
+  const served = card.supportedInterfaces.find(
+    (each) =>
+      each.url === url &&
+      each.protocolBinding === protocolBinding &&
+      each.protocolVersion === protocolVersion &&
+      each.tenant === tenant,
+  )
+  if (served) return served
+  throw new TypeError(
+    `\`editCard\` can drop interfaces and not add or change them: ${protocolBinding} ${protocolVersion} at ${url} is not served here`,
+  )
+}
+
+function withOwnSecurity({ securityRequirements: _edited, ...skill }: AgentSkill, { skills }: AgentCard): AgentSkill {
+  const own = skills.find(({ id }) => id === skill.id)?.securityRequirements
+  return own ? { ...skill, securityRequirements: own } : skill
+}
+
+/** The version that a card is edited for, by the dialect it is encoded in. */
+export function cardVersionOf(dialect: string): CardVersion {
+  if (dialect === 'v1') return '1.0'
+  return dialect === 'v0.3' ? '0.3' : '0.1'
+}
