@@ -19,6 +19,7 @@ export const v03Requirements: readonly Requirement[] = [
   { id: 'R3-PB-7', level: 'M', actor: 'srv', source: '0.3 §3.3.3', text: 'events of an HTTP+JSON stream are the protobuf’s stream responses, without an envelope of JSON-RPC' },
   { id: 'R3-PB-8', level: 'M', actor: 'srv', source: 'Dragoman', text: 'HTTP+JSON errors have the members `code`, `message` and `data` at the top, under a fitting HTTP status' },
   { id: 'R3-PB-9', level: 'S', actor: 'srv', source: 'Dragoman', text: 'gRPC statuses are those of v1.0' },
+  { id: 'R3-PB-12', level: 'M', actor: 'both', source: 'Dragoman', text: 'over gRPC and HTTP+JSON the user agent of the peer decides about `file_with_bytes`: raw bytes for node, Deno and Bun, base64 text for Dragoman, Python, Go and Java. For all others canonical base64 text is decoded, and base64 text is written. The client names itself `dragoman/VERSION` on every binding and writes base64 text unless told otherwise' },
   { id: 'R3-SEND-1', level: 'M', actor: 'srv', source: '0.3 §7.1', text: 'the result of a JSON-RPC send is the Task or Message itself, told apart by `kind`' },
   { id: 'R3-SEND-2', level: 'M', actor: 'srv', source: '0.3 TCK', text: 'a message without id, role or parts, or whose parts are no list, is refused with -32602' },
   { id: 'R3-SEND-3', level: 'M', actor: 'srv', source: '0.3 Dragoman', text: 'a message to a task that has ended is refused; here with -32004' },

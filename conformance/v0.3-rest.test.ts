@@ -127,7 +127,8 @@ describe('0.3 over HTTP+JSON', () => {
         { file: { fileWithBytes: 'aGk=', mimeType: 'text/plain', name: 'a.txt' }, metadata: { mark: 2 } },
         { text: 'x', metadata: { mark: 3 } },
       ]
-      const { artifacts } = await send(new OlderClient(server), { message: protoMessage({ content: given }) })
+      const client = new OlderClient(server, { headers: { 'User-Agent': 'node' } })
+      const { artifacts } = await send(client, { message: protoMessage({ content: given }) })
       expect(artifacts?.[0]?.parts).toEqual([
         ...given,
         { data: { data: { answer: 42 } } },
@@ -228,6 +229,37 @@ describe('0.3 over HTTP+JSON', () => {
       expect(checkRestError(answer.body, http).code).toBe(code)
     },
   )
+})
+
+describe('file content over HTTP+JSON', () => {
+  // Built from R3-PB-12, not recorded: 00 01 ff fe, and the bytes of its base64 text `AAH//g==`.
+  const raw = 'AAH//g=='
+  const asText = 'QUFILy9nPT0='
+
+  it.each([
+    ['node', raw, raw],
+    ['Deno/2.5.4', raw, raw],
+    ['Bun/1.3.0', raw, raw],
+    ['python-httpx/0.28.1', asText, asText],
+    ['Go-http-client/1.1', asText, asText],
+    ['Java-http-client/17.0.9', asText, asText],
+    ['dragoman/0.1.0', asText, asText],
+    ['Mozilla/5.0 (X11; Linux x86_64)', raw, asText],
+    ['Mozilla/5.0 (X11; Linux x86_64)', asText, asText],
+    [undefined, raw, asText],
+  ])(proves('R3-PB-12', 'is read and written as %s has it: %s, then %s'), async (userAgent, sent, answered) => {
+    await using server = await testServer(mirror)
+    const client = new OlderClient(server, { headers: { 'User-Agent': userAgent } })
+    const body = { message: protoMessage({ content: [{ file: { fileWithBytes: sent } }] }) }
+    const { id, artifacts } = await send(client, body)
+    expect(artifacts).toMatchObject([{ parts: [{ file: { fileWithBytes: answered } }] }])
+    const events = await readEvents(await client.request('POST', '/v1/message:stream', body))
+    expect(JSON.stringify(events)).toContain(`"fileWithBytes":"${answered}"`)
+    expect(JSON.stringify(await client.fetch('GET', `/v1/tasks/${id}`))).toContain(`"fileWithBytes":"${answered}"`)
+    // Every other dialect has the bytes themselves.
+    const task = await server.over('JSON-RPC').call('GetTask', { id })
+    expect(task).toMatchObject({ artifacts: [{ parts: [{ raw }] }] })
+  })
 })
 
 describe('sends over HTTP+JSON', () => {

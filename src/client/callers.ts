@@ -32,7 +32,7 @@ export function createCaller(
   callee: Callee,
   options: ConnectOptions & { readonly timeoutMs: number },
 ): (choice: Choice) => InterfaceParts {
-  const { credentials, headers = {}, onWire, timeoutMs } = options
+  const { credentials, headers = {}, onWire, timeoutMs, fileBytes } = options
   const certificate = credentials && certificateOf(listOf(credentials))
   const authorizer =
     credentials &&
@@ -59,7 +59,7 @@ export function createCaller(
     }
     return {
       send: authorizer ? withCredentials(withHeaders, authorizer) : withHeaders,
-      facts: { newId: () => crypto.randomUUID() },
+      facts: { newId: () => crypto.randomUUID(), fileBytes },
       grpc: {
         metadata: async () => ({ ...given, ...(await authorizer?.additionsFor(url))?.headers }),
         timeoutMs,

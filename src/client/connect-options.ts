@@ -33,6 +33,12 @@ export interface ConnectOptions {
   readonly credentials?: CredentialSources
   /** Headers for every call; they are taken for secrets. */
   readonly headers?: Readonly<Record<string, string>>
+  /**
+   * Content of files in 0.3 over gRPC and HTTP+JSON: `base64` text, as the Python, Go and Java SDKs have it, or `raw`
+   * bytes, as the JavaScript SDK has it. Default: base64 text is written; canonical base64 text is read as such, all other
+   * content as raw bytes.
+   */
+  readonly fileBytes?: 'raw' | 'base64'
   /** For one attempt of a unary call. Default 60 s; 0 is none. */
   readonly timeoutMs?: number
   readonly retry?: RetryOptions

@@ -1,9 +1,15 @@
+import { readFileSync } from 'node:fs'
 import { apiKey as requireKey, serve } from 'dragoman'
 import { describe, expect, it } from 'vitest'
 import { echoAgent } from '../cli/echo-agent.js'
+import { hostile } from '../transports/grpc/client.fixture.js'
 import { v1Card } from './cards.fixture.js'
 import { json, serveHttp } from './http-server.fixture.js'
 import { apiKey, basic, bearer, type CredentialSource, collect, connect, type WireEntry } from './index.js'
+
+const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  version: string
+}
 
 describe('connect', () => {
   it('is three lines, whatever the agent speaks', async () => {
@@ -44,6 +50,25 @@ describe('connect', () => {
     expect((await known.ask('hi')).text).toBe('hi')
     expect(wire.length).toBeGreaterThan(2)
     expect(JSON.stringify(wire)).not.toContain('secret')
+  })
+
+  it.each(['JSONRPC', 'HTTP+JSON', 'GRPC'] as const)('names itself over %s (R3-PB-12)', async (protocolBinding) => {
+    const seen: unknown[] = []
+    await using http = await serveHttp((request, response) => {
+      seen.push(request.headers['user-agent'])
+      json(response, {}, {}, 503)
+    })
+    await using grpc = await hostile({
+      unary(metadata, callback) {
+        seen.push(metadata.get('user-agent')[0])
+        callback({ code: 5 })
+      },
+    })
+    const url = protocolBinding === 'GRPC' ? `127.0.0.1:${grpc.port}` : http.origin
+    const supportedInterfaces = [{ url, protocolBinding, protocolVersion: '1.0' }]
+    await using agent = await connect(v1Card(url, { supportedInterfaces }), { retry: { attempts: 1 } })
+    await expect(agent.task('t').get()).rejects.toThrow()
+    expect(seen.map((each) => String(each).split(' ')[0])).toEqual([`dragoman/${version}`])
   })
 
   it.each<[string, object, CredentialSource, string[]]>([

@@ -1,6 +1,7 @@
 import { createServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, it } from 'vitest'
+import { userAgent } from '../model/user-agent.js'
 import { TransportError } from '../transports/transport-error.js'
 import { failureOf } from './fetch-failure.js'
 import { createSender, type GuardedRequest, type SenderOptions } from './guarded-fetch.js'
@@ -36,7 +37,7 @@ describe('createSender', () => {
     const response = await send(request)
     expect(await response.json()).toEqual({ got: 'hello' })
     expect(response.url).toBe(`${server.origin}/a`)
-    expect(server.seen[0]?.headers).toMatchObject({ 'x-one': '1', 'user-agent': 'dragoman' })
+    expect(server.seen[0]?.headers).toMatchObject({ 'x-one': '1', 'user-agent': userAgent })
   })
 
   it('passes on statuses without a body', async () => {

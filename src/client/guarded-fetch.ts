@@ -3,6 +3,7 @@
  * ask for, reads no more than it was told to, waits no longer, and says in plain words what went wrong.
  * Which addresses it may ask at all is up to its `Reach`.
  */
+import { userAgent } from '../model/user-agent.js'
 import { isNode } from '../net/runtime.js'
 import type { HttpRequest, HttpSender } from '../transports/http-sender.js'
 import { TransportError } from '../transports/transport-error.js'
@@ -55,7 +56,7 @@ export function createSender(options: SenderOptions | (SenderLimits & { readonly
 
 async function send(guarded: Guarded, request: GuardedRequest): Promise<Response> {
   // Browsers have a name of their own.
-  let current = isNode() ? { ...request, headers: { 'user-agent': 'dragoman', ...request.headers } } : request
+  let current = isNode() ? { ...request, headers: { 'user-agent': userAgent, ...request.headers } } : request
   for (let count = 0; ; count++) {
     const response = await exchange(guarded, current)
     if (!isRedirect(response)) return response

@@ -4,6 +4,7 @@ import { clientDialects } from '../dialects/clients.js'
 import { batchesOf, items } from '../model/batches.js'
 import { callStreaming, callUnary, fromGeneric, toGeneric } from '../model/generic-service.js'
 import type { AgentService, StreamItem } from '../model/service.js'
+import { userAgent } from '../model/user-agent.js'
 import { isNode } from '../net/runtime.js'
 import type { GrpcClient, GrpcClientOptions } from '../transports/grpc/client.js'
 import type { HttpSender } from '../transports/http-sender.js'
@@ -59,6 +60,7 @@ function open({ dialect, binding, url }: Choice, { send, facts, grpc }: Interfac
       dialect: clientDialects[dialect],
       facts,
       maxMessageBytes: largestMessage,
+      userAgent,
     })
   })
 }

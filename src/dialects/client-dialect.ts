@@ -14,6 +14,8 @@ import type { DialectName } from './dialect.js'
 
 export interface ClientFacts {
   newId(): string
+  /** Content of files, for dialects whose peers differ (R3-PB-12). Default: base64 text is written, and the peer's form is guessed. */
+  readonly fileBytes?: 'raw' | 'base64' | undefined
 }
 
 /** One operation: the request as JSON-RPC's `params` or as a protobuf message, and its answer. */

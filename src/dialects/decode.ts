@@ -167,7 +167,7 @@ export function enumeration<T extends string>(names: readonly T[], unspecified: 
 
 /** Base64 in either alphabet, padded or not, or the bytes themselves; standard and padded out (R-JSON-9). */
 export const bytes: Decoder<string> = (value, faults) => {
-  if (value instanceof Uint8Array) return base64(value)
+  if (value instanceof Uint8Array) return toBase64(value)
   if (typeof value !== 'string') return refuse(faults, 'must be a base64 string')
   if (!/^[A-Za-z0-9+/_-]*={0,2}$/.test(value)) return refuse(faults, 'is not base64')
   const bare = value.replace(/={1,2}$/, '')
@@ -236,7 +236,7 @@ function checkJson(value: unknown, faults: Fault[], depth: number): boolean {
   return true
 }
 
-function base64(value: Uint8Array): string {
+export function toBase64(value: Uint8Array): string {
   let binary = ''
   // In slices: a call takes only so many arguments.
   for (let from = 0; from < value.length; from += 0x8000)

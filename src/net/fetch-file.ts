@@ -4,6 +4,7 @@
  */
 import { A2AError } from '../model/errors.js'
 import type { Part } from '../model/part.js'
+import { userAgent } from '../model/user-agent.js'
 import { AddressRefused, type AddressRules } from './address-rules.js'
 import { createGuardedDialer } from './node-dialer.js'
 import { readAtMost } from './read-at-most.js'
@@ -47,7 +48,7 @@ export async function fetchFile(part: Part, options: FetchFileOptions = {}): Pro
   try {
     const response = await dialer.fetch(part.url, {
       redirect: 'follow',
-      headers: { accept: part.mediaType ?? '*/*', 'user-agent': 'dragoman' },
+      headers: { accept: part.mediaType ?? '*/*', 'user-agent': userAgent },
       signal: options.signal ? AbortSignal.any([options.signal, deadline]) : deadline,
     })
     if (!response.ok) throw unreadable(part.url, `it answers with HTTP ${response.status}`)

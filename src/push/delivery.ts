@@ -2,6 +2,7 @@
 import { createHash } from 'node:crypto'
 import { readRetryAfter } from '../model/retry-after.js'
 import { traceContextOf } from '../model/trace-context.js'
+import { userAgent } from '../model/user-agent.js'
 import { AddressRefused } from '../net/address-rules.js'
 import type { GuardedDialer } from '../net/node-dialer.js'
 import { unlessAborted } from '../net/unless-aborted.js'
@@ -107,7 +108,7 @@ async function headersOf(
   const { token, authentication, url } = push.config
   const headers: Record<string, string> = {
     'content-type': contentType,
-    'user-agent': 'dragoman',
+    'user-agent': userAgent,
     [deliveryIdHeader]: id,
   }
   if (token !== undefined) headers['x-a2a-notification-token'] = token

@@ -63,6 +63,7 @@ function createNaming(facts: ClientFacts): (request: unknown, context: CallConte
     given.set(request, ids)
     let place = 0
     return {
+      ...facts,
       newId() {
         const id = ids[place] ?? facts.newId()
         ids[place++] = id

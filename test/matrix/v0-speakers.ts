@@ -219,7 +219,10 @@ function protoNote({ message, update }: ProtoTask['status']): string | undefined
   return said && textIn(said.content.map(plainPart))
 }
 
-export function v03Rest(fetch: Fetch): Speaker {
+/** Writes and reads raw file content, as Node's user agent announces (R3-PB-12). */
+export function v03Rest(plainFetch: Fetch): Speaker {
+  const fetch: Fetch = (path, init) =>
+    plainFetch(path, { ...init, headers: { ...init?.headers, 'user-agent': 'node' } as Record<string, string> })
   const message = (content: string | readonly Piece[], where: Where = {}): Json => ({
     messageId: newId('m'),
     role: 'ROLE_USER',

@@ -32,6 +32,7 @@ export async function perform<Part>(stage: Stage<Part>): Promise<void> {
   if (began !== undefined) finish(stage, `${began}\n${text}`)
   else if (word === 'ask') stage.status('input-required', 'What is the second text?')
   else if (word === 'fail') stage.status('failed', 'Failed as asked')
+  else if (word === 'dump') finish(stage, JSON.stringify(parts.slice(1)))
   else if (word === 'reject') stage.status('rejected', 'Rejected as asked')
   else if (word === 'chunks') await stream(stage, rest)
   else if (word === 'sleep') await sleep(stage, Number(rest))

@@ -110,6 +110,14 @@ describe.each(Object.entries(servers))('the official server %s', (name, { start,
       })
     }
 
+    if (options.dialect === 'v0.3' && options.binding !== 'JSONRPC') {
+      it('gets raw file content when told so, as the JavaScript SDK reads it (R3-PB-12)', async () => {
+        await using agent = await connect(server.url, { ...options, pin: true, fileBytes: 'raw' })
+        const { text } = await agent.ask([{ text: 'dump' }, { raw: 'AAH//g==' }])
+        expect(text).toMatch(/"bytes":"AAH\/\/g=="|"value":\{"0":0,"1":1,"2":255,"3":254\}/)
+      })
+    }
+
     it('keeps a conversation through a question', async () => {
       await using agent = await open()
       const talk = agent.conversation()

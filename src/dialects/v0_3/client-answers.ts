@@ -9,8 +9,9 @@ import { array, decodeOrThrow, isObject, object, optional, string } from '../dec
 import { createStreamDecoder, filledAnswer, filledTask, type Known, knownFrom } from '../gaps.js'
 import { toldTaskList } from '../told.js'
 import { decodeCard } from './card.js'
+import type { SpellingFor } from './client-requests.js'
 import { toldPushConfig } from './push-configs.js'
-import type { Spelling } from './spelling.js'
+import { inEveryPartForm } from './spelling.js'
 import { decodeEvent, decodeTask, task } from './tasks.js'
 
 type Decode = RequestCodec['decode']
@@ -33,21 +34,25 @@ function withTask(config: TaskPushNotificationConfig, { taskId = '' }: Known): T
   return config.taskId === undefined ? { ...config, taskId } : config
 }
 
-export function decodersOf(as: Spelling): Readonly<Record<Operation, Decode>> {
-  const taskList = toldTaskList(task[as.shape])
+const taskLists = inEveryPartForm((form) => toldTaskList(task[form]))
+
+export function decodersOf(spellingFor: SpellingFor): Readonly<Record<Operation, Decode>> {
   return {
     sendMessage(answer, request, facts): SendMessageResponse {
-      const read = filledAnswer(decodeEvent(answer, as), knownFrom(request, facts))
+      const read = filledAnswer(decodeEvent(answer, spellingFor(facts)), knownFrom(request, facts))
       const { configuration } = request as SendMessageRequest
       return 'task' in read ? { task: cut(read.task, configuration?.historyLength) } : read
     },
     sendStreamingMessage: asItIs,
     subscribeToTask: asItIs,
-    getTask: (answer, request, facts): Task =>
-      cut(filledTask(decodeTask(answer, as), knownFrom(request, facts)), (request as GetTaskRequest).historyLength),
-    cancelTask: (answer, request, facts): Task => filledTask(decodeTask(answer, as), knownFrom(request, facts)),
+    getTask(answer, request, facts): Task {
+      const read = filledTask(decodeTask(answer, spellingFor(facts)), knownFrom(request, facts))
+      return cut(read, (request as GetTaskRequest).historyLength)
+    },
+    cancelTask: (answer, request, facts): Task =>
+      filledTask(decodeTask(answer, spellingFor(facts)), knownFrom(request, facts)),
     listTasks(answer, _request, facts) {
-      const page = decodeOrThrow(taskList, answer)
+      const page = decodeOrThrow(taskLists[spellingFor(facts).partForm], answer)
       return { ...page, tasks: page.tasks.map((each) => filledTask(each, facts)) }
     },
     createTaskPushNotificationConfig: decodeConfig,
@@ -73,9 +78,11 @@ function cut(read: Task, historyLength: number | undefined): Task {
 }
 
 /** Streams end where they say so, at a message, and at a task that has ended already (R3-STRM-5, RM-STR-6). */
-export function streamDecoderOf(as: Spelling): (stream: StreamRequest) => StreamDecoder {
-  const decode = (data: unknown): StreamResponse => decodeEvent(data, as)
-  return (stream) => createStreamDecoder(stream, { decode, isLast })
+export function streamDecoderOf(spellingFor: SpellingFor): (stream: StreamRequest) => StreamDecoder {
+  return (stream) => {
+    const as = spellingFor(stream.facts)
+    return createStreamDecoder(stream, { decode: (data): StreamResponse => decodeEvent(data, as), isLast })
+  }
 }
 
 function isLast(event: StreamResponse, data: unknown): boolean {

@@ -11,12 +11,27 @@ import type {
   SendMessageRequest,
   SubscribeToTaskRequest,
 } from '../../model/service.js'
-import type { RequestCodec, RestRequest, RestRequestCodec } from '../client-dialect.js'
+import type { ClientFacts, RequestCodec, RestRequest, RestRequestCodec } from '../client-dialect.js'
 import { get, given, post, remove, segment } from '../rest-request.js'
 import { encodeSendRequest } from './messages.js'
 import { encodePushConfig } from './push-configs.js'
 import { joinName } from './resource-names.js'
-import { jsonSpelling, protoJsonSpelling, protoSpelling, type Spelling, type Wire } from './spelling.js'
+import {
+  grpcSpellings,
+  jsonSpelling,
+  protoJsonSpelling,
+  protoSpelling,
+  restSpellings,
+  type Spelling,
+  type Wire,
+} from './spelling.js'
+
+/** The spelling of a call: for the protobuf its user may choose the form of files (R3-PB-12). */
+export type SpellingFor = (facts: ClientFacts) => Spelling
+
+export const jsonSpellingFor: SpellingFor = () => jsonSpelling
+export const restSpellingFor: SpellingFor = ({ fileBytes }) => restSpellings[fileBytes ?? 'guessed']
+export const grpcSpellingFor: SpellingFor = ({ fileBytes }) => grpcSpellings[fileBytes ?? 'guessed']
 
 /** `blocking` is always there: peers differ in what it means when it is not (R3-SEND-5). */
 function encodeSend({ message, configuration = {}, metadata }: SendMessageRequest, as: Spelling): Wire {
@@ -27,8 +42,10 @@ function encodeSend({ message, configuration = {}, metadata }: SendMessageReques
 }
 
 /** Requests are those of their operations: the service that is called says so, the table cannot. */
-function of<Request extends object, Out>(make: (request: Request) => Out): (request: unknown) => Out {
-  return (request) => make((request ?? {}) as Request)
+function of<Request extends object, Out>(
+  make: (request: Request, facts: ClientFacts) => Out,
+): (request: unknown, facts: ClientFacts) => Out {
+  return (request, facts) => make((request ?? {}) as Request, facts)
 }
 
 type Encode = RequestCodec['encode']
@@ -63,7 +80,7 @@ export const jsonRequests: Requests<Encode> = {
   getExtendedAgentCard: () => undefined, // it has no parameters
 }
 
-const sendProto = of((request: SendMessageRequest) => encodeSend(request, protoSpelling))
+const sendProto = of((request: SendMessageRequest, facts) => encodeSend(request, grpcSpellingFor(facts)))
 
 function nameOf(field: string, id: string): string {
   return joinName(given(field, id))
@@ -115,8 +132,8 @@ function configs(taskId: string | undefined): string {
   return `/v1/tasks/${segment('taskId', taskId)}/pushNotificationConfigs`
 }
 
-function sendTo(path: string): (request: SendMessageRequest) => RestRequest {
-  return (request) => post(path, encodeSend(request, protoJsonSpelling))
+function sendTo(path: string): (request: SendMessageRequest, facts: ClientFacts) => RestRequest {
+  return (request, facts) => post(path, encodeSend(request, restSpellingFor(facts)))
 }
 
 function listTasks({ tenant: _tenant, status, ...filter }: ListTasksRequest): RestRequest {

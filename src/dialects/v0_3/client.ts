@@ -4,18 +4,25 @@ import type { ClientDialect, RequestCodec, RestRequestCodec } from '../client-di
 import { meaningsOf, readGrpcError, readHttpError, readRpcError } from '../peer-error.js'
 import { decodeCard } from './card.js'
 import { decodersOf, streamDecoderOf } from './client-answers.js'
-import { grpcRequests, jsonRequests, restRequests } from './client-requests.js'
+import {
+  grpcRequests,
+  grpcSpellingFor,
+  jsonRequests,
+  jsonSpellingFor,
+  restRequests,
+  restSpellingFor,
+  type SpellingFor,
+} from './client-requests.js'
 import { errors } from './errors.js'
-import { jsonSpelling, protoJsonSpelling, protoSpelling, type Spelling } from './spelling.js'
 
 type Operations<C> = { readonly [O in Operation]?: C }
 
 /** What has no request in a form is not in its table. */
 function codecs<Encode>(
   requests: Operations<Encode>,
-  as: Spelling,
+  spellingFor: SpellingFor,
 ): Operations<{ readonly encode: Encode; readonly decode: RequestCodec['decode'] }> {
-  const decoders = decodersOf(as)
+  const decoders = decodersOf(spellingFor)
   const entries = Object.entries(requests) as [Operation, Encode][] // the keys of that record are operations
   return Object.fromEntries(entries.map(([name, encode]) => [name, { encode, decode: decoders[name] }]))
 }
@@ -53,20 +60,20 @@ export const v0_3Client: ClientDialect = {
   extensionsHeader: 'X-A2A-Extensions',
   jsonrpc: {
     methods,
-    operations: codecs<RequestCodec['encode']>(jsonRequests, jsonSpelling),
-    createStreamDecoder: streamDecoderOf(jsonSpelling),
+    operations: codecs<RequestCodec['encode']>(jsonRequests, jsonSpellingFor),
+    createStreamDecoder: streamDecoderOf(jsonSpellingFor),
     decodeError: (error, status) => readRpcError(error, meanings, status),
   },
   rest: {
-    operations: codecs<RestRequestCodec['encode']>(restRequests, protoJsonSpelling),
-    createStreamDecoder: streamDecoderOf(protoJsonSpelling),
+    operations: codecs<RestRequestCodec['encode']>(restRequests, restSpellingFor),
+    createStreamDecoder: streamDecoderOf(restSpellingFor),
     decodeError: (status, body) => readHttpError(status, body, meanings),
   },
   grpc: {
     service: 'a2a.v1.A2AService',
     rpcs,
-    operations: codecs<RequestCodec['encode']>(grpcRequests, protoSpelling),
-    createStreamDecoder: streamDecoderOf(protoSpelling),
+    operations: codecs<RequestCodec['encode']>(grpcRequests, grpcSpellingFor),
+    createStreamDecoder: streamDecoderOf(grpcSpellingFor),
     decodeError: readGrpcError,
   },
   decodeCard,

@@ -6,7 +6,7 @@ import { losses } from './losses.js'
 import { grpcOperations, jsonOperations, methods, restOperations, rpcs } from './operations.js'
 import { routes } from './routes.js'
 import { jsonSpelling } from './spelling.js'
-import { encodeGrpcItem, jsonStream, restStream, sendsErrorAsEvent } from './stream.js'
+import { createGrpcStream, createRestStream, jsonStream, sendsErrorAsEvent } from './stream.js'
 import { encodeTask } from './tasks.js'
 
 /** A2A v0.3; 0.2 differs in nothing that matters on the way in, and reads what 0.3 says (RL-02-3). */
@@ -26,14 +26,14 @@ export const v0_3: Dialect = {
   rest: {
     routes,
     operations: restOperations,
-    createStreamEncoder: () => restStream,
+    createStreamEncoder: createRestStream,
     encodeError: encodeRestError,
   },
   grpc: {
     service: 'a2a.v1.A2AService',
     rpcs,
     operations: grpcOperations,
-    createStreamEncoder: () => encodeGrpcItem,
+    createStreamEncoder: createGrpcStream,
     status: ({ code }) => errors[code].grpc,
     statusMessage: grpcMessage,
     errorDetails,

@@ -19,10 +19,10 @@ import { toldMessage } from '../told.js'
 import { encodePart, part } from './parts.js'
 import { encodeWebhook, givenId, webhook } from './push-configs.js'
 import { reserved, withoutKeys } from './reserved-metadata.js'
-import { inBothShapes, role, type Shape, type Spelling, type Wire } from './spelling.js'
+import { inBothShapes, inEveryPartForm, role, type Shape, type Spelling, type Wire } from './spelling.js'
 
 /** A message that is sent: it says something (R3-SEND-2). `kind` may be missing (RL-02-3) and is not looked at. */
-const sentMessage = inBothShapes((shape) =>
+const sentMessage = inEveryPartForm((form, shape) =>
   withReferences(
     object<Message>(
       {
@@ -33,7 +33,7 @@ const sentMessage = inBothShapes((shape) =>
         metadata: optional(struct),
         extensions: optional(array(string)),
         referenceTaskIds: optional(array(string)),
-        parts: required(array(part[shape])),
+        parts: required(array(part[form])),
       },
       { aliases: { parts: ['content'] } }, // the protobuf's name; both are read in both shapes (R3-PB-2)
     ),
@@ -42,7 +42,7 @@ const sentMessage = inBothShapes((shape) =>
 )
 
 /** A message that is told of. */
-export const message = inBothShapes((shape) => withReferences(toldMessage(part[shape]), shape))
+export const message = inEveryPartForm((form, shape) => withReferences(toldMessage(part[form]), shape))
 
 /** The protobuf has no reference task ids: they travel in metadata. */
 function withReferences(decode: Decoder<Message>, shape: Shape): Decoder<Message> {
@@ -60,8 +60,8 @@ function isTexts(value: JsonValue | undefined): value is readonly string[] {
   return Array.isArray(value) && value.length > 0 && value.every((each) => typeof each === 'string')
 }
 
-export function decodeMessage(wire: unknown, { shape }: Spelling): Message {
-  return decodeOrThrow(message[shape], wire)
+export function decodeMessage(wire: unknown, { partForm }: Spelling): Message {
+  return decodeOrThrow(message[partForm], wire)
 }
 
 export function encodeMessage(content: Message, as: Spelling): Wire {
@@ -117,10 +117,10 @@ function nameless<H extends { readonly id?: string }>(hook: H): H | Omit<H, 'id'
   return rest
 }
 
-export const sendRequest = inBothShapes((shape) =>
+export const sendRequest = inEveryPartForm((form, shape) =>
   object<Omit<SendMessageRequest, 'tenant'>>(
     {
-      message: required(sentMessage[shape]),
+      message: required(sentMessage[form]),
       configuration: optional(configuration[shape]),
       metadata: optional(struct),
     },
@@ -128,8 +128,8 @@ export const sendRequest = inBothShapes((shape) =>
   ),
 )
 
-export function decodeSendRequest(wire: unknown, { shape }: Spelling): SendMessageRequest {
-  return decodeOrThrow(sendRequest[shape], wire)
+export function decodeSendRequest(wire: unknown, { partForm }: Spelling): SendMessageRequest {
+  return decodeOrThrow(sendRequest[partForm], wire)
 }
 
 export function encodeSendRequest(

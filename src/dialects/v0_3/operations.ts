@@ -7,7 +7,8 @@ import type { TaskPushNotificationConfig } from '../../model/push-config.js'
 import type { ListTaskPushNotificationConfigsResponse, ListTasksResponse } from '../../model/service.js'
 import type { Task } from '../../model/task.js'
 import { type Decoder, decodeOrThrow, isObject } from '../decode.js'
-import type { GrpcCodec, OperationCodec } from '../dialect.js'
+import type { CallFacts, GrpcCodec, OperationCodec } from '../dialect.js'
+import { quirksOf } from '../quirks.js'
 import { encodeCard, encodeProtoCard } from './card.js'
 import { sendRequest } from './messages.js'
 import { encodePushConfig, pushConfig } from './push-configs.js'
@@ -20,51 +21,58 @@ import {
   listTasksRequest,
   subscribeToTaskRequest,
 } from './requests.js'
-import { jsonSpelling, protoJsonSpelling, protoSpelling, type Shape, type Spelling, type Wire } from './spelling.js'
+import { grpcSpellings, jsonSpelling, restSpellings, type Spelling, type Wire } from './spelling.js'
 import { encodeEvent, encodeTask } from './tasks.js'
 
 /** What an operation's result is on the wire: `null` after a deletion in JSON-RPC, an array for its lists. */
-type Encode = (result: unknown, params: unknown) => unknown
+type Encode = (result: unknown, params: unknown, as: Spelling) => unknown
+
+/** The spelling of a call: for the protobuf it depends on the peer (R3-PB-12). */
+type SpellingOf = (facts: CallFacts | undefined) => Spelling
+
+const inJson: SpellingOf = () => jsonSpelling
+const overRest: SpellingOf = (facts) => restSpellings[quirksOf(facts).fileBytes]
+const overGrpc: SpellingOf = (facts) => grpcSpellings[quirksOf(facts).fileBytes]
 
 const anything: Decoder<object> = () => ({})
 
-const decoders: Readonly<Record<Operation, Readonly<Record<Shape, Decoder<object>>>>> = {
-  sendMessage: sendRequest,
-  sendStreamingMessage: sendRequest,
-  getTask: getTaskRequest,
-  listTasks: { json: listTasksRequest, proto: listTasksRequest },
-  cancelTask: cancelTaskRequest,
-  subscribeToTask: subscribeToTaskRequest,
-  createTaskPushNotificationConfig: pushConfig,
-  getTaskPushNotificationConfig: getPushConfigRequest,
-  listTaskPushNotificationConfigs: listPushConfigsRequest,
-  deleteTaskPushNotificationConfig: deletePushConfigRequest,
-  getExtendedAgentCard: { json: anything, proto: anything },
+const decoders: Readonly<Record<Operation, (as: Spelling) => Decoder<object>>> = {
+  sendMessage: ({ partForm }) => sendRequest[partForm],
+  sendStreamingMessage: ({ partForm }) => sendRequest[partForm],
+  getTask: ({ shape }) => getTaskRequest[shape],
+  listTasks: () => listTasksRequest,
+  cancelTask: ({ shape }) => cancelTaskRequest[shape],
+  subscribeToTask: ({ shape }) => subscribeToTaskRequest[shape],
+  createTaskPushNotificationConfig: ({ shape }) => pushConfig[shape],
+  getTaskPushNotificationConfig: ({ shape }) => getPushConfigRequest[shape],
+  listTaskPushNotificationConfigs: ({ shape }) => listPushConfigsRequest[shape],
+  deleteTaskPushNotificationConfig: ({ shape }) => deletePushConfigRequest[shape],
+  getExtendedAgentCard: () => anything,
 }
 
+const encodeOneTask: Encode = (result, _params, as) => encodeTask(result as Task, as)
+const encodeOneEvent: Encode = (result, _params, as) => encodeEvent(result as StreamResponse, as)
+const encodeConfig: Encode = (result, _params, as) => encodePushConfig(result as TaskPushNotificationConfig, as)
+
 /** Results are those of their operations: the service that made them says so, the table cannot. */
-function encoders(as: Spelling): Readonly<Record<Operation, Encode>> {
-  const isJson = as.shape === 'json'
-  const encodeOneTask: Encode = (result) => encodeTask(result as Task, as)
-  const encodeOneEvent: Encode = (result) => encodeEvent(result as StreamResponse, as)
-  const encodeConfig: Encode = (result) => encodePushConfig(result as TaskPushNotificationConfig, as)
-  return {
-    sendMessage: encodeOneEvent,
-    sendStreamingMessage: encodeOneEvent,
-    subscribeToTask: encodeOneEvent,
-    getTask: isJson ? (result, params) => encodeReadTask(result as Task, params) : encodeOneTask,
-    cancelTask: encodeOneTask,
-    listTasks: (result) => encodeTaskList(result as ListTasksResponse, as),
-    createTaskPushNotificationConfig: encodeConfig,
-    getTaskPushNotificationConfig: encodeConfig,
-    listTaskPushNotificationConfigs: (result) => {
-      const { configs, nextPageToken } = result as ListTaskPushNotificationConfigsResponse
-      const wire = configs.map((each) => encodePushConfig(each, as))
-      return isJson ? wire : { configs: wire, nextPageToken }
-    },
-    deleteTaskPushNotificationConfig: () => (isJson ? null : {}),
-    getExtendedAgentCard: (result) => encodeExtendedCard(result as AgentCard, isJson ? encodeCard : encodeProtoCard),
-  }
+const encoders: Readonly<Record<Operation, Encode>> = {
+  sendMessage: encodeOneEvent,
+  sendStreamingMessage: encodeOneEvent,
+  subscribeToTask: encodeOneEvent,
+  getTask: (result, params, as) =>
+    as.shape === 'json' ? encodeReadTask(result as Task, params) : encodeTask(result as Task, as),
+  cancelTask: encodeOneTask,
+  listTasks: (result, _params, as) => encodeTaskList(result as ListTasksResponse, as),
+  createTaskPushNotificationConfig: encodeConfig,
+  getTaskPushNotificationConfig: encodeConfig,
+  listTaskPushNotificationConfigs(result, _params, as) {
+    const { configs, nextPageToken } = result as ListTaskPushNotificationConfigsResponse
+    const wire = configs.map((each) => encodePushConfig(each, as))
+    return as.shape === 'json' ? wire : { configs: wire, nextPageToken }
+  },
+  deleteTaskPushNotificationConfig: (_result, _params, { shape }) => (shape === 'json' ? null : {}),
+  getExtendedAgentCard: (result, _params, { shape }) =>
+    encodeExtendedCard(result as AgentCard, shape === 'json' ? encodeCard : encodeProtoCard),
 }
 
 /** Who asks for history sees the member, even when there is none (R3-GET-2). */
@@ -90,41 +98,36 @@ function encodeExtendedCard(card: AgentCard, encode: typeof encodeCard): Wire {
 /** Requests that may come without any parameters. */
 const withoutParams: ReadonlySet<Operation> = new Set(['listTasks', 'getExtendedAgentCard'])
 
-function decoder(operation: Operation, shape: Shape): OperationCodec['decode'] {
-  const decode = decoders[operation][shape]
-  return (params) =>
-    decodeOrThrow(decode, (params ?? undefined) === undefined && withoutParams.has(operation) ? {} : params)
+function decoder(operation: Operation, spellingOf: SpellingOf): OperationCodec['decode'] {
+  return (params, facts) => {
+    const isEmpty = (params ?? undefined) === undefined && withoutParams.has(operation)
+    return decodeOrThrow(decoders[operation](spellingOf(facts)), isEmpty ? {} : params)
+  }
 }
 
-function codecs(as: Spelling): Readonly<Record<Operation, OperationCodec>> {
-  return eachOperation(
-    (operation, encode) => ({
-      decode: decoder(operation, as.shape),
-      ...(operation === 'listTasks' && { booleanParameters: ['includeArtifacts', 'include_artifacts'] }),
-      encode: (result, params) => JSON.stringify(encode(result, params)),
-    }),
-    as,
-  )
+function codecs(spellingOf: SpellingOf): Readonly<Record<Operation, OperationCodec>> {
+  return eachOperation((operation, encode) => ({
+    decode: decoder(operation, spellingOf),
+    ...(operation === 'listTasks' && { booleanParameters: ['includeArtifacts', 'include_artifacts'] }),
+    encode: (result, params, facts) => JSON.stringify(encode(result, params, spellingOf(facts))),
+  }))
 }
 
-function eachOperation<C>(make: (operation: Operation, encode: Encode) => C, as: Spelling): Record<Operation, C> {
-  const entries = Object.entries(encoders(as)) as [Operation, Encode][] // the keys of that record are operations
+function eachOperation<C>(make: (operation: Operation, encode: Encode) => C): Record<Operation, C> {
+  const entries = Object.entries(encoders) as [Operation, Encode][] // the keys of that record are operations
   return Object.fromEntries(entries.map(([operation, encode]) => [operation, make(operation, encode)])) as Record<
     Operation,
     C
   >
 }
 
-export const jsonOperations = codecs(jsonSpelling)
-export const restOperations = codecs(protoJsonSpelling)
+export const jsonOperations = codecs(inJson)
+export const restOperations = codecs(overRest)
 
-const { listTasks: _absent, ...inProtobuf } = eachOperation<GrpcCodec>(
-  (operation, encode) => ({
-    decode: decoder(operation, 'proto'),
-    encode: (result, params) => encode(result, params) as object, // nothing else in the protobuf's shape
-  }),
-  protoSpelling,
-)
+const { listTasks: _absent, ...inProtobuf } = eachOperation<GrpcCodec>((operation, encode) => ({
+  decode: decoder(operation, overGrpc),
+  encode: (result, params, facts) => encode(result, params, overGrpc(facts)) as object, // nothing else in the protobuf's shape
+}))
 
 /** Listing tasks is not in the protobuf. */
 export const grpcOperations: { readonly [O in Operation]?: GrpcCodec } = inProtobuf

@@ -14,11 +14,14 @@ import {
   string,
   struct,
 } from '../decode.js'
+import { encodeBytes, protoBytes } from './file-bytes.js'
 import { reserved, withoutKeys } from './reserved-metadata.js'
-import { inBothShapes, type Shape, type Spelling, type Wire } from './spelling.js'
+import { inEveryPartForm, type PartForm, type Spelling, type Wire } from './spelling.js'
 
 interface FileContent {
   readonly bytes?: string
+  /** The protobuf's name. */
+  readonly fileWithBytes?: string
   readonly uri?: string
   readonly name?: string
   readonly mimeType?: string
@@ -26,28 +29,34 @@ interface FileContent {
 
 type File = RawPart | UrlPart
 
-const fileContent = object<FileContent>(
-  {
-    bytes: optional(bytes),
-    uri: optional(presentString),
-    name: optional(string),
-    mimeType: optional(string),
-  },
-  // Seen in samples and migration notes (R3-DM-2); `mediaType` is in later drafts.
-  { aliases: { bytes: ['fileWithBytes', 'data'], uri: ['fileWithUri'], mimeType: ['mediaType'] } },
+const fileContent = inEveryPartForm((form) =>
+  object<FileContent>(
+    {
+      bytes: optional(bytes),
+      fileWithBytes: optional(form === 'json' ? bytes : protoBytes[form]),
+      uri: optional(presentString),
+      name: optional(string),
+      mimeType: optional(string),
+    },
+    // Seen in samples and migration notes (R3-DM-2); `mediaType` is in later drafts.
+    { aliases: { bytes: ['data'], uri: ['fileWithUri'], mimeType: ['mediaType'] } },
+  ),
 )
 
 /** An empty string beside the member that is really meant counts as nothing (R3-PB-3). */
-const file = converted<FileContent, File>(fileContent, (content, faults) => {
-  if (content.bytes && content.uri) return refuse(faults, 'must have only one of bytes, uri')
-  const place = content.uri || content.bytes === undefined ? content.uri : undefined
-  if (place === undefined && content.bytes === undefined) return refuse(faults, 'must have one of bytes, uri')
-  return {
-    ...(place === undefined ? { raw: content.bytes as string } : { url: place }), // bytes are there: the line above
-    ...(content.name !== undefined && { filename: content.name }),
-    ...(content.mimeType !== undefined && { mediaType: content.mimeType }),
-  }
-})
+const file = inEveryPartForm((form) =>
+  converted<FileContent, File>(fileContent[form], ({ uri, name, mimeType, ...content }, faults) => {
+    const raw = content.bytes || content.fileWithBytes || (content.bytes ?? content.fileWithBytes)
+    if (raw && uri) return refuse(faults, 'must have only one of bytes, uri')
+    const place = uri || raw === undefined ? uri : undefined
+    if (place === undefined && raw === undefined) return refuse(faults, 'must have one of bytes, uri')
+    return {
+      ...(place === undefined ? { raw: raw as string } : { url: place }), // bytes are there: the line above
+      ...(name !== undefined && { filename: name }),
+      ...(mimeType !== undefined && { mediaType: mimeType }),
+    }
+  }),
+)
 
 interface AnyPart {
   readonly kind?: string
@@ -57,19 +66,21 @@ interface AnyPart {
   readonly metadata?: Struct
 }
 
-const anyPart = object<AnyPart>({
-  kind: optional(string),
-  text: optional(presentString),
-  file: optional(file),
-  data: optional(struct),
-  metadata: optional(struct),
-})
+const anyPart = inEveryPartForm((form) =>
+  object<AnyPart>({
+    kind: optional(string),
+    text: optional(presentString),
+    file: optional(file[form]),
+    data: optional(struct),
+    metadata: optional(struct),
+  }),
+)
 
 const kinds = ['text', 'file', 'data'] as const
 type Kind = (typeof kinds)[number]
 
-export const part: Readonly<Record<Shape, Decoder<Part>>> = inBothShapes((shape) =>
-  converted(anyPart, (wire, faults) => {
+export const part: Readonly<Record<PartForm, Decoder<Part>>> = inEveryPartForm((form, shape) =>
+  converted(anyPart[form], (wire, faults) => {
     const kind = kindOf(wire, faults)
     if (kind === undefined) return undefined
     const { text, file: content, data, metadata } = wire
@@ -126,8 +137,8 @@ function readCarried<P extends TextPart | DataPart>(content: P, metadata: Struct
   }
 }
 
-export function decodePart(wire: unknown, { shape }: Spelling): Part {
-  return decodeOrThrow(part[shape], wire)
+export function decodePart(wire: unknown, { partForm }: Spelling): Part {
+  return decodeOrThrow(part[partForm], wire)
 }
 
 export function encodePart(content: Part, as: Spelling): Wire {
@@ -142,7 +153,8 @@ export function encodePart(content: Part, as: Spelling): Wire {
     const wire: Wire = hasKinds ? { kind: 'data', data } : { data: { data } }
     return withMetadata(wire, carriedMetadata(content, isWrapped))
   }
-  const wireFile: Wire = 'raw' in content ? { [as.fileBytes]: content.raw } : { [as.fileUri]: content.url }
+  const wireFile: Wire =
+    'raw' in content ? { [as.fileBytes]: encodeBytes(content.raw, as) } : { [as.fileUri]: content.url }
   if (content.filename !== undefined) wireFile.name = content.filename
   if (content.mediaType !== undefined) wireFile.mimeType = content.mediaType
   return withMetadata(hasKinds ? { kind: 'file', file: wireFile } : { file: wireFile }, content.metadata)

@@ -6,17 +6,21 @@
 import type { Role } from '../../model/message.js'
 import { type TaskState, taskStates } from '../../model/task.js'
 import type { Decoder } from '../decode.js'
+import type { FileBytes } from '../quirks.js'
 
 export { role, taskState } from '../enums.js'
 
 /** An object on the wire, under construction. */
 export type Wire = Record<string, unknown>
 
-/** Which of the two shapes; it decides how parts are read. */
 export type Shape = 'json' | 'proto'
+
+/** How parts are read and written: JSON-RPC's form, or the protobuf's with one form of file content (R3-PB-12). */
+export type PartForm = 'json' | FileBytes
 
 export interface Spelling {
   readonly shape: Shape
+  readonly partForm: PartForm
   readonly states: Readonly<Record<TaskState, string>>
   readonly roles: Readonly<Record<Role, string>>
   /** The parts of a message; artifacts say `parts` in both shapes. */
@@ -52,6 +56,7 @@ const protoStates = {
 /** JSON-RPC. */
 export const jsonSpelling: Spelling = {
   shape: 'json',
+  partForm: 'json',
   states: lowerCaseStates,
   roles: { ROLE_USER: 'user', ROLE_AGENT: 'agent' },
   parts: 'parts',
@@ -66,6 +71,7 @@ export const jsonSpelling: Spelling = {
 /** REST. */
 export const protoJsonSpelling: Spelling = {
   shape: 'proto',
+  partForm: 'guessed',
   states: protoStates,
   roles: { ROLE_USER: 'ROLE_USER', ROLE_AGENT: 'ROLE_AGENT' },
   parts: 'content',
@@ -88,4 +94,17 @@ export const protoSpelling: Spelling = {
 /** One decoder for each shape, made once. */
 export function inBothShapes<T>(make: (shape: Shape) => Decoder<T>): Readonly<Record<Shape, Decoder<T>>> {
   return { json: make('json'), proto: make('proto') }
+}
+
+/** One value for each form of parts, made once. */
+export function inEveryPartForm<T>(make: (partForm: PartForm, shape: Shape) => T): Readonly<Record<PartForm, T>> {
+  return { json: make('json', 'json'), ...inEveryFileForm((form) => make(form, 'proto')) }
+}
+
+/** The protobuf's spellings, one for each form of file content. */
+export const restSpellings = inEveryFileForm((partForm): Spelling => ({ ...protoJsonSpelling, partForm }))
+export const grpcSpellings = inEveryFileForm((partForm): Spelling => ({ ...protoSpelling, partForm }))
+
+function inEveryFileForm<T>(make: (form: FileBytes) => T): Readonly<Record<FileBytes, T>> {
+  return { raw: make('raw'), base64: make('base64'), guessed: make('guessed') }
 }

@@ -1,20 +1,22 @@
 /** Events keep no state here: each one is translated by itself. */
 import type { Operation } from '../../model/operations.js'
 import type { StreamItem } from '../../model/service.js'
-import type { CallFacts, StreamEncoder } from '../dialect.js'
+import type { CallFacts, StreamCall, StreamEncoder } from '../dialect.js'
 import { quirksOf } from '../quirks.js'
 import { acceptsOnlyEvents } from '../stream-errors.js'
-import { jsonSpelling, protoJsonSpelling, protoSpelling, type Wire } from './spelling.js'
+import { grpcSpellings, jsonSpelling, restSpellings, type Wire } from './spelling.js'
 import { encodeEvent } from './tasks.js'
 
 export const jsonStream: StreamEncoder = { encode: ({ event }) => JSON.stringify(encodeEvent(event, jsonSpelling)) }
 
-export const restStream: StreamEncoder = {
-  encode: ({ event }) => JSON.stringify(encodeEvent(event, protoJsonSpelling)),
+export function createRestStream({ facts }: StreamCall): StreamEncoder {
+  const as = restSpellings[quirksOf(facts).fileBytes]
+  return { encode: ({ event }) => JSON.stringify(encodeEvent(event, as)) }
 }
 
-export function encodeGrpcItem({ event }: StreamItem): Wire {
-  return encodeEvent(event, protoSpelling)
+export function createGrpcStream({ facts }: StreamCall): (item: StreamItem) => Wire {
+  const as = grpcSpellings[quirksOf(facts).fileBytes]
+  return ({ event }) => encodeEvent(event, as)
 }
 
 /**

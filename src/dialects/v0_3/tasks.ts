@@ -6,36 +6,32 @@ import { type Decoder, decodeOrThrow } from '../decode.js'
 import { type ToldObjects, toldEvent, toldObjects } from '../told.js'
 import { encodeMessage, message } from './messages.js'
 import { encodePart, part } from './parts.js'
-import type { Shape, Spelling, Wire } from './spelling.js'
+import { inEveryPartForm, type Spelling, type Wire } from './spelling.js'
 
-const told: Readonly<Record<Shape, ToldObjects>> = {
-  json: toldObjects(part.json, message.json),
-  proto: toldObjects(part.proto, message.proto),
-}
+const told = inEveryPartForm((form): ToldObjects => toldObjects(part[form], message[form]))
 
 /** A task as peers tell of it. */
-export const task: Readonly<Record<Shape, Decoder<Task>>> = { json: told.json.task, proto: told.proto.task }
+export const task = inEveryPartForm((form): Decoder<Task> => told[form].task)
 
-const event: Readonly<Record<Shape, Decoder<StreamResponse>>> = {
-  json: toldEvent(message.json, told.json, { hasKinds: true }),
-  proto: toldEvent(message.proto, told.proto, { hasKinds: false }),
+const event = inEveryPartForm(
+  (form): Decoder<StreamResponse> => toldEvent(message[form], told[form], { hasKinds: form === 'json' }),
+)
+
+export function decodeArtifact(wire: unknown, { partForm }: Spelling): Artifact {
+  return decodeOrThrow(told[partForm].artifact, wire)
 }
 
-export function decodeArtifact(wire: unknown, { shape }: Spelling): Artifact {
-  return decodeOrThrow(told[shape].artifact, wire)
+export function decodeStatus(wire: unknown, { partForm }: Spelling): TaskStatus {
+  return decodeOrThrow(told[partForm].status, wire)
 }
 
-export function decodeStatus(wire: unknown, { shape }: Spelling): TaskStatus {
-  return decodeOrThrow(told[shape].status, wire)
-}
-
-export function decodeTask(wire: unknown, { shape }: Spelling): Task {
-  return decodeOrThrow(task[shape], wire)
+export function decodeTask(wire: unknown, { partForm }: Spelling): Task {
+  return decodeOrThrow(task[partForm], wire)
 }
 
 /** An element of a stream; the answer to a send is read alike. */
-export function decodeEvent(wire: unknown, { shape }: Spelling): StreamResponse {
-  return decodeOrThrow(event[shape], wire)
+export function decodeEvent(wire: unknown, { partForm }: Spelling): StreamResponse {
+  return decodeOrThrow(event[partForm], wire)
 }
 
 export function encodeArtifact(content: Artifact, as: Spelling): Wire {

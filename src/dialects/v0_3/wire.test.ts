@@ -1,7 +1,7 @@
 /** Golden wire files of 0.3, once for each binding: each spells the same model in its own way. */
 import { goldenWire, type Shape } from '../../../test/wire/golden.js'
 import type { Operation } from '../../model/operations.js'
-import type { StreamEncoder } from '../dialect.js'
+import type { StreamCall, StreamEncoder } from '../dialect.js'
 import { decodeCard, encodeCard } from './card.js'
 import type { v0_3 } from './index.js'
 import { decodeMessage, decodeSendRequest, encodeMessage, encodeSendRequest } from './messages.js'
@@ -10,7 +10,7 @@ import { decodePart, encodePart } from './parts.js'
 import { decodePushConfig, encodePushConfig } from './push-configs.js'
 import { routes } from './routes.js'
 import { jsonSpelling, protoJsonSpelling, protoSpelling, type Spelling } from './spelling.js'
-import { encodeGrpcItem, jsonStream, restStream } from './stream.js'
+import { createGrpcStream, createRestStream, jsonStream } from './stream.js'
 import {
   decodeArtifact,
   decodeEvent,
@@ -41,7 +41,6 @@ function shapes(as: Spelling): Record<string, Shape> {
 }
 
 const routeOperations = new Map(routes.map(({ method, path, operation }) => [`${method} ${path}`, operation]))
-const grpcStream: StreamEncoder = { encode: (item) => JSON.stringify(encodeGrpcItem(item)) }
 
 function golden(
   name: keyof Pick<typeof v0_3, 'jsonrpc' | 'rest' | 'grpc'>,
@@ -49,17 +48,32 @@ function golden(
   form: {
     readonly operations: Parameters<typeof goldenWire>[1]['operations']
     readonly calls: ReadonlyMap<string, Operation>
-    readonly stream: StreamEncoder
+    readonly createStreamEncoder: (call: StreamCall) => StreamEncoder
   },
 ): void {
   goldenWire(`v0.3/${name}`, {
     shapes: shapes(as),
     operations: form.operations,
     operationOf: (call) => form.calls.get(call),
-    createStreamEncoder: () => form.stream,
+    createStreamEncoder: form.createStreamEncoder,
   })
 }
 
-golden('jsonrpc', jsonSpelling, { operations: jsonOperations, calls: methods, stream: jsonStream })
-golden('rest', protoJsonSpelling, { operations: restOperations, calls: routeOperations, stream: restStream })
-golden('grpc', protoSpelling, { operations: grpcOperations, calls: rpcs, stream: grpcStream })
+golden('jsonrpc', jsonSpelling, {
+  operations: jsonOperations,
+  calls: methods,
+  createStreamEncoder: () => jsonStream,
+})
+golden('rest', protoJsonSpelling, {
+  operations: restOperations,
+  calls: routeOperations,
+  createStreamEncoder: createRestStream,
+})
+golden('grpc', protoSpelling, {
+  operations: grpcOperations,
+  calls: rpcs,
+  createStreamEncoder(call) {
+    const encode = createGrpcStream(call)
+    return { encode: (item) => JSON.stringify(encode(item)) }
+  },
+})
