@@ -9,6 +9,7 @@ import { type A2AError, overLimit } from '../model/errors.js'
 import { isPublic, type TaskEvent } from '../model/event.js'
 import type { HistoryWindow } from '../model/history-window.js'
 import type { CallContext, ReadAhead, StreamItem } from '../model/service.js'
+import { sizeOf } from '../model/size-of.js'
 import type { Task } from '../model/task.js'
 import { trimHistory } from './history.js'
 import type { Internals } from './internals.js'
@@ -19,6 +20,8 @@ import type { TurnWatch } from './watch-turn.js'
 
 /** A task is created among the first events of its log. */
 const firstEvents = 8
+/** Bytes of events that a stream keeps for a reader that waits. */
+const maxHeldBytes = 256 * 1024
 
 /** What a stream shows. */
 export interface StreamOpening {
@@ -87,6 +90,22 @@ export class TaskStream implements AsyncIterableIterator<StreamItem, undefined>,
       return this.#take()
     } catch (error) {
       throw this.#failed(error)
+    }
+  }
+
+  /** Keeps what a waiting reader holds below `maxHeldBytes`; the rest is read from the log again (E-5). */
+  release(): void {
+    const batch = this.#batch
+    let bytes = 0
+    for (let place = this.#place; place < batch.length; place++) {
+      bytes += sizeOf(batch[place]?.body, maxHeldBytes)
+      if (bytes <= maxHeldBytes) continue
+      const next = batch[place]
+      if (!next || !this.#follower) return
+      this.#follower.cursor = next.seq - 1
+      this.#batch = batch.slice(this.#place, place)
+      this.#place = 0
+      return
     }
   }
 

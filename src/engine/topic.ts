@@ -7,11 +7,14 @@
  */
 import type { A2AError } from '../model/errors.js'
 import type { TaskEvent } from '../model/event.js'
+import { sizeOf } from '../model/size-of.js'
 import type { Store, TaskKey } from '../stores/store.js'
 
 /** Events kept for followers. When twice as many have gathered the older half is let go. */
 const tailLength = 512
 const readLimit = 512
+/** Bytes of events kept for followers when the run has ended. */
+const maxTailBytes = 256 * 1024
 
 /** A place in the log. */
 export interface Follower {
@@ -59,6 +62,7 @@ export class Topic {
   unfeed(): void {
     this.#isFed = false
     if (this.#followers.size > 0) {
+      this.#trimTail()
       this.#watch()
       // Whatever was committed elsewhere before the watch began is found by looking once.
       this.#looks += 1
@@ -190,6 +194,17 @@ export class Topic {
     const last = events?.at(-1)
     if (last && last.seq > this.#lastSeq) this.#lastSeq = last.seq
     return events
+  }
+
+  /** While a run feeds the topic, the run itself holds what the tail holds; afterwards the tail is all that does. */
+  #trimTail(): void {
+    let bytes = 0
+    for (let place = this.#tail.length - 1; place >= 0; place--) {
+      bytes += sizeOf(this.#tail[place]?.body, maxTailBytes)
+      if (bytes <= maxTailBytes) continue
+      this.#tail = this.#tail.slice(place + 1)
+      return
+    }
   }
 
   #change(): Promise<undefined> {

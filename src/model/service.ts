@@ -160,6 +160,8 @@ export interface StreamItem {
  */
 export interface ReadAhead<T = StreamItem> extends AsyncIterator<T> {
   takeReady?(): T | undefined
+  /** Drops elements that were read ahead and take much memory, while their reader waits. They are read again later. */
+  release?(): void
 }
 
 type Unary<Request, Response> = (request: Request, context: CallContext) => Promise<Response>

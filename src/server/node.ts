@@ -7,6 +7,7 @@ import type { Caller } from '../model/service.js'
 import { feedOf } from '../transports/sse.js'
 import { certificateOf } from './client-certificate.js'
 import type { Handler } from './handler.js'
+import { inOrder } from './in-order.js'
 import { UnreadAnswers } from './unread-answers.js'
 import { writeSse } from './write-sse.js'
 
@@ -32,14 +33,14 @@ export function toNodeListener({ fetch }: Pick<Handler, 'fetch'>): NodeListener 
       : response
   }
   const listener = getRequestListener(answer, { errorHandler: () => new Response(null, { status: 400 }) })
-  return (request, response) => {
+  return inOrder((request, response) => {
     // Whoever stands in front may have looked at the other one (RFC 9112, 3.2).
     if (hasTwoHosts(request.rawHeaders)) {
       response.writeHead(400, { connection: 'close' }).end()
       return
     }
     listener(request, response).catch(() => response.destroy()) // the answer could not be written
-  }
+  })
 }
 
 /** Names and values take turns. */

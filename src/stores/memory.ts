@@ -21,6 +21,7 @@ import {
   seal,
   viewRow,
 } from './memory-row.js'
+import { withinBudget } from './page-budget.js'
 import type { Records } from './records.js'
 import type {
   AgentStats,
@@ -64,6 +65,7 @@ interface KeyEntry extends KeyedSend {
 }
 
 const readBatch = 1000
+const bytesPerRead = 256 * 1024
 
 export class MemoryStore implements Store {
   readonly records: Records
@@ -129,7 +131,8 @@ export class MemoryStore implements Store {
   async read(key: TaskKey, afterSeq: number, limit: number): Promise<readonly TaskEvent[] | undefined> {
     this.#assertOpen()
     const row = this.#rows.get(rowId(key))
-    return row && eventsAfter(row, afterSeq, Math.min(limit, readBatch))
+    const events = row && eventsAfter(row, afterSeq, Math.min(limit, readBatch))
+    return events && withinBudget(events, bytesPerRead, ({ body }) => sizeOf(body, bytesPerRead))
   }
 
   async list(query: ListQuery): Promise<ListPage> {

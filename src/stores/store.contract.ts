@@ -130,6 +130,25 @@ export function storeContract({ describe, it }: TestRunner, open: OpenStore): vo
       )
     })
 
+    check('ends a page of large events early, and the pages are whole', async (store) => {
+      await store.append(creation('t1'))
+      const large = 'x'.repeat(256 * 1024)
+      for (let seq = 3; seq < 20; seq++) await store.append(append('t1', seq, [chunk('t1', large)]))
+      let after = 0
+      for (;;) {
+        const events = await store.read(key('t1'), after, 512)
+        assert.ok(events)
+        if (events.length === 0) break
+        assert.ok(events.length <= 4, `${events.length} events of 256 KB at once`)
+        assert.deepEqual(
+          events.map(({ seq }) => seq),
+          events.map((_, place) => after + place + 1),
+        )
+        after += events.length
+      }
+      assert.equal(after, 20)
+    })
+
     check('starts inside a batch that was committed at once', async (store) => {
       await store.append(creation('t1'))
       await store.append(append('t1', 3, [chunk('t1', 'a'), chunk('t1', 'b'), chunk('t1', 'c')]))

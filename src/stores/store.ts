@@ -331,7 +331,10 @@ export interface Store {
   /** A task with what is needed to fold it; absent when there is none. For writers: it reads the whole log. */
   load(key: TaskKey, options?: { readonly includeArtifacts?: boolean }): Promise<LoadedTask | undefined>
 
-  /** Events after a sequence, oldest first, at least one unless there are none; absent when they, or the task, were removed. */
+  /**
+   * Events after a sequence, oldest first, at least one unless there are none; absent when they, or the task, were
+   * removed. A page ends early when its events take much memory, about 256 KB.
+   */
   read(key: TaskKey, afterSeq: number, limit: number): Promise<readonly TaskEvent[] | undefined>
 
   list(query: ListQuery): Promise<ListPage>

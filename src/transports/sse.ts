@@ -164,6 +164,7 @@ export class SseFeed<Item = StreamItem> {
     while (!this.#isGone) {
       if (!this.#isBlocked) this.#flush()
       if (!this.#isBlocked) return
+      this.#rest.release?.()
       await new Promise<void>((resolve) => {
         this.#wake = resolve
       })

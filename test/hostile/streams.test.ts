@@ -1,5 +1,8 @@
 /** Readers that are slow, silent or gone: the agent does not notice, nothing is missed, nobody is left behind. */
 import assert from 'node:assert/strict'
+import { connect as connectHttp2 } from 'node:http2'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { agent, artifact, type Served, serve, text } from 'dragoman'
 import { createHandler } from 'dragoman/server'
 import { describe, expect, it } from 'vitest'
@@ -100,6 +103,112 @@ describe('a reader that never reads', { timeout: 30_000 }, () => {
     await handler.close({ deadlineMs: 0 })
   })
 })
+
+describe.each(stores)('paused readers of large events, on %s', { timeout: 60_000 }, (store) => {
+  const events = 48
+  const readers = 10
+  /** Each event is an artifact of its own, 256 KB. */
+  const large = agent('Large', async function* () {
+    for (let i = 0; i < events; i++) {
+      yield artifact(`part ${i}`, text(String(i % 10).repeat(256 * 1024)))
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  })
+
+  it.each(['HTTP', 'gRPC'])(proves('E-5', 'hold less than 1 MB each, over %s'), async (binding) => {
+    await using served = await serve(large, { store })
+    const now = { ...send('go'), configuration: { returnImmediately: true } }
+    const { task } = (await call(served, 'SendMessage', now)) as { task: { id: string } }
+    await eventually(20_000, 'the task to end', async () => (await tasksIn(served, 'TASK_STATE_COMPLETED')) === 1)
+    const open = binding === 'HTTP' ? pausedSse : pausedGrpc
+    // Code that is loaded with the first reader is not the readers'.
+    await (await open(served.url, task.id)).rest()
+    const before = heldBytes()
+    const paused = await Promise.all(Array.from({ length: readers }, () => open(served.url, task.id)))
+    // Every reader has seen a first byte: what was read for it is in memory, unless it was let go.
+    const perReader = () => (heldBytes() - before) / readers
+    await eventually(20_000, 'less than 1 MB', () => perReader() < 1024 * 1024).catch((error: Error) => {
+      assert.fail(`${error.message}: ${Math.round(perReader() / 1024)} KB a reader`)
+    })
+    for (const each of paused) assert.ok((await each.rest()) > events * 256 * 1024)
+  })
+})
+
+describe('many streams that wait for each other on one connection', () => {
+  it(proves('E-5', 'begin one after the other'), async () => {
+    const calls = new WatchedCalls()
+    await using served = await serve(echoAgent, { wrap: calls.wrap })
+    const { task } = (await call(served, 'SendMessage', send('chunks 2000'))) as { task: { id: string } }
+    const subscribe = post('/', envelope('SubscribeToTask', { id: task.id }), { 'Last-Event-ID': '0' })
+    using client = await connect(served.url)
+    let most = 0
+    const watching = setInterval(() => {
+      most = Math.max(most, calls.open)
+    }, 1)
+    await client.write(subscribe.repeat(100))
+    for (let i = 0; i < 100; i++) assert.equal(readRpc(await client.answer(20_000)).events.length, 2003)
+    clearInterval(watching)
+    assert.equal(most, 1)
+  })
+
+  it('are not accepted without end: the connection is closed', async () => {
+    await using served = await serve(echoAgent)
+    using client = await connect(served.url)
+    const first = post('/', envelope('SendStreamingMessage', send('sleep 60000')))
+    await client.write(first + post('/', envelope('ListTasks', {})).repeat(200))
+    await client.closes(10_000)
+  })
+})
+
+interface PausedReader {
+  /** Reads on to the end of the stream, and tells how many bytes came. */
+  rest(): Promise<number>
+}
+
+async function pausedSse(url: string, id: string): Promise<PausedReader> {
+  const client = await openStream(url, 'SubscribeToTask', { id }, { 'last-event-id': '0' })
+  return {
+    async rest() {
+      let bytes = 0
+      for await (const chunk of client.response) bytes += (chunk as Buffer).length
+      return bytes
+    },
+  }
+}
+
+/** A plain HTTP/2 client: the gRPC client takes in whatever comes. */
+async function pausedGrpc(url: string, id: string): Promise<PausedReader> {
+  const session = connectHttp2(url)
+  const stream = session.request({
+    ':method': 'POST',
+    ':path': '/lf.a2a.v1.A2AService/SubscribeToTask',
+    'content-type': 'application/grpc',
+    'last-event-id': '0',
+  })
+  // SubscribeToTaskRequest: field 2 is the id.
+  const body = Buffer.concat([Buffer.from([18, id.length]), Buffer.from(id)])
+  const head = Buffer.from([0, 0, 0, 0, body.length])
+  stream.end(Buffer.concat([head, body]))
+  await new Promise((resolve) => stream.once('response', resolve))
+  return {
+    async rest() {
+      let bytes = 0
+      for await (const chunk of stream) bytes += (chunk as Buffer).length
+      session.close()
+      return bytes
+    },
+  }
+}
+
+setFlagsFromString('--expose-gc')
+const collectGarbage = runInNewContext('gc') as () => void
+
+/** What JavaScript holds, buffers included. */
+function heldBytes(): number {
+  collectGarbage()
+  const { heapUsed, external } = process.memoryUsage()
+  return heapUsed + external
+}
 
 describe('a reader that is gone', { timeout: 30_000 }, () => {
   it(proves('R-STRM-5', 'leaves nothing behind: 200 abandoned streams, then a cancel and a new one'), async () => {

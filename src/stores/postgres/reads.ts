@@ -12,6 +12,8 @@ import { measure, readViews } from './views.js'
 
 /** Batches fetched at once when a reader catches up. */
 const batchesPerRead = 32
+/** A page ends with the batch that passes this size. */
+const bytesPerRead = 256 * 1024
 
 /** Whether the lease lasts is the database's to say: it comes as 1 or 0. */
 export const recordColumns = `t.id, a.name, t.task_id, s.tenant, s.owner, t.context, t.dialect, t.visibility, t.seq, t.fence,
@@ -74,10 +76,12 @@ export class Reads {
     const agent = await this.#names.findAgent(key.agent)
     if (agent === undefined) return undefined
     const rows = await this.#database.query<[seq: number, ...batch: EventRow | [null, null, null, null]]>(
+      // The length of a text is known without reading it, compressed or not.
       `SELECT t.seq, e.first, e.last, e.time_ms, e.body FROM dragoman.tasks t LEFT JOIN LATERAL (
-          ${rangesAfter} ORDER BY last LIMIT $4) e ON true
+          SELECT r.*, sum(octet_length(r.body)) OVER (ORDER BY r.last) - octet_length(r.body) AS before FROM (
+            ${rangesAfter} ORDER BY last LIMIT $4) r) e ON e.before < $5
         WHERE t.agent = $1 AND t.task_id = $2 ORDER BY e.last`,
-      [agent, toStorable(key.id), afterSeq, Math.min(limit, batchesPerRead)],
+      [agent, toStorable(key.id), afterSeq, Math.min(limit, batchesPerRead), bytesPerRead],
     )
     const [first] = rows
     if (!first) return undefined

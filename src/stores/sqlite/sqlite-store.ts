@@ -77,6 +77,8 @@ export async function openSqliteStore(path: string, options: SqliteStoreOptions 
 
 /** Batches fetched at once when a reader catches up. */
 const batchesPerRead = 32
+/** A page ends with the batch that passes this size. */
+const bytesPerRead = 256 * 1024
 
 /** Exported for tests; `openSqliteStore` opens one. */
 export class SqliteStore implements Store {
@@ -152,14 +154,20 @@ export class SqliteStore implements Store {
   async read(key: TaskKey, afterSeq: number, limit: number): Promise<readonly TaskEvent[] | undefined> {
     const row = this.#taskRow(key)
     if (!row) return undefined
-    const batches = this.#sql.eventsAfter.all(row.id, afterSeq, Math.min(limit, batchesPerRead)) as EventRow[]
-    if (batches.length === 0) return row.seq > afterSeq ? undefined : []
     const events: TaskEvent[] = []
-    for (const batch of batches) {
-      for (const event of readBatch(batch)) if (event.seq > afterSeq) events.push(event)
-      if (events.length >= limit) break
+    let bytes = 0
+    // A few batches, then more as long as they are small.
+    for (let count = 1; count <= batchesPerRead && events.length < limit && bytes < bytesPerRead; count *= 2) {
+      const after = events.at(-1)?.seq ?? afterSeq
+      const batches = this.#sql.eventsAfter.all(row.id, after, count) as EventRow[]
+      for (const batch of batches) {
+        for (const event of readBatch(batch)) if (event.seq > afterSeq) events.push(event)
+        bytes += batch[3].length
+        if (events.length >= limit || bytes >= bytesPerRead) break
+      }
+      if (batches.length < count) break
     }
-    return events
+    return events.length === 0 && row.seq > afterSeq ? undefined : events
   }
 
   async list(query: ListQuery): Promise<ListPage> {

@@ -6,6 +6,9 @@ import type { AgentService, ReadAhead, StreamItem } from '../../model/service.js
 import type { CallWatch } from '../call-record.js'
 import { type PreparedCall, positionExtension } from '../transport.js'
 
+/** Bytes waiting for the reader before reading of the log stops. */
+const highWaterMark = 64 * 1024
+
 export interface OutgoingStream {
   readonly operation: Operation
   readonly prepared: PreparedCall
@@ -26,6 +29,8 @@ export async function sendStream(
   const gone = new AbortController()
   let wake: () => void = () => undefined
   let isDone = false
+  /** Bytes given to the call since it last had nothing to send, or more. */
+  let pending = 0
   call.on('cancelled', () => {
     // A call that has ended says so too, and an abort that nobody hears is not free.
     if (!isDone) gone.abort()
@@ -47,10 +52,16 @@ export async function sendStream(
         const encoded = encodeItem(item)
         const message = encodeBytes(isPositioned ? positioned(encoded, item.seq) : encoded)
         open()
-        if (call.write(message)) continue
+        // The library counts messages, whatever their size.
+        if (call.writableLength === 0) pending = 0
+        pending += message.length
+        // A message that has left has all earlier ones before it.
+        if (pending >= highWaterMark) call.write(message, () => wake())
+        else if (call.write(message)) continue
+        items.release?.()
         await new Promise<void>((resolve) => {
           wake = resolve
-          if (call.cancelled) resolve()
+          if (call.cancelled || call.writableLength === 0) resolve()
         })
       }
     }
