@@ -1,7 +1,10 @@
 // Writes package-lock.json so that `npm ci` works on every platform. npm leaves an optional,
 // platform-bound package (`@scope/name-linux-x64`) out of the lockfile when the registry at hand
 // does not carry it, and then refuses its own lockfile. Name, version and platform of such a
-// package are known from its parent, so the entry is added here. Run: npm run lock [folder]
+// package are known from its parent, so the entry is added here. Every entry has an integrity, which the
+// registry is asked for where npm left it out. A registry that does not carry a platform package of the newest
+// version cannot tell its integrity: this script then fails, and the parent must be pinned to an older version (see
+// `@biomejs/biome`, `vite` and `rolldown` in package.json). Run: npm run lock [folder]
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -35,6 +38,33 @@ for (const [path, entry] of Object.entries(lock.packages)) {
     added.push(name)
   }
 }
+
+const unknown = []
+for (const [path, entry] of Object.entries(lock.packages)) {
+  if (!path.includes('node_modules/') || entry.link || entry.inBundle || entry.integrity) continue
+  const name = path.slice(path.lastIndexOf('node_modules/') + 'node_modules/'.length)
+  const integrity = integrityOf(name, entry.version)
+  if (integrity) entry.integrity = integrity
+  else unknown.push(`${name}@${entry.version}`)
+}
+if (unknown.length > 0) {
+  console.error(
+    `No integrity for ${unknown.join(', ')}: the registry does not carry them. Pin the packages they belong to`,
+  )
+  process.exit(1)
+}
+
+function integrityOf(name, version) {
+  try {
+    return execFileSync('npm', ['view', `${name}@${version}`, 'dist.integrity'], {
+      encoding: 'utf8',
+      stdio: ['ignore', 'pipe', 'ignore'],
+    }).trim()
+  } catch {
+    return undefined
+  }
+}
+
 lock.packages = Object.fromEntries(Object.entries(lock.packages).sort(([a], [b]) => (a < b ? -1 : 1)))
 writeFileSync(file, `${JSON.stringify(lock, null, 2)}\n`)
 console.log(`${file}: ${added.length} platform packages added`)

@@ -23,3 +23,22 @@ describe('docs/dependencies.md', () => {
     expect(named.toSorted()).toEqual([...new Set(wanted)].toSorted())
   })
 })
+
+describe('the lockfile', () => {
+  it.each(['package-lock.json', 'bench/package-lock.json'])(
+    '%s has an integrity for every package of the registry',
+    (path) => {
+      const { packages } = JSON.parse(read(path)) as { readonly packages: Readonly<Record<string, LockEntry>> }
+      const installed = Object.entries(packages).filter(([place, { link }]) => place.includes('node_modules/') && !link)
+      expect(installed.length).toBeGreaterThan(10)
+      const isWhole = ({ integrity, inBundle }: LockEntry) => inBundle || /^sha512-[\w+/]{86}==$/.test(integrity ?? '')
+      expect(installed.filter(([, entry]) => !isWhole(entry)).map(([place]) => place)).toEqual([])
+    },
+  )
+})
+
+interface LockEntry {
+  readonly link?: boolean
+  readonly inBundle?: boolean
+  readonly integrity?: string
+}
