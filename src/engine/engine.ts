@@ -22,6 +22,7 @@ import { createdIn, getTask, listTasks } from './read-tasks.js'
 import { type Retention, startRetention } from './retention.js'
 import { schemaCheckOf } from './schemas.js'
 import { sendMessage, sendStreamingMessage } from './send.js'
+import { watchStalls } from './stall-watch.js'
 import { subscribeToTask } from './subscribe.js'
 import { systemClock } from './system-clock.js'
 import { vitalsOf } from './vitals.js'
@@ -67,6 +68,7 @@ export interface Engine extends AgentService {
 const defaults: EngineSettings = {
   leaseMs: 15_000,
   cancelGraceMs: 5_000,
+  stallMs: 1_000,
   idempotencyMs: 24 * 60 * 60_000,
   limits: defaultEngineLimits,
   dedupeByMessageId: false,
@@ -91,6 +93,7 @@ export function createEngine(agent: Agent, options: EngineOptions): Engine {
   })
   const keeper = new LeaseKeeper(internals, options.isOwnerDead ?? (() => false))
   let stopRetention: (() => void) | undefined
+  let stopWatching: (() => void) | undefined
 
   return {
     ...operationsOf(internals),
@@ -101,6 +104,7 @@ export function createEngine(agent: Agent, options: EngineOptions): Engine {
     provideCredential: (provided) => provideCredential(internals, provided).catch(rethrowFrom(internals)),
     createdIn: (taskId, scope) => createdIn(internals, taskId, scope),
     async start() {
+      stopWatching = watchStalls(internals)
       await keeper.start()
       if (options.retention) stopRetention = startRetention(internals, options.retention)
     },
@@ -114,6 +118,7 @@ export function createEngine(agent: Agent, options: EngineOptions): Engine {
       for (const run of rest) run.stop('hand-over')
       await Promise.all(rest.map(({ done }) => done))
       for (const topic of internals.topics) topic.close()
+      stopWatching?.()
       await agent.onDrained?.()
     },
   }

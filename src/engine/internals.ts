@@ -19,6 +19,8 @@ import type { CheckWebhook, PushSecrets } from './webhooks.js'
 export interface EngineSettings {
   readonly leaseMs: number
   readonly cancelGraceMs: number
+  /** How long a handler may block the event loop before that is logged and counted; 0: for ever. */
+  readonly stallMs: number
   readonly idempotencyMs: number
   readonly limits: EngineLimits
   readonly dedupeByMessageId: boolean
@@ -54,7 +56,7 @@ export class Internals {
   readonly tracing = applicationTracing()
   isDraining = false
   /** Since the start; see `Vitals`. */
-  readonly counts = { storeFailures: 0, expiredTasks: 0, fencedRuns: 0 }
+  readonly counts = { storeFailures: 0, expiredTasks: 0, fencedRuns: 0, stalls: 0, stalledMs: 0 }
 
   readonly #topics = new Map<string, Topic>()
   #endOfTick: (() => void)[] = []

@@ -10,6 +10,7 @@ import { readAnswer } from './answer.js'
 import { atMost } from './at-most.js'
 import type { Run } from './run.js'
 import { assertDraft, UnsendableError } from './sendable.js'
+import { enterHandler, leaveHandler } from './stall-watch.js'
 import { traceTurn } from './trace-turn.js'
 import { RunningTurn } from './turn.js'
 import type { TaskVoice } from './voice.js'
@@ -25,13 +26,13 @@ export type TurnEnd =
   | { readonly kind: 'stopped' }
 
 interface Stage {
-  readonly run: Pick<Run, 'id' | 'internals' | 'isStopped' | 'answered'> & ConstructorParameters<typeof RunningTurn>[1]
+  readonly run: Pick<Run, 'id' | 'internals' | 'isStopped' | 'writer'> & ConstructorParameters<typeof RunningTurn>[1]
   readonly voice: TaskVoice
 }
 
 const yieldsPerTick = 256
 const nothingSent: readonly Part[] = [{ text: 'The message has no content' }]
-const neutralFailure: readonly Part[] = [{ text: 'The agent failed' }]
+export const neutralFailure: readonly Part[] = [{ text: 'The agent failed' }]
 
 export function runHandler(current: AcceptedMessage, stage: Stage): Promise<TurnEnd> {
   const { tracing } = stage.run.internals
@@ -48,10 +49,11 @@ async function iterate(current: AcceptedMessage, stage: Stage, span?: OpenSpan):
   try {
     // Only dialects that have no other word for it bring a message with nothing in it (RL-L0-2).
     if (current.message.parts.length === 0) return { kind: 'state', state: 'TASK_STATE_FAILED', parts: nothingSent }
-    const answer = readAnswer(run.answered, current.message)
+    const { answered } = run.writer.fold
+    const answer = readAnswer(answered, current.message)
     // A message that was sent before the question was asked and does not answer it: the question stands.
     if ('violations' in answer)
-      return { kind: 'state', state: 'TASK_STATE_INPUT_REQUIRED', ...(run.answered && { parts: run.answered.parts }) }
+      return { kind: 'state', state: 'TASK_STATE_INPUT_REQUIRED', ...(answered && { parts: answered.parts }) }
     const accepted = answer.message === current.message ? current : { ...current, message: answer.message }
     const { agent, schemas } = run.internals
     const isChecked = schemas && current.turn === 1
@@ -60,8 +62,12 @@ async function iterate(current: AcceptedMessage, stage: Stage, span?: OpenSpan):
     const turn = new RunningTurn(accepted, run, checked, span?.trace) as Turn<unknown> as Turn<never>
     const handler = agent.handler(turn)[Symbol.asyncIterator]()
     iterator = handler
+    enterHandler()
     for (;;) {
-      const step = await (span ? span.run(() => handler.next()) : handler.next())
+      const stepping = span ? span.run(() => handler.next()) : handler.next()
+      leaveHandler(run.internals, run.id)
+      const step = await stepping
+      leaveHandler(run.internals, run.id)
       if (run.isStopped) {
         abandon(iterator)
         return { kind: 'stopped' }

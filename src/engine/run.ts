@@ -5,6 +5,7 @@
  *                     ├─ ask, askAuth ─────▶ INPUT_REQUIRED / AUTH_REQUIRED; messages wait? next turn : over
  *                     ├─ failed, rejected, throws ─▶ FAILED / REJECTED
  *                     └─ stopped: cancel ──▶ CANCELED   (E-7)
+ *                                 failed ──▶ FAILED: a stray error   (E-8)
  *                                 drain ───▶ lease handed over   (E-12)
  *                                 fenced ──▶ nothing: another process owns the task   (E-9)
  *
@@ -23,15 +24,16 @@ import { CheckpointWriter } from './checkpoint.js'
 import type { Internals } from './internals.js'
 import type { SharedTask } from './ownership.js'
 import type { Credential } from './provide-credential.js'
-import { runHandler, type TurnEnd } from './run-handler.js'
+import { neutralFailure, runHandler, type TurnEnd } from './run-handler.js'
 import { accepted, type RunStart } from './run-start.js'
 import { type Stop, stopReason } from './stop.js'
 import { Stopping } from './stopping.js'
 import { TaskWriter, type WithMessage } from './task-writer.js'
 import type { TurnSource } from './turn.js'
+import { inTurn, type StrayErrorTarget } from './turn-context.js'
 import { TaskVoice } from './voice.js'
 
-export class Run implements TurnSource {
+export class Run implements TurnSource, StrayErrorTarget {
   readonly id: string
   readonly writer: TaskWriter
   /** Settles when the run is over, whatever happened. */
@@ -183,7 +185,15 @@ export class Run implements TurnSource {
   }
 
   stop(stop: Stop): void {
-    if (!this.#isClosed) this.#stopping.ask(stop, this.#internals.settings.cancelGraceMs)
+    // Listeners of the handler's signal are part of its turn.
+    if (!this.#isClosed) inTurn(this, () => this.#stopping.ask(stop, this.#internals.settings.cancelGraceMs))
+  }
+
+  /** A rejection or an exception of the handler that nothing handled: ends the turn, if it still runs. */
+  strayError(error: unknown): void {
+    const { log, name } = this.#internals
+    log({ level: 'error', message: 'A stray error of the agent', agent: name, taskId: this.id, error })
+    if (!this.#isEnding) this.stop('failed')
   }
 
   close(): void {
@@ -203,7 +213,7 @@ export class Run implements TurnSource {
         current = await this.#conclude(await this.#iterateUntilStopped(current))
       }
     } catch (caught) {
-      this.#stopping.fail()
+      inTurn(this, () => this.#stopping.fail())
       const error = this.#internals.failure(caught, this.id)
       this.#internals.existingTopic(this.id)?.close(error)
       this.#sender?.reject(error)
@@ -233,6 +243,8 @@ export class Run implements TurnSource {
     switch (this.#stopping.why) {
       case 'cancel':
         return this.#finish('TASK_STATE_CANCELED')
+      case 'failed':
+        return this.#finish('TASK_STATE_FAILED', neutralFailure)
       case 'hand-over':
         return this.#handOver()
       case 'fenced':
@@ -247,7 +259,7 @@ export class Run implements TurnSource {
     return new Promise((resolve, reject) => {
       this.#stopping.onGivenUp = () => resolve({ kind: 'stopped' })
       this.#fail = reject
-      runHandler(current, { run: this, voice: this.#voice }).then(resolve, reject)
+      inTurn(this, () => runHandler(current, { run: this, voice: this.#voice })).then(resolve, reject)
     })
   }
 
@@ -303,7 +315,7 @@ export class Run implements TurnSource {
       if (outcome === 'fenced') return this.#lost()
       if (outcome === 'ok') {
         this.#tellSender()
-        if (state === 'TASK_STATE_CANCELED') await tellAbandoned(this)
+        if (state === 'TASK_STATE_CANCELED' || this.#stopping.why === 'failed') await tellAbandoned(this)
         return undefined
       }
       this.writer.unhold()
@@ -357,11 +369,6 @@ export class Run implements TurnSource {
 
   get internals(): Internals {
     return this.#internals
-  }
-
-  /** The question that the current turn answers. */
-  get answered(): Message | undefined {
-    return this.writer.fold.answered
   }
 
   get caller(): Caller {

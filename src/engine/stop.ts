@@ -4,6 +4,8 @@ export type Stop =
   | 'cancel'
   /** This process shuts down; another one will run the turn again (E-12). */
   | 'hand-over'
+  /** A stray error of the handler has failed the turn. */
+  | 'failed'
   /** Another process runs the task already (E-9). */
   | 'fenced'
 

@@ -30,7 +30,7 @@ export class Stopping {
     if (this.#why && why !== 'fenced') return
     this.#tell(why)
     clearTimeout(this.#graceTimer)
-    if (why === 'fenced') this.onGivenUp()
+    if (why === 'fenced' || why === 'failed') this.onGivenUp()
     else this.#graceTimer = setTimeout(() => this.onGivenUp(), graceMs)
   }
 

@@ -114,7 +114,7 @@ export class RunningTurn implements Turn<unknown> {
   }
 
   checkpoint(key: string, value: JsonValue, options?: CheckpointOptions): Promise<void> {
-    return this.#source.checkpoint(key, value, options)
+    return this.#owned(this.#source.checkpoint(key, value, options))
   }
 
   get metadata(): Struct {
@@ -138,7 +138,20 @@ export class RunningTurn implements Turn<unknown> {
     return this.#trace.tracestate
   }
 
-  async call(ref: AgentRef, content: Content, options: CallAgentOptions = {}): Promise<CallResult> {
+  call(ref: AgentRef, content: Content, options: CallAgentOptions = {}): Promise<CallResult> {
+    return this.#owned(this.#call(ref, content, options))
+  }
+
+  /** A handler that does not wait for the promise must not end the process with it: the log gets the error. */
+  #owned<Value>(work: Promise<Value>): Promise<Value> {
+    const { log, name } = this.#source.internals
+    const { taskId = '' } = this.#accepted.message
+    const message = 'A call or a checkpoint of the agent failed'
+    work.catch((error: unknown) => log({ level: 'debug', message, agent: name, taskId, error }))
+    return work
+  }
+
+  async #call(ref: AgentRef, content: Content, options: CallAgentOptions): Promise<CallResult> {
     const service = this.service(ref)
     const name = typeof ref === 'string' ? ref : ref.card.name
     if (!service) throw new Error(`No agent called ${name} can be reached from here`)

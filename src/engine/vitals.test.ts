@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import type { LogEntry } from '../model/log.js'
 import { callBy, send } from '../testing/messages.js'
 import { gate, until } from '../testing/wait.js'
 import { bound, openTestStore, storeKinds, taskIn, testEngine } from './engine.fixture.js'
@@ -70,5 +71,57 @@ describe.each(storeKinds)('vitals on %s', (kind) => {
     expect(engine.vitals()).toMatchObject({ fencedRuns: 1, runningTasks: 0 })
     expect(said).toEqual([`warn Fenced out: another process runs this task now ${id}`])
     await store.close()
+  })
+})
+
+describe('stalls', () => {
+  const block = () => {
+    const end = performance.now() + 400
+    while (performance.now() < end);
+  }
+
+  it.each(['before the first wait', 'after a wait', 'in its own callback'])(
+    'are named with the task of the handler that blocks the event loop %s',
+    async (when) => {
+      const logged: LogEntry[] = []
+      await using engine = await testEngine(
+        async function* () {
+          if (when === 'before the first wait') block()
+          await new Promise((resolve) => setImmediate(resolve))
+          if (when === 'after a wait') block()
+          if (when === 'in its own callback')
+            await new Promise<void>((resolve) => setTimeout(() => resolve(block()), 1))
+        },
+        'memory',
+        { stallMs: 200, log: (entry) => void logged.push(entry) },
+      )
+      const { id } = taskIn(await engine.sendMessage(send('go'), callBy()))
+      expect(engine.vitals()).toMatchObject({ stalls: expect.any(Number), stalledMs: expect.any(Number) })
+      expect(engine.vitals().stalls).toBeGreaterThan(0)
+      expect(engine.vitals().stalledMs).toBeGreaterThan(200)
+      expect(logged.find(({ taskId }) => taskId === id)).toMatchObject({
+        level: 'warn',
+        agent: 'Test',
+        message: expect.stringMatching(/^The event loop stood still for \d+\.\d s while the agent ran/),
+      })
+    },
+  )
+
+  it('outside of handlers are logged with the tasks that run', async () => {
+    const release = gate()
+    const said: string[] = []
+    await using engine = await testEngine(
+      async function* () {
+        yield working()
+        await release.opened
+      },
+      'memory',
+      { stallMs: 200, log: ({ message }) => void said.push(message) },
+    )
+    const { id } = taskIn(await engine.sendMessage(send('go', {}, immediately), callBy()))
+    await until(async () => (await engine.getTask({ id }, callBy())).status.state === 'TASK_STATE_WORKING')
+    block()
+    await until(() => said.some((message) => message.includes(`running: Test ${id}`)))
+    release.open()
   })
 })

@@ -248,9 +248,10 @@ export class WorkflowRun {
     }
   }
 
-  /** Cancelled: so are the agents at work. Handed over: they stay at work, and are found again. */
+  /** Cancelled or failed: the agents at work are cancelled. Handed over: they stay at work, and are found again. */
   async #stopped(): Promise<void> {
-    if (stopOf(this.turn.signal) === 'cancel') await this.#cancelActive()
+    const stop = stopOf(this.turn.signal)
+    if (stop === 'cancel' || stop === 'failed') await this.#cancelActive()
     this.#outbox.close()
   }
 

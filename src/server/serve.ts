@@ -20,6 +20,7 @@ import { assertGuardedMetrics, type MetricsPort, openMetrics, type ServerMetrics
 import type { Agents, MountedAgent } from './mounts.js'
 import { toNodeListener } from './node.js'
 import { useStore } from './open-store.js'
+import { watchStrayErrors } from './stray-errors.js'
 
 export interface ServedAgent extends MountedAgent {
   /** A port of its own; then the agent is at the root of it. */
@@ -101,6 +102,7 @@ export async function serve(
   const services = new Map<string, AgentService>()
   const ports: OpenPort[] = []
   let announced: ReturnType<typeof announce> | undefined
+  const stopWatching = watchStrayErrors(log)
   const closeAll = async (deadlineMs: number | undefined) => {
     // First, so that nobody is sent to a port that closes.
     await announced?.withdraw()
@@ -108,6 +110,7 @@ export async function serve(
     stopMeasuring?.()
     await metrics.close()
     await release()
+    stopWatching()
   }
   try {
     for (const { mounted, ...place } of byPort(agents, options)) {

@@ -35,6 +35,15 @@ export const instruments = {
     name: 'dragoman.runs.fenced',
     description: 'Runs of this process that were stopped because another process had taken their task over',
   },
+  stalls: {
+    name: 'dragoman.eventloop.stalls',
+    description: 'Times that an agent blocked the event loop of this process for too long',
+  },
+  stalled: {
+    name: 'dragoman.eventloop.stalled',
+    description: 'How long these stalls took together',
+    unit: 's',
+  },
 
   streams: { name: 'dragoman.streams.open', description: 'Streams that are read from this process' },
   streamLag: {

@@ -52,6 +52,8 @@ export function measureAgents(meter: Meter, store: Store, agents: readonly Measu
     fenced: counter('fenced'),
     storeFailures: counter('storeFailures'),
     expired: counter('expired'),
+    stalls: counter('stalls'),
+    stalled: counter('stalled'),
   }
   return observe(meter, Object.values(of), async (result) => {
     for (const { name, vitals } of agents) {
@@ -64,6 +66,8 @@ export function measureAgents(meter: Meter, store: Store, agents: readonly Measu
       tell(of.fenced, now.fencedRuns)
       tell(of.storeFailures, now.storeFailures)
       tell(of.expired, now.expiredTasks)
+      tell(of.stalls, now.stalls)
+      tell(of.stalled, now.stalledMs / 1000)
     }
     // What a store that is away has to say is missing; the rest is told.
     const stats = await store.stats(agents.map(({ name }) => name)).catch(() => [])
@@ -83,7 +87,7 @@ export function measureAgents(meter: Meter, store: Store, agents: readonly Measu
 }
 
 type GaugeName = Exclude<keyof typeof instruments, CounterName>
-type CounterName = 'fenced' | 'storeFailures' | 'expired'
+type CounterName = 'fenced' | 'storeFailures' | 'expired' | 'stalls' | 'stalled'
 
 /** Commits of this process. Answers how to stop that. */
 export function measureCommits(meter: Meter, store: Store): () => void {

@@ -14,6 +14,10 @@ export interface Vitals {
   readonly expiredTasks: number
   /** Runs that were stopped because another process had taken their task over, since the start. */
   readonly fencedRuns: number
+  /** Times that the event loop stood still for too long while this agent ran, since the start. */
+  readonly stalls: number
+  /** How long it stood still then, together. */
+  readonly stalledMs: number
   /** How long a lease is. */
   readonly leaseMs: number
 }

@@ -129,6 +129,8 @@ describe('metrics', () => {
       'Slow dragoman.streams.open': 0,
       'Slow dragoman.streams.lag': 0,
       'Slow dragoman.runs.fenced': 0,
+      'Slow dragoman.eventloop.stalls': 0,
+      'Slow dragoman.eventloop.stalled': 0,
       'Slow dragoman.store.failures': 0,
       'Slow dragoman.retention.tasks': 0,
       'Slow dragoman.tasks.unheld': 0,
@@ -227,7 +229,14 @@ describe('/metrics', () => {
     expect(text).toMatch(/^process_memory_usage [1-9]\d+$/m)
     const names = [...text.matchAll(/^# TYPE (\S+) /gm)].map(([, name]) => name)
     const expected = Object.values(instruments).map(({ name }) => name.replaceAll('.', '_'))
-    const counters = ['dragoman_calls', 'dragoman_runs_fenced', 'dragoman_store_failures', 'dragoman_retention_tasks']
+    const counters = [
+      'dragoman_calls',
+      'dragoman_runs_fenced',
+      'dragoman_eventloop_stalls',
+      'dragoman_eventloop_stalled',
+      'dragoman_store_failures',
+      'dragoman_retention_tasks',
+    ]
     expect(names.sort()).toEqual(
       expected
         .filter((name) => name !== 'dragoman_limit_refusals') // nobody was refused yet

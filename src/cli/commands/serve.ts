@@ -120,6 +120,10 @@ the caller: the last line of its stderr is logged. Cancelling sends SIGTERM, and
 Eight programs run at once (--exec-max); 1,000 further messages wait in a queue (--exec-queue), and the rest are refused
 with UNAVAILABLE. A cancelled task leaves the queue.
 
+A rejection or an exception that an agent's handler leaves behind fails its task and is logged; other agents go on. A
+rejection that belongs to no task is logged; an exception that belongs to no task ends the process. A handler that blocks
+the event loop for longer than a second is logged with its task.
+
 Webhooks are called by https and on the internet, whatever a name resolves to when they are called. --allow-webhook
 vouches for a host: localhost stands for this machine.
 

@@ -1,0 +1,67 @@
+/**
+ * Keeps one agent's stray error from ending every agent of the process. While a server runs, a rejection that nothing
+ * handles, and an exception in a callback, fail the task whose handler caused them, as far as the asynchronous context
+ * tells. Other rejections are logged; other exceptions end the process, as without a server. An application that
+ * listens for these events itself keeps them.
+ */
+import { attributeStrayErrors, currentTurn } from '../engine/turn-context.js'
+import type { Log } from '../model/log.js'
+
+const servers = new Set<{ readonly log: Log }>()
+let uninstall: (() => void) | undefined
+
+/** Call the returned function when the server has closed. */
+export function watchStrayErrors(log: Log): () => void {
+  const server = { log }
+  servers.add(server)
+  uninstall ??= install()
+  return () => {
+    servers.delete(server)
+    if (servers.size > 0) return
+    uninstall?.()
+    uninstall = undefined
+  }
+}
+
+function install(): () => void {
+  const isRejectionOurs = process.listenerCount('unhandledRejection') === 0
+  const isExceptionOurs = process.listenerCount('uncaughtException') === 0
+  if (!isRejectionOurs && !isExceptionOurs) return () => undefined
+  const stopAttributing = attributeStrayErrors()
+  if (isRejectionOurs) process.on('unhandledRejection', onRejection)
+  if (isExceptionOurs) process.on('uncaughtException', onException)
+  return () => {
+    stopAttributing()
+    process.off('unhandledRejection', onRejection)
+    process.off('uncaughtException', onException)
+  }
+}
+
+function onRejection(error: unknown): void {
+  const turn = currentTurn()
+  if (turn) turn.strayError(error)
+  else logError('A promise was rejected and nothing handled it', error)
+}
+
+function onException(error: unknown): void {
+  const turn = currentTurn()
+  if (turn) {
+    turn.strayError(error)
+    return
+  }
+  logError('An exception was thrown and nothing caught it', error)
+  // An application that has added a listener meanwhile decides.
+  if (process.listenerCount('uncaughtException') > 1) return
+  // Without a listener Node prints the stack and exits.
+  process.off('uncaughtException', onException)
+  process.nextTick(() => {
+    throw error
+  })
+}
+
+function logError(message: string, error: unknown): void {
+  for (const { log } of servers) {
+    log({ level: 'error', message, error })
+    return
+  }
+}
