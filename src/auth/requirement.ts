@@ -44,7 +44,26 @@ function requirementOf(part: AuthScheme | Requirement): Requirement {
   return 'needs' in part ? part : { needs: [{ scheme: part, scopes: [] }] }
 }
 
+/** Throws a `TypeError` that says what to write if this is not a list of schemes. */
+export function assertAuth(auth: unknown): asserts auth is Auth {
+  for (const part of Array.isArray(auth) ? auth : [auth]) {
+    if (isClientCredential(part))
+      throw new TypeError(
+        "`auth` has a credential of a client: import `apiKey`, `basic` and `bearer` from 'dragoman', not from 'dragoman/client', and write `auth: [apiKey('…')]`",
+      )
+    const isScheme = typeof part === 'object' && part !== null && ('authenticate' in part || 'needs' in part)
+    if (!isScheme || !Array.isArray(auth))
+      throw new TypeError("`auth` must be a list of schemes: write `auth: [apiKey('…')]`, or `auth: 'none'`")
+  }
+}
+
+/** `dragoman/client` has functions of the same names, which make credentials to send. */
+function isClientCredential(part: unknown): boolean {
+  return typeof part === 'object' && part !== null && 'fits' in part && 'get' in part
+}
+
 export function requirementsOf(auth: Auth): readonly Requirement[] {
+  assertAuth(auth)
   const requirements = auth.map(requirementOf)
   const byName = new Map<string, AuthScheme>()
   for (const { needs } of requirements) {

@@ -30,6 +30,28 @@ describe('connect', () => {
     }
   })
 
+  it.each<[unknown, unknown, RegExp]>([
+    [
+      undefined,
+      {},
+      /^`connect` needs the address, the name or the card of an agent: connect\('http:.*; got undefined$/,
+    ],
+    [null, {}, /; got null$/],
+    [8001, {}, /; got 8001$/],
+    ['agent.example', { credential: 1 }, /^Unknown option of connect: credential\. Did you mean `credentials`\?$/],
+    [
+      'agent.example',
+      { retry: { attempt: 1 } },
+      /^Unknown option of connect\.retry: attempt\. Did you mean `attempts`\?$/,
+    ],
+    ['agent.example', 'secret', /^The options of connect must be an object/],
+    ['agent.example', { credentials: requireKey('x') }, /import `apiKey`.* from there, not from 'dragoman'/],
+    ['agent.example', { credentials: [requireKey('x')] }, /must come from 'dragoman\/client'/],
+    ['agent.example', { credentials: 'secret' }, /write `credentials: apiKey\('…'\)`/],
+  ])('says what to write in place of connect(%j, %j)', async (ref, options, message) => {
+    await expect(connect(ref as string, options as object)).rejects.toThrow(message)
+  })
+
   it('asks resolvers for names', async () => {
     await using served = await serve(echoAgent)
     const resolvers = [async (name: string) => (name === 'echo' ? served.url : undefined)]

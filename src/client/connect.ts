@@ -1,6 +1,7 @@
 import type { AgentCard } from '../model/agent-card.js'
 import { fromGeneric, toGeneric } from '../model/generic-service.js'
 import type { Operation } from '../model/operations.js'
+import { assertOptions } from '../model/option-names.js'
 import { type AgentService, anonymous, type CallContext } from '../model/service.js'
 import { classifyHost } from '../net/addresses.js'
 import { applicationTracing } from '../telemetry/tracing.js'
@@ -11,12 +12,13 @@ import { type Callee, createCaller, isTrusted, reachOptions } from './callers.js
 import { chooseInterface, chooseWithoutCard } from './choose-interface.js'
 import { originOf } from './choose-interface-address.js'
 import type { ConnectOptions } from './connect-options.js'
-import { certificateOf, listOf } from './credentials/index.js'
+import { assertCredentials, certificateOf, listOf } from './credentials/index.js'
 import { createFace } from './face.js'
 import { Ways } from './fall-back.js'
 import { healing } from './heal.js'
 import { Instances } from './instances.js'
 import { hasGrpc, openInterface } from './open-interface.js'
+import { connectOptions } from './option-names.js'
 import { polling } from './poll.js'
 import { createReach, type Reach } from './reach.js'
 import { type ResolvedCard, resolveCard, resolveName } from './resolve-card.js'
@@ -41,6 +43,12 @@ const mostInstances = 20
  * ```
  */
 export async function connect(ref: string | object, options: ConnectOptions = {}): Promise<AgentClient> {
+  if (typeof ref !== 'string' && (typeof ref !== 'object' || ref === null))
+    throw new TypeError(
+      `\`connect\` needs the address, the name or the card of an agent: connect('http://localhost:8001'); got ${String(ref)}`,
+    )
+  assertOptions('connect', options, connectOptions)
+  assertCredentials(options.credentials)
   const warn = options.onWarning ?? (() => undefined)
   const opened = (await findInstances(ref, options, warn)).map((target) => openTarget(target, options, warn))
   const instances = new Instances(opened, ({ ways }, why) => warn(`Went on at ${ways.current.choice.url}: ${why}`))

@@ -171,9 +171,15 @@ export function agent<const Skills extends readonly SkillInit[] = readonly []>(
   if (typeof init.name !== 'string' || init.name.trim() === '') {
     throw new TypeError('An agent needs a name: agent("Shout", async function* (turn) { … })')
   }
-  if (typeof handler !== 'function')
-    throw new TypeError(`The handler of ${init.name} must be an async generator function`)
+  const kind: unknown = typeof handler === 'function' && Reflect.get(handler, Symbol.toStringTag)
+  if (typeof handler !== 'function' || kind === 'AsyncFunction' || kind === 'GeneratorFunction')
+    throw new TypeError(notAGenerator(init.name))
   return { card: init, handler }
+}
+
+/** What `handler` must be; for handlers that are not. */
+export function notAGenerator(name: string): string {
+  return `The handler of ${name} must be an async generator: write agent('${name}', async function* (turn) { yield '…' })`
 }
 
 /** Whether a value is what `agent()` makes. */

@@ -5,7 +5,7 @@ import { A2AError } from '../model/errors.js'
 import type { Part } from '../model/part.js'
 import type { TaskState } from '../model/task.js'
 import type { OpenSpan } from '../telemetry/tracing.js'
-import type { Turn } from './agent.js'
+import { type Agent, notAGenerator, type Turn } from './agent.js'
 import { readAnswer } from './answer.js'
 import { atMost } from './at-most.js'
 import type { Run } from './run.js'
@@ -41,6 +41,14 @@ export function runHandler(current: AcceptedMessage, stage: Stage): Promise<Turn
     : iterate(current, stage)
 }
 
+/** A handler that is not typed may return anything. */
+function iteratorOf({ card, handler }: Agent, turn: Turn<never>): AsyncIterator<Yield> {
+  const given: Partial<AsyncIterable<Yield>> | undefined = handler(turn)
+  const iterate = given?.[Symbol.asyncIterator]
+  if (typeof iterate !== 'function') throw new TypeError(notAGenerator(card.name))
+  return iterate.call(given)
+}
+
 async function iterate(current: AcceptedMessage, stage: Stage, span?: OpenSpan): Promise<TurnEnd> {
   const { run, voice } = stage
   let iterator: AsyncIterator<Yield> | undefined
@@ -60,7 +68,7 @@ async function iterate(current: AcceptedMessage, stage: Stage, span?: OpenSpan):
     const checked = isChecked ? { input: await schemas.input(copyJson(current.message)) } : undefined
     // `Handler<never>` hides the type of `data()`: the schema check made the input what the author declared.
     const turn = new RunningTurn(accepted, run, checked, span?.trace) as Turn<unknown> as Turn<never>
-    const handler = agent.handler(turn)[Symbol.asyncIterator]()
+    const handler = iteratorOf(agent, turn)
     iterator = handler
     enterHandler()
     for (;;) {

@@ -1,7 +1,7 @@
 /** A port of one's own: where it is, who may come in, and what went wrong in plain words. */
 import type { AddressInfo } from 'node:net'
 import type { TlsOptions } from 'node:tls'
-import { type Auth, requirementsOf, schemesOf } from '../auth/requirement.js'
+import { type Auth, assertAuth, requirementsOf, schemesOf } from '../auth/requirement.js'
 import type { ConnectionLimits } from './connection-limits.js'
 import type { Deadlines, Listener } from './listener.js'
 
@@ -65,6 +65,7 @@ export function isLoopback(host = usualHost): boolean {
 export function assertClosedByDefault({ host = usualHost, auth }: PortOptions, what = 'agent'): void {
   if (Array.isArray(auth) && auth.length === 0)
     throw new TypeError("`auth` is an empty list: name a scheme, or say `auth: 'none'`")
+  if (auth !== undefined && auth !== 'none') assertAuth(auth)
   if (isLoopback(host) || auth !== undefined) return
   throw new TypeError(
     `Serving on ${host} without auth lets anybody call this ${what}: give \`auth\`, or say \`auth: 'none'\``,

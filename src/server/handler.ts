@@ -11,6 +11,7 @@ import type { EngineSettings } from '../engine/internals.js'
 import type { ProvidedCredential } from '../engine/provide-credential.js'
 import type { Retention } from '../engine/retention.js'
 import type { Log } from '../model/log.js'
+import { assertOptions } from '../model/option-names.js'
 import type { AgentService } from '../model/service.js'
 import type { PushOptions } from '../push/create-push.js'
 import type { PushOperations } from '../push/dead-deliveries.js'
@@ -25,6 +26,7 @@ import type { Agents, Mount } from './mounts.js'
 import type { Audit } from './observe-calls.js'
 import type { DialectChoice } from './offered-dialects.js'
 import { useStore } from './open-store.js'
+import { handlerOptions } from './option-names.js'
 import type { Policy } from './policy.js'
 import type { Route } from './routes.js'
 
@@ -126,6 +128,7 @@ export interface Handler {
  * ```
  */
 export async function createHandler(agents: Agents, options: HandlerOptions = {}): Promise<Handler> {
+  assertOptions('createHandler', options, handlerOptions)
   const signer = options.signing && (await toSigner(options.signing))
   const log = settleLog(options.log)
   const { store, release } = await useStore(options.store, log)

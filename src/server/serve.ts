@@ -2,6 +2,7 @@
 import { channel } from 'node:diagnostics_channel'
 import type { Agent } from '../engine/agent.js'
 import { isAgent } from '../engine/agent.js'
+import { assertOptions } from '../model/option-names.js'
 import type { AgentService } from '../model/service.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
 import type { PushOperations } from '../push/dead-deliveries.js'
@@ -20,6 +21,7 @@ import { assertGuardedMetrics, type MetricsPort, openMetrics, type ServerMetrics
 import type { Agents, MountedAgent } from './mounts.js'
 import { toNodeListener } from './node.js'
 import { useStore } from './open-store.js'
+import { serveOptions } from './option-names.js'
 import { watchStrayErrors } from './stray-errors.js'
 
 export interface ServedAgent extends MountedAgent {
@@ -78,6 +80,7 @@ export async function serve(
   agents: Agents | readonly (Agent | ServedAgent)[],
   options: ServeOptions = {},
 ): Promise<Served> {
+  assertOptions('serve', options, serveOptions)
   const { metrics: askedMetrics = false } = options
   if (serveCalls.hasSubscribers) serveCalls.publish({ agents, port: options.port })
   assertClosedByDefault(options)

@@ -112,11 +112,8 @@ const pages: Readonly<Record<string, readonly Table[]>> = {
     },
     {
       heading: '`engine`',
-      of: [
-        ['src/engine/internals.ts', 'EngineSettings'],
-        ['src/engine/engine.ts', 'EngineOptions'],
-      ],
-      without: ['store', 'clock', 'log', 'resolve', 'extendedCard', 'retention', 'limits', 'canAccess'],
+      of: [['src/engine/internals.ts', 'EngineSettings']],
+      without: ['limits'],
     },
     { heading: '`routes`', of: [['src/server/routes.ts', 'Route']] },
     { heading: '`register`', of: [['src/server/announce.ts', 'RegisterOptions']] },

@@ -311,7 +311,10 @@ describe('webhooks of a task', () => {
 
   it('is held against the rules whatever else is set', async () => {
     const meddling = { checkWebhook: async () => undefined } as object
-    await using server = await pushServer({ engine: meddling, push: { allowHosts: [] } })
+    await expect(pushServer({ engine: meddling })).rejects.toThrow(
+      /Unknown option of createHandler\.engine: checkWebhook/,
+    )
+    await using server = await pushServer({ push: { allowHosts: [] } })
     await expect(server.send('hello', { url: 'http://127.0.0.1:9/hook' })).rejects.toThrow(/url/)
   })
 

@@ -1,5 +1,7 @@
 import { connect } from 'node:net'
-import { A2AError, agent, apiKey, serve, working } from 'dragoman'
+import { A2AError, agent, apiKey, type ServeOptions, serve, working } from 'dragoman'
+import { apiKey as clientApiKey } from 'dragoman/client'
+import { createHandler } from 'dragoman/server'
 import { describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 
@@ -95,6 +97,64 @@ describe('serve', () => {
     await expect(serve(named('X'), { store: 'redis://x' })).rejects.toThrow(/sqlite:PATH/)
     await expect(serve([])).rejects.toThrow(/needs an agent/)
     expect(() => agent('', async function* () {})).toThrow(/name/)
+  })
+
+  it.each<[unknown, RegExp]>([
+    [{ prot: 8001 }, /^Unknown option of serve: prot\. Did you mean `port`\?$/],
+    [{ Port: 8001 }, /Did you mean `port`\?/],
+    [{ publicURL: 'https://agents.example' }, /Did you mean `publicUrl`\?/],
+    [{ limits: { bodyByte: 1 } }, /^Unknown option of serve\.limits: bodyByte\. Did you mean `bodyBytes`\?$/],
+    [{ push: { allowHost: [] } }, /^Unknown option of serve\.push: allowHost\. Did you mean `allowHosts`\?$/],
+    [
+      { deadlines: { bodyTimeout: 1 } },
+      /^Unknown option of serve\.deadlines: bodyTimeout\. Its options are firstByteMs/,
+    ],
+    [{ __proto__: null, constructor: 1 }, /^Unknown option of serve: constructor\./],
+    [{ [`port${'t'.repeat(100_000)}`]: 1 }, /Its options are port, host/],
+    [8001, /^The options of serve must be an object: \{ port: … \}$/],
+    [{ auth: apiKey('x') }, /^`auth` must be a list of schemes: write `auth: \[apiKey\('…'\)\]`/],
+    [{ auth: 'secret' }, /^`auth` must be a list of schemes/],
+    [{ auth: ['secret'] }, /^`auth` must be a list of schemes/],
+    [{ auth: clientApiKey('x') }, /import `apiKey`.* from 'dragoman', not from 'dragoman\/client'/],
+    [{ auth: [clientApiKey('x')] }, /import `apiKey`.* from 'dragoman', not from 'dragoman\/client'/],
+    [
+      { cors: '*' },
+      /^`cors` must be a list of origins: write `cors: \['https:\/\/app\.example'\]`; '\*' is not supported/,
+    ],
+    [{ cors: ['*'] }, /'\*' is not supported/],
+    [{ cors: 'https://app.example' }, /^`cors` must be a list of origins/],
+    [{ cors: ['https://app.example/'] }, /got "https:\/\/app\.example\/"$/],
+    [{ cors: ['app.example'] }, /got "app\.example"$/],
+  ])('says what to write in place of %j', async (options, message) => {
+    await expect(serve(named('X'), options as ServeOptions)).rejects.toThrow(message)
+  })
+
+  it('says what to write in place of options that only `serve` has', async () => {
+    await expect(createHandler(named('X'), { port: 8001 } as object)).rejects.toThrow(
+      /^Unknown option of createHandler: port\. /,
+    )
+  })
+
+  it('takes options that are undefined for absent ones, and every origin a browser sends', async () => {
+    const options = {
+      prot: undefined,
+      port: undefined,
+      cors: ['http://localhost:3000', 'null', 'chrome-extension://abc'],
+    }
+    await using served = await serve(named('X'), options as object)
+    expect((await fetch(new URL('/healthz', served.url))).status).toBe(200)
+  })
+
+  it('says what to write in place of a handler that is not an async generator', async () => {
+    const advice = "The handler of B must be an async generator: write agent('B', async function* (turn) { yield '…' })"
+    for (const handler of [async () => 'x', function* () {}, 'x', undefined])
+      expect(() => agent('B', handler as never)).toThrow(advice)
+    const told: unknown[] = []
+    await using served = await serve(agent('B', (() => Promise.resolve('x')) as never), {
+      log: ({ error }) => told.push(error),
+    })
+    await ask(served.url, 'hi')
+    expect(told).toEqual([new TypeError(advice)])
   })
 
   it('keeps callers apart by their keys', async () => {

@@ -65,7 +65,18 @@ export function listOf(sources: CredentialSources): readonly CredentialSource[] 
 }
 
 function isSource(sources: CredentialSources): sources is CredentialSource {
-  return typeof (sources as Partial<CredentialSource>).get === 'function'
+  return typeof (sources as Partial<CredentialSource> | undefined)?.get === 'function'
+}
+
+/** Throws a `TypeError` that says what to write if these are not credentials. */
+export function assertCredentials(sources: CredentialSources | undefined): void {
+  if (sources === undefined) return
+  const isObject = typeof sources === 'object' && sources !== null
+  // The main entry has functions of the same names, which make schemes that a server checks.
+  if (isObject && !('authenticate' in sources) && listOf(sources).every(isSource)) return
+  throw new TypeError(
+    "`credentials` must come from 'dragoman/client': import `apiKey`, `basic` or `bearer` from there, not from 'dragoman', and write `credentials: apiKey('…')`",
+  )
 }
 
 /** Names in cards are anybody's: `constructor` is not a scheme. */
