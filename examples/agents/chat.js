@@ -22,6 +22,7 @@ export function createChatAgent(writer = createWriter()) {
       name,
       description: 'Talks, and asks the order agent or the document workflow when they know better',
       version: '1.0.0',
+      capabilities: { pushNotifications: true },
       skills: [
         {
           id: 'chat',

@@ -1,5 +1,5 @@
 // An outline becomes a document: the second agent of the chain.
-import { agent, failed, working } from 'dragoman'
+import { agent, completed, failed, working } from 'dragoman'
 import { inLanguageOf } from '../writing/language.js'
 import { readOutline } from '../writing/outline.js'
 import { createWriter } from '../writing/writer.js'
@@ -16,13 +16,15 @@ export function createDocAgent(writer = createWriter()) {
         {
           id: 'generate_document',
           name: 'Write a document',
-          description: 'An outline as data; sections may be plain titles or {"title", "points"}',
+          description:
+            'An outline as data; sections may be plain titles or {"title", "points"}. The document is text, and data: {"title", "document"}',
           tags: ['writing', 'document'],
           examples: ['请根据以下大纲生成文章正文'],
           inputModes: ['application/json', 'text/plain'],
-          outputModes: ['text/markdown'],
+          outputModes: ['text/markdown', 'application/json'],
         },
       ],
+      capabilities: { pushNotifications: true },
       onCrash: { attempts: 3 },
     },
     async function* (turn) {
@@ -37,7 +39,11 @@ export function createDocAgent(writer = createWriter()) {
       yield* inPieces('document', writer.document(outline, { signal: turn.signal }), {
         description: outline.title,
         metadata: { writer: writer.name },
+        toData: (document) => ({ title: outline.title, document }),
       })
+      yield completed(
+        inLanguageOf(outline.title, { zh: `《${outline.title}》已写完`, en: `“${outline.title}” is written` }),
+      )
     },
   )
 }

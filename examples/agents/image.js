@@ -14,6 +14,7 @@ export function createImageAgent() {
       name,
       description: 'Draws small scenes as PNG files, offline: the same wish always gives the same image',
       version: '1.0.0',
+      capabilities: { pushNotifications: true },
       skills: [
         {
           id: 'draw',

@@ -18,6 +18,7 @@ export function createOrderAgent(path = process.env.DRAGOMAN_ORDERS ?? '.dragoma
       name: 'OrderAgent',
       description: 'Knows the orders of a small tea house: product, price, and where they are',
       version: '1.0.0',
+      capabilities: { pushNotifications: true },
       skills: [
         {
           id: 'order_query',

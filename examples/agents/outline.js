@@ -1,5 +1,5 @@
 // A topic becomes an outline: the first agent of the document chain.
-import { agent, artifact, data, failed, working } from 'dragoman'
+import { agent, artifact, completed, data, failed, working } from 'dragoman'
 import { inLanguageOf } from '../writing/language.js'
 import { createWriter } from '../writing/writer.js'
 import { serveWhenRun } from './serve-when-run.js'
@@ -22,6 +22,7 @@ export function createOutlineAgent(writer = createWriter()) {
           outputModes: ['application/json'],
         },
       ],
+      capabilities: { pushNotifications: true },
       onCrash: { attempts: 3 }, // writing twice does no harm
     },
     async function* ({ text, signal }) {
@@ -30,6 +31,12 @@ export function createOutlineAgent(writer = createWriter()) {
       yield working(inLanguageOf(topic, { zh: '正在拟定大纲…', en: 'Drafting an outline…' }))
       const outline = await writer.outline(topic, { signal })
       yield artifact('outline', data(outline), { lastChunk: true, metadata: { writer: writer.name } })
+      yield completed(
+        inLanguageOf(topic, {
+          zh: `大纲《${outline.title}》已拟定，共 ${outline.sections.length} 节`,
+          en: `The outline “${outline.title}” has ${outline.sections.length} sections`,
+        }),
+      )
     },
   )
 }

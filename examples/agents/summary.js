@@ -1,6 +1,7 @@
 // A document becomes a summary: the last agent of the chain.
-import { agent, failed, working } from 'dragoman'
+import { agent, completed, failed, working } from 'dragoman'
 import { inLanguageOf } from '../writing/language.js'
+import { sourceText } from '../writing/source-text.js'
 import { createWriter } from '../writing/writer.js'
 import { inPieces } from './in-pieces.js'
 import { serveWhenRun } from './serve-when-run.js'
@@ -15,19 +16,30 @@ export function createSummaryAgent(writer = createWriter()) {
         {
           id: 'generate_summary',
           name: 'Summarise a document',
-          description: 'Text or Markdown in, a short summary out',
+          description: 'A document as text, or as data: {"document"}. The summary is text, and data: {"summary"}',
           tags: ['writing', 'summary'],
           examples: ['（一篇文章的正文）'],
-          inputModes: ['text/plain', 'text/markdown'],
-          outputModes: ['text/plain'],
+          inputModes: ['text/plain', 'text/markdown', 'application/json'],
+          outputModes: ['text/plain', 'application/json'],
         },
       ],
+      capabilities: { pushNotifications: true },
       onCrash: { attempts: 3 },
     },
-    async function* ({ text, signal }) {
-      if (text.trim() === '') yield failed('缺少正文：请把要摘要的文章作为文字发来。 A text is needed to summarise.')
+    async function* ({ message, signal }) {
+      const text = sourceText(message)
+      if (text === '') {
+        yield failed(
+          '缺少正文：请把文章作为文字发来，或放在 data 零件的 document 中。 A document is needed, as text or as a data part with document.',
+        )
+        return
+      }
       yield working(inLanguageOf(text, { zh: '正在提炼摘要…', en: 'Summarising…' }))
-      yield* inPieces('summary', writer.summary(text, { signal }), { metadata: { writer: writer.name } })
+      yield* inPieces('summary', writer.summary(text, { signal }), {
+        metadata: { writer: writer.name },
+        toData: (summary) => ({ summary }),
+      })
+      yield completed(inLanguageOf(text, { zh: '摘要已完成', en: 'The summary is written' }))
     },
   )
 }

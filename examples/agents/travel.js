@@ -57,6 +57,7 @@ export function createTravelAgent(desk = usualDesk) {
       description:
         'Books flights, and what follows from them: hotel, snowmobile tour, spa. Each booking is a task of its own',
       version: '1.0.0',
+      capabilities: { pushNotifications: true },
       skills: [
         {
           id: 'book',

@@ -16,6 +16,7 @@ const documentWorkflow = workflow(
     name,
     description: 'Has a document written: the outline, the text and a summary, by three agents in turn',
     version: '1.0.0',
+    capabilities: { pushNotifications: true },
     skills: [
       {
         id: 'write_document',

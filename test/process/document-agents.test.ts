@@ -44,7 +44,7 @@ describe('the document agents', () => {
       url: expect.stringContaining(outlineUrl),
       version: '1.0.0',
       skills: [{ id: 'generate_outline' }],
-      capabilities: { streaming: true, pushNotifications: false },
+      capabilities: { streaming: true, pushNotifications: true },
     })
   })
 

@@ -1,0 +1,30 @@
+// The text that a message wants to have summarised.
+import { textOf } from 'dragoman'
+
+/** @import { JsonValue, Message } from 'dragoman' */
+
+/** Members of a data part that hold the text, best first. */
+const members = ['document', 'text', 'content', 'body']
+
+/**
+ * Returns the text to summarise: of the data parts if the message has any, else of the text parts. Text beside data is an
+ * instruction. Empty when there is none.
+ * @param {Pick<Message, 'parts'>} message
+ * @returns {string}
+ */
+export function sourceText({ parts }) {
+  const values = parts.flatMap((part) => ('data' in part ? [part.data] : []))
+  if (values.length === 0) return textOf(parts).trim()
+  return values.map(textIn).filter(Boolean).join('\n\n')
+}
+
+/** @param {JsonValue} value @returns {string} */
+function textIn(value) {
+  if (typeof value === 'string') return value.trim()
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return ''
+  for (const name of members) {
+    const member = /** @type {Record<string, unknown>} */ (value)[name]
+    if (typeof member === 'string' && member.trim() !== '') return member.trim()
+  }
+  return ''
+}

@@ -1,0 +1,133 @@
+/** The task-rest documents: an orchestrator and three agents, with the calls and bodies that they print. */
+import { randomUUID } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { type System, startSystem } from '../../examples/system/start-system.js'
+import { startWebhook } from './webhook.js'
+
+interface Part {
+  readonly type: 'text' | 'data' | 'file'
+  readonly text?: string
+  readonly data?: Record<string, unknown>
+}
+
+interface Message {
+  readonly role: 'user' | 'agent'
+  readonly parts: readonly Part[]
+  readonly messageId: string
+  readonly taskId: string | null
+  readonly contextId: string | null
+}
+
+interface Artifact {
+  readonly artifactId: string
+  readonly name: string | null
+  readonly parts: readonly Part[]
+  readonly index: number
+  readonly append?: boolean
+  readonly lastChunk?: boolean
+}
+
+interface Task {
+  readonly id: string
+  readonly contextId: string
+  readonly status: { readonly state: string; readonly message?: Message; readonly timestamp: string }
+  readonly artifacts: readonly Artifact[]
+  readonly history: readonly Message[]
+}
+
+const key = 'k1'
+let system: System
+let urls: Record<string, string> = {}
+
+beforeAll(async () => {
+  system = await startSystem({ store: 'memory', key, portFor: () => 0 })
+  // The addresses that an orchestrator has in its table: without a slash at the end.
+  urls = Object.fromEntries(system.places.map(({ name, url }) => [name, url.replace(/\/$/, '')]))
+})
+
+afterAll(() => system.close(0))
+
+const headers = { 'content-type': 'application/json', 'x-api-key': key }
+
+/** `requests.post(f"{base}/tasks/send", json=req.model_dump())`: absent members are null. */
+function body(parts: readonly Part[], contextId: string): string {
+  return JSON.stringify({ message: { role: 'user', parts, messageId: randomUUID(), taskId: null, contextId } })
+}
+
+async function sendMessage(agent: string, parts: readonly Part[], contextId: string): Promise<Task> {
+  const response = await fetch(`${urls[agent]}/tasks/send`, { method: 'POST', headers, body: body(parts, contextId) })
+  expect(response.status).toBe(200)
+  return (await response.json()) as Task
+}
+
+/** `_extract_data_from_task` of the orchestrator, literally. */
+function extractData(task: Task): Record<string, unknown> | undefined {
+  for (const artifact of task.artifacts) for (const part of artifact.parts) if (part.type === 'data') return part.data
+  return undefined
+}
+
+const textOf = ({ artifacts }: Task) => artifacts.flatMap(({ parts }) => parts.map(({ text = '' }) => text)).join('')
+
+async function getCard(agent: string): Promise<Record<string, unknown>> {
+  return (await (await fetch(`${urls[agent]}/.well-known/agent.json`)).json()) as Record<string, unknown>
+}
+
+describe('the orchestrator', () => {
+  it('discovers each agent and hands the data of one on to the next', async () => {
+    const contextId = randomUUID()
+    expect(await getCard('OutlineAgent')).toMatchObject({ name: 'OutlineAgent' })
+    const outlined = await sendMessage('OutlineAgent', [{ type: 'text', text: '茉莉花茶' }], contextId)
+    const outline = extractData(outlined) as Record<string, unknown>
+    expect(outline).toMatchObject({ title: expect.any(String), sections: expect.any(Array) })
+
+    expect(await getCard('DocAgent')).toMatchObject({ name: 'DocAgent' })
+    const instruction: Part = { type: 'text', text: '请根据以下大纲生成文章正文' }
+    const written = await sendMessage('DocAgent', [instruction, { type: 'data', data: outline }], contextId)
+    const document = extractData(written) as Record<string, unknown>
+    expect(document).toEqual({ title: outline.title, document: textOf(written) })
+
+    expect(await getCard('SummaryAgent')).toMatchObject({ name: 'SummaryAgent' })
+    const wanted: Part = { type: 'text', text: '请根据以下正文生成摘要' }
+    const summarised = await sendMessage('SummaryAgent', [wanted, { type: 'data', data: document }], contextId)
+    const { summary } = extractData(summarised) as { summary: string }
+    expect(summary).toBe(textOf(summarised))
+    const sentences = summary.match(/[^。]+。/g) ?? []
+    expect(sentences.length).toBeGreaterThan(0)
+    for (const sentence of sentences) expect(document.document).toContain(sentence)
+
+    for (const { contextId: kept, history } of [outlined, written, summarised]) {
+      expect([kept, ...history.map((message) => message.contextId)]).toEqual(Array(history.length + 1).fill(contextId))
+    }
+  })
+
+  it.each([
+    ['SummaryAgent', { type: 'data', data: { pages: 3 } }],
+    ['SummaryAgent', { type: 'data', data: { document: ' ' } }],
+    ['DocAgent', { type: 'data', data: { chapters: [] } }],
+  ] as const)('is told by %s that %j holds no input, whatever the instruction says', async (agent, part) => {
+    const { status, artifacts } = await sendMessage(agent, [{ type: 'text', text: '请生成摘要' }, part], randomUUID())
+    expect([status.state, artifacts]).toEqual(['failed', []])
+    expect(status.message).toMatchObject({
+      role: 'agent',
+      parts: [{ type: 'text', text: expect.stringMatching(/^缺少/) }],
+    })
+  })
+})
+
+describe('push notifications', () => {
+  it('are sent by every agent of the system to a webhook on this machine', async () => {
+    await using webhook = await startWebhook()
+    for (const agent of Object.keys(urls)) {
+      expect(await getCard(agent), agent).toMatchObject({ capabilities: { pushNotifications: true } })
+    }
+    const message = { role: 'user', parts: [{ type: 'text', text: 'tea' }], contextId: randomUUID() }
+    const response = await fetch(`${urls.OutlineAgent}/tasks/send`, {
+      method: 'POST',
+      headers,
+      body: JSON.stringify({ message, pushNotification: { url: webhook.url, token: 't-1' } }),
+    })
+    const { id } = (await response.json()) as Task
+    const last = await webhook.received(({ status }) => status.state === 'completed')
+    expect(last).toMatchObject({ id, artifacts: [{ name: 'outline' }] })
+  })
+})
