@@ -2,8 +2,8 @@
 import { realpathSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
-import { apiKey, serve } from 'dragoman'
-import { connectAgents, apiKey as showKey } from 'dragoman/client'
+import { apiKey, bearer, serve } from 'dragoman'
+import { connectAgents, apiKey as showKey, bearer as showToken } from 'dragoman/client'
 import { registryResolver } from 'dragoman/registry'
 
 /** @import { Agent, ServeOptions } from 'dragoman' */
@@ -16,11 +16,18 @@ import { registryResolver } from 'dragoman/registry'
  * @property {RegisterOptions['address']} [address] the address that older readers find in a registry
  */
 
+/** Secrets that callers may show; either one is enough.
+ * @typedef {object} Secrets
+ * @property {string | undefined} [key] in the header `X-API-Key`
+ * @property {string | undefined} [token] in the header `Authorization: Bearer`
+ */
+
 const usage = `Options:
   --port N           instead of the usual one; 0 is any that is free
   --host ADDRESS     default 127.0.0.1; another one needs a key
   --store STORE      memory (default), sqlite:PATH or postgres://…
   --api-key KEY      callers must show it; default: DRAGOMAN_API_KEY
+  --bearer TOKEN     or this token, as Authorization: Bearer; default: DRAGOMAN_BEARER
   --registry URL     where to be found, and where to find the agents that this one asks
   --peer NAME=URL    where one of them is, without a registry; may be repeated`
 
@@ -37,52 +44,68 @@ export function serveOptions(usual, args = process.argv.slice(2)) {
       host: { type: 'string' },
       store: { type: 'string' },
       'api-key': { type: 'string', default: process.env.DRAGOMAN_API_KEY },
+      bearer: { type: 'string', default: process.env.DRAGOMAN_BEARER },
       registry: { type: 'string', default: process.env.DRAGOMAN_REGISTRY },
       peer: { type: 'string', multiple: true, default: [] },
     },
   })
-  const { 'api-key': key, registry } = values
+  const { registry } = values
+  const secrets = { key: values['api-key'], token: values.bearer }
   const peers = Object.fromEntries(values.peer.map(nameAndAddress))
   return {
     port: values.port === undefined ? usual.port : Number(values.port),
     ...(usual.routes && { routes: usual.routes }),
     ...(values.host && { host: values.host }),
     ...(values.store && { store: values.store }),
-    ...(key && { auth: [apiKey(key)] }),
+    ...authWith(secrets),
     dialects: 'all',
-    ...(registry && { register: registerAt(registry, key, usual.address) }),
-    resolve: connectAgents(peers, registry ? knownTo(registry, key) : shows(key)),
+    ...(registry && { register: registerAt(registry, secrets, usual.address) }),
+    resolve: connectAgents(peers, registry ? knownTo(registry, secrets) : shows(secrets)),
   }
+}
+
+/** Options for `serve` that let callers in who show one of the secrets.
+ * @param {Secrets} secrets
+ * @returns {Pick<ServeOptions, 'auth'>}
+ */
+export function authWith({ key, token }) {
+  const auth = [...(key ? [apiKey(key)] : []), ...(token ? [bearer(token)] : [])]
+  return auth.length > 0 ? { auth } : {}
 }
 
 /** How to be found.
  * @param {string} url of the registry
- * @param {string | undefined} key
+ * @param {Secrets} secrets
  * @param {Usual['address']} address
  * @returns {RegisterOptions}
  */
-export function registerAt(url, key, address) {
-  return { url, ...headersWith(key), ...(address && { address }) }
+export function registerAt(url, secrets, address) {
+  return { url, ...headersWith(secrets), ...(address && { address }) }
 }
 
 /** How to find others: who is asked where they are, and what they are shown.
  * @param {string} registry
- * @param {string | undefined} key
+ * @param {Secrets} secrets
  */
-export function knownTo(registry, key) {
-  return { ...shows(key), resolvers: [registryResolver(registry, headersWith(key))] }
+export function knownTo(registry, secrets) {
+  return { ...shows(secrets), resolvers: [registryResolver(registry, headersWith(secrets))] }
 }
 
-/** @param {string | undefined} key */
-function shows(key) {
-  return key ? { credentials: showKey(key) } : {}
+/** Options for `connect` that show a secret.
+ * @param {Secrets} secrets
+ */
+export function shows({ key, token }) {
+  if (key) return { credentials: showKey(key) }
+  return token ? { credentials: showToken(token) } : {}
 }
 
 /** For registries.
- * @param {string | undefined} key
+ * @param {Secrets} secrets
+ * @returns {{ headers?: Record<string, string> }}
  */
-export function headersWith(key) {
-  return key ? { headers: { 'x-api-key': key } } : {}
+export function headersWith({ key, token }) {
+  if (key) return { headers: { 'x-api-key': key } }
+  return token ? { headers: { authorization: `Bearer ${token}` } } : {}
 }
 
 /** @param {string} peer @returns {[string, string]} */

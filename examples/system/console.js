@@ -1,12 +1,11 @@
 // The web console, on the port of the document workflow: its page is at `/`, everything else of it below `/console`.
 import { randomBytes } from 'node:crypto'
-import { apiKey } from 'dragoman'
-import { apiKey as showKey } from 'dragoman/client'
 import { createConsole } from 'dragoman/console'
-import { headersWith } from '../agents/serve-when-run.js'
+import { authWith, headersWith, shows } from '../agents/serve-when-run.js'
 
 /** @import { Console } from 'dragoman/console' */
 /** @import { Route } from 'dragoman/server' */
+/** @import { Secrets } from '../agents/serve-when-run.js' */
 /** @typedef {import('dragoman').Served['push']} PushOperations */
 
 /** Routes that answer from the moment `start` says where everybody is. */
@@ -34,18 +33,20 @@ export class SystemConsole {
   }
 
   /** Answers the address to open in a browser.
-   * @param {{ url: string, registry: string, agents: readonly string[], key?: string | undefined }} places
+   * @param {{ url: string, registry: string, agents: readonly string[], secrets: Secrets }} places
    */
-  start({ url, registry, agents, key }) {
+  start({ url, registry, agents, secrets }) {
+    const { auth } = authWith(secrets)
+    const { credentials } = shows(secrets)
     const { hostname, host } = new URL(url)
     const isHere = /^(localhost|127\.|\[::1\])/.test(hostname)
-    const token = isHere && !key ? undefined : randomBytes(18).toString('base64url')
+    const token = isHere && !auth ? undefined : randomBytes(18).toString('base64url')
     this.#console = createConsole({
       agents,
       registry,
-      registryHeaders: headersWith(key).headers ?? {},
+      registryHeaders: headersWith(secrets).headers ?? {},
       // Who may use it has the key, or was told the address by who has.
-      ...(key && { auth: [apiKey(key)], credentials: Object.fromEntries(agents.map((ref) => [ref, showKey(key)])) }),
+      ...(auth && credentials && { auth, credentials: Object.fromEntries(agents.map((ref) => [ref, credentials])) }),
       workflow: { ref: url },
       push: this.#push,
       ...(token && { token, hosts: [host] }),

@@ -12,6 +12,7 @@ const usualStore = 'sqlite:.dragoman/system.sqlite'
 
 const usage = `npm start -- [options]
   --api-key KEY   callers must show it, and the agents show it to each other; default: DRAGOMAN_API_KEY
+  --bearer TOKEN  or this token, as Authorization: Bearer; default: DRAGOMAN_BEARER
   --store STORE   memory, sqlite:PATH or postgres://…; default ${usualStore}
   --ports auto    any ports that are free, instead of the usual ones; +1000 those that are so much higher
   --host ADDRESS  default 127.0.0.1; another one needs a key
@@ -50,6 +51,7 @@ function optionsIn(args) {
     args,
     options: {
       'api-key': { type: 'string', default: process.env.DRAGOMAN_API_KEY },
+      bearer: { type: 'string', default: process.env.DRAGOMAN_BEARER },
       store: { type: 'string', default: usualStore },
       ports: { type: 'string', default: 'usual' },
       host: { type: 'string' },
@@ -63,7 +65,7 @@ function optionsIn(args) {
   const portFor = (/** @type {number} */ usual) => (ports === 'auto' ? 0 : usual + Number(higher ?? 0))
   const [, path] = /^sqlite:(.+)$/.exec(store) ?? []
   if (path && path !== ':memory:') mkdirSync(dirname(path), { recursive: true })
-  return { store, host, help, key: values['api-key'] || undefined, portFor }
+  return { store, host, help, key: values['api-key'] || undefined, token: values.bearer || undefined, portFor }
 }
 
 /** @param {System} system @param {string} store */

@@ -6,6 +6,7 @@
  * @typedef {object} Facts
  * @property {string} store
  * @property {string | undefined} key
+ * @property {string | undefined} [token]
  * @property {string} writer
  * @property {number} seconds
  */
@@ -14,22 +15,25 @@
  * @param {System} system
  * @param {Facts} facts
  */
-export function report({ places, registry, console: page }, { store, key, writer, seconds }) {
+export function report({ places, registry, console: page }, { store, key, token, writer, seconds }) {
   const urlOf = (/** @type {string} */ wanted) => places.find(({ name }) => name === wanted)?.url ?? ''
   const rows = [...places, { name: 'Registry', url: `${registry}/` }].map(
     ({ name, url }) => `  ${name.padEnd(18)}${url}`,
   )
-  const header = '"X-API-Key: $DRAGOMAN_API_KEY"'
-  const shown = key ? ` -H ${header}` : ''
+  const isClosed = key !== undefined || token !== undefined
+  const [variable, header] = key
+    ? ['DRAGOMAN_API_KEY', '"X-API-Key: $DRAGOMAN_API_KEY"']
+    : ['DRAGOMAN_BEARER', '"Authorization: Bearer $DRAGOMAN_BEARER"']
+  const shown = isClosed ? ` -H ${header}` : ''
   const json = `-H 'content-type: application/json'${shown}`
-  const found = `--registry ${registry}${key ? `${shown} --registry-header ${header}` : ''}`
-  return `Everything is ready after ${seconds.toFixed(1)} s. Written by: ${writer}. Kept in: ${withoutPassword(store)}.${key ? ' Callers need the key.' : ''}
+  const found = `--registry ${registry}${isClosed ? `${shown} --registry-header ${header}` : ''}`
+  return `Everything is ready after ${seconds.toFixed(1)} s. Written by: ${writer}. Kept in: ${withoutPassword(store)}.${isClosed ? ` Callers need the ${key ? 'key' : 'token'}.` : ''}
 
 ${rows.join('\n')}
 
 Open ${page} in a browser: all of them, to look at and talk to.
 
-Try, in another terminal${key ? ', after `export DRAGOMAN_API_KEY=…` with the key there' : ''}:
+Try, in another terminal${isClosed ? `, after \`export ${variable}=…\` with the ${key ? 'key' : 'token'} there` : ''}:
   curl -s ${urlOf('DocumentWorkflow')}api/documents ${json} -d '{"topic":"茉莉花茶"}'
   curl -s ${urlOf('OrderAgent')}a2a/invoke ${json} -d '{"input":"查询订单 ORDER_001"}'
   curl -s '${registry}/v1/agents?text=outline'${shown}

@@ -1,16 +1,17 @@
 // Everything in one process, each agent on a port of its own: they find each other in the registry and talk over HTTP, as
 // they would on several machines. They share a store, in which none sees the tasks of another.
 import { setTimeout as sleep } from 'node:timers/promises'
-import { apiKey, serve } from 'dragoman'
+import { serve } from 'dragoman'
 import { connectAgents } from 'dragoman/client'
 import { registryClient, serveRegistry } from 'dragoman/registry'
 import { openStore } from 'dragoman/server'
-import { headersWith, knownTo, registerAt } from '../agents/serve-when-run.js'
+import { authWith, headersWith, knownTo, registerAt } from '../agents/serve-when-run.js'
 import { SystemConsole } from './console.js'
 import { consoleAt, members, registryPort } from './members.js'
 
 /** @import { RegistryClient } from 'dragoman/registry' */
-/** @typedef {{ store: string, key?: string | undefined, host?: string | undefined, portFor?: (usual: number) => number }} SystemOptions */
+/** @import { Secrets } from '../agents/serve-when-run.js' */
+/** @typedef {Secrets & { store: string, host?: string | undefined, portFor?: (usual: number) => number }} SystemOptions */
 /** @typedef {{ name: string, url: string }} Place */
 /** @typedef {{ places: readonly Place[], registry: string, console: string, close(): Promise<void> }} System */
 
@@ -21,7 +22,7 @@ const longestWaitMs = 10_000
  * @param {SystemOptions} options
  * @returns {Promise<System>}
  */
-export async function startSystem({ store: address, key, host, portFor = (usual) => usual }) {
+export async function startSystem({ store: address, key, token, host, portFor = (usual) => usual }) {
   /** @type {((deadlineMs: number) => Promise<void>)[]} */
   const closing = []
   const close = async (deadlineMs = longestDrainMs) => {
@@ -29,7 +30,8 @@ export async function startSystem({ store: address, key, host, portFor = (usual)
     // The last first: who asks others may still need them to finish.
     for (const each of closing.splice(0).reverse()) await each(Math.max(0, end - Date.now()))
   }
-  const access = { ...(host && { host }), ...(key && { auth: [apiKey(key)] }) }
+  const secrets = { key, token }
+  const access = { ...(host && { host }), ...authWith(secrets) }
   try {
     const store = await openStore(address)
     closing.push(() => store.close())
@@ -41,7 +43,7 @@ export async function startSystem({ store: address, key, host, portFor = (usual)
       isAdmin: () => true, // and whoever has the key is the one who runs it
     }).catch(naming('The registry'))
     closing.push(() => registry.close())
-    const resolve = connectAgents({}, knownTo(registry.url, key))
+    const resolve = connectAgents({}, knownTo(registry.url, secrets))
     closing.push(() => resolve.close())
     const page = new SystemConsole()
     closing.push(async () => page.close())
@@ -53,7 +55,7 @@ export async function startSystem({ store: address, key, host, portFor = (usual)
         port: portFor(usual),
         store,
         dialects: 'all',
-        register: registerAt(registry.url, key, registered),
+        register: registerAt(registry.url, secrets, registered),
         resolve,
         routes: [...(routes ?? []), ...(name === consoleAt ? page.routes : [])],
         push: { allowHosts: ['localhost', '127.0.0.1'] }, // the console takes deliveries, and is on this machine too
@@ -62,12 +64,12 @@ export async function startSystem({ store: address, key, host, portFor = (usual)
       places.push({ name, url: served.url })
       if (agent.card.capabilities?.pushNotifications) page.watch(served.push)
     }
-    await allFound(registryClient(registry.url, headersWith(key)), places)
+    await allFound(registryClient(registry.url, headersWith(secrets)), places)
     const console = page.start({
       url: places.find(({ name }) => name === consoleAt)?.url ?? '',
       registry: registry.url,
       agents: places.map(({ url }) => url),
-      key,
+      secrets,
     })
     return { places, registry: registry.url, console, close }
   } catch (error) {

@@ -1,3 +1,4 @@
+import type { DialectName } from '../dialects/dialect.js'
 import type { AgentCard } from '../model/agent-card.js'
 import { fromGeneric, toGeneric } from '../model/generic-service.js'
 import type { Operation } from '../model/operations.js'
@@ -92,8 +93,8 @@ async function findInstances(
   options: ConnectOptions,
   warn: (warning: string) => void,
 ): Promise<readonly Target[]> {
-  const isWithoutCard = options.dialect === 'invoke'
-  const found = typeof ref === 'string' && !isWithoutCard ? await resolveName(ref.trim(), options.resolvers ?? []) : ref
+  const isName = typeof ref === 'string' && options.dialect !== 'invoke'
+  const found = isName ? await resolveName(ref.trim(), options.resolvers ?? []) : ref
   if (!Array.isArray(found)) return [await find(found, options)]
   const outcomes = await Promise.allSettled(
     (found as readonly (string | object)[]).slice(0, mostInstances).map((each) => find(each, options)),
@@ -116,9 +117,9 @@ interface Target extends Callee {
 
 async function find(ref: string | object, options: ConnectOptions): Promise<Target> {
   const { dialect, binding, allowedOrigins = [] } = options
-  if (dialect === 'invoke' && typeof ref === 'string') {
-    const url = addressWithoutCard(ref)
-    const choice = chooseWithoutCard(url, { dialect, ...(binding && { binding }) })
+  const url = typeof ref === 'string' ? addressWithoutCard(ref, dialect) : undefined
+  if (url !== undefined) {
+    const choice = chooseWithoutCard(url, { dialect: 'invoke', ...(binding && { binding }) })
     const origins = [...spellingsOf(new URL(url).origin), ...allowedOrigins]
     const reach = reachFor(origins, options)
     const signature: Verification = { state: 'absent', reason: 'There is no card' }
@@ -256,13 +257,16 @@ function newId(): string {
   return crypto.randomUUID()
 }
 
-/** Where a reference leads when no card is looked for; people also give the path of the method itself. */
-function addressWithoutCard(ref: string): string {
+/**
+ * The address of an agent that has no card. Absent when there is a card to look for. The path of a method of invoke names
+ * that dialect, so that `http://agent.example/a2a/invoke` is called without a card unless another dialect is asked for.
+ */
+function addressWithoutCard(ref: string, dialect: DialectName | undefined): string | undefined {
+  if (dialect !== undefined && dialect !== 'invoke') return undefined
   const [first = ref] = placesOf(ref).urls
-  return first
-    .split('/.well-known/', 1)
-    .join()
-    .replace(/\/a2a\/(invoke|stream)\/?$/, '')
+  const address = first.split('/.well-known/', 1).join()
+  const base = address.replace(/\/a2a\/(invoke|stream)$/, '')
+  return dialect === 'invoke' || base !== address ? base : undefined
 }
 
 /** For agents that have no card: what is known of them is where they are. */
