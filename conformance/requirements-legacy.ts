@@ -44,7 +44,7 @@ export const legacyRequirements: readonly Requirement[] = [
   { id: 'RL-L0-9', level: 'S', actor: 'srv', source: 'Dragoman', text: '`POST /tasks/resubscribe` shows the task and then what follows' },
 
   // invoke
-  { id: 'RL-L1-1', level: 'M', actor: 'srv', source: 'invoke Dragoman', text: 'a missing or empty `input` is `status: "error"` with HTTP 400, a failure of the agent the same with 500' },
+  { id: 'RL-L1-1', level: 'M', actor: 'srv', source: 'invoke Dragoman', text: 'a missing or empty `input` is `status: "error"` with HTTP 400; a task that failed is the same with HTTP 200' },
   { id: 'RL-L1-2', level: 'M', actor: 'srv', source: 'Dragoman', text: '`chat_id` is the conversation, `user_id` a hint and never an identity; other members are kept as metadata' },
   { id: 'RL-L1-3', level: 'M', actor: 'srv', source: 'invoke Dragoman', text: 'a text is answered as a string, anything structured as a JSON value' },
   { id: 'RL-L1-4', level: 'M', actor: 'srv', source: 'Dragoman', text: 'chunks that say `processing` are increments, the last one says `success` and holds everything' },

@@ -57,6 +57,7 @@ const entries: Readonly<Record<string, readonly string[]>> = {
     'nextMount',
     'openStore',
     'openStorePush',
+    'questionStatuses',
     'serve',
     'skillSchemasUri',
     'toNodeListener',

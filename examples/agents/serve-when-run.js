@@ -66,7 +66,7 @@ export function serveOptions(usual, args = process.argv.slice(2)) {
 
 /** Options for `serve` that let callers in who show one of the secrets.
  * @param {Secrets} secrets
- * @returns {Pick<ServeOptions, 'auth'>}
+ * @returns {{ auth?: ReturnType<typeof apiKey>[] }}
  */
 export function authWith({ key, token }) {
   const auth = [...(key ? [apiKey(key)] : []), ...(token ? [bearer(token)] : [])]

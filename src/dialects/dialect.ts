@@ -99,6 +99,8 @@ export interface RestForm extends Form {
   readonly routes: readonly Route[]
   /** The media type for callers that name it; all others get `application/json`. */
   readonly mediaType?: string
+  /** Paths refuse methods that they do not have with 405 and `Allow`. Default: 404, as for an unknown path. */
+  readonly refusesOtherMethods?: boolean
   encodeError(error: A2AError): { readonly status: number; readonly body: unknown }
 }
 

@@ -98,7 +98,7 @@ interface Member {
 export async function assemble(agents: Agents, options: LoggedOptions, port: PortFacts): Promise<Assembly> {
   const { store, signer } = port
   const mounts = mountsOf(agents)
-  const offered = offeredDialects(options.dialects, options.errors)
+  const offered = offeredDialects(options.dialects, options)
   assertTenants(options, mounts, offered)
   const security = options.auth === undefined || options.auth === 'none' ? [] : requirementsOf(options.auth)
   const limits = settleLimits(options.limits, security.length > 0)

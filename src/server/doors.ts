@@ -109,7 +109,7 @@ function noDoor(
     return error
   }
   const refuse = async (error: A2AError): Promise<Response> => {
-    if (rest) return rest.refuse(request, error)
+    if (rest) return rest.refuse(request, path, error)
     // JSON-RPC's errors are successes to HTTP; here nobody speaks it, and there is nothing to succeed in.
     const [rpc] = rpcByPath.values()
     const said = await rpc?.refuse(request, error)

@@ -5,6 +5,7 @@
 
 import type { Auth } from '../auth/requirement.js'
 import type { Connection } from '../auth/scheme.js'
+import type { QuestionStatus } from '../dialects/invoke/tasks.js'
 import type { ErrorProfile } from '../dialects/v1/errors.js'
 import type { Agent, AgentRef } from '../engine/agent.js'
 import type { EngineSettings } from '../engine/internals.js'
@@ -75,6 +76,8 @@ export interface HandlerOptions {
   readonly signing?: SigningOptions | Signer
   /** Which release's HTTP and gRPC statuses v1.0's errors have. Default 1.0.1. */
   readonly errors?: ErrorProfile
+  /** The `status` of questions in the dialect `invoke`. Default `input_required`. */
+  readonly invokeQuestions?: QuestionStatus
   /** Serve calls that name no version, if they can only be v1.0. Default true. */
   readonly assumeV1?: boolean
   readonly retention?: Retention

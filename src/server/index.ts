@@ -1,5 +1,6 @@
 // Dialects and cards
 export { type DialectName, dialectNames } from '../dialects/dialect.js'
+export { type QuestionStatus, questionStatuses } from '../dialects/invoke/tasks.js'
 export { type ErrorProfile, errorProfiles } from '../dialects/v1/errors.js'
 export { type CardProblem, type CardReport, validateCard } from '../dialects/validate-card/index.js'
 // Webhooks

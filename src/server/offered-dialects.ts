@@ -1,7 +1,6 @@
 /** Which dialects a server speaks, and where: on arrival, or at paths of their own. */
 import { type Dialect, type DialectName, dialectNames } from '../dialects/dialect.js'
-import { createDialects } from '../dialects/index.js'
-import type { ErrorProfile } from '../dialects/v1/errors.js'
+import { createDialects, type DialectOptions } from '../dialects/index.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { reserved } from './mounts.js'
 
@@ -28,8 +27,8 @@ const usual: readonly DialectName[] = ['v1', 'v0.3', 'v0.1']
 /** Cannot be told from v0.1 on arrival. */
 const onlyPinned: Readonly<Partial<Record<DialectName, string>>> = { 'v0.1-go': '/go' }
 
-export function offeredDialects(choice: DialectChoice = usual, errors: ErrorProfile = '1.0.1'): OfferedDialects {
-  const known = createDialects({ errors })
+export function offeredDialects(choice: DialectChoice = usual, options: DialectOptions = {}): OfferedDialects {
+  const known = createDialects(options)
   const chosen = choice === 'all' ? dialectNames : choice
   const recognised = new Set<Dialect>()
   const pinned = new Map<string, Dialect>()

@@ -85,6 +85,7 @@ export const handlerOptions = {
   editCard: true,
   signing: true,
   errors: true,
+  invokeQuestions: true,
   assumeV1: true,
   retention,
   push,

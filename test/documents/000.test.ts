@@ -45,7 +45,7 @@ beforeAll(async () => {
   urls = Object.fromEntries(system.places.map(({ name, url }) => [name, url.replace(/\/$/, '')]))
 })
 
-afterAll(() => system.close(0))
+afterAll(() => system.close())
 
 const headers = { 'content-type': 'application/json', 'x-api-key': key }
 

@@ -8,6 +8,8 @@ import {
   type ErrorProfile,
   errorProfiles,
   type MetricsPort,
+  type QuestionStatus,
+  questionStatuses,
   type RegisterOptions,
 } from '../../server/index.js'
 import { type AccessOptions, addAccessOptions, readAccess } from '../access-options.js'
@@ -29,6 +31,7 @@ interface Options extends SourceOptions, AccessOptions {
   readonly dialects?: DialectChoice
   readonly card?: CardForm
   readonly errors: ErrorProfile
+  readonly invokeQuestions?: QuestionStatus
   readonly grpc: boolean
   readonly allowWebhook?: readonly string[]
   readonly register?: string
@@ -67,6 +70,11 @@ export function serveCommand(): Command {
     )
     .addOption(
       new Option('--errors <release>', 'whose error statuses v1.0 sends').choices(errorProfiles).default('1.0.1'),
+    )
+    .addOption(
+      new Option('--invoke-questions <status>', 'the status of questions in invoke (default: input_required)').choices(
+        questionStatuses,
+      ),
     )
     .option(
       '--allow-webhook <host>',
@@ -150,6 +158,7 @@ async function run(module: string | undefined, options: Options): Promise<void> 
     ...access,
     ...(options.publicUrl && { publicUrl: options.publicUrl }),
     errors: options.errors,
+    ...(options.invokeQuestions && { invokeQuestions: options.invokeQuestions }),
     grpc: options.grpc,
     ...(keys.length > 0 && { signing: { keys } }),
     ...(options.dialects && { dialects: options.dialects }),

@@ -20,8 +20,9 @@ import {
   textsOf,
 } from '../peer.fixture.js'
 import { invokeClient } from './client.js'
-import { invoke } from './index.js'
+import { createInvoke } from './index.js'
 
+const invoke = createInvoke()
 const rest = invokeClient.rest as RestClientForm // it has both forms
 const jsonrpc = invokeClient.jsonrpc as JsonRpcClientForm
 

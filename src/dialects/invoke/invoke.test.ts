@@ -4,10 +4,11 @@ import { A2AError, errorCodes } from '../../model/errors.js'
 import type { JsonValue } from '../../model/part.js'
 import type { Task, TaskState } from '../../model/task.js'
 import type { CallFacts, JsonRpcForm, RestForm } from '../dialect.js'
-import { invoke } from './index.js'
+import { createInvoke } from './index.js'
 import { decodeSendParams, encodeSendParams, jsonOf } from './messages.js'
-import { decodeReply, decodeResponse, encodeResponse } from './tasks.js'
+import { decodeReply, decodeResponse } from './tasks.js'
 
+const invoke = createInvoke()
 const jsonrpc = invoke.jsonrpc as JsonRpcForm // the dialect has both forms
 const rest = invoke.rest as RestForm
 
@@ -99,10 +100,11 @@ describe('a task that ended badly', () => {
     ['TASK_STATE_FAILED', undefined, 'The task failed'],
     ['TASK_STATE_CANCELED', undefined, 'The task was canceled'],
     ['TASK_STATE_REJECTED', '', 'The agent rejected the task'],
-  ])('%s is an error of the binding (RL-L1-5)', (state, said, sentence) => {
-    const error = refusalOf(() => encodeResponse({ task: ended(state, said) }))
-    expect(rest.encodeError(error)).toEqual({ status: 500, body: { error: sentence, status: 'error' } })
-    expect(jsonrpc.encodeError(error)).toMatchObject({ code: -32603, message: sentence })
+  ])('%s is an answer over HTTP and an error of JSON-RPC (RL-L1-5, RL-L1-6)', (state, said, sentence) => {
+    const task = ended(state, said)
+    const encode = ({ operations }: JsonRpcForm | RestForm) => operations.sendMessage?.encode({ task }, {})
+    expect(JSON.parse(encode(rest) ?? '')).toEqual({ error: sentence, status: 'error' })
+    expect(jsonrpc.encodeError(refusalOf(() => encode(jsonrpc)))).toMatchObject({ code: -32603, message: sentence })
   })
 })
 

@@ -2,14 +2,16 @@ import type { Operation } from '../../model/operations.js'
 import type { SendMessageResponse } from '../../model/service.js'
 import type { OperationCodec, Route } from '../dialect.js'
 import { decodeSendParams } from './messages.js'
-import { encodeResponse } from './tasks.js'
+import type { Reply } from './tasks.js'
 
-const send: OperationCodec = {
-  decode: decodeSendParams,
-  encode: (result) => encodeResponse(result as SendMessageResponse), // what sending gives
+/** The two operations, with one spelling of their results. */
+export function createOperations(encodeResult: (response: SendMessageResponse) => Reply) {
+  const send: OperationCodec = {
+    decode: decodeSendParams,
+    encode: (result) => JSON.stringify(encodeResult(result as SendMessageResponse)), // the result of a send
+  }
+  return { sendMessage: send, sendStreamingMessage: send } as const
 }
-
-export const operations = { sendMessage: send, sendStreamingMessage: send } as const
 
 export const paths = ['/a2a/invoke', '/a2a/stream'] as const
 

@@ -7,7 +7,7 @@ import { textOf } from '../../model/part.js'
 import { isInterrupted, isTerminal, type Task, type TaskStatus } from '../../model/task.js'
 import type { Frame, StreamEncoder } from '../dialect.js'
 import { answerOf, TurnAnswer } from '../turn-answer.js'
-import { encodeMessage, encodeStatus, type Reply } from './tasks.js'
+import { encodeMessage, encodeStatus, type QuestionStatus, type Reply } from './tasks.js'
 
 interface Standing {
   readonly taskId: string
@@ -17,7 +17,7 @@ interface Standing {
 
 const nothing: readonly Frame[] = []
 
-export function createStreamEncoder(): StreamEncoder {
+export function createStreamEncoder(questions: QuestionStatus): StreamEncoder {
   const answer = new TurnAnswer()
   let standing: Standing | undefined
   let snapshot: Task | undefined
@@ -44,7 +44,7 @@ export function createStreamEncoder(): StreamEncoder {
     standing = event.statusUpdate
     snapshot = undefined
     const { state, message } = standing.status
-    if (isTerminal(state)) return last(encodeStatus(standing, answer.sources(message)))
+    if (isTerminal(state)) return last(encodeStatus(standing, answer.sources(message), questions))
     // Whether a question is for this caller is known when the stream ends: it may be from the turn before.
     if (!message || state === 'TASK_STATE_INPUT_REQUIRED') return nothing
     if (!isInterrupted(state)) answer.addProgress(message)
@@ -58,7 +58,7 @@ export function createStreamEncoder(): StreamEncoder {
       const { state, message } = standing.status
       if (!isTerminal(state) && !isInterrupted(state)) return nothing
       const sources = snapshot ? answerOf(snapshot) : answer.sources(message)
-      return [{ data: last(encodeStatus(standing, sources)) }]
+      return [{ data: last(encodeStatus(standing, sources, questions)) }]
     },
     encodeError: ({ message }) => [{ data: last({ error: message, status: 'error' }) }],
   }

@@ -20,18 +20,23 @@ export type Reply = Ids &
     | { readonly error: string; readonly status: 'error' }
   )
 
+/** The `status` of an answer that asks the caller something. */
+export const questionStatuses = ['input_required', 'success'] as const
+export type QuestionStatus = (typeof questionStatuses)[number]
+
 export function encodeMessage({ parts }: Message): Reply {
   return { output: firstValue([parts]), status: 'success' }
 }
 
-export function encodeTask(task: Task): Reply {
-  return encodeStatus({ taskId: task.id, contextId: task.contextId, status: task.status }, answerOf(task))
+export function encodeTask(task: Task, questions: QuestionStatus): Reply {
+  return encodeStatus({ taskId: task.id, contextId: task.contextId, status: task.status }, answerOf(task), questions)
 }
 
 /** A state and the answer it came with. */
 export function encodeStatus(
   { taskId, contextId, status }: { readonly taskId: string; readonly contextId: string; readonly status: TaskStatus },
   answer: AnswerSources,
+  questions: QuestionStatus,
 ): Reply {
   const { state, message } = status
   if (state === 'TASK_STATE_COMPLETED') return { output: firstValue(answer), status: 'success' }
@@ -39,7 +44,7 @@ export function encodeStatus(
   const ids = { task_id: taskId, chat_id: contextId }
   const isWorking = state === 'TASK_STATE_SUBMITTED' || state === 'TASK_STATE_WORKING'
   if (isWorking) return { output: firstValue(answer), status: 'processing', ...ids }
-  return { output: firstValue([message?.parts ?? []]), status: 'input_required', ...ids }
+  return { output: firstValue([message?.parts ?? []]), status: questions, ...ids }
 }
 
 function firstValue(sources: AnswerSources): JsonValue {
@@ -50,13 +55,17 @@ function firstValue(sources: AnswerSources): JsonValue {
   return ''
 }
 
-/** A failure is the binding's error, with its HTTP status or code (RL-L1-6). */
-export function encodeResponse(response: SendMessageResponse): string {
-  if ('message' in response) return JSON.stringify(encodeMessage(response.message))
-  const reply = encodeTask(response.task)
-  if (reply.status !== 'error') return JSON.stringify(reply)
+/** Over HTTP, a task that ended badly is an answer like any other: 200, with `status: "error"` (RL-L1-1). */
+export function encodeResponse(response: SendMessageResponse, questions: QuestionStatus): Reply {
+  return 'message' in response ? encodeMessage(response.message) : encodeTask(response.task, questions)
+}
+
+/** JSON-RPC has errors of its own: a task that ended badly is one (RL-L1-6). */
+export function encodeResult(response: SendMessageResponse, questions: QuestionStatus): Reply {
+  const encoded = encodeResponse(response, questions)
+  if (encoded.status !== 'error' || !('task' in response)) return encoded
   const { id: taskId, status } = response.task
-  throw new A2AError('INVALID_AGENT_RESPONSE', reply.error, { metadata: { taskId, state: status.state } })
+  throw new A2AError('INVALID_AGENT_RESPONSE', encoded.error, { metadata: { taskId, state: status.state } })
 }
 
 const reply = object<{ output?: JsonValue; error?: string; status?: string; task_id?: string; chat_id?: string }>({

@@ -1,20 +1,24 @@
 import { goldenWire, type Shape } from '../../../test/wire/golden.js'
 import type { JsonRpcForm } from '../dialect.js'
-import { invoke } from './index.js'
+import { createInvoke } from './index.js'
 import { decodeSendParams, encodeSendParams } from './messages.js'
-import { methods, operations, routes } from './operations.js'
+import { methods, routes } from './operations.js'
 import { decodeResponse, encodeResponse } from './tasks.js'
 
+const jsonrpc = createInvoke().jsonrpc as JsonRpcForm // the dialect has that form
 const facts = { newId: () => 'id-1', header: () => null }
 const shapes: Record<string, Shape> = {
-  response: { decode: (wire) => decodeResponse(wire, facts), encode: encodeResponse },
+  response: {
+    decode: (wire) => decodeResponse(wire, facts),
+    encode: (model) => encodeResponse(model, 'input_required'),
+  },
   sendParams: { decode: (wire) => decodeSendParams(wire, facts), encode: encodeSendParams },
 }
 
 goldenWire('invoke', {
   shapes,
-  operations,
+  operations: jsonrpc.operations,
   operationOf: (call) =>
     methods.get(call) ?? routes.find((route) => `${route.method} ${route.path}` === call)?.operation,
-  createStreamEncoder: (invoke.jsonrpc as JsonRpcForm).createStreamEncoder, // the dialect has that form
+  createStreamEncoder: jsonrpc.createStreamEncoder,
 })

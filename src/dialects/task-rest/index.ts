@@ -19,7 +19,7 @@ export const taskRest: Dialect = {
     endsAtQuestions: true,
     cancelsOnce: true,
   },
-  rest: { routes, operations, createStreamEncoder, encodeError },
+  rest: { routes, operations, createStreamEncoder, encodeError, refusesOtherMethods: true },
   push: { contentType: 'application/json', encodeTask: (task) => JSON.stringify(encodeTask(task)) },
   encodeCard,
   losses,

@@ -19,8 +19,8 @@ export interface RestCall {
 export interface RestServer {
   /** Finds what a path behind the mount means; absent when it is nobody's route. */
   find(request: Request, path: string): RestCall | undefined
-  /** An error about a path that is nobody's. */
-  refuse(request: Request, error: A2AError): Response
+  /** An error about a request that no route takes. */
+  refuse(request: Request, path: string, error: A2AError): Response
 }
 
 /** For an endpoint whose dialects all have a form for HTTP+JSON. */
@@ -42,10 +42,24 @@ export function createRestServer(endpoint: Endpoint): RestServer {
         refuse: (error) => errorAnswer(error, likelyDialect(matches, request), request),
       }
     },
-    refuse: (request, error) =>
-      errorAnswer(error, dialectByVersion(endpoint.dialects, readVersion(request.headers, request.url)), request),
+    refuse(request, path, error) {
+      const methods = new Map<Dialect, readonly string[]>()
+      for (const { dialect, route } of routers) {
+        const taken = routeMethods.filter((method) => route(method, path))
+        if (taken.length > 0) methods.set(dialect, taken)
+      }
+      const version = readVersion(request.headers, request.url)
+      if (methods.size === 0) return errorAnswer(error, dialectByVersion(endpoint.dialects, version), request)
+      const dialect = likelyDialect(methods, request)
+      const answer = errorAnswer(error, dialect, request)
+      if (error.code !== 'METHOD_NOT_FOUND' || !formOf(dialect).refusesOtherMethods) return answer
+      answer.headers.set('allow', methods.get(dialect)?.join(', ') ?? '')
+      return new Response(answer.body, { status: 405, headers: answer.headers })
+    },
   }
 }
+
+const routeMethods = ['GET', 'POST', 'DELETE'] as const
 
 async function answer(
   endpoint: Endpoint,
@@ -93,7 +107,7 @@ async function answer(
 }
 
 /** Of the dialects that have the path, the one that was asked for; for errors that come before that is settled. */
-function likelyDialect(matches: ReadonlyMap<Dialect, Match>, request: Request): Dialect {
+function likelyDialect(matches: ReadonlyMap<Dialect, unknown>, request: Request): Dialect {
   const candidates = [...matches.keys()]
   const version = readVersion(request.headers, request.url)
   return version?.trim() ? dialectByVersion(candidates, version) : (candidates.at(-1) as Dialect) // there is one match at least
