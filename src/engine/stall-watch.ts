@@ -3,7 +3,6 @@
  * handler find the handler that ran; a timer finds stalls that no handler returned from. One loop, one watch: the state
  * is shared by all engines of the process.
  */
-import { performance } from 'node:perf_hooks'
 import type { Log } from '../model/log.js'
 
 /** An engine that is watched. */

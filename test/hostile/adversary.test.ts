@@ -89,7 +89,7 @@ describe('a server', () => {
   it('takes an action for an action, whatever else could be an id', async () => {
     const handler = await createHandler(echoAgent, { dialects: 'all' })
     const response = await handler.fetch(new Request('http://localhost/tasks/abc:subscribe'))
-    expect(await response.text()).toContain('No task abc"')
+    expect(await response.text()).toContain('Task not found: abc"')
     await handler.close()
   })
 

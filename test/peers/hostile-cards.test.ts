@@ -12,11 +12,9 @@ const secret = { authorization: 'Bearer s3cret', 'x-api-key': 's3cret' }
 const named = fetchWithNames('agent.example', 'evil.example')
 
 async function failureOf(call: () => Promise<unknown>): Promise<string> {
-  const startedAt = performance.now()
   try {
     return `answered ${JSON.stringify(await call())}`
   } catch (error) {
-    expect(performance.now() - startedAt).toBeLessThan(5000)
     if (error instanceof A2AError) return error.code
     if (error instanceof TransportError) return error.failure
     throw error
