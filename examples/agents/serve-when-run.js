@@ -83,12 +83,16 @@ export function registerAt(url, secrets, address) {
   return { url, ...headersWith(secrets), ...(address && { address }) }
 }
 
-/** How to find others: who is asked where they are, and what they are shown.
+/** Finds others in the registry. Agents that it knows get the key over https, and on this machine over http too.
  * @param {string} registry
  * @param {Secrets} secrets
  */
 export function knownTo(registry, secrets) {
-  return { ...shows(secrets), resolvers: [registryResolver(registry, headersWith(secrets))] }
+  return {
+    ...shows(secrets),
+    ...((secrets.key || secrets.token) && { allowedOrigins: ['*'] }),
+    resolvers: [registryResolver(registry, headersWith(secrets))],
+  }
 }
 
 /** Options for `connect` that show a secret.

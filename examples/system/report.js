@@ -26,7 +26,9 @@ export function report({ places, registry, console: page }, { store, key, token,
     : ['DRAGOMAN_BEARER', '"Authorization: Bearer $DRAGOMAN_BEARER"']
   const shown = isClosed ? ` -H ${header}` : ''
   const json = `-H 'content-type: application/json'${shown}`
-  const found = `--registry ${registry}${isClosed ? `${shown} --registry-header ${header}` : ''}`
+  // Agents that a registry knows get a secret only where the caller says so.
+  const found = (/** @type {string} */ name) =>
+    `--registry ${registry}${isClosed ? `${shown} --allow-origin ${new URL(urlOf(name)).origin} --registry-header ${header}` : ''}`
   return `Everything is ready after ${seconds.toFixed(1)} s. Written by: ${writer}. Kept in: ${withoutPassword(store)}.${isClosed ? ` Callers need the ${key ? 'key' : 'token'}.` : ''}
 
 ${rows.join('\n')}
@@ -37,8 +39,8 @@ Try, in another terminal${isClosed ? `, after \`export ${variable}=…\` with th
   curl -s ${urlOf('DocumentWorkflow')}api/documents ${json} -d '{"topic":"茉莉花茶"}'
   curl -s ${urlOf('OrderAgent')}a2a/invoke ${json} -d '{"input":"查询订单 ORDER_001"}'
   curl -s '${registry}/v1/agents?text=outline'${shown}
-  npx dragoman send OrderAgent "ORDER_001" ${found}
-  npx dragoman workflow run DocumentWorkflow "Solar power" ${found}
+  npx dragoman send OrderAgent "ORDER_001" ${found('OrderAgent')}
+  npx dragoman workflow run DocumentWorkflow "Solar power" ${found('DocumentWorkflow')}
 
 Ctrl-C ends all of it.`
 }

@@ -29,6 +29,7 @@ export interface AgentOptions {
   readonly protocol?: DialectName
   readonly pin?: true
   readonly header?: Readonly<Record<string, string>>
+  readonly allowOrigin?: readonly string[]
   readonly timeout?: number
   readonly clientCert?: string
   readonly clientKey?: string
@@ -57,6 +58,7 @@ export function addAgentOptions(command: Command): Command {
       .option('--signed', 'refuse cards without a good signature')
       .addOption(new Option('--registry <url>', 'where names of agents are looked up').env('DRAGOMAN_REGISTRY'))
       .option('--registry-header <name: value>', 'a header for the registry; may be repeated', toHeader)
+      .option('--allow-origin <origin>', 'send headers and credentials there too; * is all; may be repeated', toOrigin)
       .option('--debug', 'print what goes over the wire to stderr, secrets taken out'),
   )
 }
@@ -130,7 +132,7 @@ export async function connectOptions(ref: string, options: AgentOptions, output:
   const headers = options.header ?? {}
   return {
     headers,
-    allowedOrigins: sameMachine(origin),
+    allowedOrigins: [...sameMachine(origin), ...(options.allowOrigin ?? [])],
     ...(sources.length > 0 && { credentials: sources }),
     ...(options.signed && { signatures: 'require' }),
     resolvers: resolversFor(registryIn(options)),
@@ -197,6 +199,11 @@ export function toDialect(given: string): DialectName {
   const dialect = dialectNames.find((name) => name === (wanted === 'v0.2' ? 'v0.3' : wanted))
   if (dialect) return dialect
   throw new InvalidArgumentError(`there is no dialect ${given}: choose from ${dialectNames.join(', ')}`)
+}
+
+function toOrigin(text: string, before: readonly string[] = []): readonly string[] {
+  if (text !== '*' && !URL.canParse(text)) throw new InvalidArgumentError('write it as https://host:port')
+  return [...before, text]
 }
 
 export function toHeader(

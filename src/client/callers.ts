@@ -18,6 +18,8 @@ export interface Callee {
   readonly trusted: readonly string[]
   /** The card came over https: what it says of gRPC, which names no scheme, is behind TLS too. */
   readonly isSecure: boolean
+  /** The card was found in a registry: gRPC dials only addresses that the guard has checked. */
+  readonly isFound?: boolean
 }
 
 const longest = 0x7fff_ffff
@@ -63,6 +65,7 @@ export function createCaller(
       grpc: {
         metadata: async () => ({ ...given, ...(await authorizer?.additionsFor(url))?.headers }),
         timeoutMs,
+        ...(callee.isFound && { resolve: (host: string) => callee.reach.resolve(host) }),
         ...((certificate || callee.isSecure) && { tls: certificate ?? {} }),
         ...(onWire && { onWire: fromGrpc(onWire) }),
       },

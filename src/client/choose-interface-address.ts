@@ -32,12 +32,18 @@ export function addressFault(url: string, { named, allowedOrigins }: AddressRule
   if (named === undefined) return undefined
   const target = originOf(url)
   if (target === undefined) return 'its address cannot be read'
-  if (allowedOrigins.some((each) => each === '*' || isSameOrigin(each, target))) return undefined
+  if (isAllowedOrigin(url, allowedOrigins)) return undefined
   const [own, other] = [new URL(named), new URL(target)]
   if (!isSameHost(own.hostname, other.hostname))
     return `it is at ${other.host}, and the card came from ${own.host}: allow ${target} if that is right`
   if (own.protocol === 'https:' && other.protocol === 'http:') return 'it is in the clear, and the card came over TLS'
   return undefined
+}
+
+/** Whether the user allowed the origin of an interface. */
+export function isAllowedOrigin(url: string, allowedOrigins: readonly string[]): boolean {
+  const target = originOf(url)
+  return target !== undefined && allowedOrigins.some((each) => each === '*' || isSameOrigin(each, target))
 }
 
 /** Compared as origins, so that a path or a final slash does not matter. */

@@ -49,6 +49,11 @@ export interface ConnectOptions {
   readonly allowPrivate?: boolean
   /** Other origins that interfaces of the card may be at, and that may get credentials; another port is another origin. */
   readonly allowedOrigins?: readonly string[]
+  /**
+   * Agents that a registry knows may be at addresses of the registry's own class: loopback beside loopback, private
+   * beside private. Default true; with false they must be on the internet or in `allowedOrigins`.
+   */
+  readonly allowNeighbours?: boolean
   /** Finds agents by name, in registries and lists. Asked in order, before a reference is taken for a host. */
   readonly resolvers?: readonly CardResolver[]
   /** Cards that were read before: share one between connections, and they are asked for only when they may have changed. */

@@ -1,8 +1,9 @@
 import { readFileSync } from 'node:fs'
-import { apiKey as requireKey, serve } from 'dragoman'
+import { generateSigningKey, apiKey as requireKey, serve } from 'dragoman'
 import { describe, expect, it } from 'vitest'
 import { echoAgent } from '../cli/echo-agent.js'
 import { hostile } from '../transports/grpc/client.fixture.js'
+import { trustedOfFound } from './card-source.js'
 import { v1Card } from './cards.fixture.js'
 import { json, serveHttp } from './http-server.fixture.js'
 import { apiKey, basic, bearer, type CredentialSource, collect, connect, type WireEntry } from './index.js'
@@ -54,7 +55,9 @@ describe('connect', () => {
 
   it('asks resolvers for names', async () => {
     await using served = await serve(echoAgent)
-    const resolvers = [async (name: string) => (name === 'echo' ? served.url : undefined)]
+    const resolvers = [
+      Object.assign(async (name: string) => (name === 'echo' ? served.url : undefined), { source: 'user' }),
+    ]
     await using agent = await connect('echo', { resolvers })
     expect(agent.card.name).toBe('Echo')
   })
@@ -199,5 +202,87 @@ describe('connect', () => {
     await expect(connect('127.0.0.1:9')).rejects.toMatchObject({ name: 'TransportError', failure: 'unreachable' })
     await using served = await serve(echoAgent, { dialects: ['v1'] })
     await expect(connect(served.url, { dialect: 'v0.3', pin: true })).rejects.toMatchObject({ failure: 'refused' })
+  })
+})
+
+describe('agents that a registry knows', () => {
+  /** A resolver that finds one card, in a registry at an address. */
+  const knowing = (card: object, source?: string) =>
+    Object.assign(async () => [card], { ...(source !== undefined && { source }) })
+  const here = 'http://127.0.0.1:8020'
+  const cardAt = async (url: string) =>
+    (await (await fetch(new URL('/.well-known/agent-card.json', url))).json()) as object
+
+  it.each(['JSONRPC', 'HTTP+JSON', 'GRPC'] as const)(
+    'get credentials over %s only if they are allowed',
+    async (binding) => {
+      await using served = await serve(echoAgent, { auth: [requireKey('secret')] })
+      const resolvers = [knowing(await cardAt(served.url), here)]
+      const warnings: string[] = []
+      const wire: WireEntry[] = []
+      const options = { binding, resolvers, credentials: apiKey('secret'), headers: { 'x-tenant-secret': 'hidden' } }
+      await using found = await connect('echo', {
+        ...options,
+        onWarning: (warning) => warnings.push(warning),
+        onWire: (entry) => wire.push(entry),
+      })
+      await expect(found.ask('hi')).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
+      expect(JSON.stringify(wire.map(({ headers }) => headers))).not.toMatch(/x-api-key|x-tenant-secret/)
+      expect(warnings.join()).toContain('allow that origin')
+      for (const allowed of [found.choice.url, '*']) {
+        await using agent = await connect('echo', { ...options, allowedOrigins: [allowed] })
+        expect((await agent.ask('hi')).text).toBe('hi')
+      }
+    },
+  )
+
+  it('get credentials if a key that the user trusts has signed the card', async () => {
+    const key = await generateSigningKey()
+    const { d: _, ...publicKey } = key
+    await using served = await serve(echoAgent, { auth: [requireKey('secret')], signing: { keys: [key] } })
+    const options = { resolvers: [knowing(await cardAt(served.url), here)], credentials: apiKey('secret') }
+    await using agent = await connect('echo', { ...options, signatures: { keys: [publicKey] } })
+    expect((await agent.ask('hi')).text).toBe('hi')
+    // A key that the agent itself publishes proves only that the agent signed.
+    await using unproved = await connect('echo', options)
+    await expect(unproved.ask('hi')).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
+  })
+
+  it.each(['JSONRPC', 'GRPC'] as const)('are not reached over %s where their registry is not', async (binding) => {
+    await using inside = await serveHttp((_, response) => response.end('{}'))
+    const url = binding === 'GRPC' ? `127.0.0.1:${inside.port}` : inside.origin
+    const card = v1Card(url, { supportedInterfaces: [{ url, protocolBinding: binding, protocolVersion: '1.0' }] })
+    for (const [source, more] of [
+      [undefined, {}],
+      ['https://203.0.113.1', {}],
+      ['http://10.0.0.1:8020', {}],
+      [here, { allowNeighbours: false }],
+    ] as const) {
+      await using agent = await connect('x', { resolvers: [knowing(card, source)], retry: { attempts: 1 }, ...more })
+      await expect(agent.ask('hi')).rejects.toThrow('must not be reached')
+    }
+    expect(inside.connections()).toBe(0)
+    await using agent = await connect('x', { resolvers: [knowing(card, here)], retry: { attempts: 1 } })
+    await expect(agent.ask('hi')).rejects.toThrow()
+    expect(inside.connections()).toBeGreaterThan(0)
+  })
+
+  it.each([
+    ['https://agent.example', true],
+    ['http://agent.example', false],
+    ['http://10.0.0.1:8001', false],
+    ['http://localhost:8001', true],
+    ['http://127.0.0.1:8001', true],
+    ['http://[::1]:8001', true],
+    ['http://agent.localhost:8001', false],
+    ['agent.example:443', false],
+    ['localhost:8001', true],
+  ])('get allowed credentials at %s: %s', (url, isTrusted) => {
+    const choice = { dialect: 'v1', binding: 'JSONRPC', url, reasons: [] } as const
+    const unsigned = { state: 'absent' } as const
+    expect(trustedOfFound([choice], { allowedOrigins: ['*'] }, unsigned).length > 0).toBe(isTrusted)
+    expect(trustedOfFound([choice], {}, { state: 'valid' }).length > 0).toBe(isTrusted)
+    expect(trustedOfFound([choice], {}, unsigned)).toEqual([])
+    expect(trustedOfFound([choice], {}, { state: 'unknown-key' })).toEqual([])
   })
 })

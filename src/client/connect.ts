@@ -10,6 +10,7 @@ import { wasNotSent } from '../transports/transport-error.js'
 import type { AgentClient, CallOptions, Choice } from './agent-client.js'
 import { Breaker, breaking } from './breaker.js'
 import { type Callee, createCaller, isTrusted, reachOptions } from './callers.js'
+import { type CardSource, cannotBeOverheard, reachableFrom, trustedOfFound } from './card-source.js'
 import { chooseInterface, chooseWithoutCard } from './choose-interface.js'
 import { originOf } from './choose-interface-address.js'
 import type { ConnectOptions } from './connect-options.js'
@@ -22,7 +23,7 @@ import { hasGrpc, openInterface } from './open-interface.js'
 import { connectOptions } from './option-names.js'
 import { polling } from './poll.js'
 import { createReach, type Reach } from './reach.js'
-import { type ResolvedCard, resolveCard, resolveName } from './resolve-card.js'
+import { type FoundName, type ResolvedCard, resolveCard, resolveName } from './resolve-card.js'
 import { placesOf } from './resolve-card-places.js'
 import { attempt, retrying } from './retry.js'
 import { traceCalls } from './trace-calls.js'
@@ -94,10 +95,12 @@ async function findInstances(
   warn: (warning: string) => void,
 ): Promise<readonly Target[]> {
   const isName = typeof ref === 'string' && options.dialect !== 'invoke'
-  const found = isName ? await resolveName(ref.trim(), options.resolvers ?? []) : ref
-  if (!Array.isArray(found)) return [await find(found, options)]
+  const { found, source }: FoundName = isName
+    ? await resolveName(ref.trim(), options.resolvers ?? [])
+    : { found: ref, source: 'user' }
+  if (!Array.isArray(found)) return [await find(found, options, source)]
   const outcomes = await Promise.allSettled(
-    (found as readonly (string | object)[]).slice(0, mostInstances).map((each) => find(each, options)),
+    (found as readonly (string | object)[]).slice(0, mostInstances).map((each) => find(each, options, source)),
   )
   const targets = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
   const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []))
@@ -115,9 +118,9 @@ interface Target extends Callee {
   readonly warnings: readonly string[]
 }
 
-async function find(ref: string | object, options: ConnectOptions): Promise<Target> {
+async function find(ref: string | object, options: ConnectOptions, source: CardSource): Promise<Target> {
   const { dialect, binding, allowedOrigins = [] } = options
-  const url = typeof ref === 'string' ? addressWithoutCard(ref, dialect) : undefined
+  const url = typeof ref === 'string' && source === 'user' ? addressWithoutCard(ref, dialect) : undefined
   if (url !== undefined) {
     const choice = chooseWithoutCard(url, { dialect: 'invoke', ...(binding && { binding }) })
     const origins = [...spellingsOf(new URL(url).origin), ...allowedOrigins]
@@ -133,7 +136,12 @@ async function find(ref: string | object, options: ConnectOptions): Promise<Targ
       warnings: [],
     }
   }
-  const home = typeof ref === 'string' ? reachFor([placesOf(ref).origin, ...allowedOrigins], options) : undefined
+  const reachable = source === 'user' ? undefined : reachableFrom(source, options)
+  const home = reachable
+    ? createReach({ ...reachOptions(options), named: reachable })
+    : typeof ref === 'string'
+      ? reachFor([placesOf(ref).origin, ...allowedOrigins], options)
+      : undefined
   const search = {
     timeoutMs: Math.min(longestSearchMs, options.timeoutMs || longestSearchMs),
     ...(home && { reach: home }),
@@ -143,7 +151,8 @@ async function find(ref: string | object, options: ConnectOptions): Promise<Targ
   // A connection that broke is worth another one; an address where nobody is was most likely mistyped.
   const isWorthIt = (error: unknown) => !wasNotSent(error)
   const resolved = await attempt(() => resolveCard(ref, search), { ...options.retry, isWorthIt }, waiting, undefined)
-  const signature = await verifyCard(resolved, verifyOptions(options))
+  // Keys that the origin of a found card publishes are as unknown as the card.
+  const signature = await verifyCard(source === 'user' ? resolved : { raw: resolved.raw }, verifyOptions(options))
   const choices = chooseInterface(resolved, {
     hasGrpc,
     allowedOrigins,
@@ -151,11 +160,24 @@ async function find(ref: string | object, options: ConnectOptions): Promise<Targ
     ...(dialect && { dialect }),
     ...(options.pin !== undefined && { pin: options.pin }),
   })
-  return {
+  const about = {
     card: resolved.card,
     ...(resolved.url !== undefined && { cardUrl: resolved.url }),
     choices,
     signature,
+    isSecure: resolved.url?.startsWith('https:') ?? false,
+    warnings: warningsOf(resolved, signature),
+  }
+  if (reachable) {
+    await home?.close()
+    const trusted = trustedOfFound(choices, options, signature)
+    // A client certificate is a credential too.
+    const { credentials: _, ...withoutCertificate } = options
+    const reach = reachFor(reachable, trusted.length === choices.length ? options : withoutCertificate)
+    return { ...about, reach, trusted, isFound: true }
+  }
+  return {
+    ...about,
     // Where any origin was allowed, or the card itself was given, its interfaces are what the user named.
     reach:
       home && !allowedOrigins.includes('*')
@@ -165,8 +187,6 @@ async function find(ref: string | object, options: ConnectOptions): Promise<Targ
             options,
           ),
     trusted: trustedOrigins(resolved, choices, allowedOrigins),
-    isSecure: resolved.url?.startsWith('https:') ?? false,
-    warnings: warningsOf(resolved, signature),
   }
 }
 
@@ -225,7 +245,12 @@ function withheldFrom(target: Target, { headers = {}, credentials }: ConnectOpti
   const [first] = target.choices
   const isNothing = credentials === undefined && Object.keys(headers).length === 0
   if (!first || isNothing || isTrusted(first.url, target)) return []
-  return [`Headers and credentials are not sent to ${originOf(first.url)}: allow that origin if it may have them`]
+  const origin = originOf(first.url) ?? ''
+  const advice =
+    target.isFound && !cannotBeOverheard(origin)
+      ? 'it was found in a registry and does not use https; name its address instead of looking it up'
+      : 'allow that origin if it may have them'
+  return [`Headers and credentials are not sent to ${origin}: ${advice}`]
 }
 
 /** The breaker, retries, and healing or polling, from the inside out. */

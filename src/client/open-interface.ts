@@ -11,12 +11,16 @@ import type { HttpSender } from '../transports/http-sender.js'
 import { createJsonRpcClient } from '../transports/jsonrpc/client.js'
 import { createRestClient } from '../transports/rest/client.js'
 import type { Choice } from './agent-client.js'
+import { originOf } from './choose-interface-address.js'
 
 export interface InterfaceParts {
   readonly send: HttpSender
   readonly facts: ClientFacts
   /** What gRPC needs in place of a sender. */
-  readonly grpc: Pick<GrpcClientOptions, 'metadata' | 'onWire' | 'timeoutMs' | 'tls'>
+  readonly grpc: Pick<GrpcClientOptions, 'metadata' | 'onWire' | 'timeoutMs' | 'tls'> & {
+    /** Checks a host and answers the addresses to dial. Default: gRPC looks the host up. */
+    readonly resolve?: (host: string) => Promise<readonly string[]>
+  }
 }
 
 export interface OpenInterface {
@@ -54,8 +58,11 @@ function open({ dialect, binding, url }: Choice, { send, facts, grpc }: Interfac
     const { createGrpcClient } = (await import(
       /* @vite-ignore */ path
     )) as typeof import('../transports/grpc/client.js')
+    const { resolve, ...rest } = grpc
+    const addresses = await resolve?.(new URL(originOf(url) ?? url).hostname)
     return createGrpcClient({
-      ...grpc,
+      ...rest,
+      ...(addresses && { addresses }),
       authority: url,
       dialect: clientDialects[dialect],
       facts,

@@ -17,6 +17,7 @@ export const connectOptions = {
   signatures: { policy: true, keys: true, keyOrigins: true, forms: true } satisfies NamesOf<SignatureOptions>,
   allowPrivate: true,
   allowedOrigins: true,
+  allowNeighbours: true,
   resolvers: true,
   cache: true,
   fileBytes: true,

@@ -26,6 +26,8 @@ export interface ReachOptions {
 export interface Reach {
   /** Follows no redirects. Rejects with `AddressRefused`, or with whatever goes wrong on the way. */
   fetch(url: string, init: RequestInit): Promise<Response>
+  /** The addresses of a host that may be dialled. Rejects with `AddressRefused`. On Node only. */
+  resolve(host: string): Promise<readonly string[]>
   /** Ends the connections that were made here. */
   close(): Promise<void>
 }
@@ -35,8 +37,9 @@ export function createReach(options: ReachOptions): Reach {
   const allowHosts = named.flatMap((origin) => (URL.canParse(origin) ? new URL(origin).hostname : [])).filter(isHost)
   const rules: AddressRules = { httpsOnly: false, allowHosts, allowPrivate, allowNeighbours: true }
   if (!isNode()) {
-    const { check } = createAddressGuard(rules)
-    return checkedFirst(check, fetch ?? ((url, init) => globalThis.fetch(url, init)), async () => undefined)
+    const { check, resolve } = createAddressGuard(rules)
+    const asked = checkedFirst(check, fetch ?? ((url, init) => globalThis.fetch(url, init)))
+    return { fetch: asked, resolve, close: async () => undefined }
   }
   let made: ReturnType<typeof make> | undefined
   const make = async () => {
@@ -48,22 +51,19 @@ export function createReach(options: ReachOptions): Reach {
     return made
   }
   const close = async () => (await made)?.close()
-  return fetch
-    ? checkedFirst(async (url) => (await dialer()).check(url), fetch, close)
-    : { fetch: async (url, init) => (await dialer()).fetch(url, { ...init, redirect: 'manual' }), close }
+  return {
+    fetch: fetch
+      ? checkedFirst(async (url) => (await dialer()).check(url), fetch)
+      : async (url, init) => (await dialer()).fetch(url, { ...init, redirect: 'manual' }),
+    resolve: async (host) => (await dialer()).resolve(host),
+    close,
+  }
 }
 
-function checkedFirst(
-  check: (url: string) => Promise<void>,
-  fetch: typeof globalThis.fetch,
-  close: Reach['close'],
-): Reach {
-  return {
-    async fetch(url, init) {
-      await check(url)
-      return fetch(url, { ...init, redirect: 'manual' })
-    },
-    close,
+function checkedFirst(check: (url: string) => Promise<void>, fetch: typeof globalThis.fetch): Reach['fetch'] {
+  return async (url, init) => {
+    await check(url)
+    return fetch(url, { ...init, redirect: 'manual' })
   }
 }
 

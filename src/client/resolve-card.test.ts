@@ -147,7 +147,7 @@ describe('resolveCard', () => {
       const names: string[] = []
       const resolvers = [
         async (name: string) => void names.push(name),
-        async (name: string) => (name === 'weather' ? server.origin : undefined),
+        Object.assign(async (name: string) => (name === 'weather' ? server.origin : undefined), { source: 'user' }),
         async () => v0_3Card('https://agent.example'),
       ]
       expect((await resolveCard('weather', { resolvers })).url).toBe(server.origin + newer)
@@ -155,6 +155,15 @@ describe('resolveCard', () => {
       await resolveCard(`127.0.0.1:${server.port}`, { resolvers })
       await resolveCard(server.origin, { resolvers })
       expect(names).toEqual(['weather', 'other.name'])
+    })
+
+    it('find addresses that others wrote: those are guarded, unless they are where their registry is', async () => {
+      await using server = await serveAt({ [newer]: (response) => json(response, v1Card(server.origin)) })
+      const from = (source?: string) => Object.assign(async () => server.origin, { ...(source && { source }) })
+      for (const source of [undefined, 'https://203.0.113.1', 'http://10.0.0.1:8020'])
+        await expect(resolveCard('weather', { resolvers: [from(source)] })).rejects.toThrow('must not be reached')
+      expect(server.seen).toEqual([])
+      expect((await resolveCard('weather', { resolvers: [from('http://localhost:8020')] })).family).toBe('v1')
     })
 
     it('that know nothing leave the reference a host', async () => {

@@ -8,6 +8,7 @@ import { A2AError } from '../model/errors.js'
 import { parseJson } from '../transports/read-json.js'
 import { TransportError } from '../transports/transport-error.js'
 import { type CachedCard, type CardCache, cachedCard, validators } from './card-cache.js'
+import { type CardSource, reachableFrom } from './card-source.js'
 import { createSender, type SenderOptions } from './guarded-fetch.js'
 import { createReach, type Reach } from './reach.js'
 import { type CardFamily, readCard } from './read-card.js'
@@ -15,7 +16,14 @@ import { readLimited } from './read-limited.js'
 import { type CardPlaces, isAddress, placesOf } from './resolve-card-places.js'
 
 /** Finds agents by name: an address, a card, a list of these for the instances of one agent (best first), or nothing. */
-export type CardResolver = (name: string) => Promise<string | object | readonly (string | object)[] | undefined>
+export interface CardResolver {
+  (name: string): Promise<string | object | readonly (string | object)[] | undefined>
+  /**
+   * Who wrote what it finds. `user`: the user did, and vouches for it. An address: others publish in the registry at that
+   * address. Default: others, at an address that is not known.
+   */
+  readonly source?: 'user' | string
+}
 
 export interface ResolveOptions
   extends Omit<SenderOptions, 'named' | 'headersTimeoutMs' | 'bodyTimeoutMs' | 'maxBytes'> {
@@ -57,22 +65,34 @@ export interface ResolvedCard {
  * ```
  */
 export async function resolveCard(ref: string | object, options: ResolveOptions = {}): Promise<ResolvedCard> {
-  const found = typeof ref === 'string' ? await resolveName(ref.trim(), options.resolvers ?? []) : ref
+  const { found, source }: FoundName =
+    typeof ref === 'string' ? await resolveName(ref.trim(), options.resolvers ?? []) : { found: ref, source: user }
   const target: unknown = Array.isArray(found) ? found[0] : found
   if (typeof target !== 'string') return understand(target, [])
   const places = placesOf(target)
-  const { raw, url, warnings } = await findCard(places, options)
+  const named = source === 'user' ? [places.origin] : reachableFrom(source, {})
+  const reach = options.reach ?? createReach({ ...options, named })
+  const { raw, url, warnings } = await findCard(places, { ...options, reach })
   return { ...understand(raw, warnings), url, origin: places.origin }
 }
 
+export interface FoundName {
+  readonly found: string | object
+  readonly source: CardSource
+}
+
+const user = 'user'
+
 /** What a reference stands for: itself, where it is an address or nobody knows it; a list for several instances. */
-export async function resolveName(ref: string, resolvers: readonly CardResolver[]): Promise<string | object> {
-  if (isAddress(ref)) return ref
+export async function resolveName(ref: string, resolvers: readonly CardResolver[]): Promise<FoundName> {
+  if (isAddress(ref)) return { found: ref, source: user }
   for (const resolve of resolvers) {
     const found = await resolve(ref)
-    if (found !== undefined && !(Array.isArray(found) && found.length === 0)) return found
+    if (found === undefined || (Array.isArray(found) && found.length === 0)) continue
+    const { source } = resolve
+    return { found, source: source === user ? user : source === undefined ? {} : { registry: source } }
   }
-  return ref
+  return { found: ref, source: user }
 }
 
 function understand(raw: unknown, warnings: readonly string[]): Omit<ResolvedCard, 'url' | 'origin'> {
@@ -86,14 +106,14 @@ interface Found {
   readonly warnings: readonly string[]
 }
 
-async function findCard(places: CardPlaces, options: ResolveOptions): Promise<Found> {
+async function findCard(places: CardPlaces, options: ResolveOptions & { readonly reach: Reach }): Promise<Found> {
   const { now = Date.now, refresh = false, headers } = options
   // A card for one caller is not for the next one.
   const cache = headers && Object.keys(headers).length > 0 ? undefined : options.cache
   const key = places.urls[0] as string // there is always one
   const known = await cache?.get(key)
   if (known && !refresh && known.freshUntilMs > now()) return { raw: known.raw, url: known.url, warnings: [] }
-  const ask = createAsker(places, options)
+  const ask = createAsker(options)
   const urls = known ? [known.url, ...places.urls.filter((url) => url !== known.url)] : places.urls
   const misses: string[] = []
   for (const url of urls) {
@@ -126,10 +146,9 @@ interface FoundAnswer {
 
 type CardAnswer = FoundAnswer | { readonly miss: string }
 
-function createAsker({ origin }: CardPlaces, options: ResolveOptions) {
+function createAsker(options: ResolveOptions & { readonly reach: Reach }) {
   const { timeoutMs = 15_000, maxBytes = 1024 * 1024, signal } = options
-  const reach = options.reach ?? createReach({ ...options, named: [origin] })
-  const send = createSender({ ...options, reach, headersTimeoutMs: timeoutMs, maxBytes })
+  const send = createSender({ ...options, headersTimeoutMs: timeoutMs, maxBytes })
   const deadline = AbortSignal.timeout(timeoutMs)
   const given = { ...options.headers, accept: 'application/json' }
   const get = (url: string, headers: Record<string, string>) =>

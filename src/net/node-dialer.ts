@@ -42,6 +42,8 @@ export interface DialerRequest {
 export interface GuardedDialer extends AsyncDisposable {
   /** For when an address is registered: rejects with `AddressRefused`, which names the rule that it breaks. */
   check(url: string | URL, options?: { readonly signal?: AbortSignal }): Promise<void>
+  /** All addresses of a host, if none of them must not be reached. Rejects with `AddressRefused`. */
+  resolve(host: string): Promise<readonly string[]>
   /** As the platform's, on checked addresses; redirects are left to the caller unless `init` says `redirect: 'follow'`. */
   fetch(url: string | URL, init?: RequestInit): Promise<Response>
   /** Without the machinery of `fetch`, for many small requests. The body must be read, or dumped. Follows no redirect. */
@@ -103,6 +105,7 @@ export function createGuardedDialer(options: DialerOptions = {}): GuardedDialer 
       const deadline = AbortSignal.timeout(connectTimeoutMs)
       await unlessAborted(guard.check(url), signal ? AbortSignal.any([signal, deadline]) : deadline)
     },
+    resolve: (host) => unlessAborted(guard.resolve(host), AbortSignal.timeout(connectTimeoutMs)),
     fetch: (url, init) =>
       plainly(async () => {
         const checked = guard.checkUrl(url)

@@ -146,7 +146,7 @@ describe('the door of ARD 0.9', () => {
   })
 
   it('gives no two agents the same identifier', async () => {
-    await using registry = await open()
+    await using registry = await open({ publicUrl: 'https://registry.example' })
     const names = [
       'Pay Bills',
       'Pay-Bills',

@@ -9,12 +9,13 @@ import { type AgentPlaces, staticResolver } from './static.js'
  */
 export function fileResolver(path: string): CardResolver {
   let known: { readonly version: string; readonly resolve: CardResolver } | undefined
-  return async (name) => {
+  const resolve: CardResolver = async (name) => {
     const { mtimeMs, size, ino } = await stat(path)
     const version = `${mtimeMs}/${size}/${ino}`
     if (known?.version !== version) known = { version, resolve: staticResolver(await readPlaces(path)) }
     return await known.resolve(name)
   }
+  return Object.assign(resolve, { source: 'user' })
 }
 
 async function readPlaces(path: string): Promise<AgentPlaces> {

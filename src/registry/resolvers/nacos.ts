@@ -31,7 +31,7 @@ export function nacosResolver(url: string, options: NacosResolverOptions = {}): 
   const { namespaceId = 'public', version, accessToken, timeoutMs = 10_000 } = options
   const fetch = options.fetch ?? globalThis.fetch
   const base = withoutTrailingSlashes(url).replace(/\/nacos$/, '')
-  return async (agentName) => {
+  const resolve: CardResolver = async (agentName) => {
     const token = typeof accessToken === 'function' ? await accessToken() : accessToken
     const query = new URLSearchParams({ namespaceId, agentName, ...(version !== undefined && { version }) })
     const { status, body } = await get(`${base}/nacos/v3/admin/ai/a2a?${query}`)
@@ -55,6 +55,7 @@ export function nacosResolver(url: string, options: NacosResolverOptions = {}): 
       }
     }
   }
+  return Object.assign(resolve, { source: base })
 }
 
 /** Without what Nacos adds, and without the members it leaves empty: to a reader of cards, those are there. */

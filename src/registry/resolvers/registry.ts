@@ -89,7 +89,7 @@ export function registryResolver(url: string, options: RegistryResolverOptions =
     }
   }
   if (watch) void follow() // it owns its failures, and ends with `close`
-  return Object.assign(resolve, { close: () => closed.abort() })
+  return Object.assign(resolve, { source: url, close: () => closed.abort() })
 }
 
 /** Those that were seen to work first; among equals, another one every time, so that they share the work. */

@@ -11,5 +11,6 @@ export type AgentPlaces = Readonly<Record<string, string | object | readonly (st
  * ```
  */
 export function staticResolver(agents: AgentPlaces): CardResolver {
-  return async (name) => (Object.hasOwn(agents, name) ? agents[name] : undefined)
+  const resolve = async (name: string) => (Object.hasOwn(agents, name) ? agents[name] : undefined)
+  return Object.assign(resolve, { source: 'user' })
 }

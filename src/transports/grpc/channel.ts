@@ -21,6 +21,8 @@ export interface ChannelOptions {
    * this is given. (A card's `host:port` does not say, and R-GRPC-5's suite means plaintext by it.)
    */
   readonly tls?: false | GrpcTls
+  /** Addresses of the host that may be dialled. Default: those that a look-up answers. */
+  readonly addresses?: readonly string[]
   /** An answer or an event that is larger is refused. */
   readonly maxMessageBytes: number
   readonly userAgent?: string
@@ -34,7 +36,12 @@ const longestReconnectMs = 2_000
 
 export function openChannel(options: ChannelOptions): Client {
   const { host, port, isTls } = parseAuthority(options)
-  return new Client(`dns:///${host}:${port}`, isTls ? encrypted(options) : credentials.createInsecure(), {
+  const pinned = options.addresses && pinnedTarget(options.addresses, port)
+  return new Client(pinned ?? `dns:///${host}:${port}`, isTls ? encrypted(options) : credentials.createInsecure(), {
+    ...(pinned !== undefined && {
+      'grpc.default_authority': `${host}:${port}`,
+      ...(isTls && { 'grpc.ssl_target_name_override': host }),
+    }),
     'grpc.max_receive_message_length': options.maxMessageBytes,
     'grpc.max_send_message_length': -1,
     'grpc.keepalive_time_ms': keepaliveMs,
@@ -48,6 +55,13 @@ export function openChannel(options: ChannelOptions): Client {
     'grpc.enable_channelz': 0,
     ...(options.userAgent !== undefined && { 'grpc.primary_user_agent': options.userAgent }),
   })
+}
+
+/** A target that needs no look-up. One family of addresses fits into it. */
+function pinnedTarget(addresses: readonly string[], port: number): string {
+  const v4 = addresses.filter((address) => !address.includes(':'))
+  if (v4.length > 0) return `ipv4:${v4.map((address) => `${address}:${port}`).join(',')}`
+  return `ipv6:${addresses.map((address) => `[${address}]:${port}`).join(',')}`
 }
 
 interface Authority {
