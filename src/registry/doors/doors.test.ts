@@ -164,8 +164,8 @@ describe('the door of ARD 0.9', () => {
     expect(identifiers).toHaveLength(names.length)
     expect(new Set(identifiers).size).toBe(names.length)
     for (const each of identifiers) expect(each).toMatch(/^urn:air:[a-zA-Z0-9.-]+(:[a-zA-Z0-9._-]+)+$/)
-    expect(identifiers).toContain('urn:air:localhost:public:Pay-Bills-1tqwln8')
-    expect(identifiers).toContain('urn:air:localhost:public:_Pay_20Bills')
+    expect(identifiers).toContain('urn:air:registry.example:public:Pay-Bills-1tqwln8')
+    expect(identifiers).toContain('urn:air:registry.example:public:_Pay_20Bills')
   })
 
   it('searches', async () => {
