@@ -72,7 +72,7 @@ describe('dragoman chat', () => {
   it('ends with the first failure, as scripts do', async () => {
     const { code, stdout, stderr } = await chat(['hello', 'never'], '--task', 'nobody')
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-    expect(stderr).toMatch(/^dragoman: No task nobody\n/)
+    expect(stderr).toMatch(/^dragoman: Task not found: nobody\n/)
   })
 
   it('takes a line of JSON for the answer to a form', async () => {

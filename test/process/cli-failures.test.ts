@@ -30,7 +30,7 @@ describe('exit codes', () => {
       stdout: '',
       error: {
         code: 'task-not-found',
-        message: 'No task nobody',
+        message: 'Task not found: nobody',
         hint: 'It does not exist, or belongs to somebody else',
         a2aCode: 'TASK_NOT_FOUND',
       },
