@@ -7,6 +7,7 @@ import { A2AError, invalidField } from '../model/errors.js'
 import type { TurnRequest } from '../model/event.js'
 import type { Message } from '../model/message.js'
 import type { CallContext, Caller, SendMessageRequest } from '../model/service.js'
+import { sizeOf } from '../model/size-of.js'
 import { isInterrupted, isTerminal } from '../model/task.js'
 import { traceContextOf } from '../model/trace-context.js'
 import type { IdempotencyKey, LoadedTask, Scope } from '../stores/store.js'
@@ -15,7 +16,7 @@ import { assertAnswer } from './answer.js'
 import { assertHistoryLength } from './history.js'
 import { findKeyedSend, idempotencyOf } from './idempotency.js'
 import type { Internals } from './internals.js'
-import { assertIds, assertParts, assertRoom, assertWaitingRoom } from './limits.js'
+import { assertIds, assertParts, assertRoom, assertTaskRoom, assertWaitingRoom, storeFull } from './limits.js'
 import { isOwn, mayAccess, type SharedTask, type SharingOperation, taskNotFound } from './ownership.js'
 import { Run } from './run.js'
 import { foldOf, identityOf } from './snapshot.js'
@@ -49,6 +50,8 @@ interface Sending {
   /** Its sender waits for nothing else: it is in the store before the agent runs. */
   readonly isShownAtOnce: boolean
   readonly isUnary: boolean
+  /** The size of the request. */
+  readonly bytes: number
 }
 
 /** Attempts to get in while others write to the same task; each one means that somebody made progress. */
@@ -67,6 +70,8 @@ export function admit(
   assertIds(request.message)
   assertParts(request.message, internals.settings.limits)
   assertHistoryLength(request.configuration?.historyLength, 'configuration.historyLength')
+  const bytes = sizeOf(request)
+  assertTaskRoom(0, bytes, internals.settings.limits)
   const isShownAtOnce = isUnary && request.configuration?.returnImmediately === true
   const sending: Sending = {
     request,
@@ -76,13 +81,15 @@ export function admit(
     isUnary,
     isVisibleAtOnce: context.mustBeTask === true || isShownAtOnce,
     isShownAtOnce,
+    bytes,
   }
   const isKeyed = context.idempotencyKey !== undefined || internals.settings.dedupeByMessageId
   const hasWebhook = request.configuration?.taskPushNotificationConfig !== undefined
+  const room = internals.callerBytes.assertRoom(context.caller.id, bytes)
   const isPlain = !isKeyed && !isShownAtOnce && !internals.schemas && !hasWebhook
-  if (isPlain && request.message.taskId === undefined && context.wantedTaskId === undefined)
-    return startAtOnce(internals, sending)
-  return admitWithStore(internals, sending)
+  const isAtOnce = isPlain && request.message.taskId === undefined && context.wantedTaskId === undefined
+  const start = () => (isAtOnce ? startAtOnce(internals, sending) : admitWithStore(internals, sending))
+  return room ? room.then(start) : start()
 }
 
 async function admitWithStore(internals: Internals, given: Sending): Promise<Admission> {
@@ -252,7 +259,8 @@ async function resumeTask(
   sending: Sending,
   { loaded, fold, message }: Continuation,
 ): Promise<Admission | 'again'> {
-  const { key, contextId, tenant, owner, dialect, seq } = loaded.record
+  const { key, contextId, tenant, owner, dialect, seq, bytes } = loaded.record
+  assertTaskRoom(bytes, sending.bytes, internals.settings.limits)
   assertRoom(internals.running, internals.settings.limits, owner)
   if (internals.runs.has(key.id)) return 'again'
   const run = new Run(internals, {
@@ -262,6 +270,7 @@ async function resumeTask(
     owner,
     dialect,
     fold,
+    bytes,
     isNew: false,
     ...withMessage(internals, sending, key.id),
   })
@@ -280,14 +289,17 @@ async function queueMessage(
 ): Promise<Admission | 'again'> {
   const { key, seq } = loaded.record
   assertWaitingRoom(fold.waiting, internals.settings.limits)
+  assertTaskRoom(loaded.record.bytes, sending.bytes, internals.settings.limits)
   const accepted = { turn: fold.lastTurn + 1, message, ...(sending.turnRequest && { request: sending.turnRequest }) }
   const outcome = await internals.store.append({
     key,
     expect: seq,
     events: [{ seq: seq + 1, time: internals.clock.now(), body: { accepted } }],
+    bytes: sending.bytes,
     isRunnable: true,
     ...withMessage(internals, sending, key.id).withMessage,
   })
+  if (outcome.result === 'full') throw storeFull()
   return outcome.result === 'ok' ? { taskId: key.id, after: seq } : 'again'
 }
 
@@ -295,6 +307,7 @@ async function queueMessage(
 export async function commitFirst(run: Run): Promise<string> {
   try {
     const outcome = await run.writer.commit({ lease: 'keep' })
+    if (outcome === 'full') throw storeFull()
     if (outcome !== 'ok') run.close()
     return outcome
   } catch (error) {

@@ -1,8 +1,10 @@
 /** What reading and storing tasks may cost, however large they are. */
 import { afterEach, describe, expect, it, vi } from 'vitest'
+import { A2AError } from '../model/errors.js'
+import { MemoryStore } from '../stores/memory.js'
 import { callBy, gate, send, until } from '../testing/index.js'
-import { taskIn, testEngine } from './engine.fixture.js'
-import { ask, working } from './yields.js'
+import { mortal, openTestStore, storeKinds, taskIn, testEngine, textIn } from './engine.fixture.js'
+import { artifact, ask, completed, working } from './yields.js'
 
 /** How many characters of JSON are parsed while something is done. */
 async function parsedDuring(work: () => Promise<unknown>): Promise<number> {
@@ -14,6 +16,9 @@ async function parsedDuring(work: () => Promise<unknown>): Promise<number> {
     parse.mockRestore()
   }
 }
+
+/** Resolves at the end of this turn of the event loop: what was yielded before is then in a batch of its own. */
+const committed = () => new Promise((resolve) => setImmediate(resolve))
 
 afterEach(() => vi.restoreAllMocks())
 
@@ -77,5 +82,226 @@ describe('reading on sqlite', () => {
       () => refused(engine.subscribeToTask({ id: taskId }, callBy('bob'))[Symbol.asyncIterator]().next()),
     ]
     for (const taskId of [id, 'unknown']) for (const call of calls(taskId)) expect(await parsedDuring(call)).toBe(0)
+  })
+})
+
+/** The code, the limit and the pause that an error tells. */
+async function refusalOf(call: Promise<unknown>): Promise<unknown> {
+  const error = await call.then(
+    () => undefined,
+    (caught: unknown) => caught,
+  )
+  if (!(error instanceof A2AError)) return error
+  return [error.code, error.details.metadata?.limit, error.details.retryAfterSeconds]
+}
+
+describe.each(storeKinds)('the size of a task on %s', (kind) => {
+  const limits = { bytesPerTask: 100_000 }
+  const large = 'x'.repeat(60_000)
+
+  it.each([
+    ['chunks', () => [large, large]],
+    ['an artifact', () => [artifact('a', { text: large }), artifact('b', { text: large })]],
+    ['data', () => [large, artifact('b', { data: Array.from({ length: 30_000 }, () => ({})) })]],
+    ['metadata', () => [large, artifact('b', 'x', { metadata: { large } })]],
+    ['progress', () => [working(large), working(large)]],
+    ['last words', () => [large, completed(large)]],
+  ])('ends it FAILED when the output passes the limit: %s', async (_what, yields) => {
+    let isClosed = false
+    await using engine = await testEngine(
+      async function* () {
+        try {
+          yield* yields()
+          yield 'never'
+        } finally {
+          isClosed = true
+        }
+      },
+      kind,
+      { limits },
+    )
+    const { id, status } = taskIn(await engine.sendMessage(send('go'), callBy()))
+    expect(status.state).toBe('TASK_STATE_FAILED')
+    expect(textIn(status.message?.parts ?? [])).toBe('The task is larger than 97.7 KB (limit bytesPerTask)')
+    expect(isClosed).toBe(true)
+    const { artifacts = [] } = await engine.getTask({ id }, callBy())
+    expect(artifacts.length).toBeLessThan(2)
+  })
+
+  it('refuses messages beyond it, with nothing to wait for', async () => {
+    const release = gate()
+    await using engine = await testEngine(
+      async function* ({ text }) {
+        yield ask('More?')
+        if (text === 'wait') await release.opened
+      },
+      kind,
+      { limits },
+    )
+    const refusal = ['RATE_LIMITED', 'bytesPerTask', undefined]
+    expect(await refusalOf(engine.sendMessage(send(large + large), callBy()))).toEqual(refusal)
+    const { id } = taskIn(await engine.sendMessage(send(large), callBy()))
+    expect(await refusalOf(engine.sendMessage(send(large, { taskId: id }), callBy()))).toEqual(refusal)
+    expect(taskIn(await engine.sendMessage(send('small', { taskId: id }), callBy())).history).toHaveLength(4)
+  })
+
+  it('refuses messages to a busy task beyond it', async () => {
+    const release = gate()
+    await using engine = await testEngine(
+      async function* () {
+        yield working()
+        await release.opened
+      },
+      kind,
+      { limits },
+    )
+    const { id } = taskIn(await engine.sendMessage(send(large, {}, { returnImmediately: true }), callBy()))
+    expect(await refusalOf(engine.sendMessage(send(large, { taskId: id }), callBy()))).toEqual([
+      'RATE_LIMITED',
+      'bytesPerTask',
+      undefined,
+    ])
+    release.open()
+  })
+
+  it('ends a task of a dead process that is larger than it, without reading its artifacts', async () => {
+    const store = await openTestStore(kind)
+    const dying = mortal(store)
+    const first = await testEngine(
+      async function* () {
+        yield working()
+        await committed()
+        for (let n = 0; n < 5; n++) yield large
+        await committed()
+        yield working('Busy')
+        await new Promise(() => undefined)
+      },
+      dying.store,
+      { owner: 'dead', limits: { bytesPerTask: 1_000_000 } },
+    )
+    const stream = first.sendStreamingMessage(send('go'), callBy())[Symbol.asyncIterator]()
+    for (let n = 0; n < 8; n++) await stream.next()
+    dying.kill()
+    const options = { limits, isOwnerDead: (owner: string) => owner === 'dead' }
+    let second: Awaited<ReturnType<typeof testEngine>> | undefined
+    const handler = async function* () {
+      yield 'again'
+    }
+    const parsed = await parsedDuring(async () => {
+      second = await testEngine(handler, store, options)
+    })
+    expect(parsed).toBeLessThan(10_000)
+    const { tasks } = (await second?.listTasks({ includeArtifacts: true }, callBy())) ?? { tasks: [] }
+    expect(tasks.map(({ status }) => status.state)).toEqual(['TASK_STATE_FAILED'])
+    expect(textIn(tasks[0]?.artifacts?.[0]?.parts ?? []).length).toBe(5 * large.length)
+    await second?.drain(0)
+    await store.close()
+  })
+
+  it('of a caller is bounded too, until its tasks are removed', async () => {
+    await using engine = await testEngine(
+      async function* () {
+        yield large
+      },
+      kind,
+      { limits: { bytesPerCaller: 200_000 } },
+    )
+    const sendAs = (caller: string) => engine.sendMessage(send(large), callBy(caller))
+    await sendAs('ann')
+    await sendAs('ann')
+    expect(await refusalOf(sendAs('ann'))).toEqual(['RATE_LIMITED', 'bytesPerCaller', undefined])
+    expect(taskIn(await sendAs('bob')).status.state).toBe('TASK_STATE_COMPLETED')
+    for (let n = 0; n < 4; n++) await sendAs('anonymous')
+    await engine.store.expire('Test', { maxEndedTasks: 0, limit: 100 })
+    expect(taskIn(await sendAs('ann')).status.state).toBe('TASK_STATE_COMPLETED')
+  })
+
+  it('of a caller counts what an earlier process stored', async () => {
+    const store = await openTestStore(kind)
+    const handler = async function* () {
+      yield large
+    }
+    const options = { limits: { bytesPerCaller: 100_000 } }
+    const first = await testEngine(handler, store)
+    await first.sendMessage(send('go'), callBy('ann'))
+    await first.sendMessage(send('go'), callBy('ann'))
+    await first.drain(0)
+    const second = await testEngine(handler, store, options)
+    expect(await refusalOf(second.sendMessage(send('go'), callBy('ann')))).toEqual([
+      'RATE_LIMITED',
+      'bytesPerCaller',
+      undefined,
+    ])
+    await second.drain(0)
+    await store.close()
+  })
+})
+
+describe('ending a large task on sqlite', () => {
+  it('writes nothing of it again, and its artifacts are read from the log', async () => {
+    const chunk = 'x'.repeat(1_000_000)
+    const written: number[] = []
+    await using engine = await testEngine(async function* () {
+      for (let n = 0; n < 17; n++) {
+        yield chunk
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      const { stringify } = JSON
+      vi.spyOn(JSON, 'stringify').mockImplementation(((...given: Parameters<typeof stringify>) => {
+        const text = stringify(...given)
+        written.push(text?.length ?? 0)
+        return text
+      }) as typeof stringify)
+    }, 'sqlite')
+    const { id } = taskIn(await engine.sendMessage(send('go'), callBy()))
+    vi.restoreAllMocks()
+    expect(Math.max(...written)).toBeLessThan(1_100_000)
+    const { status, artifacts } = await engine.getTask({ id }, callBy())
+    expect(status.state).toBe('TASK_STATE_COMPLETED')
+    expect(textIn(artifacts?.[0]?.parts ?? []).length).toBe(17_000_000)
+  })
+})
+
+describe('a memory store that is full', () => {
+  const large = 'x'.repeat(40_000)
+
+  it('forgets the oldest ended tasks first', async () => {
+    const store = new MemoryStore({ maxBytes: 200_000 })
+    await using engine = await testEngine(async function* ({ text }) {
+      if (text === 'open') yield ask('More?')
+    }, store)
+    const open = taskIn(await engine.sendMessage(send('open'), callBy()))
+    const ids: string[] = []
+    for (let n = 0; n < 10; n++) ids.push(taskIn(await engine.sendMessage(send(large), callBy())).id)
+    const { tasks } = await engine.listTasks({}, callBy())
+    expect(tasks.map(({ id }) => id)).toEqual([...ids.slice(-4).reverse(), open.id])
+  })
+
+  it('refuses messages when nothing can be forgotten, and fails the tasks that it has no room for', async () => {
+    const store = new MemoryStore({ maxBytes: 200_000 })
+    const release = gate()
+    await using engine = await testEngine(async function* ({ text }) {
+      if (text.startsWith('x')) yield ask('More?')
+      yield working()
+      await release.opened
+      yield large
+      await new Promise((resolve) => setImmediate(resolve))
+      yield 'never'
+    }, store)
+    const busy = engine.sendMessage(send('busy'), callBy())
+    for (let n = 0; n < 4; n++)
+      expect(taskIn(await engine.sendMessage(send(large), callBy())).status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+    const failed = taskIn(await engine.sendMessage(send(large), callBy()))
+    expect(failed.status.state).toBe('TASK_STATE_FAILED')
+    expect(textIn(failed.status.message?.parts ?? [])).toBe('The task store is full (limit maxBytes)')
+    release.open()
+    const { status, artifacts } = taskIn(await busy)
+    expect([status.state, artifacts]).toEqual(['TASK_STATE_FAILED', undefined])
+    const [waiting] = (await engine.listTasks({ status: 'TASK_STATE_INPUT_REQUIRED' }, callBy())).tasks
+    const refusal = ['UNAVAILABLE', 'maxBytes', 5]
+    expect(await refusalOf(engine.sendMessage(send(large, { taskId: waiting?.id ?? '' }), callBy()))).toEqual(refusal)
+    const keyed = { ...callBy(), idempotencyKey: 'k' }
+    expect(await refusalOf(engine.sendMessage(send(large), keyed))).toEqual(refusal)
+    expect((await engine.cancelTask({ id: waiting?.id ?? '' }, callBy())).status.state).toBe('TASK_STATE_CANCELED')
   })
 })

@@ -54,8 +54,9 @@ async function answerFor(
 async function cancelIdle(internals: Internals, record: TaskRecord): Promise<boolean> {
   const loaded = await internals.store.load(record.key)
   if (!loaded || loaded.record.seq !== record.seq || internals.runs.has(record.key.id)) return false
-  const { key, contextId, tenant, owner, dialect } = record
-  const run = new Run(internals, { key, contextId, tenant, owner, dialect, fold: foldOf(loaded), isNew: false })
+  const { key, contextId, tenant, owner, dialect, bytes } = record
+  const fold = foldOf(loaded)
+  const run = new Run(internals, { key, contextId, tenant, owner, dialect, fold, bytes, isNew: false })
   return await run.end('TASK_STATE_CANCELED')
 }
 

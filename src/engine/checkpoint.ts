@@ -24,7 +24,10 @@ export class CheckpointWriter {
 
   /** Commits a checkpoint together with everything said before it; `false` when the lease was lost. */
   async write(key: string, value: JsonValue, { fromReserve = false }: CheckpointOptions = {}): Promise<boolean> {
-    this.#note(key, this.#checkedSize(key, value, fromReserve ? wholeRoom : usualRoom))
+    const size = this.#checkedSize(key, value, fromReserve ? wholeRoom : usualRoom)
+    if (!fromReserve && !this.#writer.hasRoomFor(size))
+      throw new TypeError(`The task has no room for the checkpoint ${key}: it would exceed limits.bytesPerTask`)
+    this.#note(key, size)
     // The handler may go on changing its value; events do not.
     this.#writer.hold({ checkpoint: { key, value: copyJson(value) } })
     return await this.#writer.flush()

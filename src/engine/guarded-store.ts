@@ -39,6 +39,7 @@ export function guardedStore(store: Store, onFailure: (error: unknown) => void):
     load: guard(store.load),
     read: guard(store.read),
     list: guard(store.list),
+    bytesOf: guard(store.bytesOf),
     findKey: guard(store.findKey),
     claim: guard(store.claim),
     renew: guard(store.renew),

@@ -8,6 +8,7 @@ import type { AgentService, CallContext } from '../model/service.js'
 import type { Scope, Store, TaskKey } from '../stores/store.js'
 import { applicationTracing } from '../telemetry/tracing.js'
 import type { Agent, AgentRef } from './agent.js'
+import { CallerBytes } from './caller-bytes.js'
 import { guardedStore } from './guarded-store.js'
 import { type EngineLimits, Tally } from './limits.js'
 import type { CanAccess } from './ownership.js'
@@ -50,6 +51,8 @@ export class Internals {
   readonly runs = new Map<string, Run>()
   /** Whose they are. */
   readonly running = new Tally()
+  /** How much they have stored. */
+  readonly callerBytes: CallerBytes
   /** Who reads streams. */
   readonly streaming = new Tally()
   /** Absent when nobody traces. */
@@ -88,6 +91,7 @@ export class Internals {
     this.clock = parts.clock
     this.log = parts.log
     this.settings = parts.settings
+    this.callerBytes = new CallerBytes(this.store, this.name, parts.settings.limits.bytesPerCaller)
     this.schemas = parts.schemas
     this.owner = parts.owner
     this.resolve = parts.resolve

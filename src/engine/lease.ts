@@ -6,6 +6,7 @@
 import type { Part } from '../model/part.js'
 import type { ClaimedTask } from '../stores/store.js'
 import type { Internals } from './internals.js'
+import { taskTooLarge } from './limits.js'
 import { Run } from './run.js'
 import { foldOf } from './snapshot.js'
 
@@ -105,10 +106,14 @@ export class LeaseKeeper {
       here.stop('fenced')
       await here.done
     }
-    const loaded = await store.load(key)
+    const { limits } = this.#internals.settings
+    const found = await store.find(key)
+    // Written before there was a limit, or with a higher one: it is ended, and for that its artifacts are not needed.
+    const isTooLarge = found !== undefined && found.bytes > limits.bytesPerTask
+    const loaded = await store.load(key, { includeArtifacts: !isTooLarge })
     if (!loaded) return
-    const { contextId, tenant, owner, dialect, seq } = loaded.record
-    const fold = foldOf(loaded)
+    const { contextId, tenant, owner, dialect, seq, bytes } = loaded.record
+    const fold = foldOf(loaded, { withoutArtifacts: isTooLarge })
     const next = fold.waiting[0]
     const { current, state } = fold
     const isMidTurn =
@@ -117,7 +122,8 @@ export class LeaseKeeper {
       await store.append({ key, expect: seq, events: [], fence, lease: 'release', isRunnable: false })
       return
     }
-    const start = { key, contextId, tenant, owner, dialect, fold, isNew: false, fence }
+    const start = { key, contextId, tenant, owner, dialect, fold, bytes, isNew: false, fence }
+    if (isTooLarge) return await this.#end(new Run(this.#internals, start), 'TASK_STATE_FAILED', taskTooLarge(limits))
     if (fold.isCancelAsked) return await this.#end(new Run(this.#internals, start), 'TASK_STATE_CANCELED')
     if (!isMidTurn) {
       const run = new Run(this.#internals, start)

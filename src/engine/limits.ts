@@ -1,6 +1,7 @@
 /** How much callers may have of an agent at once. Whoever wants more is told so; nobody else notices. */
-import { A2AError, invalidField, overLimit } from '../model/errors.js'
+import { A2AError, invalidField, overLimit, overSize } from '../model/errors.js'
 import type { Message } from '../model/message.js'
+import type { Part } from '../model/part.js'
 
 export interface EngineLimits {
   /** Tasks that run at once, of all callers together. Default 20,000. */
@@ -15,6 +16,16 @@ export interface EngineLimits {
   readonly pushConfigsPerTask: number
   /** Parts of one message. Default 1,000. */
   readonly partsPerMessage: number
+  /**
+   * The size of one task: its messages, progress, artifacts and checkpoints, in characters of JSON. A send beyond it is
+   * refused; a handler whose output passes it has its task end FAILED. Default 64 MB.
+   */
+  readonly bytesPerTask: number
+  /**
+   * The size of all tasks of one caller together. A send beyond it is refused until tasks of this caller are removed. Not
+   * for `anonymous`, a caller that all unauthenticated clients share. Default 1 GB.
+   */
+  readonly bytesPerCaller: number
   /** Messages of the history that are shown with a task, the newest ones. Default 1,000. */
   readonly historyMessages: number
   /** Characters of these messages together; the newest one is shown however long it is. Default 4,000,000. */
@@ -28,6 +39,8 @@ export const defaultEngineLimits: EngineLimits = {
   waitingMessages: 100,
   pushConfigsPerTask: 10,
   partsPerMessage: 1_000,
+  bytesPerTask: 64 * 1024 * 1024,
+  bytesPerCaller: 1024 * 1024 * 1024,
   historyMessages: 1_000,
   historyCharacters: 4_000_000,
 }
@@ -61,6 +74,33 @@ export function assertRoom(running: Tally, limits: EngineLimits, caller: string)
   if (running.total < limits.runs) return
   const metadata = { limit: 'runs' }
   throw new A2AError('UNAVAILABLE', 'Too many tasks are running, try again later', { metadata, retryAfterSeconds: 1 })
+}
+
+/** Before a message becomes part of a task that has a size already. */
+export function assertTaskRoom(bytes: number, added: number, { bytesPerTask }: EngineLimits): void {
+  if (bytes + added <= bytesPerTask) return
+  throw overSize('bytesPerTask', `The task would be larger than ${inWords(bytesPerTask)}`)
+}
+
+/** The status message of a task that was ended because its handler's output is too large. */
+export function taskTooLarge({ bytesPerTask }: EngineLimits): readonly Part[] {
+  return [{ text: `The task is larger than ${inWords(bytesPerTask)} (limit bytesPerTask)` }]
+}
+
+/** The status message of a task that was ended because the store had no room for it. */
+export const noRoomForTask: readonly Part[] = [{ text: 'The task store is full (limit maxBytes)' }]
+
+/** For the sender of a message that the store has no room for. Other tasks may end or be removed at any time. */
+export function storeFull(): A2AError {
+  return new A2AError('UNAVAILABLE', 'The task store is full, try again later', {
+    metadata: { limit: 'maxBytes' },
+    retryAfterSeconds: 5,
+  })
+}
+
+function inWords(bytes: number): string {
+  const [unit, name] = bytes >= 1024 * 1024 ? [1024 * 1024, 'MB'] : [1024, 'KB']
+  return `${Number((bytes / unit).toFixed(1))} ${name}`
 }
 
 export function assertWaitingRoom(waiting: readonly unknown[], { waitingMessages }: EngineLimits): void {

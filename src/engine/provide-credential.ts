@@ -43,7 +43,7 @@ async function tryBegin(internals: Internals, { taskId, credential, caller }: Pr
   if (asking?.writer.fold.state === 'TASK_STATE_AUTH_REQUIRED') await asking.done
   const loaded = await internals.store.load(internals.key(taskId))
   if (loaded?.record.visibility !== 'task') throw taskNotFound(taskId)
-  const { key, contextId, tenant, owner, dialect, leaseOwner } = loaded.record
+  const { key, contextId, tenant, owner, dialect, leaseOwner, bytes } = loaded.record
   if (caller !== undefined && caller !== owner) throw taskNotFound(taskId)
   const fold = foldOf(loaded)
   const { current, state = '' } = fold
@@ -55,7 +55,7 @@ async function tryBegin(internals: Internals, { taskId, credential, caller }: Pr
   // Messages come first: their turns see that there is no credential, and may well ask again.
   if (leaseOwner !== undefined || fold.waiting.length > 0) throw busy(taskId)
   if (internals.runs.has(taskId)) return false
-  const run = new Run(internals, { key, contextId, tenant, owner, dialect, fold, isNew: false, credential })
+  const run = new Run(internals, { key, contextId, tenant, owner, dialect, fold, bytes, isNew: false, credential })
   run.holdAgain(current)
   if ((await commitFirst(run)) !== 'ok') return false
   run.begin(current)

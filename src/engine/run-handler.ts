@@ -3,11 +3,13 @@ import type { AcceptedMessage } from '../model/apply-event.js'
 import { copyJson } from '../model/copy-json.js'
 import { A2AError } from '../model/errors.js'
 import type { Part } from '../model/part.js'
+import { sizeOf } from '../model/size-of.js'
 import type { TaskState } from '../model/task.js'
 import type { OpenSpan } from '../telemetry/tracing.js'
 import { type Agent, notAGenerator, type Turn } from './agent.js'
 import { readAnswer } from './answer.js'
 import { atMost } from './at-most.js'
+import { taskTooLarge } from './limits.js'
 import type { Run } from './run.js'
 import { assertDraft, UnsendableError } from './sendable.js'
 import { enterHandler, leaveHandler } from './stall-watch.js'
@@ -122,26 +124,34 @@ function asUncommitted(cause: unknown): never {
 
 /** Says one yield. Answers when it ends the turn. Waits only when the store is behind. */
 function take(value: Yield, stage: Stage, isFirst: boolean): TurnEnd | Promise<undefined> | undefined {
-  const { voice } = stage
-  if (typeof value === 'string') return value === '' ? undefined : afterRoom(voice.chunk(value))
-  assertDraft(value)
+  const { voice, run } = stage
+  if (value === '') return undefined
+  if (typeof value !== 'string') assertDraft(value)
+  const { limits } = run.internals.settings
+  // Before anything is copied or made into JSON.
+  const bytes = typeof value === 'string' ? value.length : sizeOf(value, limits.bytesPerTask)
+  if (!voice.hasRoomFor(bytes)) {
+    log(stage, 'warn', 'The task ends: it is larger than limits.bytesPerTask')
+    return { kind: 'state', state: 'TASK_STATE_FAILED', parts: taskTooLarge(limits) }
+  }
+  if (typeof value === 'string') return afterRoom(voice.chunk(value))
   switch (value.kind) {
     case 'artifact':
-      return takeArtifact(value, stage)
+      return takeArtifact(value, bytes, stage)
     case 'reply':
       if (isFirst && !voice.isVisible) return { kind: 'message', parts: value.parts }
       return { kind: 'state', state: 'TASK_STATE_COMPLETED', parts: value.parts }
     case 'status':
-      if (value.state === 'TASK_STATE_WORKING') return afterRoom(voice.progress(value.parts))
+      if (value.state === 'TASK_STATE_WORKING') return afterRoom(voice.progress(value.parts, bytes))
       return { kind: 'state', state: value.state, ...(value.parts && { parts: value.parts }) }
   }
 }
 
-function takeArtifact(draft: ArtifactDraft, { run, voice }: Stage): Promise<undefined> | undefined {
+function takeArtifact(draft: ArtifactDraft, bytes: number, { run, voice }: Stage): Promise<undefined> | undefined {
   // What an extension adds has a shape of its own: skills say what their own results look like.
   const schemas = draft.options.extensions?.length ? undefined : run.internals.schemas
-  if (!schemas) return afterRoom(voice.artifact(draft))
-  return schemas.output(draft.parts).then(() => afterRoom(voice.artifact(draft)))
+  if (!schemas) return afterRoom(voice.artifact(draft, bytes))
+  return schemas.output(draft.parts).then(() => afterRoom(voice.artifact(draft, bytes)))
 }
 
 /** Lets `finally` blocks run before the turn counts as over, but not for ever. */
@@ -159,7 +169,7 @@ function abandon(iterator: AsyncIterator<Yield>): void {
   close().catch(() => undefined) // nobody is left to tell
 }
 
-function log({ run }: Stage, level: 'warn' | 'error', message: string, error: unknown): void {
+function log({ run }: Stage, level: 'warn' | 'error', message: string, error?: unknown): void {
   run.internals.log({ level, message, agent: run.internals.name, taskId: run.id, error })
 }
 

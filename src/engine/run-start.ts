@@ -13,6 +13,8 @@ export interface RunStart {
   readonly owner: string
   readonly dialect: string
   readonly fold: TaskFold
+  /** The size of the task in the store; absent for a new one. */
+  readonly bytes?: number
   readonly isNew: boolean
   readonly fence?: number
   readonly withMessage?: WithMessage

@@ -7,6 +7,7 @@
  *                     └─ stopped: cancel ──▶ CANCELED   (E-7)
  *                                 failed ──▶ FAILED: a stray error   (E-8)
  *                                 drain ───▶ lease handed over   (E-12)
+ *                                 no-room ─▶ FAILED: the store is full
  *                                 fenced ──▶ nothing: another process owns the task   (E-9)
  *
  * A stopped handler gets its `AbortSignal` and a grace period; what it yields afterwards is dropped.
@@ -22,6 +23,7 @@ import { tellAbandoned } from './abandoned.js'
 import type { CheckpointOptions } from './agent.js'
 import { CheckpointWriter } from './checkpoint.js'
 import type { Internals } from './internals.js'
+import { noRoomForTask, storeFull } from './limits.js'
 import type { SharedTask } from './ownership.js'
 import type { Credential } from './provide-credential.js'
 import { neutralFailure, runHandler, type TurnEnd } from './run-handler.js'
@@ -59,6 +61,8 @@ export class Run implements TurnSource, StrayErrorTarget {
     this.writer = new TaskWriter(internals, {
       key: start.key,
       fold: start.fold,
+      bytes: start.bytes ?? 0,
+      owner: start.owner,
       ...(start.isNew && {
         create: { tenant: start.tenant, owner: start.owner, contextId: start.contextId, dialect: start.dialect },
       }),
@@ -66,6 +70,7 @@ export class Run implements TurnSource, StrayErrorTarget {
       ...(start.withMessage && { withMessage: start.withMessage }),
       onForeignEvents: () => this.#onForeignEvents(),
       onFenced: () => this.stop('fenced'),
+      onFull: () => this.stop('no-room'),
       onFailed: (error) => this.#fail(error),
     })
     this.#voice = new TaskVoice(internals, this.writer, start.contextId)
@@ -247,6 +252,8 @@ export class Run implements TurnSource, StrayErrorTarget {
         return this.#finish('TASK_STATE_FAILED', neutralFailure)
       case 'hand-over':
         return this.#handOver()
+      case 'no-room':
+        return this.#finish('TASK_STATE_FAILED', noRoomForTask)
       case 'fenced':
       case undefined:
         return this.#lost()
@@ -313,6 +320,11 @@ export class Run implements TurnSource, StrayErrorTarget {
       this.#voice.say(state, parts)
       const outcome = await this.writer.commit({ lease: 'release' })
       if (outcome === 'fenced') return this.#lost()
+      if (outcome === 'full') {
+        // Stores take the end of a task in any case.
+        if (isTerminal(state)) throw storeFull()
+        return await this.#finish('TASK_STATE_FAILED', noRoomForTask)
+      }
       if (outcome === 'ok') {
         this.#tellSender()
         if (state === 'TASK_STATE_CANCELED' || this.#stopping.why === 'failed') await tellAbandoned(this)

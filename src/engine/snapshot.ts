@@ -26,8 +26,15 @@ export interface TaskSnapshot {
   readonly seq: number
 }
 
-export function foldOf({ snapshot, record, events }: LoadedTask): TaskFold {
-  return snapshot ? TaskFold.from(snapshot, record.seq) : foldEvents(events)
+/** `withoutArtifacts`: the task was loaded without them. */
+export function foldOf(
+  { snapshot, record, events }: LoadedTask,
+  options: { readonly withoutArtifacts?: boolean } = {},
+): TaskFold {
+  if (snapshot) return TaskFold.from(snapshot, record.seq)
+  const fold = foldEvents(events, options)
+  if (options.withoutArtifacts) fold.seq = Math.max(fold.seq, record.seq)
+  return fold
 }
 
 /** Who wants to see a task; without an operation that may be shared, it has to be its own. */

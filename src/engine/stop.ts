@@ -8,6 +8,8 @@ export type Stop =
   | 'failed'
   /** Another process runs the task already (E-9). */
   | 'fenced'
+  /** The store has no room for what the task makes. */
+  | 'no-room'
 
 class StopSignal extends DOMException {
   readonly stop: Stop

@@ -7,10 +7,11 @@
  */
 import type { TaskFold } from '../model/apply-event.js'
 import type { EventBody, TaskEvent } from '../model/event.js'
-import { isTerminal, type TaskState, type TaskStatus } from '../model/task.js'
+import { sizeOf } from '../model/size-of.js'
 import type { AppendOutcome, IdempotencyKey, NewPushConfig, TaskCreation, TaskKey } from '../stores/store.js'
+import { type Commit, type CommitOptions, type CommitOutcome, summarise } from './commit.js'
 import type { Internals } from './internals.js'
-import { assertWaitingRoom } from './limits.js'
+import { assertTaskRoom, assertWaitingRoom, storeFull } from './limits.js'
 
 /** Uncommitted events before the agent has to wait for the store. */
 const largestBuffer = 256
@@ -18,6 +19,10 @@ const largestBuffer = 256
 export interface WriterStart {
   readonly key: TaskKey
   readonly fold: TaskFold
+  /** The size of the task in the store. */
+  readonly bytes: number
+  /** Whose size grows with the task. */
+  readonly owner: string
   /** Given when the task is not in the store yet. */
   readonly create?: TaskCreation
   /** Given when the lease is already held. */
@@ -26,6 +31,8 @@ export interface WriterStart {
   readonly withMessage?: WithMessage
   readonly onForeignEvents: () => void
   readonly onFenced: () => void
+  /** The store has no room for the output that was buffered; the output is dropped. */
+  readonly onFull: () => void
   /** The store refused in the background: the run cannot go on. */
   readonly onFailed: (error: unknown) => void
 }
@@ -36,22 +43,6 @@ export interface WithMessage {
   readonly pushConfig?: NewPushConfig
 }
 
-interface CommitOptions {
-  /** `keep`: the run goes on, under a lease. `release`: it is over. `hand-over`: it is over here and may go on elsewhere. */
-  readonly lease: 'keep' | 'release' | 'hand-over'
-}
-
-/** One attempt to write. */
-interface Commit {
-  readonly bodies: readonly EventBody[]
-  readonly lease: CommitOptions['lease']
-  readonly withMessage: WithMessage | undefined
-  /** They were taken from the buffer, and go back there when they are not written. */
-  readonly isBuffer: boolean
-}
-
-type CommitOutcome = 'ok' | 'conflict' | 'fenced' | 'key-taken'
-
 export class TaskWriter {
   readonly key: TaskKey
   /** The committed state. */
@@ -59,11 +50,16 @@ export class TaskWriter {
   readonly #internals: Internals
   readonly #onForeignEvents: () => void
   readonly #onFenced: () => void
+  readonly #onFull: () => void
+  readonly #owner: string
   readonly #onFailed: (error: unknown) => void
   #create: TaskCreation | undefined
   #withMessage: WithMessage | undefined
   #fence: number | undefined
   #buffer: EventBody[] = []
+  /** The size of the task with all that is buffered. */
+  #bytes: number
+  #bufferBytes = 0
   #busy: Promise<unknown> | undefined
   #isClosed = false
   /** From before the store is asked until its answer is applied: hints about our own commit come in between. */
@@ -84,6 +80,9 @@ export class TaskWriter {
     this.#fence = start.fence
     this.#onForeignEvents = start.onForeignEvents
     this.#onFenced = start.onFenced
+    this.#onFull = start.onFull
+    this.#owner = start.owner
+    this.#bytes = start.bytes
     this.#onFailed = start.onFailed
     internals.existingTopic(start.key.id)?.feed(start.fold.seq)
     if (start.fence !== undefined) this.#watch()
@@ -109,22 +108,36 @@ export class TaskWriter {
     return false
   }
 
+  /** Whether the task has room for so much more. */
+  hasRoomFor(bytes: number): boolean {
+    return this.#bytes + bytes <= this.#internals.settings.limits.bytesPerTask
+  }
+
   /** Adds an event to the next commit without asking for one. */
-  hold(body: EventBody): void {
+  hold(body: EventBody, bytes = sizeOf(body)): void {
     this.#buffer.push(body)
+    this.#bufferBytes += bytes
+    this.#grow(bytes)
   }
 
   /** Takes back the event held last. */
   unhold(): void {
-    this.#buffer.pop()
+    const bytes = sizeOf(this.#buffer.pop())
+    this.#bufferBytes -= bytes
+    this.#grow(-bytes)
+  }
+
+  #grow(bytes: number): void {
+    this.#bytes += bytes
+    this.#internals.callerBytes.add(this.#owner, bytes)
   }
 
   /**
    * Adds an event and commits it soon: with everything else of this turn of the event loop, so that
    * a burst of chunks is one row. Resolves at once unless the buffer is full.
    */
-  push(body: EventBody): Promise<void> | undefined {
-    this.#buffer.push(body)
+  push(body: EventBody, bytes: number): Promise<void> | undefined {
+    this.hold(body, bytes)
     if (this.#buffer.length >= largestBuffer) return this.flush().then(() => undefined)
     this.flushSoon()
     return undefined
@@ -145,7 +158,7 @@ export class TaskWriter {
     if (this.#failure !== undefined) throw this.#failure
     while (this.#buffer.length > 0) {
       const outcome = await this.commit({ lease: 'keep' })
-      if (outcome === 'fenced') return false
+      if (outcome === 'fenced' || outcome === 'full') return false
       if (outcome === 'key-taken') throw new Error('An idempotency key was taken behind our back')
       if (outcome === 'conflict') await this.catchUp()
     }
@@ -158,16 +171,20 @@ export class TaskWriter {
     if (this.#isClosed) return Promise.resolve('fenced')
     // What is pushed while the store works stays for the next commit.
     const bodies = this.#buffer
+    const bytes = this.#bufferBytes
     this.#buffer = []
-    return this.#append({ bodies, lease: options.lease, withMessage: this.#withMessage, isBuffer: true })
+    this.#bufferBytes = 0
+    return this.#append({ bodies, bytes, lease: options.lease, withMessage: this.#withMessage, isBuffer: true })
   }
 
   /** Gives up the lease together with what is buffered, whatever others write meanwhile; false when it was lost before. */
   async leave(lease: 'release' | 'hand-over'): Promise<boolean> {
     for (;;) {
       const outcome = await this.commit({ lease })
-      if (outcome !== 'conflict') return outcome === 'ok'
-      await this.catchUp()
+      // Whoever runs the task next starts the turn again: nothing of this one is needed.
+      if (outcome === 'full') this.#buffer = []
+      else if (outcome !== 'conflict') return outcome === 'ok'
+      else await this.catchUp()
     }
   }
 
@@ -195,8 +212,14 @@ export class TaskWriter {
       assertWaitingRoom(this.fold.waiting, this.#internals.settings.limits)
       const body = bodyOf(this.fold.lastTurn + 1)
       const { withMessage } = options
-      const outcome = await this.#append({ bodies: [body], lease: 'keep', withMessage, isBuffer: false })
-      if (outcome === 'ok') return this.fold.seq
+      const bytes = sizeOf(body)
+      assertTaskRoom(this.#bytes, bytes, this.#internals.settings.limits)
+      const outcome = await this.#append({ bodies: [body], bytes, lease: 'keep', withMessage, isBuffer: false })
+      if (outcome === 'full') throw storeFull()
+      if (outcome === 'ok') {
+        this.#grow(bytes)
+        return this.fold.seq
+      }
       if (outcome !== 'conflict') return outcome === 'fenced' ? 'ending' : outcome
       await this.catchUp()
     }
@@ -242,7 +265,10 @@ export class TaskWriter {
     for (;;) {
       const events = (await this.#internals.store.read(this.key, this.fold.seq, largestBuffer)) ?? []
       if (events.length === 0) return
-      for (const event of events) this.fold.apply(event)
+      for (const event of events) {
+        this.fold.apply(event)
+        this.#bytes += sizeOf(event.body)
+      }
       this.#publish(events)
     }
   }
@@ -270,6 +296,7 @@ export class TaskWriter {
         key: this.key,
         expect: this.fold.seq,
         events,
+        bytes: commit.bytes,
         create: this.#create,
         idempotency: withMessage?.idempotency,
         pushConfig: withMessage?.pushConfig,
@@ -278,7 +305,7 @@ export class TaskWriter {
         status: summary.status,
         lease: lease === 'keep' ? claim : 'release',
         isRunnable: lease === 'keep' ? (claim ? true : undefined) : lease === 'hand-over',
-        snapshot: next?.snapshot(),
+        snapshot: next?.isPartial ? undefined : next?.snapshot(),
       })
     } catch (error) {
       return Promise.reject(this.#failed(commit, error))
@@ -306,7 +333,8 @@ export class TaskWriter {
   }
 
   #refused(commit: Commit, result: Exclude<CommitOutcome, 'ok'>): CommitOutcome {
-    this.#putBack(commit)
+    if (result === 'full' && commit.isBuffer) this.#dropOutput(commit)
+    else this.#putBack(commit)
     if (result === 'fenced') this.#onFenced()
     return result
   }
@@ -319,8 +347,17 @@ export class TaskWriter {
     return error
   }
 
-  #putBack({ bodies, isBuffer }: Commit): void {
-    if (isBuffer) this.#buffer = [...bodies, ...this.#buffer]
+  #putBack({ bodies, bytes, isBuffer }: Commit): void {
+    if (!isBuffer) return
+    this.#buffer = [...bodies, ...this.#buffer]
+    this.#bufferBytes += bytes
+  }
+
+  /** The task must still be able to end: what it was asked stays, what it said goes. */
+  #dropOutput({ bodies }: Commit): void {
+    this.#buffer = [...bodies, ...this.#buffer].filter((body) => !('artifactUpdate' in body || 'statusUpdate' in body))
+    this.#bufferBytes = sizeOf(this.#buffer)
+    this.#onFull()
   }
 
   #publish(events: readonly TaskEvent[]): void {
@@ -348,30 +385,5 @@ export class TaskWriter {
       this.#isHinted = true
       this.catchUp().catch((error) => this.#internals.failure(error, this.key.id))
     })
-  }
-}
-
-interface Summary {
-  readonly status: { readonly state: TaskState; readonly timeMs: number } | undefined
-  readonly visibility: 'task' | 'message' | undefined
-  readonly isEnd: boolean
-}
-
-/** What a batch does to the columns beside the log. */
-function summarise(bodies: readonly EventBody[]): Summary {
-  let newest: TaskStatus | undefined
-  let visibility: 'task' | 'message' | undefined
-  for (const body of bodies) {
-    if ('statusUpdate' in body) newest = body.statusUpdate.status
-    else if ('task' in body) {
-      newest = body.task.status
-      visibility = 'task'
-    } else if ('message' in body || 'refused' in body) visibility = 'message'
-  }
-  return {
-    // The engine stamps every status, so there is a timestamp.
-    status: newest && { state: newest.state, timeMs: Date.parse(newest.timestamp ?? '') },
-    visibility,
-    isEnd: newest !== undefined && isTerminal(newest.state),
   }
 }

@@ -11,6 +11,9 @@ import { Interpreter } from './interpret.js'
 import type { TaskWriter } from './task-writer.js'
 import type { ArtifactDraft } from './yields.js'
 
+/** The size of an event beside what a handler yielded: ids and names. */
+const frameBytes = 200
+
 export class TaskVoice {
   /** The turn that speaks. */
   turn = 0
@@ -43,6 +46,11 @@ export class TaskVoice {
     if (this.#state !== undefined && this.#state !== 'TASK_STATE_WORKING') this.say('TASK_STATE_WORKING')
   }
 
+  /** Whether the task has room for a yield of this size. */
+  hasRoomFor(bytes: number): boolean {
+    return this.#writer.hasRoomFor(bytes + frameBytes)
+  }
+
   makeVisible(state: TaskState = 'TASK_STATE_SUBMITTED'): void {
     if (this.#state !== undefined) return
     this.#state = state
@@ -58,20 +66,20 @@ export class TaskVoice {
   }
 
   /** Progress, committed soon. Waits only when the store is behind; the same holds for what follows. */
-  progress(parts?: readonly Part[]): Promise<void> | undefined {
+  progress(parts: readonly Part[] | undefined, bytes: number): Promise<void> | undefined {
     this.makeVisible()
     this.#state = 'TASK_STATE_WORKING'
-    return this.#writer.push(this.#interpreter.statusUpdate('TASK_STATE_WORKING', parts))
+    return this.#writer.push(this.#interpreter.statusUpdate('TASK_STATE_WORKING', parts), bytes + frameBytes)
   }
 
   chunk(text: string): Promise<void> | undefined {
     this.#mustBeWorking()
-    return this.#writer.push(this.#interpreter.chunk(text))
+    return this.#writer.push(this.#interpreter.chunk(text), text.length + frameBytes)
   }
 
-  artifact(draft: ArtifactDraft): Promise<void> | undefined {
+  artifact(draft: ArtifactDraft, bytes: number): Promise<void> | undefined {
     this.#mustBeWorking()
-    return this.#writer.push(this.#interpreter.artifact(draft))
+    return this.#writer.push(this.#interpreter.artifact(draft), bytes + frameBytes)
   }
 
   /** The answer has had its last chunk: marked on it if it is not committed yet, else by an empty one. */

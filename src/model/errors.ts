@@ -76,6 +76,11 @@ export function overLimit(limit: string, message: string, retryAfterSeconds = 1)
   return new A2AError('RATE_LIMITED', message, { metadata: { limit }, retryAfterSeconds })
 }
 
+/** A caller's request is larger than what is left of a limit. Waiting does not help: there is no time to try again. */
+export function overSize(limit: string, message: string): A2AError {
+  return new A2AError('RATE_LIMITED', message, { metadata: { limit } })
+}
+
 /** An `INVALID_PARAMS` error about one field. */
 export function invalidField(field: string, description: string): A2AError {
   return new A2AError('INVALID_PARAMS', `${field}: ${description}`, { violations: [{ field, description }] })

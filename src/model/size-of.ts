@@ -1,6 +1,6 @@
 /**
- * Roughly what a JSON value takes on the wire, in characters, without spelling it. All of it counts, whatever member it
- * is in: who wants to be large finds the one that does not. Counting ends when there is more than `enough`.
+ * Roughly the length of a value's JSON text, without making it. Every member and every empty object counts, so that
+ * limits cannot be bypassed. Counting ends when there is more than `enough`.
  */
 export function sizeOf(value: unknown, enough = Number.POSITIVE_INFINITY): number {
   let size = 0
@@ -10,11 +10,16 @@ export function sizeOf(value: unknown, enough = Number.POSITIVE_INFINITY): numbe
     const next = open.pop()
     if (typeof next === 'string') size += next.length + 3
     else if (typeof next !== 'object' || next === null) size += 6
-    else if (Array.isArray(next)) for (const element of next) open.push(element)
     else {
-      for (const [name, member] of Object.entries(next)) {
-        size += name.length + 3
-        open.push(member)
+      size += 2
+      if (Array.isArray(next)) for (const element of next) open.push(element)
+      else {
+        for (const name of Object.keys(next)) {
+          const member = (next as Record<string, unknown>)[name]
+          if (member === undefined) continue
+          size += name.length + 3
+          open.push(member)
+        }
       }
     }
   }

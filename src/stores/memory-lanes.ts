@@ -187,3 +187,14 @@ function firstOf(queues: readonly DueQueue<Lane>[]): Lane | undefined {
   for (const { first } of queues) if (first && (!found || first.dueMs < found.dueMs)) found = first
   return found
 }
+
+/** Push configs of one task, by id. */
+export function configsOf(
+  row: Row | undefined,
+  { limit, afterId }: { readonly limit?: number; readonly afterId?: string },
+): readonly StoredPushConfig[] {
+  return Array.from(row?.lanes?.values() ?? [], ({ push }) => push)
+    .sort((a, b) => (a.config.id < b.config.id ? -1 : 1))
+    .filter(({ config }) => afterId === undefined || config.id > afterId)
+    .slice(0, limit)
+}

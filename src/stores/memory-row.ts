@@ -2,14 +2,20 @@
 import type { TaskEvent } from '../model/event.js'
 import { historyMessage, newestMessages } from '../model/history-window.js'
 import type { Message } from '../model/message.js'
-import type { Task, TaskState, TaskStatus } from '../model/task.js'
+import { sizeOf } from '../model/size-of.js'
+import { isTerminal, type Task, type TaskState, type TaskStatus } from '../model/task.js'
 import type { ListIndex } from './memory-index.js'
 import type { Lane } from './memory-lanes.js'
 import { type PackedLog, packLog, unpackLog } from './memory-log.js'
 import {
   type AgentStats,
+  type Append,
+  type ListPage,
+  type ListQuery,
   type LoadedTask,
   mostCounted,
+  type Scope,
+  type TaskCreation,
   type TaskKey,
   type TaskRecord,
   type ViewedTask,
@@ -41,6 +47,10 @@ export interface Row {
   status: TaskStatus | undefined
   history: Message[]
   seq: number
+  /** The size of the log, as its writers counted it. */
+  bytes: number
+  /** The estimated size in the heap. */
+  heapBytes: number
   fence: number
   lease: Lease | undefined
   isRunnable: boolean
@@ -57,6 +67,37 @@ interface Sealed {
   readonly snapshot: Task
   /** Absent when retention has removed it. */
   readonly log: PackedLog | undefined
+}
+
+export function newRow(
+  key: TaskKey,
+  creation: TaskCreation,
+  place: { readonly id: string; readonly list: ListIndex<Row>; readonly serial: number },
+): Row {
+  return {
+    key,
+    ...place,
+    tenant: creation.tenant,
+    owner: creation.owner,
+    contextId: creation.contextId,
+    dialect: creation.dialect,
+    idempotencyKeys: undefined,
+    visibility: 'provisional',
+    events: [],
+    status: undefined,
+    history: [],
+    seq: 0,
+    bytes: 0,
+    heapBytes: 0,
+    fence: 0,
+    lease: undefined,
+    isRunnable: false,
+    state: undefined,
+    statusTimeMs: 0,
+    endedMs: undefined,
+    sealed: undefined,
+    lanes: undefined,
+  }
 }
 
 export function heldBy({ lease }: Row, now: number): string | undefined {
@@ -83,7 +124,7 @@ export function runnableStats(
 }
 
 export function recordOf(row: Row, now: number): TaskRecord {
-  const { key, tenant, owner, contextId, dialect, visibility, seq, fence, state } = row
+  const { key, tenant, owner, contextId, dialect, visibility, seq, fence, state, bytes } = row
   const leaseOwner = heldBy(row, now)
   return {
     key,
@@ -96,6 +137,7 @@ export function recordOf(row: Row, now: number): TaskRecord {
     fence,
     ...(leaseOwner !== undefined && { leaseOwner }),
     ...(state && { state }),
+    bytes,
   }
 }
 
@@ -120,6 +162,21 @@ export function viewRow(row: Row, now: number, { history, includeArtifacts }: Vi
   return viewOf(recordOf(row, now), { ...snapshot, status }, messages, artifacts)
 }
 
+export function listRows(index: ListIndex<Row>, query: ListQuery, now: number): ListPage {
+  const { contextId, state } = query
+  const matches = (row: Row) =>
+    (contextId === undefined || row.contextId === contextId) && (state === undefined || row.state === state)
+  const { rows, ...rest } = index.page({
+    matches: contextId === undefined && state === undefined ? undefined : matches,
+    fromMs: query.statusTimeFromMs,
+    after: query.after,
+    limit: query.limit,
+    budget: query.maxBytes,
+    sizeOf: (row) => sizeOf(viewRow(row, now, query)?.task, query.maxBytes),
+  })
+  return { ...rest, tasks: rows.flatMap((row) => viewRow(row, now, query) ?? []) }
+}
+
 export function addEvent(row: Row, event: TaskEvent): void {
   const { body } = event
   row.events.push(event)
@@ -135,6 +192,14 @@ export function seal(row: Row, snapshot: Task): void {
   row.sealed = { snapshot, log: packLog(row.events, snapshot) }
   row.events = []
   row.history = []
+}
+
+/** The row is removed. Indexes may hold it for a while: they must not hold its content. */
+export function release(row: Row): void {
+  row.events = []
+  row.history = []
+  row.status = undefined
+  row.sealed = undefined
 }
 
 /** Forgets the events of an ended task; false when there were none. */
@@ -155,4 +220,21 @@ export function eventsAfter(row: Row, afterSeq: number, limit: number): readonly
 
 function isNotArtifact({ body }: TaskEvent): boolean {
   return !('artifactUpdate' in body)
+}
+
+/** Whether a step ends the task, or the exchange that made no task. */
+export function isEnd({ status, visibility }: Append): boolean {
+  return visibility === 'message' || (status !== undefined && isTerminal(status.state))
+}
+
+export function rowId({ agent, id }: TaskKey): string {
+  return `${agent}\n${id}`
+}
+
+export function scopeOf({ agent }: TaskKey, { tenant, owner }: Omit<Scope, 'agent'>): Scope {
+  return { agent, tenant, owner }
+}
+
+export function scopeId({ agent, tenant, owner }: Scope): string {
+  return `${agent}\n${tenant}\n${owner}`
 }

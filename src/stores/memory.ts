@@ -1,23 +1,31 @@
 /**
  * Tasks in this process's memory: for tests, demonstrations and agents whose tasks may be forgotten.
- * The same contract as every store; nothing survives the process. Ended tasks beyond
- * `maxEndedTasks` are forgotten, oldest first, so that memory stays bounded.
+ * The same contract as every store; nothing survives the process. Ended tasks beyond `maxEndedTasks` or
+ * `maxBytes` are forgotten, oldest first. If that makes no room, the store refuses events.
  */
 import type { TaskEvent } from '../model/event.js'
 import { sizeOf } from '../model/size-of.js'
-import { isTerminal } from '../model/task.js'
 import { EndedRows, ListIndex } from './memory-index.js'
-import { isPending, MemoryLanes } from './memory-lanes.js'
+import { MemoryKeys } from './memory-keys.js'
+import { configsOf, isPending, MemoryLanes } from './memory-lanes.js'
 import { MemoryRecords } from './memory-records.js'
+import { defaultMaxBytes, heapSizeOf, OwnerBytes } from './memory-room.js'
 import {
   addEvent,
   dropEvents,
   eventsAfter,
   heldBy,
+  isEnd,
+  listRows,
   loadRow,
+  newRow,
   type Row,
   recordOf,
+  release,
+  rowId,
   runnableStats,
+  scopeId,
+  scopeOf,
   seal,
   viewRow,
 } from './memory-row.js'
@@ -33,7 +41,6 @@ import type {
   DeadLetterQuery,
   Expired,
   Expiry,
-  IdempotencyKey,
   KeyedSend,
   LaneClaim,
   LaneSettlement,
@@ -58,10 +65,11 @@ export interface MemoryStoreOptions {
   readonly now?: () => number
   /** How many ended tasks are remembered. Default 10,000. */
   readonly maxEndedTasks?: number
-}
-
-interface KeyEntry extends KeyedSend {
-  readonly untilMs: number
+  /**
+   * How much heap all tasks may take, as the store estimates it. Beyond it the store forgets ended tasks, and then refuses
+   * events with the outcome `full`. Default: a quarter of the heap that V8 may use.
+   */
+  readonly maxBytes?: number
 }
 
 const readBatch = 1000
@@ -71,11 +79,14 @@ export class MemoryStore implements Store {
   readonly records: Records
   readonly #now: () => number
   readonly #maxEndedTasks: number
+  readonly #maxBytes: number
+  readonly #owners = new OwnerBytes()
+  #heapBytes = 0
   readonly #rows = new Map<string, Row>()
   readonly #runnable = new Set<Row>()
   readonly #ended = new EndedRows<Row>()
   readonly #lists = new Map<string, ListIndex<Row>>()
-  readonly #keys = new Map<string, KeyEntry>()
+  readonly #keys = new MemoryKeys()
   readonly #lanes = new MemoryLanes()
   readonly #watchers = new Watchers()
   #serial = 0
@@ -85,6 +96,7 @@ export class MemoryStore implements Store {
     this.#now = options.now ?? Date.now
     this.records = new MemoryRecords(this.#now)
     this.#maxEndedTasks = options.maxEndedTasks ?? 10_000
+    this.#maxBytes = options.maxBytes ?? defaultMaxBytes()
   }
 
   async append(step: Append): Promise<AppendOutcome> {
@@ -93,44 +105,45 @@ export class MemoryStore implements Store {
     let row = this.#rows.get(id)
     if (step.create) {
       if (step.expect !== 0) return { result: 'conflict' }
-      if (step.idempotency && this.#isKeyTaken(scopeOf(step.key, step.create), step.idempotency))
-        return { result: 'key-taken' }
+      if (this.#isKeyTaken(scopeOf(step.key, step.create), step)) return { result: 'key-taken' }
       if (row) return { result: 'conflict' }
-      row = this.#newRow(id, step.key, step.create)
-      this.#rows.set(id, row)
     } else {
       if (step.fence !== undefined && step.fence !== row?.fence) return { result: 'fenced' }
       if (!row || row.seq !== step.expect) return { result: 'conflict' }
       const claims = step.lease !== undefined && step.lease !== 'release'
       if (claims && heldBy(row, this.#now()) !== undefined) return { result: 'conflict' }
-      if (step.idempotency && this.#isKeyTaken(scopeOf(row.key, row), step.idempotency)) return { result: 'key-taken' }
+      if (this.#isKeyTaken(scopeOf(row.key, row), step)) return { result: 'key-taken' }
     }
-    if (step.idempotency) this.#takeKey(row, step, step.idempotency)
+    const heapBytes = heapSizeOf(step.events)
+    if (!this.#makeRoom(heapBytes, row) && heapBytes > 0 && !isEnd(step)) return { result: 'full' }
+    if (!row) {
+      // Without a row the step is a creation: anything else was refused above.
+      row = this.#newRow(id, step.key, step.create as TaskCreation)
+    }
+    row.heapBytes += heapBytes
+    this.#heapBytes += heapBytes
+    if (step.idempotency) this.#keys.take(row, step.idempotency, step.expect + 1, this.#now())
     this.#write(row, step)
     return { result: 'ok', fence: row.fence }
   }
 
   async find(key: TaskKey): Promise<TaskRecord | undefined> {
-    this.#assertOpen()
-    const row = this.#rows.get(rowId(key))
+    const row = this.#row(key)
     return row && recordOf(row, this.#now())
   }
 
   async view(key: TaskKey, options: ViewOptions): Promise<ViewedTask | undefined> {
-    this.#assertOpen()
-    const row = this.#rows.get(rowId(key))
+    const row = this.#row(key)
     return row && viewRow(row, this.#now(), options)
   }
 
   async load(key: TaskKey, options: { readonly includeArtifacts?: boolean } = {}): Promise<LoadedTask | undefined> {
-    this.#assertOpen()
-    const row = this.#rows.get(rowId(key))
+    const row = this.#row(key)
     return row && loadRow(row, this.#now(), options.includeArtifacts ?? true)
   }
 
   async read(key: TaskKey, afterSeq: number, limit: number): Promise<readonly TaskEvent[] | undefined> {
-    this.#assertOpen()
-    const row = this.#rows.get(rowId(key))
+    const row = this.#row(key)
     const events = row && eventsAfter(row, afterSeq, Math.min(limit, readBatch))
     return events && withinBudget(events, bytesPerRead, ({ body }) => sizeOf(body, bytesPerRead))
   }
@@ -139,25 +152,16 @@ export class MemoryStore implements Store {
     this.#assertOpen()
     const index = this.#lists.get(scopeId(query))
     if (!index) return { tasks: [], total: 0 }
-    const matches = (row: Row) =>
-      (query.contextId === undefined || row.contextId === query.contextId) &&
-      (query.state === undefined || row.state === query.state)
-    const { rows, ...rest } = index.page({
-      matches: query.contextId === undefined && query.state === undefined ? undefined : matches,
-      fromMs: query.statusTimeFromMs,
-      after: query.after,
-      limit: query.limit,
-      budget: query.maxBytes,
-      sizeOf: (row) => sizeOf(viewRow(row, this.#now(), query)?.task, query.maxBytes),
-    })
-    return { ...rest, tasks: rows.flatMap((row) => viewRow(row, this.#now(), query) ?? []) }
+    return listRows(index, query, this.#now())
+  }
+
+  async bytesOf(agent: string, owner: string): Promise<number> {
+    return this.#owners.of(agent, owner)
   }
 
   async findKey(scope: Scope, key: string): Promise<KeyedSend | undefined> {
     this.#assertOpen()
-    const entry = this.#keys.get(keyId(scope, key))
-    if (!entry || entry.untilMs <= this.#now()) return undefined
-    return { taskId: entry.taskId, digest: entry.digest, seq: entry.seq }
+    return this.#keys.find(scope, key, this.#now())
   }
 
   async claim({ agents, lease, limit }: ClaimRequest): Promise<readonly ClaimedTask[]> {
@@ -212,12 +216,7 @@ export class MemoryStore implements Store {
     key: TaskKey,
     options: { readonly limit?: number; readonly afterId?: string } = {},
   ): Promise<readonly StoredPushConfig[]> {
-    const all = Array.from(this.#rows.get(rowId(key))?.lanes?.values() ?? [], ({ push }) => push)
-    const { afterId } = options
-    return all
-      .sort((a, b) => (a.config.id < b.config.id ? -1 : 1))
-      .filter(({ config }) => afterId === undefined || config.id > afterId)
-      .slice(0, options.limit)
+    return configsOf(this.#rows.get(rowId(key)), options)
   }
 
   async getPushConfig(key: TaskKey, id: string): Promise<StoredPushConfig | undefined> {
@@ -257,14 +256,10 @@ export class MemoryStore implements Store {
 
   async expire(agent: string, expiry: Expiry): Promise<Expired> {
     const now = this.#now()
-    let keys = 0
     let tasks = 0
-    for (const [id, entry] of this.#keys) {
-      if (keys >= expiry.limit) break
-      if (entry.untilMs > now || !id.startsWith(`${agent}\n`)) continue
-      this.#keys.delete(id)
-      keys += 1
-      const row = this.#rows.get(rowId({ agent, id: entry.taskId }))
+    const keyed = this.#keys.expire(agent, expiry.limit, now)
+    for (const id of keyed) {
+      const row = this.#rows.get(rowId({ agent, id }))
       if (row?.visibility === 'message') this.#remove(row)
     }
     const ended = this.#ended.all().filter((row) => row.key.agent === agent)
@@ -277,7 +272,7 @@ export class MemoryStore implements Store {
         tasks += 1
       } else if (expiry.endedEventsMs !== undefined && age > expiry.endedEventsMs && dropEvents(row)) tasks += 1
     }
-    return { tasks, keys }
+    return { tasks, keys: keyed.length }
   }
 
   watch(key: TaskKey, onChange: (seq: number) => void): () => void {
@@ -310,51 +305,40 @@ export class MemoryStore implements Store {
     this.#isClosed = true
   }
 
+  #row(key: TaskKey): Row | undefined {
+    this.#assertOpen()
+    return this.#rows.get(rowId(key))
+  }
+
   #assertOpen(): void {
     if (this.#isClosed) throw new Error('The store is closed')
   }
 
-  #isKeyTaken(scope: Scope, { key }: IdempotencyKey): boolean {
-    const taken = this.#keys.get(keyId(scope, key))
-    return taken !== undefined && taken.untilMs > this.#now()
-  }
-
-  #takeKey(row: Row, step: Append, { key, digest, ttlMs }: IdempotencyKey): void {
-    const id = keyId(scopeOf(row.key, row), key)
-    this.#keys.set(id, { taskId: row.key.id, digest, seq: step.expect + 1, untilMs: this.#now() + ttlMs })
-    row.idempotencyKeys ??= []
-    row.idempotencyKeys.push(id)
+  #isKeyTaken(scope: Scope, { idempotency }: Append): boolean {
+    return idempotency !== undefined && this.#keys.find(scope, idempotency.key, this.#now()) !== undefined
   }
 
   #newRow(id: string, key: TaskKey, creation: TaskCreation): Row {
     this.#serial += 1
-    return {
-      key,
-      id,
-      list: this.#listOf(scopeOf(key, creation)),
-      tenant: creation.tenant,
-      owner: creation.owner,
-      contextId: creation.contextId,
-      dialect: creation.dialect,
-      serial: this.#serial,
-      idempotencyKeys: undefined,
-      visibility: 'provisional',
-      events: [],
-      status: undefined,
-      history: [],
-      seq: 0,
-      fence: 0,
-      lease: undefined,
-      isRunnable: false,
-      state: undefined,
-      statusTimeMs: 0,
-      endedMs: undefined,
-      sealed: undefined,
-      lanes: undefined,
+    const row = newRow(key, creation, { id, list: this.#listOf(scopeOf(key, creation)), serial: this.#serial })
+    this.#rows.set(id, row)
+    return row
+  }
+
+  /** Forgets ended tasks until there is room for so much more; false when there is none. */
+  #makeRoom(bytes: number, besides: Row | undefined): boolean {
+    while (this.#heapBytes + bytes > this.#maxBytes) {
+      const oldest = this.#ended.oldest()
+      if (!oldest || oldest === besides) return false
+      this.#remove(oldest)
     }
+    return true
   }
 
   #write(row: Row, step: Append): void {
+    const bytes = step.bytes ?? 0
+    row.bytes += bytes
+    this.#owners.add(row.key.agent, row.owner, bytes)
     const wasListed = row.visibility === 'task'
     if (step.visibility) row.visibility = step.visibility
     for (const event of step.events) addEvent(row, event)
@@ -374,8 +358,7 @@ export class MemoryStore implements Store {
     }
     if (step.pushConfig) this.#lanes.put(row, step.pushConfig, step.expect, this.#now())
     const isTelling = row.lanes && step.events.length > 0 && this.#lanes.mark(row.lanes.values(), this.#now())
-    const isOver = row.visibility === 'message' || (row.state !== undefined && isTerminal(row.state))
-    if (isOver && row.endedMs === undefined) this.#end(row, step)
+    if (isEnd(step) && row.endedMs === undefined) this.#end(row, step)
     this.#watchers.task(row.id, row.seq)
     if (isTelling || step.pushConfig) this.#watchers.lanes(row.key.agent)
     if (row.isRunnable && heldBy(row, this.#now()) === undefined) this.#watchers.runnable(row.key.agent)
@@ -391,11 +374,14 @@ export class MemoryStore implements Store {
 
   #remove(row: Row): void {
     this.#rows.delete(row.id)
+    this.#heapBytes -= row.heapBytes
+    this.#owners.add(row.key.agent, row.owner, -row.bytes)
     this.#runnable.delete(row)
     this.#ended.remove(row)
     row.list.remove(row)
-    if (row.idempotencyKeys) for (const id of row.idempotencyKeys) this.#keys.delete(id)
+    this.#keys.forget(row)
     this.#lanes.remove(row)
+    release(row)
   }
 
   #lease(row: Row, lease: LeaseClaim): void {
@@ -412,20 +398,4 @@ export class MemoryStore implements Store {
     }
     return index
   }
-}
-
-function rowId({ agent, id }: TaskKey): string {
-  return `${agent}\n${id}`
-}
-
-function scopeOf({ agent }: TaskKey, { tenant, owner }: Omit<Scope, 'agent'>): Scope {
-  return { agent, tenant, owner }
-}
-
-function scopeId({ agent, tenant, owner }: Scope): string {
-  return `${agent}\n${tenant}\n${owner}`
-}
-
-function keyId(scope: Scope, key: string): string {
-  return `${scopeId(scope)}\n${key}`
 }

@@ -16,6 +16,15 @@ export function visibilityNumber(visibility: Visibility): number {
   return visibilities.indexOf(visibility)
 }
 
+/** The size of a task is added to the counts of its scope when it has grown by this much, and at every change of state. */
+export const countStep = 64 * 1024
+
+/** Where a task counts: visible tasks by their state, Message answers as `noState`, sends under way nowhere. */
+export function countedAs(visibility: number, state: number): number | undefined {
+  if (visibility === 1 && state !== noState) return state
+  return visibility === 2 ? noState : undefined
+}
+
 export type RecordRow = [
   rowId: number,
   agent: string,
@@ -32,10 +41,27 @@ export type RecordRow = [
   state: number,
   /** The last sequence of the batch that holds the newest status; 0 when it is not known. */
   statusLast: number,
+  bytes: number,
 ]
 
 export function readRecord(row: RecordRow, now: number): TaskRecord {
-  const [, agent, id, tenant, owner, contextId, dialect, visibility, seq, fence, leaseOwner, leaseUntil, stateAt] = row
+  const [
+    ,
+    agent,
+    id,
+    tenant,
+    owner,
+    contextId,
+    dialect,
+    visibility,
+    seq,
+    fence,
+    leaseOwner,
+    leaseUntil,
+    stateAt,
+    ,
+    bytes,
+  ] = row
   const state = taskStates[stateAt]
   return {
     key: { agent: fromStorable(agent), id: fromStorable(id) },
@@ -48,6 +74,7 @@ export function readRecord(row: RecordRow, now: number): TaskRecord {
     fence,
     ...(leaseOwner !== null && leaseUntil > now && { leaseOwner }),
     ...(state && { state }),
+    bytes,
   }
 }
 

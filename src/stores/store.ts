@@ -56,6 +56,8 @@ export interface TaskRecord {
   readonly leaseOwner?: string
   /** The newest state; absent while there is no task. */
   readonly state?: TaskState
+  /** The size of the log, as its writers counted it (`Append.bytes`). */
+  readonly bytes: number
 }
 
 /** A record with enough to fold it: a snapshot, or the events from the beginning. */
@@ -111,6 +113,8 @@ export interface Append {
   readonly expect: number
   readonly create?: TaskCreation | undefined
   readonly events: readonly TaskEvent[]
+  /** The size of `events`, as the writer counts it. Default 0. */
+  readonly bytes?: number | undefined
   /** Remembers the first of `events` under this key, in the task's scope. */
   readonly idempotency?: IdempotencyKey | undefined
   /** The lease under which the writer runs. Without it: a request from outside, allowed at any time. */
@@ -139,6 +143,8 @@ export type AppendOutcome =
   | { readonly result: 'fenced' }
   /** The idempotency key is in use; see `findKey`. */
   | { readonly result: 'key-taken' }
+  /** The store has no room for the events. It never refuses a step without events, nor one that ends a task. */
+  | { readonly result: 'full' }
 
 export interface ListQuery extends Scope, ViewOptions {
   readonly contextId?: string
@@ -338,6 +344,12 @@ export interface Store {
   read(key: TaskKey, afterSeq: number, limit: number): Promise<readonly TaskEvent[] | undefined>
 
   list(query: ListQuery): Promise<ListPage>
+
+  /**
+   * The size of all tasks and Message answers of one owner, in every tenant. Approximate: a store may lag behind by up
+   * to 64 KB for each task that has not ended.
+   */
+  bytesOf(agent: string, owner: string): Promise<number>
 
   /** The earlier send with this key, while the key lives. */
   findKey(scope: Scope, key: string): Promise<KeyedSend | undefined>

@@ -129,4 +129,47 @@ export function viewsContract(describe: TestRunner['describe'], check: Check): v
       assert.equal((await view(store))?.artifacts?.[0]?.parts.length, 30)
     })
   })
+
+  describe('sizes', () => {
+    const create = (id: string, bytes: number, owner = 'ann') => ({ ...creation(id, undefined, owner), bytes })
+
+    check('of a task add up', async (store) => {
+      await store.append(create('t1', 100))
+      await store.append({ ...append('t1', 3, [chunk('t1', 'x')]), bytes: 20 })
+      await store.append(append('t1', 4, [chunk('t1', 'x')]))
+      assert.equal((await store.find(key('t1')))?.bytes, 120)
+      assert.equal((await store.load(key('t1')))?.record.bytes, 120)
+    })
+
+    check('of an owner are those of its tasks, in every tenant, until they are removed', async (store, clock) => {
+      const other = create('t2', 200)
+      assert.equal(await store.bytesOf('a', 'ann'), 0)
+      await store.append(create('t1', 100))
+      await store.append({ ...other, ...(other.create && { create: { ...other.create, tenant: 'x' } }) })
+      await store.append(create('t3', 400, 'bob'))
+      await store.append({ ...create('t4', 800), key: { agent: 'b', id: 't4' } })
+      assert.equal(await store.bytesOf('a', 'ann'), 300)
+      await store.append({ ...ending('t1', 3, clock.ms), bytes: 50 })
+      assert.equal(await store.bytesOf('a', 'ann'), 350)
+      clock.ms += 1000
+      await store.expire('a', { endedTasksMs: 1, limit: 9 })
+      assert.equal(await store.bytesOf('a', 'ann'), 200)
+      assert.equal(await store.bytesOf('a', 'bob'), 400)
+    })
+
+    check('of an owner grow with tasks that go on and with Message answers', async (store, clock) => {
+      await store.append(create('t1', 100))
+      await store.append({ ...append('t1', 3, [chunk('t1', 'x')]), bytes: 1_000_000 })
+      assert.equal(await store.bytesOf('a', 'ann'), 1_000_100)
+      const { status: _status, ...keyed } = create('t2', 300)
+      const idempotency = { key: 'k', digest: 'd', ttlMs: 1000 }
+      await store.append({ ...keyed, visibility: 'provisional', idempotency })
+      const answer = { message: { ...message('hi'), role: 'ROLE_AGENT' as const } }
+      await store.append({ ...append('t2', 3, [answer]), visibility: 'message', bytes: 30 })
+      assert.equal(await store.bytesOf('a', 'ann'), 1_000_430)
+      clock.ms += 2000
+      await store.expire('a', { limit: 9 })
+      assert.equal(await store.bytesOf('a', 'ann'), 1_000_100)
+    })
+  })
 }

@@ -11,12 +11,14 @@
  * Nobody is told here, of lanes neither. NOTIFY takes one lock for the whole server, which is held until the commit is on disk: writers
  * would take turns. The caller tells the others when it knows (`teller.ts`).
  */
+import { countStep } from '../rows.js'
+
 export const appendFunction = `
   CREATE FUNCTION dragoman.append(
     agents int[], task_ids text[], expected bigint[], counts_of int[], scopes int[],
     contexts text[], dialects text[], fences bigint[], visibilities smallint[], states smallint[],
     status_times bigint[], lease_kinds smallint[], lease_owners text[], lease_ttls bigint[], runnables boolean[],
-    heads smallint[], times bigint[], bodies text[], snapshot_heads text[], snapshot_artifacts text[],
+    heads smallint[], times bigint[], bodies text[], sizes bigint[], snapshot_heads text[], snapshot_artifacts text[],
     snapshots_in_log smallint[],
     keys text[], digests text[], key_ttls bigint[], config_ids text[], config_bodies text[], config_sames text[],
     config_mosts int[])
@@ -33,6 +35,11 @@ export const appendFunction = `
     next_visibility smallint;
     next_state smallint;
     next_runnable boolean;
+    next_bytes bigint;
+    is_counted boolean;
+    -- Where the task counts: see \`countedAs\`.
+    counted_from smallint;
+    counted_to smallint;
     -- Of each step: what became of it, and of its task.
     outcomes text[] := array_fill(NULL::text, ARRAY[size]);
     tasks bigint[] := array_fill(NULL::bigint, ARRAY[size]);
@@ -43,6 +50,7 @@ export const appendFunction = `
     changed_scopes int[] := '{}';
     changed_states smallint[] := '{}';
     changes int[] := '{}';
+    changed_bytes bigint[] := '{}';
     has_keys boolean := cardinality(array_positions(keys, NULL)) < size;
     has_configs boolean := cardinality(array_positions(config_ids, NULL)) < size;
   BEGIN
@@ -58,21 +66,22 @@ export const appendFunction = `
     IF creations > 0 THEN
       FOR t IN
         INSERT INTO dragoman.tasks AS x (agent, scope, task_id, context, dialect, visibility, state, runnable, seq,
-            status_ms, status_last, ended_ms, fence, lease_owner, lease_until)
+            status_ms, status_last, ended_ms, fence, lease_owner, lease_until, bytes, counted)
           SELECT s.agent, s.scope, s.task_id, s.context, s.dialect, coalesce(s.visibility, 0), coalesce(s.state, -1),
             coalesce(s.runnable, false), s.expect + s.count, coalesce(s.status_ms, 0),
             CASE WHEN s.state IS NULL THEN 0 ELSE s.expect + s.count END,
             CASE WHEN s.visibility = 1 AND s.state IN (2, 3, 4, 6) THEN now_is END,
             CASE WHEN s.lease_kind = 1 THEN 1 ELSE 0 END,
             CASE WHEN s.lease_kind = 1 THEN s.lease_owner END,
-            CASE WHEN s.lease_kind = 1 THEN now_is + s.lease_ttl ELSE 0 END
+            CASE WHEN s.lease_kind = 1 THEN now_is + s.lease_ttl ELSE 0 END, coalesce(s.size, 0),
+            CASE WHEN dragoman.counted_as(s.visibility, s.state) IS NULL THEN 0 ELSE coalesce(s.size, 0) END
           FROM unnest(agents, scopes, task_ids, contexts, dialects, visibilities, states, runnables, expected, counts_of,
-              status_times, lease_kinds, lease_owners, lease_ttls, outcomes)
+              status_times, lease_kinds, lease_owners, lease_ttls, outcomes, sizes)
             AS s (agent, scope, task_id, context, dialect, visibility, state, runnable, expect, count, status_ms,
-              lease_kind, lease_owner, lease_ttl, outcome)
+              lease_kind, lease_owner, lease_ttl, outcome, size)
           WHERE s.scope IS NOT NULL AND s.outcome IS NULL
           ON CONFLICT DO NOTHING
-          RETURNING x.id, x.agent, x.task_id, x.visibility, x.state, x.fence, x.runnable
+          RETURNING x.id, x.agent, x.task_id, x.visibility, x.state, x.fence, x.runnable, x.counted
       LOOP
         -- Which step was it? As a rule the next one; those that are missing were there before. Round and round, so
         -- that no order has to be relied on.
@@ -85,17 +94,19 @@ export const appendFunction = `
         tasks[n] := t.id;
         new_fences[n] := t.fence;
         are_free[n] := t.runnable AND lease_kinds[n] IS DISTINCT FROM 1;
-        IF t.visibility = 1 AND t.state >= 0 THEN
+        counted_to := dragoman.counted_as(t.visibility, t.state);
+        IF counted_to IS NOT NULL THEN
           changed_scopes := array_append(changed_scopes, scopes[n]);
-          changed_states := array_append(changed_states, t.state);
+          changed_states := array_append(changed_states, counted_to);
           changes := array_append(changes, 1);
+          changed_bytes := array_append(changed_bytes, t.counted);
         END IF;
       END LOOP;
     END IF;
 
     FOR n IN creations + 1..size LOOP
       SELECT x.id, x.scope, x.visibility, x.seq, x.state, x.fence, x.lease_owner, x.lease_until, x.runnable, x.status_ms,
-          x.status_last, x.ended_ms, x.lanes
+          x.status_last, x.bytes, x.counted, x.ended_ms, x.lanes
         INTO t FROM dragoman.tasks x WHERE x.agent = agents[n] AND x.task_id = task_ids[n] FOR NO KEY UPDATE;
       IF t.id IS NULL THEN
         outcomes[n] := CASE WHEN fences[n] IS NULL THEN 'conflict' ELSE 'fenced' END; CONTINUE;
@@ -109,6 +120,11 @@ export const appendFunction = `
       next_visibility := coalesce(visibilities[n], t.visibility);
       next_state := coalesce(states[n], t.state);
       next_runnable := coalesce(runnables[n], t.runnable);
+      next_bytes := t.bytes + coalesce(sizes[n], 0);
+      counted_from := dragoman.counted_as(t.visibility, t.state);
+      counted_to := dragoman.counted_as(next_visibility, next_state);
+      is_counted := counted_from IS DISTINCT FROM counted_to
+        OR (counted_to IS NOT NULL AND next_bytes - t.counted >= ${countStep});
       outcomes[n] := 'ok';
       tasks[n] := t.id;
       task_scopes[n] := t.scope;
@@ -117,21 +133,25 @@ export const appendFunction = `
       are_free[n] := next_runnable AND (lease_kinds[n] = 2 OR (lease_kinds[n] IS NULL AND t.lease_until <= now_is));
       UPDATE dragoman.tasks SET seq = expected[n] + counts_of[n], visibility = next_visibility, state = next_state,
           runnable = next_runnable, status_ms = coalesce(status_times[n], t.status_ms), fence = new_fences[n],
+          bytes = next_bytes,
+          counted = CASE WHEN NOT is_counted THEN t.counted WHEN counted_to IS NULL THEN 0 ELSE next_bytes END,
           status_last = CASE WHEN states[n] IS NULL THEN t.status_last ELSE expected[n] + counts_of[n] END,
           ended_ms = CASE WHEN next_visibility = 1 AND next_state IN (2, 3, 4, 6) THEN coalesce(t.ended_ms, now_is) END,
           lease_owner = CASE lease_kinds[n] WHEN 1 THEN lease_owners[n] WHEN 2 THEN NULL ELSE t.lease_owner END,
           lease_until = CASE lease_kinds[n] WHEN 1 THEN now_is + lease_ttls[n] WHEN 2 THEN 0 ELSE t.lease_until END
         WHERE id = t.id;
-      IF (t.state, t.visibility) <> (next_state, next_visibility) THEN
-        IF t.visibility = 1 AND t.state >= 0 THEN
+      IF is_counted THEN
+        IF counted_from IS NOT NULL THEN
           changed_scopes := array_append(changed_scopes, t.scope);
-          changed_states := array_append(changed_states, t.state);
+          changed_states := array_append(changed_states, counted_from);
           changes := array_append(changes, -1);
+          changed_bytes := array_append(changed_bytes, -t.counted);
         END IF;
-        IF next_visibility = 1 AND next_state >= 0 THEN
+        IF counted_to IS NOT NULL THEN
           changed_scopes := array_append(changed_scopes, t.scope);
-          changed_states := array_append(changed_states, next_state);
+          changed_states := array_append(changed_states, counted_to);
           changes := array_append(changes, 1);
+          changed_bytes := array_append(changed_bytes, next_bytes);
         END IF;
       END IF;
     END LOOP;
@@ -145,9 +165,10 @@ export const appendFunction = `
       FROM unnest(tasks, snapshot_heads, snapshot_artifacts, snapshots_in_log) AS s (task, head, artifacts, in_log)
       WHERE s.task IS NOT NULL AND s.head IS NOT NULL
       ON CONFLICT (task) DO UPDATE SET head = excluded.head, artifacts = excluded.artifacts, in_log = excluded.in_log;
-    INSERT INTO dragoman.counts (scope, state, n)
-      SELECT c.scope, c.state, sum(c.n) FROM unnest(changed_scopes, changed_states, changes) AS c (scope, state, n)
-        GROUP BY c.scope, c.state HAVING sum(c.n) <> 0;
+    INSERT INTO dragoman.counts (scope, state, n, bytes)
+      SELECT c.scope, c.state, sum(c.n), sum(c.bytes)
+        FROM unnest(changed_scopes, changed_states, changes, changed_bytes) AS c (scope, state, n, bytes)
+        GROUP BY c.scope, c.state HAVING sum(c.n) <> 0 OR sum(c.bytes) <> 0;
 
     IF has_keys THEN
       -- Somebody may take a key at this very moment: whoever comes second gives up all that it has done so far.

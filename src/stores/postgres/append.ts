@@ -213,6 +213,7 @@ const columns: readonly Column[] = [
   literals('smallint', ({ step }) => kindOf(step.events)),
   literals('bigint', ({ step }) => step.events[0]?.time),
   texts(({ body }) => body),
+  literals('bigint', ({ step }) => step.bytes),
   texts(({ snapshot }) => snapshot?.head),
   texts(({ snapshot }) => snapshot?.artifacts ?? undefined),
   literals('smallint', ({ snapshot }) => snapshot?.inLog),

@@ -256,6 +256,49 @@ export const migrations: readonly string[] = [
 
   -- Which parts of a snapshot were too large to be written again and are in the log only.
   ALTER TABLE dragoman.snapshots ADD COLUMN in_log smallint NOT NULL DEFAULT 0;
+  `,
+  /* 3 */ `
+  -- The size of each task, and the part of it that the counts of its scope know.
+  ALTER TABLE dragoman.tasks ADD COLUMN bytes bigint NOT NULL DEFAULT 0, ADD COLUMN counted bigint NOT NULL DEFAULT 0;
+  UPDATE dragoman.tasks t SET bytes = coalesce(
+    (SELECT sum(octet_length(body)) FROM dragoman.events WHERE task = t.id),
+    (SELECT octet_length(head) + coalesce(octet_length(artifacts), 0) FROM dragoman.snapshots WHERE task = t.id), 0);
+  UPDATE dragoman.tasks SET counted = bytes WHERE visibility = 2 OR (visibility = 1 AND state >= 0);
+
+  -- State -1: Message answers.
+  ALTER TABLE dragoman.counts ADD COLUMN bytes bigint NOT NULL DEFAULT 0;
+  INSERT INTO dragoman.counts (scope, state, n, bytes)
+    SELECT scope, state, 0, sum(counted) FROM dragoman.tasks WHERE visibility = 1 AND state >= 0 GROUP BY scope, state
+    UNION ALL SELECT scope, -1, count(*), sum(counted) FROM dragoman.tasks WHERE visibility = 2 GROUP BY scope;
+  CREATE INDEX scopes_by_owner ON dragoman.scopes (agent, owner);
+
+  -- Where a task counts; NULL when it does not.
+  CREATE FUNCTION dragoman.counted_as(visibility smallint, state smallint) RETURNS smallint LANGUAGE sql IMMUTABLE AS
+    $$ SELECT CASE WHEN visibility = 1 AND state >= 0 THEN state WHEN visibility = 2 THEN -1::smallint END $$;
+
+  CREATE OR REPLACE FUNCTION dragoman.remove(given bigint[]) RETURNS void LANGUAGE plpgsql AS $$
+  BEGIN
+    WITH gone AS (DELETE FROM dragoman.tasks WHERE id = ANY(given)
+        RETURNING scope, dragoman.counted_as(visibility, state) AS place, counted)
+      INSERT INTO dragoman.counts (scope, state, n, bytes)
+        SELECT scope, place, -count(*), -sum(counted) FROM gone WHERE place IS NOT NULL GROUP BY scope, place;
+    DELETE FROM dragoman.events WHERE task = ANY(given);
+    DELETE FROM dragoman.snapshots WHERE task = ANY(given);
+    DELETE FROM dragoman.lanes WHERE task = ANY(given);
+    DELETE FROM dragoman.dead_letters WHERE task = ANY(given);
+    DELETE FROM dragoman.keys WHERE task = ANY(given);
+  END $$;
+
+  CREATE OR REPLACE FUNCTION dragoman.sum_counts() RETURNS void LANGUAGE plpgsql AS $$
+  BEGIN
+    IF NOT pg_try_advisory_xact_lock(7102026, 2) THEN RETURN; END IF;
+    WITH scattered AS (SELECT scope, state FROM dragoman.counts GROUP BY scope, state HAVING count(*) > 1
+        ORDER BY count(*) DESC LIMIT 1000),
+      gone AS (DELETE FROM dragoman.counts c USING scattered s WHERE c.scope = s.scope AND c.state = s.state
+        RETURNING c.scope, c.state, c.n, c.bytes)
+      INSERT INTO dragoman.counts (scope, state, n, bytes)
+        SELECT scope, state, sum(n), sum(bytes) FROM gone GROUP BY scope, state HAVING sum(n) <> 0 OR sum(bytes) <> 0;
+  END $$;
 
   DROP FUNCTION IF EXISTS dragoman.append;
   ${appendFunction}

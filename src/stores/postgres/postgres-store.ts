@@ -105,6 +105,10 @@ class PostgresStore implements Store {
     return listTasks({ database: this.#database, names: this.#names }, query)
   }
 
+  bytesOf(agent: string, owner: string): Promise<number> {
+    return this.#reads.bytesOf(agent, owner)
+  }
+
   findKey(scope: Scope, key: string): Promise<KeyedSend | undefined> {
     return this.#reads.findKey(scope, key)
   }

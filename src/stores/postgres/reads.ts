@@ -17,13 +17,13 @@ const bytesPerRead = 256 * 1024
 
 /** Whether the lease lasts is the database's to say: it comes as 1 or 0. */
 export const recordColumns = `t.id, a.name, t.task_id, s.tenant, s.owner, t.context, t.dialect, t.visibility, t.seq, t.fence,
-  t.lease_owner, (t.lease_until > dragoman.now_ms())::int, t.state, t.status_last`
+  t.lease_owner, (t.lease_until > dragoman.now_ms())::int, t.state, t.status_last, t.bytes`
 export const recordTables =
   'dragoman.tasks t JOIN dragoman.agents a ON a.id = t.agent JOIN dragoman.scopes s ON s.id = t.scope'
 
 type LoadedRow = [...RecordRow, head: string | null, artifacts: string | null]
 
-const columnsOfRecord = 14
+export const columnsOfRecord = 15
 
 export class Reads {
   readonly #database: Database
@@ -92,6 +92,17 @@ export class Reads {
       if (events.length >= limit) break
     }
     return events
+  }
+
+  async bytesOf(agent: string, owner: string): Promise<number> {
+    const number = await this.#names.findAgent(agent)
+    if (number === undefined) return 0
+    const [row] = await this.#database.query<[number]>(
+      `SELECT coalesce(sum(c.bytes), 0)::bigint FROM dragoman.scopes s JOIN dragoman.counts c ON c.scope = s.id
+        WHERE s.agent = $1 AND s.owner = $2`,
+      [number, toStorable(owner)],
+    )
+    return row?.[0] ?? 0
   }
 
   async findKey(scope: Scope, key: string): Promise<KeyedSend | undefined> {

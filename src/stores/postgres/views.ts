@@ -23,11 +23,10 @@ import {
   viewOf,
 } from '../views.js'
 import type { Database } from './database.js'
-import { recordColumns, recordTables } from './reads.js'
+import { columnsOfRecord, recordColumns, recordTables } from './reads.js'
 
 /** Sizes of batches that are fetched at once. */
 const sizesPerRead = 1000
-const columnsOfRecord = 14
 
 /** What there is to read of a task. */
 export interface Measured {

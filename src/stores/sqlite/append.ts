@@ -1,4 +1,4 @@
-import { batchBody, noState, stateNumber, visibilityNumber } from '../rows.js'
+import { batchBody, countedAs, countStep, noState, stateNumber, visibilityNumber } from '../rows.js'
 import { toStorable } from '../storable-text.js'
 import type { Append, AppendOutcome, TaskCreation } from '../store.js'
 import { kindOf, snapshotRow } from '../views.js'
@@ -15,6 +15,8 @@ type TaskRow = [
   leaseEnd: number,
   runnable: number,
   lanes: number,
+  bytes: number,
+  counted: number,
 ]
 
 /** One step of one task, inside a transaction that the caller opened. Refusals write nothing. */
@@ -33,6 +35,8 @@ function create(session: Session, step: Append, creation: TaskCreation): AppendO
   const visibility = visibilityNumber(step.visibility ?? 'provisional')
   const state = step.status ? stateNumber(step.status.state) : noState
   const fence = claim ? 1 : 0
+  const bytes = step.bytes ?? 0
+  const place = countedAs(visibility, state)
   const inserted = sql.insertTask.run(
     names.makeAgent(step.key.agent),
     scope,
@@ -48,10 +52,12 @@ function create(session: Session, step: Append, creation: TaskCreation): AppendO
     fence,
     claim?.owner ?? null,
     claim ? session.leaseAfter(claim.ttlMs) : 0,
+    bytes,
+    place === undefined ? 0 : bytes,
   )
   if (inserted.changes === 0) return { result: 'conflict' }
   const task = Number(inserted.lastInsertRowid)
-  if (visibility === 1 && state !== noState) session.counts.add(scope, state, 1)
+  if (place !== undefined) session.counts.add(scope, place, 1, bytes)
   if (step.isRunnable && !claim) session.touched.agents.add(step.key.agent)
   writeDetails(session, { task, scope, hasLanes: false }, step)
   return { result: 'ok', fence }
@@ -62,7 +68,19 @@ function advance(session: Session, step: Append): AppendOutcome {
   const agent = session.names.agent(step.key.agent)
   const row = agent === undefined ? undefined : (sql.taskRow.get(agent, toStorable(step.key.id)) as TaskRow | undefined)
   if (!row) return { result: step.fence === undefined ? 'conflict' : 'fenced' }
-  const [task, scope, visibilityBefore, seq, stateBefore, fenceBefore, leaseEnd, runnableBefore, lanes] = row
+  const [
+    task,
+    scope,
+    visibilityBefore,
+    seq,
+    stateBefore,
+    fenceBefore,
+    leaseEnd,
+    runnableBefore,
+    lanes,
+    bytesBefore,
+    counted,
+  ] = row
   if (step.fence !== undefined && step.fence !== fenceBefore) return { result: 'fenced' }
   if (seq !== step.expect) return { result: 'conflict' }
   const claim = step.lease === 'release' ? undefined : step.lease
@@ -71,14 +89,24 @@ function advance(session: Session, step: Append): AppendOutcome {
 
   const last = seq + step.events.length
   const fence = claim ? fenceBefore + 1 : fenceBefore
-  if (!step.status && !step.visibility && !step.lease && step.isRunnable === undefined) sql.advanceTask.run(last, task)
+  const visibility = step.visibility ? visibilityNumber(step.visibility) : visibilityBefore
+  const state = step.status ? stateNumber(step.status.state) : stateBefore
+  const bytes = bytesBefore + (step.bytes ?? 0)
+  const nowCounted = count(session, scope, {
+    from: countedAs(visibilityBefore, stateBefore),
+    to: countedAs(visibility, state),
+    counted,
+    bytes,
+  })
+  if (!step.status && !step.visibility && !step.lease && step.isRunnable === undefined)
+    sql.advanceTask.run(last, bytes, nowCounted, task)
   else {
-    const visibility = step.visibility ? visibilityNumber(step.visibility) : visibilityBefore
-    const state = step.status ? stateNumber(step.status.state) : stateBefore
     const runnable = step.isRunnable === undefined ? runnableBefore : Number(step.isRunnable)
     const isKept = !step.lease
     sql.updateTask.run(
       last,
+      bytes,
+      nowCounted,
       visibility,
       state,
       step.status?.timeMs ?? null,
@@ -89,14 +117,28 @@ function advance(session: Session, step: Append): AppendOutcome {
       isKept ? leaseEnd : claim ? session.leaseAfter(claim.ttlMs) : 0,
       task,
     )
-    if (visibilityBefore === 1 && stateBefore !== noState) session.counts.add(scope, stateBefore, -1)
-    if (visibility === 1 && state !== noState) session.counts.add(scope, state, 1)
     if (runnable === 1 && (step.lease === 'release' || leaseEnd <= session.leaseNow())) {
       session.touched.agents.add(step.key.agent)
     }
   }
   writeDetails(session, { task, scope, hasLanes: lanes > 0 }, step)
   return { result: 'ok', fence }
+}
+
+interface Move {
+  readonly from: number | undefined
+  readonly to: number | undefined
+  /** The size that the counts know. */
+  readonly counted: number
+  readonly bytes: number
+}
+
+/** Counts a task that has changed its state or has grown; answers the size that the counts then know. */
+function count({ counts }: Session, scope: number, { from, to, counted, bytes }: Move): number {
+  if (from === to && (to === undefined || bytes - counted < countStep)) return counted
+  if (from !== undefined) counts.add(scope, from, -1, -counted)
+  if (to !== undefined) counts.add(scope, to, 1, bytes)
+  return to === undefined ? 0 : bytes
 }
 
 function isKeyTaken({ sql, now }: Session, scope: number, { idempotency }: Append): boolean {

@@ -1,9 +1,20 @@
 /** Retention (E-11), a bounded number of tasks at a time, oldest first, from an index of its own. */
+import { noState } from '../rows.js'
 import type { Expired, Expiry } from '../store.js'
 import type { Session } from './session.js'
 
-type EndedRow = [id: number, scope: number, state: number, statusMs: number]
-type KeyRow = [scope: number, key: string, task: number | null, visibility: number | null]
+type EndedRow = [id: number, scope: number, state: number, statusMs: number, counted: number]
+type KeyRow = [
+  scope: number,
+  key: string,
+  ...task: [id: number, visibility: number, scope: number, counted: number] | [null, null, null, null],
+]
+
+interface Counted {
+  readonly scope: number
+  readonly state: number
+  readonly bytes: number
+}
 
 const forEver = Number.MAX_SAFE_INTEGER
 
@@ -24,7 +35,7 @@ export class Sweeper {
     let left = expiry.limit
     const remove = (beforeMs: number, limit: number) => {
       const rows = sql.endedTasks.all(agent, 0, beforeMs, limit) as EndedRow[]
-      for (const [id, scope, state] of rows) this.#remove(id, { scope, state })
+      for (const [id, scope, state, , bytes] of rows) this.#remove(id, { scope, state, bytes })
       left -= rows.length
     }
     if (expiry.endedTasksMs !== undefined) remove(now() - expiry.endedTasksMs, left)
@@ -51,15 +62,15 @@ export class Sweeper {
   #expireKeys(limit: number): number {
     const { sql, now } = this.#session
     const rows = sql.expiredKeys.all(now(), limit) as KeyRow[]
-    for (const [scope, key, task, visibility] of rows) {
+    for (const [scope, key, task, visibility, taskScope, bytes] of rows) {
       sql.deleteKey.run(scope, key)
       // A Message answer lives as long as its key.
-      if (task !== null && visibility === 2) this.#remove(task)
+      if (task !== null && visibility === 2) this.#remove(task, { scope: taskScope, state: noState, bytes })
     }
     return rows.length
   }
 
-  #remove(id: number, counted?: { readonly scope: number; readonly state: number }): void {
+  #remove(id: number, { scope, state, bytes }: Counted): void {
     const { sql, counts } = this.#session
     sql.deleteTask.run(id)
     sql.deleteEvents.run(id)
@@ -67,6 +78,6 @@ export class Sweeper {
     sql.deleteLanesOf.run(id)
     sql.deleteDeadLettersOf.run(id)
     sql.deleteKeysOf.run(id)
-    if (counted) counts.add(counted.scope, counted.state, -1)
+    counts.add(scope, state, -1, -bytes)
   }
 }

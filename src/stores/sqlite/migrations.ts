@@ -128,4 +128,20 @@ export const migrations: readonly string[] = [
   -- Which parts of a snapshot were too large to be written again and are in the log only.
   ALTER TABLE snapshots ADD COLUMN in_log INTEGER NOT NULL DEFAULT 0;
   `,
+  /* 6 */ `
+  -- The size of each task, and the part of it that the counts of its scope know.
+  ALTER TABLE tasks ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE tasks ADD COLUMN counted INTEGER NOT NULL DEFAULT 0;
+  UPDATE tasks SET bytes = coalesce((SELECT sum(octet_length(body)) FROM events WHERE task = tasks.id),
+    (SELECT octet_length(head) + coalesce(octet_length(artifacts), 0) FROM snapshots WHERE task = tasks.id), 0);
+  UPDATE tasks SET counted = bytes WHERE visibility = 2 OR (visibility = 1 AND state >= 0);
+
+  -- State -1: Message answers.
+  ALTER TABLE counts ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+  UPDATE counts SET bytes = (SELECT coalesce(sum(counted), 0) FROM tasks t
+    WHERE t.scope = counts.scope AND t.state = counts.state AND t.visibility = 1);
+  INSERT INTO counts (scope, state, n, bytes)
+    SELECT scope, -1, count(*), sum(counted) FROM tasks WHERE visibility = 2 GROUP BY scope;
+  CREATE INDEX scopes_by_owner ON scopes (agent, owner);
+  `,
 ]

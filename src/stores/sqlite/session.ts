@@ -90,22 +90,27 @@ export class Names {
   }
 }
 
-export class CountChanges {
-  readonly #changes = new Map<number, number[]>()
+interface Change {
+  n: number
+  bytes: number
+}
 
-  add(scope: number, state: number, change: 1 | -1): void {
-    let states = this.#changes.get(scope)
-    if (!states) {
-      states = []
-      this.#changes.set(scope, states)
-    }
-    states[state] = (states[state] ?? 0) + change
+export class CountChanges {
+  readonly #changes = new Map<number, Map<number, Change>>()
+
+  /** `n` tasks more or fewer in a state, with their size. */
+  add(scope: number, state: number, n: 1 | 0 | -1, bytes: number): void {
+    const states = this.#changes.get(scope) ?? new Map<number, Change>()
+    this.#changes.set(scope, states)
+    const change = states.get(state) ?? { n: 0, bytes: 0 }
+    states.set(state, change)
+    change.n += n
+    change.bytes += bytes
   }
 
   write(sql: Statements): void {
-    for (const [scope, states] of this.#changes) {
-      for (const [state, change] of states.entries()) if (change) sql.addCount.run(scope, state, change)
-    }
+    for (const [scope, states] of this.#changes)
+      for (const [state, { n, bytes }] of states) if (n || bytes) sql.addCount.run(scope, state, n, bytes)
     this.#changes.clear()
   }
 

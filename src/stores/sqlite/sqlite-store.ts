@@ -174,6 +174,12 @@ export class SqliteStore implements Store {
     return listTasks(this.#session, query)
   }
 
+  async bytesOf(agent: string, owner: string): Promise<number> {
+    const number = this.#session.names.agent(agent)
+    if (number === undefined) return 0
+    return (this.#sql.bytesOf.get(number, toStorable(owner)) as [number])[0] // one row of one number
+  }
+
   async findKey(scope: Scope, key: string): Promise<KeyedSend | undefined> {
     const number = this.#session.names.scope(scope)
     if (number === undefined) return undefined

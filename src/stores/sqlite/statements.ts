@@ -3,7 +3,7 @@ import type Database from 'libsql'
 import { batchKinds, kindsWithArtifacts, kindsWithOthers } from '../views.js'
 
 const record = `t.id, a.name, t.task_id, s.tenant, s.owner, t.context, t.dialect, t.visibility, t.seq, t.fence,
-  t.lease_owner, t.lease_end, t.state, t.status_last`
+  t.lease_owner, t.lease_end, t.state, t.status_last, t.bytes`
 const recordFrom = 'tasks t JOIN agents a ON a.id = t.agent JOIN scopes s ON s.id = t.scope'
 const deadLetter = `d.id, a.name, t.task_id, s.tenant, s.owner, d.config, d.seq, d.attempts, d.error, d.time_ms
   FROM dead_letters d JOIN tasks t ON t.id = d.task JOIN scopes s ON s.id = d.scope JOIN agents a ON a.id = t.agent`
@@ -34,20 +34,23 @@ export function prepareStatements(db: Database.Database) {
     scopeId: prepare('SELECT id FROM scopes WHERE agent = ? AND tenant = ? AND owner = ?'),
     insertScope: command('INSERT INTO scopes (agent, tenant, owner) VALUES (?, ?, ?)'),
 
-    taskRow: prepare(`SELECT id, scope, visibility, seq, state, fence, lease_end, runnable, lanes
+    taskRow: prepare(`SELECT id, scope, visibility, seq, state, fence, lease_end, runnable, lanes, bytes,
+        counted
       FROM tasks WHERE agent = ? AND task_id = ?`),
     insertTask: command(`INSERT INTO tasks
       (agent, scope, task_id, context, dialect, visibility, seq, state, status_ms, status_last, runnable, fence, lease_owner,
-        lease_end)
-      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`),
-    // Chunks of a running task: nothing but the sequence changes.
-    advanceTask: command('UPDATE tasks SET seq = ? WHERE id = ?'),
-    updateTask: command(`UPDATE tasks SET seq = ?, visibility = ?, state = ?,
+        lease_end, bytes, counted)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`),
+    // Chunks of a running task: nothing but the sequence and the size changes.
+    advanceTask: command('UPDATE tasks SET seq = ?, bytes = ?, counted = ? WHERE id = ?'),
+    updateTask: command(`UPDATE tasks SET seq = ?, bytes = ?, counted = ?, visibility = ?, state = ?,
       status_ms = coalesce(?, status_ms), status_last = coalesce(?, status_last), runnable = ?, fence = ?,
       lease_owner = ?, lease_end = ? WHERE id = ?`),
     leaseOwner: prepare('SELECT lease_owner FROM tasks WHERE id = ?'),
-    addCount: command(`INSERT INTO counts (scope, state, n) VALUES (?, ?, ?)
-      ON CONFLICT (scope, state) DO UPDATE SET n = n + excluded.n`),
+    addCount: command(`INSERT INTO counts (scope, state, n, bytes) VALUES (?, ?, ?, ?)
+      ON CONFLICT (scope, state) DO UPDATE SET n = n + excluded.n, bytes = bytes + excluded.bytes`),
+    bytesOf: prepare(`SELECT coalesce(sum(c.bytes), 0) FROM scopes s JOIN counts c ON c.scope = s.id
+      WHERE s.agent = ? AND s.owner = ?`),
 
     insertEvents: command('INSERT INTO events (task, head, first, last, time_ms, body) VALUES (?, ?, ?, ?, ?, ?)'),
     insertSnapshot: command('INSERT OR REPLACE INTO snapshots (task, head, artifacts, in_log) VALUES (?, ?, ?, ?)'),
@@ -129,10 +132,11 @@ export function prepareStatements(db: Database.Database) {
     deleteDeadLetter: command('DELETE FROM dead_letters WHERE id = ?'),
     deleteDeadLetters: command('DELETE FROM dead_letters WHERE task = ? AND config = ?'),
 
-    expiredKeys: prepare(`SELECT k.scope, k.key, t.id, t.visibility FROM keys k LEFT JOIN tasks t ON t.id = k.task
+    expiredKeys:
+      prepare(`SELECT k.scope, k.key, t.id, t.visibility, t.scope, t.counted FROM keys k LEFT JOIN tasks t ON t.id = k.task
       WHERE k.until_ms <= ? LIMIT ?`),
     deleteKey: command('DELETE FROM keys WHERE scope = ? AND key = ?'),
-    endedTasks: prepare(`SELECT id, scope, state, status_ms FROM tasks
+    endedTasks: prepare(`SELECT id, scope, state, status_ms, counted FROM tasks
       WHERE agent = ? AND visibility = 1 AND state IN (2, 3, 4, 6) AND status_ms >= ? AND status_ms < ?
       ORDER BY status_ms LIMIT ?`),
     endedCount: prepare(`SELECT coalesce(sum(c.n), 0) FROM counts c JOIN scopes s ON s.id = c.scope
