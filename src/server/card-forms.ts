@@ -5,6 +5,7 @@
 import type { Dialect } from '../dialects/dialect.js'
 import { hybridCard } from '../dialects/v0_3/card.js'
 import type { AgentCard, AgentInterface } from '../model/agent-card.js'
+import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { cardVersionOf, type EditCard } from './edit-card.js'
 import type { OfferedDialects } from './offered-dialects.js'
 import type { SignCard } from './sign-card.js'
@@ -81,15 +82,54 @@ export async function spellCards(
   }
 }
 
-/** For readers of 0.2 and 0.1 at once: members of the one do not get in the way of the other. */
+/** The members of older cards that several dialects spell differently. */
+interface OlderCard {
+  readonly url?: string
+  readonly additionalInterfaces?: readonly { readonly url: string }[]
+  readonly defaultInputModes?: readonly string[]
+  readonly defaultOutputModes?: readonly string[]
+  readonly skills?: readonly OlderSkill[]
+}
+
+interface OlderSkill {
+  readonly id: string
+  readonly inputModes?: readonly string[]
+  readonly outputModes?: readonly string[]
+}
+
+/** For readers of 0.2, 0.1 and task-rest at once: members of the one do not get in the way of the others. */
 function legacyCard(dialects: readonly Dialect[], card: AgentCard, v0_3: object | undefined): object | undefined {
-  let merged = v0_3
+  let merged: OlderCard | undefined = v0_3 && withPlainAddress(v0_3)
   for (const dialect of dialects) {
     if (dialect.name === 'v1' || dialect.name === 'v0.3') continue
-    const own = dialect.encodeCard?.(card)
-    if (own) merged = { ...own, ...merged }
+    const own: OlderCard | undefined = dialect.encodeCard?.(card)
+    if (own) merged = merged ? { ...own, ...merged, skills: mergedSkills(own, merged) } : own
   }
   return merged
+}
+
+/** Older clients append paths such as `/tasks/send` to `url`, so it has no slash at its end. */
+function withPlainAddress(card: OlderCard): OlderCard {
+  const { url = '', additionalInterfaces = [] } = card
+  const plain = withoutTrailingSlashes(url)
+  return {
+    ...card,
+    url: plain,
+    additionalInterfaces: additionalInterfaces.map((each) => (each.url === url ? { ...each, url: plain } : each)),
+  }
+}
+
+/** Skills with the modes of both cards: task-rest has words (`text`, `data`), the others have media types. */
+function mergedSkills(own: OlderCard, merged: OlderCard): readonly OlderSkill[] {
+  const { skills = [], defaultInputModes = [], defaultOutputModes = [] } = merged
+  return skills.map((skill) => {
+    const { inputModes = [], outputModes = [] } = own.skills?.find(({ id }) => id === skill.id) ?? {}
+    return {
+      ...skill,
+      inputModes: [...new Set([...inputModes, ...(skill.inputModes ?? defaultInputModes)])],
+      outputModes: [...new Set([...outputModes, ...(skill.outputModes ?? defaultOutputModes)])],
+    }
+  })
 }
 
 async function pinnedCards(
@@ -114,8 +154,5 @@ function withAddress(card: AgentCard, url: string): AgentCard {
 }
 
 function addressesOf(url: string, protocolVersion: string): AgentInterface[] {
-  return [
-    { url: `${url}/`, protocolBinding: 'JSONRPC', protocolVersion },
-    { url, protocolBinding: 'HTTP+JSON', protocolVersion },
-  ]
+  return ['JSONRPC', 'HTTP+JSON'].map((protocolBinding) => ({ url, protocolBinding, protocolVersion }))
 }

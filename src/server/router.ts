@@ -78,12 +78,16 @@ function createPaths(parts: RouterParts): Fetch {
   }
 }
 
-/** The path as it was sent; what is encoded in it is for the routes to decode. */
+/**
+ * The path as it was sent; what is encoded in it is for the routes to decode. Repeated slashes are one: callers put paths
+ * behind addresses that end with a slash.
+ */
 function pathOf(url: string): string {
   const start = url.indexOf('/', url.indexOf('://') + 3)
   if (start < 0) return '/'
   const query = url.indexOf('?', start)
   const path = query < 0 ? url.slice(start) : url.slice(start, query)
   const fragment = path.indexOf('#')
-  return fragment < 0 ? path : path.slice(0, fragment)
+  const whole = fragment < 0 ? path : path.slice(0, fragment)
+  return whole.includes('//') ? whole.replace(/\/{2,}/g, '/') : whole
 }

@@ -66,10 +66,14 @@ function schemeName(scheme: SecurityScheme): string | undefined {
   return 'mtlsSecurityScheme' in scheme ? undefined : 'OAuth2'
 }
 
+/** Readers look for a key without a hint in this header. */
+const defaultKeyHeader = 'X-API-Key'
+
 function hintOf(scheme: SecurityScheme): object | undefined {
   if ('apiKeySecurityScheme' in scheme) {
     const { location, name } = scheme.apiKeySecurityScheme
-    return { in: location, name }
+    const isDefault = location === 'header' && name.toLowerCase() === defaultKeyHeader.toLowerCase()
+    return isDefault ? undefined : { in: location, name }
   }
   if ('oauth2SecurityScheme' in scheme) return { flows: scheme.oauth2SecurityScheme.flows }
   if ('openIdConnectSecurityScheme' in scheme) {
@@ -178,7 +182,7 @@ function schemeCalled(name: string): SecurityScheme | undefined {
     case 'public':
       return undefined
     case 'apikey':
-      return { apiKeySecurityScheme: { location: 'header', name: 'X-API-Key' } }
+      return { apiKeySecurityScheme: { location: 'header', name: defaultKeyHeader } }
     case 'oauth2':
       return { httpAuthSecurityScheme: { scheme: 'Bearer' } }
     default:

@@ -247,8 +247,7 @@ describe('the card of v0.1', () => {
       capabilities: { streaming: true, pushNotifications: false, stateTransitionHistory: false },
       authentication: {
         schemes: ['apiKey', 'Bearer', 'OAuth2', 'constructor'],
-        credentials:
-          '{"apiKey":{"in":"header","name":"X-API-Key"},"OAuth2":{"openIdConnectUrl":"https://id.example/.well-known"}}',
+        credentials: '{"OAuth2":{"openIdConnectUrl":"https://id.example/.well-known"}}',
       },
       defaultInputModes: ['text/plain'],
       defaultOutputModes: ['text/plain', 'application/json'],
