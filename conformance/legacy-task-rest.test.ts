@@ -1,8 +1,16 @@
-import { agent, apiKey } from 'dragoman'
+import { agent, apiKey, ask, completed, working } from 'dragoman'
 import { describe, expect, it } from 'vitest'
 import { echoAgent } from '../src/cli/echo-agent.js'
 import { type Answer, testServer } from './fixture.js'
-import { body01, OlderClient, type OldTask, readEvents, textOfTask } from './older-fixture.js'
+import {
+  body01,
+  OlderClient,
+  type OldMessage,
+  type OldTask,
+  readEvents,
+  type SentEvent,
+  textOfTask,
+} from './older-fixture.js'
 import { proves } from './proves.js'
 
 const dialects = ['v1', 'task-rest'] as const
@@ -194,6 +202,35 @@ describe('task-rest', () => {
     expect(events.map(({ data }) => data)).toMatchObject([{ task: { id, status: { state: 'completed' } } }])
   })
 
+  it.each(['memory', 'sqlite::memory:'])(
+    'keeps progress in the history over several turns, in the store %s',
+    async (store) => {
+      const chatty = agent('Chatty', async function* ({ text, number }) {
+        yield working(`Reading ${text}`)
+        yield working(`Thinking about ${text}`)
+        if (number === 1) yield ask('And then?')
+        yield completed('Done')
+      })
+      await using server = await testServer(chatty, { dialects, store })
+      const client = new OlderClient(server)
+      const said = ({ history = [] }: OldTask) => history.map(({ role, parts }) => `${role}: ${parts[0]?.text}`)
+      const first = ['user: one', 'agent: Reading one', 'agent: Thinking about one', 'agent: And then?']
+      const asked = await client.fetch<OldTask>('POST', '/tasks/send', body01('one'))
+      expect(said(asked)).toEqual(first)
+      const body = body01('two', { taskId: asked.id })
+      const events = await readEvents(await client.request('POST', '/tasks/sendSubscribe', body))
+      const all = [...first, 'user: two', 'agent: Reading two', 'agent: Thinking about two', 'agent: Done']
+      const taskIn = (event: SentEvent | undefined) => (event?.data as { task?: OldTask } | undefined)?.task
+      expect(said(taskIn(events.at(-1)) as OldTask)).toEqual(all)
+      expect(said(await client.fetch('GET', `/tasks/${asked.id}`))).toEqual(all)
+      const again = await readEvents(await client.request('POST', '/tasks/resubscribe', { id: asked.id }))
+      expect(said(taskIn(again[0]) as OldTask)).toEqual(all)
+      // Other dialects show questions and final messages only.
+      const { history } = (await server.rest('GET', `/tasks/${asked.id}`)).body as { history: OldMessage[] }
+      expect(history.map(({ parts }) => parts[0]?.text)).toEqual(['one', 'And then?', 'two', 'Done'])
+    },
+  )
+
   it('streams whole tasks and pieces of artifacts, without an envelope', async () => {
     await using server = await testServer(echoAgent, { dialects })
     const body = body01('chunks 2', { contextId: 'c' })
@@ -209,7 +246,7 @@ describe('task-rest', () => {
     expect(told[3]).toEqual({
       taskId: told[0]?.task?.id,
       contextId: 'c',
-      artifact: expect.objectContaining({ index: 0, append: true, lastChunk: true }),
+      artifact: expect.objectContaining({ index: 1, append: true, lastChunk: true }),
     })
     expect(textOfTask(told[4]?.task as OldTask)).toBe('chunk 1 chunk 2 ')
   })

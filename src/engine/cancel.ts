@@ -5,6 +5,7 @@ import { isInterrupted, isTerminal, type Task } from '../model/task.js'
 import type { TaskRecord } from '../stores/store.js'
 import type { Internals } from './internals.js'
 import { mayAccess, type SharedTask, taskNotFound } from './ownership.js'
+import { withProgress } from './progress.js'
 import { Run } from './run.js'
 import { foldOf, identityOf, snapshotOf } from './snapshot.js'
 import { TurnWatch } from './watch-turn.js'
@@ -39,13 +40,14 @@ async function answerFor(
   internals: Internals,
   { key }: TaskRecord,
   isOurs: boolean,
-  { cancelsOnce }: CallContext,
+  context: CallContext,
 ): Promise<Task> {
   const ended = await snapshotOf(internals, key.id)
   if (!ended) throw taskNotFound(key.id)
   const { task } = ended
   const isCanceled = task.status.state === 'TASK_STATE_CANCELED'
-  if (isCanceled && (isOurs || (internals.settings.cancelTwice === 'task' && !cancelsOnce))) return task
+  if (isCanceled && (isOurs || (internals.settings.cancelTwice === 'task' && !context.cancelsOnce)))
+    return await withProgress(internals, task, context)
   throw new A2AError('TASK_NOT_CANCELABLE', `Task ${task.id} has already ended`, {
     metadata: { taskId: task.id, state: task.status.state },
   })

@@ -5,6 +5,7 @@ import { isPosition, type ListQuery } from '../stores/store.js'
 import { shownHistory, trimHistory } from './history.js'
 import type { Internals } from './internals.js'
 import { mayAccess, taskNotFound } from './ownership.js'
+import { withProgress } from './progress.js'
 import { identityOf, snapshotOf } from './snapshot.js'
 
 const defaultPageSize = 50
@@ -20,7 +21,7 @@ export async function getTask(
   const shown = shownHistory(internals, historyLength)
   const snapshot = await snapshotOf(internals, id, { ...context, operation: 'getTask' }, shown)
   if (!snapshot) throw taskNotFound(id)
-  return trimHistory(snapshot.task, shown)
+  return trimHistory(await withProgress(internals, snapshot.task, context), shown)
 }
 
 /** Which dialect a task was created in: methods that versions share are answered in that one (RM-DET-4). */

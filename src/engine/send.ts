@@ -8,6 +8,7 @@ import { type Admission, admit } from './admit.js'
 import { shownHistory, trimHistory } from './history.js'
 import type { Internals } from './internals.js'
 import { taskNotFound } from './ownership.js'
+import { withProgress } from './progress.js'
 import { foldOf, snapshotOf } from './snapshot.js'
 import { nothingToFollow } from './subscribe.js'
 import { type StreamOpening, TaskStream } from './task-stream.js'
@@ -22,19 +23,25 @@ export async function sendMessage(
 ): Promise<SendMessageResponse> {
   const { returnImmediately } = request.configuration ?? {}
   const shown = shownHistory(internals, request.configuration?.historyLength, 'configuration.historyLength')
+  const respond = (answer: SendMessageResponse): SendMessageResponse | Promise<SendMessageResponse> => {
+    if ('message' in answer) return answer
+    const task = withProgress(internals, answer.task, context)
+    if (!(task instanceof Promise)) return { task: trimHistory(task, shown) }
+    return task.then((told) => ({ task: trimHistory(told, shown) }))
+  }
   const admitted = admit(internals, request, context, true)
   const admission = admitted instanceof Promise ? await admitted : admitted
   if (returnImmediately) {
     const answer = await currentAnswer(internals, admission)
-    if (answer) return 'task' in answer ? { task: trimHistory(answer.task, shown) } : answer
+    if (answer) return respond(answer)
   }
   if (admission.isNew && admission.run) {
     const answer = await admission.run.firstEnd()
-    if (answer) return 'task' in answer ? { task: trimHistory(answer.task, shown) } : answer
+    if (answer) return respond(answer)
   }
   const last = await lastEvent(internals, admission, context)
   if (last && 'message' in last.body) return { message: last.body.message }
-  return { task: trimHistory(await taskAfter(internals, admission, last, shown), shown) }
+  return respond({ task: await taskAfter(internals, admission, last, shown) })
 }
 
 export function sendStreamingMessage(
@@ -68,7 +75,8 @@ async function openSend(
   const snapshot = await snapshotOf(internals, taskId)
   if (!snapshot) throw taskNotFound(taskId)
   const watch = new TurnWatch('stream', own, await turnAt(internals, admission, snapshot.seq))
-  return { taskId, after: snapshot.seq, watch, shownHistory: shown, snapshot: snapshot.task }
+  const task = await withProgress(internals, snapshot.task, context)
+  return { taskId, after: snapshot.seq, watch, shownHistory: shown, snapshot: task }
 }
 
 /** Waits for the event that ends the sender's turn. Absent when retention removed it meanwhile. */

@@ -5,6 +5,7 @@ import { assertStreaming } from './acceptable.js'
 import { shownHistory } from './history.js'
 import type { Internals } from './internals.js'
 import { taskNotFound } from './ownership.js'
+import { withProgress } from './progress.js'
 import { snapshotOf } from './snapshot.js'
 import { type StreamOpening, TaskStream } from './task-stream.js'
 import { TurnWatch } from './watch-turn.js'
@@ -32,8 +33,10 @@ async function openSubscription(internals: Internals, id: string, context: CallC
   watch.endsAtQuestions = context.endsAtQuestions === true
   const shown = shownHistory(internals, undefined)
   // A task that has ended is shown, where a dialect wants that, and ends its stream.
-  if (after === undefined)
-    return { taskId: id, after: snapshot.seq, watch, shownHistory: shown, snapshot: snapshot.task }
+  if (after === undefined) {
+    const task = await withProgress(internals, snapshot.task, context)
+    return { taskId: id, after: snapshot.seq, watch, shownHistory: shown, snapshot: task }
+  }
   context.onOpen?.()
   return { taskId: id, after, watch, shownHistory: shown }
 }

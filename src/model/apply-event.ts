@@ -65,6 +65,8 @@ export class TaskFold {
   refusal: Extract<EventBody, { refused: unknown }>['refused'] | undefined
   /** Set when the exchange ended as a Message and no task exists (E-6). */
   answer: Message | undefined
+  /** The history holds progress messages too. */
+  keepsProgress = false
   /** Artifacts were left out: the snapshot of this fold is not the whole task. */
   isPartial = false
 
@@ -98,6 +100,7 @@ export class TaskFold {
     copy.refusal = this.refusal
     copy.answer = this.answer
     copy.isPartial = this.isPartial
+    copy.keepsProgress = this.keepsProgress
     copy.#task = this.#task
     copy.#history = this.#history.slice()
     if (this.#checkpoints) copy.#checkpoints = new Map(this.#checkpoints)
@@ -181,7 +184,7 @@ export class TaskFold {
       this.#checkpoints ??= new Map()
       this.#checkpoints.set(body.checkpoint.key, body.checkpoint.value)
     } else throw new Error(`Unknown event ${Object.keys(body satisfies never).join()}`)
-    const message = historyMessage(body)
+    const message = historyMessage(body, this.keepsProgress)
     if (message) this.#history.push(message)
   }
 

@@ -14,12 +14,15 @@ export interface HistoryWindow {
 /** The whole history. */
 export const wholeHistory: HistoryWindow = { messages: Number.MAX_SAFE_INTEGER, characters: Number.MAX_SAFE_INTEGER }
 
-/** The message that an event adds to the history: questions and last words are part of it, progress is not. */
-export function historyMessage(body: EventBody): Message | undefined {
+/**
+ * The message that an event adds to the history: messages of callers, questions and final messages. `withProgress`:
+ * progress messages too.
+ */
+export function historyMessage(body: EventBody, withProgress = false): Message | undefined {
   if ('accepted' in body) return body.accepted.message
   if (!('statusUpdate' in body)) return undefined
   const { state, message } = body.statusUpdate.status
-  return isTerminal(state) || isInterrupted(state) ? message : undefined
+  return withProgress || isTerminal(state) || isInterrupted(state) ? message : undefined
 }
 
 /** The newest messages of a history that the window shows, oldest first. */

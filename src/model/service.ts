@@ -118,6 +118,8 @@ export interface CallTraits {
   readonly hasOnePushConfig?: boolean
   /** A message that names no task answers the only question open in its context. */
   readonly continuesContext?: boolean
+  /** Histories hold progress messages too, not only questions and final messages. */
+  readonly showsProgress?: boolean
   /** Streams begin with the task, always: what follows cannot be told without it. */
   readonly cannotResume?: boolean
 }

@@ -24,12 +24,14 @@ export class Telling {
   readonly #parts: TellingParts
   readonly #key: TaskKey
   readonly #form: PushForm | undefined
+  readonly #showsProgress: boolean
   #fold: TaskFold | undefined
 
   constructor(parts: TellingParts, key: TaskKey, { dialect }: StoredPushConfig) {
     this.#parts = parts
     this.#key = key
     this.#form = parts.dialects[dialect]?.push
+    this.#showsProgress = parts.dialects[dialect]?.traits?.showsProgress === true
   }
 
   /** Absent when the dialect is not known here: a newer program made the config. */
@@ -65,6 +67,7 @@ export class Telling {
   async #taskAt(seq: number): Promise<Task> {
     this.#fold ??= new TaskFold()
     const fold = this.#fold
+    fold.keepsProgress = this.#showsProgress
     while (fold.seq < seq) {
       const events = await this.#parts.store.read(this.#key, fold.seq, readAhead)
       if (!events?.length) throw new EventsRemoved()

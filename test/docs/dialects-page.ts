@@ -109,6 +109,43 @@ const bindings = [
   ['gRPC', rpcOf],
 ] as const
 
+const draftIntroduction = `## Draft and release
+
+Some dialects come from documents that leave points open, or that contradict the released specification. The server follows
+the document wherever no released client breaks, and serves both forms where it can. It deviates on purpose in these points:
+`
+
+/** Dialect, statement of its document, and the reason for another behaviour. */
+const deviations: readonly (readonly [string, string, string])[] = [
+  [
+    'task-rest',
+    'skill modes are words: `text`, `data`, `file`',
+    'With 0.2, 0.3 or v0.1 on the same address, the card at `/.well-known/agent.json` lists the words and the media types.',
+  ],
+  ['task-rest', 'the API key is declared but not checked', 'The key is checked. Only the card is public.'],
+  [
+    'task-rest',
+    'no `input-required`, no cancel, no push notifications',
+    'They exist. `authentication` names further schemes, such as `Bearer`, where the server accepts them.',
+  ],
+  [
+    'task-rest',
+    '`index` is the number of a chunk in a stream',
+    'It is 0 in whole tasks. Artifacts are told apart by `artifactId`, not by `index` as in v0.1.',
+  ],
+  [
+    'invoke',
+    '`status` is `success` or `error`',
+    'Questions have the status `input_required`, unless `invokeQuestions` is `success`. Work that goes on has `processing`, as in streams.',
+  ],
+  [
+    'invoke',
+    'errors have a body, and no HTTP status of their own',
+    'A task that failed is HTTP 200. Requests that reach no task have a status: 400 for a missing `input`, 401, 405, 413, 429.',
+  ],
+  ['invoke', 'no authentication', 'Credentials are checked where the server asks for them; `X-Agent-Name` is a hint.'],
+]
+
 export function dialectsPage(): string {
   const dialects = createDialects()
   const members = dialectNames.map((name) => dialects[name])
@@ -124,6 +161,8 @@ export function dialectsPage(): string {
     ...chapters,
     quirksIntroduction,
     quirkTable(),
+    draftIntroduction,
+    table(['Dialect', 'In the document', 'Here'], deviations),
     '## What is lost\n',
     lossTable(members),
   ].join('\n')

@@ -60,6 +60,23 @@ async function sendMessage(agent: string, parts: readonly Part[], contextId: str
   return (await response.json()) as Task
 }
 
+interface SentEvent {
+  readonly task?: Task
+  readonly taskId?: string
+  readonly contextId?: string
+  readonly artifact?: Artifact
+}
+
+async function stream(agent: string, parts: readonly Part[]): Promise<readonly SentEvent[]> {
+  const response = await fetch(`${urls[agent]}/tasks/sendSubscribe`, {
+    method: 'POST',
+    headers,
+    body: body(parts, randomUUID()),
+  })
+  expect(response.headers.get('content-type')).toBe('text/event-stream')
+  return [...(await response.text()).matchAll(/^data: (.*)$/gm)].map(([, data = '']) => JSON.parse(data) as SentEvent)
+}
+
 /** `_extract_data_from_task` of the orchestrator, literally. */
 function extractData(task: Task): Record<string, unknown> | undefined {
   for (const artifact of task.artifacts) for (const part of artifact.parts) if (part.type === 'data') return part.data
@@ -71,6 +88,44 @@ const textOf = ({ artifacts }: Task) => artifacts.flatMap(({ parts }) => parts.m
 async function getCard(agent: string): Promise<Record<string, unknown>> {
   return (await (await fetch(`${urls[agent]}/.well-known/agent.json`)).json()) as Record<string, unknown>
 }
+
+describe('the card', () => {
+  it('has the members of the documents at /.well-known/agent.json, without a key', async () => {
+    const { skills, ...card } = await getCard('OutlineAgent')
+    expect(card).toMatchObject({
+      name: 'OutlineAgent',
+      description: expect.any(String),
+      url: urls.OutlineAgent,
+      version: '1.0.0',
+      capabilities: { streaming: true },
+    })
+    expect(card.authentication).toEqual({ schemes: ['apiKey'] })
+    expect(skills).toMatchObject([{ id: 'generate_outline', name: expect.any(String), examples: expect.any(Array) }])
+  })
+
+  it.each([
+    ['OutlineAgent', ['text'], ['data']],
+    ['DocAgent', ['data', 'text'], ['text', 'data']],
+    ['SummaryAgent', ['text', 'data'], ['text', 'data']],
+  ])('of %s names the modes of its skill as words', async (agent, inputs, outputs) => {
+    const { skills } = await getCard(agent)
+    const [skill] = skills as { inputModes: string[]; outputModes: string[] }[]
+    const isWord = (mode: string) => !mode.includes('/')
+    expect([skill?.inputModes.filter(isWord), skill?.outputModes.filter(isWord)]).toEqual([inputs, outputs])
+  })
+
+  it('leads to the routes, with one slash or with two', async () => {
+    const { url } = await getCard('OutlineAgent')
+    for (const base of [url, `${url}/`]) {
+      const { status } = await fetch(`${base}/tasks/send`, {
+        method: 'POST',
+        headers,
+        body: body([{ type: 'text', text: 'tea' }], randomUUID()),
+      })
+      expect(status).toBe(200)
+    }
+  })
+})
 
 describe('the orchestrator', () => {
   it('discovers each agent and hands the data of one on to the next', async () => {
@@ -114,6 +169,54 @@ describe('the orchestrator', () => {
   })
 })
 
+describe('the history', () => {
+  const told = ({ history }: Task) => history.map(({ role, parts }) => `${role}: ${parts[0]?.text}`)
+  const everything = ['user: 茉莉花茶', 'agent: 正在拟定大纲…', expect.stringMatching(/^agent: 大纲《.+》已拟定/)]
+
+  it('holds the messages of both sides, progress and results, in every answer', async () => {
+    const task = await sendMessage('OutlineAgent', [{ type: 'text', text: '茉莉花茶' }], randomUUID())
+    expect(told(task)).toEqual(everything)
+    expect(task.status.message).toEqual(task.history.at(-1))
+    const polled = await fetch(`${urls.OutlineAgent}/tasks/${task.id}`, { headers })
+    expect(await polled.json()).toEqual(task)
+  })
+
+  it('grows with the stream: submitted, working, the artifact, completed', async () => {
+    const events = await stream('OutlineAgent', [{ type: 'text', text: '茉莉花茶' }])
+    expect(events.map(({ task, artifact }) => task?.status.state ?? artifact?.name)).toEqual([
+      'submitted',
+      'working',
+      'outline',
+      'completed',
+    ])
+    expect(events.flatMap(({ task }) => (task ? [told(task)] : []))).toEqual(
+      [1, 2, 3].map((n) => everything.slice(0, n)),
+    )
+    const [, , update] = events
+    expect(update).toMatchObject({
+      taskId: events[0]?.task?.id,
+      contextId: events[0]?.task?.contextId,
+      artifact: { artifactId: expect.any(String), index: 0, lastChunk: true, parts: [{ type: 'data' }] },
+    })
+  })
+})
+
+describe('a streamed artifact', () => {
+  it('numbers its chunks', async () => {
+    const outline = { title: 'Tea', sections: ['Leaves', 'Water', 'Time'] }
+    const events = await stream('DocAgent', [{ type: 'data', data: outline }])
+    const chunks = events.flatMap(({ artifact }) => artifact ?? [])
+    expect(chunks.map(({ index, append, lastChunk }) => [index, append, lastChunk])).toEqual([
+      [0, undefined, undefined],
+      [1, true, undefined],
+      [2, true, undefined],
+      [3, true, true],
+    ])
+    expect(new Set(chunks.map(({ artifactId }) => artifactId)).size).toBe(1)
+    expect(events.at(-1)?.task?.artifacts).toMatchObject([{ name: 'document', index: 0, lastChunk: true }])
+  })
+})
+
 describe('push notifications', () => {
   it('are sent by every agent of the system to a webhook on this machine', async () => {
     await using webhook = await startWebhook()
@@ -128,6 +231,10 @@ describe('push notifications', () => {
     })
     const { id } = (await response.json()) as Task
     const last = await webhook.received(({ status }) => status.state === 'completed')
-    expect(last).toMatchObject({ id, artifacts: [{ name: 'outline' }] })
+    expect(last).toMatchObject({
+      id,
+      artifacts: [{ name: 'outline' }],
+      history: [{ role: 'user' }, { role: 'agent' }, { role: 'agent' }],
+    })
   })
 })

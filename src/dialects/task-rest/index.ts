@@ -18,6 +18,7 @@ export const taskRest: Dialect = {
     showsEndedTasks: true,
     endsAtQuestions: true,
     cancelsOnce: true,
+    showsProgress: true,
   },
   rest: { routes, operations, createStreamEncoder, encodeError, refusesOtherMethods: true },
   push: { contentType: 'application/json', encodeTask: (task) => JSON.stringify(encodeTask(task)) },

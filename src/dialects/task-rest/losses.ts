@@ -23,6 +23,7 @@ export const losses: readonly Loss[] = [
     remedy: 'in `metadata.a2aMediaType` and `metadata.a2aFilename`',
   },
   { direction: 'out', what: 'metadata of events' },
+  { direction: 'out', what: 'progress messages in the history of a task whose events were removed (`retention`)' },
   {
     direction: 'out',
     what: 'messages that others send to a task while its stream is read: the tasks in the stream do not show them',

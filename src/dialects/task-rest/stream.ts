@@ -10,29 +10,23 @@ import { taskOf } from '../v0_1/tasks.js'
 import { streamError } from './errors.js'
 import { encodeArtifactEvent, encodeTask } from './tasks.js'
 
-interface Place {
-  readonly index: number
+interface Streamed {
+  /** How many chunks were sent. */
+  chunks: number
   isClosed: boolean
 }
 
 export function createStreamEncoder({ params }: StreamCall): StreamEncoder {
   let fold = new TaskFold()
-  const places = new Map<string, Place>()
+  const artifacts = new Map<string, Streamed>()
 
   /** Comes first; again when the reader was too slow and starts over. */
   function begin(task: Task): void {
     fold = TaskFold.from(task, 0)
-    places.clear()
-    for (const { artifactId } of task.artifacts ?? []) placeOf(artifactId)
-  }
-
-  function placeOf(artifactId: string): Place {
-    let place = places.get(artifactId)
-    if (!place) {
-      place = { index: places.size, isClosed: false }
-      places.set(artifactId, place)
-    }
-    return place
+    fold.keepsProgress = true
+    artifacts.clear()
+    // An artifact in the first task counts as one chunk.
+    for (const { artifactId } of task.artifacts ?? []) artifacts.set(artifactId, { chunks: 1, isClosed: false })
   }
 
   /** Numbered by the encoder: events of a stream leave out what is not public, and the fold wants no gaps. */
@@ -43,13 +37,14 @@ export function createStreamEncoder({ params }: StreamCall): StreamEncoder {
 
   function whole(): string {
     const task = fold.snapshot() as Task // whoever calls this has begun
-    return JSON.stringify({ task: encodeTask(task, (artifactId) => placeOf(artifactId).isClosed) })
+    return JSON.stringify({ task: encodeTask(task, (artifactId) => artifacts.get(artifactId)?.isClosed === true) })
   }
 
   function piece(update: TaskArtifactUpdateEvent): string {
-    const place = placeOf(update.artifact.artifactId)
-    place.isClosed = update.lastChunk === true
-    return JSON.stringify(encodeArtifactEvent(update, place.index))
+    const { artifactId } = update.artifact
+    const index = update.append ? (artifacts.get(artifactId)?.chunks ?? 0) : 0
+    artifacts.set(artifactId, { chunks: index + 1, isClosed: update.lastChunk === true })
+    return JSON.stringify(encodeArtifactEvent(update, index))
   }
 
   return {

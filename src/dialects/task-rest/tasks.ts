@@ -81,8 +81,9 @@ export function encodeTask(task: Task, isClosed?: (artifactId: string) => boolea
     id: task.id,
     contextId: task.contextId,
     status: encodeStatus(task.status),
-    artifacts: artifacts.map((each, place) =>
-      encodeArtifact(each, place, spelling, { lastChunk: hasEnded || isClosed?.(each.artifactId) }),
+    // `index` counts the chunks of a stream; a whole artifact is one chunk.
+    artifacts: artifacts.map((each) =>
+      encodeArtifact(each, 0, spelling, { lastChunk: hasEnded || isClosed?.(each.artifactId) }),
     ),
     history: history.map(encodeMessage),
     metadata: noteState(task.metadata, task.status.state, spelling),
