@@ -93,13 +93,13 @@ export class TaskStream implements AsyncIterableIterator<StreamItem, undefined>,
     }
   }
 
-  /** Keeps what a waiting reader holds below `maxHeldBytes`; the rest is read from the log again (E-5). */
-  release(): void {
+  /** Keeps what a waiting reader holds below `maxBytes`; the rest is read from the log again (E-5). */
+  release(maxBytes: number = maxHeldBytes): void {
     const batch = this.#batch
     let bytes = 0
     for (let place = this.#place; place < batch.length; place++) {
-      bytes += sizeOf(batch[place]?.body, maxHeldBytes)
-      if (bytes <= maxHeldBytes) continue
+      bytes += sizeOf(batch[place]?.body, maxBytes)
+      if (bytes <= maxBytes) continue
       const next = batch[place]
       if (!next || !this.#follower) return
       this.#follower.cursor = next.seq - 1

@@ -162,8 +162,11 @@ export interface StreamItem {
  */
 export interface ReadAhead<T = StreamItem> extends AsyncIterator<T> {
   takeReady?(): T | undefined
-  /** Drops elements that were read ahead and take much memory, while their reader waits. They are read again later. */
-  release?(): void
+  /**
+   * Drops elements that were read ahead and take more than `maxBytes` (default 256 KB), while their reader waits. They
+   * are read again later.
+   */
+  release?(maxBytes?: number): void
 }
 
 type Unary<Request, Response> = (request: Request, context: CallContext) => Promise<Response>

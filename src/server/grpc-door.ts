@@ -2,11 +2,12 @@
 import type { Socket } from 'node:net'
 import { A2AError } from '../model/errors.js'
 import { fromGeneric, toGeneric } from '../model/generic-service.js'
-import type { AgentService, CallContext } from '../model/service.js'
+import { type AgentService, anonymous, type CallContext } from '../model/service.js'
 import type { GrpcServer } from '../transports/grpc/server.js'
 import type { Endpoint } from '../transports/transport.js'
 import type { Assembly } from './assemble.js'
 import { certificateFrom } from './client-certificate.js'
+import { callerKey, UnreadAnswers } from './unread-answers.js'
 
 export interface GrpcDoor {
   /** Takes over a connection whose first bytes, still unread, are HTTP/2's. */
@@ -53,6 +54,7 @@ async function load({ endpoints, admit }: Assembly, requestMs: number | undefine
   const byTenant = endpointsByTenant(endpoints)
   const [any] = endpoints.values()
   if (!any) throw new Error('A port without agents')
+  const unread = new UnreadAnswers()
   return createGrpcServer({
     dialects: any.dialects,
     requestMs,
@@ -62,6 +64,8 @@ async function load({ endpoints, admit }: Assembly, requestMs: number | undefine
         admit({ headers, url: 'grpc://localhost/', certificate: () => certificateFrom(certificate()), address }),
     }),
     limits: any.limits,
+    admitAnswer: (bytes, caller, address) =>
+      unread.admit(bytes, callerKey(caller.id === anonymous.id ? undefined : caller.id, address)),
     observe: any.observe,
     onError: any.onError,
   })

@@ -3,12 +3,14 @@ import type { Socket } from 'node:net'
 import { getRequestListener, type HttpBindings } from '@hono/node-server'
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import type { Connection } from '../auth/scheme.js'
+import { A2AError } from '../model/errors.js'
 import type { Caller } from '../model/service.js'
 import { feedOf } from '../transports/sse.js'
 import { certificateOf } from './client-certificate.js'
 import type { Handler } from './handler.js'
 import { inOrder } from './in-order.js'
-import { UnreadAnswers } from './unread-answers.js'
+import { refusalOf } from './refusal.js'
+import { callerKey, UnreadAnswers } from './unread-answers.js'
 import { writeSse } from './write-sse.js'
 
 export type NodeListener = (request: IncomingMessage, response: ServerResponse) => void
@@ -29,7 +31,7 @@ export function toNodeListener({ fetch }: Pick<Handler, 'fetch'>): NodeListener 
     }
     await endOfTick()
     return typeof body === 'string' && body.length > smallAnswer
-      ? unread.admit(response, body, outgoing, connection.callerKey)
+      ? admitAnswer(unread, response, body, outgoing, connection.callerKey)
       : response
   }
   const listener = getRequestListener(answer, { errorHandler: () => new Response(null, { status: 400 }) })
@@ -56,6 +58,25 @@ function hasTwoHosts(headers: readonly string[]): boolean {
 /** Not worth counting. */
 const smallAnswer = 64 * 1024
 
+/** The answer, or a refusal in its place. */
+function admitAnswer(
+  unread: UnreadAnswers,
+  response: Response,
+  body: string,
+  outgoing: ServerResponse,
+  caller: string,
+): Response {
+  try {
+    const release = unread.admit(Buffer.byteLength(body), caller)
+    outgoing.once('close', release)
+    // The reader has left, and nothing will be written.
+    if (outgoing.destroyed || outgoing.closed) release()
+    return response
+  } catch (caught) {
+    return refusalOf({ refused: A2AError.from(caught) })
+  }
+}
+
 /** The connection of a request in Node.js. */
 export class PeerConnection implements Connection {
   readonly #socket: Socket
@@ -72,9 +93,8 @@ export class PeerConnection implements Connection {
     this.#caller = id
   }
 
-  /** The caller that answers are counted for; callers without credentials are told apart by their address. */
   get callerKey(): string {
-    return this.#caller === undefined ? `address ${this.address() ?? ''}` : `caller ${this.#caller}`
+    return callerKey(this.#caller, this.address())
   }
 }
 

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import { A2AError, overLimit } from '../model/errors.js'
 
 /** Bytes of large answers that one server holds for their readers. */
 const defaultMax = 256 * 1024 * 1024
@@ -19,18 +19,22 @@ export class UnreadAnswers {
     this.#maxPerCaller = max / 4
   }
 
-  /** The answer, or a refusal in its place. */
-  admit(response: Response, body: string, outgoing: ServerResponse, caller: string): Response {
-    const size = Buffer.byteLength(body)
+  /** Counts an answer until the returned function is called. Throws when there is no room for it. */
+  admit(size: number, caller: string): () => void {
     const held = this.#byCaller.get(caller) ?? 0
     // An answer larger than a limit gets through when it is the only one.
-    if (held > 0 && held + size > this.#maxPerCaller) return ownUnread()
-    if (this.#total > 0 && this.#total + size > this.#max) return busy()
-    // The reader has left, and nothing will be written.
-    if (outgoing.destroyed || outgoing.closed) return response
+    if (held > 0 && held + size > this.#maxPerCaller)
+      throw overLimit('unreadAnswers', 'Too many of your large answers are unread, read them and try again')
+    if (this.#total > 0 && this.#total + size > this.#max) {
+      const details = { metadata: { limit: 'unreadAnswers' }, retryAfterSeconds: 1 }
+      throw new A2AError('UNAVAILABLE', 'Too many large answers are unread, try again later', details)
+    }
     this.#add(caller, size)
-    outgoing.once('close', () => this.#add(caller, -size))
-    return response
+    let isCounted = true
+    return () => {
+      if (isCounted) this.#add(caller, -size)
+      isCounted = false
+    }
   }
 
   #add(caller: string, size: number): void {
@@ -41,17 +45,7 @@ export class UnreadAnswers {
   }
 }
 
-function ownUnread(): Response {
-  return refusal(429, 'RESOURCE_EXHAUSTED', 'Too many of your large answers are unread, read them and try again')
-}
-
-function busy(): Response {
-  return refusal(503, 'UNAVAILABLE', 'Too many large answers are unread, try again later')
-}
-
-function refusal(code: number, status: string, message: string): Response {
-  return new Response(JSON.stringify({ error: { code, status, message, details: [] } }), {
-    status: code,
-    headers: { 'content-type': 'application/json', 'retry-after': '1' },
-  })
+/** The key that answers are counted for. Callers without credentials are told apart by their address. */
+export function callerKey(caller: string | undefined, address: string | undefined): string {
+  return caller === undefined ? `address ${address ?? ''}` : `caller ${caller}`
 }

@@ -1,6 +1,6 @@
 /** Connections that stall, drip, pipeline, or speak something else: deadlines are kept and others are served. */
 import assert from 'node:assert/strict'
-import { connect as connectHttp2 } from 'node:http2'
+import { connect as connectHttp2, constants } from 'node:http2'
 import { type Served, type ServeOptions, serve } from 'dragoman'
 import { describe, expect, it } from 'vitest'
 import { proves } from '../../conformance/proves.js'
@@ -223,6 +223,52 @@ describe('HTTP/2 without TLS', () => {
     assert.equal(await within(patienceMs, 'an answer', status), 415)
     session.destroy()
     await assertServing(served)
+  })
+
+  it('is closed with GOAWAY when it opens and resets streams rapidly, and others are served', async () => {
+    await using served = await serve(echoAgent)
+    const session = connectHttp2(served.url)
+    session.on('error', () => undefined)
+    let code: number | undefined
+    let opened = 0
+    session.on('goaway', (given: number) => {
+      code = given
+    })
+    await eventually(patienceMs, 'the session to be closed', async () => {
+      for (let i = 0; i < 50 && !session.closed && !session.destroyed; i++) {
+        const stream = session.request({
+          ':method': 'POST',
+          ':path': '/lf.a2a.v1.A2AService/GetTask',
+          'content-type': 'application/grpc',
+        })
+        stream.on('error', () => undefined)
+        stream.close(constants.NGHTTP2_CANCEL)
+        opened += 1
+      }
+      return session.destroyed
+    })
+    assert.equal(code, constants.NGHTTP2_ENHANCE_YOUR_CALM)
+    assert.ok(opened >= 100 && opened < 1000, `${opened} streams were opened`)
+    await assertServing(served)
+  })
+
+  it('is kept when a hundred calls are cancelled at once', async () => {
+    await using served = await serve(echoAgent)
+    const session = connectHttp2(served.url)
+    const ended = Array.from({ length: 100 }, () => {
+      const stream = session.request({
+        ':method': 'POST',
+        ':path': '/lf.a2a.v1.A2AService/GetTask',
+        'content-type': 'application/grpc',
+      })
+      stream.on('error', () => undefined)
+      stream.close(constants.NGHTTP2_CANCEL)
+      return new Promise((resolve) => stream.once('close', resolve))
+    })
+    await Promise.all(ended)
+    await within(patienceMs, 'an answer', new Promise((resolve) => session.ping(resolve)))
+    assert.equal(session.destroyed, false)
+    session.destroy()
   })
 
   it('fails where gRPC is off in a real HTTP/2 client, which is not left waiting', async () => {

@@ -1,9 +1,9 @@
 /** Readers that are slow, silent or gone: the agent does not notice, nothing is missed, nobody is left behind. */
 import assert from 'node:assert/strict'
-import { connect as connectHttp2 } from 'node:http2'
+import { type ClientHttp2Session, type ClientHttp2Stream, connect as connectHttp2 } from 'node:http2'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { agent, artifact, type Served, serve, text } from 'dragoman'
+import { type AgentService, agent, artifact, type Served, serve, text } from 'dragoman'
 import { createHandler } from 'dragoman/server'
 import { describe, expect, it } from 'vitest'
 import { proves } from '../../conformance/proves.js'
@@ -134,6 +134,46 @@ describe.each(stores)('paused readers of large events, on %s', { timeout: 60_000
   })
 })
 
+describe('many unread streams on one HTTP/2 connection', { timeout: 60_000 }, () => {
+  it(proves('E-5', 'hold no more than a few megabytes together'), async () => {
+    const count = 100
+    let started = 0
+    const wrap = (service: AgentService): AgentService => ({
+      ...service,
+      subscribeToTask(request, context) {
+        started += 1
+        return service.subscribeToTask(request, context)
+      },
+    })
+    const large = agent('Large', async function* () {
+      for (let i = 0; i < 8; i++) {
+        yield artifact(`part ${i}`, text(String(i).repeat(256 * 1024)))
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+    })
+    await using served = await serve(large, { store: 'sqlite::memory:', wrap })
+    const now = { ...send('go'), configuration: { returnImmediately: true } }
+    const { task } = (await call(served, 'SendMessage', now)) as { task: { id: string } }
+    await eventually(20_000, 'the task to end', async () => (await tasksIn(served, 'TASK_STATE_COMPLETED')) === 1)
+    await (await pausedGrpc(served.url, task.id)).rest()
+    const before = heldBytes()
+    const session = connectHttp2(served.url)
+    const streams = Array.from({ length: count }, () => subscribeOver(session, task.id))
+    await eventually(20_000, 'all of them to start', () => started === count + 1)
+    // Until nothing moves any more.
+    let [last, held] = [0, -1]
+    await eventually(20_000, 'them to settle', () => {
+      ;[last, held] = [held, heldBytes() - before]
+      return Math.abs(held - last) < 64 * 1024
+    })
+    assert.ok(held < 16 * 1024 * 1024, `${Math.round(held / 1024 / 1024)} MB are held for ${count} streams`)
+    // All of them go on when they are read.
+    const sizes = await Promise.all(streams.map(bytesOf))
+    for (const size of sizes) assert.ok(size > 8 * 256 * 1024)
+    session.close()
+  })
+})
+
 describe('many streams that wait for each other on one connection', () => {
   it(proves('E-5', 'begin one after the other'), async () => {
     const calls = new WatchedCalls()
@@ -169,9 +209,7 @@ async function pausedSse(url: string, id: string): Promise<PausedReader> {
   const client = await openStream(url, 'SubscribeToTask', { id }, { 'last-event-id': '0' })
   return {
     async rest() {
-      let bytes = 0
-      for await (const chunk of client.response) bytes += (chunk as Buffer).length
-      return bytes
+      return await bytesOf(client.response)
     },
   }
 }
@@ -179,6 +217,24 @@ async function pausedSse(url: string, id: string): Promise<PausedReader> {
 /** A plain HTTP/2 client: the gRPC client takes in whatever comes. */
 async function pausedGrpc(url: string, id: string): Promise<PausedReader> {
   const session = connectHttp2(url)
+  const stream = subscribeOver(session, id)
+  await new Promise((resolve) => stream.once('response', resolve))
+  return {
+    async rest() {
+      const bytes = await bytesOf(stream)
+      session.close()
+      return bytes
+    },
+  }
+}
+
+async function bytesOf(stream: AsyncIterable<unknown>): Promise<number> {
+  let bytes = 0
+  for await (const chunk of stream) bytes += (chunk as Buffer).length
+  return bytes
+}
+
+function subscribeOver(session: ClientHttp2Session, id: string): ClientHttp2Stream {
   const stream = session.request({
     ':method': 'POST',
     ':path': '/lf.a2a.v1.A2AService/SubscribeToTask',
@@ -189,15 +245,7 @@ async function pausedGrpc(url: string, id: string): Promise<PausedReader> {
   const body = Buffer.concat([Buffer.from([18, id.length]), Buffer.from(id)])
   const head = Buffer.from([0, 0, 0, 0, body.length])
   stream.end(Buffer.concat([head, body]))
-  await new Promise((resolve) => stream.once('response', resolve))
-  return {
-    async rest() {
-      let bytes = 0
-      for await (const chunk of stream) bytes += (chunk as Buffer).length
-      session.close()
-      return bytes
-    },
-  }
+  return stream
 }
 
 setFlagsFromString('--expose-gc')

@@ -1,6 +1,8 @@
 /** Readers that ask and do not read. */
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
 import { createServer } from 'node:http'
+import { connect as connectHttp2 } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { connect, type Socket } from 'node:net'
 import { type AgentService, agent, apiKey, serve, type Task } from 'dragoman'
@@ -130,6 +132,31 @@ describe('a caller that does not read', () => {
     for (let i = 0; i < 5; i++) assert.equal(await status('b'), 200)
     for (const socket of slow) socket.destroy()
     await eventually(20_000, 'her share to be free again', async () => (await status('a')) === 200)
+  })
+
+  it('has a share over gRPC too', async () => {
+    const parts = [{ text: 'x'.repeat(20 * 1024 * 1024) }]
+    const status = { state: 'TASK_STATE_COMPLETED' }
+    const task = { id: 't', contextId: 'c', status, artifacts: [{ artifactId: 'a', parts }] }
+    const wrap = (service: AgentService) => ({ ...service, getTask: async () => task as Task })
+    await using served = await serve(talker, { wrap })
+    const session = connectHttp2(served.url)
+    const statuses = await Promise.all(
+      Array.from({ length: 5 }, async () => {
+        const stream = session.request({
+          ':method': 'POST',
+          ':path': '/lf.a2a.v1.A2AService/GetTask',
+          'content-type': 'application/grpc',
+        })
+        // GetTaskRequest: field 2 is the id. Nothing of the answer is read.
+        stream.end(Buffer.from([0, 0, 0, 0, 3, 18, 1, 116]))
+        const [headers] = (await once(stream, 'response')) as [Record<string, string | undefined>]
+        return headers['grpc-status']
+      }),
+    )
+    const exhausted = '8'
+    assert.equal(statuses.filter((each) => each === exhausted).length, 2)
+    session.destroy()
   })
 })
 

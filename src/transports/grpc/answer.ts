@@ -21,6 +21,7 @@ import {
   readVersion,
 } from '../transport.js'
 import type { Rpc } from './messages.js'
+import type { Sessions } from './session-bytes.js'
 import { statusOf } from './status.js'
 import { sendStream } from './stream.js'
 import { TooManyElements } from './wire.js'
@@ -34,6 +35,8 @@ export interface Access {
   /** Who made a call that was let in; set by the server where there is a gate. */
   readonly callerOf?: (metadata: Metadata) => Caller | undefined
   readonly limits: RequestLimits
+  /** Counts a large unary answer until the returned function is called; throws when the caller has too many unread. */
+  readonly admitAnswer?: (bytes: number, caller: Caller, address: string | undefined) => () => void
   /** Told of calls whose agent is not known yet. */
   readonly observe?: CallObserver | undefined
   /** Told of what fails before the agent is known. */
@@ -136,6 +139,9 @@ export function addressIn(peer: string): string | undefined {
   return peer === 'unknown' ? undefined : peer.replace(/:\d+$/, '')
 }
 
+/** Not worth counting. */
+const smallAnswer = 64 * 1024
+
 export function unaryHandler(access: Access, route: Route) {
   return (call: UnaryCall, callback: sendUnaryData<Buffer>): void => {
     const listener = listenTo(access, route, call)
@@ -151,16 +157,22 @@ async function answerUnary(access: Access, route: Route, call: UnaryCall, listen
   const { endpoint, prepared, params } = understand(access, route, call, listener)
   const result = await callUnary(endpoint.service, route.operation, prepared.request, prepared.context)
   const message = route.rpc.response.encode(route.codec.encode(result, params, prepared.facts))
+  if (message.length > smallAnswer && access.admitAnswer) {
+    const release = access.admitAnswer(message.length, prepared.context.caller, addressIn(call.getPeer()))
+    // Emitted at the end of every call.
+    call.once('cancelled', release)
+    if (call.cancelled) release()
+  }
   listener.watch?.answered(result)
   listener.watch?.ended()
   if (prepared.activated !== undefined) call.sendMetadata(answerHeaders(route.dialect, prepared.activated))
   return message
 }
 
-export function streamingHandler(access: Access, route: Route) {
+export function streamingHandler(access: Access, route: Route, sessions: Sessions) {
   return (call: StreamingCall): void => {
     const listener = listenTo(access, route, call)
-    answerStream(access, route, call, listener).catch((caught) => {
+    answerStream(access, route, call, listener, sessions).catch((caught) => {
       // What breaks because the reader left is nobody's news.
       if (call.cancelled) listener.watch?.ended()
       else call.emit('error', failure(route, listener, caught))
@@ -168,7 +180,13 @@ export function streamingHandler(access: Access, route: Route) {
   }
 }
 
-async function answerStream(access: Access, route: Route, call: StreamingCall, listener: Listener): Promise<void> {
+async function answerStream(
+  access: Access,
+  route: Route,
+  call: StreamingCall,
+  listener: Listener,
+  sessions: Sessions,
+): Promise<void> {
   const { dialect, form, operation, rpc } = route
   const { endpoint, prepared, params } = understand(access, route, call, listener)
   // This binding has no place for an event's sequence; whoever asks gets it inside the event (E-4).
@@ -182,6 +200,7 @@ async function answerStream(access: Access, route: Route, call: StreamingCall, l
     headers: activated === undefined ? new Metadata() : answerHeaders(dialect, activated),
     isPositioned,
     watch: listener.watch,
+    sessions,
   })
   listener.watch?.ended()
 }

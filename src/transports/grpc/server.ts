@@ -8,7 +8,9 @@ import type { Dialect } from '../../dialects/dialect.js'
 import { isStreaming } from '../../model/operations.js'
 import { type Access, type Route, streamingHandler, unaryHandler } from './answer.js'
 import { createGate } from './gate.js'
+import { limitResets } from './limit-resets.js'
 import { services } from './messages.js'
+import { Sessions } from './session-bytes.js'
 
 export interface GrpcServerOptions extends Access {
   /** Those without a form for gRPC are passed over. */
@@ -47,12 +49,15 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     // Statistics for a service that is not offered here.
     'grpc.enable_channelz': 0,
   })
+  const sessions = new Sessions()
   for (const [path, route] of routes) {
     // Bytes pass through: what is wrong with a message has to be told with its details.
-    if (route.rpc.isStreaming) server.register(path, streamingHandler(access, route), bytes, bytes, 'serverStream')
+    if (route.rpc.isStreaming)
+      server.register(path, streamingHandler(access, route, sessions), bytes, bytes, 'serverStream')
     else server.register(path, unaryHandler(access, route), bytes, bytes, 'unary')
   }
   const injector = server.createConnectionInjector(ServerCredentials.createInsecure())
+  limitResets(server)
   const sockets = new Set<Duplex>()
   let onEmpty: () => void = () => undefined
   let isClosing = false

@@ -5,6 +5,7 @@ import type { Operation } from '../../model/operations.js'
 import type { AgentService, ReadAhead, StreamItem } from '../../model/service.js'
 import type { CallWatch } from '../call-record.js'
 import { type PreparedCall, positionExtension } from '../transport.js'
+import type { Sessions } from './session-bytes.js'
 
 /** Bytes waiting for the reader before reading of the log stops. */
 const highWaterMark = 64 * 1024
@@ -17,13 +18,14 @@ export interface OutgoingStream {
   readonly headers: Metadata
   readonly isPositioned: boolean
   readonly watch: CallWatch | undefined
+  readonly sessions: Sessions
 }
 
 /** Sends the events and ends the call. What it throws is the status the call should end with. */
 export async function sendStream(
   call: ServerWritableStream<Buffer, Buffer>,
   service: AgentService,
-  { operation, prepared, encodeItem, encodeBytes, headers, isPositioned, watch }: OutgoingStream,
+  { operation, prepared, encodeItem, encodeBytes, headers, isPositioned, watch, sessions }: OutgoingStream,
 ): Promise<void> {
   // A cancelled call and one past its deadline look the same: the stream ends, not the task (R-GRPC-3).
   const gone = new AbortController()
@@ -45,9 +47,23 @@ export async function sendStream(
   }
   const context = { ...prepared.context, signal: gone.signal, onOpen: open }
   const items: ReadAhead = callStreaming(service, operation, prepared.request, context)[Symbol.asyncIterator]()
+  const peer = call.getPeer()
+  const session = sessions.enter(peer)
+  /** Until the streams of this connection hold less than they may together. */
+  const room = async () => {
+    while (session.isFull && !call.cancelled) {
+      items.release?.(0)
+      await new Promise<void>((resolve) => {
+        wake = resolve
+        session.onRoom(resolve)
+      })
+    }
+  }
   try {
+    if (session.isFull) await room()
     for (let next = await items.next(); !next.done && !call.cancelled; next = await items.next()) {
       for (let item: StreamItem | undefined = next.value; item && !call.cancelled; item = items.takeReady?.()) {
+        if (session.isFull) await room()
         watch?.event(item)
         const encoded = encodeItem(item)
         const message = encodeBytes(isPositioned ? positioned(encoded, item.seq) : encoded)
@@ -59,13 +75,16 @@ export async function sendStream(
         if (pending >= highWaterMark) call.write(message, () => wake())
         else if (call.write(message)) continue
         items.release?.()
+        session.add(pending)
         await new Promise<void>((resolve) => {
           wake = resolve
           if (call.cancelled || call.writableLength === 0) resolve()
         })
+        session.remove(pending)
       }
     }
   } finally {
+    sessions.leave(peer)
     await items.return?.()
   }
   isDone = true

@@ -1,0 +1,41 @@
+/**
+ * Bounds requests that a client opens and resets at once (HTTP/2 rapid reset): each costs the server a stream, and
+ * the limit on concurrent streams does not count them. A connection beyond the limit is closed with GOAWAY and the
+ * code ENHANCE_YOUR_CALM. Calls that are cancelled later than a second after their start do not count.
+ */
+import { constants, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
+import type { Server } from '@grpc/grpc-js'
+
+/** Rapid resets of one connection: so many at once, and so many more each second. */
+const burst = 100
+const perSecond = 10
+const rapidMs = 1000
+
+export function limitResets(server: Server): void {
+  for (const http2Server of http2ServersOf(server)) http2Server.on('session', watchSession)
+}
+
+/** The library shows its HTTP/2 servers to nobody. Where it keeps them otherwise, only its own limits hold. */
+function http2ServersOf(server: Server): Iterable<Http2Server> {
+  const { http2Servers } = server as unknown as { readonly http2Servers?: ReadonlyMap<Http2Server, unknown> }
+  return http2Servers instanceof Map ? http2Servers.keys() : []
+}
+
+function watchSession(session: ServerHttp2Session): void {
+  let left = burst
+  let atMs = performance.now()
+  const onReset = (now: number) => {
+    left = Math.min(burst, left + ((now - atMs) / 1000) * perSecond) - 1
+    atMs = now
+    if (left >= 0 || session.destroyed) return
+    session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM)
+    session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM)
+  }
+  session.on('stream', (stream: ServerHttp2Stream) => {
+    const openedMs = performance.now()
+    stream.once('close', () => {
+      const now = performance.now()
+      if (stream.rstCode !== constants.NGHTTP2_NO_ERROR && now - openedMs < rapidMs) onReset(now)
+    })
+  })
+}
