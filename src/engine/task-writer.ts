@@ -13,8 +13,10 @@ import { type Commit, type CommitOptions, type CommitOutcome, summarise } from '
 import type { Internals } from './internals.js'
 import { assertTaskRoom, assertWaitingRoom, storeFull } from './limits.js'
 
-/** Uncommitted events before the agent has to wait for the store. */
-const largestBuffer = 256
+/** Uncommitted events, and their bytes, before the agent has to wait for the store. */
+const maxBufferEvents = 256
+/** A store may keep one commit as one row, and a slow reader parses the whole row for each page of it. */
+const maxBufferBytes = 256 * 1024
 
 export interface WriterStart {
   readonly key: TaskKey
@@ -138,7 +140,8 @@ export class TaskWriter {
    */
   push(body: EventBody, bytes: number): Promise<void> | undefined {
     this.hold(body, bytes)
-    if (this.#buffer.length >= largestBuffer) return this.flush().then(() => undefined)
+    const isFull = this.#buffer.length >= maxBufferEvents || this.#bufferBytes >= maxBufferBytes
+    if (isFull) return this.flush().then(() => undefined)
     this.flushSoon()
     return undefined
   }
@@ -182,8 +185,10 @@ export class TaskWriter {
     for (;;) {
       const outcome = await this.commit({ lease })
       // Whoever runs the task next starts the turn again: nothing of this one is needed.
-      if (outcome === 'full') this.#buffer = []
-      else if (outcome !== 'conflict') return outcome === 'ok'
+      if (outcome === 'full') {
+        this.#buffer = []
+        this.#bufferBytes = 0
+      } else if (outcome !== 'conflict') return outcome === 'ok'
       else await this.catchUp()
     }
   }
@@ -263,7 +268,7 @@ export class TaskWriter {
 
   async #catchUp(): Promise<void> {
     for (;;) {
-      const events = (await this.#internals.store.read(this.key, this.fold.seq, largestBuffer)) ?? []
+      const events = (await this.#internals.store.read(this.key, this.fold.seq, maxBufferEvents)) ?? []
       if (events.length === 0) return
       for (const event of events) {
         this.fold.apply(event)

@@ -35,7 +35,7 @@ async function deaf(port: number): Promise<Socket> {
 
 describe('a reader that reads nothing', () => {
   it('is hung up on, and one that reads slowly is not', async () => {
-    await using served = await serve(talker, { deadlines: { readMs: 200 } })
+    await using served = await serve(talker, { deadlines: { readMs: 2000 } })
     const { port } = new URL(served.url)
     const silent = await deaf(Number(port))
     silent.write(request(send))
