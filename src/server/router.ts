@@ -59,9 +59,10 @@ function createPaths(parts: RouterParts): Fetch {
   const mounts = [...endpoints].filter(([path]) => path !== '').sort(([a], [b]) => b.length - a.length)
   const toAgents = (request: Request, path: string, connection?: Connection): Promise<Response> => {
     for (const [mount, endpoint] of mounts) {
-      if (path === mount || path.startsWith(`${mount}/`)) return endpoint(request, path.slice(mount.length), connection)
+      if (path === mount || path.startsWith(`${mount}/`))
+        return endpoint(request, withOneSlash(path.slice(mount.length)), connection)
     }
-    return root ? root(request, path, connection) : nowhere(request, connection)
+    return root ? root(request, withOneSlash(path), connection) : nowhere(request, connection)
   }
   return (request, connection) => {
     const path = stripBase(pathOf(request.url))
@@ -78,16 +79,17 @@ function createPaths(parts: RouterParts): Fetch {
   }
 }
 
-/**
- * The path as it was sent; what is encoded in it is for the routes to decode. Repeated slashes are one: callers put paths
- * behind addresses that end with a slash.
- */
+/** Callers append `/tasks/send` to addresses that end with a slash: slashes before the path of a route count as one. */
+function withOneSlash(path: string): string {
+  return path.startsWith('//') ? path.replace(/^\/+/, '/') : path
+}
+
+/** The path as it was sent; what is encoded in it is for the routes to decode. */
 function pathOf(url: string): string {
   const start = url.indexOf('/', url.indexOf('://') + 3)
   if (start < 0) return '/'
   const query = url.indexOf('?', start)
   const path = query < 0 ? url.slice(start) : url.slice(start, query)
   const fragment = path.indexOf('#')
-  const whole = fragment < 0 ? path : path.slice(0, fragment)
-  return whole.includes('//') ? whole.replace(/\/{2,}/g, '/') : whole
+  return fragment < 0 ? path : path.slice(0, fragment)
 }
