@@ -234,7 +234,7 @@ export function toPort(value: string): number {
   throw new InvalidArgumentError('a port is a number from 0 to 65535')
 }
 
-function toSeconds(text: string): number {
+export function toSeconds(text: string): number {
   const seconds = Number(text)
   if (seconds > 0) return seconds
   throw new InvalidArgumentError('a time in seconds, above 0')

@@ -1,34 +1,37 @@
-/** Asks, when a webhook is registered, whether it may be called and whether it wants to be. */
+/**
+ * Checks a webhook when it is registered. The answer depends on the spelling of the address alone: an answer that depended
+ * on a look-up would tell callers which names exist on the server's network. The look-up goes to the log, and every
+ * delivery makes its own.
+ */
 import { randomBytes } from 'node:crypto'
-import { AddressRefused } from '../net/address-rules.js'
+import type { Log } from '../model/log.js'
+import { type AddressRules, createAddressGuard } from '../net/address-rules.js'
 import type { GuardedDialer } from '../net/node-dialer.js'
 import { readAtMost } from '../net/read-at-most.js'
 
-export interface CheckOptions {
+export interface CheckOptions extends AddressRules {
   /** Ask the address for an echo of a token before it is registered (RL-01-9). */
   readonly challenge?: boolean
 }
 
 /** A caller waits meanwhile. */
 const timeoutMs = 5_000
-const lookupTimeoutMs = 2_000
 
 /** Answers are a token: whoever says more does not know what he was asked. */
 const longestEchoBytes = 1024
 
 export function createWebhookCheck(
   dialer: Pick<GuardedDialer, 'check' | 'fetch'>,
-  { challenge = false }: CheckOptions,
+  { challenge = false, ...rules }: CheckOptions,
+  log: Log,
 ): (url: string) => Promise<void> {
+  const spelling = createAddressGuard(rules)
   return async (url) => {
-    const signal = AbortSignal.timeout(lookupTimeoutMs)
-    try {
-      await dialer.check(url, { signal })
-    } catch (error) {
-      // A name service may be down for a moment. Every delivery asks it again, and calls nobody it does not know.
-      const isUnknown = signal.aborted || (error instanceof AddressRefused && error.rule === 'name')
-      if (!isUnknown) throw error
-    }
+    await spelling.check(url)
+    // Not awaited: the time that a look-up takes would tell as much as its result.
+    dialer
+      .check(url)
+      .catch((error: unknown) => log({ level: 'warn', message: 'A registered webhook cannot be called', error }))
     if (challenge && !(await askForEcho(dialer, url)))
       throw new Error('did not answer with the validationToken it was sent')
   }

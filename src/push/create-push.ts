@@ -54,7 +54,7 @@ export function createPush(parts: PushParts, options: PushOptions = {}): Push {
   const { settings, dialer, send, operations, close } = createSending(parts, options)
   const worker = new PushWorker({ ...parts, settings, send })
   return {
-    checkWebhook: createWebhookCheck(dialer, options),
+    checkWebhook: createWebhookCheck(dialer, options, parts.log),
     operations,
     start: () => worker.start(),
     async close(deadlineMs) {

@@ -3,6 +3,7 @@
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
 import { createSigner, generateSigningKey, type Signer } from 'dragoman'
+import type { LogEntry } from 'dragoman/engine'
 import { until } from 'dragoman/testing'
 import { describe, expect, it } from 'vitest'
 import { proves } from '../../conformance/proves.js'
@@ -223,11 +224,28 @@ describe('addresses that must not be called', () => {
     ['https://192.168.0.1/', /private network/],
     ['https://169.254.169.254/latest/meta-data', /link-local/],
     ['https://user:secret@hook.example/', /password/],
-    ['https://inner.example/', /private network/],
     ['https://hook.example:8080/', /Port 8080/],
   ])('are refused when they are registered: %s (R-PDEL-6)', async (url, reason) => {
-    const lookup = async (name: string) => (name.startsWith('inner') ? ['203.0.114.5', '10.0.0.1'] : ['203.0.114.5'])
-    expect(await registering(url, { lookup, allowPorts: [443, 80] })).toMatch(reason)
+    expect(await registering(url, { lookup: async () => ['203.0.114.5'], allowPorts: [443, 80] })).toMatch(reason)
+  })
+
+  it('are told apart by their spelling alone, so that nobody learns which names exist inside (R-PDEL-6)', async () => {
+    const entries: LogEntry[] = []
+    const lookup = async (name: string) => {
+      if (name === 'unknown.example') throw new Error('ENOTFOUND')
+      if (name === 'silent.example') return await new Promise<never>(() => undefined)
+      return name === 'inner.example' ? ['203.0.114.5', '10.0.0.1'] : ['203.0.114.5']
+    }
+    const push = { allowHosts: [], lookup, giveUpAfterMs: 0 }
+    await using server = await pushServer({ push, log: (entry) => entries.push(entry) })
+    const { id } = await server.send('ask')
+    for (const name of ['public', 'inner', 'unknown', 'silent'])
+      expect(await server.register(id, { url: `https://${name}.example/` })).toMatchObject({ taskId: id })
+    const told = () => entries.filter(({ message }) => message.includes('registered webhook')).map(({ error }) => error)
+    await until(() => told().length >= 2)
+    expect(told().map(String).join()).toMatch(
+      /inner.example is on a private network.*unknown.example cannot be reached/,
+    )
   })
 
   it('are not called either when a name leads there later (R-PDEL-6)', async () => {

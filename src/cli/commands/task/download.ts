@@ -1,5 +1,13 @@
 import { Command } from 'commander'
-import { type AgentOptions, addAgentOptions, refHelp, splitWords, withAgent } from '../../agent-options.js'
+import {
+  type AgentOptions,
+  addAgentOptions,
+  refHelp,
+  splitWords,
+  toCount,
+  toSeconds,
+  withAgent,
+} from '../../agent-options.js'
 import { filesOf } from '../../artifact-files.js'
 import { byteSize, oneLine } from '../../printable.js'
 import { saveFiles } from '../../save-files.js'
@@ -8,6 +16,9 @@ interface Options extends AgentOptions {
   readonly out: string
   readonly force?: true
   readonly links?: true
+  readonly maxFiles: number
+  readonly maxBytes: number
+  readonly maxSeconds: number
 }
 
 export function downloadCommand(): Command {
@@ -18,6 +29,9 @@ export function downloadCommand(): Command {
       .argument('[id]', 'of the task')
       .option('--out <folder>', 'where to; made when it is not there', '.')
       .option('--links', 'fetch what the artifacts only link to, without any credentials')
+      .option('--max-files <count>', 'the most links that --links fetches', toCount, 100)
+      .option('--max-bytes <bytes>', 'the most bytes that they may have together', toCount, 1024 ** 3)
+      .option('--max-seconds <seconds>', 'the longest that they may take together', toSeconds, 600)
       .option('--force', 'overwrite files that are there already'),
   )
     .addHelpText('after', '\nExample:\n  dragoman task download localhost:8001 0193… --out ./report')
