@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { type AddressClass, classifyAddress, classifyHost, isSameHost, subscriberOf } from './addresses.js'
+import { type AddressClass, addressKey, classifyAddress, classifyHost, isSameHost } from './addresses.js'
 
 describe('classifyHost', () => {
   const cases: readonly (readonly [AddressClass | 'name', readonly string[]])[] = [
@@ -120,7 +120,7 @@ describe('classifyAddress', () => {
   })
 })
 
-describe('subscriberOf', () => {
+describe('addressKey', () => {
   it.each([
     ['192.0.2.7', '192.0.2.7'],
     ['::ffff:192.0.2.7', '192.0.2.7'],
@@ -129,7 +129,7 @@ describe('subscriberOf', () => {
     ['fe80::1%eth0', 'fe80:0:0:0::/64'],
     ['::1', '0:0:0:0::/64'],
     ['', ''],
-  ])('counts %s as %s', (address, subscriber) => {
-    expect(subscriberOf(address)).toBe(subscriber)
+  ])('counts %s as %s', (address, key) => {
+    expect(addressKey(address)).toBe(key)
   })
 })

@@ -28,7 +28,7 @@ export function classifyAddress(address: string): AddressClass {
  * The key under which limits count an address: the address itself, or the first 64 bits of an IPv6 address, because
  * one subscriber usually has all addresses below them.
  */
-export function subscriberOf(address: string): string {
+export function addressKey(address: string): string {
   if (!address.includes(':')) return address
   const [plain = ''] = address.split('%', 1)
   const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(plain)?.[1]

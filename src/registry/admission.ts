@@ -5,13 +5,14 @@ import type { Connection } from '../auth/scheme.js'
 import { credentialReader } from '../auth/verified-credentials.js'
 import { isRefused, type Refused } from '../model/admission.js'
 import { anonymous, type Caller } from '../model/service.js'
+import { addressKey } from '../net/addresses.js'
 import { RegistryError } from '../registry-client/registry-error.js'
 import { limitAdmission } from '../server/limit-admission.js'
 import { failureLimit, type Limits } from '../server/limits.js'
 import { type Rate, RateLimit } from '../server/rate-limit.js'
 import { withAccessToken } from './doors/access-token.js'
 import type { Publisher } from './publications.js'
-import type { WorkAccount } from './work-queue.js'
+import type { RateCharge } from './work-queue.js'
 
 export interface AdmissionOptions {
   readonly auth?: Auth | 'none'
@@ -22,7 +23,8 @@ export interface AdmissionOptions {
 
 export interface RegistryRates extends Pick<Limits, 'failedAuthentication'> {
   /**
-   * Requests of one caller; where callers are not told apart, of one address, or of all whose address is not known.
+   * Requests of one caller; where callers are not told apart, of one address (IPv6: one /64 network), or of all whose
+   * address is not known.
    * Behind a proxy all have the proxy's address. Default: 200 a second, 1,000 at once.
    */
   readonly rate?: Rate | 'none'
@@ -30,10 +32,10 @@ export interface RegistryRates extends Pick<Limits, 'failedAuthentication'> {
 
 export interface Admitted {
   readonly publisher: Publisher
-  /** Whom limits are counted for: the caller, or the address it calls from. */
-  readonly who: string
-  /** Pays for reads that look at many agents. */
-  readonly account: WorkAccount
+  /** The key that limits count the caller by: its id, or the network it calls from. */
+  readonly callerKey: string
+  /** Charges reads that look at many agents to the caller's rate limit. */
+  readonly rateCharge: RateCharge
 }
 
 export interface Arrival {
@@ -44,8 +46,8 @@ export interface Arrival {
 }
 
 const usualRate: Rate = { perSecond: 200, burst: 1000 }
-/** Where callers are not told apart, and those who only look. */
-const nobody: Publisher = { id: anonymous.id, isAdmin: false, isKnown: false }
+/** The publisher of calls without credentials. */
+const anonymousPublisher: Publisher = { id: anonymous.id, isAdmin: false, isKnown: false }
 
 export function createAdmission(options: AdmissionOptions): (arrival: Arrival) => Promise<Admitted> {
   const requirements = options.auth === undefined || options.auth === 'none' ? [] : requirementsOf(options.auth)
@@ -65,11 +67,12 @@ export function createAdmission(options: AdmissionOptions): (arrival: Arrival) =
   const admitReader = known && limitAdmission(known, { rate, failedAuthentication: undefined })
 
   const admitAnybody = (connection: Connection | undefined): Admitted => {
-    // Those whose address is not known are counted as one.
-    const address = connection?.address?.() ?? 'unknown'
+    // Callers without a known address share one bucket.
+    const address = addressKey(connection?.address?.() ?? 'unknown')
     const wait = ofAddresses?.take(address) ?? 0
     if (wait > 0) throw tooOften('Too many requests, try again later', wait)
-    return { publisher: nobody, who: `address ${address}`, account: accountOf(ofAddresses, address) }
+    const rateCharge = rateChargeOf(ofAddresses, address)
+    return { publisher: anonymousPublisher, callerKey: `address ${address}`, rateCharge }
   }
   return async ({ request, connection, isRead }) => {
     const isOpen = options.publicRead === true && isRead
@@ -79,18 +82,18 @@ export function createAdmission(options: AdmissionOptions): (arrival: Arrival) =
     const admission = await ask({ ...connection, headers, url: request.url })
     if (!isRefused(admission)) {
       const publisher = { id: admission.id, isAdmin: options.isAdmin?.(admission) ?? false, isKnown: true }
-      return { publisher, who: `caller ${admission.id}`, account: accountOf(rate, admission.id) }
+      return { publisher, callerKey: `caller ${admission.id}`, rateCharge: rateChargeOf(rate, admission.id) }
     }
     if (isOpen && admission.refused.code !== 'RATE_LIMITED') return admitAnybody(connection)
     throw refusalFor(admission)
   }
 }
 
-function accountOf(rate: RateLimit | undefined, name: string): WorkAccount {
+function rateChargeOf(rate: RateLimit | undefined, name: string): RateCharge {
   return {
     charge: (tokens) => rate?.charge(name, tokens),
-    mustBeSolvent() {
-      if (rate?.isOverdrawn(name)) throw tooOften('Too many requests, try again later', rate.waitFor(name))
+    assertWithinRate() {
+      if (rate?.isExceeded(name)) throw tooOften('Too many requests, try again later', rate.waitFor(name))
     },
   }
 }

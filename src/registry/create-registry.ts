@@ -119,8 +119,9 @@ function createFetch(doors: readonly Door[], parts: FetchParts): Registry['fetch
     // A web page may send simple requests, forms among them, to any address its reader can reach.
     if (!isFromHere(request.headers.get('origin')))
       throw new RegistryError('FORBIDDEN', 'This origin may not call here')
-    const { publisher, who, account } = await admit({ request, connection, isRead: door.isRead(request) })
-    return await door.answer({ request, url: new URL(request.url), publisher, who, share: core.share(who, account) })
+    const { publisher, callerKey, rateCharge } = await admit({ request, connection, isRead: door.isRead(request) })
+    const share = core.share(callerKey, rateCharge)
+    return await door.answer({ request, url: new URL(request.url), publisher, callerKey, share })
   }
   return async (request, connection) => {
     const url = new URL(request.url)

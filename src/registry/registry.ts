@@ -24,7 +24,7 @@ import { createPublications, type Publications } from './publications.js'
 import { reachableRecords, reasonOf } from './reachable-records.js'
 import { readableRecords } from './readable-records.js'
 import { Watches, type WatchOptions } from './watch.js'
-import { type WorkAccount, WorkQueue, type WorkShare } from './work-queue.js'
+import { type RateCharge, WorkQueue, type WorkShare } from './work-queue.js'
 
 export interface RegistryCoreOptions {
   readonly store: Store
@@ -54,7 +54,7 @@ export interface RegistryCore extends Publications {
   /** Calls `visit` for every agent that matches. */
   visit(filter: AgentFilter, visit: (found: FoundAgent) => void, share?: WorkShare): Promise<void>
   /** A caller's turns to look at many agents. */
-  share(who: string, account?: WorkAccount): WorkShare
+  share(callerKey: string, rateCharge?: RateCharge): WorkShare
   /** The cards of an instance; absent when it is gone. */
   read(key: InstanceKey): Promise<InstanceDocument | undefined>
   history(key: InstanceKey): Promise<readonly ProbeReport[]>
@@ -136,7 +136,7 @@ export async function openRegistry(options: RegistryCoreOptions): Promise<Regist
     find: (key, wanted) => findAgent(catalog, key, wanted),
     list: (query, share = work.share()) => findAgents(catalog, query, share),
     visit: (filter, visit, share = work.share()) => visitAgents(catalog, filter, visit, share),
-    share: (who, account) => work.share(who, account),
+    share: (callerKey, rateCharge) => work.share(callerKey, rateCharge),
     read: (key) => readInstance(records, key),
     history: (key) => readHistory(records, key),
     watch: (wanted) => watches.open(wanted),

@@ -1,3 +1,4 @@
+import SearchableMap from 'minisearch/SearchableMap'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { isPrefix, mistakesIn, termOf } from './index-terms.js'
 import { ann, cardFor, testRegistry } from './registry.fixture.js'
@@ -207,6 +208,8 @@ describe('cards that say too much', () => {
 })
 
 describe('work that looks at many agents', () => {
+  afterEach(() => vi.restoreAllMocks())
+
   it('gives callers turns, and finishes the reads of one caller in order', async () => {
     const queue = new WorkQueue()
     const finished: string[] = []
@@ -228,6 +231,22 @@ describe('work that looks at many agents', () => {
     const items = Array.from({ length: 2345 }, (_, place) => ({ key: (place * 7919) % 101, place }))
     const compare = (a: { key: number }, b: { key: number }) => a.key - b.key
     expect(await sortInSlices(items, compare, new WorkQueue().share())).toEqual(items.toSorted(compare))
+  })
+
+  it('pauses before each search for similar words, and charges a token for it', async () => {
+    const steps: string[] = []
+    const fuzzyGet = SearchableMap.prototype.fuzzyGet
+    vi.spyOn(SearchableMap.prototype, 'fuzzyGet').mockImplementation(function (this: SearchableMap, term, mistakes) {
+      steps.push('similar words')
+      return fuzzyGet.call(this, term, mistakes)
+    })
+    const index = new SearchIndex()
+    index.set('id', 'translator', cardFor('translator'), [])
+    const rateCharge = { charge: () => steps.push('token'), assertWithinRate: () => undefined }
+    const share = new WorkQueue().share('ann', rateCharge)
+    const found = await index.search('trenslator interpeter dictionery', () => true, share)
+    expect(found).toMatchObject([{ id: 'id' }])
+    expect(steps).toEqual(Array(3).fill(['token', 'similar words']).flat())
   })
 
   it('goes on when agents come and go between two slices', async () => {

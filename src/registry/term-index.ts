@@ -18,6 +18,8 @@ const prefixWeight = 0.375
 const similarWeight = 0.45
 /** Longer terms that one wanted term may stand for. */
 const maxExpansions = 10_000
+/** Steps of a search for similar terms among 300,000 terms, by the number of mistakes. */
+const fuzzySteps: readonly number[] = [0, 2_000, 20_000]
 // The usual parameters of BM25+.
 const [saturation, lengthEffect, floor] = [1.2, 0.7, 0.5]
 
@@ -108,6 +110,8 @@ export class TermIndex {
   async search(wanted: readonly Wanted[], share: WorkShare): Promise<readonly Hit[]> {
     const totals = new Map<number, { score: number; terms: number; last: number }>()
     for (const [place, each] of wanted.entries()) {
+      // The search for similar terms cannot be interrupted, so it is counted before it begins.
+      if (each.mistakes > 0 && share.isSpent(fuzzySteps[each.mistakes])) await share.pause()
       const matches = this.#matchesOf(each)
       if (share.isSpent(100 + matches.length)) await share.pause()
       for (const { postings, weight } of matches) {
@@ -169,8 +173,8 @@ export class TermIndex {
     for (let place = 0; place < fields.length; place++) {
       const count = countIn(packed, place)
       if (count === 0) continue
-      const usualLength = (this.#lengths[place] ?? 0) / this.#documents.size
-      const length = 1 - lengthEffect + (lengthEffect * (lengths[place] ?? 0)) / usualLength
+      const averageLength = (this.#lengths[place] ?? 0) / this.#documents.size
+      const length = 1 - lengthEffect + (lengthEffect * (lengths[place] ?? 0)) / averageLength
       const frequency = floor + (count * (saturation + 1)) / (count + saturation * length)
       score += (boosts[place] ?? 1) * (rarity[place] ?? 0) * frequency
     }

@@ -5,7 +5,7 @@ import { ann, cardFor, type TestRegistry, testRegistry } from './registry.fixtur
 /** Reads a watch event by event, and hangs up. */
 function follow(
   registry: TestRegistry,
-  options: { after?: number; namespace?: string; name?: string; who?: string } = {},
+  options: { after?: number; namespace?: string; name?: string; callerKey?: string } = {},
 ) {
   const response = registry.watch(options)
   const batches = readSse(response.body as ReadableStream<Uint8Array>, { maxEventBytes: 10_000 })
@@ -234,14 +234,14 @@ describe('many who watch', () => {
   it('are limited, each and in all, and make room when they go', async () => {
     await using registry = await testRegistry({ limits: { maxWatches: 3, maxWatchesPerCaller: 2 } })
     const quota = expect.objectContaining({ code: 'QUOTA' })
-    const [one, two] = [follow(registry, { who: 'ann' }), follow(registry, { who: 'ann' })]
+    const [one, two] = [follow(registry, { callerKey: 'ann' }), follow(registry, { callerKey: 'ann' })]
     await Promise.all([one.next(), two.next()])
-    expect(() => follow(registry, { who: 'ann' })).toThrow(quota)
-    const three = follow(registry, { who: 'bob' })
+    expect(() => follow(registry, { callerKey: 'ann' })).toThrow(quota)
+    const three = follow(registry, { callerKey: 'bob' })
     await three.next()
-    expect(() => follow(registry, { who: 'bob' })).toThrow(quota)
+    expect(() => follow(registry, { callerKey: 'bob' })).toThrow(quota)
     await one.close()
-    const four = follow(registry, { who: 'ann' })
+    const four = follow(registry, { callerKey: 'ann' })
     await four.next()
     await Promise.all([two.close(), three.close(), four.close()])
   })

@@ -14,8 +14,8 @@ export interface WatchOptions {
   readonly after?: number
   readonly namespace?: string
   readonly name?: string
-  /** Whose watch it is, where watches are counted for each. */
-  readonly who?: string
+  /** The key that `maxWatchesPerCaller` counts the watch by. Absent: it counts for no caller. */
+  readonly callerKey?: string
 }
 
 export interface WatchesParts {
@@ -44,9 +44,9 @@ export class Watches {
 
   open(options: WatchOptions): Response {
     const { heartbeats, onFailure } = this.#parts
-    this.#mustHaveRoom(options.who)
+    this.#mustHaveRoom(options.callerKey)
     const watcher = new Watcher(this.#parts, this.#reading, options)
-    this.#count(watcher, options.who)
+    this.#count(watcher, options.callerKey)
     const rest = watcher.texts()
     const first = rest.next()
     first.catch(() => undefined) // whoever reads the stream is told
@@ -69,22 +69,22 @@ export class Watches {
     for (const each of [...this.#open]) each.stop()
   }
 
-  #mustHaveRoom(who: string | undefined): void {
+  #mustHaveRoom(callerKey: string | undefined): void {
     const { maxWatches, maxWatchesPerCaller } = this.#parts.limits
     if (this.#open.size >= maxWatches) throw new RegistryError('QUOTA', 'There are too many watches')
-    if (who !== undefined && (this.#counts.get(who) ?? 0) >= maxWatchesPerCaller)
+    if (callerKey !== undefined && (this.#counts.get(callerKey) ?? 0) >= maxWatchesPerCaller)
       throw new RegistryError('QUOTA', `${maxWatchesPerCaller} watches of one caller are the most there may be`)
   }
 
-  #count(watcher: Watcher, who: string | undefined): void {
+  #count(watcher: Watcher, callerKey: string | undefined): void {
     this.#open.add(watcher)
-    if (who !== undefined) this.#counts.set(who, (this.#counts.get(who) ?? 0) + 1)
+    if (callerKey !== undefined) this.#counts.set(callerKey, (this.#counts.get(callerKey) ?? 0) + 1)
     watcher.onStop = () => {
       this.#open.delete(watcher)
-      if (who === undefined) return
-      const left = (this.#counts.get(who) ?? 1) - 1
-      if (left === 0) this.#counts.delete(who)
-      else this.#counts.set(who, left)
+      if (callerKey === undefined) return
+      const left = (this.#counts.get(callerKey) ?? 1) - 1
+      if (left === 0) this.#counts.delete(callerKey)
+      else this.#counts.set(callerKey, left)
     }
   }
 }

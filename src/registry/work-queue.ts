@@ -4,16 +4,16 @@
  * caller run one after the other, so that a caller with many searches delays only its own.
  */
 
-/** Pays for slices. A slice costs one token of the caller's rate limit. */
-export interface WorkAccount {
+/** Charges slices to the caller's rate limit: one token per slice. */
+export interface RateCharge {
   charge(tokens: number): void
-  /** Throws when the caller owes more than it has. */
-  mustBeSolvent(): void
+  /** Throws when the charges exceed the caller's rate limit. */
+  assertWithinRate(): void
 }
 
 /** The turns of one read. */
 export interface WorkShare {
-  /** Waits until the read may begin. Rejects if the caller has overdrawn its rate limit while it waited. */
+  /** Waits until the read may begin. Rejects if the caller's other reads exceeded its rate limit meanwhile. */
   start(): Promise<void>
   /** Counts steps of about 100 ns. True when the slice is used up; then await `pause`. */
   isSpent(steps?: number): boolean
@@ -29,40 +29,40 @@ interface Waiting {
 /** About 2 ms. */
 const stepsPerSlice = 20_000
 
-const free: WorkAccount = { charge: () => undefined, mustBeSolvent: () => undefined }
+const unlimited: RateCharge = { charge: () => undefined, assertWithinRate: () => undefined }
 
 export class WorkQueue {
   /** By caller. The caller that was served last is the last. */
   readonly #waiting = new Map<string, Waiting[]>()
   #tickets = 0
 
-  share(who = '', account: WorkAccount = free): WorkShare {
+  share(callerKey = '', rateCharge: RateCharge = unlimited): WorkShare {
     const ticket = this.#tickets++
     let stepsLeft = stepsPerSlice
     return {
       start: async () => {
-        if (this.#waiting.size > 0) await this.#turn(who, ticket)
-        account.mustBeSolvent()
+        if (this.#waiting.size > 0) await this.#turn(callerKey, ticket)
+        rateCharge.assertWithinRate()
       },
       isSpent: (steps = 1) => {
         stepsLeft -= steps
         return stepsLeft <= 0
       },
       pause: async () => {
-        account.charge(1)
-        await this.#turn(who, ticket)
+        rateCharge.charge(1)
+        await this.#turn(callerKey, ticket)
         stepsLeft = stepsPerSlice
       },
     }
   }
 
-  #turn(who: string, ticket: number): Promise<void> {
+  #turn(callerKey: string, ticket: number): Promise<void> {
     return new Promise((resume) => {
       if (this.#waiting.size === 0) this.#schedule()
-      const queue = this.#waiting.get(who) ?? []
+      const queue = this.#waiting.get(callerKey) ?? []
       const place = queue.findIndex((each) => each.ticket > ticket)
       queue.splice(place < 0 ? queue.length : place, 0, { ticket, resume })
-      this.#waiting.set(who, queue)
+      this.#waiting.set(callerKey, queue)
     })
   }
 
@@ -70,10 +70,10 @@ export class WorkQueue {
     setImmediate(() => {
       const [next] = this.#waiting
       if (!next) return
-      const [who, queue] = next
-      this.#waiting.delete(who)
+      const [callerKey, queue] = next
+      this.#waiting.delete(callerKey)
       const first = queue.shift()
-      if (queue.length > 0) this.#waiting.set(who, queue)
+      if (queue.length > 0) this.#waiting.set(callerKey, queue)
       if (this.#waiting.size > 0) this.#schedule()
       first?.resume()
     })

@@ -1,7 +1,7 @@
 /** Bounds the open connections of one port, in all and from one address. */
 import type { Server, Socket } from 'node:net'
 import type { Log } from '../model/log.js'
-import { classifyAddress, subscriberOf } from '../net/addresses.js'
+import { addressKey, classifyAddress } from '../net/addresses.js'
 
 export interface ConnectionLimits {
   /** Connections open at once. Further ones are closed at once. Default 10,000. */
@@ -47,7 +47,7 @@ export class AddressCount {
 
   /** Counts a connection; false, and not counted, when the address has its share. */
   add(address: string): boolean {
-    const key = subscriberOf(address)
+    const key = addressKey(address)
     const count = this.#counts.get(key) ?? 0
     if (count >= (this.#max ?? defaultMaxFor(address, count))) return false
     this.#counts.set(key, count + 1)
@@ -55,7 +55,7 @@ export class AddressCount {
   }
 
   remove(address: string): void {
-    const key = subscriberOf(address)
+    const key = addressKey(address)
     const left = (this.#counts.get(key) ?? 0) - 1
     if (left > 0) this.#counts.set(key, left)
     else this.#counts.delete(key)

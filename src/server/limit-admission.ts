@@ -7,7 +7,7 @@ import { type CredentialReader, VerifiedCredentials } from '../auth/verified-cre
 import { type Admission, isRefused } from '../model/admission.js'
 import { overLimit } from '../model/errors.js'
 import { anonymous } from '../model/service.js'
-import { subscriberOf } from '../net/addresses.js'
+import { addressKey } from '../net/addresses.js'
 import type { SettledLimits } from './limits.js'
 
 export interface AdmissionLimits extends Pick<SettledLimits, 'rate' | 'failedAuthentication'> {
@@ -25,7 +25,7 @@ export function limitAdmission(
   return (credentials) => {
     // A request without a credential guesses nothing: it is neither counted nor refused here.
     const credential = failures ? credentialOf?.(credentials) : ''
-    const peer = failures && credential !== '' ? subscriberOf(credentials.address?.() ?? '') : ''
+    const peer = failures && credential !== '' ? addressKey(credentials.address?.() ?? '') : ''
     const pause = credential === '' ? 0 : (failures?.waitFor(peer) ?? 0)
     // An attacker behind the same proxy must not lock out callers that were let in before.
     if (pause > 0 && !verified.has(credential))

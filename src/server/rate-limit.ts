@@ -56,7 +56,7 @@ export class RateLimit {
     return 0
   }
 
-  /** Takes tokens for a request that turned out to be expensive. The bucket may owe as many as its burst. */
+  /** Takes tokens for a request that turned out to be expensive. The bucket may fall to minus its burst. */
   charge(name: string, tokens: number): void {
     const now = this.#now()
     const bucket = this.#buckets.get(name)
@@ -67,7 +67,7 @@ export class RateLimit {
   }
 
   /** Whether charges have taken more tokens than there were. */
-  isOverdrawn(name: string): boolean {
+  isExceeded(name: string): boolean {
     const bucket = this.#buckets.get(name)
     return bucket !== undefined && this.#tokensOf(bucket, this.#now()) < 0
   }

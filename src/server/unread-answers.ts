@@ -1,4 +1,5 @@
 import { A2AError, overLimit } from '../model/errors.js'
+import { addressKey } from '../net/addresses.js'
 
 /** Bytes of large answers that one server holds for their readers. */
 const defaultMax = 256 * 1024 * 1024
@@ -45,7 +46,7 @@ export class UnreadAnswers {
   }
 }
 
-/** The key that answers are counted for. Callers without credentials are told apart by their address. */
+/** The key that answers are counted by: the caller's id; without credentials, the network of the caller's address. */
 export function callerKey(caller: string | undefined, address: string | undefined): string {
-  return caller === undefined ? `address ${address ?? ''}` : `caller ${caller}`
+  return caller === undefined ? `address ${addressKey(address ?? '')}` : `caller ${caller}`
 }

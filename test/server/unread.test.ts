@@ -9,6 +9,7 @@ import { type AgentService, agent, apiKey, serve, type Task } from 'dragoman'
 import { toNodeListener } from 'dragoman/server'
 import { describe, it } from 'vitest'
 import { createListener } from '../../src/server/listener.js'
+import { callerKey, UnreadAnswers } from '../../src/server/unread-answers.js'
 import { eventually } from '../hostile/waiting.js'
 
 const talker = agent('Talker', async function* () {
@@ -161,6 +162,24 @@ describe('a caller that does not read', () => {
 })
 
 describe('many large answers that nobody reads', () => {
+  const admitFrom = (unread: UnreadAnswers, address: string) => unread.admit(250, callerKey(undefined, address))
+
+  it('are refused when all callers together hold the whole budget', () => {
+    const unread = new UnreadAnswers(1000)
+    const [release] = [1, 2, 3, 4].map((n) => admitFrom(unread, `192.0.2.${n}`))
+    const busy = { code: 'UNAVAILABLE', details: { metadata: { limit: 'unreadAnswers' }, retryAfterSeconds: 1 } }
+    assert.throws(() => admitFrom(unread, '192.0.2.5'), busy)
+    release?.()
+    admitFrom(unread, '192.0.2.5')
+  })
+
+  it('are counted for the /64 network of an IPv6 caller', () => {
+    const unread = new UnreadAnswers(1000)
+    admitFrom(unread, '2001:db8:1:2::1')
+    assert.throws(() => admitFrom(unread, '2001:db8:1:2::2'), { code: 'RATE_LIMITED' })
+    admitFrom(unread, '2001:db8:1:3::1')
+  })
+
   it('are refused when there are too many, and given again when they are gone', async () => {
     const large = 'y'.repeat(40 * 1024 * 1024)
     const server = createServer(toNodeListener({ fetch: async () => new Response(large) }))

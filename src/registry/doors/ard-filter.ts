@@ -15,7 +15,7 @@ const mostFields = 20
 const mostValues = 1000
 const mostFacets = 20
 /** Distinct values of a facet that are counted one by one. */
-const mostBuckets = 10_000
+const maxBuckets = 10_000
 const longestExpression = 4000
 
 /** Values within a key are alternatives; keys must all hold. */
@@ -47,7 +47,7 @@ interface Facet {
   readonly limit: number
   readonly minCount: number
   readonly counts: Map<string, number>
-  /** Values beyond `mostBuckets`. */
+  /** Values beyond `maxBuckets`. */
   uncounted: number
 }
 
@@ -89,7 +89,7 @@ export function createFacets(asked: readonly unknown[], source: EntrySource, sha
 function countValue(facet: Facet, value: string): void {
   const { counts } = facet
   const known = counts.get(value)
-  if (known === undefined && counts.size >= mostBuckets) facet.uncounted += 1
+  if (known === undefined && counts.size >= maxBuckets) facet.uncounted += 1
   else counts.set(value, (known ?? 0) + 1)
 }
 

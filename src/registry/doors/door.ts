@@ -12,8 +12,8 @@ export interface DoorCall {
   readonly url: URL
   /** The caller; where nobody is known, there is one caller for all. */
   readonly publisher: Publisher
-  /** Whom limits are counted for. */
-  readonly who: string
+  /** The key that limits count the caller by. */
+  readonly callerKey: string
   /** The caller's turns to look at many agents. */
   readonly share: WorkShare
 }

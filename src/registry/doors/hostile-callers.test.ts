@@ -156,6 +156,10 @@ describe('callers who call too often', () => {
     }
     expect(await all('192.0.2.1')).toEqual([200, 200, 200, 429])
     expect(await all('192.0.2.2')).toEqual([200, 200, 200, 429])
+    // One IPv6 caller has all addresses of a /64 network.
+    expect(await all('2001:db8:1:2::1')).toEqual([200, 200, 200, 429])
+    expect(await from('2001:db8:1:2::2')).toBe(429)
+    expect(await from('2001:db8:1:3::1')).toBe(200)
     // Who has none is not let off: all of those are one.
     expect(await all(undefined)).toEqual([200, 200, 200, 429])
   })

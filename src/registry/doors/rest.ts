@@ -101,14 +101,14 @@ export function createRestDoor({ registry, maxBodyBytes }: DoorParts): Door {
     return text(200, `{"agents":[${found.join(',')}],"total":${page.total}${end}}`)
   }
 
-  const watch = ({ request, url, who }: DoorCall): Response => {
+  const watch = ({ request, url, callerKey }: DoorCall): Response => {
     const given = request.headers.get('last-event-id') ?? url.searchParams.get('after')
     const after = given === null ? undefined : Number(given)
     if (after !== undefined && !(Number.isSafeInteger(after) && after >= 0))
       throw new RegistryError('INVALID', 'Last-Event-ID: is no revision of this registry')
     const [namespace, name] = [url.searchParams.get('namespace'), url.searchParams.get('name')]
     return registry.watch({
-      who,
+      callerKey,
       ...(after !== undefined && { after }),
       ...(namespace !== null && { namespace }),
       ...(name !== null && { name }),
