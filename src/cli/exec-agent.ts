@@ -26,7 +26,7 @@ export interface ExecOptions {
   readonly timeoutMs: number
   /** What one turn may write. */
   readonly maxBytes: number
-  /** How many programs run at once, and how many turns wait for one to end. */
+  /** Limits of running programs and of turns that wait for one to end. */
   readonly slots: SlotLimits
   /** Between SIGTERM and SIGKILL. Default 4 s: less than the engine waits for a cancelled turn. */
   readonly killGraceMs?: number

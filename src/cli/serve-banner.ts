@@ -12,7 +12,7 @@ export interface BannerFacts {
 
 /** Lines of a label and what it stands for. */
 export function bannerLines({ url, dialects, hasApiKey, hasGrpc }: BannerFacts): readonly string[] {
-  const base = url.replace(/\/$/, '')
+  const base = withoutTrailingSlashes(url)
   const offered = offeredIn(dialects)
   const common = new Set(offered.filter(({ path }) => path === undefined).map(({ dialect }) => dialect))
   const hasAny = (...names: DialectName[]) => names.some((name) => common.has(name))

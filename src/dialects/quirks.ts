@@ -8,11 +8,11 @@ import type { CallFacts } from './dialect.js'
  * Content of `file_with_bytes` in 0.3 over gRPC and HTTP+JSON (R3-PB-12): the bytes themselves, or the bytes of their
  * base64 text. `guessed` reads canonical base64 text as such and everything else as raw bytes, and writes base64 text.
  */
-export type FileBytes = 'raw' | 'base64' | 'guessed'
+export type FileEncoding = 'raw' | 'base64' | 'guessed'
 
 export interface Quirks {
-  readonly fileBytes: FileBytes
-  /** How a JSON-RPC caller that accepts only event streams gets an error before the first event (R-STRM-11). */
+  readonly fileBytes: FileEncoding
+  /** Form of an error before the first event, for JSON-RPC callers that accept only event streams (R-STRM-11). */
   readonly streamErrors: 'event' | 'body'
 }
 

@@ -31,7 +31,7 @@ import { createHostCheck } from './hosts.js'
 import { limitAdmission } from './limit-admission.js'
 import { type SettledLimits, settleLimits } from './limits.js'
 import { type Agents, type Mount, mountsOf, reserved } from './mounts.js'
-import { createHostRefusal, createNowhere, createOutside } from './nowhere.js'
+import { createHostRefusal, createNotFound, createOutsideBaseRefusal } from './not-found.js'
 import { observeCalls } from './observe-calls.js'
 import { type OfferedDialects, offeredDialects } from './offered-dialects.js'
 import { createOriginCheck, type OriginCheck } from './origins.js'
@@ -149,9 +149,9 @@ export async function assemble(agents: Agents, options: LoggedOptions, port: Por
     origins: options.cors ?? [],
     credentialHeaders,
     stripBase: createStripBase(options, url),
-    outside: createOutside(observeOthers),
+    outsideBase: createOutsideBaseRefusal(observeOthers),
     refuseHost: options.allowedHosts && createHostRefusal(isOwnHost, observeOthers),
-    nowhere: createNowhere(admit, observeOthers),
+    notFound: createNotFound(admit, observeOthers),
     routes: createRoutes({
       routes: options.routes ?? [],
       endpoints: new Map(members.map(({ mount, endpoint }) => [mount.agent.card.name, endpoint])),

@@ -11,7 +11,7 @@ export interface PortOptions {
   /** Default 127.0.0.1. Another address needs `auth`, or `auth: 'none'` said aloud. */
   readonly host?: string
   readonly deadlines?: Deadlines
-  /** How many connections may be open. Default: 10,000 in all, 1,000 from one public address. */
+  /** Limits of open connections. Default: 10,000 in all, 1,000 from one public address. */
   readonly connections?: ConnectionLimits
   /**
    * Certificate and key, as `node:tls` takes them: the port then speaks TLS. With `mtls` in `auth`, also `ca`: the

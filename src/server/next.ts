@@ -13,7 +13,9 @@ export type NextRoutes = Readonly<
  * path. A function is called with the first request, so that `next build` opens no store.
  *
  * ```ts
- * export const { GET, POST, DELETE, OPTIONS } = nextMount(() => createHandler(shout, { basePath: '/api/a2a' }))
+ * export const { GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS } = nextMount(() =>
+ *   createHandler(shout, { publicUrl: 'https://shop.example/api/a2a' }),
+ * )
  * ```
  */
 export function nextMount(handler: Mountable | (() => Promise<Mountable>)): NextRoutes {

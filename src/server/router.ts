@@ -21,11 +21,11 @@ export interface RouterParts {
   readonly credentialHeaders: readonly string[]
   readonly stripBase: StripBase
   /** Answers outside of the base path. */
-  readonly outside: Fetch
+  readonly outsideBase: Fetch
   /** Refuses a request by its host. Absent: every host is accepted. */
   readonly refuseHost?: ((request: Request, connection?: Connection) => Response | undefined) | undefined
   /** Answers where no agent is. */
-  readonly nowhere: Fetch
+  readonly notFound: Fetch
   readonly isReady: () => Promise<boolean>
   /** Where there are keys to publish. */
   readonly jwks?: Fetch
@@ -52,7 +52,7 @@ export function createRouter(parts: RouterParts): Fetch {
 }
 
 function createPaths(parts: RouterParts): Fetch {
-  const { stripBase, outside, endpoints, nowhere, isReady, jwks, routes, refuseHost } = parts
+  const { stripBase, outsideBase, endpoints, notFound, isReady, jwks, routes, refuseHost } = parts
   const health = createHealth(isReady)
   const root = endpoints.get('')
   // Longer paths first: a mount below another one is its own.
@@ -62,11 +62,11 @@ function createPaths(parts: RouterParts): Fetch {
       if (path === mount || path.startsWith(`${mount}/`))
         return endpoint(request, withOneSlash(path.slice(mount.length)), connection)
     }
-    return root ? root(request, withOneSlash(path), connection) : nowhere(request, connection)
+    return root ? root(request, withOneSlash(path), connection) : notFound(request, connection)
   }
   return (request, connection) => {
     const path = stripBase(pathOf(request.url))
-    if (path === undefined) return outside(request, connection)
+    if (path === undefined) return outsideBase(request, connection)
     const known = health(request, path)
     if (known) return known
     const refusal = refuseHost?.(request, connection)

@@ -3,11 +3,11 @@
  * and Java put the bytes of their base64 text there. Both arrive here in base64, as ProtoJSON has every `bytes` field.
  */
 import { bytes, converted, type Decoder, type Fault, toBase64 } from '../decode.js'
-import type { FileBytes } from '../quirks.js'
+import type { FileEncoding } from '../quirks.js'
 import type { Spelling } from './spelling.js'
 
 /** Base64 of the content, whichever form it came in. */
-export const protoBytes: Readonly<Record<FileBytes, Decoder<string>>> = {
+export const protoBytes: Readonly<Record<FileEncoding, Decoder<string>>> = {
   raw: bytes,
   // A peer of this form may follow the protobuf all the same: content that is no base64 text can only be raw bytes.
   base64: converted(bytes, (value) => readText(value, () => true) ?? value),

@@ -154,7 +154,7 @@ export function encodePart(content: Part, as: Spelling): Wire {
     return withMetadata(wire, carriedMetadata(content, isWrapped))
   }
   const wireFile: Wire =
-    'raw' in content ? { [as.fileBytes]: encodeBytes(content.raw, as) } : { [as.fileUri]: content.url }
+    'raw' in content ? { [as.fileBytesKey]: encodeBytes(content.raw, as) } : { [as.fileUriKey]: content.url }
   if (content.filename !== undefined) wireFile.name = content.filename
   if (content.mediaType !== undefined) wireFile.mimeType = content.mediaType
   return withMetadata(hasKinds ? { kind: 'file', file: wireFile } : { file: wireFile }, content.metadata)

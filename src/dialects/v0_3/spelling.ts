@@ -6,7 +6,7 @@
 import type { Role } from '../../model/message.js'
 import { type TaskState, taskStates } from '../../model/task.js'
 import type { Decoder } from '../decode.js'
-import type { FileBytes } from '../quirks.js'
+import type { FileEncoding } from '../quirks.js'
 
 export { role, taskState } from '../enums.js'
 
@@ -15,8 +15,8 @@ export type Wire = Record<string, unknown>
 
 export type Shape = 'json' | 'proto'
 
-/** How parts are read and written: JSON-RPC's form, or the protobuf's with one form of file content (R3-PB-12). */
-export type PartForm = 'json' | FileBytes
+/** Form of parts: JSON-RPC's, or the protobuf's with an encoding of file content (R3-PB-12). */
+export type PartForm = 'json' | FileEncoding
 
 export interface Spelling {
   readonly shape: Shape
@@ -33,8 +33,8 @@ export interface Spelling {
   readonly answerMessage: string
   /** The webhook in a request to send. */
   readonly pushConfig: string
-  readonly fileBytes: string
-  readonly fileUri: string
+  readonly fileBytesKey: string
+  readonly fileUriKey: string
 }
 
 const lowerCaseStates = {
@@ -64,8 +64,8 @@ export const jsonSpelling: Spelling = {
   sentMessage: 'message',
   answerMessage: 'message',
   pushConfig: 'pushNotificationConfig',
-  fileBytes: 'bytes',
-  fileUri: 'uri',
+  fileBytesKey: 'bytes',
+  fileUriKey: 'uri',
 }
 
 /** REST. */
@@ -79,8 +79,8 @@ export const protoJsonSpelling: Spelling = {
   sentMessage: 'message',
   answerMessage: 'message',
   pushConfig: 'pushNotification',
-  fileBytes: 'fileWithBytes',
-  fileUri: 'fileWithUri',
+  fileBytesKey: 'fileWithBytes',
+  fileUriKey: 'fileWithUri',
 }
 
 /** gRPC: members are called as in the protobuf, whose JSON names differ in three places. */
@@ -98,13 +98,13 @@ export function inBothShapes<T>(make: (shape: Shape) => Decoder<T>): Readonly<Re
 
 /** One value for each form of parts, made once. */
 export function inEveryPartForm<T>(make: (partForm: PartForm, shape: Shape) => T): Readonly<Record<PartForm, T>> {
-  return { json: make('json', 'json'), ...inEveryFileForm((form) => make(form, 'proto')) }
+  return { json: make('json', 'json'), ...inEveryFileEncoding((form) => make(form, 'proto')) }
 }
 
-/** The protobuf's spellings, one for each form of file content. */
-export const restSpellings = inEveryFileForm((partForm): Spelling => ({ ...protoJsonSpelling, partForm }))
-export const grpcSpellings = inEveryFileForm((partForm): Spelling => ({ ...protoSpelling, partForm }))
+/** The protobuf's spellings, one for each encoding of file content. */
+export const restSpellings = inEveryFileEncoding((partForm): Spelling => ({ ...protoJsonSpelling, partForm }))
+export const grpcSpellings = inEveryFileEncoding((partForm): Spelling => ({ ...protoSpelling, partForm }))
 
-function inEveryFileForm<T>(make: (form: FileBytes) => T): Readonly<Record<FileBytes, T>> {
+function inEveryFileEncoding<T>(make: (form: FileEncoding) => T): Readonly<Record<FileEncoding, T>> {
   return { raw: make('raw'), base64: make('base64'), guessed: make('guessed') }
 }

@@ -8,21 +8,21 @@ import { encodeMessage, message } from './messages.js'
 import { encodePart, part } from './parts.js'
 import { inEveryPartForm, type Spelling, type Wire } from './spelling.js'
 
-const told = inEveryPartForm((form): ToldObjects => toldObjects(part[form], message[form]))
+const decoders = inEveryPartForm((form): ToldObjects => toldObjects(part[form], message[form]))
 
 /** A task as peers tell of it. */
-export const task = inEveryPartForm((form): Decoder<Task> => told[form].task)
+export const task = inEveryPartForm((form): Decoder<Task> => decoders[form].task)
 
 const event = inEveryPartForm(
-  (form): Decoder<StreamResponse> => toldEvent(message[form], told[form], { hasKinds: form === 'json' }),
+  (form): Decoder<StreamResponse> => toldEvent(message[form], decoders[form], { hasKinds: form === 'json' }),
 )
 
 export function decodeArtifact(wire: unknown, { partForm }: Spelling): Artifact {
-  return decodeOrThrow(told[partForm].artifact, wire)
+  return decodeOrThrow(decoders[partForm].artifact, wire)
 }
 
 export function decodeStatus(wire: unknown, { partForm }: Spelling): TaskStatus {
-  return decodeOrThrow(told[partForm].status, wire)
+  return decodeOrThrow(decoders[partForm].status, wire)
 }
 
 export function decodeTask(wire: unknown, { partForm }: Spelling): Task {

@@ -58,12 +58,12 @@ function rowOf(
 function resultOf(status: number, body: unknown, form: JsonRpcClientForm): unknown {
   if (isObject(body) && isObject(body.error)) {
     const { code, message, data } = body.error
-    const told = {
+    const rpcError = {
       code: typeof code === 'number' ? code : 0,
       message: typeof message === 'string' ? message : 'The agent gave no reason',
       ...(data !== undefined && { data }),
     }
-    throw form.decodeError(told, status)
+    throw form.decodeError(rpcError, status)
   }
   if (isObject(body) && 'result' in body) return body.result
   // The SDKs of Go and Python leave out a result that is null.

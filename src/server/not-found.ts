@@ -18,7 +18,7 @@ export function createHostRefusal(isOwnHost: HostCheck, observe: CallObserver | 
 }
 
 /** For paths outside of `basePath`: they are not this server's, so credentials do not matter. */
-export function createOutside(observe: CallObserver | undefined): Fetch {
+export function createOutsideBaseRefusal(observe: CallObserver | undefined): Fetch {
   return async (_request, connection) => {
     const refused = new A2AError('METHOD_NOT_FOUND', 'Path not found: it is outside of `basePath`')
     refusedCall(observe, { address: connection?.address }, refused)
@@ -27,7 +27,7 @@ export function createOutside(observe: CallObserver | undefined): Fetch {
 }
 
 /** Callers without credentials do not learn that the path does not exist. */
-export function createNowhere(admit: Admit | undefined, observe: CallObserver | undefined): Fetch {
+export function createNotFound(admit: Admit | undefined, observe: CallObserver | undefined): Fetch {
   return async (request, connection) => {
     const admission = await admitted(admit, request, connection)
     const refusal = isRefused(admission)
