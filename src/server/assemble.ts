@@ -19,7 +19,7 @@ import { BodyInterrupted } from '../transports/read-json.js'
 import { Heartbeats } from '../transports/sse.js'
 import type { Endpoint } from '../transports/transport.js'
 import { type AgentEndpoint, createAgentEndpoint } from './agent-endpoint.js'
-import { createStripBase, settleBasePath } from './base-path.js'
+import { createStripBase, type ServedPaths, settleBasePath } from './base-path.js'
 import { completeCard } from './card.js'
 import { type RegisteredAddress, spellCards } from './card-forms.js'
 import { continueContext } from './continue-context.js'
@@ -30,7 +30,7 @@ import type { Handler, HandlerOptions, LoggedOptions } from './handler.js'
 import { createHostCheck } from './hosts.js'
 import { limitAdmission } from './limit-admission.js'
 import { type SettledLimits, settleLimits } from './limits.js'
-import { type Agents, type Mount, mountsOf, reserved } from './mounts.js'
+import { type Agents, type Mount, mountsOf, portNames, reserved } from './mounts.js'
 import { createHostRefusal, createNotFound, createOutsideBaseRefusal } from './not-found.js'
 import { observeCalls } from './observe-calls.js'
 import { type OfferedDialects, offeredDialects } from './offered-dialects.js'
@@ -107,6 +107,7 @@ export async function assemble(agents: Agents, options: LoggedOptions, port: Por
     credentialOf: credentialReader(schemesOf(security)),
   })
   const url = withoutTrailingSlashes(options.publicUrl ?? `http://localhost${settleBasePath(options.basePath)}`)
+  const stripBase = createStripBase(options, url, servedPaths(options, mounts, offered))
   const isOwnHost = createHostCheck({ ...options, publicUrl: url })
   const isFromHere = createOriginCheck({ origins: options.cors ?? [], url, isOwnHost })
   const owner = processIdentity()
@@ -148,7 +149,7 @@ export async function assemble(agents: Agents, options: LoggedOptions, port: Por
     endpoints: new Map(members.map(({ mount, answer }) => [mount.path, answer])),
     origins: options.cors ?? [],
     credentialHeaders,
-    stripBase: createStripBase(options, url),
+    stripBase,
     outsideBase: createOutsideBaseRefusal(observeOthers),
     refuseHost: options.allowedHosts && createHostRefusal(isOwnHost, observeOthers),
     notFound: createNotFound(admit, observeOthers),
@@ -349,5 +350,22 @@ function assertTenants({ tenants = [] }: HandlerOptions, mounts: readonly Mount[
       throw new TypeError(`A tenant cannot be called ${tenant}: an agent is mounted at /${tenant}`)
     if ([...pinned.keys()].some((path) => path.split('/')[1] === tenant))
       throw new TypeError(`A tenant cannot be called ${tenant}: a dialect is pinned below /${tenant}`)
+  }
+}
+
+function servedPaths(
+  { tenants = [], routes = [] }: HandlerOptions,
+  mounts: readonly Mount[],
+  { recognised, pinned }: OfferedDialects,
+): ServedPaths {
+  const ofDialects = recognised.flatMap(({ jsonrpc, rest }) => [
+    ...(jsonrpc?.paths ?? []),
+    ...(rest?.routes ?? []).map(({ path }) => path),
+  ])
+  const ofAgent = ['', ...tenants.map((tenant) => `/${encodeURIComponent(tenant)}`), ...pinned.keys(), ...ofDialects]
+  return {
+    exact: mounts.flatMap((mount) => ofAgent.map((path) => mount.path + path)),
+    // The route `/` is one page, and the base is never the root.
+    trees: [...portNames.map((name) => `/${name}`), ...routes.map(({ path }) => path).filter((path) => path !== '/')],
   }
 }

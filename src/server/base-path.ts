@@ -1,4 +1,5 @@
 /** The path below which everything is served, and which mounts and proxies may or may not have removed. */
+import { withoutTrailingSlashes } from '../model/trim-end.js'
 
 export interface BasePathOptions {
   readonly basePath?: string
@@ -7,13 +8,22 @@ export interface BasePathOptions {
 /** The path below the base; undefined outside of it. */
 export type StripBase = (path: string) => string | undefined
 
+/** Paths that the server answers, without the base. Segments may be parameters, as in `/tasks/{id}`. */
+export interface ServedPaths {
+  readonly exact: readonly string[]
+  /** Paths that are answered with everything below them. */
+  readonly trees: readonly string[]
+}
+
 /**
  * Removes `basePath`, outside of which there is nothing. Without it, removes the path of `url` where a request has it:
- * frameworks and proxies may have removed it already.
+ * frameworks and proxies may have removed it already. Throws `TypeError` if that path cannot be distinguished from a
+ * path in `served`.
  */
-export function createStripBase({ basePath }: BasePathOptions, url: string): StripBase {
-  const base = basePath === undefined ? new URL(url).pathname.replace(/\/$/, '') : settleBasePath(basePath)
+export function createStripBase({ basePath }: BasePathOptions, url: string, served: ServedPaths): StripBase {
+  const base = basePath === undefined ? withoutTrailingSlashes(new URL(url).pathname) : settleBasePath(basePath)
   if (base === '') return (path) => path
+  if (basePath === undefined) assertDistinct(base, served)
   return (path) => {
     if (path === base) return '/'
     if (path.startsWith(`${base}/`)) return path.slice(base.length)
@@ -25,5 +35,19 @@ export function createStripBase({ basePath }: BasePathOptions, url: string): Str
 export function settleBasePath(basePath = ''): string {
   const isPath = typeof basePath === 'string' && /^(\/[^/?#\s]+)*\/?$/.test(basePath)
   if (!isPath) throw new TypeError(`\`basePath\` must be a path such as '/api/a2a'; got ${JSON.stringify(basePath)}`)
-  return new URL(basePath, 'http://localhost').pathname.replace(/\/$/, '')
+  return withoutTrailingSlashes(new URL(basePath, 'http://localhost').pathname)
+}
+
+function assertDistinct(base: string, { exact, trees }: ServedPaths): void {
+  const conflict =
+    [...trees, ...exact].find((path) => isAtOrBelow(path, base)) ?? trees.find((path) => isAtOrBelow(base, path))
+  if (conflict === undefined) return
+  throw new TypeError(
+    `The path of \`publicUrl\`, ${base}, is ambiguous: the server also answers ${conflict}. Pass \`basePath\`: '${base}' if requests arrive with that path, '/' if a proxy removes it`,
+  )
+}
+
+function isAtOrBelow(path: string, base: string): boolean {
+  const segments = path.split('/')
+  return base.split('/').every((segment, place) => segments[place] === segment || segments[place]?.startsWith('{'))
 }

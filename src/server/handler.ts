@@ -40,7 +40,8 @@ export interface HandlerOptions {
   readonly publicUrl?: string
   /**
    * The path below which requests arrive, such as `/api/a2a`. It is removed from their paths; other paths are answered
-   * with 404. Default: the path of `publicUrl`, removed from requests that have it.
+   * with 404. Default: the path of `publicUrl`, removed from requests that have it. Required (`TypeError`) if that path
+   * is also the path of an agent, a tenant, a route or a dialect; `/` if a proxy removes it.
    */
   readonly basePath?: string
   /**

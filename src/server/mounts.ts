@@ -17,7 +17,7 @@ export interface Mount {
 }
 
 /** First segments of paths that the port itself answers. */
-const portNames = ['.well-known', 'healthz', 'readyz', 'metrics']
+export const portNames = ['.well-known', 'healthz', 'readyz', 'metrics']
 
 /** First segments of paths below an agent. */
 export const reserved: ReadonlySet<string> = new Set([

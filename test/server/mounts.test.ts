@@ -8,6 +8,7 @@ import * as dragoman from 'dragoman'
 import { agent, apiKey, serve } from 'dragoman'
 import * as serverEntry from 'dragoman/server'
 import {
+  type Agents,
   createHandler,
   type Handler,
   type HandlerOptions,
@@ -134,6 +135,8 @@ describe('mounts on the page about serving', () => {
 
   it('route.ts answers below its path', async () => {
     const defined = await run(['handler.mjs', 'route.ts'])
+    const { handler: _handler, ...exported } = defined
+    expect(Object.keys(exported)).toEqual(expect.arrayContaining(Object.keys(nextMount(defined.handler as Handler))))
     const server = await onNext(defined as unknown as NextRoutes)
     try {
       await check(`${server.url}/api/a2a`)
@@ -182,6 +185,39 @@ describe('mounts that do not remove the path', () => {
     const options = { basePath: basePath as string }
     await expect(createHandler(shout, options)).rejects.toThrow(/`basePath` must be a path such as '\/api\/a2a'/)
     await expect(serve(shout, options)).rejects.toThrow(/`basePath` must be a path/)
+  })
+
+  const writer = agent('Writer', async function* () {
+    yield 'written'
+  })
+  const routes = [{ path: '/pages', answer: async () => new Response('page') }]
+
+  it.each<[string, Agents, HandlerOptions]>([
+    ['/writer', [shout, writer], {}],
+    ['/team', [{ agent: writer, path: '/team/writer' }], {}],
+    ['/v1', shout, {}],
+    ['/tasks/all', shout, {}],
+    ['/healthz', [shout, writer], {}],
+    ['/a2a', shout, { dialects: 'all' }],
+    ['/legacy', shout, { dialects: ['v1', { dialect: 'v0.3', path: '/legacy' }] }],
+    ['/acme', shout, { tenants: ['acme'] }],
+    ['/pages', shout, { routes }],
+    ['/pages/a2a', shout, { routes }],
+  ])('refuses publicUrl with the path %s without `basePath`', async (path, agents, more) => {
+    const options = { ...more, publicUrl: `https://agents.example${path}` }
+    const fault = new RegExp(`${path}, is ambiguous.*Pass .basePath.: '${path}' if .*'/' if a proxy`)
+    await expect(createHandler(agents, options)).rejects.toThrow(fault)
+    for (const basePath of [path, '/']) await (await createHandler(agents, { ...options, basePath })).close()
+  })
+
+  it.each<[string, Agents, HandlerOptions]>([
+    ['/v1', [shout, writer], {}],
+    ['/acme', [shout, writer], { tenants: ['acme'] }],
+    ['/api/a2a', shout, { dialects: 'all' }],
+    ['/a2a', shout, {}],
+    ['/writers', [shout, writer], {}],
+  ])('accepts publicUrl with the path %s, where nothing else is served', async (path, agents, more) => {
+    await (await createHandler(agents, { ...more, publicUrl: `https://agents.example${path}` })).close()
   })
 
   it('is part of every address of `serve`', async () => {

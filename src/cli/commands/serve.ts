@@ -27,6 +27,7 @@ interface Options extends SourceOptions, AccessOptions {
   readonly host: string
   readonly store: string
   readonly publicUrl?: string
+  readonly basePath?: string
   readonly signingKey?: readonly string[]
   readonly dialects?: DialectChoice
   readonly card?: CardForm
@@ -58,6 +59,10 @@ export function serveCommand(): Command {
     )
     .option('--store <store>', 'memory, sqlite:PATH, or postgres://USER@HOST/DATABASE', 'memory')
     .option('--public-url <url>', 'the address clients use, for the card')
+    .option(
+      '--base-path <path>',
+      'the path below which requests arrive (default: that of --public-url, if they have it)',
+    )
     .option(
       '--signing-key <path>',
       'a private key (JWK or PEM) that signs cards and deliveries; of several, the first one signs',
@@ -157,6 +162,7 @@ async function run(module: string | undefined, options: Options): Promise<void> 
     store: options.store,
     ...access,
     ...(options.publicUrl && { publicUrl: options.publicUrl }),
+    ...(options.basePath !== undefined && { basePath: options.basePath }),
     errors: options.errors,
     ...(options.invokeQuestions && { invokeQuestions: options.invokeQuestions }),
     grpc: options.grpc,
