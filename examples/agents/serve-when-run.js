@@ -128,9 +128,9 @@ export async function serveWhenRun(meta, agent, usual) {
   if (!process.argv[1] || realpathSync(process.argv[1]) !== fileURLToPath(meta.url)) return
   try {
     const served = await serve(agent, serveOptions(usual))
-    console.log(`${agent.card.name} is ready at ${served.url}`)
     for (const signal of ['SIGINT', 'SIGTERM'])
       process.once(signal, () => served.close().finally(() => process.exit(0)))
+    console.log(`${agent.card.name} is ready at ${served.url}`)
   } catch (error) {
     console.error(`${error instanceof Error ? error.message : error}\n\n${usage}`)
     process.exitCode = 2
