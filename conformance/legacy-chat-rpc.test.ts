@@ -58,6 +58,7 @@ describe.each(paths)('chat-rpc at %s', (at) => {
       final: false,
     })
     expect(told.filter(({ events }) => events.some(({ messageDelta }) => messageDelta))).toEqual([
+      delta(''),
       delta('chunk 1 '),
       delta('chunk 2 '),
     ])
@@ -112,7 +113,7 @@ describe('chat-rpc', () => {
     const told = await results(await client.request('POST', path, rpc('message/stream', params)))
     const messages = told.flatMap(({ events }) => events.map(({ messageDelta, message }) => messageDelta ?? message))
     const said = messages.filter((each) => each !== undefined)
-    expect(said).toHaveLength(4)
+    expect(said).toHaveLength(5) // the first delta is empty
     expect(new Set(said.map(({ messageId }) => messageId)).size).toBe(1)
     expect(said.at(-1)).toMatchObject({ metadata: { trace_id: 'x1' } })
     const answer = await client.result('message/send', { ...plain('hello'), metadata: { trace_id: 'x2' } })

@@ -57,7 +57,7 @@ export const legacyRequirements: readonly Requirement[] = [
   { id: 'RL-L2-1', level: 'M', actor: 'srv', source: 'chat-rpc', text: 'both of its paths stream in its own envelope and close with `[DONE]`; ordinary endpoints never do' },
   { id: 'RL-L2-2', level: 'M', actor: 'srv', source: 'chat-rpc', text: '`contextId` goes on with a conversation, the deltas of an answer share one `messageId`, and `metadata` comes back' },
   { id: 'RL-L2-3', level: 'M', actor: 'srv', source: 'chat-rpc', text: '`tasks/get` and `tasks/cancel` work on real tasks; -32001 and -32002 only when true' },
-  { id: 'RL-L2-4', level: 'S', actor: 'srv', source: 'Dragoman', text: 'a failing stream ends with a `failed` event and `[DONE]`, a question ends it as well, and artifacts are events of their own' },
+  { id: 'RL-L2-4', level: 'S', actor: 'srv', source: 'Dragoman', text: 'a failing stream ends with a `failed` event and `[DONE]`, `input-required` and `auth-required` end it as well, and artifacts are events of their own' },
   { id: 'RL-L2-5', level: 'S', actor: 'any', source: 'chat-rpc', text: 'a registry adapter publishes the card and resolves agents by name' },
 
   // All of them

@@ -33,7 +33,7 @@ export const v03Requirements: readonly Requirement[] = [
   { id: 'R3-STRM-1', level: 'M', actor: 'srv', source: '0.3', text: 'without the capability, streams are refused with -32004' },
   { id: 'R3-STRM-2', level: 'M', actor: 'srv', source: '0.3 §3.3.1', text: 'a JSON-RPC stream is HTTP 200 `text/event-stream`, each event a whole JSON-RPC response with one Task, Message, status or artifact update' },
   { id: 'R3-STRM-3', level: 'M', actor: 'srv', source: '0.3 proto', text: 'a stream is one Message, or a Task and then its updates, and ends where the task ends or waits' },
-  { id: 'R3-STRM-4', level: 'M', actor: 'srv', source: '0.3 Dragoman', text: '`final: true` stands on the last event and nowhere else: on ends and on questions, never on `auth-required`; the stream closes behind it' },
+  { id: 'R3-STRM-4', level: 'M', actor: 'srv', source: '0.3 Dragoman', text: '`final: true` stands on the last event and nowhere else: on ends, on `input-required` and on `auth-required`; the stream closes behind it' },
   { id: 'R3-STRM-5', level: 'M', actor: 'cli', source: '0.3', text: 'reading stops at `final: true`, at a Message, or when the stream closes' },
   { id: 'R3-STRM-6', level: 'Y', actor: 'srv', source: '0.3 proto Dragoman', text: '`tasks/resubscribe` may replay what was missed; here it shows the task and then what follows. A task that has ended is shown and the stream closed' },
   { id: 'R3-STRM-7', level: 'S', actor: 'srv', source: 'Dragoman', text: 'a refused `tasks/resubscribe` is told in an event stream, which strict clients insist on; a refused `message/stream` too, to callers that accept nothing else. The JavaScript SDK since 1.0, which names its version, gets a JSON body' },

@@ -1,4 +1,4 @@
-import { agent, ask, askAuth, completed, reply, working } from 'dragoman'
+import { agent, ask, reply, working } from 'dragoman'
 import { describe, expect, it } from 'vitest'
 import { echoAgent } from '../src/cli/echo-agent.js'
 import { gate, type Json, testServer } from './fixture.js'
@@ -61,30 +61,12 @@ describe('streams in 0.3', () => {
     ['reject', 'rejected'],
     ['crash', 'failed'],
     ['ask', 'input-required'],
+    ['auth', 'auth-required'],
   ])(proves(['R3-STRM-3', 'R3-STRM-4'], 'end after %s, and say so'), async (word, state) => {
     await using server = await testServer(echoAgent)
     const events = await new OlderClient(server).events<Event>('message/stream', { message: message03(word) })
     expect(outline(events).at(-1)).toBe(`status-update:${state}!`)
     expect(events.filter(({ final }) => final === true)).toHaveLength(1)
-  })
-
-  it(proves('R3-STRM-4', 'are not over while a task waits for a credential'), async () => {
-    const locked = agent('Locked', async function* ({ history }) {
-      if (history.length > 1) yield completed('Thanks')
-      else yield askAuth('Log in')
-    })
-    await using server = await testServer(locked)
-    const client = new OlderClient(server)
-    const stream = await server.stream('POST', '/', rpc('message/stream', { message: message03('go') }), {
-      'A2A-Version': undefined,
-    })
-    const seen: Event[] = []
-    while (seen.at(-1)?.status?.state !== 'auth-required') seen.push((await stream.next())?.raw.result as Event)
-    expect(seen.filter(({ final }) => final === true)).toEqual([])
-    const { id } = seen[0] as unknown as OldTask
-    await client.result('message/send', { message: message03({ taskId: id }) })
-    const rest = (await stream.rest()).map(({ raw }) => raw.result as Event)
-    expect(outline(rest).at(-1)).toBe('status-update:completed!')
   })
 
   it(proves('R3-STRM-4', 'of an answer do not end at the question before'), async () => {

@@ -84,8 +84,8 @@ function paragraphs(text) {
 }
 
 export const port = 8000
-/** Its clients look it up in a registry, and call the `url` they find there in this dialect. */
-export const address = 'chat-rpc'
+/** Clients of the chat service call the `url` of this card, which they find in a registry or at the agent. */
+export const card = 'chat-rpc'
 const chatAgent = createChatAgent()
 export default chatAgent
-await serveWhenRun(import.meta, chatAgent, { port, address })
+await serveWhenRun(import.meta, chatAgent, { port, card })

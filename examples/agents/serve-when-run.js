@@ -13,7 +13,7 @@ import { registryResolver } from 'dragoman/registry'
  * @typedef {object} Usual
  * @property {number} port
  * @property {readonly Route[]} [routes] what its port carries beside it
- * @property {RegisterOptions['address']} [address] the address that older readers find in a registry
+ * @property {ServeOptions['card']} [card] the card for readers that name no version
  */
 
 /** Secrets that callers may show; either one is enough.
@@ -55,11 +55,12 @@ export function serveOptions(usual, args = process.argv.slice(2)) {
   return {
     port: values.port === undefined ? usual.port : Number(values.port),
     ...(usual.routes && { routes: usual.routes }),
+    ...(usual.card && { card: usual.card }),
     ...(values.host && { host: values.host }),
     ...(values.store && { store: values.store }),
     ...authWith(secrets),
     dialects: 'all',
-    ...(registry && { register: registerAt(registry, secrets, usual.address) }),
+    ...(registry && { register: registerAt(registry, secrets) }),
     resolve: connectAgents(peers, registry ? knownTo(registry, secrets) : shows(secrets)),
   }
 }
@@ -76,11 +77,10 @@ export function authWith({ key, token }) {
 /** How to be found.
  * @param {string} url of the registry
  * @param {Secrets} secrets
- * @param {Usual['address']} address
  * @returns {RegisterOptions}
  */
-export function registerAt(url, secrets, address) {
-  return { url, ...headersWith(secrets), ...(address && { address }) }
+export function registerAt(url, secrets) {
+  return { url, ...headersWith(secrets) }
 }
 
 /** Finds others in the registry. Agents that it knows get the key over https, and on this machine over http too.

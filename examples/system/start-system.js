@@ -48,14 +48,15 @@ export async function startSystem({ store: address, key, token, host, portFor = 
     const page = new SystemConsole()
     closing.push(async () => page.close())
     const places = []
-    for (const { agent, port: usual, routes, address: registered } of members) {
+    for (const { agent, port: usual, routes, card } of members) {
       const { name } = agent.card
       const served = await serve(agent, {
         ...access,
         port: portFor(usual),
         store,
         dialects: 'all',
-        register: registerAt(registry.url, secrets, registered),
+        ...(card && { card }),
+        register: registerAt(registry.url, secrets),
         resolve,
         routes: [...(routes ?? []), ...(name === consoleAt ? page.routes : [])],
         push: { allowHosts: ['localhost', '127.0.0.1'] }, // the console takes deliveries, and is on this machine too

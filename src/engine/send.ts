@@ -66,15 +66,15 @@ async function openSend(
   if (context.resumeAfter !== undefined && !admission.isNew && context.idempotencyKey !== undefined) {
     await assertCursor(internals, taskId, context.resumeAfter)
     const own = await acceptedTurn(internals, admission)
-    const watch = new TurnWatch('stream', own, context.resumeAfter > after ? own : 0)
+    const watch = new TurnWatch('stream', context, own, context.resumeAfter > after ? own : 0)
     return { taskId, after: context.resumeAfter, watch, shownHistory: shown }
   }
-  if (after === 0) return { taskId, after: 0, watch: new TurnWatch('stream'), shownHistory: shown, topic }
+  if (after === 0) return { taskId, after: 0, watch: new TurnWatch('stream', context), shownHistory: shown, topic }
   // A task that existed before: its snapshot first (R-STRM-3), taken together with the place in the log.
   const own = await acceptedTurn(internals, admission)
   const snapshot = await snapshotOf(internals, taskId)
   if (!snapshot) throw taskNotFound(taskId)
-  const watch = new TurnWatch('stream', own, await turnAt(internals, admission, snapshot.seq))
+  const watch = new TurnWatch('stream', context, own, await turnAt(internals, admission, snapshot.seq))
   const task = await withProgress(internals, snapshot.task, context)
   return { taskId, after: snapshot.seq, watch, shownHistory: shown, snapshot: task }
 }

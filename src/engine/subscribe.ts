@@ -29,8 +29,7 @@ async function openSubscription(internals: Internals, id: string, context: CallC
     throw invalidField('Last-Event-ID', `task ${id} has no event ${after}`)
   const isShown = after === undefined && context.showsEndedTasks === true
   if (isEnded && !isShown && (after === undefined || after === snapshot.seq)) throw nothingToFollow(id, state)
-  const watch = new TurnWatch('subscription')
-  watch.endsAtQuestions = context.endsAtQuestions === true
+  const watch = new TurnWatch('subscription', context)
   const shown = shownHistory(internals, undefined)
   // A task that has ended is shown, where a dialect wants that, and ends its stream.
   if (after === undefined) {

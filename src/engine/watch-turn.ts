@@ -5,6 +5,7 @@
 import { A2AError } from '../model/errors.js'
 import type { TaskEvent } from '../model/event.js'
 import type { Message } from '../model/message.js'
+import type { CallTraits } from '../model/service.js'
 import { isInterrupted, isTerminal, type TaskState } from '../model/task.js'
 
 export type WatchKind = 'unary' | 'stream' | 'subscription'
@@ -13,14 +14,15 @@ export class TurnWatch {
   /** The first messages, as the snapshot of a new task shows them. */
   readonly messages: Message[] = []
   readonly #kind: WatchKind
-  /** Set for subscribers whose dialect ends their streams at a new question; one that is open already may be waited on. */
-  endsAtQuestions = false
+  /** Set for dialects whose streams end at every new interruption. A subscription may wait on one that is open already. */
+  readonly #endsAtQuestions: boolean
   #mine: number | undefined
   #current: number
 
   /** `turn` is learnt from the first accepted message unless it is given. */
-  constructor(kind: WatchKind, turn?: number, current = 0) {
+  constructor(kind: WatchKind, { endsAtQuestions = false }: CallTraits = {}, turn?: number, current = 0) {
     this.#kind = kind
+    this.#endsAtQuestions = endsAtQuestions
     this.#mine = turn
     this.#current = current
   }
@@ -35,7 +37,8 @@ export class TurnWatch {
     else if ('refused' in body) throw new A2AError(body.refused.code, body.refused.message, body.refused.details)
     else if ('statusUpdate' in body) {
       const { state } = body.statusUpdate.status
-      return this.endsAt(state) || (this.endsAtQuestions && state === 'TASK_STATE_INPUT_REQUIRED')
+      const isNewQuestion = this.#kind === 'subscription' && this.#endsAtQuestions && isInterrupted(state)
+      return isNewQuestion || this.endsAt(state)
     }
     return false
   }
@@ -44,7 +47,7 @@ export class TurnWatch {
     if (isTerminal(state)) return true
     if (this.#kind === 'subscription' || !isInterrupted(state)) return false
     if (this.#mine === undefined || this.#current < this.#mine) return false
-    // Streams stay open while the caller fetches a credential (R-STRM-7); a unary call has to say so.
-    return this.#kind === 'unary' || state === 'TASK_STATE_INPUT_REQUIRED'
+    // Streams stay open while the caller fetches a credential (R-STRM-7), unless the dialect marks the end of a stream.
+    return this.#kind === 'unary' || this.#endsAtQuestions || state === 'TASK_STATE_INPUT_REQUIRED'
   }
 }

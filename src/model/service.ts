@@ -110,7 +110,7 @@ export interface CallTraits {
   readonly mustBeTask?: boolean
   /** Subscribing to a task that has ended shows it and ends, instead of failing (RM-STR-6). */
   readonly showsEndedTasks?: boolean
-  /** Subscriptions end where the agent asks something, too (R3-STRM-4). */
+  /** Streams of sends and subscriptions end where the agent asks for input or a credential (R3-STRM-4). */
   readonly endsAtQuestions?: boolean
   /** Cancelling a task that is cancelled already is an error (R3-CANCEL-1). */
   readonly cancelsOnce?: boolean

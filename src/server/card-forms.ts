@@ -10,7 +10,7 @@ import { cardVersionOf, type EditCard } from './edit-card.js'
 import type { OfferedDialects } from './offered-dialects.js'
 import type { SignCard } from './sign-card.js'
 
-export const cardForms = ['v1', 'hybrid', '0.3'] as const
+export const cardForms = ['v1', 'hybrid', '0.3', 'chat-rpc'] as const
 /** What readers get that name no version. */
 export type CardForm = (typeof cardForms)[number]
 
@@ -54,11 +54,15 @@ export async function spellCards(
   const legacy = legacyCard(recognised, withAddress(edit(card, '0.1'), url), older)
   // Both halves of a hybrid come from one card, so that their skills belong together.
   const olderHalf = byName.get('v0.3')?.encodeCard?.(current)
+  const wantsChat = form === 'chat-rpc' || registeredFor === 'chat-rpc'
+  const chatHalf = wantsChat ? byName.get('chat-rpc')?.encodeCard?.(withAddress(current, url)) : undefined
   const forms: Record<CardForm, object | undefined> = {
     v1,
     // Each kind of reader finds a signature of what it reads.
     hybrid: v1 && olderHalf ? await sign(hybridCard(current, olderHalf), ['v1', 'v0.3']) : undefined,
     '0.3': v0_3,
+    // Readers of v1.0 find the same interfaces as in every other form.
+    'chat-rpc': chatHalf && (await sign(v1 ? hybridCard(current, chatHalf) : chatHalf, v1 ? ['v1', 'v0.3'] : ['v0.3'])),
   }
   if (form !== undefined && !forms[form]) {
     throw new TypeError(`There is no ${form} card to serve: the dialects it speaks of are not offered`)
@@ -68,15 +72,12 @@ export async function spellCards(
   if (v0_3) byVersion.set('0.3', v0_3).set('0.2', v0_3)
   if (legacy && byName.has('v0.1')) byVersion.set('0.1', legacy)
   const unversioned = (form && forms[form]) ?? forms.hybrid ?? forms.v1 ?? forms['0.3'] ?? legacy
-  const chat =
-    registeredFor === 'chat-rpc' ? byName.get('chat-rpc')?.encodeCard?.(withAddress(current, url)) : undefined
-  if (registeredFor === 'chat-rpc' && !chat)
+  if (registeredFor === 'chat-rpc' && !chatHalf)
     throw new TypeError('chat-rpc is not spoken here: its address cannot be registered')
   return {
     byVersion,
     unversioned,
-    // Newer readers find what they always find, whatever the address for older ones is.
-    registered: chat ? await sign(v1 ? hybridCard(current, chat) : chat, v1 ? ['v1', 'v0.3'] : ['v0.3']) : unversioned,
+    registered: registeredFor === 'chat-rpc' ? forms['chat-rpc'] : unversioned,
     legacy,
     pinned: await pinnedCards(pinned, card, { url, sign, edit }),
   }

@@ -62,7 +62,10 @@ export interface HandlerOptions {
   readonly heartbeatMs?: number
   /** Which dialects to speak. Default: v1, v0.3 (with 0.2) and v0.1. */
   readonly dialects?: DialectChoice
-  /** The card for readers that name no version. Default: hybrid while 0.3 is spoken, else v1. */
+  /**
+   * The card for readers that name no version. Default: hybrid while 0.3 is spoken, else v1. `chat-rpc` is a hybrid card
+   * whose `url` is the chat-rpc endpoint.
+   */
   readonly card?: CardForm
   /**
    * Changes the card of each version before it is signed. It may drop and reorder interfaces, which are served all the

@@ -77,8 +77,8 @@ dragoman send localhost:8001 --binding grpc hi
 ## Cards
 
 \`/.well-known/agent-card.json\` answers \`A2A-Version: 1.0\` with the v1.0 card and \`0.3\` with the 0.3 card. Readers that
-name no version get both in one (*hybrid*) while 0.3 is spoken, else the v1.0 card; \`card: 'v1' | 'hybrid' | '0.3'\`
-decides otherwise. \`/.well-known/agent.json\` is for 0.2 and older. \`validateCard\` in \`dragoman/server\` checks any of them.
+name no version get both in one (*hybrid*) while 0.3 is spoken, else the v1.0 card; \`card: 'v1' | 'hybrid' | '0.3' | 'chat-rpc'\`
+decides otherwise; \`chat-rpc\` is a hybrid card whose \`url\` is the chat-rpc endpoint. \`/.well-known/agent.json\` is for 0.2 and older. \`validateCard\` in \`dragoman/server\` checks any of them.
 
 ## gRPC
 
@@ -144,6 +144,37 @@ const deviations: readonly (readonly [string, string, string])[] = [
     'A task that failed is HTTP 200. Requests that reach no task have a status: 400 for a missing `input`, 401, 405, 413, 429.',
   ],
   ['invoke', 'no authentication', 'Credentials are checked where the server asks for them; `X-Agent-Name` is a hint.'],
+  [
+    'chat-rpc',
+    '`tasks/get` and `tasks/cancel` always answer -32001 and -32002',
+    'They work on stored tasks. The numbers are sent where they are true.',
+  ],
+  ['chat-rpc', 'a message has no `role` and no `taskId`', 'Both are added. Clients ignore them or use them.'],
+  [
+    'chat-rpc',
+    'error messages are fixed',
+    'They are the same. The text of the server is in `data.detail`, its code in `data.reason`.',
+  ],
+  [
+    'chat-rpc',
+    'every intermediate event has a `messageDelta` with text',
+    'The first one is empty: it names the task before there is text, so that it can be canceled.',
+  ],
+  [
+    'chat-rpc',
+    '`TaskStatusUpdateEvent` is the only event',
+    'Files and data are sent in events of the type `TaskArtifactUpdateEvent`.',
+  ],
+  [
+    'chat-rpc',
+    'a stream ends with `completed`',
+    'It ends with `final` and `[DONE]` at every end, at `input-required` and at `auth-required`.',
+  ],
+  [
+    'chat-rpc',
+    'the `url` of the card is the chat endpoint',
+    "With `card: 'chat-rpc'`. The default names the 0.3 endpoint, because clients of 0.3 cannot read these streams. Our client reads both by their shape.",
+  ],
 ]
 
 export function dialectsPage(): string {

@@ -1,19 +1,20 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { AgentCard } from '../../model/agent-card.js'
-import { A2AError, errorCodes } from '../../model/errors.js'
+import { A2AError, type ErrorCode, errorCodes } from '../../model/errors.js'
 import type { StreamResponse } from '../../model/event.js'
 import type { JsonValue, Part } from '../../model/part.js'
 import type { TaskState } from '../../model/task.js'
 import type { JsonRpcForm } from '../dialect.js'
 import { validateCard } from '../validate-card/index.js'
+import type { encodeError as encodeChatError } from './errors.js'
 import { chatRpc } from './index.js'
 import { decodeMessage, decodeSendParams, encodeMessage } from './messages.js'
 import { createStreamEncoder } from './stream.js'
 import { decodeStreamResult } from './stream-result.js'
 import { decodeResponse, encodeResponse } from './tasks.js'
 
-const { encodeError } = chatRpc.jsonrpc as JsonRpcForm // the dialect has that form
+const encodeError = (chatRpc.jsonrpc as JsonRpcForm).encodeError as typeof encodeChatError // the dialect has that form
 const facts = { newId: () => 'id-1', header: () => null }
 
 function refusalOf(work: () => unknown): A2AError {
@@ -69,33 +70,44 @@ describe('a task that ended badly', () => {
     ['TASK_STATE_REJECTED', 'The agent rejected the task'],
   ])('%s is -32603 and names the task', (state, sentence) => {
     const error = refusalOf(() => encodeResponse({ task: { id: 'k1', contextId: 'v1', status: { state } } }))
-    expect(encodeError(error)).toMatchObject({ code: -32603, message: sentence, data: { metadata: { taskId: 'k1' } } })
+    expect(encodeError(error)).toMatchObject({
+      code: -32603,
+      message: 'Internal error',
+      data: { detail: sentence, metadata: { taskId: 'k1' } },
+    })
   })
 })
 
+/** The number and the message, where the documents of the dialect have one. */
+function rowOf(code: ErrorCode): string {
+  const { code: number, message, data } = encodeError(new A2AError(code, 'x'))
+  expect(data).toMatchObject(message.endsWith('x') ? { reason: code } : { reason: code, detail: 'x' })
+  return `${number} ${message}`
+}
+
 describe('errors', () => {
   it('have the numbers of 0.3, and one for every failure', () => {
-    expect(errorCodes.map((code) => `${code} ${encodeError(new A2AError(code, 'x')).code}`)).toMatchInlineSnapshot(`
+    expect(errorCodes.map((code) => `${code} ${rowOf(code)}`)).toMatchInlineSnapshot(`
       [
-        "TASK_NOT_FOUND -32001",
-        "TASK_NOT_CANCELABLE -32002",
-        "PUSH_NOTIFICATION_NOT_SUPPORTED -32003",
-        "UNSUPPORTED_OPERATION -32004",
-        "CONTENT_TYPE_NOT_SUPPORTED -32005",
-        "INVALID_AGENT_RESPONSE -32603",
-        "EXTENDED_AGENT_CARD_NOT_CONFIGURED -32007",
-        "EXTENSION_SUPPORT_REQUIRED -32008",
-        "VERSION_NOT_SUPPORTED -32009",
-        "PARSE_ERROR -32700",
-        "INVALID_REQUEST -32600",
-        "METHOD_NOT_FOUND -32601",
-        "INVALID_PARAMS -32602",
-        "INTERNAL_ERROR -32603",
-        "UNAUTHENTICATED -32000",
-        "PERMISSION_DENIED -32000",
-        "RATE_LIMITED -32000",
-        "PAYLOAD_TOO_LARGE -32600",
-        "UNAVAILABLE -32603",
+        "TASK_NOT_FOUND -32001 Task not found",
+        "TASK_NOT_CANCELABLE -32002 Task cannot be canceled",
+        "PUSH_NOTIFICATION_NOT_SUPPORTED -32003 Push Notification is not supported: x",
+        "UNSUPPORTED_OPERATION -32004 x",
+        "CONTENT_TYPE_NOT_SUPPORTED -32005 x",
+        "INVALID_AGENT_RESPONSE -32603 Internal error",
+        "EXTENDED_AGENT_CARD_NOT_CONFIGURED -32007 x",
+        "EXTENSION_SUPPORT_REQUIRED -32008 x",
+        "VERSION_NOT_SUPPORTED -32009 x",
+        "PARSE_ERROR -32700 x",
+        "INVALID_REQUEST -32600 Invalid Request",
+        "METHOD_NOT_FOUND -32601 Method not found",
+        "INVALID_PARAMS -32602 Invalid params",
+        "INTERNAL_ERROR -32603 Internal error",
+        "UNAUTHENTICATED -32000 x",
+        "PERMISSION_DENIED -32000 x",
+        "RATE_LIMITED -32000 x",
+        "PAYLOAD_TOO_LARGE -32600 Invalid Request",
+        "UNAVAILABLE -32603 Internal error",
       ]
     `)
   })

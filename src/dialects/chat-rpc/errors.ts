@@ -1,21 +1,40 @@
 /** 0.3's numbers, with one word for every failure of the agent: this dialect knows no -32006. */
 import type { A2AError } from '../../model/errors.js'
+import { isObject } from '../decode.js'
 import { flatErrorDetails } from '../error-details.js'
 import { meaningsOf, type RpcError, readRpcError } from '../peer-error.js'
 import { encodeRpcError, errors } from '../v0_3/errors.js'
 
+/** Messages that the documents of this dialect list, by number. Our own text is in `data.detail`. */
+const messages: ReadonlyMap<number, string> = new Map([
+  [-32600, 'Invalid Request'],
+  [-32601, 'Method not found'],
+  [-32602, 'Invalid params'],
+  [-32603, 'Internal error'],
+  [-32001, 'Task not found'],
+  [-32002, 'Task cannot be canceled'],
+])
+
 export function encodeError(error: A2AError): { code: number; message: string; data: object } {
-  const spelled = { ...encodeRpcError(error), data: flatErrorDetails(error) }
-  return error.code === 'INVALID_AGENT_RESPONSE' ? { ...spelled, code: errors.INTERNAL_ERROR.jsonrpc } : spelled
+  const spelled = encodeRpcError(error)
+  const code = error.code === 'INVALID_AGENT_RESPONSE' ? errors.INTERNAL_ERROR.jsonrpc : spelled.code
+  const message = messages.get(code)
+  const data = flatErrorDetails(error)
+  return message === undefined
+    ? { ...spelled, code, data }
+    : { code, message, data: { ...data, detail: spelled.message } }
 }
 
 export function httpStatus({ code }: A2AError): number {
   return errors[code].http
 }
 
-/** What failed is told by -32603 alone; which way a task ended is in the details. */
+/** The number -32603 stands for every failure; the details name the state of the task. */
 export function decodeError(error: RpcError): A2AError {
-  return readRpcError(error, meanings)
+  const { data } = error
+  if (!isObject(data) || typeof data.detail !== 'string') return readRpcError(error, meanings)
+  const { detail, ...rest } = data
+  return readRpcError({ code: error.code, message: detail as string, data: rest }, meanings) // just looked
 }
 
 const meanings = meaningsOf(errors)

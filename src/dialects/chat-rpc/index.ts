@@ -10,7 +10,7 @@ export const chatRpc: Dialect = {
   name: 'chat-rpc',
   versions: [],
   extensionsHeader: 'X-A2A-Extensions',
-  traits: { continuesContext: true, cannotResume: true, cancelsOnce: true },
+  traits: { continuesContext: true, cannotResume: true, cancelsOnce: true, endsAtQuestions: true },
   jsonrpc: { methods, paths, operations, createStreamEncoder, encodeError, httpStatus },
   encodeCard,
   losses,

@@ -39,6 +39,11 @@ const wireEvent = object<WireEvent>({
   lastChunk: optional(boolean),
 })
 
+/** Whether this is the envelope of chat-rpc and not an event of 0.3, whose servers have the same card and methods. */
+export function isStreamResult(wire: unknown): boolean {
+  return isObject(wire) && Array.isArray(wire.events) && isObject(wire.task) && wire.task.status === undefined
+}
+
 /** What happened, and whether it is a piece of the answer. */
 export interface Happened {
   readonly event: StreamResponse
@@ -61,6 +66,11 @@ export function readStreamResult(wire: unknown, known: Known): readonly Happened
   return events.map((event) => readEvent(event, task, known))
 }
 
+/** A delta without text only names the task. */
+function isEmptyText(part: Part): boolean {
+  return 'text' in part && part.text === ''
+}
+
 function readEvent(wire: Struct, task: Short, known: Known): Happened {
   const { state = task.state, messageDelta, append, lastChunk } = decodeOrThrow(wireEvent, wire)
   const about = { taskId: task.id, contextId: task.contextId ?? known.contextId ?? task.id }
@@ -69,7 +79,7 @@ function readEvent(wire: Struct, task: Short, known: Known): Happened {
     const artifact = decodeArtifact(wire.artifact, jsonSpelling)
     return { event: { artifactUpdate: { ...about, artifact, ...chunk } }, isDelta: false }
   }
-  if (messageDelta) {
+  if (messageDelta && !messageDelta.parts.every(isEmptyText)) {
     const { messageId: artifactId = 'answer', parts } = messageDelta
     return { event: { artifactUpdate: { ...about, artifact: { artifactId, parts }, append: true } }, isDelta: true }
   }

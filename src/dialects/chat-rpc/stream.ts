@@ -94,11 +94,7 @@ class ChatStream implements StreamEncoder {
       const parts = message && message.parts.length > 0 ? message.parts : [{ text: endSentence(state) }]
       return this.#last(jsonSpelling.states[state], this.#message(parts, message?.metadata))
     }
-    if (state === 'TASK_STATE_INPUT_REQUIRED') return nothing // `end` knows more
-    if (state === 'TASK_STATE_AUTH_REQUIRED')
-      return this.#frame('auth-required', [
-        { ...this.#event('auth-required', false), message: this.#questionMessage(status) },
-      ])
+    if (isInterrupted(state)) return nothing // `end` knows more
     if (!message) return isNews ? this.#working() : nothing
     this.#answer.addProgress(message)
     return this.#frame('working', [this.#delta(message.parts)])
@@ -130,8 +126,9 @@ class ChatStream implements StreamEncoder {
     return events.length > 0 ? this.#frame('working', events) : nothing
   }
 
+  /** Names the task before there is any text, so that callers can cancel it. Every event on the way has a delta. */
   #working(): string {
-    return this.#frame('working', [this.#event('working', false)])
+    return this.#frame('working', [this.#delta([{ text: '' }])])
   }
 
   #delta(parts: readonly Part[]): Wire {

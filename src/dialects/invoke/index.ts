@@ -17,7 +17,7 @@ export function createInvoke({ invokeQuestions = 'input_required' }: InvokeOptio
     name: 'invoke',
     versions: [],
     extensionsHeader: 'A2A-Extensions',
-    traits: { continuesContext: true, cannotResume: true },
+    traits: { continuesContext: true, cannotResume: true, endsAtQuestions: true },
     rest: {
       routes,
       operations: createOperations((response) => encodeResponse(response, invokeQuestions)),

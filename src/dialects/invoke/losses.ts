@@ -17,6 +17,6 @@ export const losses: readonly Loss[] = [
   { direction: 'out', what: 'media types, file names, metadata and extensions of parts, messages and artifacts' },
   { direction: 'out', what: 'the borders between artifacts: their texts are joined' },
   { direction: 'out', what: 'FAILED, CANCELED and REJECTED are all `error`', remedy: 'the status message says more' },
-  { direction: 'out', what: 'AUTH_REQUIRED is `input_required`; in a stream, a `processing` text' },
+  { direction: 'out', what: 'AUTH_REQUIRED is `input_required`' },
   { direction: 'out', what: 'history, cancelling, listing, re-subscribing and push notifications do not exist' },
 ]

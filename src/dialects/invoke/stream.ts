@@ -46,8 +46,8 @@ export function createStreamEncoder(questions: QuestionStatus): StreamEncoder {
     const { state, message } = standing.status
     if (isTerminal(state)) return last(encodeStatus(standing, answer.sources(message), questions))
     // Whether a question is for this caller is known when the stream ends: it may be from the turn before.
-    if (!message || state === 'TASK_STATE_INPUT_REQUIRED') return nothing
-    if (!isInterrupted(state)) answer.addProgress(message)
+    if (!message || isInterrupted(state)) return nothing
+    answer.addProgress(message)
     return increment(textOf(message))
   }
 

@@ -80,7 +80,7 @@ function rpcResult(result: object): Frame {
   return { event: 'rpc_result', data: JSON.stringify(result) }
 }
 
-/** A question ends a stream where it can be asked; a missing credential does not. */
+/** Interruptions end a stream in the profiles that have a state for them. */
 function isLast(state: TaskState, { states }: Spelling): boolean {
-  return isTerminal(state) || (state === 'TASK_STATE_INPUT_REQUIRED' && states[state] === 'input-required')
+  return isTerminal(state) || states[state] === 'input-required'
 }

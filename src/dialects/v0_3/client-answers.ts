@@ -39,7 +39,7 @@ const taskLists = inEveryPartForm((form) => toldTaskList(task[form]))
 export function decodersOf(spellingFor: SpellingFor): Readonly<Record<Operation, Decode>> {
   return {
     sendMessage(answer, request, facts): SendMessageResponse {
-      const read = filledAnswer(decodeEvent(answer, spellingFor(facts)), knownFrom(request, facts))
+      const read = filledAnswer(decodeEvent(withRole(answer), spellingFor(facts)), knownFrom(request, facts))
       const { configuration } = request as SendMessageRequest
       return 'task' in read ? { task: cut(read.task, configuration?.historyLength) } : read
     },
@@ -81,8 +81,15 @@ function cut(read: Task, historyLength: number | undefined): Task {
 export function streamDecoderOf(spellingFor: SpellingFor): (stream: StreamRequest) => StreamDecoder {
   return (stream) => {
     const as = spellingFor(stream.facts)
-    return createStreamDecoder(stream, { decode: (data): StreamResponse => decodeEvent(data, as), isLast })
+    return createStreamDecoder(stream, { decode: (data): StreamResponse => decodeEvent(withRole(data), as), isLast })
   }
+}
+
+/** Servers of chat-rpc leave out the role of an answer. */
+function withRole(answer: unknown): unknown {
+  return isObject(answer) && answer.kind === 'message' && answer.role === undefined
+    ? { ...answer, role: 'agent' }
+    : answer
 }
 
 function isLast(event: StreamResponse, data: unknown): boolean {

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { A2AError, errorCodes } from '../../model/errors.js'
 import { type Operation, operations } from '../../model/operations.js'
 import type { SendMessageRequest } from '../../model/service.js'
-import { isTerminal, taskStates } from '../../model/task.js'
+import { isInterrupted, isTerminal, taskStates } from '../../model/task.js'
 import type { GrpcClientForm, JsonRpcClientForm, RestClientForm } from '../client-dialect.js'
 import { facts, pairsOf, withoutLoweredFlags } from '../client-pair.fixture.js'
 import type { GrpcForm, JsonRpcForm, RestForm } from '../dialect.js'
@@ -104,7 +104,7 @@ describe.each(pairs.map((pair) => [pair.name, pair] as const))('over %s', (name,
             : 'task' in happened
               ? happened.task.status.state
               : undefined
-        const isQuestion = 'statusUpdate' in happened && state === 'TASK_STATE_INPUT_REQUIRED'
+        const isQuestion = 'statusUpdate' in happened && isInterrupted(happened.statusUpdate.status.state)
         expect(decoder.isOver).toBe('message' in happened || isQuestion || (state !== undefined && isTerminal(state)))
       }),
       { numRuns: 60 },

@@ -1,6 +1,8 @@
 /** A2A v0.3 as callers speak it; 0.2 differs in nothing that matters to them. No header names the version. */
 import type { Operation } from '../../model/operations.js'
-import type { ClientDialect, RequestCodec, RestRequestCodec } from '../client-dialect.js'
+import { createStreamDecoder as createChatDecoder } from '../chat-rpc/read-stream.js'
+import { isStreamResult } from '../chat-rpc/stream-result.js'
+import type { ClientDialect, RequestCodec, RestRequestCodec, StreamDecoder, StreamRequest } from '../client-dialect.js'
 import { meaningsOf, readGrpcError, readHttpError, readRpcError } from '../peer-error.js'
 import { decodeCard } from './card.js'
 import { decodersOf, streamDecoderOf } from './client-answers.js'
@@ -55,13 +57,29 @@ const rpcs = {
 
 const meanings = meaningsOf(errors)
 
+const createEventDecoder = streamDecoderOf(jsonSpellingFor)
+
+/** Servers of chat-rpc have the card and the methods of 0.3. The first frame shows whose stream it is. */
+function createJsonRpcStreamDecoder(stream: StreamRequest): StreamDecoder {
+  let decoder: StreamDecoder | undefined
+  return {
+    decode(frame) {
+      decoder ??= isStreamResult(frame.data) ? createChatDecoder(stream) : createEventDecoder(stream)
+      return decoder.decode(frame)
+    },
+    get isOver() {
+      return decoder?.isOver === true
+    },
+  }
+}
+
 export const v0_3Client: ClientDialect = {
   name: 'v0.3',
   extensionsHeader: 'X-A2A-Extensions',
   jsonrpc: {
     methods,
     operations: codecs<RequestCodec['encode']>(jsonRequests, jsonSpellingFor),
-    createStreamDecoder: streamDecoderOf(jsonSpellingFor),
+    createStreamDecoder: createJsonRpcStreamDecoder,
     decodeError: (error, status) => readRpcError(error, meanings, status),
   },
   rest: {

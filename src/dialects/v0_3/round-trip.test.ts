@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { A2AError } from '../../model/errors.js'
 import type { StreamResponse } from '../../model/event.js'
-import { isTerminal } from '../../model/task.js'
+import { isInterrupted, isTerminal } from '../../model/task.js'
 import {
   base64,
   event,
@@ -131,7 +131,7 @@ describe('v0.3 → v1 → v0.3 over JSON-RPC', () => {
       fc.property(update, (wire) => {
         const decoded = decodeEvent(wire, jsonSpelling) as Extract<StreamResponse, { statusUpdate: unknown }>
         const { state } = decoded.statusUpdate.status
-        const final = isTerminal(state) || state === 'TASK_STATE_INPUT_REQUIRED'
+        const final = isTerminal(state) || isInterrupted(state)
         expect(encodeEvent(decoded, jsonSpelling)).toStrictEqual({ ...wire, final })
       }),
     )

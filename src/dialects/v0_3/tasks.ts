@@ -1,7 +1,7 @@
 /** Tasks and what happens to them, both ways. */
 import type { Artifact } from '../../model/artifact.js'
 import type { StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from '../../model/event.js'
-import { isTerminal, type Task, type TaskState, type TaskStatus } from '../../model/task.js'
+import { isInterrupted, isTerminal, type Task, type TaskState, type TaskStatus } from '../../model/task.js'
 import { type Decoder, decodeOrThrow } from '../decode.js'
 import { type ToldObjects, toldEvent, toldObjects } from '../told.js'
 import { encodeMessage, message } from './messages.js'
@@ -88,9 +88,9 @@ function encodeStatusUpdate({ taskId, contextId, status: now, metadata }: TaskSt
   return wire
 }
 
-/** Streams end at these states; they stay open while a task waits for credentials (R3-STRM-4). */
+/** Streams end at these states (R3-STRM-4). */
 function isFinal(state: TaskState): boolean {
-  return state === 'TASK_STATE_INPUT_REQUIRED' || isTerminal(state)
+  return isInterrupted(state) || isTerminal(state)
 }
 
 function encodeArtifactUpdate(update: TaskArtifactUpdateEvent, as: Spelling): Wire {
