@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { secretTable } from './secrets.js'
+import { VerifiedCredentials } from './verified-credentials.js'
 
 const refused = 'refused'
 
@@ -20,5 +21,18 @@ describe('a table of secrets', () => {
     )
     for (let n = 0; n < 20_000; n++) expect(whose(`a-secret-of-some-length-${n}x`) === refused).toBe(true)
     expect(whose('a-secret-of-some-length-199999')).toMatchObject({ caller: { id: 'caller-199999' } })
+  })
+})
+
+describe('verified credentials', () => {
+  it('are known until they are deleted, and again after they are added again', () => {
+    const verified = new VerifiedCredentials()
+    const known = () => ['one', 'two', '', undefined].map((each) => verified.has(each))
+    for (const each of ['one', 'two', 'two', '', undefined]) verified.add(each)
+    expect(known()).toEqual([true, true, false, false])
+    verified.delete('two')
+    expect(known()).toEqual([true, false, false, false])
+    verified.add('two')
+    expect(known()).toEqual([true, true, false, false])
   })
 })

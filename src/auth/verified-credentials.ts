@@ -29,13 +29,16 @@ const maxCredentials = 10_000
 /** Remembers digests of credentials that were valid. They are verified again with every use. */
 export class VerifiedCredentials {
   readonly #digests = new Set<string>()
+  /** Added last. Successive requests often have the same credential, and need no digest then. */
+  #last: string | undefined
 
   has(credential: string | undefined): boolean {
     return credential !== undefined && this.#digests.has(digestOf(credential))
   }
 
   add(credential: string | undefined): void {
-    if (!credential) return
+    if (!credential || credential === this.#last) return
+    this.#last = credential
     const digest = digestOf(credential)
     // The order of use matters only when an entry may have to go soon.
     if (this.#digests.size > maxCredentials / 2) this.#digests.delete(digest)
@@ -46,6 +49,8 @@ export class VerifiedCredentials {
   }
 
   delete(credential: string | undefined): void {
-    if (credential && this.#digests.size > 0) this.#digests.delete(digestOf(credential))
+    if (!credential || this.#digests.size === 0) return
+    if (credential === this.#last) this.#last = undefined
+    this.#digests.delete(digestOf(credential))
   }
 }

@@ -29,7 +29,7 @@ export function createA2aDoor(connections: Connections, heartbeats = new Heartbe
       extensions: [],
       hasTenant: () => false,
       limits: { ...defaultRequestLimits, bodyBytes: maxBodyBytes },
-      credentialHeaders: [],
+      vary: '',
       heartbeats,
       newId: () => crypto.randomUUID(),
       createdIn: async () => undefined,

@@ -25,7 +25,7 @@ export interface Login {
   admit(request: Request, typed: unknown, connection: Connection): Promise<void>
 }
 
-export function createLogin(auth: Auth, failedAuthentication: RateLimit): Login {
+export function createLogin(auth: Auth, failures: RateLimit): Login {
   // Who opens the console calls agents from here, with what was given for them.
   if (!Array.isArray(auth) || auth.length === 0)
     throw new TypeError('A console is never for everybody: give `auth` a scheme, or leave it out for a token')
@@ -34,7 +34,7 @@ export function createLogin(auth: Auth, failedAuthentication: RateLimit): Login 
   const admit = createAdmit(requirements)
   const limited = limitAdmission(admit, {
     rate: undefined,
-    failedAuthentication,
+    failedAuthentication: { rate: failures, isPublicOnly: false },
     credentialOf: credentialReader(schemesOf(requirements)),
   })
   return {

@@ -17,7 +17,7 @@ import { applicationTracing } from '../telemetry/tracing.js'
 import type { CallObserver } from '../transports/call-record.js'
 import { BodyInterrupted } from '../transports/read-json.js'
 import { Heartbeats } from '../transports/sse.js'
-import type { Endpoint } from '../transports/transport.js'
+import { type Endpoint, parameterHeaders } from '../transports/transport.js'
 import { type AgentEndpoint, createAgentEndpoint } from './agent-endpoint.js'
 import { createStripBase, type ServedPaths, settleBasePath } from './base-path.js'
 import { completeCard } from './card.js'
@@ -72,7 +72,7 @@ interface Shared {
   readonly admit: Admit | undefined
   readonly tenants: ReadonlySet<string>
   readonly limits: SettledLimits
-  readonly credentialHeaders: readonly string[]
+  readonly vary: string
   readonly offered: OfferedDialects
   readonly heartbeats: Heartbeats
   readonly owner: string
@@ -120,7 +120,7 @@ export async function assemble(agents: Agents, options: LoggedOptions, port: Por
     admit,
     tenants: new Set(options.tenants),
     limits,
-    credentialHeaders,
+    vary: [...credentialHeaders, parameterHeaders.version].join(', '),
     offered,
     heartbeats: new Heartbeats(options.heartbeatMs ?? 15_000),
     owner,
@@ -323,7 +323,7 @@ function endpointOf(
     assumeV1: options.assumeV1 ?? true,
     hasTenant: (tenant, caller) => tenants.has(tenant) && (options.policy?.tenants?.(caller, tenant) ?? true),
     limits: shared.limits.request,
-    credentialHeaders: shared.credentialHeaders,
+    vary: shared.vary,
     heartbeats,
     newId: () => crypto.randomUUID(),
     createdIn: (taskId, arrival) => engine.createdIn(taskId, arrival),

@@ -46,8 +46,6 @@ export async function spellCards(
 ): Promise<SpelledCards> {
   const byName = new Map(recognised.map((dialect) => [dialect.name, dialect]))
   const current = edit(card, '1.0')
-  if (byName.has('v1') && current.supportedInterfaces.length === 0)
-    throw new TypeError('`editCard` must leave at least one interface')
   const older = byName.get('v0.3')?.encodeCard?.(edit(card, '0.3'))
   const v1 = byName.has('v1') ? await sign(current, ['v1']) : undefined
   const v0_3 = older && (await sign(older, ['v0.3']))

@@ -8,15 +8,21 @@ export type EditCard = (card: AgentCard, version: CardVersion) => AgentCard
 
 /**
  * Applies `edit` within bounds. The result may drop and reorder interfaces of the card, and has the card's own security
- * members: a card must name what the server answers and enforces. Throws `TypeError` for an interface that is not served.
+ * members: a card must name what the server answers and enforces. Throws `TypeError` for an interface that is not
+ * served, and for a result without interfaces if the card lists one of the version.
  */
 export function boundedEdit(edit: EditCard | undefined): EditCard {
   if (edit === undefined) return (card) => card
   if (typeof edit !== 'function') throw new TypeError('`editCard` is a function: `(card, version) => card`')
   return (card, version) => {
-    const edited = edit(card, version)
+    // A copy, so that changes in place stay within the same bounds.
+    const edited = edit(structuredClone(card), version)
     if (!Array.isArray(edited?.supportedInterfaces) || !Array.isArray(edited.skills))
       throw new TypeError('`editCard` must return a card: `(card, version) => ({ ...card, … })`')
+    // Cards of other versions, and those of pinned dialects, get their addresses after the edit.
+    const hasVersion = card.supportedInterfaces.some(({ protocolVersion }) => protocolVersion === version)
+    if (hasVersion && edited.supportedInterfaces.length === 0)
+      throw new TypeError(`\`editCard\` must leave at least one interface on the card of version ${version}`)
     const { securitySchemes: _schemes, securityRequirements: _requirements, signatures: _signatures, ...rest } = edited
     const { securitySchemes, securityRequirements } = card
     return {

@@ -38,11 +38,14 @@ function isFixedHost(host: string): boolean {
 
 /** The reason to refuse a request by its target and its `Host`; undefined if both name this server. */
 export function hostFault(request: Request, isOwnHost: HostCheck): string | undefined {
-  const fault = [authorityOf(request.url), request.headers.get('host')].find(
-    (authority) => authority !== null && !isOwnHost(authority),
-  )
-  if (fault === undefined || fault === null) return undefined
-  return `Host not allowed: ${clip(fault)}. Add it to the option \`allowedHosts\` (--allow-host on the command line)`
+  const target = authorityOf(request.url)
+  if (!isOwnHost(target)) return notAllowed(target)
+  const host = request.headers.get('host')
+  return host === null || isOwnHost(host) ? undefined : notAllowed(host)
+}
+
+function notAllowed(host: string): string {
+  return `Host not allowed: ${clip(host)}. Add it to the option \`allowedHosts\` (--allow-host on the command line)`
 }
 
 /** Hosts to accept on a port. Undefined: all of them. Without `auth`, a port on loopback is for this machine only. */

@@ -7,8 +7,8 @@ import { type CredentialReader, VerifiedCredentials } from '../auth/verified-cre
 import { type Admission, isRefused } from '../model/admission.js'
 import { overLimit } from '../model/errors.js'
 import { anonymous } from '../model/service.js'
-import { addressKey } from '../net/addresses.js'
-import type { SettledLimits } from './limits.js'
+import { addressKey, classifyAddress } from '../net/addresses.js'
+import type { FailureLimit, SettledLimits } from './limits.js'
 
 export interface AdmissionLimits extends Pick<SettledLimits, 'rate' | 'failedAuthentication'> {
   /** Reads the credential of a request; needed with `failedAuthentication`. */
@@ -25,15 +25,16 @@ export function limitAdmission(
   return (credentials) => {
     // A request without a credential guesses nothing: it is neither counted nor refused here.
     const credential = failures ? credentialOf?.(credentials) : ''
-    const peer = failures && credential !== '' ? addressKey(credentials.address?.() ?? '') : ''
-    const pause = credential === '' ? 0 : (failures?.waitFor(peer) ?? 0)
+    const address = failures && credential !== '' ? (credentials.address?.() ?? '') : ''
+    const peer = addressKey(address)
+    const pause = credential === '' ? 0 : (failures?.rate.waitFor(peer) ?? 0)
     // An attacker behind the same proxy must not lock out callers that were let in before.
     if (pause > 0 && !verified.has(credential))
       return { refused: overLimit('failedAuthentication', 'Too many requests with invalid credentials', pause) }
     const limited = (admission: Admission): Admission => {
       if (isRefused(admission)) {
         if (admission.refused.code === 'UNAUTHENTICATED' && credential !== '') {
-          failures?.take(peer)
+          if (failures && isCounted(address, failures)) failures.rate.take(peer)
           verified.delete(credential)
         }
         return admission
@@ -46,4 +47,8 @@ export function limitAdmission(
     const admission = admit ? admit(credentials) : anonymous
     return admission instanceof Promise ? admission.then(limited) : limited(admission)
   }
+}
+
+function isCounted(address: string, { isPublicOnly }: FailureLimit): boolean {
+  return !isPublicOnly || classifyAddress(address) === 'public'
 }

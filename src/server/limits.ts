@@ -12,7 +12,8 @@ export interface Limits extends Partial<EngineLimits>, Partial<RequestLimits> {
   /**
    * Requests with invalid credentials from one address (IPv6: one /64 network). Beyond it the server rejects unknown
    * credentials from that address without verifying them; credentials that were valid before still pass. Default: 10
-   * a second, 100 at once.
+   * a second, 100 at once, for public addresses only, because callers behind one proxy share its address. An explicit
+   * rate applies to every address; requests whose address is unknown then count as one.
    */
   readonly failedAuthentication?: Rate | 'none'
 }
@@ -22,7 +23,14 @@ export interface SettledLimits {
   readonly engine: EngineLimits
   readonly request: RequestLimits
   readonly rate: RateLimit | undefined
-  readonly failedAuthentication: RateLimit | undefined
+  readonly failedAuthentication: FailureLimit | undefined
+}
+
+/** Limits failures by address. */
+export interface FailureLimit {
+  readonly rate: RateLimit
+  /** Whether failures from private, loopback and unknown addresses are not counted. */
+  readonly isPublicOnly: boolean
 }
 
 const defaultRate: Rate = { perSecond: 1000, burst: 5000 }
@@ -38,8 +46,9 @@ export function settleLimits(limits: Limits = {}, hasAuth: boolean): SettledLimi
   }
 }
 
-export function failureLimit({ failedAuthentication = defaultFailures }: Limits): RateLimit | undefined {
-  return failedAuthentication === 'none' ? undefined : new RateLimit(failedAuthentication)
+export function failureLimit({ failedAuthentication: given }: Limits): FailureLimit | undefined {
+  if (given === 'none') return undefined
+  return { rate: new RateLimit(given ?? defaultFailures), isPublicOnly: given === undefined }
 }
 
 /** A limit that is no number would never be reached. */

@@ -6,7 +6,7 @@ import { isStreaming } from '../model/operations.js'
 import type { StreamItem } from '../model/service.js'
 import type { CallWatch } from './call-record.js'
 import { frame, sseBody, sseHeaders } from './sse.js'
-import { type Arrival, type Call, type Endpoint, parameterHeaders, prepareCall } from './transport.js'
+import { type Arrival, type Call, type Endpoint, prepareCall } from './transport.js'
 
 export interface HttpCall extends Call {
   readonly codec: OperationCodec
@@ -63,16 +63,8 @@ export async function answerCall(
 }
 
 /** A card that is made for its reader: nobody else's cache may keep it, and its own only for this reader (R-XCARD-3). */
-function perCaller({ credentialHeaders }: Endpoint): Readonly<Record<string, string>> {
-  return {
-    'cache-control': 'private, max-age=60',
-    vary: varyOf(credentialHeaders),
-  }
-}
-
-/** Headers that decide about a response: the caller's credentials and version. */
-export function varyOf(credentialHeaders: readonly string[]): string {
-  return [...credentialHeaders, parameterHeaders.version].join(', ')
+function perCaller({ vary }: Endpoint): Readonly<Record<string, string>> {
+  return { 'cache-control': 'private, max-age=60', vary }
 }
 
 interface StreamAnswer {

@@ -22,8 +22,8 @@ export interface Endpoint {
   /** Whether there is such a tenant, as far as this caller may know. */
   readonly hasTenant: (tenant: string, caller: Caller) => boolean
   readonly limits: RequestLimits
-  /** Headers by which callers prove who they are. */
-  readonly credentialHeaders: readonly string[]
+  /** The header `Vary` of answers: headers with the caller's credentials and version. */
+  readonly vary: string
   readonly heartbeats: Heartbeats
   readonly newId: () => string
   /** The dialect a task was created in; absent when it is not there, or not the caller's. */

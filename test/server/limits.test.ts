@@ -4,6 +4,7 @@ import { connect as connectHttp2 } from 'node:http2'
 import { connect } from 'node:net'
 import { agent, apiKey, ask, basic, bearer, type Served, type ServeOptions, serve, text } from 'dragoman'
 import type { AuthScheme } from 'dragoman/auth'
+import { createHandler, type Limits } from 'dragoman/server'
 import { gate, until } from 'dragoman/testing'
 import { describe, expect, it } from 'vitest'
 import { echoAgent } from '../../src/cli/echo-agent.js'
@@ -151,16 +152,38 @@ describe('requests with invalid credentials', () => {
     expect(await status(served, bob)).toBe(200)
   })
 
-  it('have a limit by default: 10 a second, 100 at once', async () => {
-    await using served = await serve(echoAgent, { auth })
-    const answers = await Promise.all(
-      Array.from({ length: 400 }, (_, guess) => status(served, { 'x-api-key': `guess-${guess}` })),
-    )
-    expect(answers.filter((each) => each === 401).length).toBeGreaterThanOrEqual(100)
-    expect(answers).toContain(429)
-    await using open = await serve(echoAgent, { auth, limits: { failedAuthentication: 'none' } })
-    for (let guess = 0; guess < 150; guess++) expect(await status(open, { 'x-api-key': `guess-${guess}` })).toBe(401)
-  })
+  /** Statuses of many guesses from one address. */
+  const guess = async (address: string | undefined, limits: Limits = {}) => {
+    const handler = await createHandler(echoAgent, { auth, limits })
+    const connection = address === undefined ? undefined : { address: () => address }
+    const ask = async (key: string) =>
+      (await handler.fetch(new Request('http://localhost/tasks', { headers: { 'x-api-key': key } }), connection)).status
+    const answers = await Promise.all(Array.from({ length: 400 }, (_, number) => ask(`guess-${number}`)))
+    const known = await ask('key-a')
+    await handler.close()
+    return { answers, known }
+  }
+
+  it.each(['8.8.8.8', '::ffff:8.8.8.8', '2606:4700::1'])(
+    'have a limit by default from the public address %s: 10 a second, 100 at once',
+    async (address) => {
+      const { answers } = await guess(address)
+      expect(answers.filter((each) => each === 401).length).toBeGreaterThanOrEqual(100)
+      expect(answers).toContain(429)
+      const unlimited = await guess(address, { failedAuthentication: 'none' })
+      expect(new Set(unlimited.answers)).toEqual(new Set([401]))
+    },
+  )
+
+  it.each(['127.0.0.1', '::1', '10.0.0.7', '::ffff:192.168.0.7', 'fd00::7', undefined])(
+    'have none by default from %s, which callers may share, but an explicit one',
+    async (address) => {
+      const { answers, known } = await guess(address)
+      expect([new Set(answers), known]).toEqual([new Set([401]), 200])
+      const limited = await guess(address, { failedAuthentication })
+      expect([limited.answers.at(-1), limited.known]).toEqual([429, 429])
+    },
+  )
 
   it('are recognised in every place a credential comes in', async () => {
     const schemes: readonly [AuthScheme, Headed][] = [

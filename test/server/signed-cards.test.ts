@@ -476,13 +476,69 @@ describe('editCard', () => {
     expect((await fetch(`${served.url}tasks`)).status).toBe(401)
   })
 
-  it.each<[string, (card: AgentCard) => unknown, RegExp]>([
+  it('gets a copy: changes in place stay within the same bounds', async () => {
+    const skills = [{ id: 'closed', securityRequirements: [{ schemes: { apiKey: { list: [] } } }] }]
+    const auth = [apiKey('k')]
+    type Writable = { -readonly [Name in keyof AgentCard]: AgentCard[Name] }
+    const disarmed = (card: Writable, version: string): AgentCard => {
+      card.description += `, for ${version}`
+      delete card.securitySchemes
+      delete card.securityRequirements
+      for (const skill of card.skills) Object.assign(skill, { securityRequirements: undefined })
+      return card
+    }
+    await using plain = await serve(echo({ skills }), { auth })
+    await using served = await serve(echo({ skills }), { auth, editCard: disarmed })
+    for (const version of ['1.0', '0.3', undefined]) {
+      const [own, edited] = [(await cardAt(plain.url, version)).raw, (await cardAt(served.url, version)).raw]
+      for (const member of ['securitySchemes', 'securityRequirements', 'security', 'skills'])
+        expect(edited[member], member).toEqual(own[member])
+      expect(edited.description).toBe(`Repeats, for ${version ?? '1.0'}`)
+    }
+    const moved = (card: AgentCard) => {
+      for (const each of card.supportedInterfaces) Object.assign(each, { url: 'https://evil.example/' })
+      return card
+    }
+    await expect(serve(echo(), { editCard: moved })).rejects.toThrow('https://evil.example/ is not served')
+  })
+
+  it('may leave no interface for versions whose address is not from the card', async () => {
+    const dialects = ['v1', 'v0.1', { dialect: 'v0.3', path: '/old' }] as const
+    await using served = await serve(echo(), { dialects, editCard: ofVersion })
+    expect((await get(`${served.url}old/.well-known/agent-card.json`)).raw.url).toContain(`${served.url}old`)
+    expect(`${(await get(`${served.url}.well-known/agent.json`)).raw.url}/`).toBe(served.url)
+    await using older = await serve(echo(), { dialects: ['v0.3'], editCard: ofVersion })
+    expect((await cardAt(older.url)).raw.url).toBe(older.url)
+  })
+
+  it('that leaves no interface on an extended card fails the call', async () => {
+    const extendedCard = (own: AgentCard) => ({ ...own, description: 'Extended' })
+    const logged: unknown[] = []
+    await using served = await serve(echo({ capabilities: { extendedAgentCard: true }, extendedCard }), {
+      log: ({ error }) => logged.push(error),
+      editCard: (card) => (card.description === 'Extended' ? { ...card, supportedInterfaces: [] } : card),
+    })
+    for (const [path, version] of [
+      ['extendedAgentCard', '1.0'],
+      ['v1/card', '0.3'],
+    ] as const) {
+      expect((await get(`${served.url}${path}`, { 'a2a-version': version })).response.status).toBe(500)
+      expect(String(logged.at(-1))).toContain(`at least one interface on the card of version ${version}`)
+    }
+  })
+
+  it.each<[string, (card: AgentCard, version: string) => unknown, RegExp]>([
     [
       'adds an interface',
       (card) => withInterface(card, 'https://evil.example/'),
       /JSONRPC 1\.0 at https:\/\/evil\.example\/ is not served/,
     ],
     ['leaves none', (card) => ({ ...card, supportedInterfaces: [] }), /at least one interface/],
+    [
+      'leaves none for 0.3',
+      (card, version) => (version === '0.3' ? { ...card, supportedInterfaces: [] } : card),
+      /at least one interface on the card of version 0\.3/,
+    ],
     ['returns nothing', () => undefined, /must return a card/],
   ])('that %s stops the server from starting', async (_, editCard, message) => {
     await expect(serve(echo(), { editCard: editCard as (card: AgentCard) => AgentCard })).rejects.toThrow(message)

@@ -65,7 +65,7 @@ export async function testGrpc(
     assumeV1: true,
     extensions: [],
     hasTenant: () => false,
-    credentialHeaders: [],
+    vary: '',
     limits: { ...defaultRequestLimits, bodyBytes: 1_000_000 },
     heartbeats: new Heartbeats(60_000),
     newId: () => 'made',

@@ -3,7 +3,7 @@ import { isObject } from '../../dialects/decode.js'
 import type { Dialect, RestForm } from '../../dialects/dialect.js'
 import { dialectByVersion, negotiate } from '../../dialects/negotiate.js'
 import { A2AError } from '../../model/errors.js'
-import { answerCall, type Envelope, type HttpCall, varyOf } from '../call.js'
+import { answerCall, type Envelope, type HttpCall } from '../call.js'
 import { CallWatch } from '../call-record.js'
 import { assertJson, parseJson, type RequestLimits, readBody } from '../read-json.js'
 import { type Arrival, type Endpoint, readVersion } from '../transport.js'
@@ -113,13 +113,13 @@ function likelyDialect(matches: ReadonlyMap<Dialect, unknown>, request: Request)
   return version?.trim() ? dialectByVersion(candidates, version) : (candidates.at(-1) as Dialect) // there is one match at least
 }
 
-function envelopeOf(form: RestForm, request: Request, { credentialHeaders }: Endpoint): Envelope {
+function envelopeOf(form: RestForm, request: Request, { vary }: Endpoint): Envelope {
   return {
     // Tasks belong to their caller: no cache may keep them.
     headers: {
       'content-type': answerType(form, request),
       'cache-control': 'no-store',
-      vary: varyOf(credentialHeaders),
+      vary,
     },
     result: (json) => json,
     error: (error) => JSON.stringify(form.encodeError(error).body),
