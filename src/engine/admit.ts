@@ -7,7 +7,7 @@ import { A2AError, invalidField } from '../model/errors.js'
 import type { TurnRequest } from '../model/event.js'
 import type { Message } from '../model/message.js'
 import type { CallContext, Caller, SendMessageRequest } from '../model/service.js'
-import { sizeOf } from '../model/size-of.js'
+import { storedSizeOf } from '../model/size-of.js'
 import { isInterrupted, isTerminal } from '../model/task.js'
 import { traceContextOf } from '../model/trace-context.js'
 import type { IdempotencyKey, LoadedTask, Scope } from '../stores/store.js'
@@ -70,7 +70,7 @@ export function admit(
   assertIds(request.message)
   assertParts(request.message, internals.settings.limits)
   assertHistoryLength(request.configuration?.historyLength, 'configuration.historyLength')
-  const bytes = sizeOf(request)
+  const bytes = storedSizeOf(request)
   assertTaskRoom(0, bytes, internals.settings.limits)
   const isShownAtOnce = isUnary && request.configuration?.returnImmediately === true
   const sending: Sending = {
@@ -195,7 +195,7 @@ function newRun(internals: Internals, sending: Sending): { readonly run: Run; re
     ...withMessage(internals, sending, taskId),
   })
   const message = { ...request.message, taskId, contextId }
-  run.hold(message, turnRequest)
+  run.hold(message, turnRequest, sending.bytes)
   return { run, current: turnRequest ? { turn: 1, message, request: turnRequest } : { turn: 1, message } }
 }
 
@@ -275,7 +275,7 @@ async function resumeTask(
     ...withMessage(internals, sending, key.id),
   })
   const turn = fold.lastTurn + 1
-  run.hold(message, sending.turnRequest)
+  run.hold(message, sending.turnRequest, sending.bytes)
   if ((await commitFirst(run)) !== 'ok') return 'again'
   run.begin({ turn, message, ...(sending.turnRequest && { request: sending.turnRequest }) })
   return { taskId: key.id, after: seq, run }

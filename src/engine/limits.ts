@@ -17,8 +17,8 @@ export interface EngineLimits {
   /** Parts of one message. Default 1,000. */
   readonly partsPerMessage: number
   /**
-   * The size of one task: its messages, progress, artifacts and checkpoints, in characters of JSON. A send beyond it is
-   * refused; a handler whose output passes it has its task end FAILED. Default 64 MB.
+   * The size of one task: its messages, progress, artifacts and checkpoints, estimated as the characters of their text and
+   * 40 bytes for each object or list. A send beyond it is refused; a handler whose output passes it has its task end FAILED. Default 64 MB.
    */
   readonly bytesPerTask: number
   /**

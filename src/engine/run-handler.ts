@@ -3,7 +3,7 @@ import type { AcceptedMessage } from '../model/apply-event.js'
 import { copyJson } from '../model/copy-json.js'
 import { A2AError } from '../model/errors.js'
 import type { Part } from '../model/part.js'
-import { sizeOf } from '../model/size-of.js'
+import { storedSizeOf } from '../model/size-of.js'
 import type { TaskState } from '../model/task.js'
 import type { OpenSpan } from '../telemetry/tracing.js'
 import { type Agent, notAGenerator, type Turn } from './agent.js'
@@ -129,7 +129,7 @@ function take(value: Yield, stage: Stage, isFirst: boolean): TurnEnd | Promise<u
   if (typeof value !== 'string') assertDraft(value)
   const { limits } = run.internals.settings
   // Before anything is copied or made into JSON.
-  const bytes = typeof value === 'string' ? value.length : sizeOf(value, limits.bytesPerTask)
+  const bytes = typeof value === 'string' ? value.length : storedSizeOf(value, limits.bytesPerTask)
   if (!voice.hasRoomFor(bytes)) {
     log(stage, 'warn', 'The task ends: it is larger than limits.bytesPerTask')
     return { kind: 'state', state: 'TASK_STATE_FAILED', parts: taskTooLarge(limits) }

@@ -90,10 +90,10 @@ export class Run implements TurnSource, StrayErrorTarget {
   }
 
   /** The first message of a new task, or the next one of a task that nobody runs. */
-  hold(message: Message, request?: TurnRequest): void {
+  hold(message: Message, request: TurnRequest | undefined, bytes: number): void {
     const turn = this.writer.fold.lastTurn + 1
     const body = accepted(turn, message, request)
-    this.writer.hold(body)
+    this.writer.hold(body, bytes)
     this.#voice.start(body.accepted, 1)
   }
 

@@ -7,7 +7,7 @@
  */
 import type { TaskFold } from '../model/apply-event.js'
 import type { EventBody, TaskEvent } from '../model/event.js'
-import { sizeOf } from '../model/size-of.js'
+import { storedSizeOf } from '../model/size-of.js'
 import type { AppendOutcome, IdempotencyKey, NewPushConfig, TaskCreation, TaskKey } from '../stores/store.js'
 import { type Commit, type CommitOptions, type CommitOutcome, summarise } from './commit.js'
 import type { Internals } from './internals.js'
@@ -116,7 +116,7 @@ export class TaskWriter {
   }
 
   /** Adds an event to the next commit without asking for one. */
-  hold(body: EventBody, bytes = sizeOf(body)): void {
+  hold(body: EventBody, bytes = storedSizeOf(body)): void {
     this.#buffer.push(body)
     this.#bufferBytes += bytes
     this.#grow(bytes)
@@ -124,7 +124,7 @@ export class TaskWriter {
 
   /** Takes back the event held last. */
   unhold(): void {
-    const bytes = sizeOf(this.#buffer.pop())
+    const bytes = storedSizeOf(this.#buffer.pop())
     this.#bufferBytes -= bytes
     this.#grow(-bytes)
   }
@@ -217,7 +217,7 @@ export class TaskWriter {
       assertWaitingRoom(this.fold.waiting, this.#internals.settings.limits)
       const body = bodyOf(this.fold.lastTurn + 1)
       const { withMessage } = options
-      const bytes = sizeOf(body)
+      const bytes = storedSizeOf(body)
       assertTaskRoom(this.#bytes, bytes, this.#internals.settings.limits)
       const outcome = await this.#append({ bodies: [body], bytes, lease: 'keep', withMessage, isBuffer: false })
       if (outcome === 'full') throw storeFull()
@@ -272,7 +272,7 @@ export class TaskWriter {
       if (events.length === 0) return
       for (const event of events) {
         this.fold.apply(event)
-        this.#bytes += sizeOf(event.body)
+        this.#bytes += storedSizeOf(event.body)
       }
       this.#publish(events)
     }
@@ -361,7 +361,7 @@ export class TaskWriter {
   /** The task must still be able to end: what it was asked stays, what it said goes. */
   #dropOutput({ bodies }: Commit): void {
     this.#buffer = [...bodies, ...this.#buffer].filter((body) => !('artifactUpdate' in body || 'statusUpdate' in body))
-    this.#bufferBytes = sizeOf(this.#buffer)
+    this.#bufferBytes = storedSizeOf(this.#buffer)
     this.#onFull()
   }
 

@@ -5,14 +5,15 @@
 import type { AcceptedMessage } from '../model/apply-event.js'
 import type { Message } from '../model/message.js'
 import type { Part } from '../model/part.js'
+import { storedSizeOf } from '../model/size-of.js'
 import type { Task, TaskState } from '../model/task.js'
 import type { Internals } from './internals.js'
 import { Interpreter } from './interpret.js'
 import type { TaskWriter } from './task-writer.js'
 import type { ArtifactDraft } from './yields.js'
 
-/** The size of an event beside what a handler yielded: ids and names. */
-const frameBytes = 200
+/** The stored size of an event beside what a handler yielded: objects, ids and names. */
+const frameBytes = 300
 
 export class TaskVoice {
   /** The turn that speaks. */
@@ -42,7 +43,7 @@ export class TaskVoice {
     this.turn = current.turn
     this.attempt = attempt
     this.#interpreterMade = undefined
-    this.#writer.hold({ started: { turn: current.turn, attempt } })
+    this.#writer.hold({ started: { turn: current.turn, attempt } }, frameBytes)
     if (this.#state !== undefined && this.#state !== 'TASK_STATE_WORKING') this.say('TASK_STATE_WORKING')
   }
 
@@ -55,14 +56,14 @@ export class TaskVoice {
     if (this.#state !== undefined) return
     this.#state = state
     const status = this.#interpreter.status(state)
-    this.#writer.hold({ task: { id: this.#writer.key.id, contextId: this.#contextId, status } })
+    this.#writer.hold({ task: { id: this.#writer.key.id, contextId: this.#contextId, status } }, frameBytes)
   }
 
   /** A status that goes with the next commit. */
   say(state: TaskState, parts?: readonly Part[]): void {
     this.makeVisible()
     this.#state = state
-    this.#writer.hold(this.#interpreter.statusUpdate(state, parts))
+    this.#writer.hold(this.#interpreter.statusUpdate(state, parts), frameBytes + (parts ? storedSizeOf(parts) : 0))
   }
 
   /** Progress, committed soon. Waits only when the store is behind; the same holds for what follows. */

@@ -2,7 +2,7 @@
  * Roughly the length of a value's JSON text, without making it. Every member and every empty object counts, so that
  * limits cannot be bypassed. Counting ends when there is more than `enough`.
  */
-export function sizeOf(value: unknown, enough = Number.POSITIVE_INFINITY): number {
+export function sizeOf(value: unknown, enough = Number.POSITIVE_INFINITY, containerSize = 2): number {
   let size = 0
   // Not by recursion: values may be as deep as a request may be long.
   const open: unknown[] = [value]
@@ -11,10 +11,11 @@ export function sizeOf(value: unknown, enough = Number.POSITIVE_INFINITY): numbe
     if (typeof next === 'string') size += next.length + 3
     else if (typeof next !== 'object' || next === null) size += 6
     else {
-      size += 2
+      size += containerSize
       if (Array.isArray(next)) for (const element of next) open.push(element)
       else {
-        for (const name of Object.keys(next)) {
+        // JSON values inherit nothing: `for in` visits their members without making a list of them.
+        for (const name in next) {
           const member = (next as Record<string, unknown>)[name]
           if (member === undefined) continue
           size += name.length + 3
@@ -24,4 +25,15 @@ export function sizeOf(value: unknown, enough = Number.POSITIVE_INFINITY): numbe
     }
   }
   return size
+}
+
+/** The heap that an object or a list takes beside its members. */
+const heapOfContainer = 40
+
+/**
+ * The size of a value for limits on what is stored: its text, and what its objects and lists take in memory, which for
+ * values of many small members is far more than their JSON text.
+ */
+export function storedSizeOf(value: unknown, enough?: number): number {
+  return sizeOf(value, enough, heapOfContainer)
 }

@@ -49,8 +49,6 @@ export interface Row {
   seq: number
   /** The size of the log, as its writers counted it. */
   bytes: number
-  /** The estimated size in the heap. */
-  heapBytes: number
   fence: number
   lease: Lease | undefined
   isRunnable: boolean
@@ -88,7 +86,6 @@ export function newRow(
     history: [],
     seq: 0,
     bytes: 0,
-    heapBytes: 0,
     fence: 0,
     lease: undefined,
     isRunnable: false,

@@ -9,7 +9,7 @@ import { EndedRows, ListIndex } from './memory-index.js'
 import { MemoryKeys } from './memory-keys.js'
 import { configsOf, isPending, MemoryLanes } from './memory-lanes.js'
 import { MemoryRecords } from './memory-records.js'
-import { defaultMaxBytes, heapSizeOf, OwnerBytes } from './memory-room.js'
+import { defaultMaxBytes, OwnerBytes } from './memory-room.js'
 import {
   addEvent,
   dropEvents,
@@ -66,8 +66,8 @@ export interface MemoryStoreOptions {
   /** How many ended tasks are remembered. Default 10,000. */
   readonly maxEndedTasks?: number
   /**
-   * How much heap all tasks may take, as the store estimates it. Beyond it the store forgets ended tasks, and then refuses
-   * events with the outcome `full`. Default: a quarter of the heap that V8 may use.
+   * How much all tasks may take, as their writers count it (`Append.bytes`). Beyond it the store forgets ended tasks, and
+   * then refuses events with the outcome `full`. Default: a quarter of the heap that V8 may use.
    */
   readonly maxBytes?: number
 }
@@ -81,7 +81,7 @@ export class MemoryStore implements Store {
   readonly #maxEndedTasks: number
   readonly #maxBytes: number
   readonly #owners = new OwnerBytes()
-  #heapBytes = 0
+  #bytes = 0
   readonly #rows = new Map<string, Row>()
   readonly #runnable = new Set<Row>()
   readonly #ended = new EndedRows<Row>()
@@ -114,14 +114,12 @@ export class MemoryStore implements Store {
       if (claims && heldBy(row, this.#now()) !== undefined) return { result: 'conflict' }
       if (this.#isKeyTaken(scopeOf(row.key, row), step)) return { result: 'key-taken' }
     }
-    const heapBytes = heapSizeOf(step.events)
-    if (!this.#makeRoom(heapBytes, row) && heapBytes > 0 && !isEnd(step)) return { result: 'full' }
+    const { bytes = 0 } = step
+    if (!this.#makeRoom(bytes, row) && bytes > 0 && !isEnd(step)) return { result: 'full' }
     if (!row) {
       // Without a row the step is a creation: anything else was refused above.
       row = this.#newRow(id, step.key, step.create as TaskCreation)
     }
-    row.heapBytes += heapBytes
-    this.#heapBytes += heapBytes
     if (step.idempotency) this.#keys.take(row, step.idempotency, step.expect + 1, this.#now())
     this.#write(row, step)
     return { result: 'ok', fence: row.fence }
@@ -327,7 +325,7 @@ export class MemoryStore implements Store {
 
   /** Forgets ended tasks until there is room for so much more; false when there is none. */
   #makeRoom(bytes: number, besides: Row | undefined): boolean {
-    while (this.#heapBytes + bytes > this.#maxBytes) {
+    while (this.#bytes + bytes > this.#maxBytes) {
       const oldest = this.#ended.oldest()
       if (!oldest || oldest === besides) return false
       this.#remove(oldest)
@@ -336,8 +334,9 @@ export class MemoryStore implements Store {
   }
 
   #write(row: Row, step: Append): void {
-    const bytes = step.bytes ?? 0
+    const { bytes = 0 } = step
     row.bytes += bytes
+    this.#bytes += bytes
     this.#owners.add(row.key.agent, row.owner, bytes)
     const wasListed = row.visibility === 'task'
     if (step.visibility) row.visibility = step.visibility
@@ -374,7 +373,7 @@ export class MemoryStore implements Store {
 
   #remove(row: Row): void {
     this.#rows.delete(row.id)
-    this.#heapBytes -= row.heapBytes
+    this.#bytes -= row.bytes
     this.#owners.add(row.key.agent, row.owner, -row.bytes)
     this.#runnable.delete(row)
     this.#ended.remove(row)
