@@ -164,6 +164,20 @@ describe('connect', () => {
     await expect(connect(old.url, { dialect: 'v1', pin: true })).rejects.toMatchObject({ failure: 'refused' })
   })
 
+  it('takes the next interface where the path of the first does not exist', async () => {
+    await using served = await serve(echoAgent)
+    const card = (await (await fetch(`${served.url}.well-known/agent-card.json`)).json()) as object
+    const at = (url: string) => ({ url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' })
+    for (const path of ['wrong', 'v1/rpc', 'tasks/rpc']) {
+      const warnings: string[] = []
+      const offered = { ...card, supportedInterfaces: [at(served.url + path), at(served.url)] }
+      await using agent = await connect(offered, { onWarning: (warning) => warnings.push(warning) })
+      expect((await agent.ask('hello')).text).toBe('hello')
+      expect(agent.choice.url).toBe(served.url)
+      expect(warnings.join()).toContain('HTTP 40')
+    }
+  })
+
   it('keeps a conversation through a question', async () => {
     await using served = await serve(echoAgent)
     await using agent = await connect(served.url)

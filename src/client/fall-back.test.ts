@@ -105,9 +105,26 @@ describe('several ways to one agent', () => {
     await expect(service.getTask({ id: 't1' }, context)).rejects.toBe(unknownMethod)
   })
 
-  it('is no way out of a connection that fails when something may have been sent', async () => {
-    const silence = new TransportError('unreachable', 'The connection was closed')
-    const { service } = waysTo(deaf(silence), peer({}))
-    await expect(service.getTask({ id: 't1' }, context)).rejects.toBe(silence)
+  const outages = [
+    new TransportError('unreachable', 'The connection was closed'),
+    new TransportError('bad-answer', 'HTTP 502 with no answer of the protocol', { isRetryable: true }),
+    new A2AError('UNAVAILABLE', 'Shutting down'),
+  ]
+
+  it.each(outages)('takes the next one for reads and for sends with a key: %s', async (outage) => {
+    const task = { task: done }
+    const well = peer({ getTask: async () => done, sendMessage: async () => task })
+    expect(await waysTo(deaf(outage), well).service.getTask({ id: 't1' }, context)).toBe(done)
+    const keyed = { ...context, idempotencyKey: 'k1' }
+    expect(await waysTo(deaf(outage), well).service.sendMessage({ message }, keyed)).toBe(task)
+    const events = numbered(1, { task: taskIn('TASK_STATE_WORKING') }, status('TASK_STATE_COMPLETED'))
+    const streamed = waysTo(deaf(outage), peer({ sendStreamingMessage: () => play(events) }))
+    expect(await all(streamed.service.sendStreamingMessage({ message }, keyed))).toHaveLength(2)
+  })
+
+  it.each(outages)('does not repeat a send without a key that may have arrived: %s', async (outage) => {
+    const { service } = waysTo(deaf(outage), peer({}))
+    await expect(service.sendMessage({ message }, context)).rejects.toBe(outage)
+    await expect(all(service.sendStreamingMessage({ message }, context))).rejects.toBe(outage)
   })
 })

@@ -1,7 +1,7 @@
 /**
- * Several ways to one agent, the best first. A call that the peer did not even understand, or that never left because
- * nobody is there, is made again the next way: nothing happened, so nothing happens twice. The first way that is
- * understood is kept for good; what the peer does not understand from then on, it does not have.
+ * Several interfaces of one agent, the best first. A call that the peer did not understand, or that was never sent, is made
+ * again at the next interface. So is a call that met a broken connection, 502, 503 or 504, if it may be repeated: reads, and
+ * sends with an idempotency key. The first interface that understands a call is kept; later failures are the agent's.
  */
 import { batchesOf, items } from '../model/batches.js'
 import { A2AError } from '../model/errors.js'
@@ -11,6 +11,7 @@ import type { AgentService, CallContext, StreamItem } from '../model/service.js'
 import { TransportError, wasNotSent } from '../transports/transport-error.js'
 import type { Choice } from './agent-client.js'
 import { originOf } from './choose-interface-address.js'
+import { isRepeatable } from './retry.js'
 
 export interface Way {
   readonly choice: Choice
@@ -49,7 +50,7 @@ export class Ways {
         this.#keep(place, failed)
         return result
       } catch (error) {
-        this.#learn(error, place, failed)
+        this.#learn(error, place, failed, isRepeatable(operation, context))
       }
     }
   }
@@ -71,7 +72,7 @@ export class Ways {
         return
       } catch (error) {
         if (isStarted) throw error
-        this.#learn(error, place, failed)
+        this.#learn(error, place, failed, isRepeatable(operation, context))
       }
     }
   }
@@ -102,8 +103,8 @@ export class Ways {
   }
 
   /** Throws what the caller has to know; returns when the call is worth another way. */
-  #learn(error: unknown, place: number, failed: Failed[]): void {
-    if (!wasNotUnderstood(error) && !wasNotSent(error)) {
+  #learn(error: unknown, place: number, failed: Failed[], canRepeat: boolean): void {
+    if (!wasNotUnderstood(error) && !wasNotSent(error) && !(canRepeat && isOutage(error))) {
       if (isAnswer(error)) this.#keep(place, failed)
       throw error
     }
@@ -123,6 +124,12 @@ interface Failed {
 function wasNotUnderstood(error: unknown): error is A2AError | TransportError {
   if (error instanceof A2AError) return error.code === 'METHOD_NOT_FOUND' || error.code === 'VERSION_NOT_SUPPORTED'
   return error instanceof TransportError && error.failure === 'bad-answer' && !error.isRetryable
+}
+
+/** A connection that broke before an answer came, or a gateway or agent that is down for now. */
+function isOutage(error: unknown): error is A2AError | TransportError {
+  if (error instanceof A2AError) return error.code === 'UNAVAILABLE'
+  return error instanceof TransportError && error.isRetryable && error.failure !== 'broken-stream'
 }
 
 /** A refusal in the words of the protocol; an operation that a dialect does not have was never asked for. */

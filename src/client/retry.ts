@@ -5,7 +5,7 @@
 import { A2AError } from '../model/errors.js'
 import { fromGeneric, toGeneric } from '../model/generic-service.js'
 import type { Operation } from '../model/operations.js'
-import type { AgentService } from '../model/service.js'
+import type { AgentService, CallContext } from '../model/service.js'
 import { TransportError, wasNotSent } from '../transports/transport-error.js'
 
 export interface RetryOptions {
@@ -36,11 +36,16 @@ const idempotent: ReadonlySet<Operation> = new Set<Operation>([
   'getExtendedAgentCard',
 ])
 
+/** Whether a call may be made again although the peer may have got it. */
+export function isRepeatable(operation: Operation, { idempotencyKey }: CallContext): boolean {
+  return idempotent.has(operation) || operation === 'subscribeToTask' || idempotencyKey !== undefined
+}
+
 export function retrying(service: AgentService, options: RetryOptions, waiting: Waiting): AgentService {
   const { unary, streaming } = toGeneric(service)
   return fromGeneric({
     unary(operation, request, context) {
-      const isSafe = idempotent.has(operation) || context.idempotencyKey !== undefined
+      const isSafe = isRepeatable(operation, context)
       const call = () => unary(operation, request, context)
       const isWorthIt = (error: unknown) => isSafe || wasNotSent(error)
       const { attempts = options.attempts } = context

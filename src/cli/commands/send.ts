@@ -16,6 +16,7 @@ interface Options extends AgentOptions {
   readonly async?: true
   readonly context?: string
   readonly task?: string
+  readonly reference?: readonly string[]
   readonly metadata?: string
   readonly key?: string
 }
@@ -32,6 +33,7 @@ export function sendCommand(): Command {
     .option('--async', 'do not wait for the answer: print the task')
     .option('--context <id>', 'continue this context')
     .option('--task <id>', 'continue this task: answer its question, or add to it')
+    .option('--reference <id>', 'a task that the message refers to, without continuing it; may be repeated', collect)
     .option('--metadata <json>', 'metadata of the request: JSON, or @PATH of a JSON file')
     .option('--key <key>', 'idempotency key: the same key again is the same send, not another one')
   const given = addPartOptions(command)
@@ -72,10 +74,15 @@ interface Place {
   readonly named: string
 }
 
-async function sayOptions({ context, task, metadata, key }: Options): Promise<SayOptions> {
+function collect(id: string, before: readonly string[] = []): readonly string[] {
+  return [...before, id]
+}
+
+async function sayOptions({ context, task, reference, metadata, key }: Options): Promise<SayOptions> {
   return {
     ...(context !== undefined && { contextId: context }),
     ...(task !== undefined && { taskId: task }),
+    ...(reference && { referenceTaskIds: reference }),
     ...(metadata !== undefined && { metadata: await readStruct(metadata) }),
     ...(key !== undefined && { idempotencyKey: key }),
   }
@@ -93,7 +100,7 @@ async function stream(client: AgentClient, parts: readonly Part[], say: SayOptio
 
 /** One call, whatever has become of the task when it answers. */
 async function sendOnly(client: AgentClient, parts: readonly Part[], say: SayOptions, place: Place): Promise<void> {
-  const { contextId, taskId, metadata, idempotencyKey, signal } = say
+  const { contextId, taskId, referenceTaskIds, metadata, idempotencyKey, signal } = say
   const answer = await client.sendMessage(
     {
       message: {
@@ -102,6 +109,7 @@ async function sendOnly(client: AgentClient, parts: readonly Part[], say: SayOpt
         parts,
         ...(contextId !== undefined && { contextId }),
         ...(taskId !== undefined && { taskId }),
+        ...(referenceTaskIds && { referenceTaskIds }),
       },
       configuration: { returnImmediately: true },
       ...(metadata && { metadata }),

@@ -53,11 +53,15 @@ type Requests<E> = Readonly<Record<Exclude<Operation, 'listTasks'>, E>>
 
 const sendJson = of((request: SendMessageRequest) => encodeSend(request, jsonSpelling))
 
-export const jsonRequests: Requests<Encode> = {
+/** Drafts between 0.3 and 1.0 added `tasks/list` to JSON-RPC; servers without it answer "method not found". */
+export const jsonRequests: Readonly<Record<Operation, Encode>> = {
   sendMessage: sendJson,
   sendStreamingMessage: sendJson,
   getTask: of(({ id, historyLength }: GetTaskRequest) =>
     historyLength === undefined ? { id: given('id', id) } : { id: given('id', id), historyLength },
+  ),
+  listTasks: of(({ tenant: _tenant, status, ...filter }: ListTasksRequest) =>
+    status === undefined ? filter : { ...filter, status: jsonSpelling.states[status] },
   ),
   cancelTask: of(({ id, metadata }: CancelTaskRequest) =>
     metadata ? { id: given('id', id), metadata } : { id: given('id', id) },

@@ -33,6 +33,7 @@ const methods = {
   sendMessage: 'message/send',
   sendStreamingMessage: 'message/stream',
   getTask: 'tasks/get',
+  listTasks: 'tasks/list',
   cancelTask: 'tasks/cancel',
   subscribeToTask: 'tasks/resubscribe',
   createTaskPushNotificationConfig: 'tasks/pushNotificationConfig/set',

@@ -56,7 +56,7 @@ function rowOf(
 
 /** Ids are not compared: peers answer with null where they could not read ours, and one request has one answer. */
 function resultOf(status: number, body: unknown, form: JsonRpcClientForm): unknown {
-  if (isObject(body) && isObject(body.error)) {
+  if (isObject(body) && isObject(body.error) && !isGatewayError(status, body, body.error)) {
     const { code, message, data } = body.error
     const rpcError = {
       code: typeof code === 'number' ? code : 0,
@@ -69,6 +69,13 @@ function resultOf(status: number, body: unknown, form: JsonRpcClientForm): unkno
   // The SDKs of Go and Python leave out a result that is null.
   if (isObject(body) && body.jsonrpc === '2.0' && (body.error ?? null) === null && status < 300) return null
   throw byStatus(status, body)
+}
+
+const gatewayStatuses: ReadonlySet<number> = new Set([401, 403, 404, 405, 413, 429, 502, 503, 504])
+
+/** An error body of HTTP+JSON or of a gateway: no JSON-RPC endpoint is at this address, or none was reached. */
+function isGatewayError(status: number, body: object, { code }: { readonly code?: unknown }): boolean {
+  return gatewayStatuses.has(status) && !('jsonrpc' in body) && !(typeof code === 'number' && code < 0)
 }
 
 /** Gateways refuse without knowing the protocol. */
