@@ -12,7 +12,7 @@ import { atMost } from './at-most.js'
 import { taskTooLarge } from './limits.js'
 import type { Run } from './run.js'
 import { assertDraft, UnsendableError } from './sendable.js'
-import { enterHandler, leaveHandler } from './stall-watch.js'
+import { enterHandler, leaveHandler, resumeHandler } from './stall-watch.js'
 import { traceTurn } from './trace-turn.js'
 import { RunningTurn } from './turn.js'
 import type { TaskVoice } from './voice.js'
@@ -72,12 +72,12 @@ async function iterate(current: AcceptedMessage, stage: Stage, span?: OpenSpan):
     const turn = new RunningTurn(accepted, run, checked, span?.trace) as Turn<unknown> as Turn<never>
     const handler = iteratorOf(agent, turn)
     iterator = handler
-    enterHandler()
     for (;;) {
+      enterHandler()
       const stepping = span ? span.run(() => handler.next()) : handler.next()
       leaveHandler(run.internals, run.id)
       const step = await stepping
-      leaveHandler(run.internals, run.id)
+      resumeHandler(run.internals, run.id)
       if (run.isStopped) {
         abandon(iterator)
         return { kind: 'stopped' }

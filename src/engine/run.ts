@@ -32,10 +32,10 @@ import { type Stop, stopReason } from './stop.js'
 import { Stopping } from './stopping.js'
 import { TaskWriter, type WithMessage } from './task-writer.js'
 import type { TurnSource } from './turn.js'
-import { inTurn, type StrayErrorTarget } from './turn-context.js'
+import { inTurn, TurnContext } from './turn-context.js'
 import { TaskVoice } from './voice.js'
 
-export class Run implements TurnSource, StrayErrorTarget {
+export class Run implements TurnSource {
   readonly id: string
   readonly writer: TaskWriter
   /** Settles when the run is over, whatever happened. */
@@ -44,6 +44,7 @@ export class Run implements TurnSource, StrayErrorTarget {
   readonly #internals: Internals
   readonly #start: RunStart
   readonly #stopping = new Stopping()
+  readonly #context: TurnContext
   readonly #voice: TaskVoice
   /** Made with the first checkpoint: most handlers write none. */
   #checkpointWriter: CheckpointWriter | undefined
@@ -58,6 +59,9 @@ export class Run implements TurnSource, StrayErrorTarget {
     this.#start = start
     this.id = start.key.id
     this.#credential = start.credential
+    this.#context = new TurnContext(internals.log, { agent: internals.name, taskId: this.id }, () => {
+      if (!this.#isEnding) this.stop('failed')
+    })
     this.writer = new TaskWriter(internals, {
       key: start.key,
       fold: start.fold,
@@ -191,19 +195,13 @@ export class Run implements TurnSource, StrayErrorTarget {
 
   stop(stop: Stop): void {
     // Listeners of the handler's signal are part of its turn.
-    if (!this.#isClosed) inTurn(this, () => this.#stopping.ask(stop, this.#internals.settings.cancelGraceMs))
-  }
-
-  /** A rejection or an exception of the handler that nothing handled: ends the turn, if it still runs. */
-  strayError(error: unknown): void {
-    const { log, name } = this.#internals
-    log({ level: 'error', message: 'A stray error of the agent', agent: name, taskId: this.id, error })
-    if (!this.#isEnding) this.stop('failed')
+    if (!this.#isClosed) inTurn(this.#context, () => this.#stopping.ask(stop, this.#internals.settings.cancelGraceMs))
   }
 
   close(): void {
     if (!this.#isClosed) this.#internals.running.remove(this.#start.owner)
     this.#isClosed = true
+    this.#context.release()
     this.#stopping.end()
     if (this.#internals.runs.get(this.id) === this) this.#internals.runs.delete(this.id)
     this.writer.close()
@@ -218,7 +216,7 @@ export class Run implements TurnSource, StrayErrorTarget {
         current = await this.#conclude(await this.#iterateUntilStopped(current))
       }
     } catch (caught) {
-      inTurn(this, () => this.#stopping.fail())
+      inTurn(this.#context, () => this.#stopping.fail())
       const error = this.#internals.failure(caught, this.id)
       this.#internals.existingTopic(this.id)?.close(error)
       this.#sender?.reject(error)
@@ -266,7 +264,7 @@ export class Run implements TurnSource, StrayErrorTarget {
     return new Promise((resolve, reject) => {
       this.#stopping.onGivenUp = () => resolve({ kind: 'stopped' })
       this.#fail = reject
-      inTurn(this, () => runHandler(current, { run: this, voice: this.#voice })).then(resolve, reject)
+      inTurn(this.#context, () => runHandler(current, { run: this, voice: this.#voice })).then(resolve, reject)
     })
   }
 

@@ -1,5 +1,5 @@
 /**
- * Detects an event loop that stands still, and names the handler that blocked it. Two clock readings around each step of a
+ * Detects a blocked event loop, and names the handler that blocked it. Two clock readings around each step of a
  * handler find the handler that ran; a timer finds stalls that no handler returned from. One loop, one watch: the state
  * is shared by all engines of the process.
  */
@@ -15,14 +15,14 @@ export interface WatchedEngine {
   readonly counts: { stalls: number; stalledMs: number }
 }
 
-const longestTickMs = 250
+const maxTickMs = 250
 /** Between two log entries of one engine. */
 const quietMs = 10_000
 const maxNamedTasks = 3
 
 const engines = new Set<WatchedEngine>()
 let timer: NodeJS.Timeout | undefined
-let tickMs = longestTickMs
+let tickMs = maxTickMs
 /** When the loop was last seen to run. */
 let aliveMs = 0
 let tickedMs = 0
@@ -48,23 +48,32 @@ export function enterHandler(): void {
   if (timer) aliveMs = performance.now()
 }
 
-/** After a handler has run, or has come back from waiting. */
+/** After a handler has run. */
 export function leaveHandler(engine: WatchedEngine, taskId: string): void {
+  check(engine, taskId, 'while the agent ran; move the work to another process or thread')
+}
+
+/** After a handler has waited. Code that ran meanwhile, its own or not, may have blocked the loop. */
+export function resumeHandler(engine: WatchedEngine, taskId: string): void {
+  check(engine, taskId, 'by the agent or by code that ran while it waited')
+}
+
+function check(engine: WatchedEngine, taskId: string, how: string): void {
   if (!timer) return
   const now = performance.now()
-  const stoodMs = now - aliveMs
+  const blockedMs = now - aliveMs
   aliveMs = now
   const { stallMs } = engine.settings
-  if (stallMs <= 0 || stoodMs < stallMs) return
+  if (stallMs <= 0 || blockedMs < stallMs) return
   isReported = true
-  report(engine, stoodMs, 'while the agent ran; move the work to another process or thread', taskId)
+  report(engine, blockedMs, how, taskId)
 }
 
 function restart(): void {
   clearInterval(timer)
   timer = undefined
   if (engines.size === 0) return
-  tickMs = Math.min(longestTickMs, smallestStall() / 2)
+  tickMs = Math.min(maxTickMs, minStallMs() / 2)
   aliveMs = performance.now()
   tickedMs = aliveMs
   isReported = false
@@ -79,7 +88,7 @@ function tick(): void {
   aliveMs = now
   const wasReported = isReported
   isReported = false
-  if (wasReported || lateMs < smallestStall()) return
+  if (wasReported || lateMs < minStallMs()) return
   const busy = [...engines].find(({ runs }) => runs.size > 0) ?? [...engines][0]
   if (!busy) return
   const running = [...engines].flatMap(({ name, runs }) =>
@@ -89,9 +98,9 @@ function tick(): void {
   report(busy, lateMs, `outside of the steps of an agent${named}`)
 }
 
-function report(engine: WatchedEngine, stoodMs: number, how: string, taskId?: string): void {
+function report(engine: WatchedEngine, blockedMs: number, how: string, taskId?: string): void {
   engine.counts.stalls += 1
-  engine.counts.stalledMs += stoodMs
+  engine.counts.stalledMs += blockedMs
   const now = performance.now()
   const entries = taskId === undefined ? withoutTask : withTask
   const { loggedMs, unlogged } = entries.get(engine) ?? { loggedMs: Number.NEGATIVE_INFINITY, unlogged: 0 }
@@ -101,10 +110,10 @@ function report(engine: WatchedEngine, stoodMs: number, how: string, taskId?: st
   }
   entries.set(engine, { loggedMs: now, unlogged: 0 })
   const more = unlogged > 0 ? ` (${unlogged} more stalls since the last entry)` : ''
-  const message = `The event loop stood still for ${(stoodMs / 1000).toFixed(1)} s ${how}${more}`
+  const message = `The event loop was blocked for ${(blockedMs / 1000).toFixed(1)} s ${how}${more}`
   engine.log({ level: 'warn', message, agent: engine.name, ...(taskId !== undefined && { taskId }) })
 }
 
-function smallestStall(): number {
+function minStallMs(): number {
   return Math.min(...Array.from(engines, ({ settings }) => settings.stallMs))
 }

@@ -1,8 +1,11 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import type { LogEntry } from '../model/log.js'
 import { callBy, send } from '../testing/messages.js'
 import { gate, until } from '../testing/wait.js'
 import { bound, openTestStore, storeKinds, taskIn, testEngine } from './engine.fixture.js'
+import { attributeStrayErrors } from './turn-context.js'
 import { working } from './yields.js'
 
 const immediately = { returnImmediately: true }
@@ -102,10 +105,55 @@ describe('stalls', () => {
       expect(logged.find(({ taskId }) => taskId === id)).toMatchObject({
         level: 'warn',
         agent: 'Test',
-        message: expect.stringMatching(/^The event loop stood still for \d+\.\d s while the agent ran/),
+        message: expect.stringMatching(
+          when === 'before the first wait'
+            ? /was blocked for \d+\.\d s while the agent ran/
+            : /s by the agent or by code/,
+        ),
       })
     },
   )
+
+  it('of the store are not those of the agent', async () => {
+    const said: string[] = []
+    const store = await openTestStore('memory')
+    const append: typeof store.append = (step) => {
+      if (step.events.some(({ body }) => 'artifactUpdate' in body)) block()
+      return store.append(step)
+    }
+    await using engine = await testEngine(
+      async function* () {
+        yield 'a chunk'
+        await new Promise((resolve) => setImmediate(resolve))
+        yield 'another'
+      },
+      { ...bound(store), append },
+      { stallMs: 200, log: ({ message }) => void said.push(message) },
+    )
+    await engine.sendMessage(send('go'), callBy())
+    await until(() => said.some((message) => message.includes('was blocked')))
+    expect(said.filter((message) => message.includes('while the agent ran'))).toEqual([])
+  })
+
+  it('of a run that has ended do not keep it in memory', async () => {
+    const stopAttributing = attributeStrayErrors()
+    const timers: NodeJS.Timeout[] = []
+    let signal: WeakRef<AbortSignal> | undefined
+    await using engine = await testEngine(async function* (turn) {
+      signal = new WeakRef(turn.signal)
+      // A pool that is made on first use outlives the turn, and has its asynchronous context.
+      timers.push(setInterval(() => undefined, 60_000))
+    }, 'memory')
+    await engine.sendMessage(send('go'), callBy())
+    setFlagsFromString('--expose-gc')
+    const collect = runInNewContext('gc') as () => void
+    await until(() => {
+      collect()
+      return signal?.deref() === undefined
+    })
+    for (const timer of timers) clearInterval(timer)
+    stopAttributing()
+  })
 
   it('outside of handlers are logged with the tasks that run', async () => {
     const release = gate()

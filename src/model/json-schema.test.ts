@@ -104,4 +104,15 @@ describe('violationsOf()', () => {
     ] as const)
       expect(() => violationsOf(schema as JsonValue, value as JsonValue)).toThrow(SchemaTooComplex)
   })
+
+  it('does not read a long text again for every alternative', () => {
+    const text = 'x'.repeat(5_000_000)
+    const choices = Array.from({ length: 1000 }, (_, place) => ({ const: `choice ${place}` }))
+    expect(faults({ oneOf: choices }, text)).toEqual(['must fit one of the alternatives'])
+    // Work in proportion to the text is counted.
+    const measured = Array.from({ length: 1000 }, () => ({ maxLength: 4_000_000 }))
+    expect(() => faults({ anyOf: measured }, text)).toThrow(SchemaTooComplex)
+    const inLists = Array.from({ length: 1000 }, () => ({ const: ['y'] }))
+    expect(() => faults({ anyOf: inLists }, [text])).toThrow(SchemaTooComplex)
+  })
 })

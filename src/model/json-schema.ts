@@ -21,6 +21,10 @@ export class SchemaTooComplex extends Error {}
 const maxSteps = 200_000
 const maxDepth = 200
 const maxViolations = 10
+/** Text that is compared or counted costs a step for so many characters. */
+const charactersPerStep = 100
+/** Characters of a value or a name in a message. */
+const maxClipped = 200
 
 /** The violations of a value, at most ten; empty when it fits. Throws `SchemaTooComplex`. */
 export function violationsOf(schema: JsonValue, value: JsonValue): readonly SchemaViolation[] {
@@ -99,17 +103,22 @@ class SchemaCheck {
     const types = (Array.isArray(type) ? type : [type]).filter((each) => typeof each === 'string')
     if (types.length > 0 && !types.some((each) => isOfType(value, each)))
       return this.#refuse(path, `must be ${types.map((each) => typeNames[each] ?? each).join(' or ')}`)
-    if (Array.isArray(schema.enum)) {
-      const wanted = this.#canonical(value)
-      if (!schema.enum.some((each: JsonValue) => this.#canonical(each) === wanted))
-        return this.#refuse(
-          path,
-          `must be one of ${clipped(schema.enum.map((each) => JSON.stringify(each)).join(', '))}`,
-        )
-    }
-    if (schema.const !== undefined && this.#canonical(schema.const) !== this.#canonical(value))
-      return this.#refuse(path, `must be ${clipped(JSON.stringify(schema.const))}`)
+    const { enum: choices, const: only } = schema
+    if (Array.isArray(choices) && !this.#isAmong(choices, value))
+      return this.#refuse(
+        path,
+        () => `must be one of ${clipped(choices.map((each) => JSON.stringify(each)).join(', '))}`,
+      )
+    if (only !== undefined && !this.#isAmong([only], value))
+      return this.#refuse(path, () => `must be ${clipped(JSON.stringify(only))}`)
     return true
+  }
+
+  #isAmong(choices: readonly JsonValue[], value: JsonValue): boolean {
+    this.#spend(choices.length)
+    if (typeof value !== 'object' || value === null) return choices.includes(value)
+    const wanted = this.#canonical(value)
+    return choices.some((each) => typeof each === 'object' && each !== null && this.#canonical(each) === wanted)
   }
 
   #combined(schema: Struct, { value, path, depth }: Place): boolean {
@@ -138,6 +147,7 @@ class SchemaCheck {
   }
 
   #text({ minLength, maxLength }: Struct, text: string, path: string): boolean {
+    if (minLength !== undefined || maxLength !== undefined) this.#spend(text.length / charactersPerStep)
     const isShort = typeof minLength === 'number' && lengthUpTo(text, minLength) < minLength
     if (isShort) return this.#refuse(path, `must have at least ${counted(minLength, 'character')}`)
     const isLong = typeof maxLength === 'number' && lengthUpTo(text, maxLength + 1) > maxLength
@@ -250,10 +260,11 @@ class SchemaCheck {
 
   /** Equal values have equal texts, whatever the order of their members. */
   #canonical(value: JsonValue): string {
-    this.#spend(1)
+    this.#spend(typeof value === 'string' ? 1 + value.length / charactersPerStep : 1)
     if (Array.isArray(value)) return `[${value.map((each: JsonValue) => this.#canonical(each)).join()}]`
     if (!isStruct(value)) return JSON.stringify(value)
     const members = Object.keys(value).sort()
+    for (const name of members) this.#spend(name.length / charactersPerStep)
     return `{${members.map((name) => `${JSON.stringify(name)}:${this.#canonical(value[name] ?? null)}`).join()}}`
   }
 
@@ -262,8 +273,9 @@ class SchemaCheck {
     if (this.#steps > maxSteps) throw new SchemaTooComplex('The schema takes too long to check')
   }
 
-  #refuse(path: string, problem: string): boolean {
-    if (!this.#isMuted && this.violations.length < maxViolations) this.violations.push({ path, problem })
+  #refuse(path: string, problem: string | (() => string)): boolean {
+    if (!this.#isMuted && this.violations.length < maxViolations)
+      this.violations.push({ path, problem: typeof problem === 'string' ? problem : problem() })
     return false
   }
 }
@@ -318,7 +330,9 @@ function entriesIn(value: JsonValue | undefined): readonly (readonly [string, Js
 }
 
 function member(name: string): string {
-  return /^[A-Za-z_$][\w$]{0,63}$/.test(name) ? `.${name}` : `[${clipped(JSON.stringify(name))}]`
+  return /^[A-Za-z_$][\w$]{0,63}$/.test(name)
+    ? `.${name}`
+    : `[${clipped(JSON.stringify(name.slice(0, maxClipped + 1)))}]`
 }
 
 function counted(count: number, what: string): string {
@@ -326,7 +340,7 @@ function counted(count: number, what: string): string {
 }
 
 function clipped(text: string): string {
-  return text.length > 200 ? `${text.slice(0, 200)}…` : text
+  return text.length > maxClipped ? `${text.slice(0, maxClipped)}…` : text
 }
 
 function decoded(text: string): string {

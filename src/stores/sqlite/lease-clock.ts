@@ -28,6 +28,9 @@ const graceMs = 60_000
  */
 export const maxLeases = 4
 
+/** The epoch of clocks that can be set. */
+export const wallEpoch = 'wall'
+
 export function systemLeaseClock(): LeaseClock {
   const epoch = bootId()
   return epoch === undefined ? clampedClock(Date.now, () => performance.now()) : { epoch, now: monotonicMs }
@@ -51,7 +54,7 @@ export function clampedClock(wall: () => number, monotonic: () => number): Lease
     offsetMs = wallMs - sinceMs
     return wallMs
   }
-  return { epoch: 'wall', now, after: (ms) => wall() + ms }
+  return { epoch: wallEpoch, now, after: (ms) => wall() + ms }
 }
 
 /** Voids times of another epoch: leases end, and waiting webhooks are due now. */

@@ -2,7 +2,7 @@
 import { fromStorable, toStorable } from '../storable-text.js'
 import type { ClaimedTask, ClaimRequest, LeaseClaim } from '../store.js'
 import { disownLanes } from './lanes.js'
-import { assertEpoch, maxLeases } from './lease-clock.js'
+import { assertEpoch, maxLeases, wallEpoch } from './lease-clock.js'
 import type { Session } from './session.js'
 
 /** Inside a transaction that the caller opened, like all that write here. */
@@ -14,7 +14,8 @@ export function claim(session: Session, { agents, lease, limit }: ClaimRequest):
   for (const agent of agents) {
     const number = names.agent(agent)
     if (number === undefined || claimed.length >= limit) continue
-    sql.shortenLeases.run(session.leaseAfter(maxLeases * lease.ttlMs), number)
+    // The monotonic clock makes no lease longer than it was written.
+    if (session.epoch === wallEpoch) sql.shortenLeases.run(session.leaseAfter(maxLeases * lease.ttlMs), number)
     const rows = sql.claimable.all(number, now, limit - claimed.length) as [number, string, number][]
     for (const [id, taskId, fence] of rows) {
       sql.takeLease.run(fence + 1, lease.owner, session.leaseAfter(lease.ttlMs), id)

@@ -3,7 +3,7 @@ import { foldEvents } from '../../model/apply-event.js'
 import type { Artifact } from '../../model/artifact.js'
 import { type HistoryWindow, newestMessages } from '../../model/history-window.js'
 import type { Message } from '../../model/message.js'
-import type { Task, TaskStatus } from '../../model/task.js'
+import { isTerminal, type Task, type TaskStatus, taskStates } from '../../model/task.js'
 import { type EventRow, type RecordRow, readBatch, readRecord } from '../rows.js'
 import type { LoadedTask, ViewedTask, ViewOptions } from '../store.js'
 import { artifactsIn, HistoryTail, inLog, statusIn, tailLength, viewOf } from '../views.js'
@@ -26,12 +26,17 @@ export function loadRow({ sql, leaseNow }: Session, row: RecordRow, includeArtif
   return { record, events: includeArtifacts ? events : events.filter(({ body }) => !('artifactUpdate' in body)) }
 }
 
-/** Other processes may write between two statements: nothing behind the record's sequence is looked at. */
+/**
+ * Other processes may write between two statements: nothing behind the record's sequence is read, nor the snapshot of a
+ * task that ended after its record was read.
+ */
 export function viewRow(session: Session, row: RecordRow, options: ViewOptions): ViewedTask | undefined {
   const { sql } = session
   const record = readRecord(row, session.leaseNow())
   const [id] = row
-  const [head, lacks = inLog.history + inLog.artifacts] = (sql.snapshotHead.get(id) ?? []) as [string?, number?]
+  const state = taskStates[row[12]]
+  const snapshot = state === undefined || isTerminal(state) ? sql.snapshotHead.get(id) : undefined
+  const [head, lacks = inLog.history + inLog.artifacts] = (snapshot ?? []) as [string?, number?]
   const kept = head === undefined ? undefined : (JSON.parse(head) as Task) // written by `snapshotRow`
   const status = kept?.status ?? newestStatus(session, row)
   if (!status) return undefined
