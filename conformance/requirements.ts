@@ -185,7 +185,7 @@ export const requirements: readonly Requirement[] = [
   { id: 'R-TEN-4', level: 'Y', actor: 'srv', source: 'v1.0', text: 'URL-prefix and credential-based routing are allowed alternatives; each agent should have its own card' },
   { id: 'R-RPC-1', level: 'M', actor: 'any', source: '§9.1', text: 'POST, JSON-RPC 2.0 object with `jsonrpc:"2.0"`, `id`, `method`, `params`; `application/json` both ways; PascalCase methods' },
   { id: 'R-RPC-2', level: 'M', actor: 'srv', source: 'v1.0', text: 'echo `id` (string, number or null); `null` when it cannot be read; wrong `jsonrpc`, bad id type, missing method → -32600; bad JSON → -32700; unknown method → -32601' },
-  { id: 'R-RPC-3', level: 'M', actor: 'srv', source: 'Dragoman', text: 'a request without `id` still gets an answer; batch arrays → -32600' },
+  { id: 'R-RPC-3', level: 'M', actor: 'srv', source: 'Dragoman', text: 'a request without `id` still gets an answer, except one of 0.3 that succeeds (204, no body); batch arrays → -32600' },
   { id: 'R-RPC-4', level: 'M', actor: 'srv', source: 'Dragoman', text: 'serve the endpoint with and without a trailing slash' },
   { id: 'R-RPC-5', level: 'M', actor: 'srv', source: 'Dragoman', text: 'check the media type before parsing; other than JSON (`text/plain`) → ContentTypeNotSupportedError' },
   { id: 'R-RPC-6', level: 'M', actor: 'srv', source: 'v1.0', text: '`params` may be missing for GetExtendedAgentCard and ListTasks' },

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { echoAgent } from '../src/cli/echo-agent.js'
 import { operationNames, readRefusal, testServer } from './fixture.js'
+import { message03, OlderClient } from './older-fixture.js'
 import { proves } from './proves.js'
 
 const emptyList = { tasks: [], nextPageToken: '', pageSize: 50, totalSize: 0 }
@@ -81,6 +82,22 @@ describe('the JSON-RPC binding', () => {
     const error = await server.rest('POST', '/', { jsonrpc: '2.0', method: 'Nothing' })
     expect(error.body).toMatchObject({ id: null, error: { code: -32601 } })
   })
+
+  it.each(['message/send', 'message/stream'])(
+    proves('R-RPC-3', 'runs %s without an id in 0.3 and answers with 204; errors are answered'),
+    async (method) => {
+      await using server = await testServer(echoAgent)
+      const client = new OlderClient(server)
+      const call = (message: object) => client.request('POST', '/', { jsonrpc: '2.0', method, params: { message } })
+      const response = await call(message03('hello'))
+      expect([response.status, await response.text()]).toEqual([204, ''])
+      await expect
+        .poll(async () => (await client.result<{ tasks: object[] }>('tasks/list', {})).tasks)
+        .toMatchObject([{ status: { state: 'completed' } }])
+      const refused = await call({ role: 'user' })
+      expect(await refused.json()).toMatchObject({ id: null, error: { code: -32602 } })
+    },
+  )
 
   it.each([[[]], [[{ jsonrpc: '2.0', id: 1, method: 'ListTasks' }]]])(
     proves('R-RPC-3', 'refuses the batch %j'),

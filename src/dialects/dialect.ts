@@ -76,6 +76,8 @@ export interface JsonRpcForm extends Form {
   readonly paths?: readonly string[]
   /** What `jsonrpc` may be. Default: `2.0` only. */
   readonly envelopeVersions?: readonly unknown[]
+  /** Calls without an `id` that succeed are answered with 204 and no body. Default: they are answered like all others. */
+  readonly hasNotifications?: boolean
   /** Whether an error before the first event is sent as one server-sent event. Default: never. */
   sendsErrorAsEvent?(operation: Operation | undefined, facts: CallFacts): boolean
   /** The members of JSON-RPC's `error`. */

@@ -19,6 +19,7 @@ export const v0_3: Dialect = {
     methods,
     operations: jsonOperations,
     createStreamEncoder: () => jsonStream,
+    hasNotifications: true,
     sendsErrorAsEvent,
     encodeError: encodeRpcError,
     httpStatus: ({ code }) => errors[code].http,

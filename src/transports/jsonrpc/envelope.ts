@@ -18,12 +18,16 @@ export function requestIdOf(body: unknown): RequestId {
   return typeof id === 'string' || (typeof id === 'number' && Number.isFinite(id)) ? id : null
 }
 
+/** JSON-RPC 2.0, section 4.1. A request whose `id` is null is none. */
+export function isNotification(body: unknown): boolean {
+  return isObject(body) && body.id === undefined
+}
+
 /** Reads everything but the version, which dialects see differently. */
 export function readEnvelope(body: unknown): RpcRequest {
   if (Array.isArray(body)) throw invalid('batches are not supported')
   if (!isObject(body)) throw invalid('must be a JSON-RPC object')
   const { jsonrpc, id, method, params } = body
-  // A request without an id is answered all the same (R-RPC-3).
   if (id !== undefined && id !== null && typeof id !== 'string' && typeof id !== 'number') {
     throw invalid('id must be a string, a number or null')
   }

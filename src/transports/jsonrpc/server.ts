@@ -19,6 +19,7 @@ import {
 import {
   assertEnvelopeVersion,
   errorEnvelope,
+  isNotification,
   type RequestId,
   type RpcRequest,
   readEnvelope,
@@ -70,7 +71,9 @@ export function createJsonRpcServer(endpoint: Endpoint): JsonRpcServer {
         if (others.length > 0) voice.dialect = await settle([first, ...others], endpoint, rpc, arrival)
         const call = callOf(endpoint, voice.dialect, rpc, request)
         voice.operation = call.operation
-        return await answerCall(endpoint, arrival, watch ? { ...call, watch } : call, envelopeOf(voice))
+        const response = await answerCall(endpoint, arrival, watch ? { ...call, watch } : call, envelopeOf(voice))
+        const isUnanswered = formOf(voice.dialect).hasNotifications && isNotification(body)
+        return isUnanswered ? await withoutBody(response) : response
       } catch (caught) {
         const error = A2AError.from(caught)
         endpoint.onError(error)
@@ -96,6 +99,12 @@ export function createJsonRpcServer(endpoint: Endpoint): JsonRpcServer {
 async function readJson(request: Request, limits: RequestLimits): Promise<unknown> {
   assertJson(request)
   return parseJson(await readBody(request, limits.bodyBytes), limits)
+}
+
+/** A stream is left like any other: the task goes on. */
+async function withoutBody(response: Response): Promise<Response> {
+  await response.body?.cancel()
+  return new Response(null, { status: 204 })
 }
 
 function spokenIn(
