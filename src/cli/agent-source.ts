@@ -153,7 +153,10 @@ async function importWatched(
   const onServe = (message: unknown) => {
     // The message of `serve`, with its arguments as they were given.
     const { agents, port } = message as { readonly agents: unknown; readonly port?: number }
-    const served = [agents].flat().map((each) => (isAgent(each) ? each : (each as { readonly agent?: unknown }).agent))
+    // An exception here would end the process. `serve` itself rejects arguments that are no agents.
+    const served = [agents]
+      .flat()
+      .map((each) => (isAgent(each) ? each : (each as { readonly agent?: unknown } | undefined)?.agent))
     calls.push({ names: served.filter(isAgent).map(({ card }) => card.name), port })
   }
   subscribe('dragoman:serve', onServe)

@@ -70,19 +70,21 @@ async function* runInSlot(
   { signal }: Turn,
   work: () => AsyncGenerator<Yield, void, void>,
 ): AsyncGenerator<Yield, void, void> {
-  if (slots.isFull) {
+  // Before `working` is stored: turns that arrive at the same time must not pass the limit.
+  const slot = slots.take(signal)
+  if (!slot) {
     const metadata = { limit: 'execQueue' }
     throw new A2AError('UNAVAILABLE', 'Too many programs are running, try again later', {
       metadata,
       retryAfterSeconds: 1,
     })
   }
-  yield working()
-  if (!(await slots.take(signal))) return
   try {
-    yield* work()
+    yield working()
+    if (await slot) yield* work()
   } finally {
-    slots.release()
+    // Not awaited: the turn may have ended while it waits for its slot.
+    void slot.then((hasSlot) => hasSlot && slots.release())
   }
 }
 

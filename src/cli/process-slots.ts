@@ -17,18 +17,17 @@ export class ProcessSlots {
     this.#limits = limits
   }
 
-  /** Whether neither a slot nor a place in the queue is free. */
-  get isFull(): boolean {
-    return this.#running >= this.#limits.running && this.#waiting.size >= this.#limits.waiting
-  }
-
-  /** Resolves to `true` with a slot, which `release` gives back, or to `false` when `signal` fires first. */
-  take(signal: AbortSignal): Promise<boolean> {
+  /**
+   * Takes a slot, or a place in the queue; undefined if neither is free. Resolves to `true` with a slot, which `release`
+   * gives back, or to `false` when `signal` fires first.
+   */
+  take(signal: AbortSignal): Promise<boolean> | undefined {
     if (signal.aborted) return Promise.resolve(false)
     if (this.#running < this.#limits.running) {
       this.#running += 1
       return Promise.resolve(true)
     }
+    if (this.#waiting.size >= this.#limits.waiting) return undefined
     return new Promise((resolve) => {
       const settle = (hasSlot: boolean) => {
         this.#waiting.delete(getSlot)

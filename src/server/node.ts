@@ -22,6 +22,8 @@ export function toNodeListener({ fetch }: Pick<Handler, 'fetch'>): NodeListener 
   const answer = async (request: Request, bindings: unknown): Promise<Response> => {
     const { incoming, outgoing } = bindings as HttpBindings // HTTP/2 has no way in here
     const connection = new PeerConnection(incoming.socket)
+    // A body parser of the application has read the Node.js request; this makes `request.bodyUsed` true.
+    if (incoming.readableDidRead && !('rawBody' in incoming)) await request.text().catch(() => undefined)
     const response = await fetch(request, connection)
     const body = bodyOf(response)
     const feed = feedOf(body)

@@ -6,7 +6,7 @@ import { A2AError } from '../model/errors.js'
 import type { Log } from '../model/log.js'
 import type { AgentService, Caller } from '../model/service.js'
 import { type CallObserver, CallWatch, refusedCall } from '../transports/call-record.js'
-import { limitBody } from '../transports/read-json.js'
+import { BodyInterrupted, limitBody } from '../transports/read-json.js'
 import type { OriginCheck } from './origins.js'
 import { admitted, refusalOf } from './refusal.js'
 import { type CallableEndpoint, routeService } from './route-services.js'
@@ -31,8 +31,8 @@ export interface Visit {
   /** Whoever met `auth`; `anonymous` where there is none, or the route is public. */
   readonly caller: Caller
   /**
-   * The agents of this port, by name, with the checks that calls over A2A get: skills, tenants, limits. Calls are made for
-   * a caller: `service.getTask({ id }, { caller, dialect: 'v1' })`.
+   * The agents of this port, by name, with the checks that calls over A2A get: skills, tenants and the engine's limits.
+   * Calls are made for a caller: `service.getTask({ id }, { caller, dialect: 'v1' })`.
    */
   readonly services: ReadonlyMap<string, AgentService>
   /** Where it comes from, for routes that let people in themselves; absent where nobody can tell. */
@@ -79,11 +79,13 @@ export function createRoutes(parts: RoutesParts): AnswerRoute | undefined {
     const caller = await admitted(isOpen ? undefined : admit, request, connection)
     if (isRefused(caller)) return refuse(caller)
     const watch = observe && new CallWatch(observe, { ...start, caller })
+    let services: Visit['services'] | undefined
     try {
       const response = await route.answer(limitBody(request, maxBodyBytes), {
         caller,
         get services() {
-          return new Map([...endpoints].map(([name, endpoint]) => [name, routeService(endpoint, address)]))
+          services ??= new Map([...endpoints].map(([name, endpoint]) => [name, routeService(endpoint, address)]))
+          return services
         },
         ...(connection && { connection }),
       })
@@ -93,6 +95,8 @@ export function createRoutes(parts: RoutesParts): AnswerRoute | undefined {
       const refused = A2AError.from(caught)
       if (refused.code === 'INTERNAL_ERROR')
         log({ level: 'error', message: `The route ${route.path} failed`, error: caught })
+      else if (refused instanceof BodyInterrupted)
+        log({ level: 'debug', message: `${refused.message} (route ${route.path})`, error: refused.cause })
       watch?.ended(refused)
       return refusalOf({ refused })
     }

@@ -105,15 +105,18 @@ export async function serve(
   const services = new Map<string, AgentService>()
   const ports: OpenPort[] = []
   let announced: ReturnType<typeof announce> | undefined
-  const stopWatching = watchStrayErrors(log)
+  const stopWatching = watchStrayErrors(options.log)
   const closeAll = async (deadlineMs: number | undefined) => {
-    // First, so that nobody is sent to a port that closes.
-    await announced?.withdraw()
-    await Promise.all(ports.map((port) => port.close(deadlineMs)))
-    stopMeasuring?.()
-    await metrics.close()
-    await release()
-    stopWatching()
+    try {
+      // First, so that nobody is sent to a port that closes.
+      await announced?.withdraw()
+      await Promise.all(ports.map((port) => port.close(deadlineMs)))
+      stopMeasuring?.()
+      await metrics.close()
+      await release()
+    } finally {
+      stopWatching()
+    }
   }
   try {
     for (const { mounted, ...place } of byPort(agents, options)) {

@@ -5,13 +5,13 @@
  * listens for these events itself keeps them.
  */
 import { attributeStrayErrors, currentTurn } from '../engine/turn-context.js'
-import type { Log } from '../model/log.js'
+import { type LogOption, settleLog } from './default-log.js'
 
-const servers = new Set<{ readonly log: Log }>()
+const servers = new Set<{ readonly log: LogOption }>()
 let uninstall: (() => void) | undefined
 
-/** Call the returned function when the server has closed. */
-export function watchStrayErrors(log: Log): () => void {
+/** `log` is the server's option. Call the returned function when the server has closed. */
+export function watchStrayErrors(log: LogOption): () => void {
   const server = { log }
   servers.add(server)
   uninstall ??= install()
@@ -59,9 +59,9 @@ function onException(error: unknown): void {
   })
 }
 
+/** Writes to the log of every server; to stderr if no server has a log, because these errors concern the process. */
 function logError(message: string, error: unknown): void {
-  for (const { log } of servers) {
-    log({ level: 'error', message, error })
-    return
-  }
+  const logs = new Set([...servers].flatMap(({ log }) => (log === false ? [] : [settleLog(log)])))
+  if (logs.size === 0) logs.add(settleLog(undefined))
+  for (const log of logs) log({ level: 'error', message, error })
 }

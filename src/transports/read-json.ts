@@ -32,10 +32,14 @@ export class BodyInterrupted extends A2AError {
   }
 }
 
-/** The body, or `PAYLOAD_TOO_LARGE` as soon as it is known to be; `BodyInterrupted` when it ends early. */
+/**
+ * The body, or `PAYLOAD_TOO_LARGE` as soon as it is known to be; `BodyInterrupted` when it ends early; `TypeError` when
+ * the application has read it before.
+ */
 export async function readBody(request: Request, maxBytes: number): Promise<Uint8Array> {
   const announced = request.headers.get('content-length')
   if (Number(announced ?? 0) > maxBytes) throw tooLarge(maxBytes)
+  if (request.bodyUsed) throw readBefore()
   let bytes: Uint8Array | undefined
   try {
     if (announced !== null) bytes = new Uint8Array(await request.arrayBuffer())
@@ -47,19 +51,34 @@ export async function readBody(request: Request, maxBytes: number): Promise<Uint
   return bytes
 }
 
-/** The same request with a body that fails with `PAYLOAD_TOO_LARGE` when more than `maxBytes` of it are read. */
+function readBefore(): TypeError {
+  return new TypeError('The request body was read before this handler; mount it before body parsers')
+}
+
+/**
+ * The same request with a body that fails with `PAYLOAD_TOO_LARGE` when more than `maxBytes` of it are read, and as
+ * `readBody` does when the body cannot be read.
+ */
 export function limitBody(request: Request, maxBytes: number): Request {
   const { url, method, headers, signal } = request
   if (bodilessMethods.has(method)) return request
   const isTooLong = Number(headers.get('content-length')) > maxBytes
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
   let length = 0
+  const read = async (): Promise<Uint8Array | undefined> => {
+    // Not touched before the first read: a request that is not read here can still be read elsewhere.
+    if (!reader && request.bodyUsed) throw readBefore()
+    reader ??= request.body?.getReader()
+    try {
+      return (await reader?.read())?.value
+    } catch (cause) {
+      throw new BodyInterrupted(cause)
+    }
+  }
   const body = new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
-        // Not touched before the first read: a request that is not read here can still be read elsewhere.
-        reader ??= request.body?.getReader()
-        const { value } = isTooLong ? {} : ((await reader?.read()) ?? {})
+        const value = isTooLong ? undefined : await read()
         length += value?.byteLength ?? 0
         if (isTooLong || length > maxBytes) {
           reader?.cancel().catch(() => undefined)

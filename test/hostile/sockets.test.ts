@@ -2,6 +2,7 @@
 import assert from 'node:assert/strict'
 import { connect as connectHttp2, constants } from 'node:http2'
 import { type Served, type ServeOptions, serve } from 'dragoman'
+import type { Route } from 'dragoman/server'
 import { describe, expect, it } from 'vitest'
 import { proves } from '../../conformance/proves.js'
 import { echoAgent } from '../../src/cli/echo-agent.js'
@@ -294,9 +295,12 @@ describe('a client that resets its connection in the middle of a body', () => {
     ['JSON-RPC', '/', { 'Content-Length': 1000 }],
     ['HTTP+JSON', '/message:send', { 'Content-Length': 1000 }],
     ['JSON-RPC in chunks', '/', { 'Transfer-Encoding': 'chunked' }],
+    ['a route', '/route', { 'Content-Length': 1000 }],
+    ['a route in chunks', '/route', { 'Transfer-Encoding': 'chunked' }],
   ])('is logged at debug, not as an error (%s)', async (_, path, headers) => {
     const entries: { readonly level: string }[] = []
-    await using served = await serve(echoAgent, { log: (entry) => void entries.push(entry) })
+    const route: Route = { path: '/route', answer: async (request) => Response.json(await request.json()) }
+    await using served = await serve(echoAgent, { log: (entry) => void entries.push(entry), routes: [route] })
     for (let i = 0; i < 10; i++) {
       using client = await connect(served.url)
       await client.write(`${postHead(path, headers)}5\r\n{"js`)

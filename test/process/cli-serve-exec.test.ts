@@ -2,8 +2,11 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { serve } from 'dragoman'
 import { type AgentClient, connect, type Task } from 'dragoman/client'
 import { describe, expect, it } from 'vitest'
+import { execAgent } from '../../src/cli/exec-agent.js'
+import { anonymous } from '../../src/model/service.js'
 import { eventually, within } from '../hostile/waiting.js'
 import { runCommand, type ServerProcess, startServer, temporaryFolder } from './server-process.js'
 
@@ -210,6 +213,24 @@ describe('dragoman serve --exec', () => {
         return status.state === 'TASK_STATE_COMPLETED'
       })
     expect(linesIn()).toEqual(['start', 'end', 'start', 'end'])
+  })
+
+  it('refuses messages beyond the queue that arrive at the same time', async () => {
+    await using folder = await temporaryFolder()
+    const { script, linesIn, open } = gated(folder.path)
+    const slots = { running: 2, waiting: 1 }
+    await using served = await serve(execAgent(script, { shell: true, timeoutMs: 0, maxBytes: 1000, slots, name: 'x' }))
+    const service = served.services.get('x')
+    const sends = Array.from({ length: 6 }, (_, n) => {
+      const message = { messageId: `m${n}`, role: 'ROLE_USER', parts: [{ text: 'go' }] } as const
+      return service?.sendMessage({ message }, { caller: anonymous, dialect: 'v1' })
+    })
+    const outcomes = Promise.allSettled(sends)
+    await eventually(15_000, 'two programs', () => linesIn().length === 2)
+    await open()
+    const refused = (await outcomes).filter((each) => each.status === 'rejected')
+    expect(refused.map(({ reason }) => reason.code)).toEqual(Array(3).fill('UNAVAILABLE'))
+    expect(linesIn()).toHaveLength(6)
   })
 
   it('ends what a program left running', async () => {

@@ -73,6 +73,14 @@ ${more}`
     assertRefused(exit, `calls serve() itself, on port ${port}: run it with \`node ./module.mjs\``)
   })
 
+  it('a module that calls serve() itself without an agent', async () => {
+    await using folder = await temporaryFolder()
+    const source = `import { serve } from '${builtLibrary}'\nserve(undefined).catch(() => undefined)`
+    await writeFile(join(folder.path, 'module.mjs'), source)
+    const exit = await runCommand(['serve', './module.mjs', '--port', '0'], { cwd: folder.path })
+    assertRefused(exit, 'calls serve() itself, on a port of its own')
+  })
+
   it.each<[string, string]>([
     ['exports nothing', ''],
     ['exports something else', 'export default 42'],

@@ -134,8 +134,35 @@ describe('a stray error', () => {
       seen.push(counts())
       await three.close()
       seen.push(counts())
+      process.removeAllListeners('unhandledRejection')
+      const onDrained = async () => { throw new Error('not drained') }
+      const four = await serve({ ...echo('Four'), onDrained })
+      await four.close().catch(({ message }) => seen.push(message))
+      seen.push(counts())
       console.log(seen.join(' '))`
     const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script])
-    expect(stdout.trim()).toBe('0,0 1,1 1,1 0,0 1,1 1,0')
+    expect(stdout.trim()).toBe('0,0 1,1 1,1 0,0 1,1 1,0 not drained 0,0')
+  })
+
+  it('that belongs to no task goes to the log of every server, and to stderr if no server has one', async () => {
+    const script = `
+      import { agent, serve } from ${JSON.stringify(builtLibrary)}
+      const echo = (name) => agent(name, async function* ({ text }) { yield text })
+      const seen = []
+      const logOf = (name) => ({ log: ({ level, error }) => level === 'error' && seen.push(name + ': ' + error.message) })
+      const reject = async (message) => {
+        void Promise.reject(new Error(message))
+        await new Promise((resolve) => setImmediate(resolve))
+      }
+      const silent = await serve(echo('Silent'), { log: false })
+      await reject('first')
+      const others = [await serve(echo('One'), logOf('one')), await serve(echo('Two'), logOf('two'))]
+      await reject('second')
+      console.log(seen.join())
+      for (const served of [silent, ...others]) await served.close()`
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', script])
+    expect(stdout.trim()).toBe('one: second,two: second')
+    expect(stderr).toContain('A promise was rejected and nothing handled it: Error: first')
+    expect(stderr).not.toContain('second')
   })
 })

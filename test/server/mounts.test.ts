@@ -10,6 +10,7 @@ import * as serverEntry from 'dragoman/server'
 import {
   type Agents,
   createHandler,
+  expressMount,
   type Handler,
   type HandlerOptions,
   honoMount,
@@ -145,6 +146,50 @@ describe('mounts on the page about serving', () => {
       await (defined.handler as Handler).close()
     }
   })
+})
+
+describe('a request whose body the application has read before', () => {
+  const paths = ['/', '/message:send', '/route']
+  const text = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } })
+  const init = { method: 'POST', headers: { 'content-type': 'application/json', 'a2a-version': '1.0' } }
+
+  it.each<[string, (handler: Handler, path: string) => Promise<Response>]>([
+    [
+      'fetch',
+      async (handler, path) => {
+        const request = new Request(`http://localhost${path}`, { ...init, body: text })
+        await request.text()
+        return await handler.fetch(request)
+      },
+    ],
+    ['Express', (handler, path) => onExpress(handler, (url) => fetch(url + path, { ...init, body: text }))],
+    [
+      'Express, in chunks',
+      (handler, path) => {
+        const chunks = { ...init, duplex: 'half' as const }
+        return onExpress(handler, (url) => fetch(url + path, { ...chunks, body: new Blob([text]).stream() }))
+      },
+    ],
+  ])('is logged as an error that names the fix (%s)', async (_, send) => {
+    const entries: { readonly level: string; readonly error?: unknown }[] = []
+    const route = { path: '/route', answer: async (request: Request) => Response.json(await request.json()) }
+    const log = (entry: (typeof entries)[number]) => void (entry.level !== 'info' && entries.push(entry))
+    const handler = await createHandler(shout, { log, routes: [route] })
+    for (const path of paths) expect(await (await send(handler, path)).text()).not.toContain('connection')
+    const error = new TypeError('The request body was read before this handler; mount it before body parsers')
+    expect(entries).toMatchObject(paths.map(() => ({ level: 'error', error })))
+    await handler.close()
+  })
+
+  async function onExpress(handler: Handler, send: (url: string) => Promise<Response>): Promise<Response> {
+    const server = express().use(express.json(), expressMount(handler)).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    try {
+      return await send(`http://127.0.0.1:${portOf(server)}`)
+    } finally {
+      server.close()
+    }
+  }
 })
 
 describe('mounts that do not remove the path', () => {

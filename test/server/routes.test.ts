@@ -140,6 +140,19 @@ describe('routes', () => {
     })
   })
 
+  it('get the same services on every access', async () => {
+    const comparing: Route = {
+      path: '/compare',
+      async answer(_, visit) {
+        const { services } = visit
+        return Response.json(services === visit.services)
+      },
+    }
+    const handler = await createHandler(shout, { routes: [comparing] })
+    expect(await (await handler.fetch(at('/compare'))).json()).toBe(true)
+    await handler.close()
+  })
+
   it('read no more of a body than an agent would', async () => {
     let read = 0
     const counting: Route = {
