@@ -164,6 +164,32 @@ describe.each(storeKinds)('the size of a task on %s', (kind) => {
     release.open()
   })
 
+  it('includes the metadata of cancel requests, which are stored once', async () => {
+    const store = await openTestStore(kind)
+    await using first = await testEngine(
+      async function* () {
+        yield working()
+        await new Promise(() => undefined)
+      },
+      store,
+      { limits, cancelGraceMs: 200 },
+    )
+    await using second = await testEngine(async function* () {}, store, { limits })
+    const { id } = taskIn(await first.sendMessage(send('go', {}, { returnImmediately: true }), callBy()))
+    const metadata = { reason: large + large }
+    for (const engine of [first, second])
+      expect(await refusalOf(engine.cancelTask({ id, metadata }, callBy()))).toEqual([
+        'RATE_LIMITED',
+        'bytesPerTask',
+        undefined,
+      ])
+    const cancel = () => first.cancelTask({ id, metadata: { reason: large } }, callBy())
+    await Promise.all([cancel(), cancel(), cancel()])
+    const bytes = (await store.find({ agent: 'Test', id }))?.bytes ?? 0
+    expect(bytes).toBeGreaterThan(large.length)
+    expect(bytes).toBeLessThan(2 * large.length)
+  })
+
   it('ends a task of a dead process that is larger than it, without reading its artifacts', async () => {
     const store = await openTestStore(kind)
     const dying = mortal(store)
@@ -298,10 +324,42 @@ describe('a memory store that is full', () => {
     const { status, artifacts } = taskIn(await busy)
     expect([status.state, artifacts]).toEqual(['TASK_STATE_FAILED', undefined])
     const [waiting] = (await engine.listTasks({ status: 'TASK_STATE_INPUT_REQUIRED' }, callBy())).tasks
-    const refusal = ['UNAVAILABLE', 'maxBytes', 5]
+    const refusal = ['RATE_LIMITED', 'maxBytes', 5]
     expect(await refusalOf(engine.sendMessage(send(large, { taskId: waiting?.id ?? '' }), callBy()))).toEqual(refusal)
     const keyed = { ...callBy(), idempotencyKey: 'k' }
     expect(await refusalOf(engine.sendMessage(send(large), keyed))).toEqual(refusal)
     expect((await engine.cancelTask({ id: waiting?.id ?? '' }, callBy())).status.state).toBe('TASK_STATE_CANCELED')
+  })
+
+  it('E-7: cancels a running task, and a task of another process', async () => {
+    const store = new MemoryStore({ maxBytes: 200_000 })
+    await using first = await testEngine(async function* ({ signal }) {
+      yield working()
+      await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    }, store)
+    await using second = await testEngine(async function* () {}, store)
+    const begin = async (text: string) =>
+      taskIn(await first.sendMessage(send(text, {}, { returnImmediately: true }), callBy())).id
+    const [here, elsewhere] = [await begin('go'), await begin('go')]
+    for (let length = large.length; length >= 100; length /= 2)
+      for (let n = 0; n < 10; n++) await begin('x'.repeat(length)).catch(() => undefined)
+    expect(await refusalOf(begin('x'.repeat(1000)))).toEqual(['RATE_LIMITED', 'maxBytes', 5])
+    expect((await first.cancelTask({ id: here }, callBy())).status.state).toBe('TASK_STATE_CANCELED')
+    for (let n = 0; n < 10; n++) await begin('x'.repeat(100)).catch(() => undefined)
+    expect((await second.cancelTask({ id: elsewhere }, callBy())).status.state).toBe('TASK_STATE_CANCELED')
+  })
+
+  it('refuses a cancel with metadata that it has no room for', async () => {
+    const store = new MemoryStore({ maxBytes: 50_000 })
+    await using first = await testEngine(async function* ({ signal }) {
+      yield working()
+      await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
+    }, store)
+    await using second = await testEngine(async function* () {}, store)
+    const { id } = taskIn(await first.sendMessage(send('go', {}, { returnImmediately: true }), callBy()))
+    const metadata = { reason: large + large }
+    for (const engine of [first, second])
+      expect(await refusalOf(engine.cancelTask({ id, metadata }, callBy()))).toEqual(['RATE_LIMITED', 'maxBytes', 5])
+    expect((await first.cancelTask({ id }, callBy())).status.state).toBe('TASK_STATE_CANCELED')
   })
 })

@@ -4,6 +4,7 @@ import type { CallContext, CancelTaskRequest } from '../model/service.js'
 import { isInterrupted, isTerminal, type Task } from '../model/task.js'
 import type { TaskRecord } from '../stores/store.js'
 import type { Internals } from './internals.js'
+import { cancelRequest, storeFull } from './limits.js'
 import { mayAccess, type SharedTask, taskNotFound } from './ownership.js'
 import { withProgress } from './progress.js'
 import { Run } from './run.js'
@@ -65,17 +66,19 @@ async function cancelIdle(internals: Internals, record: TaskRecord): Promise<boo
 /** Puts the request into the log; whoever holds or takes the lease acts on it. */
 async function cancelElsewhere(
   internals: Internals,
-  { key, seq }: TaskRecord,
+  { key, seq, bytes: taskBytes }: TaskRecord,
   request: CancelTaskRequest,
   context: CallContext,
 ): Promise<boolean> {
-  const body = { cancelAsked: request.metadata ? { metadata: request.metadata } : {} }
+  const { body, bytes } = cancelRequest(request.metadata, taskBytes, internals.settings.limits)
   const outcome = await internals.store.append({
     key,
     expect: seq,
     events: [{ seq: seq + 1, time: internals.clock.now(), body }],
+    bytes,
     isRunnable: true,
   })
+  if (outcome.result === 'full') throw storeFull()
   if (outcome.result !== 'ok') return false
   const { leaseMs, cancelGraceMs } = internals.settings
   const patience = AbortSignal.timeout(leaseMs * 2 + cancelGraceMs)

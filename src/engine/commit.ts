@@ -1,7 +1,34 @@
+import type { TaskFold } from '../model/apply-event.js'
 import type { EventBody } from '../model/event.js'
 import { isTerminal, type TaskState, type TaskStatus } from '../model/task.js'
-import type { AppendOutcome } from '../stores/store.js'
-import type { WithMessage } from './task-writer.js'
+import type { AppendOutcome, IdempotencyKey, NewPushConfig, TaskCreation, TaskKey } from '../stores/store.js'
+
+export interface WriterStart {
+  readonly key: TaskKey
+  readonly fold: TaskFold
+  /** The size of the task in the store. */
+  readonly bytes: number
+  /** Whose size grows with the task. */
+  readonly owner: string
+  /** Given when the task is not in the store yet. */
+  readonly create?: TaskCreation
+  /** Given when the lease is already held. */
+  readonly fence?: number
+  /** Goes with the first commit. */
+  readonly withMessage?: WithMessage
+  readonly onForeignEvents: () => void
+  readonly onFenced: () => void
+  /** The store has no room for the output that was buffered; the output is dropped. */
+  readonly onFull: () => void
+  /** The store refused in the background: the run cannot go on. */
+  readonly onFailed: (error: unknown) => void
+}
+
+/** What is committed together with an accepted message. */
+export interface WithMessage {
+  readonly idempotency?: IdempotencyKey
+  readonly pushConfig?: NewPushConfig
+}
 
 export interface CommitOptions {
   /** `keep`: the run goes on, under a lease. `release`: it is over. `hand-over`: it is over here and may go on elsewhere. */

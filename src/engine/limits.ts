@@ -1,7 +1,9 @@
 /** How much callers may have of an agent at once. Whoever wants more is told so; nobody else notices. */
 import { A2AError, invalidField, overLimit, overSize } from '../model/errors.js'
+import type { EventBody } from '../model/event.js'
 import type { Message } from '../model/message.js'
-import type { Part } from '../model/part.js'
+import type { Part, Struct } from '../model/part.js'
+import { storedSizeOf } from '../model/size-of.js'
 
 export interface EngineLimits {
   /** Tasks that run at once, of all callers together. Default 20,000. */
@@ -82,6 +84,21 @@ export function assertTaskRoom(bytes: number, added: number, { bytesPerTask }: E
   throw overSize('bytesPerTask', `The task would be larger than ${inWords(bytesPerTask)}`)
 }
 
+/** Cancel requests may exceed `bytesPerTask` by so much: a task without room can be cancelled. */
+const cancelReserve = 10_000
+
+/** The event of a cancel request. Throws if its metadata is too large for the task. */
+export function cancelRequest(
+  metadata: Struct | undefined,
+  taskBytes: number,
+  limits: EngineLimits,
+): { readonly body: EventBody; readonly bytes: number } {
+  const body = { cancelAsked: metadata ? { metadata } : {} }
+  const bytes = storedSizeOf(body)
+  assertTaskRoom(taskBytes - cancelReserve, bytes, limits)
+  return { body, bytes }
+}
+
 /** The status message of a task that was ended because its handler's output is too large. */
 export function taskTooLarge({ bytesPerTask }: EngineLimits): readonly Part[] {
   return [{ text: `The task is larger than ${inWords(bytesPerTask)} (limit bytesPerTask)` }]
@@ -92,10 +109,7 @@ export const noRoomForTask: readonly Part[] = [{ text: 'The task store is full (
 
 /** For the sender of a message that the store has no room for. Other tasks may end or be removed at any time. */
 export function storeFull(): A2AError {
-  return new A2AError('UNAVAILABLE', 'The task store is full, try again later', {
-    metadata: { limit: 'maxBytes' },
-    retryAfterSeconds: 5,
-  })
+  return overLimit('maxBytes', 'The task store is full, try again later', 5)
 }
 
 function inWords(bytes: number): string {

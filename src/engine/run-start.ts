@@ -3,8 +3,8 @@ import type { AcceptedMessage, TaskFold } from '../model/apply-event.js'
 import type { TurnRequest } from '../model/event.js'
 import type { Message } from '../model/message.js'
 import type { TaskKey } from '../stores/store.js'
+import type { WithMessage } from './commit.js'
 import type { Credential } from './provide-credential.js'
-import type { WithMessage } from './task-writer.js'
 
 export interface RunStart {
   readonly key: TaskKey

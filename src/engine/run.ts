@@ -22,6 +22,7 @@ import { isInterrupted, isTerminal, type Task, type TaskState } from '../model/t
 import { tellAbandoned } from './abandoned.js'
 import type { CheckpointOptions } from './agent.js'
 import { CheckpointWriter } from './checkpoint.js'
+import type { WithMessage } from './commit.js'
 import type { Internals } from './internals.js'
 import { noRoomForTask, storeFull } from './limits.js'
 import type { SharedTask } from './ownership.js'
@@ -30,7 +31,7 @@ import { neutralFailure, runHandler, type TurnEnd } from './run-handler.js'
 import { accepted, type RunStart } from './run-start.js'
 import { type Stop, stopReason } from './stop.js'
 import { Stopping } from './stopping.js'
-import { TaskWriter, type WithMessage } from './task-writer.js'
+import { TaskWriter } from './task-writer.js'
 import type { TurnSource } from './turn.js'
 import { inTurn, TurnContext } from './turn-context.js'
 import { TaskVoice } from './voice.js'
@@ -186,9 +187,8 @@ export class Run implements TurnSource {
   /** Asks the handler to stop; the request itself is in the log before anything happens. */
   async cancel(metadata?: Struct): Promise<void> {
     if (!this.#isEnding) {
-      this.writer.hold({ cancelAsked: metadata ? { metadata } : {} })
-      await this.writer.flush()
-      this.stop('cancel')
+      await this.writer.askCancel(metadata)
+      if (this.writer.fold.isCancelAsked) this.stop('cancel')
     }
     await this.done
   }

@@ -7,43 +7,24 @@
  */
 import type { TaskFold } from '../model/apply-event.js'
 import type { EventBody, TaskEvent } from '../model/event.js'
+import type { Struct } from '../model/part.js'
 import { storedSizeOf } from '../model/size-of.js'
-import type { AppendOutcome, IdempotencyKey, NewPushConfig, TaskCreation, TaskKey } from '../stores/store.js'
-import { type Commit, type CommitOptions, type CommitOutcome, summarise } from './commit.js'
+import type { AppendOutcome, TaskCreation, TaskKey } from '../stores/store.js'
+import {
+  type Commit,
+  type CommitOptions,
+  type CommitOutcome,
+  summarise,
+  type WithMessage,
+  type WriterStart,
+} from './commit.js'
 import type { Internals } from './internals.js'
-import { assertTaskRoom, assertWaitingRoom, storeFull } from './limits.js'
+import { assertTaskRoom, assertWaitingRoom, cancelRequest, storeFull } from './limits.js'
 
 /** Uncommitted events, and their bytes, before the agent has to wait for the store. */
 const maxBufferEvents = 256
 /** A store may keep one commit as one row, and a slow reader parses the whole row for each page of it. */
 const maxBufferBytes = 256 * 1024
-
-export interface WriterStart {
-  readonly key: TaskKey
-  readonly fold: TaskFold
-  /** The size of the task in the store. */
-  readonly bytes: number
-  /** Whose size grows with the task. */
-  readonly owner: string
-  /** Given when the task is not in the store yet. */
-  readonly create?: TaskCreation
-  /** Given when the lease is already held. */
-  readonly fence?: number
-  /** Goes with the first commit. */
-  readonly withMessage?: WithMessage
-  readonly onForeignEvents: () => void
-  readonly onFenced: () => void
-  /** The store has no room for the output that was buffered; the output is dropped. */
-  readonly onFull: () => void
-  /** The store refused in the background: the run cannot go on. */
-  readonly onFailed: (error: unknown) => void
-}
-
-/** What is committed together with an accepted message. */
-export interface WithMessage {
-  readonly idempotency?: IdempotencyKey
-  readonly pushConfig?: NewPushConfig
-}
 
 export class TaskWriter {
   readonly key: TaskKey
@@ -210,19 +191,39 @@ export class TaskWriter {
     bodyOf: (turn: number) => EventBody,
     options: { readonly withMessage: WithMessage; readonly isOpen: () => boolean },
   ): Promise<number | 'ending' | 'key-taken'> {
+    return await this.#appendAlone(() => {
+      if (!options.isOpen()) return undefined
+      assertWaitingRoom(this.fold.waiting, this.#internals.settings.limits)
+      const body = bodyOf(this.fold.lastTurn + 1)
+      const bytes = storedSizeOf(body)
+      assertTaskRoom(this.#bytes, bytes, this.#internals.settings.limits)
+      return { bodies: [body], bytes, lease: 'keep', withMessage: options.withMessage, isBuffer: false }
+    })
+  }
+
+  /**
+   * Writes a cancel request, once, in a commit of its own: a full store accepts it, but refuses buffered output. Writes
+   * nothing if the lease was released or lost.
+   */
+  async askCancel(metadata: Struct | undefined): Promise<void> {
+    await this.#appendAlone(() => {
+      if (this.#fence === undefined || this.fold.isCancelAsked) return undefined
+      const { body, bytes } = cancelRequest(metadata, this.#bytes, this.#internals.settings.limits)
+      return { bodies: [body], bytes, lease: 'keep', withMessage: undefined, isBuffer: false }
+    })
+  }
+
+  /** Appends a commit beside the buffer. `next` is called again after each conflict; without a commit the answer is `ending`. */
+  async #appendAlone(next: () => Commit | undefined): Promise<number | 'ending' | 'key-taken'> {
     for (;;) {
       // Nothing may come between the last look and the append: somebody may be about to end the task.
       while (this.#busy) await this.settled()
-      if (this.#isClosed || !options.isOpen()) return 'ending'
-      assertWaitingRoom(this.fold.waiting, this.#internals.settings.limits)
-      const body = bodyOf(this.fold.lastTurn + 1)
-      const { withMessage } = options
-      const bytes = storedSizeOf(body)
-      assertTaskRoom(this.#bytes, bytes, this.#internals.settings.limits)
-      const outcome = await this.#append({ bodies: [body], bytes, lease: 'keep', withMessage, isBuffer: false })
+      const commit = this.#isClosed ? undefined : next()
+      if (!commit) return 'ending'
+      const outcome = await this.#append(commit)
       if (outcome === 'full') throw storeFull()
       if (outcome === 'ok') {
-        this.#grow(bytes)
+        this.#grow(commit.bytes)
         return this.fold.seq
       }
       if (outcome !== 'conflict') return outcome === 'fenced' ? 'ending' : outcome

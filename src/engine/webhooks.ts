@@ -5,7 +5,7 @@ import type { CallContext } from '../model/service.js'
 import { traceContextOf } from '../model/trace-context.js'
 import type { NewPushConfig, StoredPushConfig, TaskKey } from '../stores/store.js'
 import type { Internals } from './internals.js'
-import { assertId } from './limits.js'
+import { assertId, longestId } from './limits.js'
 
 /** Rejects, in words for the caller, when an address must not be called from here. */
 export type CheckWebhook = (url: string) => Promise<void>
@@ -32,6 +32,8 @@ export function assertWebhook({ id, url, token, authentication }: TaskPushNotifi
   if (!authentication) return
   if (!/^[\w!#$%&'*+.^`|~-]+$/.test(authentication.scheme))
     throw invalidField(`${prefix}authentication.scheme`, 'must be the name of an HTTP authentication scheme')
+  if (authentication.scheme.length > longestId)
+    throw invalidField(`${prefix}authentication.scheme`, `must not be longer than ${longestId} characters`)
   assertHeaderValue(authentication.credentials, `${prefix}authentication.credentials`)
 }
 

@@ -224,6 +224,16 @@ export function isEnd({ status, visibility }: Append): boolean {
   return visibility === 'message' || (status !== undefined && isTerminal(status.state))
 }
 
+/** Cancel requests beyond this size need room like other events. */
+const maxCancelBytes = 16 * 1024
+
+/** A full store accepts steps of no size, ends of tasks, and small cancel requests. */
+export function isAlwaysTaken(step: Append): boolean {
+  const { bytes = 0 } = step
+  if (bytes === 0 || isEnd(step)) return true
+  return bytes <= maxCancelBytes && step.events.every(({ body }) => 'cancelAsked' in body)
+}
+
 export function rowId({ agent, id }: TaskKey): string {
   return `${agent}\n${id}`
 }

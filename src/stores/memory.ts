@@ -15,6 +15,7 @@ import {
   dropEvents,
   eventsAfter,
   heldBy,
+  isAlwaysTaken,
   isEnd,
   listRows,
   loadRow,
@@ -115,7 +116,7 @@ export class MemoryStore implements Store {
       if (this.#isKeyTaken(scopeOf(row.key, row), step)) return { result: 'key-taken' }
     }
     const { bytes = 0 } = step
-    if (!this.#makeRoom(bytes, row) && bytes > 0 && !isEnd(step)) return { result: 'full' }
+    if (!this.#makeRoom(bytes, row) && !isAlwaysTaken(step)) return { result: 'full' }
     if (!row) {
       // Without a row the step is a creation: anything else was refused above.
       row = this.#newRow(id, step.key, step.create as TaskCreation)

@@ -143,7 +143,10 @@ export type AppendOutcome =
   | { readonly result: 'fenced' }
   /** The idempotency key is in use; see `findKey`. */
   | { readonly result: 'key-taken' }
-  /** The store has no room for the events. It never refuses a step without events, nor one that ends a task. */
+  /**
+   * The store has no room for the events. A store always accepts a step without events, a step that ends a task, and a
+   * `cancelAsked` event whose metadata has at most 4 KB.
+   */
   | { readonly result: 'full' }
 
 export interface ListQuery extends Scope, ViewOptions {

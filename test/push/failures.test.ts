@@ -274,6 +274,7 @@ describe('addresses that must not be called', () => {
     ['token', { token: 'schlüssel' }],
     ['authentication.credentials', { authentication: { scheme: 'Bearer', credentials: 'a\nb' } }],
     ['authentication.scheme', { authentication: { scheme: 'Bearer: x', credentials: 'a' } }],
+    ['authentication.scheme', { authentication: { scheme: 'x'.repeat(256), credentials: 'a' } }],
   ])('nor what would break out of a header: %s %j', async (field, given) => {
     await using server = await pushServer({ push: { lookup: async () => [] } })
     const { id } = await server.send('ask')
