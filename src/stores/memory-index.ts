@@ -121,12 +121,17 @@ export class EndedRows<Row extends object> {
     this.#members.delete(row)
   }
 
-  oldest(): Row | undefined {
+  /** The oldest row that matches. */
+  oldest(matches: (row: Row) => boolean = () => true): Row | undefined {
     // Rows before the head are gone; let go of them now and then.
     if (this.#head > 1024 && this.#head > this.#rows.length / 2) this.all()
-    for (; this.#head < this.#rows.length; this.#head++) {
-      const row = this.#rows[this.#head]
-      if (row && this.#members.has(row)) return row
+    let isHead = true
+    for (let place = this.#head; place < this.#rows.length; place++) {
+      const row = this.#rows[place]
+      const isMember = row !== undefined && this.#members.has(row)
+      if (isMember && matches(row)) return row
+      isHead &&= !isMember
+      if (isHead) this.#head = place + 1
     }
     return undefined
   }

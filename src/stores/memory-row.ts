@@ -49,6 +49,8 @@ export interface Row {
   seq: number
   /** The size of the log, as its writers counted it. */
   bytes: number
+  /** The part of `bytes` that the store can evict: all or nothing. */
+  evictableBytes: number
   fence: number
   lease: Lease | undefined
   isRunnable: boolean
@@ -86,6 +88,7 @@ export function newRow(
     history: [],
     seq: 0,
     bytes: 0,
+    evictableBytes: 0,
     fence: 0,
     lease: undefined,
     isRunnable: false,

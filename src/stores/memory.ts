@@ -1,15 +1,15 @@
 /**
  * Tasks in this process's memory: for tests, demonstrations and agents whose tasks may be forgotten.
- * The same contract as every store; nothing survives the process. Ended tasks beyond `maxEndedTasks` or
- * `maxBytes` are forgotten, oldest first. If that makes no room, the store refuses events.
+ * The same contract as every store; nothing survives the process. The store evicts the oldest ended tasks beyond
+ * `maxEndedTasks` or `maxBytes`, then tasks that wait for input. If that makes no room, it refuses events.
  */
 import type { TaskEvent } from '../model/event.js'
 import { sizeOf } from '../model/size-of.js'
-import { EndedRows, ListIndex } from './memory-index.js'
+import { ListIndex } from './memory-index.js'
 import { MemoryKeys } from './memory-keys.js'
 import { configsOf, isPending, MemoryLanes } from './memory-lanes.js'
 import { MemoryRecords } from './memory-records.js'
-import { defaultMaxBytes, OwnerBytes } from './memory-room.js'
+import { defaultMaxBytes, EvictableRows, OwnerBytes } from './memory-room.js'
 import {
   addEvent,
   dropEvents,
@@ -85,7 +85,7 @@ export class MemoryStore implements Store {
   #bytes = 0
   readonly #rows = new Map<string, Row>()
   readonly #runnable = new Set<Row>()
-  readonly #ended = new EndedRows<Row>()
+  readonly #evictable = new EvictableRows()
   readonly #lists = new Map<string, ListIndex<Row>>()
   readonly #keys = new MemoryKeys()
   readonly #lanes = new MemoryLanes()
@@ -261,7 +261,7 @@ export class MemoryStore implements Store {
       const row = this.#rows.get(rowId({ agent, id }))
       if (row?.visibility === 'message') this.#remove(row)
     }
-    const ended = this.#ended.all().filter((row) => row.key.agent === agent)
+    const ended = this.#evictable.ended.all().filter((row) => row.key.agent === agent)
     const surplus = expiry.maxEndedTasks === undefined ? 0 : ended.length - expiry.maxEndedTasks
     for (const [place, row] of ended.entries()) {
       if (tasks >= expiry.limit) break
@@ -324,12 +324,14 @@ export class MemoryStore implements Store {
     return row
   }
 
-  /** Forgets ended tasks until there is room for so much more; false when there is none. */
+  /** Evicts tasks until there is room for so many more bytes. Evicts none if that cannot make enough room. */
   #makeRoom(bytes: number, besides: Row | undefined): boolean {
+    const needed = this.#bytes + bytes - this.#maxBytes
+    if (needed > this.#evictable.bytes - (besides?.evictableBytes ?? 0)) return needed <= 0
     while (this.#bytes + bytes > this.#maxBytes) {
-      const oldest = this.#ended.oldest()
-      if (!oldest || oldest === besides) return false
-      this.#remove(oldest)
+      const row = this.#evictable.next(besides)
+      if (!row) return false
+      this.#evict(row)
     }
     return true
   }
@@ -358,6 +360,7 @@ export class MemoryStore implements Store {
     }
     if (step.pushConfig) this.#lanes.put(row, step.pushConfig, step.expect, this.#now())
     const isTelling = row.lanes && step.events.length > 0 && this.#lanes.mark(row.lanes.values(), this.#now())
+    this.#evictable.update(row)
     if (isEnd(step) && row.endedMs === undefined) this.#end(row, step)
     this.#watchers.task(row.id, row.seq)
     if (isTelling || step.pushConfig) this.#watchers.lanes(row.key.agent)
@@ -367,9 +370,16 @@ export class MemoryStore implements Store {
   #end(row: Row, step: Append): void {
     if (step.snapshot) seal(row, step.snapshot)
     row.endedMs = this.#now()
-    this.#ended.add(row)
-    const oldest = this.#ended.size > this.#maxEndedTasks ? this.#ended.oldest() : undefined
-    if (oldest) this.#remove(oldest)
+    const { ended } = this.#evictable
+    ended.add(row)
+    this.#evictable.update(row)
+    const oldest = ended.size > this.#maxEndedTasks ? ended.oldest() : undefined
+    if (oldest) this.#evict(oldest)
+  }
+
+  #evict(row: Row): void {
+    this.#keys.orphan(row)
+    this.#remove(row)
   }
 
   #remove(row: Row): void {
@@ -377,7 +387,7 @@ export class MemoryStore implements Store {
     this.#bytes -= row.bytes
     this.#owners.add(row.key.agent, row.owner, -row.bytes)
     this.#runnable.delete(row)
-    this.#ended.remove(row)
+    this.#evictable.remove(row)
     row.list.remove(row)
     this.#keys.forget(row)
     this.#lanes.remove(row)
