@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it, vi } from 'vitest'
 import { A2AError } from '../model/errors.js'
 import { MemoryStore } from '../stores/memory.js'
 import { callBy, gate, send, until } from '../testing/index.js'
+import { type AbandonedTask, agent } from './agent.js'
 import { mortal, openTestStore, storeKinds, taskIn, testEngine, textIn } from './engine.fixture.js'
 import { artifact, ask, completed, working } from './yields.js'
 
@@ -330,6 +331,42 @@ describe('a memory store that is full', () => {
     const keyed = { ...callBy(), idempotencyKey: 'k' }
     expect(await refusalOf(engine.sendMessage(send(large), keyed))).toEqual(refusal)
     expect((await engine.cancelTask({ id: taskId }, callBy())).status.state).toBe('TASK_STATE_CANCELED')
+  })
+
+  it('tells the agent about a task that it ends', async () => {
+    const abandoned: unknown[] = []
+    const filling = {
+      ...agent('Test', async function* () {
+        yield large
+        await committed()
+        yield 'never'
+      }),
+      onAbandoned: async ({ task }: AbandonedTask) => {
+        abandoned.push(task.status.state)
+      },
+    }
+    await using engine = await testEngine(filling, new MemoryStore({ maxBytes: 20_000 }))
+    expect(taskIn(await engine.sendMessage(send('go'), callBy())).status.state).toBe('TASK_STATE_FAILED')
+    await until(async () => abandoned.length > 0)
+    expect(abandoned).toEqual(['TASK_STATE_FAILED'])
+  })
+
+  it('takes dropped output off the size of its caller', async () => {
+    const store = new MemoryStore({ maxBytes: 20_000 })
+    const read = vi.spyOn(store, 'bytesOf')
+    await using engine = await testEngine(
+      async function* () {
+        yield large
+        await committed()
+        yield 'never'
+      },
+      store,
+      { limits: { bytesPerCaller: 100_000 } },
+    )
+    for (let n = 0; n < 5; n++)
+      expect(taskIn(await engine.sendMessage(send('go'), callBy('ann'))).status.state).toBe('TASK_STATE_FAILED')
+    // The store is read again only when the counted size passes the limit.
+    expect(read).toHaveBeenCalledTimes(1)
   })
 
   it('accepts messages after many callers left questions open', async () => {

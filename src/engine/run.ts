@@ -325,7 +325,10 @@ export class Run implements TurnSource {
       }
       if (outcome === 'ok') {
         this.#tellSender()
-        if (state === 'TASK_STATE_CANCELED' || this.#stopping.why === 'failed') await tellAbandoned(this)
+        // A stop that arrives during the commit of another state changes nothing.
+        const isStopped = this.#stopping.why === 'failed' || this.#stopping.why === 'no-room'
+        const isFailedByStop = isStopped && state === 'TASK_STATE_FAILED'
+        if (state === 'TASK_STATE_CANCELED' || isFailedByStop) await tellAbandoned(this)
         return undefined
       }
       this.writer.unhold()

@@ -166,10 +166,8 @@ export class TaskWriter {
     for (;;) {
       const outcome = await this.commit({ lease })
       // Whoever runs the task next starts the turn again: nothing of this one is needed.
-      if (outcome === 'full') {
-        this.#buffer = []
-        this.#bufferBytes = 0
-      } else if (outcome !== 'conflict') return outcome === 'ok'
+      if (outcome === 'full') this.#replaceBuffer([])
+      else if (outcome !== 'conflict') return outcome === 'ok'
       else await this.catchUp()
     }
   }
@@ -249,7 +247,7 @@ export class TaskWriter {
   /** Shows an answer that is not stored: a Message without an idempotency key leaves no trace. */
   show(body: EventBody): void {
     const events = this.#number([...this.#buffer, body])
-    this.#buffer = []
+    this.#replaceBuffer([])
     for (const event of events) this.fold.apply(event)
     this.#publish(events)
   }
@@ -360,10 +358,18 @@ export class TaskWriter {
   }
 
   /** The task must still be able to end: what it was asked stays, what it said goes. */
-  #dropOutput({ bodies }: Commit): void {
-    this.#buffer = [...bodies, ...this.#buffer].filter((body) => !('artifactUpdate' in body || 'statusUpdate' in body))
-    this.#bufferBytes = storedSizeOf(this.#buffer)
+  #dropOutput({ bodies, bytes }: Commit): void {
+    const kept = [...bodies, ...this.#buffer].filter((body) => !('artifactUpdate' in body || 'statusUpdate' in body))
+    this.#replaceBuffer(kept, bytes)
     this.#onFull()
+  }
+
+  /** `refused`: the size of a commit that was taken from the buffer and not written. */
+  #replaceBuffer(buffer: EventBody[], refused = 0): void {
+    const bytes = buffer.reduce((sum, body) => sum + storedSizeOf(body), 0)
+    this.#grow(bytes - this.#bufferBytes - refused)
+    this.#buffer = buffer
+    this.#bufferBytes = bytes
   }
 
   #publish(events: readonly TaskEvent[]): void {

@@ -248,10 +248,10 @@ export class WorkflowRun {
     }
   }
 
-  /** Cancelled or failed: the agents at work are cancelled. Handed over: they stay at work, and are found again. */
+  /** Cancelled, failed or without room: the agents at work are cancelled. Handed over: they stay at work, and are found again. */
   async #stopped(): Promise<void> {
     const stop = stopOf(this.turn.signal)
-    if (stop === 'cancel' || stop === 'failed') await this.#cancelActive()
+    if (stop === 'cancel' || stop === 'failed' || stop === 'no-room') await this.#cancelActive()
     this.#outbox.close()
   }
 
