@@ -13,6 +13,8 @@ export type Answer = { readonly message: Message } | { readonly violations: read
 
 /** Longer text is not read as JSON. */
 const maxTextCharacters = 1_000_000
+/** Text that is nested deeper is not read as JSON: requests have the same limit. */
+const maxDepth = 128
 
 /** Throws `INVALID_PARAMS` with field paths for a message that does not answer the question. */
 export function assertAnswer(question: Message | undefined, message: Message): void {
@@ -79,10 +81,16 @@ function* valuesIn(text: string, schema: Struct): Generator<JsonValue, void, voi
 
 function parse(text: string): JsonValue | undefined {
   try {
-    return JSON.parse(text) as JsonValue // parsing gives nothing else
+    const value = JSON.parse(text) as JsonValue // parsing gives nothing else
+    return isDeeperThan(value, maxDepth) ? undefined : value
   } catch {
     return undefined
   }
+}
+
+function isDeeperThan(value: JsonValue, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  return levels === 0 || Object.values(value).some((each: JsonValue) => isDeeperThan(each, levels - 1))
 }
 
 function placed(field: string, violations: readonly SchemaViolation[]): readonly FieldViolation[] {

@@ -104,6 +104,7 @@ describe.each(storeKinds)('turns on %s', (kind) => {
       [[text, { data: {} }], 'message.parts[1].data.approve'],
       [[{ data: { approve: true } }, { data: { approve: 1 } }], 'message.parts[1].data.approve'],
       [[{ url: 'https://files.example/x' }], 'message.parts'],
+      [[{ text: `{"approve":${'['.repeat(20_000)}${']'.repeat(20_000)}}` }], 'message.parts[0].text.approve'],
     ] as const) {
       const refused = engine.sendMessage(send('', { taskId: id, parts }), callBy())
       await expect(refused).rejects.toMatchObject({ code: 'INVALID_PARAMS', details: { violations: [{ field }] } })

@@ -17,6 +17,7 @@ export type NodeListener = (request: IncomingMessage, response: ServerResponse) 
 
 /** The handler for `http.createServer`. */
 export function toNodeListener({ fetch }: Pick<Handler, 'fetch'>): NodeListener {
+  if (typeof fetch !== 'function') throw new TypeError('Expected a handler: write `await createHandler(…)`')
   const endOfTick = createEndOfTick()
   const unread = new UnreadAnswers()
   const answer = async (request: Request, bindings: unknown): Promise<Response> => {

@@ -89,6 +89,8 @@ export function createRoutes(parts: RoutesParts): AnswerRoute | undefined {
         },
         ...(connection && { connection }),
       })
+      if (response !== undefined && !(response instanceof Response))
+        throw new TypeError('`answer` of a route must return a Response, or undefined')
       if (response) watch?.ended()
       return response
     } catch (caught) {

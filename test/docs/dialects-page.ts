@@ -52,7 +52,7 @@ v0.1 on arrival and is always pinned, at \`/go\` unless told otherwise.
 5. Methods that 0.3 and 0.1 share (\`tasks/get\`, \`tasks/cancel\`, \`tasks/resubscribe\`) are answered as the task was
    created; with a version named, in that version.
 
-A server with a \`log\` (\`dragoman serve --verbose\`) is told the dialect of every call that was understood.
+A server with \`logCalls: true\` (\`dragoman serve --verbose\`) logs the dialect of every call.
 
 ## What calls look like
 

@@ -62,8 +62,13 @@ describe.each(peers)('a task that needs a credential, over %s', (_name, speak) =
     const rest = all({ [Symbol.asyncIterator]: () => stream })
     await served.provideCredential({ taskId: id, credential: secret })
     const events = await rest
-    expect(lastState(events)).toBe('completed')
-    expect(events.map(({ text }) => text ?? '').join('')).toContain(`open with ${secret.length}`)
+    // Streams of older dialects end at the question; those of 1.0 go on (R3-STRM-4).
+    if (events.length > 0) {
+      expect(lastState(events)).toBe('completed')
+      expect(events.map(({ text }) => text ?? '').join('')).toContain(`open with ${secret.length}`)
+    }
+    expect(events.length > 0).toBe(speaker.name.startsWith('v1'))
+    await until(async () => told(await speaker.get(id)).state === 'completed')
     expect(told(await speaker.get(id)).text).toBe(`open with ${secret.length}`)
   })
 

@@ -291,6 +291,10 @@ describe('mounts that do not remove the path', () => {
 })
 
 describe('nextMount', () => {
+  it('asks for the handler itself where a promise of it is given', () => {
+    expect(() => expressMount(createHandler(shout) as unknown as Handler)).toThrow('write `await createHandler(…)`')
+  })
+
   it('makes the handler with the first request, and again after it failed', async () => {
     let calls = 0
     const { GET } = nextMount(async () => {

@@ -49,14 +49,21 @@ describe('routes', () => {
     await handler.close()
   })
 
-  it('tell the log what they threw, and nobody else', async () => {
+  it.each<[string, Route['answer'], string]>([
+    ['threw', () => Promise.reject(new Error('a secret')), 'a secret'],
+    [
+      'returned, if it is not a Response',
+      async () => ({}) as Response,
+      '`answer` of a route must return a Response, or undefined',
+    ],
+  ])('tell the log what they %s, and nobody else', async (_, answer, message) => {
     const told: unknown[] = []
-    const broken: Route = { path: '/broken', answer: () => Promise.reject(new Error('a secret')) }
+    const broken: Route = { path: '/broken', answer }
     const handler = await createHandler(shout, { routes: [broken], log: ({ error }) => told.push(error) })
     const response = await handler.fetch(at('/broken'))
     expect(response.status).toBe(500)
-    expect(await response.text()).not.toContain('secret')
-    expect(told).toMatchObject([{ message: 'a secret' }])
+    expect(await response.text()).not.toContain(message)
+    expect(told).toMatchObject([{ message }])
     await handler.close()
   })
 
@@ -172,6 +179,7 @@ describe('routes', () => {
     await using served = await serve(shout, {
       routes: [counting, parsing],
       limits: { bodyBytes: 1000 },
+      engine: { stallMs: 0 },
       log: ({ message }) => told.push(message),
     })
     const send = (path: string, init: RequestInit) =>

@@ -1,7 +1,7 @@
 /** A SQLite store whose file is deleted, or whose disk is full: nothing is acknowledged that is not kept, and `/readyz` says so. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, renameSync, rmSync, statfsSync, writeFileSync } from 'node:fs'
+import { mkdtempSync, renameSync, rmSync, statfsSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { serve } from 'dragoman'
@@ -51,6 +51,15 @@ describe('a SQLite file that is deleted', () => {
     expect(await readiness(served.url)).toBe(503)
     const told = entries.filter(({ message }) => message.includes('deleted or replaced'))
     expect(told).toMatchObject([{ level: 'error', message: expect.stringContaining(`${path}${suffix}`) }])
+  })
+
+  it('is noticed behind a symbolic link, where SQLite has the write-ahead log beside the real file', async () => {
+    symlinkSync(path, `${path}.link`)
+    const store = await openSqliteStore(`${path}.link`, { checkEveryMs: 0 })
+    await store.append(creation('t1'))
+    rmSync(`${path}-wal`)
+    await assert.rejects(store.append(creation('t2')), /deleted or replaced/)
+    await store.close()
   })
 
   it('is noticed by commits alone', async () => {

@@ -4,7 +4,7 @@
  * SQLite goes on with a file that has no name any more: commits succeed, and are gone when the last process closes it.
  * A look at the file takes microseconds, so commits look at intervals and readiness checks look each time.
  */
-import { statSync } from 'node:fs'
+import { realpathSync, statSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
 
@@ -32,7 +32,8 @@ export class FileHealth {
     this.#path = resolve(path)
     this.#options = options
     if (path === ':memory:') return
-    for (const file of [this.#path, `${this.#path}-wal`]) {
+    // SQLite keeps the write-ahead log beside the file that a symbolic link leads to.
+    for (const file of [this.#path, `${realpathSync(this.#path)}-wal`]) {
       const inode = inodeOf(file)
       if (inode !== undefined) this.#inodes.set(file, inode)
     }

@@ -24,12 +24,18 @@ function http2ServersOf(server: Server): Iterable<Http2Server> {
 function watchSession(session: ServerHttp2Session): void {
   let left = burst
   let atMs = performance.now()
+  let isClosing = false
   const onReset = (now: number) => {
     left = Math.min(burst, left + ((now - atMs) / 1000) * perSecond) - 1
     atMs = now
-    if (left >= 0 || session.destroyed) return
-    session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM)
-    session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM)
+    if (left >= 0 || isClosing) return
+    isClosing = true
+    // A stream closes while the session is still reading frames; destroying the session then aborts the process.
+    setImmediate(() => {
+      if (session.destroyed) return
+      session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM)
+      session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM)
+    })
   }
   session.on('stream', (stream: ServerHttp2Stream) => {
     const openedMs = performance.now()
