@@ -181,7 +181,7 @@ function begin(internals: Internals, { isUnary }: Sending, run: Run, current: Ac
 
 function newRun(internals: Internals, sending: Sending): { readonly run: Run; readonly current: AcceptedMessage } {
   const { request, context, turnRequest } = sending
-  assertRoom(internals.running, internals.settings.limits, context.caller.id)
+  assertRoom(internals, context.caller.id, sending.bytes)
   const taskId = context.wantedTaskId ?? internals.clock.newId()
   const contextId = request.message.contextId ?? internals.clock.newId()
   const run = new Run(internals, {
@@ -261,7 +261,7 @@ async function resumeTask(
 ): Promise<Admission | 'again'> {
   const { key, contextId, tenant, owner, dialect, seq, bytes } = loaded.record
   assertTaskRoom(bytes, sending.bytes, internals.settings.limits)
-  assertRoom(internals.running, internals.settings.limits, owner)
+  assertRoom(internals, owner, bytes + sending.bytes)
   if (internals.runs.has(key.id)) return 'again'
   const run = new Run(internals, {
     key,

@@ -243,6 +243,32 @@ describe.each(storeKinds)('the size of a task on %s', (kind) => {
     expect(taskIn(await sendAs('ann')).status.state).toBe('TASK_STATE_COMPLETED')
   })
 
+  it('of running tasks is bounded before anything of them is stored', async () => {
+    const release = gate()
+    await using engine = await testEngine(
+      async function* () {
+        await release.opened
+        yield large
+      },
+      kind,
+      { limits: { runBytes: 2.5 * large.length } },
+    )
+    const running = [1, 2].map(() => engine.sendMessage(send(large), callBy('anonymous')))
+    expect(await refusalOf(engine.sendMessage(send(large), callBy('anonymous')))).toEqual([
+      'UNAVAILABLE',
+      'runBytes',
+      1,
+    ])
+    release.open()
+    await Promise.all(running)
+    const { id } = taskIn(await engine.sendMessage(send(large), callBy('anonymous')))
+    // Ended tasks and refused messages do not count, nor does a task twice.
+    for (let n = 0; n < 5; n++) await engine.sendMessage(send(large), callBy('anonymous'))
+    expect(taskIn({ task: await engine.getTask({ id }, callBy('anonymous')) }).status.state).toBe(
+      'TASK_STATE_COMPLETED',
+    )
+  })
+
   it('of a caller counts what an earlier process stored', async () => {
     const store = await openTestStore(kind)
     const handler = async function* () {

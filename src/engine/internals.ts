@@ -51,6 +51,8 @@ export class Internals {
   readonly runs = new Map<string, Run>()
   /** Whose they are. */
   readonly running = new Tally()
+  /** How large their tasks are together. */
+  runBytes = 0
   /** How much they have stored. */
   readonly callerBytes: CallerBytes
   /** Who reads streams. */

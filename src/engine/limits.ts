@@ -1,6 +1,7 @@
 /** How much callers may have of an agent at once. Whoever wants more is told so; nobody else notices. */
 import { A2AError, invalidField, overLimit, overSize } from '../model/errors.js'
 import type { EventBody } from '../model/event.js'
+import { quarterOfHeap } from '../model/heap-limit.js'
 import type { Message } from '../model/message.js'
 import type { Part, Struct } from '../model/part.js'
 import { storedSizeOf } from '../model/size-of.js'
@@ -10,6 +11,11 @@ export interface EngineLimits {
   readonly runs: number
   /** Tasks of one caller that run at once. Default 10,000. */
   readonly runsPerCaller: number
+  /**
+   * The size of all running tasks together, measured like `bytesPerTask`. A message beyond it is refused until tasks have
+   * ended. Default: a quarter of V8's heap limit.
+   */
+  readonly runBytes: number
   /** Streams that one caller reads at once. Default 10,000. */
   readonly streamsPerCaller: number
   /** Messages that wait for their turn in one task. Default 100. */
@@ -37,6 +43,7 @@ export interface EngineLimits {
 export const defaultEngineLimits: EngineLimits = {
   runs: 20_000,
   runsPerCaller: 10_000,
+  runBytes: quarterOfHeap(),
   streamsPerCaller: 10_000,
   waitingMessages: 100,
   pushConfigsPerTask: 10,
@@ -69,12 +76,20 @@ export class Tally {
   }
 }
 
-/** Before a run begins for a caller. One caller alone cannot take all the room there is. */
-export function assertRoom(running: Tally, limits: EngineLimits, caller: string): void {
+interface Running {
+  readonly running: Tally
+  readonly runBytes: number
+  readonly settings: { readonly limits: EngineLimits }
+}
+
+/** Before a run begins for a caller, with a message and the task that it continues. */
+export function assertRoom({ running, runBytes, settings: { limits } }: Running, caller: string, bytes: number): void {
   if (running.of(caller) >= limits.runsPerCaller)
     throw overLimit('runsPerCaller', 'Too many of your tasks are running, try again when one has ended')
-  if (running.total < limits.runs) return
-  const metadata = { limit: 'runs' }
+  const limit = running.total >= limits.runs ? 'runs' : runBytes + bytes > limits.runBytes ? 'runBytes' : undefined
+  // A task that is larger than all may be has to get through when it is alone.
+  if (limit === undefined || (limit === 'runBytes' && running.total === 0)) return
+  const metadata = { limit }
   throw new A2AError('UNAVAILABLE', 'Too many tasks are running, try again later', { metadata, retryAfterSeconds: 1 })
 }
 

@@ -41,7 +41,7 @@ export class TaskWriter {
   #fence: number | undefined
   #buffer: EventBody[] = []
   /** The size of the task with all that is buffered. */
-  #bytes: number
+  #bytes = 0
   #bufferBytes = 0
   #busy: Promise<unknown> | undefined
   #isClosed = false
@@ -65,7 +65,7 @@ export class TaskWriter {
     this.#onFenced = start.onFenced
     this.#onFull = start.onFull
     this.#owner = start.owner
-    this.#bytes = start.bytes
+    this.#resize(start.bytes)
     this.#onFailed = start.onFailed
     internals.existingTopic(start.key.id)?.feed(start.fold.seq)
     if (start.fence !== undefined) this.#watch()
@@ -111,7 +111,7 @@ export class TaskWriter {
   }
 
   #grow(bytes: number): void {
-    this.#bytes += bytes
+    this.#resize(bytes)
     this.#internals.callerBytes.add(this.#owner, bytes)
   }
 
@@ -252,8 +252,14 @@ export class TaskWriter {
     this.#publish(events)
   }
 
+  #resize(bytes: number): void {
+    this.#bytes += bytes
+    if (!this.#isClosed) this.#internals.runBytes += bytes
+  }
+
   /** From here on nothing is written. */
   close(): void {
+    if (!this.#isClosed) this.#internals.runBytes -= this.#bytes
     this.#isClosed = true
     this.#unwatch?.()
     this.#unwatch = undefined
@@ -271,7 +277,7 @@ export class TaskWriter {
       if (events.length === 0) return
       for (const event of events) {
         this.fold.apply(event)
-        this.#bytes += storedSizeOf(event.body)
+        this.#resize(storedSizeOf(event.body))
       }
       this.#publish(events)
     }

@@ -1,15 +1,7 @@
-/** The room that tasks take in the heap of this process, and who they belong to. */
 import { isInterrupted } from '../model/task.js'
 import { EndedRows } from './memory-index.js'
 import { isPending } from './memory-lanes.js'
 import type { Row } from './memory-row.js'
-
-/** A quarter of the heap that V8 may use. Where V8 cannot be asked: of 1 GB. */
-export function defaultMaxBytes(): number {
-  const process = globalThis.process as NodeJS.Process | undefined
-  const limit = process?.getBuiltinModule?.('node:v8')?.getHeapStatistics().heap_size_limit
-  return (limit || 1024 ** 3) / 4
-}
 
 /** Sizes of tasks by owner. An owner without tasks takes no room. */
 export class OwnerBytes {

@@ -3,13 +3,15 @@
  * The same contract as every store; nothing survives the process. The store evicts the oldest ended tasks beyond
  * `maxEndedTasks` or `maxBytes`, then tasks that wait for input. If that makes no room, it refuses events.
  */
+
 import type { TaskEvent } from '../model/event.js'
+import { quarterOfHeap } from '../model/heap-limit.js'
 import { sizeOf } from '../model/size-of.js'
 import { ListIndex } from './memory-index.js'
 import { MemoryKeys } from './memory-keys.js'
 import { configsOf, isPending, MemoryLanes } from './memory-lanes.js'
 import { MemoryRecords } from './memory-records.js'
-import { defaultMaxBytes, EvictableRows, OwnerBytes } from './memory-room.js'
+import { EvictableRows, OwnerBytes } from './memory-room.js'
 import {
   addEvent,
   dropEvents,
@@ -97,7 +99,7 @@ export class MemoryStore implements Store {
     this.#now = options.now ?? Date.now
     this.records = new MemoryRecords(this.#now)
     this.#maxEndedTasks = options.maxEndedTasks ?? 10_000
-    this.#maxBytes = options.maxBytes ?? defaultMaxBytes()
+    this.#maxBytes = options.maxBytes ?? quarterOfHeap()
   }
 
   async append(step: Append): Promise<AppendOutcome> {
