@@ -49,7 +49,7 @@ export function createPushReceiver(options: PushReceiverOptions): (request: Requ
     const claims = await check?.(request.headers, body)
     const deliveries = readDelivery(parseJson(bytes))
     assertAbout(deliveries, claims)
-    // Who repeats a token that was overheard can give it another name, and not another body.
+    // An attacker that repeats an overheard token can change its name, not its body.
     const ids = [request.headers.get(deliveryIdHeader) ?? body, ...(claims?.jti ? [`${claims.jti} ${body}`] : [])]
     return { deliveries, ids }
   }

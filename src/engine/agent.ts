@@ -177,7 +177,7 @@ export function agent<const Skills extends readonly SkillInit[] = readonly []>(
   return { card: init, handler }
 }
 
-/** What `handler` must be; for handlers that are not. */
+/** The message for a handler that is not an async generator. */
 export function notAGenerator(name: string): string {
   return `The handler of ${name} must be an async generator: write agent('${name}', async function* (turn) { yield '…' })`
 }

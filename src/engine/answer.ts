@@ -60,7 +60,7 @@ function readText(schema: Struct, message: Message): Answer {
   return { violations: placed(`message.parts[${place}].text`, closest) }
 }
 
-/** What a text can mean, the most literal meaning first. */
+/** The values that a text can stand for, the most literal first. */
 function* valuesIn(text: string, schema: Struct): Generator<JsonValue, void, void> {
   const parsed = parse(text)
   const { properties } = schema

@@ -1,4 +1,4 @@
-/** What reading and storing tasks may cost, however large they are. */
+/** Bounds on the cost of reading and storing tasks of any size. */
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { A2AError } from '../model/errors.js'
 import { MemoryStore } from '../stores/memory.js'
@@ -7,7 +7,7 @@ import { type AbandonedTask, agent } from './agent.js'
 import { mortal, openTestStore, storeKinds, taskIn, testEngine, textIn } from './engine.fixture.js'
 import { artifact, ask, completed, working } from './yields.js'
 
-/** How many characters of JSON are parsed while something is done. */
+/** Counts the characters of JSON that are parsed during a call. */
 async function parsedDuring(work: () => Promise<unknown>): Promise<number> {
   const parse = vi.spyOn(JSON, 'parse')
   try {

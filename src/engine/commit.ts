@@ -24,7 +24,7 @@ export interface WriterStart {
   readonly onFailed: (error: unknown) => void
 }
 
-/** What is committed together with an accepted message. */
+/** Values committed together with an accepted message. */
 export interface WithMessage {
   readonly idempotency?: IdempotencyKey
   readonly pushConfig?: NewPushConfig
@@ -53,7 +53,7 @@ export interface Summary {
   readonly isEnd: boolean
 }
 
-/** What a batch does to the columns beside the log. */
+/** The changes that a batch makes to the columns beside the log. */
 export function summarise(bodies: readonly EventBody[]): Summary {
   let newest: TaskStatus | undefined
   let visibility: 'task' | 'message' | undefined

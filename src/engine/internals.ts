@@ -20,7 +20,7 @@ import type { CheckWebhook, PushSecrets } from './webhooks.js'
 export interface EngineSettings {
   readonly leaseMs: number
   readonly cancelGraceMs: number
-  /** How long a handler may block the event loop before that is logged and counted; 0: for ever. */
+  /** Milliseconds that a handler may block the event loop before it is logged and counted; 0 turns the check off. */
   readonly stallMs: number
   readonly idempotencyMs: number
   readonly limits: EngineLimits
@@ -51,9 +51,9 @@ export class Internals {
   readonly runs = new Map<string, Run>()
   /** Whose they are. */
   readonly running = new Tally()
-  /** How large their tasks are together. */
+  /** The size of their tasks together. */
   runBytes = 0
-  /** How much they have stored. */
+  /** Bytes stored by each caller. */
   readonly callerBytes: CallerBytes
   /** Who reads streams. */
   readonly streaming = new Tally()

@@ -27,7 +27,7 @@ async function messagesUpTo(internals: Internals, { id, status }: Task): Promise
   const { store } = internals
   const shown = shownHistory(internals, undefined)
   const messages: Message[] = []
-  /** How many of them were there when the task had its status. */
+  /** Their number when the task got its status. */
   let count: number | undefined
   for (let after = 0; ; ) {
     const events = await store.read(internals.key(id), after, eventsPerRead)

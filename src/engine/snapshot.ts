@@ -42,7 +42,7 @@ export interface Viewer extends Pick<CallContext, 'caller' | 'tenant'> {
   readonly operation?: SharingOperation
 }
 
-/** Who a task belongs to, if the viewer may see it. Nothing of the task is read before that is known (R-ERR-7). */
+/** The owner of a task, if the viewer may see it. The engine checks this before it reads the task (R-ERR-7). */
 export async function visibleTask(
   internals: Internals,
   taskId: string,

@@ -165,7 +165,7 @@ export class TaskWriter {
   async leave(lease: 'release' | 'hand-over'): Promise<boolean> {
     for (;;) {
       const outcome = await this.commit({ lease })
-      // Whoever runs the task next starts the turn again: nothing of this one is needed.
+      // The process that runs the task next starts the turn again: the buffer is not needed.
       if (outcome === 'full') this.#replaceBuffer([])
       else if (outcome !== 'conflict') return outcome === 'ok'
       else await this.catchUp()

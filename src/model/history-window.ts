@@ -3,7 +3,7 @@ import type { Message } from './message.js'
 import { sizeOf } from './size-of.js'
 import { isInterrupted, isTerminal } from './task.js'
 
-/** How much of a history is shown. */
+/** The part of a history that is shown. */
 export interface HistoryWindow {
   /** The maximum number of messages, the newest ones. */
   readonly messages: number

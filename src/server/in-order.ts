@@ -26,7 +26,7 @@ export function inOrder(start: Listener): Listener {
       socket.destroy()
       return
     }
-    // Not emitted when the connection closes before: then there is nobody to answer.
+    // Not emitted when the connection closes before: then there is no caller to answer.
     response.once('socket', () => {
       waiting.set(socket, (waiting.get(socket) ?? 1) - 1)
       start(request, response)

@@ -19,7 +19,7 @@ export function visibilityNumber(visibility: Visibility): number {
 /** The size of a task is added to the counts of its scope when it has grown by this much, and at every change of state. */
 export const countStep = 64 * 1024
 
-/** Where a task counts: visible tasks by their state, Message answers as `noState`, sends under way nowhere. */
+/** The state that a task counts under: its own if it is visible, `noState` for Message answers, none before that. */
 export function countedAs(visibility: number, state: number): number | undefined {
   if (visibility === 1 && state !== noState) return state
   return visibility === 2 ? noState : undefined

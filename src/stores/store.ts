@@ -68,7 +68,7 @@ export interface LoadedTask {
   readonly events: readonly TaskEvent[]
 }
 
-/** What a reader wants to see of a task. */
+/** The parts of a task that a reader wants. */
 export interface ViewOptions {
   readonly history: HistoryWindow
   readonly includeArtifacts: boolean

@@ -49,7 +49,7 @@ const largestHistory = 64 * 1024
 /** Larger artifacts are not copied into the snapshot: ending a task must not depend on how much it made. */
 const largestArtifacts = 16 * 1024 * 1024
 
-/** What a snapshot lacks, as a number to be stored. */
+/** The parts that a snapshot lacks, as a number to be stored. */
 export const inLog = { nothing: 0, history: 1, artifacts: 2 } as const
 
 export interface SnapshotRow {
@@ -74,7 +74,7 @@ export interface BatchSize {
   readonly bytes: number
 }
 
-/** How many of the batches, the newest first, are worth reading at once for the window. */
+/** The number of batches, the newest first, to read at once for the window. */
 export function tailLength(batches: readonly BatchSize[], { messages, characters }: HistoryWindow): number {
   let bytes = 0
   const end = batches.findIndex((batch, place) => {

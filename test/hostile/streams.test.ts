@@ -248,7 +248,7 @@ function subscribeOver(session: ClientHttp2Session, id: string): ClientHttp2Stre
 setFlagsFromString('--expose-gc')
 const collectGarbage = runInNewContext('gc') as () => void
 
-/** What JavaScript holds, buffers included. */
+/** Bytes that JavaScript holds, buffers included. */
 function heldBytes(): number {
   collectGarbage()
   const { heapUsed, external } = process.memoryUsage()

@@ -11,7 +11,7 @@ import { streamError } from './errors.js'
 import { encodeArtifactEvent, encodeTask } from './tasks.js'
 
 interface Streamed {
-  /** How many chunks were sent. */
+  /** Chunks sent so far. */
   chunks: number
   isClosed: boolean
 }

@@ -28,7 +28,7 @@ import { columnsOfRecord, recordColumns, recordTables } from './reads.js'
 /** Sizes of batches that are fetched at once. */
 const sizesPerRead = 1000
 
-/** What there is to read of a task. */
+/** Views of a task. */
 export interface Measured {
   readonly row: RecordRow
   /** Parts that are in the log only; absent when the task has no snapshot. */

@@ -11,7 +11,7 @@ import { dirname, resolve } from 'node:path'
 export interface FileHealthOptions {
   /** Called with problems that an operator should know of, once each. `serve` logs them. */
   readonly onNotice?: (text: string, level: 'warn' | 'error') => void
-  /** How often a commit checks that the file is still there. Default 500 ms. */
+  /** The interval at which commits check that the file is still there. Default 500 ms. */
   readonly checkEveryMs?: number
 }
 

@@ -1,7 +1,7 @@
 /**
  * The clock for leases and webhook retries in a SQLite file.
  *
- * All processes that open a file run on one machine, so they share the kernel's monotonic clock, which nobody can set.
+ * All processes that open a file run on one machine, so they share the kernel's monotonic clock, which cannot be set.
  * It starts anew with each boot: the file names the boot whose times it holds, and `adoptEpoch` voids older ones.
  */
 import { readFileSync } from 'node:fs'

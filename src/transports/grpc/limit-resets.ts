@@ -15,7 +15,7 @@ export function limitResets(server: Server): void {
   for (const http2Server of http2ServersOf(server)) http2Server.on('session', watchSession)
 }
 
-/** The library shows its HTTP/2 servers to nobody. Where it keeps them otherwise, only its own limits hold. */
+/** The library does not expose its HTTP/2 servers. If it keeps them elsewhere, only the limits of the library hold. */
 function http2ServersOf(server: Server): Iterable<Http2Server> {
   const { http2Servers } = server as unknown as { readonly http2Servers?: ReadonlyMap<Http2Server, unknown> }
   return http2Servers instanceof Map ? http2Servers.keys() : []

@@ -68,7 +68,7 @@ export async function sendStream(
         const encoded = encodeItem(item)
         const message = encodeBytes(isPositioned ? positioned(encoded, item.seq) : encoded)
         open()
-        // The library counts messages, whatever their size.
+        // The library counts messages, not bytes.
         if (call.writableLength === 0) pending = 0
         pending += message.length
         // A message that has left has all earlier ones before it.
