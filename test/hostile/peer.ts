@@ -91,7 +91,7 @@ export async function startPeer(
   const logs: LogEntry[] = []
   const log = (entry: LogEntry) => {
     // Webhooks that callers make up fail, and that is worth a warning.
-    if (entry.level !== 'debug' && !entry.message.startsWith('Webhook ')) logs.push(entry)
+    if (entry.level !== 'debug' && !/^(Webhook|A registered webhook) /.test(entry.message)) logs.push(entry)
   }
   // The answers are checked for v1.0's form; calls without a version would be refused in 0.3's.
   // A busy machine stalls the event loop: that is no fault of the server.
