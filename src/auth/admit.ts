@@ -8,24 +8,38 @@ import type { AuthScheme, Credentials, Shortfall, Verdict } from './scheme.js'
 /** Answers without a promise where nobody has to be asked. */
 export type Admit = (credentials: Credentials) => Admission | Promise<Admission>
 
+/** Watches the schemes verify one request. A scheme is given by its place in the list of all schemes. */
+export interface Verification {
+  /** Whether the scheme may verify its credential. If not, its verdict is `refused`. */
+  canVerify(place: number): boolean
+  /** Receives the verdicts of all schemes and may replace the decision. */
+  decided(admission: Admission, verdicts: readonly Verdict[]): Admission
+}
+
+/** Absent where a request needs no watching. */
+export type StartVerification = (credentials: Credentials) => Verification | undefined
+
 /** A requirement whose schemes are given by their places in the list of all. Looked at with every request. */
 type Plan = readonly { readonly place: number; readonly scopes: readonly string[] }[]
 
-export function createAdmit(requirements: readonly Requirement[]): Admit {
+export function createAdmit(requirements: readonly Requirement[], start?: StartVerification): Admit {
   const schemes = schemesOf(requirements)
   const plans = requirements.map(
     ({ needs }): Plan => needs.map(({ scheme, scopes }) => ({ place: schemes.indexOf(scheme), scopes })),
   )
   return (credentials) => {
+    const verification = start?.(credentials)
     const verdicts: (Verdict | Promise<Verdict>)[] = []
     let isSettled = true
-    for (const scheme of schemes) {
-      const verdict = scheme.authenticate(credentials)
+    for (const [place, scheme] of schemes.entries()) {
+      const canVerify = verification?.canVerify(place) ?? true
+      const verdict = canVerify ? scheme.authenticate(credentials) : 'refused'
       if (verdict instanceof Promise) isSettled = false
       verdicts.push(verdict)
     }
     const decided = (settled: readonly Verdict[]): Admission => {
-      const admission = decide(plans, schemes, settled)
+      const decision = decide(plans, schemes, settled)
+      const admission = verification?.decided(decision, settled) ?? decision
       if (!isRefused(admission)) credentials.onCaller?.(admission)
       return admission
     }
@@ -53,7 +67,7 @@ function decide(plans: readonly Plan[], schemes: readonly AuthScheme[], verdicts
   return lacking ? forbidden(lacking) : unknown(schemes, verdicts)
 }
 
-function callerOf(verdict: Verdict | undefined): Caller | undefined {
+export function callerOf(verdict: Verdict | undefined): Caller | undefined {
   return typeof verdict === 'object' ? verdict.caller : undefined
 }
 

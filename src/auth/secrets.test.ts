@@ -28,11 +28,24 @@ describe('verified credentials', () => {
   it('are known until they are deleted, and again after they are added again', () => {
     const verified = new VerifiedCredentials()
     const known = () => ['one', 'two', '', undefined].map((each) => verified.has(each))
-    for (const each of ['one', 'two', 'two', '', undefined]) verified.add(each)
+    for (const each of ['one', 'two', 'two', '', undefined]) verified.add(each, 'ann')
     expect(known()).toEqual([true, true, false, false])
     verified.delete('two')
     expect(known()).toEqual([true, false, false, false])
-    verified.add('two')
+    verified.add('two', 'ann')
     expect(known()).toEqual([true, true, false, false])
+  })
+  it('are replaced by other credentials of the same caller first', () => {
+    const verified = new VerifiedCredentials()
+    verified.add('of ann', 'ann')
+    for (let number = 0; number < 20_000; number++) verified.add(`of bob ${number}`, 'bob')
+    expect(['of ann', 'of bob 19899', 'of bob 19900', 'of bob 19999'].map((each) => verified.has(each))).toEqual([
+      true,
+      false,
+      true,
+      true,
+    ])
+    for (let number = 0; number < 10_000; number++) verified.add(`of ${number}`, `caller-${number}`)
+    expect(verified.has('of ann')).toBe(false)
   })
 })

@@ -4,9 +4,8 @@
  * works here, and the page has one form for both.
  */
 import { createAdmit } from '../auth/admit.js'
-import { type Auth, cardSecurity, requirementsOf, schemesOf } from '../auth/requirement.js'
+import { type Auth, cardSecurity, requirementsOf } from '../auth/requirement.js'
 import type { Connection, Credentials } from '../auth/scheme.js'
-import { credentialReader } from '../auth/verified-credentials.js'
 import { createAuthorizer } from '../client/credentials/authorizer.js'
 import { isRefused } from '../model/admission.js'
 import { A2AError } from '../model/errors.js'
@@ -32,10 +31,9 @@ export function createLogin(auth: Auth, failures: RateLimit): Login {
   const requirements = requirementsOf(auth)
   const asks = cardSecurity(requirements)
   const admit = createAdmit(requirements)
-  const limited = limitAdmission(admit, {
+  const limited = limitAdmission(requirements, {
     rate: undefined,
     failedAuthentication: { rate: failures, isPublicOnly: false },
-    credentialOf: credentialReader(schemesOf(requirements)),
   })
   return {
     asks,

@@ -1,8 +1,6 @@
 /** Who calls a registry, and whether it may: credentials, what is open to everybody, and how often. */
-import { createAdmit } from '../auth/admit.js'
 import { type Auth, requirementsOf, schemesOf } from '../auth/requirement.js'
 import type { Connection } from '../auth/scheme.js'
-import { credentialReader } from '../auth/verified-credentials.js'
 import { isRefused, type Refused } from '../model/admission.js'
 import { anonymous, type Caller } from '../model/service.js'
 import { addressKey } from '../net/addresses.js'
@@ -55,16 +53,12 @@ export function createAdmission(options: AdmissionOptions): (arrival: Arrival) =
   const { rate: given = usualRate } = options.limits ?? {}
   const rate = given === 'none' ? undefined : new RateLimit(given)
   const ofAddresses = given === 'none' ? undefined : new RateLimit(given)
-  const known = requirements.length > 0 ? createAdmit(requirements) : undefined
-  const admit =
-    known &&
-    limitAdmission(known, {
-      rate,
-      failedAuthentication: failureLimit(options.limits ?? {}),
-      credentialOf: credentialReader(schemes),
-    })
+  const isOpenToAll = requirements.length === 0
+  const admit = isOpenToAll
+    ? undefined
+    : limitAdmission(requirements, { rate, failedAuthentication: failureLimit(options.limits ?? {}) })
   // Whoever may read without credentials fails at nothing when it has none.
-  const admitReader = known && limitAdmission(known, { rate, failedAuthentication: undefined })
+  const admitReader = isOpenToAll ? undefined : limitAdmission(requirements, { rate, failedAuthentication: undefined })
 
   const admitAnybody = (connection: Connection | undefined): Admitted => {
     // Callers without a known address share one bucket.

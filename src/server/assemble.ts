@@ -1,8 +1,7 @@
 /** Puts the parts together: engines on a store, an endpoint each, routing by path, health, CORS. */
 import type { Meter } from '@opentelemetry/api'
-import { type Admit, createAdmit } from '../auth/admit.js'
+import type { Admit } from '../auth/admit.js'
 import { type Requirement, requirementsOf, schemesOf } from '../auth/requirement.js'
-import { credentialReader } from '../auth/verified-credentials.js'
 import { createDialects } from '../dialects/index.js'
 import { createEngine, type Engine } from '../engine/engine.js'
 import type { AgentCard } from '../model/agent-card.js'
@@ -102,10 +101,7 @@ export async function assemble(agents: Agents, options: LoggedOptions, port: Por
   assertTenants(options, mounts, offered)
   const security = options.auth === undefined || options.auth === 'none' ? [] : requirementsOf(options.auth)
   const limits = settleLimits(options.limits, security.length > 0)
-  const admit = limitAdmission(security.length > 0 ? createAdmit(security) : undefined, {
-    ...limits,
-    credentialOf: credentialReader(schemesOf(security)),
-  })
+  const admit = limitAdmission(security, limits)
   const url = withoutTrailingSlashes(options.publicUrl ?? `http://localhost${settleBasePath(options.basePath)}`)
   const stripBase = createStripBase(options, url, servedPaths(options, mounts, offered))
   const isOwnHost = createHostCheck({ ...options, publicUrl: url })

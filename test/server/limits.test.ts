@@ -201,6 +201,48 @@ describe('requests with invalid credentials', () => {
       expect(await status(served, right), scheme.name).toBe(200)
     }
   })
+
+  /** A handler with two schemes. `ask` resolves to the status of a request from one public address. */
+  const askBoth = async (limits: Limits) => {
+    const handler = await createHandler(echoAgent, { auth: [...auth, bearer({ 'token-c': 'carol' })], limits })
+    const connection = { address: () => '8.8.8.8' }
+    const ask = async (headers: Headed) =>
+      (await handler.fetch(new Request('http://localhost/tasks/none', { headers }), connection)).status
+    return { ask, [Symbol.asyncDispose]: () => handler.close() }
+  }
+
+  it.each<[string, (number: number) => Headed]>([
+    ['values beside a valid key', (number) => ({ ...bob, authorization: `Basic ${number}` })],
+    [
+      'spellings of one token',
+      (number) => ({ authorization: `Bearer ${' '.repeat(1 + (number % 100))}${'\t'.repeat(number / 100)}token-c` }),
+    ],
+  ])('do not replace the known credentials of other callers: %s', async (_name, headersOf) => {
+    await using both = await askBoth({ failedAuthentication: { perSecond: 0.01, burst: 1 }, rate: 'none' })
+    expect(await both.ask(alice)).toBe(404)
+    // More than the server remembers.
+    for (let number = 0; number < 10_001; number++) await both.ask(headersOf(number))
+    expect(await both.ask({ 'x-api-key': 'guess' })).toBe(401)
+    expect(await both.ask({ 'x-api-key': 'guess' })).toBe(429)
+    expect(await both.ask(alice)).toBe(404)
+  })
+
+  it('count beside a valid credential, which still passes when the limit is reached', async () => {
+    await using both = await askBoth({ failedAuthentication })
+    for (const token of ['guess-1', 'guess-2', 'guess-3'])
+      expect(await both.ask({ ...alice, authorization: `Bearer ${token}` })).toBe(404)
+    expect(await both.ask({ authorization: 'Bearer token-c' })).toBe(429)
+    expect(await both.ask({ ...bob, authorization: 'Bearer guess-4' })).toBe(429)
+    expect(await both.ask({ ...alice, authorization: 'Bearer guess-5' })).toBe(404)
+    expect(await both.ask(alice)).toBe(404)
+  })
+
+  it('are not those whose token is valid for another scheme that reads the same header', async () => {
+    const tokens = [bearer({ one: 'ann' }, { scheme: 'first' }), bearer({ two: 'ben' }, { scheme: 'second' })]
+    await using served = await serve(echoAgent, { auth: tokens, limits: { failedAuthentication } })
+    for (let i = 0; i < 5; i++) expect(await status(served, { authorization: 'Bearer two' })).toBe(200)
+    expect(await status(served, { authorization: 'Bearer one' })).toBe(200)
+  })
 })
 
 describe('what a request may look like', () => {
