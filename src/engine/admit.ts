@@ -17,7 +17,7 @@ import type { WithMessage } from './commit.js'
 import { assertHistoryLength } from './history.js'
 import { findKeyedSend, idempotencyOf } from './idempotency.js'
 import type { Internals } from './internals.js'
-import { assertIds, assertParts, assertRoom, assertTaskRoom, assertWaitingRoom, storeFull } from './limits.js'
+import { assertIds, assertParts, assertRoom, assertTaskRoom, assertWaitingRoom, isFull, storeFull } from './limits.js'
 import { isOwn, mayAccess, type SharedTask, type SharingOperation, taskNotFound } from './ownership.js'
 import { Run } from './run.js'
 import { foldOf, identityOf } from './snapshot.js'
@@ -299,7 +299,7 @@ async function queueMessage(
     isRunnable: true,
     ...withMessage(internals, sending, key.id).withMessage,
   })
-  if (outcome.result === 'full') throw storeFull()
+  if (isFull(outcome.result)) throw storeFull(outcome.result)
   return outcome.result === 'ok' ? { taskId: key.id, after: seq } : 'again'
 }
 
@@ -307,7 +307,7 @@ async function queueMessage(
 export async function commitFirst(run: Run): Promise<string> {
   try {
     const outcome = await run.writer.commit({ lease: 'keep' })
-    if (outcome === 'full') throw storeFull()
+    if (isFull(outcome)) throw storeFull(outcome)
     if (outcome !== 'ok') run.close()
     return outcome
   } catch (error) {

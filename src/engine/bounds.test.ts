@@ -356,6 +356,12 @@ describe('a memory store that is full', () => {
     expect(await refusalOf(engine.sendMessage(send(large, { taskId }), callBy()))).toEqual(refusal)
     const keyed = { ...callBy(), idempotencyKey: 'k' }
     expect(await refusalOf(engine.sendMessage(send(large), keyed))).toEqual(refusal)
+    // Waiting does not make room for a task that is larger than the whole store.
+    const tooLarge = ['RATE_LIMITED', 'maxBytes', undefined]
+    const larger = send('x'.repeat(200_000), {}, { returnImmediately: true })
+    expect(await refusalOf(engine.sendMessage(larger, callBy()))).toEqual(tooLarge)
+    const continued = send('x'.repeat(180_000), { taskId })
+    expect(await refusalOf(engine.sendMessage(continued, callBy()))).toEqual(tooLarge)
     expect((await engine.cancelTask({ id: taskId }, callBy())).status.state).toBe('TASK_STATE_CANCELED')
   })
 
@@ -434,7 +440,11 @@ describe('a memory store that is full', () => {
     const { id } = taskIn(await first.sendMessage(send('go', {}, { returnImmediately: true }), callBy()))
     const metadata = { reason: large + large }
     for (const engine of [first, second])
-      expect(await refusalOf(engine.cancelTask({ id, metadata }, callBy()))).toEqual(['RATE_LIMITED', 'maxBytes', 5])
+      expect(await refusalOf(engine.cancelTask({ id, metadata }, callBy()))).toEqual([
+        'RATE_LIMITED',
+        'maxBytes',
+        undefined,
+      ])
     expect((await first.cancelTask({ id }, callBy())).status.state).toBe('TASK_STATE_CANCELED')
   })
 })

@@ -4,7 +4,7 @@ import type { CallContext, CancelTaskRequest } from '../model/service.js'
 import { isInterrupted, isTerminal, type Task } from '../model/task.js'
 import type { TaskRecord } from '../stores/store.js'
 import type { Internals } from './internals.js'
-import { cancelRequest, storeFull } from './limits.js'
+import { cancelRequest, isFull, storeFull } from './limits.js'
 import { mayAccess, type SharedTask, taskNotFound } from './ownership.js'
 import { withProgress } from './progress.js'
 import { Run } from './run.js'
@@ -78,7 +78,7 @@ async function cancelElsewhere(
     bytes,
     isRunnable: true,
   })
-  if (outcome.result === 'full') throw storeFull()
+  if (isFull(outcome.result)) throw storeFull(outcome.result)
   if (outcome.result !== 'ok') return false
   const { leaseMs, cancelGraceMs } = internals.settings
   const patience = AbortSignal.timeout(leaseMs * 2 + cancelGraceMs)

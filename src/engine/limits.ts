@@ -122,9 +122,15 @@ export function taskTooLarge({ bytesPerTask }: EngineLimits): readonly Part[] {
 /** The status message of a task that was ended because the store had no room for it. */
 export const noRoomForTask: readonly Part[] = [{ text: 'The task store is full (limit maxBytes)' }]
 
+/** Whether the store has no room for a step. */
+export function isFull(outcome: string): outcome is 'full' | 'too-large' {
+  return outcome === 'full' || outcome === 'too-large'
+}
+
 /** For the sender of a message that the store has no room for. Other tasks may end or be removed at any time. */
-export function storeFull(): A2AError {
-  return overLimit('maxBytes', 'The task store is full, try again later', 5)
+export function storeFull(outcome: 'full' | 'too-large'): A2AError {
+  if (outcome === 'full') return overLimit('maxBytes', 'The task store is full, try again later', 5)
+  return overSize('maxBytes', 'The task would be larger than the task store')
 }
 
 function inWords(bytes: number): string {

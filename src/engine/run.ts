@@ -24,7 +24,7 @@ import type { CheckpointOptions } from './agent.js'
 import { CheckpointWriter } from './checkpoint.js'
 import type { WithMessage } from './commit.js'
 import type { Internals } from './internals.js'
-import { noRoomForTask, storeFull } from './limits.js'
+import { isFull, noRoomForTask, storeFull } from './limits.js'
 import type { SharedTask } from './ownership.js'
 import type { Credential } from './provide-credential.js'
 import { neutralFailure, runHandler, type TurnEnd } from './run-handler.js'
@@ -318,9 +318,9 @@ export class Run implements TurnSource {
       this.#voice.say(state, parts)
       const outcome = await this.writer.commit({ lease: 'release' })
       if (outcome === 'fenced') return this.#lost()
-      if (outcome === 'full') {
+      if (isFull(outcome)) {
         // Stores take the end of a task in any case.
-        if (isTerminal(state)) throw storeFull()
+        if (isTerminal(state)) throw storeFull(outcome)
         return await this.#finish('TASK_STATE_FAILED', noRoomForTask)
       }
       if (outcome === 'ok') {

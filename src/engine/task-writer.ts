@@ -19,7 +19,7 @@ import {
   type WriterStart,
 } from './commit.js'
 import type { Internals } from './internals.js'
-import { assertTaskRoom, assertWaitingRoom, cancelRequest, storeFull } from './limits.js'
+import { assertTaskRoom, assertWaitingRoom, cancelRequest, isFull, storeFull } from './limits.js'
 
 /** Uncommitted events, and their bytes, before the agent has to wait for the store. */
 const maxBufferEvents = 256
@@ -142,7 +142,7 @@ export class TaskWriter {
     if (this.#failure !== undefined) throw this.#failure
     while (this.#buffer.length > 0) {
       const outcome = await this.commit({ lease: 'keep' })
-      if (outcome === 'fenced' || outcome === 'full') return false
+      if (outcome === 'fenced' || isFull(outcome)) return false
       if (outcome === 'key-taken') throw new Error('An idempotency key was taken behind our back')
       if (outcome === 'conflict') await this.catchUp()
     }
@@ -166,7 +166,7 @@ export class TaskWriter {
     for (;;) {
       const outcome = await this.commit({ lease })
       // The process that runs the task next starts the turn again: the buffer is not needed.
-      if (outcome === 'full') this.#replaceBuffer([])
+      if (isFull(outcome)) this.#replaceBuffer([])
       else if (outcome !== 'conflict') return outcome === 'ok'
       else await this.catchUp()
     }
@@ -219,7 +219,7 @@ export class TaskWriter {
       const commit = this.#isClosed ? undefined : next()
       if (!commit) return 'ending'
       const outcome = await this.#append(commit)
-      if (outcome === 'full') throw storeFull()
+      if (isFull(outcome)) throw storeFull(outcome)
       if (outcome === 'ok') {
         this.#grow(commit.bytes)
         return this.fold.seq
@@ -343,7 +343,7 @@ export class TaskWriter {
   }
 
   #refused(commit: Commit, result: Exclude<CommitOutcome, 'ok'>): CommitOutcome {
-    if (result === 'full' && commit.isBuffer) this.#dropOutput(commit)
+    if (isFull(result) && commit.isBuffer) this.#dropOutput(commit)
     else this.#putBack(commit)
     if (result === 'fenced') this.#onFenced()
     return result

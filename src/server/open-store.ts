@@ -11,7 +11,7 @@ export interface OpenStoreOptions {
 
 /** Opens a store by its address. Databases are loaded on use: nobody pays at start-up for what they do not ask for. */
 export async function openStore(address: string, options: OpenStoreOptions = {}): Promise<Store> {
-  if (address === 'memory') return new MemoryStore()
+  if (address === 'memory') return new MemoryStore(options)
   const [, path] = /^sqlite:(.+)$/.exec(address) ?? []
   if (path !== undefined) {
     const { openSqliteStore } = await import('../stores/sqlite/index.js')

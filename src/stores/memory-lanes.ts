@@ -1,5 +1,5 @@
 /** Push configs with how far their webhooks have been told, and what was given up. */
-import { type Due, DueQueue } from './due-queue.js'
+import { Heap, type HeapEntry } from './heap.js'
 import type { Row } from './memory-row.js'
 import {
   type AgentStats,
@@ -15,8 +15,8 @@ import {
   type StoredPushConfig,
 } from './store.js'
 
-/** Due when it may be claimed; it stands in no queue when there is nothing to tell. */
-export interface Lane extends Due {
+/** `rank`: the time from which it may be claimed. It is in no heap while its webhook has received every event. */
+export interface Lane extends HeapEntry {
   readonly row: Row
   push: StoredPushConfig
   seq: number
@@ -27,7 +27,7 @@ export interface Lane extends Due {
 
 export class MemoryLanes {
   /** Those with something to tell, by agent, whether they wait or are held. */
-  readonly #pending = new Map<string, DueQueue<Lane>>()
+  readonly #pending = new Map<string, Heap<Lane>>()
   readonly #dead = new Map<string, DeadLetter>()
   #count = 0
 
@@ -45,7 +45,7 @@ export class MemoryLanes {
     }
     if ((row.lanes?.size ?? 0) >= most) return 'full'
     row.lanes ??= new Map()
-    const begun = { attempts: 0, fence: 0, leaseOwner: undefined, dueMs: 0, order: 0, place: undefined }
+    const begun = { attempts: 0, fence: 0, leaseOwner: undefined, rank: 0, order: 0, place: undefined }
     row.lanes.set(id, { row, push, seq, ...begun })
     return 'ok'
   }
@@ -64,7 +64,7 @@ export class MemoryLanes {
   claim({ agents, lease, limit }: ClaimRequest, now: number): LaneClaim {
     const queues = agents.flatMap((agent) => this.#pending.get(agent) ?? [])
     const lanes: ClaimedLane[] = []
-    for (let lane = firstOf(queues); lane && lane.dueMs <= now && lanes.length < limit; lane = firstOf(queues)) {
+    for (let lane = firstOf(queues); lane && lane.rank <= now && lanes.length < limit; lane = firstOf(queues)) {
       lane.fence += 1
       lane.leaseOwner = lease.owner
       // What is claimed here falls due again when its lease ends.
@@ -72,7 +72,7 @@ export class MemoryLanes {
       lanes.push({ key: lane.row.key, push: lane.push, seq: lane.seq, attempts: lane.attempts, fence: lane.fence })
     }
     const next = firstOf(queues)
-    return { lanes, ...(next && { nextInMs: Math.max(0, next.dueMs - now) }) }
+    return { lanes, ...(next && { nextInMs: Math.max(0, next.rank - now) }) }
   }
 
   settle(lane: Lane | undefined, { fence, seq, attempts, dead = [], next }: LaneSettlement, now: number): boolean {
@@ -146,7 +146,7 @@ export class MemoryLanes {
 
   stats(agent: string, now: number): Pick<AgentStats, 'pendingLanes' | 'laneOverdueMs' | 'deadLetters'> {
     const { size: pendingLanes, first } = this.#pending.get(agent) ?? { size: 0, first: undefined }
-    const firstMs = first?.dueMs ?? now
+    const firstMs = first?.rank ?? now
     let deadLetters = 0
     for (const { key } of this.#dead.values()) if (key.agent === agent) deadLetters += 1
     return {
@@ -163,9 +163,9 @@ export class MemoryLanes {
     else this.#pendingOf(lane).delete(lane)
   }
 
-  #pendingOf({ row }: Lane): DueQueue<Lane> {
+  #pendingOf({ row }: Lane): Heap<Lane> {
     const { agent } = row.key
-    const queue = this.#pending.get(agent) ?? new DueQueue<Lane>()
+    const queue = this.#pending.get(agent) ?? new Heap<Lane>()
     this.#pending.set(agent, queue)
     return queue
   }
@@ -182,9 +182,9 @@ export function isPending({ place }: Lane): boolean {
 }
 
 /** Agents are few: their queues are looked at one by one. */
-function firstOf(queues: readonly DueQueue<Lane>[]): Lane | undefined {
+function firstOf(queues: readonly Heap<Lane>[]): Lane | undefined {
   let found: Lane | undefined
-  for (const { first } of queues) if (first && (!found || first.dueMs < found.dueMs)) found = first
+  for (const { first } of queues) if (first && (!found || first.rank < found.rank)) found = first
   return found
 }
 

@@ -1,62 +1,183 @@
+/** The sizes of the tasks in a memory store, and the choice of tasks to evict. */
 import { isInterrupted } from '../model/task.js'
-import { EndedRows } from './memory-index.js'
+import { Heap, type HeapEntry } from './heap.js'
 import { isPending } from './memory-lanes.js'
 import type { Row } from './memory-row.js'
 
-/** Sizes of tasks by owner. An owner without tasks takes no room. */
-export class OwnerBytes {
-  readonly #bytes = new Map<string, number>()
+/** Evictable tasks, oldest first: a linked list, so that removing one takes constant time. */
+export class RowList {
+  size = 0
+  oldest: Row | undefined
+  #newest: Row | undefined
 
-  of(agent: string, owner: string): number {
-    return this.#bytes.get(`${agent}\n${owner}`) ?? 0
-  }
-
-  add(agent: string, owner: string, bytes: number): void {
-    if (bytes === 0) return
-    const sum = this.of(agent, owner) + bytes
-    if (sum > 0) this.#bytes.set(`${agent}\n${owner}`, sum)
-    else this.#bytes.delete(`${agent}\n${owner}`)
-  }
-}
-
-/** Rows that a full store may evict: ended tasks, then tasks that wait for input. Rows with pending webhooks come last. */
-export class EvictableRows {
-  readonly ended = new EndedRows<Row>()
-  /** Tasks that wait for input, the longest waiting first. */
-  readonly #waiting = new Set<Row>()
-  /** The size of all of them. */
-  bytes = 0
-
-  /** Call after each change of a row. */
-  update(row: Row): void {
-    const isEnded = row.endedMs !== undefined
-    const isBusy = row.isRunnable || row.lease !== undefined
-    const isWaiting = !isEnded && !isBusy && row.state !== undefined && isInterrupted(row.state)
-    if (isWaiting) this.#waiting.add(row)
-    else this.#waiting.delete(row)
-    const bytes = isEnded || isWaiting ? row.bytes : 0
-    this.bytes += bytes - row.evictableBytes
-    row.evictableBytes = bytes
+  /** Adds a row as the newest, unless it is there. A row is in one list at most. */
+  add(row: Row): void {
+    if (row.evictable === this) return
+    row.evictable?.remove(row)
+    row.evictable = this
+    row.older = this.#newest
+    if (this.#newest) this.#newest.newer = row
+    else this.oldest = row
+    this.#newest = row
+    this.size += 1
   }
 
   remove(row: Row): void {
-    this.ended.remove(row)
-    this.#waiting.delete(row)
-    this.bytes -= row.evictableBytes
-    row.evictableBytes = 0
+    if (row.older) row.older.newer = row.newer
+    else this.oldest = row.newer
+    if (row.newer) row.newer.older = row.older
+    else this.#newest = row.older
+    row.evictable = row.older = row.newer = undefined
+    this.size -= 1
   }
 
-  /** The row to evict next. */
-  next(besides: Row | undefined): Row | undefined {
-    const isOther = (row: Row) => row !== besides
-    const isTold = (row: Row) => row !== besides && !hasPendingWebhook(row)
-    return (
-      this.ended.oldest(isTold) ??
-      first(this.#waiting, isTold) ??
-      this.ended.oldest(isOther) ??
-      first(this.#waiting, isOther)
-    )
+  *[Symbol.iterator](): Iterator<Row> {
+    for (let row = this.oldest; row; row = row.newer) yield row
   }
+}
+
+/** The tasks of one owner with one agent. */
+export class OwnerShare {
+  readonly agent: string
+  readonly id: string
+  tasks = 0
+  bytes = 0
+  readonly ended = new RowList()
+  /** Tasks that wait for input. */
+  readonly waiting = new RowList()
+  readonly byBytes: RankedShare = { share: this, rank: 0, order: 0, place: undefined }
+  readonly byEnded: RankedShare = { share: this, rank: 0, order: 0, place: undefined }
+
+  constructor(agent: string, id: string) {
+    this.agent = agent
+    this.id = id
+  }
+}
+
+interface RankedShare extends HeapEntry {
+  readonly share: OwnerShare
+}
+
+export interface RoomLimits {
+  readonly maxBytes: number
+  readonly maxEndedTasks: number
+}
+
+/** The number of tasks that are searched for one without pending webhooks. */
+const maxSearched = 16
+
+export class MemoryRoom {
+  readonly #limits: RoomLimits
+  readonly #shares = new Map<string, OwnerShare>()
+  /** Owners with evictable tasks, by the size of all their tasks. */
+  readonly #byBytes = new Heap<RankedShare>()
+  /** Owners with ended tasks, by their number. */
+  readonly #byEnded = new Heap<RankedShare>()
+  #bytes = 0
+  #evictableBytes = 0
+  #ended = 0
+
+  constructor(limits: RoomLimits) {
+    this.#limits = limits
+  }
+
+  bytesOf(agent: string, owner: string): number {
+    return this.#shares.get(`${agent}\n${owner}`)?.bytes ?? 0
+  }
+
+  /** The share that a new task counts in. */
+  share(agent: string, owner: string): OwnerShare {
+    const id = `${agent}\n${owner}`
+    const share = this.#shares.get(id) ?? new OwnerShare(agent, id)
+    if (share.tasks === 0) this.#shares.set(id, share)
+    share.tasks += 1
+    return share
+  }
+
+  /** Call with each change of a row. */
+  update(row: Row, addedBytes: number): void {
+    const { share } = row
+    if (row.evictable) this.#evictableBytes -= row.bytes
+    row.bytes += addedBytes
+    share.bytes += addedBytes
+    this.#bytes += addedBytes
+    const isBusy = row.isRunnable || row.lease !== undefined
+    if (row.endedMs !== undefined) {
+      if (row.evictable !== share.ended) this.#ended += 1
+      share.ended.add(row)
+    } else if (!isBusy && row.state !== undefined && isInterrupted(row.state)) share.waiting.add(row)
+    else row.evictable?.remove(row)
+    if (row.evictable) this.#evictableBytes += row.bytes
+    this.#rank(share)
+  }
+
+  remove(row: Row): void {
+    const { share } = row
+    this.#keep(row)
+    share.bytes -= row.bytes
+    this.#bytes -= row.bytes
+    share.tasks -= 1
+    if (share.tasks === 0) this.#shares.delete(share.id)
+  }
+
+  /** Evicts tasks until there is room for a step of a task. Evicts none if that cannot make enough room. */
+  make(bytes: number, row: Row | undefined, evict: (row: Row) => void): 'ok' | 'full' | 'too-large' {
+    const { maxBytes } = this.#limits
+    const needed = this.#bytes + bytes - maxBytes
+    if (needed <= 0) return 'ok'
+    if ((row?.bytes ?? 0) + bytes > maxBytes) return 'too-large'
+    if (needed > this.#evictableBytes - (row?.evictable ? row.bytes : 0)) return 'full'
+    if (row) this.#keep(row)
+    for (let first = this.#byBytes.first; first && this.#bytes + bytes > maxBytes; first = this.#byBytes.first) {
+      const { ended, waiting } = first.share
+      const found = firstTold(ended) ?? firstTold(waiting) ?? ended.oldest ?? waiting.oldest
+      if (!found) break
+      evict(found)
+    }
+    return 'ok'
+  }
+
+  /** The task to evict when there are too many ended tasks. */
+  surplus(): Row | undefined {
+    if (this.#ended <= this.#limits.maxEndedTasks) return undefined
+    const ended = this.#byEnded.first?.share.ended
+    return ended && (firstTold(ended) ?? ended.oldest)
+  }
+
+  /** Ended tasks of an agent, in the order in which they ended. */
+  endedOf(agent: string): Row[] {
+    const rows: Row[] = []
+    for (const share of this.#shares.values()) if (share.agent === agent) rows.push(...share.ended)
+    return rows.sort((one, other) => (one.endedMs ?? 0) - (other.endedMs ?? 0))
+  }
+
+  /** The row is not evictable, until its next update. */
+  #keep(row: Row): void {
+    const { evictable, share } = row
+    if (!evictable) return
+    evictable.remove(row)
+    this.#evictableBytes -= row.bytes
+    if (evictable === share.ended) this.#ended -= 1
+    this.#rank(share)
+  }
+
+  #rank({ ended, waiting, bytes, byBytes, byEnded }: OwnerShare): void {
+    if (ended.size + waiting.size > 0) this.#byBytes.set(byBytes, -bytes)
+    else this.#byBytes.delete(byBytes)
+    if (ended.size > 0) this.#byEnded.set(byEnded, -ended.size)
+    else this.#byEnded.delete(byEnded)
+  }
+}
+
+/** The first of the oldest tasks without pending webhooks. */
+function firstTold(rows: RowList): Row | undefined {
+  let searched = 0
+  for (const row of rows) {
+    if (!hasPendingWebhook(row)) return row
+    searched += 1
+    if (searched === maxSearched) return undefined
+  }
+  return undefined
 }
 
 function hasPendingWebhook({ lanes }: Row): boolean {
@@ -64,7 +185,29 @@ function hasPendingWebhook({ lanes }: Row): boolean {
   return false
 }
 
-function first(rows: Iterable<Row>, matches: (row: Row) => boolean): Row | undefined {
-  for (const row of rows) if (matches(row)) return row
-  return undefined
+/** Reports evicted tasks with pending webhooks: the first at once, then once a minute. */
+export class EvictionNotices {
+  readonly #onNotice: (text: string) => void
+  readonly #now: () => number
+  #count = 0
+  #lastMs = Number.NEGATIVE_INFINITY
+
+  constructor(onNotice: (text: string) => void, now: () => number) {
+    this.#onNotice = onNotice
+    this.#now = now
+  }
+
+  evicted(row: Row): void {
+    if (!hasPendingWebhook(row)) return
+    this.#count += 1
+    if (this.#now() - this.#lastMs >= 60_000) this.flush()
+  }
+
+  flush(): void {
+    if (this.#count === 0) return
+    const tasks = this.#count === 1 ? '1 task' : `${this.#count} tasks`
+    this.#onNotice(`The memory store is full: it evicted ${tasks} with pending webhooks`)
+    this.#count = 0
+    this.#lastMs = this.#now()
+  }
 }

@@ -7,6 +7,7 @@ import { isTerminal, type Task, type TaskState, type TaskStatus } from '../model
 import type { ListIndex } from './memory-index.js'
 import type { Lane } from './memory-lanes.js'
 import { type PackedLog, packLog, unpackLog } from './memory-log.js'
+import type { OwnerShare, RowList } from './memory-room.js'
 import {
   type AgentStats,
   type Append,
@@ -49,8 +50,12 @@ export interface Row {
   seq: number
   /** The size of the log, as its writers counted it. */
   bytes: number
-  /** The part of `bytes` that the store can evict: all or nothing. */
-  evictableBytes: number
+  /** The tasks of its owner, for the choice of tasks to evict. */
+  readonly share: OwnerShare
+  /** The list of evictable tasks that it is in, and its neighbours there. */
+  evictable: RowList | undefined
+  older: Row | undefined
+  newer: Row | undefined
   fence: number
   lease: Lease | undefined
   isRunnable: boolean
@@ -72,7 +77,7 @@ interface Sealed {
 export function newRow(
   key: TaskKey,
   creation: TaskCreation,
-  place: { readonly id: string; readonly list: ListIndex<Row>; readonly serial: number },
+  place: Pick<Row, 'id' | 'list' | 'share' | 'serial'>,
 ): Row {
   return {
     key,
@@ -88,7 +93,9 @@ export function newRow(
     history: [],
     seq: 0,
     bytes: 0,
-    evictableBytes: 0,
+    evictable: undefined,
+    older: undefined,
+    newer: undefined,
     fence: 0,
     lease: undefined,
     isRunnable: false,

@@ -1,8 +1,9 @@
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { append, creation, ending, key, message } from './contract-steps.js'
 import { MemoryStore } from './memory.js'
 import { recordsContract } from './records.contract.js'
 import { storeContract } from './store.contract.js'
+import type { Append } from './store.js'
 
 describe('memory store', () => storeContract({ describe, it }, async ({ now }) => new MemoryStore({ now })))
 
@@ -36,7 +37,86 @@ describe('a memory store that is full', () => {
     expect(await ids(store, all)).toEqual(['told', 'running'])
     expect((await more(5)).result).toBe('ok')
     expect(await ids(store, all)).toEqual(['running'])
-    expect((await more(6)).result).toBe('full')
+    expect((await more(6)).result).toBe('too-large')
+  })
+
+  const end = async (store: MemoryStore, id: string, owner: string, more: Partial<Append> = {}) => {
+    expect((await store.append({ ...creation(id, undefined, owner), bytes: 100, ...more })).result).toBe('ok')
+    await store.append(ending(id, 3))
+  }
+
+  it.each([
+    ['bytes', { maxBytes: 1000 }],
+    ['ended tasks', { maxEndedTasks: 10 }],
+  ])('evicts from the owner that holds the most %s first', async (_, limits) => {
+    const store = new MemoryStore(limits)
+    const small = ['bob1', 'bob2', 'cat1']
+    for (const id of small) await end(store, id, id.slice(0, 3))
+    for (let n = 0; n < 100; n++) await end(store, `t${n}`, 'ann')
+    expect(await ids(store, small)).toEqual(small)
+    expect(await ids(store, ['t92', 't93', 't99'])).toEqual(['t93', 't99'])
+    // The owner that holds the most cannot push its own use onto another owner either.
+    for (let n = 0; n < 10; n++) await end(store, `dan${n}`, 'dan')
+    expect(await ids(store, small)).toEqual(small)
+  })
+
+  it('counts the running tasks of an owner when it chooses whose tasks to evict', async () => {
+    const store = new MemoryStore({ maxBytes: 1000 })
+    await end(store, 'bob', 'bob', { bytes: 200 })
+    for (let n = 0; n < 6; n++) await store.append({ ...creation(`busy${n}`), bytes: 100 })
+    await end(store, 'ann', 'ann')
+    await end(store, 'cat', 'cat', { bytes: 200 })
+    expect(await ids(store, ['ann', 'bob', 'cat'])).toEqual(['bob', 'cat'])
+  })
+
+  it('evicts a waiting task of a large owner, but not the one that is being continued', async () => {
+    const store = new MemoryStore({ maxBytes: 400 })
+    for (const id of ['w1', 'w2']) await store.append({ ...creation(id, waiting), bytes: 150 })
+    await end(store, 'bob', 'bob')
+    const more = append('w1', 3, [{ accepted: { turn: 2, message: message('x') } }])
+    expect((await store.append({ ...more, bytes: 100 })).result).toBe('ok')
+    expect(await ids(store, ['w1', 'w2', 'bob'])).toEqual(['w1', 'bob'])
+  })
+
+  it('tells the operator about evicted tasks with pending webhooks, once a minute', async () => {
+    let now = 0
+    const notices: string[] = []
+    const store = new MemoryStore({ maxBytes: 100, now: () => now, onNotice: (text) => notices.push(text) })
+    let made = 0
+    const evict = async (count: number) => {
+      for (const until = made + count; made < until; made++) await end(store, `t${made}`, 'ann', { pushConfig: push })
+    }
+    await end(store, 'without', 'ann')
+    await evict(1)
+    expect(notices).toEqual([])
+    await evict(3)
+    now = 30_000
+    await evict(2)
+    expect(notices).toEqual(['The memory store is full: it evicted 1 task with pending webhooks'])
+    now = 61_000
+    await evict(1)
+    expect(notices[1]).toBe('The memory store is full: it evicted 5 tasks with pending webhooks')
+    await evict(1)
+    await store.close()
+    expect(notices[2]).toBe('The memory store is full: it evicted 1 task with pending webhooks')
+  })
+
+  it('chooses among many tasks with pending webhooks at a cost that does not depend on how many there are', async () => {
+    const store = new MemoryStore({ maxBytes: 100 * 2_000 })
+    for (let n = 0; n < 2_000; n++) await end(store, `t${n}`, 'ann', { pushConfig: push })
+    const pending = vi.spyOn(Map.prototype, 'values')
+    for (let n = 0; n < 10; n++) await end(store, `u${n}`, 'ann', { pushConfig: push })
+    expect(pending.mock.calls.length).toBeLessThan(1000)
+    pending.mockRestore()
+  })
+
+  it('says that a step is too large for it when waiting cannot help', async () => {
+    const store = new MemoryStore({ maxBytes: 400 })
+    expect((await store.append({ ...creation('t1'), bytes: 401 })).result).toBe('too-large')
+    await store.append({ ...creation('t1'), bytes: 300 })
+    const more = append('t1', 3, [{ accepted: { turn: 2, message: message('x') } }])
+    expect((await store.append({ ...more, bytes: 101 })).result).toBe('too-large')
+    expect((await store.append({ ...creation('t2'), bytes: 400 })).result).toBe('full')
   })
 
   it('E-10: keeps the idempotency keys of evicted tasks until they expire', async () => {

@@ -1,7 +1,7 @@
 /**
  * Tasks in this process's memory: for tests, demonstrations and agents whose tasks may be forgotten.
- * The same contract as every store; nothing survives the process. The store evicts the oldest ended tasks beyond
- * `maxEndedTasks` or `maxBytes`, then tasks that wait for input. If that makes no room, it refuses events.
+ * The same contract as every store; nothing survives the process. Beyond `maxEndedTasks` or `maxBytes` the store evicts
+ * ended tasks, then tasks that wait for input, of the owner that holds the most. If that makes no room, it refuses events.
  */
 
 import type { TaskEvent } from '../model/event.js'
@@ -11,7 +11,7 @@ import { ListIndex } from './memory-index.js'
 import { MemoryKeys } from './memory-keys.js'
 import { configsOf, isPending, MemoryLanes } from './memory-lanes.js'
 import { MemoryRecords } from './memory-records.js'
-import { EvictableRows, OwnerBytes } from './memory-room.js'
+import { EvictionNotices, MemoryRoom } from './memory-room.js'
 import {
   addEvent,
   dropEvents,
@@ -73,6 +73,8 @@ export interface MemoryStoreOptions {
    * then refuses events with the outcome `full`. Default: a quarter of the heap that V8 may use.
    */
   readonly maxBytes?: number
+  /** Called when tasks with pending webhooks are evicted, once a minute at most. `serve` logs it. */
+  readonly onNotice?: (text: string) => void
 }
 
 const readBatch = 1000
@@ -81,13 +83,10 @@ const bytesPerRead = 256 * 1024
 export class MemoryStore implements Store {
   readonly records: Records
   readonly #now: () => number
-  readonly #maxEndedTasks: number
-  readonly #maxBytes: number
-  readonly #owners = new OwnerBytes()
-  #bytes = 0
+  readonly #room: MemoryRoom
+  readonly #notices: EvictionNotices
   readonly #rows = new Map<string, Row>()
   readonly #runnable = new Set<Row>()
-  readonly #evictable = new EvictableRows()
   readonly #lists = new Map<string, ListIndex<Row>>()
   readonly #keys = new MemoryKeys()
   readonly #lanes = new MemoryLanes()
@@ -98,8 +97,9 @@ export class MemoryStore implements Store {
   constructor(options: MemoryStoreOptions = {}) {
     this.#now = options.now ?? Date.now
     this.records = new MemoryRecords(this.#now)
-    this.#maxEndedTasks = options.maxEndedTasks ?? 10_000
-    this.#maxBytes = options.maxBytes ?? quarterOfHeap()
+    const { maxBytes = quarterOfHeap(), maxEndedTasks = 10_000, onNotice = () => undefined } = options
+    this.#room = new MemoryRoom({ maxBytes, maxEndedTasks })
+    this.#notices = new EvictionNotices(onNotice, this.#now)
   }
 
   async append(step: Append): Promise<AppendOutcome> {
@@ -117,8 +117,8 @@ export class MemoryStore implements Store {
       if (claims && heldBy(row, this.#now()) !== undefined) return { result: 'conflict' }
       if (this.#isKeyTaken(scopeOf(row.key, row), step)) return { result: 'key-taken' }
     }
-    const { bytes = 0 } = step
-    if (!this.#makeRoom(bytes, row) && !isAlwaysTaken(step)) return { result: 'full' }
+    const room = this.#room.make(step.bytes ?? 0, row, (evicted) => this.#evict(evicted))
+    if (room !== 'ok' && !isAlwaysTaken(step)) return { result: room }
     if (!row) {
       // Without a row the step is a creation: anything else was refused above.
       row = this.#newRow(id, step.key, step.create as TaskCreation)
@@ -157,7 +157,7 @@ export class MemoryStore implements Store {
   }
 
   async bytesOf(agent: string, owner: string): Promise<number> {
-    return this.#owners.of(agent, owner)
+    return this.#room.bytesOf(agent, owner)
   }
 
   async findKey(scope: Scope, key: string): Promise<KeyedSend | undefined> {
@@ -263,7 +263,7 @@ export class MemoryStore implements Store {
       const row = this.#rows.get(rowId({ agent, id }))
       if (row?.visibility === 'message') this.#remove(row)
     }
-    const ended = this.#evictable.ended.all().filter((row) => row.key.agent === agent)
+    const ended = this.#room.endedOf(agent)
     const surplus = expiry.maxEndedTasks === undefined ? 0 : ended.length - expiry.maxEndedTasks
     for (const [place, row] of ended.entries()) {
       if (tasks >= expiry.limit) break
@@ -304,6 +304,7 @@ export class MemoryStore implements Store {
 
   async close(): Promise<void> {
     this.#isClosed = true
+    this.#notices.flush()
   }
 
   #row(key: TaskKey): Row | undefined {
@@ -321,28 +322,18 @@ export class MemoryStore implements Store {
 
   #newRow(id: string, key: TaskKey, creation: TaskCreation): Row {
     this.#serial += 1
-    const row = newRow(key, creation, { id, list: this.#listOf(scopeOf(key, creation)), serial: this.#serial })
+    const list = this.#listOf(scopeOf(key, creation))
+    const row = newRow(key, creation, {
+      id,
+      list,
+      share: this.#room.share(key.agent, creation.owner),
+      serial: this.#serial,
+    })
     this.#rows.set(id, row)
     return row
   }
 
-  /** Evicts tasks until there is room for so many more bytes. Evicts none if that cannot make enough room. */
-  #makeRoom(bytes: number, besides: Row | undefined): boolean {
-    const needed = this.#bytes + bytes - this.#maxBytes
-    if (needed > this.#evictable.bytes - (besides?.evictableBytes ?? 0)) return needed <= 0
-    while (this.#bytes + bytes > this.#maxBytes) {
-      const row = this.#evictable.next(besides)
-      if (!row) return false
-      this.#evict(row)
-    }
-    return true
-  }
-
   #write(row: Row, step: Append): void {
-    const { bytes = 0 } = step
-    row.bytes += bytes
-    this.#bytes += bytes
-    this.#owners.add(row.key.agent, row.owner, bytes)
     const wasListed = row.visibility === 'task'
     if (step.visibility) row.visibility = step.visibility
     for (const event of step.events) addEvent(row, event)
@@ -362,34 +353,29 @@ export class MemoryStore implements Store {
     }
     if (step.pushConfig) this.#lanes.put(row, step.pushConfig, step.expect, this.#now())
     const isTelling = row.lanes && step.events.length > 0 && this.#lanes.mark(row.lanes.values(), this.#now())
-    this.#evictable.update(row)
-    if (isEnd(step) && row.endedMs === undefined) this.#end(row, step)
+    const isEnding = isEnd(step) && row.endedMs === undefined
+    if (isEnding) {
+      if (step.snapshot) seal(row, step.snapshot)
+      row.endedMs = this.#now()
+    }
+    this.#room.update(row, step.bytes ?? 0)
+    const surplus = isEnding ? this.#room.surplus() : undefined
+    if (surplus) this.#evict(surplus)
     this.#watchers.task(row.id, row.seq)
     if (isTelling || step.pushConfig) this.#watchers.lanes(row.key.agent)
     if (row.isRunnable && heldBy(row, this.#now()) === undefined) this.#watchers.runnable(row.key.agent)
   }
 
-  #end(row: Row, step: Append): void {
-    if (step.snapshot) seal(row, step.snapshot)
-    row.endedMs = this.#now()
-    const { ended } = this.#evictable
-    ended.add(row)
-    this.#evictable.update(row)
-    const oldest = ended.size > this.#maxEndedTasks ? ended.oldest() : undefined
-    if (oldest) this.#evict(oldest)
-  }
-
   #evict(row: Row): void {
+    this.#notices.evicted(row)
     this.#keys.orphan(row)
     this.#remove(row)
   }
 
   #remove(row: Row): void {
     this.#rows.delete(row.id)
-    this.#bytes -= row.bytes
-    this.#owners.add(row.key.agent, row.owner, -row.bytes)
     this.#runnable.delete(row)
-    this.#evictable.remove(row)
+    this.#room.remove(row)
     row.list.remove(row)
     this.#keys.forget(row)
     this.#lanes.remove(row)

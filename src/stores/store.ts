@@ -148,6 +148,8 @@ export type AppendOutcome =
    * `cancelAsked` event whose metadata has at most 4 KB.
    */
   | { readonly result: 'full' }
+  /** The same, and waiting does not help: the task would be larger than the whole store. */
+  | { readonly result: 'too-large' }
 
 export interface ListQuery extends Scope, ViewOptions {
   readonly contextId?: string

@@ -1,15 +1,14 @@
-/** What falls due when: the next one at once, whatever is moved or taken out, in the logarithm of how many there are. */
-
-export interface Due {
-  dueMs: number
-  /** Of those that fall due together, the one that came first is first. */
+export interface HeapEntry {
+  /** The lowest rank is first. */
+  rank: number
+  /** Among entries of one rank, the entry that was set first is first. */
   order: number
-  /** Where it stands in its queue; absent when it stands in none. */
+  /** Index in the heap; absent when the entry is in none. */
   place: number | undefined
 }
 
-/** A binary heap that knows the place of each. */
-export class DueQueue<Entry extends Due> {
+/** A binary heap that knows the place of each entry, so that moving and removing one takes logarithmic time. */
+export class Heap<Entry extends HeapEntry> {
   readonly #heap: Entry[] = []
   #count = 0
 
@@ -17,7 +16,7 @@ export class DueQueue<Entry extends Due> {
     return this.#heap.length
   }
 
-  /** The one that falls due next. */
+  /** The entry with the lowest rank. */
   get first(): Entry | undefined {
     return this.#heap[0]
   }
@@ -26,11 +25,11 @@ export class DueQueue<Entry extends Due> {
     return this.#heap.values()
   }
 
-  /** Adds one, or moves one that is there. */
-  set(entry: Entry, dueMs: number): void {
+  /** Adds an entry, or moves it. */
+  set(entry: Entry, rank: number): void {
     this.#count += 1
     entry.order = this.#count
-    entry.dueMs = dueMs
+    entry.rank = rank
     entry.place ??= this.#heap.push(entry) - 1
     this.#settle(entry, entry.place)
   }
@@ -80,6 +79,6 @@ export class DueQueue<Entry extends Due> {
   }
 }
 
-function isBefore(one: Due, other: Due): boolean {
-  return one.dueMs < other.dueMs || (one.dueMs === other.dueMs && one.order < other.order)
+function isBefore(one: HeapEntry, other: HeapEntry): boolean {
+  return one.rank < other.rank || (one.rank === other.rank && one.order < other.order)
 }
