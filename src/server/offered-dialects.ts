@@ -7,7 +7,7 @@ import { reserved } from './mounts.js'
 /** A dialect at a path of its own below the agent's, where nothing else is understood. */
 export interface PinnedDialect {
   readonly dialect: DialectName
-  /** Such as `/legacy`. */
+  /** Such as `/legacy`. `/` is the agent's own address, where the methods of a call tell the dialects apart. */
   readonly path: string
 }
 
@@ -33,20 +33,24 @@ export function offeredDialects(choice: DialectChoice = usual, options: DialectO
   const recognised = new Set<Dialect>()
   const pinned = new Map<string, Dialect>()
   for (const each of chosen) {
-    const { dialect: name, path } =
-      typeof each === 'string' ? { dialect: each, path: onlyPinned[each] } : { ...each, path: pathOf(each) }
+    const name = typeof each === 'string' ? each : each.dialect
     const dialect = known[name]
     if (!dialect) throw new TypeError(`There is no dialect ${name}: choose from ${dialectNames.join(', ')}`)
+    const path = typeof each === 'string' ? onlyPinned[each] : pathOf(each, dialect)
     if (path === undefined) recognised.add(dialect)
     else if (pinned.has(path)) throw new TypeError(`Two dialects are pinned to ${path}: give one of them another path`)
     else pinned.set(path, dialect)
   }
   if (recognised.size + pinned.size === 0) throw new TypeError('`dialects` is empty: name at least one')
+  if (recognised.has(known['v0.1']) && recognised.has(known['v0.1-go']))
+    throw new TypeError('v0.1 and v0.1-go have the same methods: give one of them another path than /')
   // Newest first, however they were named: recognition prefers in that order.
   return { recognised: Object.values(known).filter((dialect) => recognised.has(dialect)), pinned }
 }
 
-function pathOf({ path }: PinnedDialect): string {
+/** Absent at the agent's own address. Dialects with paths of their own have no other address there. */
+function pathOf({ path }: PinnedDialect, { jsonrpc }: Dialect): string | undefined {
+  if (path === '/' && jsonrpc && !jsonrpc.paths) return undefined
   const trimmed = withoutTrailingSlashes(path)
   const [, first = ''] = trimmed.split('/')
   if (reserved.has(first))

@@ -39,7 +39,8 @@ await serve(agent, { dialects: ['v1', 'v0.3', 'task-rest', { dialect: 'v0.1', pa
 
 \`dragoman serve --dialects all\`, or \`--dialects v1,v0.3,v0.1@/old\`. A dialect that is pinned to a path has that
 path for itself, its card included, and nothing else is understood there. The Go profile cannot be told from
-v0.1 on arrival and is always pinned, at \`/go\` unless told otherwise.
+v0.1 on arrival and is always pinned, at \`/go\` unless told otherwise. \`v0.1-go@/\` pins it to the agent's own address, in
+place of v0.1: calls are told from those of v1 and v0.3 by their methods, and \`/.well-known/agent.json\` is its card.
 
 ## How a call is recognised
 

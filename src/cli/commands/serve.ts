@@ -141,7 +141,7 @@ Webhooks are called by https and on the internet, whatever a name resolves to wh
 vouches for a host: localhost stands for this machine.
 
 Dialects: v1, v0.3 (0.2 too) and v0.1 are on; task-rest, invoke, chat-rpc and v0.1-go (at /go) come with
-all, or when they are named.
+all, or when they are named. v0.1-go@/ takes the place of v0.1 at the agent's own address.
 
 The test-bed agent understands: msg X, chunks N [delayMs], sleep MS, ask, auth, fail, reject, crash,
 file, data. Anything else comes back as the text of an artifact.`,

@@ -102,7 +102,8 @@ export const historyLength = converted(int32, (length, faults) =>
 )
 
 interface SendParams {
-  readonly id: string
+  /** Absent: the server makes one. */
+  readonly id?: string
   readonly message: ReadMessage
   readonly sessionId?: string
   readonly pushNotification?: TaskPushNotificationConfig
@@ -110,14 +111,23 @@ interface SendParams {
   readonly metadata?: Struct
 }
 
-export const sendParams = object<SendParams>({
-  id: required(chosenId),
+const sendMembers = {
   message: required(sentMessage),
   sessionId: optional(string),
   pushNotification: optional(pushConfig),
   historyLength: optional(historyLength),
   metadata: optional(struct),
+}
+
+const withId = object<SendParams>({ id: required(chosenId), ...sendMembers })
+const withOrWithoutId = object<SendParams>({
+  id: optional(Object.assign(chosenId.bind(undefined), { isUnset: (id: unknown) => id === '' })),
+  ...sendMembers,
 })
+
+export function sendParams({ makesTaskIds }: Spelling): Decoder<SendParams> {
+  return makesTaskIds ? withOrWithoutId : withId
+}
 
 /** The task is not named in the message: the id may be new, and whoever takes the call knows what to do with it. */
 export function toSendRequest(params: SendParams, newId: () => string, { hasHistory }: Spelling): SendMessageRequest {
@@ -126,7 +136,7 @@ export function toSendRequest(params: SendParams, newId: () => string, { hasHist
   return {
     message: sessionId === undefined ? message : { ...message, contextId: sessionId },
     configuration: {
-      ...(pushNotification && { taskPushNotificationConfig: { id, ...pushNotification } }),
+      ...(pushNotification && { taskPushNotificationConfig: { ...(id !== undefined && { id }), ...pushNotification } }),
       historyLength: hasHistory ? (params.historyLength ?? 0) : 0, // none unless asked for (RL-01-3)
     },
     ...(metadata && { metadata }),

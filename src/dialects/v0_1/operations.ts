@@ -1,4 +1,4 @@
-/** v0.1's methods. The caller chooses the id of a task; a config that is `null` is a deletion. */
+/** v0.1's methods. The caller chooses the id of a task, and may leave that out in the Go profile; a config that is `null` is a deletion. */
 import type { Operation } from '../../model/operations.js'
 import type { TaskPushNotificationConfig } from '../../model/push-config.js'
 import type {
@@ -38,9 +38,13 @@ export const taskIdParams = object<Omit<CancelTaskRequest, 'tenant'>>({
 
 export function createOperations(spelling: Spelling): { readonly [O in Operation]?: OperationCodec } {
   const send: OperationCodec = {
-    decode: (params, { newId }) => toSendRequest(decodeOrThrow(sendParams, params), newId, spelling),
+    decode: (params, { newId }) => toSendRequest(decodeOrThrow(sendParams(spelling), params), newId, spelling),
     // Read before the params are checked: whatever is wrong with the id is the decoder's to say.
-    traits: (params) => (isObject(params) && typeof params.id === 'string' ? { wantedTaskId: params.id } : {}),
+    traits: (params) => {
+      const id = isObject(params) ? params.id : undefined
+      const isMade = id === '' && spelling.makesTaskIds
+      return typeof id === 'string' && !isMade ? { wantedTaskId: id } : {}
+    },
     encode: (result, params) =>
       json(encodeTask(taskIn(result as SendMessageResponse, params), spelling, wantsHistory(params, spelling))),
   }

@@ -15,6 +15,8 @@ export interface Spelling {
   readonly states: Readonly<Record<TaskState, string>>
   readonly messageParts: PartStyle
   readonly artifactParts: PartStyle
+  /** A send without a task id, or with an empty one, gets an id from the server. */
+  readonly makesTaskIds: boolean
   /** Artifacts say their ids beside their places. */
   readonly hasArtifactIds: boolean
   /** Tasks show their history to those who ask for it. */
@@ -43,6 +45,7 @@ export const standard: Spelling = {
   },
   messageParts: typed,
   artifactParts: typed,
+  makesTaskIds: false,
   hasArtifactIds: false,
   hasHistory: true,
   hasNamedEvents: false,
@@ -64,6 +67,7 @@ export const go: Spelling = {
   },
   messageParts: { isTyped: true, hasMimeTypeBeside: true },
   artifactParts: { isTyped: false, hasMimeTypeBeside: true },
+  makesTaskIds: true,
   hasArtifactIds: false,
   hasHistory: false,
   hasNamedEvents: true,

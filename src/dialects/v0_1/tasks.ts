@@ -178,7 +178,7 @@ export function taskIn(result: SendMessageResponse, params: unknown): Task {
 }
 
 export function taskOf(message: Message, params: unknown): Task {
-  const wanted = isObject(params) && typeof params.id === 'string' ? params.id : message.messageId
-  const id = message.taskId ?? wanted
+  const wanted = isObject(params) && typeof params.id === 'string' ? params.id : ''
+  const id = message.taskId ?? (wanted || message.messageId)
   return { id, contextId: message.contextId ?? id, status: { state: 'TASK_STATE_COMPLETED', message } }
 }

@@ -39,7 +39,7 @@ function shapesOf(spelling: Spelling): Record<string, Shape> {
       encode: (model) => encodeMessage(model, spelling),
     },
     sendParams: {
-      decode: (wire) => toSendRequest(decodeOrThrow(sendParams, wire), ids(), spelling),
+      decode: (wire) => toSendRequest(decodeOrThrow(sendParams(spelling), wire), ids(), spelling),
       encode: (model) => encodeSendParams(model, () => 'id-2', spelling),
     },
     pushConfig: {
