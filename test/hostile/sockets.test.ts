@@ -1,6 +1,6 @@
 /** Connections that stall, drip, pipeline, or speak something else: deadlines are kept and others are served. */
 import assert from 'node:assert/strict'
-import { connect as connectHttp2, constants } from 'node:http2'
+import { type ClientHttp2Stream, connect as connectHttp2, constants, type OutgoingHttpHeaders } from 'node:http2'
 import { type Served, type ServeOptions, serve } from 'dragoman'
 import type { Route } from 'dragoman/server'
 import { describe, expect, it } from 'vitest'
@@ -226,46 +226,75 @@ describe('HTTP/2 without TLS', () => {
     await assertServing(served)
   })
 
-  it('is closed with GOAWAY when it opens and resets streams rapidly, and others are served', async () => {
+  const getTask = {
+    ':method': 'POST',
+    ':path': '/lf.a2a.v1.A2AService/GetTask',
+    'content-type': 'application/grpc',
+    te: 'trailers',
+  }
+  /** A complete request: the length of an empty message. */
+  const emptyMessage = Buffer.alloc(5)
+
+  it.each(['CANCEL', 'NO_ERROR'] as const)(
+    'is closed with GOAWAY when it opens and resets streams rapidly with %s, and others are served',
+    async (reason) => {
+      await using served = await serve(echoAgent)
+      // Several connections, and resets of streams that the server knows already: closing such a session is delicate.
+      for (let round = 0; round < 4; round++) {
+        const session = connectHttp2(served.url)
+        session.on('error', () => undefined)
+        let code: number | undefined
+        let opened = 0
+        session.on('goaway', (given: number) => {
+          code = given
+        })
+        await eventually(patienceMs, 'the session to be closed', async () => {
+          const streams = Array.from({ length: session.closed || session.destroyed ? 0 : 10 }, () =>
+            session.request(getTask),
+          )
+          for (const stream of streams) stream.on('error', () => undefined)
+          if (round % 2 === 1) await new Promise((resolve) => setImmediate(resolve))
+          for (const stream of streams) {
+            if (reason === 'NO_ERROR') stream.end(emptyMessage)
+            stream.close(constants[`NGHTTP2_${reason}`])
+          }
+          opened += streams.length
+          return session.destroyed
+        })
+        assert.equal(code, constants.NGHTTP2_ENHANCE_YOUR_CALM)
+        assert.ok(opened >= 100, `${opened} streams were opened`)
+      }
+      await assertServing(served)
+    },
+  )
+
+  it('is kept when streams are reset with NO_ERROR after their responses', async () => {
     await using served = await serve(echoAgent)
-    // Several connections, and resets of streams that the server knows already: closing such a session is delicate.
-    for (let round = 0; round < 4; round++) {
-      const session = connectHttp2(served.url)
-      session.on('error', () => undefined)
-      let code: number | undefined
-      let opened = 0
-      session.on('goaway', (given: number) => {
-        code = given
-      })
-      await eventually(patienceMs, 'the session to be closed', async () => {
-        const streams = Array.from({ length: session.closed || session.destroyed ? 0 : 10 }, () =>
-          session.request({
-            ':method': 'POST',
-            ':path': '/lf.a2a.v1.A2AService/GetTask',
-            'content-type': 'application/grpc',
-          }),
-        )
-        for (const stream of streams) stream.on('error', () => undefined)
-        if (round % 2 === 1) await new Promise((resolve) => setImmediate(resolve))
-        for (const stream of streams) stream.close(constants.NGHTTP2_CANCEL)
-        opened += streams.length
-        return session.destroyed
-      })
-      assert.equal(code, constants.NGHTTP2_ENHANCE_YOUR_CALM)
-      assert.ok(opened >= 100, `${opened} streams were opened`)
+    const session = connectHttp2(served.url)
+    const call = (headers: OutgoingHttpHeaders, end: (stream: ClientHttp2Stream) => void) => {
+      const stream = session.request(headers)
+      stream.resume()
+      // The request is still open: clients reset such streams, because the response is complete.
+      stream.once('end', () => stream.close(constants.NGHTTP2_NO_ERROR))
+      end(stream)
+      return new Promise((resolve) => stream.once('close', resolve))
     }
-    await assertServing(served)
+    for (let round = 0; round < 15; round++) {
+      const unknown = { ...getTask, ':path': '/lf.a2a.v1.A2AService/Unknown' }
+      const half = Array.from({ length: 10 }, () => call(unknown, (stream) => stream.write(emptyMessage)))
+      const whole = Array.from({ length: 10 }, () => call(getTask, (stream) => stream.end(emptyMessage)))
+      await within(patienceMs, 'the calls to end', Promise.all([...half, ...whole]))
+    }
+    await within(patienceMs, 'an answer', new Promise((resolve) => session.ping(resolve)))
+    assert.equal(session.destroyed, false)
+    session.destroy()
   })
 
   it('is kept when a hundred calls are cancelled at once', async () => {
     await using served = await serve(echoAgent)
     const session = connectHttp2(served.url)
     const ended = Array.from({ length: 100 }, () => {
-      const stream = session.request({
-        ':method': 'POST',
-        ':path': '/lf.a2a.v1.A2AService/GetTask',
-        'content-type': 'application/grpc',
-      })
+      const stream = session.request(getTask)
       stream.on('error', () => undefined)
       stream.close(constants.NGHTTP2_CANCEL)
       return new Promise((resolve) => stream.once('close', resolve))

@@ -41,7 +41,9 @@ function watchSession(session: ServerHttp2Session): void {
     const openedMs = performance.now()
     stream.once('close', () => {
       const now = performance.now()
-      if (stream.rstCode !== constants.NGHTTP2_NO_ERROR && now - openedMs < rapidMs) onReset(now)
+      // Clients and servers also use NO_ERROR when the response is complete. `aborted` means that it is not.
+      const isReset = stream.rstCode !== constants.NGHTTP2_NO_ERROR || stream.aborted
+      if (isReset && now - openedMs < rapidMs) onReset(now)
     })
   })
 }
