@@ -45,6 +45,19 @@ describe('the card of 0.3', () => {
     },
   )
 
+  it(proves('R3-CARD-1', 'has the `stateTransitionHistory` that the author declares; v1.0 has none'), async () => {
+    const historian = agent({ name: 'Historian', capabilities: { stateTransitionHistory: true } }, async function* () {
+      yield 'x'
+    })
+    await using server = await testServer(historian, { dialects: 'all' })
+    const capabilities = async (version?: string, path?: string) => (await card(server, version, path)).capabilities
+    expect(await capabilities('0.3')).toMatchObject({ stateTransitionHistory: true })
+    expect(await capabilities()).toMatchObject({ stateTransitionHistory: true })
+    expect(await capabilities(undefined, oldPath)).toMatchObject({ stateTransitionHistory: true })
+    expect(await capabilities(undefined, `/go${oldPath}`)).toMatchObject({ stateTransitionHistory: true })
+    expect(await capabilities('1.0')).not.toHaveProperty('stateTransitionHistory')
+  })
+
   it(proves(['R3-CARD-2', 'R3-CARD-3', 'R3-CARD-4'], 'lists transports that are really there'), async () => {
     await using server = await testServer([{ agent: echoAgent, path: '/deep/echo' }], { publicUrl })
     const told = await card(server, '0.3', `/deep/echo${wellKnown}`)

@@ -53,6 +53,25 @@ describe('webhooks in 0.3', () => {
     expect(await client.result<Json[]>(list, { id: taskId })).toEqual([other])
   })
 
+  it(proves('R3-PUSH-2', 'keep all their schemes in the order in which they were listed'), async () => {
+    await using server = await testServer(echoAgent)
+    const client = new OlderClient(server)
+    const taskId = await newTask(client)
+    const authentication = { schemes: ['Digest', 'Basic', 'Bearer'], credentials: 's3cr3t' }
+    const stored = { taskId, pushNotificationConfig: { id: 'one', url, authentication } }
+    expect(await client.result(set, stored)).toEqual(stored)
+    expect(await client.result(get, { id: taskId, pushNotificationConfigId: 'one' })).toEqual(stored)
+    expect(await client.result<Json[]>(list, { id: taskId })).toEqual([stored])
+    // v1.0 has one scheme.
+    const { body } = await server.rpc('ListTaskPushNotificationConfigs', { taskId })
+    expect(body).toMatchObject({
+      result: { configs: [{ id: 'one', authentication: { scheme: 'Bearer', credentials: 's3cr3t' } }] },
+    })
+    expect(JSON.stringify(body)).not.toContain('schemes')
+    const other = { taskId, pushNotificationConfig: { url, authentication: { schemes: Array(17).fill('Basic') } } }
+    expect((await client.error(set, other)).message).toContain('authentication.schemes')
+  })
+
   it(
     proves(['R3-PUSH-2', 'R3-PUSH-3', 'RL-02-3'], 'without an id are called like their task, and are the default'),
     async () => {

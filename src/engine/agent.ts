@@ -35,7 +35,7 @@ export interface AgentInit<Skills extends readonly SkillInit[] = readonly SkillI
   readonly skills?: Skills
   readonly capabilities?: Pick<
     AgentCapabilities,
-    'streaming' | 'pushNotifications' | 'extensions' | 'extendedAgentCard'
+    'streaming' | 'pushNotifications' | 'stateTransitionHistory' | 'extensions' | 'extendedAgentCard'
   >
   /** The card for callers that have proved who they are; declare `extendedAgentCard` with it. */
   readonly extendedCard?: (card: AgentCard, caller: Caller) => AgentCard | Promise<AgentCard>

@@ -18,6 +18,7 @@ export type PushSecrets = 'creator' | 'owner' | 'never'
 
 const longestUrl = 4096
 const longestSecret = 8192
+const maxSchemes = 16
 
 /** Everything of it becomes part of a request: no character may end a line, or be lost on the way. */
 export function assertWebhook({ id, url, token, authentication }: TaskPushNotificationConfig, prefix = ''): void {
@@ -34,7 +35,15 @@ export function assertWebhook({ id, url, token, authentication }: TaskPushNotifi
     throw invalidField(`${prefix}authentication.scheme`, 'must be the name of an HTTP authentication scheme')
   if (authentication.scheme.length > longestId)
     throw invalidField(`${prefix}authentication.scheme`, `must not be longer than ${longestId} characters`)
+  assertListed(authentication.schemes ?? [], `${prefix}authentication.schemes`)
   assertHeaderValue(authentication.credentials, `${prefix}authentication.credentials`)
+}
+
+/** Schemes that are kept and not used. */
+function assertListed(schemes: readonly string[], field: string): void {
+  if (schemes.length > maxSchemes) throw invalidField(field, `must not have more than ${maxSchemes} entries`)
+  if (schemes.some((scheme) => scheme.length > longestId || !/^[\x20-\x7e]*$/.test(scheme)))
+    throw invalidField(field, `must be printable ASCII of at most ${longestId} characters each`)
 }
 
 function assertHeaderValue(value: string | undefined, field: string): void {
@@ -98,5 +107,7 @@ export function shownTo(
   if (pushSecrets === 'owner') return config
   if (pushSecrets === 'creator' && (setBy === undefined || setBy === caller.id)) return config
   const { token: _token, authentication, ...rest } = config
-  return { ...rest, ...(authentication && { authentication: { scheme: authentication.scheme } }) }
+  if (!authentication) return rest
+  const { credentials: _credentials, ...schemes } = authentication
+  return { ...rest, authentication: schemes }
 }

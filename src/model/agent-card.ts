@@ -25,6 +25,8 @@ export interface AgentExtension {
 export interface AgentCapabilities {
   readonly streaming?: boolean
   readonly pushNotifications?: boolean
+  /** For readers of 0.3 and older cards. v1.0 has no such member. */
+  readonly stateTransitionHistory?: boolean
   readonly extensions?: readonly AgentExtension[]
   readonly extendedAgentCard?: boolean
 }

@@ -4,6 +4,7 @@
  */
 import type { Dialect } from '../dialects/dialect.js'
 import { hybridCard } from '../dialects/v0_3/card.js'
+import { ownCard } from '../dialects/v1/own-members.js'
 import type { AgentCard, AgentInterface } from '../model/agent-card.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { cardVersionOf, type EditCard } from './edit-card.js'
@@ -45,15 +46,16 @@ export async function spellCards(
   { url, form, registeredFor = 'v0.3', sign, edit }: Spelling,
 ): Promise<SpelledCards> {
   const byName = new Map(recognised.map((dialect) => [dialect.name, dialect]))
-  const current = edit(card, '1.0')
+  const edited = edit(card, '1.0')
+  const current = ownCard(edited)
   const older = byName.get('v0.3')?.encodeCard?.(edit(card, '0.3'))
   const v1 = byName.has('v1') ? await sign(current, ['v1']) : undefined
   const v0_3 = older && (await sign(older, ['v0.3']))
   const legacy = legacyCard(recognised, withAddress(edit(card, '0.1'), url), older)
   // Both halves of a hybrid come from one card, so that their skills belong together.
-  const olderHalf = byName.get('v0.3')?.encodeCard?.(current)
+  const olderHalf = byName.get('v0.3')?.encodeCard?.(edited)
   const wantsChat = form === 'chat-rpc' || registeredFor === 'chat-rpc'
-  const chatHalf = wantsChat ? byName.get('chat-rpc')?.encodeCard?.(withAddress(current, url)) : undefined
+  const chatHalf = wantsChat ? byName.get('chat-rpc')?.encodeCard?.(withAddress(edited, url)) : undefined
   const forms: Record<CardForm, object | undefined> = {
     v1,
     // Each kind of reader finds a signature of what it reads.

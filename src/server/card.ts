@@ -49,6 +49,9 @@ export function completeCard(agent: Agent, facts: CardFacts): AgentCard {
     capabilities: {
       streaming: capabilities?.streaming ?? true,
       pushNotifications: capabilities?.pushNotifications ?? false,
+      ...(capabilities?.stateTransitionHistory !== undefined && {
+        stateTransitionHistory: capabilities.stateTransitionHistory,
+      }),
       ...(extensions.length > 0 && { extensions }),
       ...(capabilities?.extendedAgentCard !== undefined && { extendedAgentCard: capabilities.extendedAgentCard }),
     },

@@ -77,6 +77,18 @@ describe('dragoman send', () => {
     expect(json(second.stdout)).toMatchObject({ task: { contextId } })
   })
 
+  it('refers to other tasks with --reference', async () => {
+    const first = json((await cli(['send', ref, 'one', '-o', 'json'])).stdout) as { task: { id: string } }
+    const args = ['--reference', first.task.id, '--reference', 'another', 'two', '-o', 'json']
+    const referenceTaskIds = [first.task.id, 'another']
+    for (const more of [[], ['--async'], ['--protocol', 'v0.3']]) {
+      const { task } = json((await cli(['send', ref, ...args, ...more])).stdout) as { task: { id: string } }
+      expect(task.id).not.toBe(first.task.id)
+      const kept = json((await cli(['task', 'get', ref, task.id, '--history', '9', '-o', 'json'])).stdout)
+      expect(kept).toMatchObject({ history: [{ role: 'ROLE_USER', referenceTaskIds }] })
+    }
+  })
+
   it('does not wait with --async', async () => {
     const { code, stdout, stderr } = await cli(['send', ref, '--async', 'sleep 30000'])
     expect(code).toBe(0)

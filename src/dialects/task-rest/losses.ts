@@ -39,7 +39,6 @@ export const losses: readonly Loss[] = [
     direction: 'in',
     what: 'accepted output modes, history lengths and `returnImmediately`: calls wait, history is full',
   },
-  { direction: 'in', what: 'authentication schemes of a push config beside the preferred one' },
   { direction: 'in', what: 'the state `unknown`: read as FAILED, since it ends a task' },
   { direction: 'in', what: 'zones of times without one: read as UTC; digits below a millisecond' },
   { direction: 'in', what: 'members the protocol does not know', remedy: 'put such data into `metadata`' },

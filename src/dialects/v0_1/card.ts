@@ -1,5 +1,11 @@
 /** v0.1's card: one address, authentication by name. */
-import type { AgentCard, AgentInterface, AgentSkill, SecurityScheme } from '../../model/agent-card.js'
+import type {
+  AgentCapabilities,
+  AgentCard,
+  AgentInterface,
+  AgentSkill,
+  SecurityScheme,
+} from '../../model/agent-card.js'
 import { array, boolean, type Decoder, decodeOrThrow, object, optional, required, string } from '../decode.js'
 import type { Spelling } from './spelling.js'
 
@@ -9,7 +15,7 @@ export function encodeCard(card: AgentCard, { hasGoCard }: Spelling): object | u
     .map((version) => card.supportedInterfaces.find((each) => isReached(each, version)))
     .find((each) => each !== undefined)
   if (!address) return undefined
-  const { streaming = false, pushNotifications = false } = card.capabilities
+  const { streaming = false, pushNotifications = false, stateTransitionHistory = false } = card.capabilities
   return {
     name: card.name,
     description: card.description,
@@ -18,7 +24,7 @@ export function encodeCard(card: AgentCard, { hasGoCard }: Spelling): object | u
     provider: card.provider && { organization: card.provider.organization, url: card.provider.url },
     documentationUrl: hasGoCard ? undefined : card.documentationUrl,
     iconUri: hasGoCard ? card.iconUrl : undefined,
-    capabilities: { streaming, pushNotifications, stateTransitionHistory: false },
+    capabilities: { streaming, pushNotifications, stateTransitionHistory },
     authentication: authenticationOf(card) ?? (hasGoCard ? { schemes: [] } : undefined),
     defaultInputModes: card.defaultInputModes,
     defaultOutputModes: card.defaultOutputModes,
@@ -90,7 +96,7 @@ interface ReadCard {
   readonly provider?: { readonly organization: string; readonly url?: string }
   readonly documentationUrl?: string
   readonly iconUri?: string
-  readonly capabilities?: { readonly streaming?: boolean; readonly pushNotifications?: boolean }
+  readonly capabilities?: Pick<AgentCapabilities, 'streaming' | 'pushNotifications' | 'stateTransitionHistory'>
   readonly authentication?: { readonly schemes?: readonly string[]; readonly credentials?: string }
   readonly defaultInputModes?: readonly string[]
   readonly defaultOutputModes?: readonly string[]
@@ -123,6 +129,7 @@ const readCard: Decoder<ReadCard> = object<ReadCard>({
     object<NonNullable<ReadCard['capabilities']>>({
       streaming: optional(boolean),
       pushNotifications: optional(boolean),
+      stateTransitionHistory: optional(boolean),
     }),
   ),
   authentication: optional(
@@ -154,6 +161,7 @@ export function decodeCard(value: unknown, protocolBinding = 'JSONRPC'): AgentCa
     capabilities: {
       streaming: read.capabilities?.streaming ?? false,
       pushNotifications: read.capabilities?.pushNotifications ?? false,
+      ...(read.capabilities?.stateTransitionHistory && { stateTransitionHistory: true }), // false is the default
     },
     ...(schemes.length > 0 && {
       securitySchemes: Object.fromEntries(schemes),

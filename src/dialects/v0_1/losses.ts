@@ -31,7 +31,6 @@ export const losses: readonly Loss[] = [
     what: 'of the card: extensions, scopes and flows, mutual TLS, signatures, interfaces other than one JSON-RPC address',
   },
   { direction: 'in', what: 'accepted output modes and `returnImmediately`: there is no way to ask; calls wait' },
-  { direction: 'in', what: 'authentication schemes of a push config beside the preferred one' },
   {
     direction: 'in',
     what: 'ids of messages',

@@ -1,11 +1,12 @@
 /** Push configs: one a task, called like it. */
-import type { AuthenticationInfo, TaskPushNotificationConfig } from '../../model/push-config.js'
+import type { TaskPushNotificationConfig } from '../../model/push-config.js'
 import { array, converted, object, optional, required, string } from '../decode.js'
+import { encodeAuthentication, toAuthentication, type WireAuthentication } from '../push-authentication.js'
 
 interface WirePushConfig {
   readonly url: string
   readonly token?: string
-  readonly authentication?: { readonly schemes: readonly string[]; readonly credentials?: string }
+  readonly authentication?: WireAuthentication
 }
 
 /** Without an id: it is the task's. */
@@ -14,17 +15,13 @@ export const pushConfig = converted(
     url: required(string),
     token: optional(string),
     authentication: optional(
-      object<NonNullable<WirePushConfig['authentication']>>({
-        schemes: required(array(string)),
-        credentials: optional(string),
-      }),
+      object<WireAuthentication>({ schemes: required(array(string)), credentials: optional(string) }),
     ),
   }),
-  ({ url, token, authentication }): TaskPushNotificationConfig => ({
-    url,
-    ...(token !== undefined && { token }),
-    ...(authentication && { authentication: toAuthentication(authentication) }),
-  }),
+  ({ url, token, authentication }): TaskPushNotificationConfig => {
+    const info = authentication && toAuthentication(authentication)
+    return { url, ...(token !== undefined && { token }), ...(info && { authentication: info }) }
+  },
 )
 
 /** With its task. */
@@ -36,21 +33,11 @@ export const taskPushConfig = converted(
   ({ id, pushNotificationConfig }): TaskPushNotificationConfig => ({ id, taskId: id, ...pushNotificationConfig }),
 )
 
-/** One scheme survives: the first that can be served. */
-function toAuthentication({ schemes, credentials }: NonNullable<WirePushConfig['authentication']>): AuthenticationInfo {
-  const named = (name: string) => schemes.find((scheme) => scheme.toLowerCase() === name)
-  const scheme = named('bearer') ?? named('basic') ?? (schemes[0] as string) // the list is not empty: it is required
-  return { scheme, ...(credentials !== undefined && { credentials }) }
-}
-
 export function encodePushConfig({ url, token, authentication }: TaskPushNotificationConfig): object {
   return {
     url,
     token,
-    authentication: authentication && {
-      schemes: [authentication.scheme],
-      credentials: authentication.credentials,
-    },
+    authentication: authentication && encodeAuthentication(authentication),
   }
 }
 

@@ -56,13 +56,13 @@ function isOf(wanted: string, { protocolVersion }: AgentInterface): boolean {
 }
 
 function encodeCapabilities(
-  { streaming, pushNotifications, extensions }: AgentCard['capabilities'],
+  { streaming, pushNotifications, stateTransitionHistory = false, extensions }: AgentCard['capabilities'],
   shape: Shape,
 ): Wire {
   return {
     ...(streaming !== undefined && { streaming }),
     ...(pushNotifications !== undefined && { pushNotifications }),
-    ...(shape === 'json' && { stateTransitionHistory: false }), // the protobuf has no such field
+    ...(shape === 'json' && { stateTransitionHistory }), // the protobuf has no such field
     ...(extensions && { extensions }),
   }
 }

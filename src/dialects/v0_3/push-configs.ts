@@ -1,6 +1,7 @@
 /** Webhooks, both ways. The model is flat; 0.3 nests what belongs to the webhook alone. */
 import type { AuthenticationInfo, TaskPushNotificationConfig } from '../../model/push-config.js'
 import { array, converted, type Decoder, decodeOrThrow, object, optional, refuse, required, string } from '../decode.js'
+import { encodeAuthentication, toAuthentication, type WireAuthentication } from '../push-authentication.js'
 import { joinName, splitName } from './resource-names.js'
 import type { Shape, Spelling, Wire } from './spelling.js'
 
@@ -11,34 +12,23 @@ export function givenId(id: string | undefined): string | undefined {
   return id === unnamed ? undefined : id
 }
 
-const wireAuthentication = object<{ readonly schemes?: readonly string[]; readonly credentials?: string }>({
+const wireAuthentication = object<Partial<WireAuthentication>>({
   schemes: optional(array(string)),
   credentials: optional(string),
 })
 
 const authentication: Decoder<AuthenticationInfo> = converted(
   wireAuthentication,
-  ({ schemes = [], credentials }, faults) => {
-    const scheme = preferred(schemes)
-    if (scheme !== undefined) return credentials === undefined ? { scheme } : { scheme, credentials }
-    return credentials === undefined ? undefined : refuse(faults, 'must not be empty', 'schemes')
+  ({ schemes = [], ...rest }, faults) => {
+    if (schemes.length === 0 && rest.credentials !== undefined) return refuse(faults, 'must not be empty', 'schemes')
+    return toAuthentication({ schemes, ...rest })
   },
 )
 
 /** In answers: credentials may be kept from the reader, and so may their scheme. */
-const toldAuthentication: Decoder<AuthenticationInfo> = converted(
-  wireAuthentication,
-  ({ schemes = [], credentials }) => {
-    const scheme = preferred(schemes)
-    return scheme === undefined ? undefined : { scheme, ...(credentials !== undefined && { credentials }) }
-  },
+const toldAuthentication: Decoder<AuthenticationInfo> = converted(wireAuthentication, ({ schemes = [], ...rest }) =>
+  toAuthentication({ schemes, ...rest }),
 )
-
-/** One scheme is kept: the first that a webhook can be called with. */
-function preferred(schemes: readonly string[]): string | undefined {
-  const named = (name: string) => schemes.find((scheme) => scheme.toLowerCase() === name)
-  return named('bearer') ?? named('basic') ?? schemes[0]
-}
 
 type Webhook = Pick<TaskPushNotificationConfig, 'id' | 'url' | 'token' | 'authentication'>
 
@@ -161,9 +151,6 @@ export function encodePushConfig(config: TaskPushNotificationConfig, { shape }: 
 export function encodeWebhook({ id, url, token, authentication: info }: Webhook): Wire {
   const wire: Wire = id === undefined ? { url } : { id, url }
   if (token !== undefined) wire.token = token
-  if (info) {
-    const { scheme, credentials } = info
-    wire.authentication = credentials === undefined ? { schemes: [scheme] } : { schemes: [scheme], credentials }
-  }
+  if (info) wire.authentication = encodeAuthentication(info)
   return wire
 }

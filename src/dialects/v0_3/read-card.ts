@@ -60,7 +60,7 @@ interface WireCard extends Partial<Pick<AgentCard, 'provider' | 'documentationUr
   readonly preferredTransport?: string
   readonly additionalInterfaces?: readonly { readonly url: string; readonly transport: string }[]
   readonly version?: string
-  readonly capabilities?: Pick<AgentCapabilities, 'streaming' | 'pushNotifications' | 'extensions'>
+  readonly capabilities?: Omit<AgentCapabilities, 'extendedAgentCard'>
   readonly securitySchemes?: { readonly [name: string]: SecurityScheme }
   readonly security?: readonly SecurityRequirement[]
   readonly defaultInputModes?: readonly string[]
@@ -86,6 +86,7 @@ const wireCard = object<WireCard>({
     object<NonNullable<WireCard['capabilities']>>({
       streaming: optional(boolean),
       pushNotifications: optional(boolean),
+      stateTransitionHistory: optional(boolean),
       extensions: optional(array(extension)),
     }),
   ),
@@ -105,6 +106,7 @@ export function decodeCard(wire: unknown): AgentCard {
   const card = decodeOrThrow(wireCard, wire)
   const { provider: by, documentationUrl, iconUrl, securitySchemes, security: requirements } = card
   const { supportsAuthenticatedExtendedCard: extendedAgentCard } = card
+  const { stateTransitionHistory, ...capabilities } = card.capabilities ?? {}
   return {
     name: card.name,
     description: card.description ?? '',
@@ -112,7 +114,11 @@ export function decodeCard(wire: unknown): AgentCard {
     ...(by && { provider: by }),
     version: card.version ?? '',
     ...(documentationUrl !== undefined && { documentationUrl }),
-    capabilities: { ...card.capabilities, ...(extendedAgentCard !== undefined && { extendedAgentCard }) },
+    capabilities: {
+      ...capabilities,
+      ...(stateTransitionHistory && { stateTransitionHistory }), // false is the default
+      ...(extendedAgentCard !== undefined && { extendedAgentCard }),
+    },
     ...(securitySchemes && { securitySchemes }),
     ...(requirements && { securityRequirements: requirements }),
     defaultInputModes: card.defaultInputModes ?? usualModes,

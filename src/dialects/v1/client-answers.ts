@@ -18,7 +18,7 @@ const taskList = toldTaskList(told.task)
 
 /** Credentials may be kept from the reader, and the scheme with them. */
 const authentication = converted(
-  object<Partial<AuthenticationInfo>>({ scheme: optional(string), credentials: optional(string) }),
+  object<Partial<Omit<AuthenticationInfo, 'schemes'>>>({ scheme: optional(string), credentials: optional(string) }),
   ({ scheme, ...rest }): AuthenticationInfo | undefined => (scheme === undefined ? undefined : { scheme, ...rest }),
 )
 

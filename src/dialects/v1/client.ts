@@ -6,6 +6,7 @@ import { meaningsOf, readGrpcError, readHttpError, readRpcError } from '../peer-
 import { decodeEvent, decoders } from './client-answers.js'
 import { restRequests } from './client-requests.js'
 import { errors } from './errors.js'
+import { ownRequest } from './own-members.js'
 import { decodeCard } from './read-card.js'
 
 const names = Object.keys(table) as Operation[]
@@ -16,14 +17,14 @@ function eachOperation<C>(make: (name: Operation) => C): Readonly<Record<Operati
 
 const methods = eachOperation<string>((name) => table[name].name)
 
-/** The model is v1.0's JSON: requests go out as they are. */
+/** The model is v1.0's JSON: requests go out as they are, without members of older versions. */
 const requests = eachOperation<RequestCodec>((name) => ({
-  encode: (request) => request ?? {},
+  encode: (request) => ownRequest(name, request),
   decode: decoders[name],
 }))
 
 const restOperations = eachOperation<RestRequestCodec>((name) => ({
-  encode: restRequests[name],
+  encode: (request, facts) => restRequests[name](ownRequest(name, request), facts),
   decode: decoders[name],
 }))
 

@@ -1,6 +1,6 @@
 import type { Message } from '../../model/message.js'
 import type { Part } from '../../model/part.js'
-import type { TaskPushNotificationConfig } from '../../model/push-config.js'
+import type { AuthenticationInfo, TaskPushNotificationConfig } from '../../model/push-config.js'
 import type { SendMessageConfiguration, SendMessageRequest } from '../../model/service.js'
 import {
   array,
@@ -75,7 +75,7 @@ export const pushConfig = object<TaskPushNotificationConfig>({
   url: required(string),
   token: optional(string),
   authentication: optional(
-    object<NonNullable<TaskPushNotificationConfig['authentication']>>({
+    object<Omit<AuthenticationInfo, 'schemes'>>({
       scheme: required(string),
       credentials: optional(string),
     }),

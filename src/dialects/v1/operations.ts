@@ -1,8 +1,9 @@
-/** v1.0's methods and routes. Encoding is the identity: the model is v1.0's JSON. */
+/** v1.0's methods and routes. The model is v1.0's JSON; `own-members.ts` takes out members of older versions. */
 import { type Operation, operations as table } from '../../model/operations.js'
 import { type Decoder, decodeOrThrow, object, required, string } from '../decode.js'
 import type { GrpcCodec, OperationCodec, Route } from '../dialect.js'
 import { pushConfig, sendMessageRequest } from './messages.js'
+import { ownResult } from './own-members.js'
 import {
   cancelTaskRequest,
   deletePushConfigRequest,
@@ -47,13 +48,9 @@ function codec(operation: Operation): OperationCodec {
   return {
     decode: decoder(operation),
     ...(operation === 'listTasks' && { booleanParameters: ['includeArtifacts', 'include_artifacts'] }),
-    encode: encodeResult,
+    // A delete answers nothing; its JSON is an empty object (R-PUSH-6).
+    encode: (result) => JSON.stringify(ownResult(operation, result)),
   }
-}
-
-/** A delete answers nothing; its JSON is an empty object (R-PUSH-6). */
-function encodeResult(result: unknown): string {
-  return result === undefined ? '{}' : JSON.stringify(result)
 }
 
 const names = Object.keys(table) as Operation[]
@@ -64,7 +61,7 @@ export const operations = Object.fromEntries(names.map((name) => [name, codec(na
 >
 
 function grpcCodec(operation: Operation): GrpcCodec {
-  return { decode: decoder(operation), encode: (result) => (result ?? {}) as object } // results are objects, or nothing
+  return { decode: decoder(operation), encode: (result) => ownResult(operation, result) as object } // results are objects, or nothing
 }
 
 export const grpcOperations = Object.fromEntries(names.map((name) => [name, grpcCodec(name)])) as Record<

@@ -34,7 +34,7 @@ const provider = converted(
   ({ url = '', organization = '' }): AgentProvider => ({ url, organization }),
 )
 
-const capabilities = object<AgentCapabilities>({
+const capabilities = object<Omit<AgentCapabilities, 'stateTransitionHistory'>>({
   streaming: optional(boolean),
   pushNotifications: optional(boolean),
   extensions: optional(
