@@ -28,6 +28,9 @@ describe('publishing', () => {
       { url: 'http://127.0.0.1:9/rpc', protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
     ])
     expect(instances[0]?.document.signature).toEqual({ state: 'absent' })
+    const { preferredTransport: _transport, ...bare } = old
+    await registry.publish({ ...key, card: { ...bare, version: '2.2.0' } }, ann)
+    expect(registry.find(key).version).toBe('2.2.0')
   })
 
   it('keeps several versions; the newest is the latest until somebody says otherwise', async () => {

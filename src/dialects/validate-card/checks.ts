@@ -97,12 +97,14 @@ function isNearby(host: string): boolean {
   )
 }
 
+const grpcRule = ': gRPC clients dial a host and a port, and call fixed paths there'
+
 /** gRPC is reached by `host:port`; a URL says the same in more words. */
 export function checkGrpcAddress(place: Place, requirement: string): void {
   const text = requireText(place, requirement)
   if (text === undefined || isHostAndPort(text)) return
-  if (parseUrl(text)?.host) place.warn(requirement, 'should be host:port, as gRPC has no paths')
-  else place.error(requirement, 'must be host:port')
+  if (parseUrl(text)?.host) place.warn(requirement, `should be host:port${grpcRule}`)
+  else place.error(requirement, `must be host:port${grpcRule}`)
 }
 
 function isHostAndPort(text: string): boolean {

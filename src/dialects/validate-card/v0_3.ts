@@ -48,7 +48,8 @@ function checkProtocolVersion(place: Place, family: '0.3' | '0.2'): void {
 function checkTransports(card: Place, family: '0.3' | '0.2'): void {
   const transport = card.at('preferredTransport')
   if (!transport.isAbsent) checkBinding(transport, 'R3-CARD-2')
-  else if (family === '0.3') transport.warn('R3-CARD-2', 'should be there; readers take JSONRPC for it')
+  else if (family === '0.3')
+    transport.error('R3-CARD-2', 'is required: name the transport at `url`; readers without it assume JSONRPC')
   checkAddress(card.at('url'), transport.value)
   const others = checkArray(card.at('additionalInterfaces'), rule)
   for (const entry of others) {
@@ -78,7 +79,11 @@ function checkTogether(card: Place, others: readonly Place[]): void {
     const first = transports.get(url)
     if (first === undefined) transports.set(url, transport)
     else if ((first === 'GRPC') !== (transport === 'GRPC') && hasPath(url))
-      entry.error('R3-CARD-4', 'gives a path to gRPC that another transport is served at')
+      entry.error(
+        'R3-CARD-4',
+        'names one URL with a path for gRPC and another transport. gRPC calls fixed paths of the host and ignores ' +
+          'the path of the URL: write https://host:port or host:port for GRPC',
+      )
   }
 }
 

@@ -272,7 +272,7 @@ describe('validateCard', () => {
     ['url', undefined, ['error url R3-CARD-1', 'warning additionalInterfaces R3-CARD-3']],
     ['description', null, ['error description R3-CARD-1']],
     ['protocolVersion', '0.4', ['error protocolVersion R3-CARD-1']],
-    ['preferredTransport', undefined, ['warning preferredTransport R3-CARD-2']],
+    ['preferredTransport', undefined, ['error preferredTransport R3-CARD-2']],
     [
       'preferredTransport',
       'PIGEON',
@@ -311,6 +311,16 @@ describe('validateCard', () => {
     const report = validateCard(changed(v01Card, path, value))
     expect(report.version).toBe('v0.1')
     expect(spelled(report)).toEqual(problems)
+  })
+
+  it('says why an address is wrong for gRPC (R3-CARD-4)', () => {
+    const messages = (card: unknown) => validateCard(card).problems.map(({ message }) => message)
+    expect(messages(changed(v03Card, 'additionalInterfaces.2.url', 'https://orders.example/rpc'))).toEqual([
+      expect.stringMatching(/fixed paths of the host.*: write https:\/\/host:port or host:port for GRPC$/),
+    ])
+    expect(messages(changed(v03Card, 'additionalInterfaces.2.url', 'orders.example'))).toEqual([
+      'must be host:port: gRPC clients dial a host and a port, and call fixed paths there',
+    ])
   })
 
   it('checks a hybrid card by both sets of rules (R-CARD-8)', () => {
