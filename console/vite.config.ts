@@ -1,6 +1,6 @@
 import { fileURLToPath } from 'node:url'
 import react from '@vitejs/plugin-react'
-import { defineConfig } from 'vite'
+import { defaultClientConditions, defineConfig } from 'vite'
 
 const source = (path: string) => fileURLToPath(new URL(`../src/${path}`, import.meta.url))
 
@@ -9,6 +9,7 @@ export default defineConfig({
   plugins: [react()],
   // Through the public entries, of the same clone.
   resolve: {
+    conditions: ['dragoman-source', ...defaultClientConditions],
     alias: {
       'dragoman/client': source('client/index.ts'),
       'dragoman/console': source('console/console-api.ts'),

@@ -96,6 +96,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'index.ts',
     'model/error-facts.ts',
     'model/trim-end.ts',
+    'model/user-agent.ts',
     'server/index.ts',
     'engine/index.ts',
     'auth/index.ts',
@@ -149,11 +150,18 @@ function withoutComments(text: string): string {
   return text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '$1')
 }
 
+/** The modules below `src/` that `imports` of `package.json` names. */
+const privateImports = new Map(
+  Object.entries<{ 'dragoman-source': { default: string } }>(
+    JSON.parse(readFileSync(join(src, '../package.json'), 'utf8')).imports,
+  ).map(([name, { 'dragoman-source': source }]) => [name, source.default.slice('./src/'.length)]),
+)
+
 function importsOf({ path, text }: Source): Import[] {
   const found = text.matchAll(/(?:\bfrom|\bimport)\s*(\(\s*)?['"]([^'"]+)['"]/g)
   return [...found].map(([, parenthesis, specifier = '']) => ({
     from: path,
-    to: specifier.startsWith('.') ? resolve(path, specifier) : specifier,
+    to: specifier.startsWith('.') ? resolve(path, specifier) : (privateImports.get(specifier) ?? specifier),
     isDynamic: parenthesis !== undefined,
   }))
 }

@@ -35,8 +35,10 @@ function wordsOf(line: string): string {
     .join(' ')
 }
 
+const program = await createProgram('text')
+
 describe.each<Shell>(['bash', 'zsh', 'fish'])('completion in %s', (shell) => {
-  const script = completionScript(createProgram('text'), shell)
+  const script = completionScript(program, shell)
 
   it.skipIf(!has(shell)).each<[string, readonly string[], readonly string[]]>([
     ['dragoman ', ['task', 'send', 'serve'], ['get']],

@@ -1,6 +1,6 @@
-import { readFileSync } from 'node:fs'
 import { Command, CommanderError } from 'commander'
-import { commands } from './commands/index.js'
+import { version } from '../model/user-agent.js'
+import { loadCommands } from './commands/index.js'
 import { failureOf } from './failure.js'
 import { type Format, Output } from './output.js'
 
@@ -8,7 +8,7 @@ import { type Format, Output } from './output.js'
 export async function run(argv: readonly string[]): Promise<void> {
   leaveQuietlyWithTheReader()
   const format = formatIn(argv)
-  const program = createProgram(format)
+  const program = await createProgram(format, argv[2])
   try {
     await program.parseAsync(argv)
   } catch (error) {
@@ -21,10 +21,8 @@ export async function run(argv: readonly string[]): Promise<void> {
   }
 }
 
-export function createProgram(format: Format): Command {
-  const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-    version: string
-  }
+/** Creates the program with the command `name`; with all commands if the name is missing or unknown. */
+export async function createProgram(format: Format, name?: string): Promise<Command> {
   const program = new Command('dragoman')
     .description('The stack for the Agent2Agent (A2A) protocol')
     .version(version)
@@ -42,7 +40,7 @@ Begin with:
     )
     .exitOverride()
   if (format === 'json') program.configureOutput({ writeErr: () => {}, outputError: () => {} })
-  for (const create of commands) program.addCommand(create(program))
+  for (const create of await loadCommands(name)) program.addCommand(create(program))
   inherit(program)
   return program
 }

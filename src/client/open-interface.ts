@@ -53,11 +53,7 @@ function open({ dialect, binding, url }: Choice, { send, facts, grpc }: Interfac
   if (binding === 'JSONRPC') return { service: createJsonRpcClient(options), close: () => undefined }
   if (binding === 'HTTP+JSON') return { service: createRestClient(options), close: () => undefined }
   return lazily(async () => {
-    // Not written as a constant: bundlers follow those, and would pull Node's modules into the browser.
-    const path = ['..', 'transports', 'grpc', 'client.js'].join('/')
-    const { createGrpcClient } = (await import(
-      /* @vite-ignore */ path
-    )) as typeof import('../transports/grpc/client.js')
+    const { createGrpcClient } = await import('#grpc-client')
     const { resolve, ...rest } = grpc
     const addresses = await resolve?.(new URL(originOf(url) ?? url).hostname)
     return createGrpcClient({

@@ -43,7 +43,7 @@ export function createReach(options: ReachOptions): Reach {
   }
   let made: ReturnType<typeof make> | undefined
   const make = async () => {
-    const { createGuardedDialer } = await loadDialer()
+    const { createGuardedDialer } = await import('#node-dialer')
     return createGuardedDialer({ ...rules, ...(lookup && { lookup }), ...(certificate && { tls: certificate }) })
   }
   const dialer = () => {
@@ -65,10 +65,4 @@ function checkedFirst(check: (url: string) => Promise<void>, fetch: typeof globa
     await check(url)
     return fetch(url, { ...init, redirect: 'manual' })
   }
-}
-
-/** By a name that bundlers do not follow: they would pull Node's modules into the browser. */
-async function loadDialer(): Promise<typeof import('../net/node-dialer.js')> {
-  const path = ['..', 'net', 'node-dialer.js'].join('/')
-  return import(/* @vite-ignore */ path)
 }

@@ -1,7 +1,7 @@
 /** The page and its files, as the build left them: few, small, and read once. */
 import { readdirSync, readFileSync } from 'node:fs'
-import { extname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { createRequire } from 'node:module'
+import { dirname, extname, join } from 'node:path'
 import { brotliCompressSync, constants } from 'node:zlib'
 
 const types: Readonly<Record<string, string>> = {
@@ -48,10 +48,12 @@ export interface PageFiles {
   file(name: string, request: Request): Response | undefined
 }
 
-/** Where `npm run build` puts it: beside the code that runs, or beside the sources. */
-export const usualFolder = fileURLToPath(new URL('../../dist/console/page', import.meta.url))
+/** The folder that `npm run build` writes the page to. The package is found by its own name: bundled files are elsewhere. */
+export function builtPageFolder(): string {
+  return join(dirname(createRequire(import.meta.url).resolve('dragoman/package.json')), 'dist/console/page')
+}
 
-export function readPageFiles(folder: string = usualFolder): PageFiles {
+export function readPageFiles(folder: string = builtPageFolder()): PageFiles {
   const html = read(join(folder, 'index.html'))
   if (!html) {
     const missing = 'The console is not built: run `npm run build`'

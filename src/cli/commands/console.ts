@@ -1,7 +1,7 @@
-import { readFileSync } from 'node:fs'
 import { Command, InvalidArgumentError } from 'commander'
 import pc from 'picocolors'
 import { type ServedConsole, serveConsole } from '../../console/index.js'
+import { version } from '../../model/user-agent.js'
 import { type AccessOptions, addSchemeOptions, readSchemes } from '../access-options.js'
 import { addCertificateOptions, type CertificateOptions, keptCredentials, toHeader, toPort } from '../agent-options.js'
 import { closeOnSignal } from '../close-on-signal.js'
@@ -56,9 +56,6 @@ agents of --agent are called with --client-cert and with what \`dragoman auth lo
 }
 
 async function run(options: Options): Promise<void> {
-  const { version } = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
-    version: string
-  }
   const { agent, registry, registryHeader, workflow, port, host, publicUrl } = options
   const access = await readSchemes(options)
   const credentials = await Promise.all(

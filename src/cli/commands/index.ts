@@ -1,37 +1,32 @@
 import type { Command } from 'commander'
-import { authCommand } from './auth.js'
-import { benchCommand } from './bench.js'
-import { cardCommand } from './card.js'
-import { chatCommand } from './chat.js'
-import { completionCommand } from './completion.js'
-import { configCommand } from './config.js'
-import { consoleCommand } from './console.js'
-import { doctorCommand } from './doctor.js'
-import { initCommand } from './init.js'
-import { keysCommand } from './keys.js'
-import { pushCommand } from './push.js'
-import { registryCommand } from './registry.js'
-import { sendCommand } from './send.js'
-import { serveCommand } from './serve.js'
-import { taskCommand } from './task.js'
-import { workflowCommand } from './workflow.js'
 
-/** Every verb, in the order that help lists them. */
-export const commands: readonly ((program: Command) => Command)[] = [
-  sendCommand,
-  chatCommand,
-  cardCommand,
-  taskCommand,
-  workflowCommand,
-  pushCommand,
-  authCommand,
-  configCommand,
-  initCommand,
-  serveCommand,
-  registryCommand,
-  consoleCommand,
-  keysCommand,
-  doctorCommand,
-  benchCommand,
-  completionCommand,
-]
+type CreateCommand = (program: Command) => Command
+
+/**
+ * Loaders of all commands by name, in the order that help lists them. A command is loaded only when it is needed: loading all
+ * of them takes most of the time of a short command.
+ */
+const loaders: Readonly<Record<string, () => Promise<CreateCommand>>> = {
+  send: async () => (await import('./send.js')).sendCommand,
+  chat: async () => (await import('./chat.js')).chatCommand,
+  card: async () => (await import('./card.js')).cardCommand,
+  task: async () => (await import('./task.js')).taskCommand,
+  workflow: async () => (await import('./workflow.js')).workflowCommand,
+  push: async () => (await import('./push.js')).pushCommand,
+  auth: async () => (await import('./auth.js')).authCommand,
+  config: async () => (await import('./config.js')).configCommand,
+  init: async () => (await import('./init.js')).initCommand,
+  serve: async () => (await import('./serve.js')).serveCommand,
+  registry: async () => (await import('./registry.js')).registryCommand,
+  console: async () => (await import('./console.js')).consoleCommand,
+  keys: async () => (await import('./keys.js')).keysCommand,
+  doctor: async () => (await import('./doctor.js')).doctorCommand,
+  bench: async () => (await import('./bench.js')).benchCommand,
+  completion: async () => (await import('./completion.js')).completionCommand,
+}
+
+/** Loads the named command, or all of them if the name is unknown or the command needs the others. */
+export async function loadCommands(name: string | undefined): Promise<readonly CreateCommand[]> {
+  const only = name !== undefined && name !== 'completion' && Object.hasOwn(loaders, name) ? loaders[name] : undefined
+  return await Promise.all((only === undefined ? Object.values(loaders) : [only]).map((load) => load()))
+}

@@ -1,7 +1,7 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { mkdir, writeFile } from 'node:fs/promises'
+import { createRequire } from 'node:module'
 import { basename, dirname, join, relative, resolve } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { Command, Option } from 'commander'
 import { trimEnd } from '../../model/trim-end.js'
 import { addOutputOption } from '../agent-options.js'
@@ -9,6 +9,9 @@ import { filesOf, type Project } from '../init/templates.js'
 import { type Format, Output } from '../output.js'
 import { oneLine, shellWord } from '../printable.js'
 import { UsageError } from '../usage-error.js'
+
+/** Finds the package by its own name: bundled files are elsewhere than their sources. */
+const require = createRequire(import.meta.url)
 
 interface Options {
   readonly name?: string
@@ -59,7 +62,7 @@ Nothing is written when a file is there already, unless --force is given. Nothin
 }
 
 function projectFor(root: string, { name, typescript }: Options): Project {
-  const own = JSON.parse(readFileSync(new URL('../../../package.json', import.meta.url), 'utf8')) as {
+  const own = require('dragoman/package.json') as {
     readonly version: string
     readonly devDependencies: Readonly<Record<string, string>>
   }
@@ -80,7 +83,7 @@ function projectFor(root: string, { name, typescript }: Options): Project {
 
 /** A clone is installed from where it is; what came from npm comes from there again. */
 function placeOf(version: string): string {
-  const root = resolve(fileURLToPath(new URL('../../..', import.meta.url)))
+  const root = dirname(require.resolve('dragoman/package.json'))
   return existsSync(join(root, 'src')) ? `file:${root}` : `^${version}`
 }
 
