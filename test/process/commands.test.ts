@@ -234,10 +234,13 @@ describe('dragoman serve ends', { timeout: 40_000 }, () => {
     async (signal) => {
       await using server = await startServer()
       using stream = (
-        await openStream(server.url, 'SendStreamingMessage', { message: newMessage('chunks 30 20') })
+        await openStream(server.url, 'SendStreamingMessage', { message: newMessage('chunks 60 20') })
       ).read()
       const blocking = sendTask(server.url, 'sleep 600')
-      await stream.sees(3)
+      await eventually(5000, 'both tasks to run', async () => {
+        const { tasks } = await result<{ readonly tasks: readonly unknown[] }>(server.url, 'ListTasks', {})
+        return tasks.length === 2
+      })
       server.signal(signal)
       await eventually(5000, 'new calls to be refused', async () => await isRefused(server.url))
       assert.equal(stream.isEnded, false, 'the stream goes on meanwhile')

@@ -11,7 +11,7 @@ describe('the packed package', () => {
   it('can be installed elsewhere and serves the agent of the README', { timeout: 120_000 }, async () => {
     const folder = mkdtempSync(join(tmpdir(), 'dragoman-pack-'))
     try {
-      execFileSync('npm', ['pack', '--ignore-scripts', '--silent', '--pack-destination', folder], { cwd: root })
+      execFileSync('npm', ['pack', '--ignore-scripts', '--loglevel=error', '--pack-destination', folder], { cwd: root })
       const tarball = readdirSync(folder).find((name) => name.endsWith('.tgz'))
       // The dependencies are the ones installed here: what is tested is our package, not the registry.
       const modules = join(folder, 'app', 'node_modules')

@@ -55,7 +55,7 @@ it('builds once, and again when a source has changed, somebody else has built, o
   await symlink(at('modules'), at('node_modules')) // nothing is installed behind a link
   await writeFile(at('build.cjs'), build)
   await writeFile(at('package.json'), '{ "scripts": { "build": "node build.cjs" } }')
-  for (const name of ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'src/a.ts'])
+  for (const name of ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'scripts/bundle.mjs', 'src/a.ts'])
     await writeFile(at(name), '{}')
   const builds = async () => {
     await promisify(execFile)(process.execPath, [at('scripts/ready.mjs'), '--build'])
