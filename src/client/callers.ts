@@ -50,17 +50,9 @@ export function createCaller(
       ...(timeoutMs > 0 && { bodyTimeoutMs: timeoutMs }),
       ...(onWire && { onWire: fromHttp(onWire, binding) }),
     })
-    const withHeaders: HttpSender = (request: GuardedRequest) => {
-      const sent: GuardedRequest = {
-        ...request,
-        headers: { ...request.headers, ...given },
-        // Credentials have named theirs before.
-        secrets: [...(request.secrets ?? []), ...Object.values(given)],
-      }
-      return plain(sent)
-    }
+    const headed = withHeaders(plain, headers, callee)
     return {
-      send: authorizer ? withCredentials(withHeaders, authorizer) : withHeaders,
+      send: authorizer ? withCredentials(headed, authorizer) : headed,
       facts: { newId: () => crypto.randomUUID(), fileBytes },
       grpc: {
         metadata: async () => ({ ...given, ...(await authorizer?.additionsFor(url))?.headers }),
@@ -70,6 +62,42 @@ export function createCaller(
         ...(onWire && { onWire: fromGrpc(onWire) }),
       },
     }
+  }
+}
+
+/**
+ * Adds headers and credentials to requests for a protected card, at the origin that the user named and at no other. The
+ * card is not known yet, so credentials go where they go by default. Absent if there is nothing to add.
+ */
+export function authorizeCard(origin: string, options: ConnectOptions): ((send: HttpSender) => HttpSender) | undefined {
+  const { credentials, headers = {} } = options
+  const canAdd = credentials !== undefined && listOf(credentials).some(({ usual }) => usual !== undefined)
+  if (!canAdd && Object.keys(headers).length === 0) return undefined
+  const trusted = [origin]
+  const authorizer = createAuthorizer(cardWithoutSchemes, canAdd ? credentials : undefined, {
+    origins: trusted,
+    sender: (named) => createSender({ ...reachOptions(options), named }),
+  })
+  return (send) => withCredentials(withHeaders(send, headers, { trusted }), authorizer)
+}
+
+const cardWithoutSchemes = { name: '', securitySchemes: {} } as Partial<AgentCard> as AgentCard // nothing else is read
+
+/** Headers that the user gave are taken for secrets. */
+function withHeaders(
+  send: HttpSender,
+  headers: NonNullable<ConnectOptions['headers']>,
+  callee: Pick<Callee, 'trusted'>,
+): HttpSender {
+  return (request: GuardedRequest) => {
+    const given = isTrusted(request.url, callee) ? headers : {}
+    const sent: GuardedRequest = {
+      ...request,
+      headers: { ...request.headers, ...given },
+      // Credentials have named theirs before.
+      secrets: [...(request.secrets ?? []), ...Object.values(given)],
+    }
+    return send(sent)
   }
 }
 

@@ -1,12 +1,21 @@
 import { readFileSync } from 'node:fs'
-import { generateSigningKey, apiKey as requireKey, serve } from 'dragoman'
+import { generateSigningKey, apiKey as requireKey, bearer as requireToken, serve } from 'dragoman'
 import { describe, expect, it } from 'vitest'
 import { echoAgent } from '../cli/echo-agent.js'
 import { hostile } from '../transports/grpc/client.fixture.js'
 import { trustedOfFound } from './card-source.js'
 import { v1Card } from './cards.fixture.js'
 import { json, serveHttp } from './http-server.fixture.js'
-import { apiKey, basic, bearer, type CredentialSource, collect, connect, type WireEntry } from './index.js'
+import {
+  apiKey,
+  basic,
+  bearer,
+  type CredentialSource,
+  collect,
+  connect,
+  createCardCache,
+  type WireEntry,
+} from './index.js'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   version: string
@@ -51,6 +60,50 @@ describe('connect', () => {
     ['agent.example', { credentials: 'secret' }, /write `credentials: apiKey\('…'\)`/],
   ])('says what to write in place of connect(%j, %j)', async (ref, options, message) => {
     await expect(connect(ref as string, options as object)).rejects.toThrow(message)
+  })
+
+  it.each([
+    ['an API key', { credentials: apiKey('secret') }],
+    ['a token', { credentials: [bearer('token')] }],
+    ['a credential by the name of its scheme', { credentials: { bearer: bearer('token') } }],
+    ['a header', { headers: { 'x-api-key': 'secret' } }],
+  ])('reads a protected card with %s', async (_, options) => {
+    await using served = await serve(echoAgent, {
+      auth: [requireKey('secret'), requireToken('token')],
+      protectCard: true,
+    })
+    await expect(connect(served.url)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
+    await expect(connect(served.url, { credentials: apiKey('wrong') })).rejects.toMatchObject({
+      code: 'UNAUTHENTICATED',
+    })
+    const wire: WireEntry[] = []
+    const cache = createCardCache()
+    await using agent = await connect(served.url, { ...options, cache, onWire: (entry) => wire.push(entry) })
+    expect((await agent.ask('hi')).text).toBe('hi')
+    expect(JSON.stringify(wire)).not.toMatch(/secret|Bearer token/)
+    // A card for one caller is not for the next one.
+    await expect(connect(served.url, { cache })).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
+  })
+
+  it('shows credentials for a card only after a refusal, and only to the origin that the user named', async () => {
+    const secrets = (server: { readonly seen: readonly { readonly headers: object }[] }) =>
+      server.seen.map(({ headers }) => /secret/.test(JSON.stringify(headers)))
+    const options = { credentials: apiKey('secret'), headers: { 'x-also': 'secret too' } }
+    await using other = await serveHttp((_, response) => json(response, {}, {}, 401))
+    await using open = await serveHttp((_, response) => json(response, v1Card('http://localhost:9')))
+    await (await connect(open.origin, { ...options, allowedOrigins: ['*'] })).close()
+    expect(secrets(open)).toEqual([false])
+    await using moved = await serveHttp(({ path, headers }, response) =>
+      headers['x-api-key'] === 'secret'
+        ? json(response, {}, { location: other.origin + path }, 302)
+        : json(response, {}, {}, 401),
+    )
+    await expect(connect(moved.origin, options)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
+    expect([secrets(moved), secrets(other)]).toEqual([[false, true], [false]])
+    // An address that a registry names is not the user's.
+    const resolvers = [async () => other.origin]
+    await expect(connect('found', { ...options, resolvers, allowPrivate: true })).rejects.toThrow()
+    expect(secrets(other)).not.toContain(true)
   })
 
   it('asks resolvers for names', async () => {

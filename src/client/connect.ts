@@ -9,7 +9,7 @@ import { applicationTracing } from '../telemetry/tracing.js'
 import { wasNotSent } from '../transports/transport-error.js'
 import type { AgentClient, CallOptions, Choice } from './agent-client.js'
 import { Breaker, breaking } from './breaker.js'
-import { type Callee, createCaller, isTrusted, reachOptions } from './callers.js'
+import { authorizeCard, type Callee, createCaller, isTrusted, reachOptions } from './callers.js'
 import { type CardSource, cannotBeOverheard, reachableFrom, trustedOfFound } from './card-source.js'
 import { chooseInterface, chooseWithoutCard } from './choose-interface.js'
 import { originOf } from './choose-interface-address.js'
@@ -142,7 +142,10 @@ async function find(ref: string | object, options: ConnectOptions, source: CardS
     : typeof ref === 'string'
       ? reachFor([placesOf(ref).origin, ...allowedOrigins], options)
       : undefined
+  const authorize =
+    typeof ref === 'string' && source === 'user' ? authorizeCard(placesOf(ref).origin, options) : undefined
   const search = {
+    ...(authorize && { authorize }),
     timeoutMs: Math.min(longestSearchMs, options.timeoutMs || longestSearchMs),
     ...(home && { reach: home }),
     ...(options.cache && { cache: options.cache }),

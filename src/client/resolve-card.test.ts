@@ -102,7 +102,7 @@ describe('resolveCard', () => {
       { [newer]: (response: ServerResponse) => json(response, `${'[{"a":'.repeat(5000)}1${'}]'.repeat(5000)}`) },
       'is no JSON',
     ],
-    ['a closed door', { [newer]: (response: ServerResponse) => json(response, '{}', {}, 401) }, 'is not for everybody'],
+    ['a closed door', { [newer]: (response: ServerResponse) => json(response, '{}', {}, 401) }, 'is protected'],
     ['a broken server', { [newer]: (response: ServerResponse) => json(response, '{}', {}, 500) }, 'HTTP 500'],
     [
       'a huge card',

@@ -5,6 +5,7 @@
 import { type CardReport, validateCard } from '../dialects/validate-card/index.js'
 import type { AgentCard } from '../model/agent-card.js'
 import { A2AError } from '../model/errors.js'
+import type { HttpSender } from '../transports/http-sender.js'
 import { parseJson } from '../transports/read-json.js'
 import { TransportError } from '../transports/transport-error.js'
 import { type CachedCard, type CardCache, cachedCard, validators } from './card-cache.js'
@@ -34,8 +35,11 @@ export interface ResolveOptions
   readonly cache?: CardCache
   /** Asks even when the card in the cache is still good. */
   readonly refresh?: boolean
-  /** For cards that are not for everybody; such cards are not remembered. */
-  readonly headers?: Readonly<Record<string, string>>
+  /**
+   * Adds the user's credentials to requests for a protected card. It is asked after a refusal (401, 403) at the origin that
+   * the user named. Cards that are read with credentials are not remembered.
+   */
+  readonly authorize?: (send: HttpSender) => HttpSender
   readonly signal?: AbortSignal
   /** For the whole search. Default 15 s. */
   readonly timeoutMs?: number
@@ -107,9 +111,7 @@ interface Found {
 }
 
 async function findCard(places: CardPlaces, options: ResolveOptions & { readonly reach: Reach }): Promise<Found> {
-  const { now = Date.now, refresh = false, headers } = options
-  // A card for one caller is not for the next one.
-  const cache = headers && Object.keys(headers).length > 0 ? undefined : options.cache
+  const { now = Date.now, refresh = false, cache } = options
   const key = places.urls[0] as string // there is always one
   const known = await cache?.get(key)
   if (known && !refresh && known.freshUntilMs > now()) return { raw: known.raw, url: known.url, warnings: [] }
@@ -124,7 +126,8 @@ async function findCard(places: CardPlaces, options: ResolveOptions & { readonly
       continue
     }
     const { raw, warnings, finalUrl } = answer
-    const entry = cachedCard(url, raw, answer.headers, now())
+    // A card for one caller is not for the next one.
+    const entry = answer.isProtected ? undefined : cachedCard(url, raw, answer.headers, now())
     if (entry) await cache?.set(key, { ...cached, ...entry })
     else await cache?.delete(key)
     return {
@@ -142,6 +145,8 @@ interface FoundAnswer {
   readonly headers: Headers
   readonly finalUrl: string
   readonly warnings: readonly string[]
+  /** It was read with credentials. */
+  readonly isProtected?: boolean
 }
 
 type CardAnswer = FoundAnswer | { readonly miss: string }
@@ -150,24 +155,33 @@ function createAsker(options: ResolveOptions & { readonly reach: Reach }) {
   const { timeoutMs = 15_000, maxBytes = 1024 * 1024, signal } = options
   const send = createSender({ ...options, headersTimeoutMs: timeoutMs, maxBytes })
   const deadline = AbortSignal.timeout(timeoutMs)
-  const given = { ...options.headers, accept: 'application/json' }
-  const get = (url: string, headers: Record<string, string>) =>
-    send({
-      method: 'GET',
-      url,
-      headers: { ...given, ...headers },
-      signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
-    })
+  const authorized = options.authorize?.(send)
+  const get = async (by: HttpSender, url: string, conditions: Record<string, string>) => {
+    const asked = (headers: Record<string, string>) =>
+      by({
+        method: 'GET',
+        url,
+        headers: { ...headers, accept: 'application/json' },
+        signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
+      })
+    const response = await asked({ ...conditions, 'a2a-version': '1.0' })
+    // Servers of older versions may refuse the version by name, and have a card for those who name none.
+    return isRefusal(response.status) ? await asked(conditions) : response
+  }
   return async (url: string, cached: CachedCard | undefined): Promise<CardAnswer> => {
     const conditions = validators(cached)
-    let response = await get(url, { ...conditions, 'a2a-version': '1.0' })
-    // Servers of older versions may refuse the version by name, and have a card for those who name none.
-    if (isRefusal(response.status)) response = await get(url, conditions)
+    const open = await get(send, url, conditions)
+    const isProtected = authorized !== undefined && isClosed(open)
+    const response = isProtected ? await get(authorized, url, conditions) : open
     if (response.status === 304 && cached) {
-      return { raw: cached.raw, headers: response.headers, finalUrl: cached.url, warnings: [] }
+      return { raw: cached.raw, headers: response.headers, finalUrl: cached.url, warnings: [], isProtected }
     }
-    return readAnswer(url, response, maxBytes)
+    return { ...(await readAnswer(url, response, maxBytes)), isProtected }
   }
+}
+
+function isClosed({ status }: Response): boolean {
+  return status === 401 || status === 403
 }
 
 function isRefusal(status: number): boolean {
@@ -176,9 +190,9 @@ function isRefusal(status: number): boolean {
 
 async function readAnswer(url: string, response: Response, maxBytes: number): Promise<CardAnswer> {
   const { status, headers } = response
-  if (status === 401 || status === 403) {
+  if (isClosed(response)) {
     const code = status === 401 ? 'UNAUTHENTICATED' : 'PERMISSION_DENIED'
-    throw new A2AError(code, `The card at ${url} is not for everybody (HTTP ${status})`)
+    throw new A2AError(code, `The card at ${url} is protected: valid credentials are needed (HTTP ${status})`)
   }
   if (status === 429 || status >= 500) {
     throw new TransportError('unreachable', `${url} answers with HTTP ${status}`, { isRetryable: true })

@@ -76,6 +76,22 @@ describe('credentials of an agent', () => {
     await agent.close({ deadlineMs: 0 })
   })
 
+  it('are sent for a protected card', async () => {
+    const agent = await serve(echoAgent, { auth: [apiKey('open sesame')], protectCard: true })
+    await using served = await serveConsole({
+      agents: [agent.url],
+      credentials: { [agent.url]: showKey('open sesame') },
+    })
+    const visitor = await Visitor.at(served)
+    const card = await visitor.ask('GET', `api/card?${new URLSearchParams({ ref: agent.url })}`)
+    expect(JSON.parse(card.text)).toMatchObject({
+      card: { name: 'Echo' },
+      unversioned: { preferredTransport: 'JSONRPC' },
+    })
+    expect(await visitor.says(agent.url, 'hello')).toMatchObject(answered)
+    await agent.close({ deadlineMs: 0 })
+  })
+
   it('of whoever started the console are for the agents that were named then, and are not shown', async () => {
     const agent = await serve(echoAgent, { auth: [basic({ alice: 'correct horse' }), apiKey('open sesame')] })
     const alias = agent.url.replace('localhost', '127.0.0.1')

@@ -1,10 +1,13 @@
 /** A card looked at from all sides: as it is, what is wrong with it, who signed it, what can be spoken. */
 import type { Choice } from '../client/agent-client.js'
+import { authorizeCard } from '../client/callers.js'
 import { chooseInterface } from '../client/choose-interface.js'
 import { certificateOf, listOf } from '../client/credentials/index.js'
+import { createSender } from '../client/guarded-fetch.js'
 import { hasGrpc } from '../client/open-interface.js'
 import { createReach } from '../client/reach.js'
 import { type ResolvedCard, type ResolveOptions, resolveCard } from '../client/resolve-card.js'
+import { placesOf } from '../client/resolve-card-places.js'
 import { verifyCard } from '../client/verify-card.js'
 import { readAtMost } from '../net/read-at-most.js'
 import { registryResolver } from '../registry/resolvers/registry.js'
@@ -21,11 +24,13 @@ export interface CardSource {
 }
 
 export async function viewCard(session: Session, ref: string, source: CardSource): Promise<CardView> {
-  const { allowedOrigins = [], credentials } = session.connections.optionsFor(ref)
+  const options = session.connections.optionsFor(ref)
+  const { allowedOrigins = [], credentials } = options
   const certificate = credentials && certificateOf(listOf(credentials))
-  // Cards are for everybody; but not everybody gets as far as that.
-  const shown = certificate ? { certificate } : {}
-  const resolved = await resolveCard(await targetOf(ref, source), { timeoutMs, ...shown })
+  const target = await targetOf(ref, source)
+  const authorize = typeof target === 'string' ? authorizeCard(placesOf(target).origin, options) : undefined
+  const shown = { ...(certificate && { certificate }), ...(authorize && { authorize }) }
+  const resolved = await resolveCard(target, { timeoutMs, ...shown })
   const [signature, unversioned] = await Promise.all([verifyCard(resolved), readUnversioned(resolved, shown)])
   const { card, raw, url, report, warnings } = resolved
   const offer: { choices: readonly Choice[]; refusal?: string } = { choices: [] }
@@ -51,17 +56,22 @@ async function targetOf(ref: string, { registry, registryHeaders }: CardSource):
   return first
 }
 
-type Shown = Pick<ResolveOptions, 'certificate'>
+type Shown = Pick<ResolveOptions, 'certificate' | 'authorize'>
 
 /** Clients of older versions name none, and may see another card. */
-async function readUnversioned({ url, origin }: ResolvedCard, { certificate }: Shown): Promise<unknown> {
+async function readUnversioned({ url, origin }: ResolvedCard, { certificate, authorize }: Shown): Promise<unknown> {
   if (url === undefined || origin === undefined) return undefined
   const reach = createReach({ named: [origin], ...(certificate && { certificate }) })
   try {
-    const response = await reach.fetch(url, {
+    const send = createSender({ reach, headersTimeoutMs: timeoutMs, maxBytes })
+    const request = {
+      method: 'GET',
+      url,
       headers: { accept: 'application/json' },
       signal: AbortSignal.timeout(timeoutMs),
-    })
+    }
+    const open = await send(request)
+    const response = open.status === 401 && authorize ? await authorize(send)(request) : open
     const bytes = response.ok ? await readAtMost(response, maxBytes) : undefined
     return bytes && (JSON.parse(new TextDecoder().decode(bytes)) as unknown)
   } catch {

@@ -24,7 +24,7 @@ export function createProbe({ dialer, timeoutMs }: ProbeParts): Probe {
   return async (instance) => {
     const { url, probe } = instance
     const card = await told(async () => {
-      await resolveCard(url, { fetch, timeoutMs, allowPrivate: true })
+      await resolveCard(url, { fetch, timeoutMs, allowPrivate: true }).catch(unlessProtected)
       return 'ok'
     })
     const callable = withoutGrpc(instance)
@@ -39,6 +39,12 @@ export function createProbe({ dialer, timeoutMs }: ProbeParts): Probe {
       ...(call !== undefined && { call }),
     }
   }
+}
+
+/** An agent that asks for credentials before it shows its card has answered. */
+function unlessProtected(caught: unknown): void {
+  if (caught instanceof A2AError && (caught.code === 'UNAUTHENTICATED' || caught.code === 'PERMISSION_DENIED')) return
+  throw caught
 }
 
 /** gRPC has no `fetch` to be guarded by, so it is not spoken here; who speaks nothing else is judged by the card. */

@@ -16,9 +16,9 @@ const echo = agent('Echo', async function* ({ text }) {
   else yield text
 })
 
-async function cardAt(url: string): Promise<AgentCard> {
+async function cardAt(url: string, headers = {}): Promise<AgentCard> {
   return (await (
-    await fetch(`${url}.well-known/agent-card.json`, { headers: { 'a2a-version': '1.0' } })
+    await fetch(`${url}.well-known/agent-card.json`, { headers: { 'a2a-version': '1.0', ...headers } })
   ).json()) as AgentCard
 }
 
@@ -41,13 +41,17 @@ describe('health by behaviour', () => {
     ).toMatchObject([{ isHealthy: true, card: 'ok', binding: 'ok' }])
   })
 
-  it('takes a refusal for want of credentials for an answer', async () => {
-    await using served = await serve(echo, { auth: [apiKey('secret')] })
-    await using registry = await testRegistry({ probes })
-    await registry.publish({ ...key, card: await cardAt(served.url) }, ann)
-    await registry.examine()
-    expect(healthOf(registry)).toEqual(['healthy'])
-  })
+  it.each([false, true])(
+    'takes a refusal for want of credentials for an answer; protected card: %s',
+    async (protectCard) => {
+      await using served = await serve(echo, { auth: [apiKey('secret')], protectCard })
+      await using registry = await testRegistry({ probes })
+      await registry.publish({ ...key, card: await cardAt(served.url, { 'x-api-key': 'secret' }) }, ann)
+      await registry.examine()
+      expect(healthOf(registry)).toEqual(['healthy'])
+      expect(registry.find(key).instances[0]?.health?.levels).toEqual({ card: 'ok', binding: 'ok' })
+    },
+  )
 
   it('calls only those who asked for it, and believes what comes of it', async () => {
     const seen: string[] = []

@@ -7,7 +7,7 @@ import { A2AError } from '../model/errors.js'
 import { anonymous } from '../model/service.js'
 import { readTraceContext } from '../model/trace-context.js'
 import { refusedCall } from '../transports/call-record.js'
-import type { Arrival, Endpoint } from '../transports/transport.js'
+import { type Arrival, type Endpoint, parameterHeaders } from '../transports/transport.js'
 import type { CurrentCards } from './current-cards.js'
 import { createDoors, type Door, type Doors } from './doors.js'
 import { frontPage, isVisit } from './front-page.js'
@@ -30,6 +30,8 @@ export interface EndpointParts {
   /** Those that exist, whoever may use them. */
   readonly tenants: ReadonlySet<string>
   readonly isFromHere: OriginCheck
+  /** Cards are for callers that `admit` lets in, too. */
+  readonly protectsCard: boolean
 }
 
 /** Answers a request by its path below the mount, which begins with a slash or is empty. */
@@ -46,11 +48,13 @@ interface Visit {
 }
 
 export function createAgentEndpoint(parts: EndpointParts): AgentEndpoint {
-  const { card, url, offered, endpoint, cards, startedMs, admit, tenants, isFromHere } = parts
+  const { card, url, offered, endpoint, cards, startedMs, admit, tenants, isFromHere, protectsCard } = parts
   const showFrontPage = async () => frontPage(card, url)
   const doors = createDoors(endpoint)
-  const answerCard = createCardServer(cards, {
+  const findCard = createCardServer(cards, {
     startedMs,
+    isProtected: protectsCard,
+    vary: protectsCard ? endpoint.vary : parameterHeaders.version,
     refuse: (request, error) => doors(request, '/.well-known/').refuse(error),
   })
   // Longer paths first: a pin below another one is its own.
@@ -79,12 +83,13 @@ export function createAgentEndpoint(parts: EndpointParts): AgentEndpoint {
   }
 
   return (request, path, connection) => {
-    const answered = answerCard(request, path)
-    if (answered) return answered
+    const answerCard = findCard(request, path)
+    if (answerCard && !protectsCard) return answerCard()
     const { tenant, rest } = placeOf(path, tenants)
     const found = findDoor(request, rest, pinned, doors)
-    const door =
-      found.isBlind && cards.first.unversioned && isVisit(request, rest) ? { ...found, answer: showFrontPage } : found
+    const isVisited = found.isBlind && cards.first.unversioned && isVisit(request, rest)
+    const answer = answerCard ?? (isVisited ? showFrontPage : undefined)
+    const door = answer ? { ...found, answer } : found
     const address = connection?.address
     const from: From = tenant === undefined ? { address } : { address, tenant }
     const visit: Visit = { request, path, door, from }

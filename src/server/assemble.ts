@@ -100,6 +100,8 @@ export async function assemble(agents: Agents, options: LoggedOptions, port: Por
   const offered = offeredDialects(options.dialects, options)
   assertTenants(options, mounts, offered)
   const security = options.auth === undefined || options.auth === 'none' ? [] : requirementsOf(options.auth)
+  if (options.protectCard && security.length === 0)
+    throw new TypeError("`protectCard` needs `auth`: write `auth: [apiKey('…')]`")
   const limits = settleLimits(options.limits, security.length > 0)
   const admit = limitAdmission(security, limits)
   const url = withoutTrailingSlashes(options.publicUrl ?? `http://localhost${settleBasePath(options.basePath)}`)
@@ -265,6 +267,7 @@ async function createMember(mount: Mount, shared: Shared): Promise<Member> {
     admit,
     tenants: shared.tenants,
     isFromHere: shared.isFromHere,
+    protectsCard: options.protectCard === true,
   })
   return { mount, engine, endpoint, answer, cards }
 }

@@ -76,6 +76,11 @@ export interface HandlerOptions {
    * ```
    */
   readonly editCard?: EditCard
+  /**
+   * Asks for the credentials of `auth` on every path of a card, too, for cards that hold sensitive information. Clients
+   * must send credentials with the request for the card. Default false.
+   */
+  readonly protectCard?: boolean
   /** Keys that sign cards and push deliveries, published at `/.well-known/jwks.json`; or a signer of one's own. */
   readonly signing?: SigningOptions | Signer
   /** Which release's HTTP and gRPC statuses v1.0's errors have. Default 1.0.1. */

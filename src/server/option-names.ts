@@ -83,6 +83,7 @@ export const handlerOptions = {
   dialects: true,
   card: true,
   editCard: true,
+  protectCard: true,
   signing: true,
   errors: true,
   invokeQuestions: true,

@@ -1,4 +1,4 @@
-/** What everybody may read, as resources: made once for all readers, with validators and conditional answers (R-CARD-5). */
+/** Cards and keys as resources: made once for all readers, with validators and conditional answers (R-CARD-5). */
 import { askedVersion, versionNotSupported } from '../dialects/negotiate.js'
 import { A2AError } from '../model/errors.js'
 import type { Signer } from '../signing/signer.js'
@@ -9,8 +9,8 @@ import { readOnly } from './health.js'
 
 const maxAgeSeconds = 300
 
-/** Answers requests for a card; absent when the path is no card's. */
-export type CardServer = (request: Request, path: string) => Promise<Response> | undefined
+/** Finds the answer to a request for a card; absent when the path is no card's. */
+export type CardServer = (request: Request, path: string) => (() => Promise<Response>) | undefined
 
 interface Resource {
   readonly body: string
@@ -28,13 +28,17 @@ interface Variants {
 
 interface Serving {
   readonly lastModified: Date
+  /** Request headers that decide about the answer. */
+  readonly vary: string
+  /** Only for callers that have shown credentials: shared caches must not keep it. */
+  readonly isProtected: boolean
   /** Spells the error for readers of versions that no card is offered for. */
   refuse(request: Request, error: A2AError): Promise<Response>
 }
 
 export function createCardServer(
   cards: CurrentCards,
-  { startedMs, refuse }: Pick<Serving, 'refuse'> & { readonly startedMs: number },
+  { startedMs, ...serving }: Omit<Serving, 'lastModified'> & { readonly startedMs: number },
 ): CardServer {
   let shown = cards.first
   let resources = resourcesOf(shown)
@@ -46,12 +50,12 @@ export function createCardServer(
       resources = resourcesOf(now)
       lastModified = toSeconds(Date.now())
     }
-    return await answer(request, resources.get(path) as Variants, { lastModified, refuse }) // looked at below
+    return await answer(request, resources.get(path) as Variants, { lastModified, ...serving }) // looked at below
   }
   return (request, path) => {
     // Nearly every request is for something else.
     if (!path.includes('/.well-known/') || (request.method !== 'GET' && request.method !== 'HEAD')) return undefined
-    return resources.has(path) ? respond(request, path) : undefined
+    return resources.has(path) ? () => respond(request, path) : undefined
   }
 }
 
@@ -80,7 +84,7 @@ async function answer(request: Request, variants: Variants, serving: Serving): P
     const asked = askedVersion(readVersion(request.headers, request.url)) ?? ''
     return serving.refuse(request, versionNotSupported([...variants.byVersion.keys()], asked))
   }
-  return respond(request, resource, { lastModified: serving.lastModified, vary: 'A2A-Version' })
+  return respond(request, resource, serving)
 }
 
 /** The keys that signatures are checked with, as they are now: a signer of one's own may change them at any time. */
@@ -92,12 +96,12 @@ export function createJwksServer(signer: Pick<Signer, 'jwks'>): (request: Reques
 function respond(
   request: Request,
   { body, mediaType, etag }: Resource,
-  { lastModified, vary }: { readonly lastModified?: Date; readonly vary?: string } = {},
+  { lastModified, vary, isProtected = false }: Partial<Omit<Serving, 'refuse'>> = {},
 ): Response {
   const headers = {
     etag,
     ...(lastModified && { 'last-modified': lastModified.toUTCString() }),
-    'cache-control': `public, max-age=${maxAgeSeconds}`,
+    'cache-control': `${isProtected ? 'private' : 'public'}, max-age=${maxAgeSeconds}`,
     ...(vary !== undefined && { vary }),
   }
   if (isFresh(request, etag, lastModified)) return new Response(null, { status: 304, headers })

@@ -1,6 +1,17 @@
 /** Keys, passwords and tokens of the operator's own, and what is made of several schemes. */
 
-import { agent, allOf, apiKey, basic, bearer, jwt, type ServeOptions, serve, withScopes } from 'dragoman'
+import {
+  agent,
+  allOf,
+  apiKey,
+  basic,
+  bearer,
+  generateSigningKey,
+  jwt,
+  type ServeOptions,
+  serve,
+  withScopes,
+} from 'dragoman'
 import type { Auth, AuthScheme } from 'dragoman/auth'
 import { createHandler } from 'dragoman/server'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
@@ -395,9 +406,58 @@ describe('the card', () => {
   })
 })
 
+describe('a protected card', () => {
+  const cardPaths = ['', '/go', '/old'].flatMap((prefix) => [
+    `${prefix}/.well-known/agent-card.json`,
+    `${prefix}/.well-known/agent.json`,
+  ])
+
+  it('asks for credentials on every path, in every version, and is not for shared caches', async () => {
+    const dialects = ['v1', 'v0.3', 'v0.1', 'v0.1-go', { dialect: 'task-rest', path: '/old' }] as const
+    const signing = { keys: [await generateSigningKey()] }
+    const handler = await createHandler(mirror, {
+      auth: [bearer('t'), apiKey('k')],
+      protectCard: true,
+      dialects,
+      signing,
+    })
+    const get = async (path: string, headers: Record<string, string> = {}, method = 'GET') =>
+      await handler.fetch(new Request(`http://localhost${path}`, { method, headers }))
+    for (const path of cardPaths) {
+      for (const version of ['1.0', '0.3', '0.1', undefined]) {
+        const named = version === undefined ? {} : { 'A2A-Version': version }
+        const refused = await get(path, named)
+        expect([path, version, refused.status]).toEqual([path, version, 401])
+        expect(refused.headers.get('www-authenticate')).toContain('Bearer realm="agent"')
+        expect(await refused.text()).not.toContain('Mirror')
+        expect((await get(path, { ...named, authorization: 'Bearer wrong' })).status).toBe(401)
+        const card = await get(path, { ...named, 'x-api-key': 'k' })
+        expect([path, version, card.status]).toEqual([path, version, 200])
+        expect(card.headers.get('cache-control')).toMatch(/^private, /)
+        expect(card.headers.get('vary')).toMatch(/Authorization, X-API-Key, A2A-Version/i)
+        expect(await card.json()).toMatchObject({ name: 'Mirror' })
+      }
+      expect((await get(path, {}, 'HEAD')).status).toBe(401)
+    }
+    const etag = (await get('/.well-known/agent-card.json', { 'x-api-key': 'k' })).headers.get('etag') ?? ''
+    expect((await get('/.well-known/agent-card.json', { 'if-none-match': etag })).status).toBe(401)
+    expect((await get('/.well-known/jwks.json')).status).toBe(200)
+    await handler.close()
+  })
+
+  it('is open by default', async () => {
+    const handler = await createHandler(mirror, { auth: [apiKey('k')] })
+    const response = await handler.fetch(new Request('http://localhost/.well-known/agent-card.json'))
+    expect([response.status, response.headers.get('cache-control')]).toEqual([200, 'public, max-age=300'])
+    await handler.close()
+  })
+})
+
 describe('a configuration', () => {
   it.each<[string, () => unknown]>([
     ['two schemes of one name', () => createHandler(mirror, { auth: [bearer('a'), bearer('b')] })],
+    ['a protected card and no scheme', () => createHandler(mirror, { protectCard: true })],
+    ['a protected card for everybody', () => createHandler(mirror, { protectCard: true, auth: 'none' })],
     ['no key', () => apiKey({})],
     ['an empty key', () => apiKey({ '': 'ann' })],
     ['a caller without an id', () => apiKey({ k: '' })],

@@ -80,6 +80,22 @@ describe.each(waysIn)('dragoman serve, called over %s', (_name, enter) => {
   })
 })
 
+it('dragoman serve --protect-card shows the card to callers only; other commands send their credentials for it', async () => {
+  await using server = await startServer(['--echo', '--api-key', 'the key', '--protect-card'])
+  const ref = new URL(server.url).host
+  expect((await fetch(`${server.url}.well-known/agent-card.json`)).status).toBe(401)
+  expect(await runCommand(['send', ref, 'hello'])).toMatchObject({
+    code: 4,
+    stderr: expect.stringContaining('protected'),
+  })
+  const known = ['--header', 'X-API-Key: the key']
+  expect(await runCommand(['send', ref, 'hello', ...known])).toMatchObject({ code: 0, stdout: 'hello\n' })
+  expect((await runCommand(['card', 'get', ref, '--raw', ...known])).stdout).toContain('"Echo"')
+  const examined = await runCommand(['doctor', ref, ...known])
+  expect([examined.code, examined.stdout]).toEqual([0, expect.stringContaining('it is protected')])
+  expect(examined.stdout).toContain('agent.json asks for credentials')
+})
+
 describe('dragoman serve refuses', () => {
   it.each<[string[], string]>([
     [['--oidc', 'https://id.example'], '--oidc needs --audience'],
@@ -91,6 +107,7 @@ describe('dragoman serve refuses', () => {
     [['--tls-cert', 'package.json', '--tls-key', 'package.json'], 'no certificate with its key'],
     [['--api-key', 'k', '--no-auth'], '--no-auth contradicts'],
     [['--api-key', ''], 'none that is empty'],
+    [['--protect-card'], '--protect-card needs --api-key, --bearer, --oidc or --tls-client-ca'],
     [['--host', '0.0.0.0'], 'give --api-key, --bearer, --oidc or --tls-client-ca, or say --no-auth'],
   ])('%s', async (args, sentence) => {
     const { code, stderr } = await runCommand(['serve', '--echo', '--port', '0', ...args])

@@ -31,6 +31,7 @@ interface Options extends SourceOptions, AccessOptions {
   readonly signingKey?: readonly string[]
   readonly dialects?: DialectChoice
   readonly card?: CardForm
+  readonly protectCard?: true
   readonly errors: ErrorProfile
   readonly invokeQuestions?: QuestionStatus
   readonly grpc: boolean
@@ -73,6 +74,7 @@ export function serveCommand(): Command {
     .addOption(
       new Option('--card <form>', 'the card for readers that name no version (default: hybrid)').choices(cardForms),
     )
+    .option('--protect-card', 'ask for credentials before the card is shown, too; needs a way to know callers')
     .addOption(
       new Option('--errors <release>', 'whose error statuses v1.0 sends').choices(errorProfiles).default('1.0.1'),
     )
@@ -169,6 +171,7 @@ async function run(module: string | undefined, options: Options): Promise<void> 
     ...(keys.length > 0 && { signing: { keys } }),
     ...(options.dialects && { dialects: options.dialects }),
     ...(options.card && { card: options.card }),
+    ...(options.protectCard && { protectCard: true }),
     ...(options.allowWebhook && { push: { allowHosts: options.allowWebhook } }),
     ...(options.register !== undefined && { register: registerIn(options.register, options) }),
     ...(options.metrics && { metrics: options.metrics }),
@@ -195,10 +198,10 @@ async function serveOrExplain(...args: Parameters<typeof serve>): Promise<Served
 
 /** The library speaks of its own options. */
 function inOptions(message: string): string {
-  return message.replace(
-    /give `auth`, or say `auth: 'none'`/,
-    'give --api-key, --bearer, --oidc or --tls-client-ca, or say --no-auth',
-  )
+  const options = '--api-key, --bearer, --oidc or --tls-client-ca'
+  return message
+    .replace(/give `auth`, or say `auth: 'none'`/, `give ${options}, or say --no-auth`)
+    .replace(/^`protectCard` needs `auth`.*/, `--protect-card needs ${options}`)
 }
 
 function tellReady(said: ServeLog, { agents, metricsUrl }: Served, { note }: Source, options: Options): void {

@@ -71,6 +71,10 @@ async function examineOldCard(url: string, { timeoutMs, report }: Means): Promis
   const place = url.replace(/agent-card\.json$/, 'agent.json')
   try {
     const response = await fetch(place, { redirect: 'error', signal: AbortSignal.timeout(timeoutMs) })
+    if (response.status === 401) {
+      report({ check: 'older cards', verdict: 'note', what: `${place} asks for credentials` })
+      return
+    }
     const { version } = response.ok ? validateCard(await response.json()) : { version: 'unknown' }
     if (version === 'unknown') report(noOldCard)
     else report({ check: 'older cards', verdict: 'ok', what: `a ${version} card at ${place}` })

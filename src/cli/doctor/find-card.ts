@@ -35,7 +35,15 @@ export async function findCard(ref: string, means: Means): Promise<CardSearch> {
   const answer = answers.findLast(({ status }) => status === 200)
   const isJson = answer !== undefined && typeof rawOf(answer) === 'object'
   const source = answer?.what.replace(/^GET /, '') ?? ''
-  const place: Finding[] = isJson ? [placeOf(answer, source), ...rulesOf(rawOf(answer)), ...headersOf(answer)] : []
+  const isProtected = answers.some(({ status }) => status === 401 || status === 403)
+  const place: Finding[] = isJson
+    ? [
+        placeOf(answer, source),
+        ...(isProtected ? [protectedCard] : []),
+        ...rulesOf(rawOf(answer)),
+        ...headersOf(answer),
+      ]
+    : []
   if ('value' in outcome)
     return {
       ...common,
@@ -45,6 +53,12 @@ export async function findCard(ref: string, means: Means): Promise<CardSearch> {
   if (asked === undefined && 'failure' in outcome && outcome.failure === 'unreachable')
     return { ...common, findings: [notFound(outcome.message)] }
   return { ...common, findings: [...place, unusable(outcome)] }
+}
+
+const protectedCard: Finding = {
+  check: 'card',
+  verdict: 'note',
+  what: 'it is protected: clients that send no credentials with the request for the card do not find the agent',
 }
 
 interface Readable {
