@@ -13,6 +13,7 @@ import { traceContextOf } from '../model/trace-context.js'
 import type { IdempotencyKey, LoadedTask, Scope } from '../stores/store.js'
 import { assertAcceptable, inlineConfig } from './acceptable.js'
 import { assertAnswer } from './answer.js'
+import type { Reservation } from './caller-bytes.js'
 import type { WithMessage } from './commit.js'
 import { assertHistoryLength } from './history.js'
 import { findKeyedSend, idempotencyOf } from './idempotency.js'
@@ -52,6 +53,8 @@ interface Sending {
   readonly isUnary: boolean
   /** The size of the request. */
   readonly bytes: number
+  /** Released when the message is part of a task, or refused. */
+  readonly reservation: Reservation
 }
 
 /** Attempts to get in while others write to the same task; each one means that somebody made progress. */
@@ -73,7 +76,7 @@ export function admit(
   const bytes = storedSizeOf(request)
   assertTaskRoom(0, bytes, internals.settings.limits)
   const isShownAtOnce = isUnary && request.configuration?.returnImmediately === true
-  const sending: Sending = {
+  const given = {
     request,
     context,
     turnRequest: turnRequestOf(request, context),
@@ -85,31 +88,38 @@ export function admit(
   }
   const isKeyed = context.idempotencyKey !== undefined || internals.settings.dedupeByMessageId
   const hasWebhook = request.configuration?.taskPushNotificationConfig !== undefined
-  const room = internals.callerBytes.assertRoom(context.caller.id, bytes)
   const isPlain = !isKeyed && !isShownAtOnce && !internals.schemas && !hasWebhook
   const isAtOnce = isPlain && request.message.taskId === undefined && context.wantedTaskId === undefined
-  const start = () => (isAtOnce ? startAtOnce(internals, sending) : admitWithStore(internals, sending))
-  return room ? room.then(start) : start()
+  const start = (reservation: Reservation) => {
+    const sending: Sending = { ...given, reservation }
+    return isAtOnce ? startAtOnce(internals, sending) : admitWithStore(internals, sending)
+  }
+  const reservation = internals.callerBytes.reserve(context.caller.id, bytes)
+  return reservation instanceof Promise ? reservation.then(start) : start(reservation)
 }
 
 async function admitWithStore(internals: Internals, given: Sending): Promise<Admission> {
-  const { request, context } = given
-  // Skills say what begins a task; answers to questions are free.
-  if (request.message.taskId === undefined) await internals.schemas?.input(request.message)
-  const webhook = request.configuration?.taskPushNotificationConfig
-  if (webhook) await assertReachable(internals, webhook.url, `${inlineConfig}.url`)
-  const keys = await keyScopeOf(internals, given)
-  const sending = { ...given, idempotency: await idempotencyOf(internals, request, context, keys.prefix) }
-  for (let attempt = 0; attempt < mostAttempts; attempt++) {
-    const earlier = await findKeyedSend(internals, keys.scope, sending.idempotency)
-    if (earlier) return { taskId: earlier.taskId, after: earlier.seq - 1, ...liveRun(internals, earlier.taskId) }
-    const { taskId } = request.message
-    const admission = taskId
-      ? await continueTask(internals, sending, taskId)
-      : await startTask(internals, sending, attempt > 0)
-    if (admission !== 'again') return admission
+  try {
+    const { request, context } = given
+    // Skills say what begins a task; answers to questions are free.
+    if (request.message.taskId === undefined) await internals.schemas?.input(request.message)
+    const webhook = request.configuration?.taskPushNotificationConfig
+    if (webhook) await assertReachable(internals, webhook.url, `${inlineConfig}.url`)
+    const keys = await keyScopeOf(internals, given)
+    const sending = { ...given, idempotency: await idempotencyOf(internals, request, context, keys.prefix) }
+    for (let attempt = 0; attempt < mostAttempts; attempt++) {
+      const earlier = await findKeyedSend(internals, keys.scope, sending.idempotency)
+      if (earlier) return { taskId: earlier.taskId, after: earlier.seq - 1, ...liveRun(internals, earlier.taskId) }
+      const { taskId } = request.message
+      const admission = taskId
+        ? await continueTask(internals, sending, taskId)
+        : await startTask(internals, sending, attempt > 0)
+      if (admission !== 'again') return admission
+    }
+    throw new A2AError('UNAVAILABLE', 'Too many messages to this task at once, try again', { retryAfterSeconds: 1 })
+  } finally {
+    given.reservation.release()
   }
-  throw new A2AError('UNAVAILABLE', 'Too many messages to this task at once, try again', { retryAfterSeconds: 1 })
 }
 
 /**
@@ -181,6 +191,8 @@ function begin(internals: Internals, { isUnary }: Sending, run: Run, current: Ac
 
 function newRun(internals: Internals, sending: Sending): { readonly run: Run; readonly current: AcceptedMessage } {
   const { request, context, turnRequest } = sending
+  // The run counts the message from here on.
+  sending.reservation.release()
   assertRoom(internals, context.caller.id, sending.bytes)
   const taskId = context.wantedTaskId ?? internals.clock.newId()
   const contextId = request.message.contextId ?? internals.clock.newId()
@@ -275,6 +287,7 @@ async function resumeTask(
     ...withMessage(internals, sending, key.id),
   })
   const turn = fold.lastTurn + 1
+  sending.reservation.release()
   run.hold(message, sending.turnRequest, sending.bytes)
   if ((await commitFirst(run)) !== 'ok') return 'again'
   run.begin({ turn, message, ...(sending.turnRequest && { request: sending.turnRequest }) })
@@ -287,7 +300,7 @@ async function queueMessage(
   sending: Sending,
   { loaded, fold, message }: Continuation,
 ): Promise<Admission | 'again'> {
-  const { key, seq } = loaded.record
+  const { key, seq, owner } = loaded.record
   assertWaitingRoom(fold.waiting, internals.settings.limits)
   assertTaskRoom(loaded.record.bytes, sending.bytes, internals.settings.limits)
   const accepted = { turn: fold.lastTurn + 1, message, ...(sending.turnRequest && { request: sending.turnRequest }) }
@@ -300,7 +313,9 @@ async function queueMessage(
     ...withMessage(internals, sending, key.id).withMessage,
   })
   if (isFull(outcome.result)) throw storeFull(outcome.result)
-  return outcome.result === 'ok' ? { taskId: key.id, after: seq } : 'again'
+  if (outcome.result !== 'ok') return 'again'
+  internals.callerBytes.add(owner, sending.bytes)
+  return { taskId: key.id, after: seq }
 }
 
 /** Anything but `ok` means that the run never began. */

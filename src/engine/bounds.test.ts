@@ -243,6 +243,51 @@ describe.each(storeKinds)('the size of a task on %s', (kind) => {
     expect(taskIn(await sendAs('ann')).status.state).toBe('TASK_STATE_COMPLETED')
   })
 
+  it.each([
+    ['the first sends of a caller', {}],
+    ['sends after others', { isKnown: true }],
+    ['sends with keys', { isKeyed: true }],
+    ['sends with keys after others', { isKnown: true, isKeyed: true }],
+    ['sends that return immediately', { isKnown: true, returnImmediately: true }],
+  ])('of a caller bounds a burst: %s', async (_what, given) => {
+    const { isKnown, isKeyed, returnImmediately } = {
+      isKnown: false,
+      isKeyed: false,
+      returnImmediately: false,
+      ...given,
+    }
+    const decided = gate()
+    const all = 10
+    let [started, refused] = [0, 0]
+    const decide = () => {
+      if (started + refused === all) decided.open()
+    }
+    await using engine = await testEngine(
+      async function* ({ text }) {
+        if (text === 'first') return
+        started += 1
+        decide()
+        await decided.opened
+      },
+      kind,
+      { limits: { bytesPerCaller: 200_000 } },
+    )
+    if (isKnown) await engine.sendMessage(send('first'), callBy('ann'))
+    const sends = Array.from({ length: all }, async (_, n) => {
+      const context = { ...callBy('ann'), ...(isKeyed && { idempotencyKey: `k${n}` }) }
+      await engine.sendMessage(send(large, {}, { returnImmediately }), context).catch((error: unknown) => {
+        expect(error).toMatchObject({ code: 'RATE_LIMITED', details: { metadata: { limit: 'bytesPerCaller' } } })
+        refused += 1
+        decide()
+      })
+    })
+    await Promise.all([decided.opened, ...sends])
+    expect(started).toBe(Math.floor(200_000 / large.length))
+    // Sends that were refused or have been stored are not counted twice.
+    await engine.store.expire('Test', { maxEndedTasks: 0, limit: 100 })
+    expect(taskIn(await engine.sendMessage(send('first'), callBy('ann'))).status.state).toBe('TASK_STATE_COMPLETED')
+  })
+
   it('of running tasks is bounded before anything of them is stored', async () => {
     const release = gate()
     await using engine = await testEngine(

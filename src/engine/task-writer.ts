@@ -18,13 +18,9 @@ import {
   type WithMessage,
   type WriterStart,
 } from './commit.js'
+import { EventBuffer, maxBufferEvents } from './event-buffer.js'
 import type { Internals } from './internals.js'
 import { assertTaskRoom, assertWaitingRoom, cancelRequest, isFull, storeFull } from './limits.js'
-
-/** Uncommitted events, and their bytes, before the agent has to wait for the store. */
-const maxBufferEvents = 256
-/** A store may keep one commit as one row, and a slow reader parses the whole row for each page of it. */
-const maxBufferBytes = 256 * 1024
 
 export class TaskWriter {
   readonly key: TaskKey
@@ -39,10 +35,11 @@ export class TaskWriter {
   #create: TaskCreation | undefined
   #withMessage: WithMessage | undefined
   #fence: number | undefined
-  #buffer: EventBody[] = []
+  readonly #buffer = new EventBuffer()
   /** The size of the task with all that is buffered. */
   #bytes = 0
-  #bufferBytes = 0
+  /** The part of it that the store does not count yet. */
+  #heldBytes = 0
   #busy: Promise<unknown> | undefined
   #isClosed = false
   /** From before the store is asked until its answer is applied: hints about our own commit come in between. */
@@ -81,14 +78,7 @@ export class TaskWriter {
 
   /** Changes the newest event that `amend` answers for, among those no commit has taken yet. */
   amend(amend: (body: EventBody) => EventBody | undefined): boolean {
-    for (let place = this.#buffer.length - 1; place >= 0; place--) {
-      const before = this.#buffer[place] as EventBody // place is within the buffer
-      const after = amend(before)
-      if (!after) continue
-      this.#buffer[place] = after
-      return true
-    }
-    return false
+    return this.#buffer.amend(amend)
   }
 
   /** Whether the task has room for so much more. */
@@ -98,21 +88,13 @@ export class TaskWriter {
 
   /** Adds an event to the next commit without asking for one. */
   hold(body: EventBody, bytes = storedSizeOf(body)): void {
-    this.#buffer.push(body)
-    this.#bufferBytes += bytes
-    this.#grow(bytes)
+    this.#buffer.push(body, bytes)
+    this.#hold(bytes)
   }
 
   /** Takes back the event held last. */
   unhold(): void {
-    const bytes = storedSizeOf(this.#buffer.pop())
-    this.#bufferBytes -= bytes
-    this.#grow(-bytes)
-  }
-
-  #grow(bytes: number): void {
-    this.#resize(bytes)
-    this.#internals.callerBytes.add(this.#owner, bytes)
+    this.#hold(-this.#buffer.pop())
   }
 
   /**
@@ -121,8 +103,7 @@ export class TaskWriter {
    */
   push(body: EventBody, bytes: number): Promise<void> | undefined {
     this.hold(body, bytes)
-    const isFull = this.#buffer.length >= maxBufferEvents || this.#bufferBytes >= maxBufferBytes
-    if (isFull) return this.flush().then(() => undefined)
+    if (this.#buffer.isFull) return this.flush().then(() => undefined)
     this.flushSoon()
     return undefined
   }
@@ -133,14 +114,14 @@ export class TaskWriter {
     this.#isFlushScheduled = true
     this.#internals.atEndOfTick(() => {
       this.#isFlushScheduled = false
-      if (this.#buffer.length > 0) this.flush().catch((error) => this.#onFailed(error))
+      if (this.#buffer.size > 0) this.flush().catch((error) => this.#onFailed(error))
     })
   }
 
   /** Commits what is buffered, whatever other processes write meanwhile; `false` when that is not for us to do any more. */
   async flush(): Promise<boolean> {
     if (this.#failure !== undefined) throw this.#failure
-    while (this.#buffer.length > 0) {
+    while (this.#buffer.size > 0) {
       const outcome = await this.commit({ lease: 'keep' })
       if (outcome === 'fenced' || isFull(outcome)) return false
       if (outcome === 'key-taken') throw new Error('An idempotency key was taken behind our back')
@@ -154,11 +135,8 @@ export class TaskWriter {
     if (this.#busy) return this.settled().then(() => this.commit(options))
     if (this.#isClosed) return Promise.resolve('fenced')
     // What is pushed while the store works stays for the next commit.
-    const bodies = this.#buffer
-    const bytes = this.#bufferBytes
-    this.#buffer = []
-    this.#bufferBytes = 0
-    return this.#append({ bodies, bytes, lease: options.lease, withMessage: this.#withMessage, isBuffer: true })
+    const taken = this.#buffer.take()
+    return this.#append({ ...taken, lease: options.lease, withMessage: this.#withMessage, isBuffer: true })
   }
 
   /** Gives up the lease together with what is buffered, whatever others write meanwhile; false when it was lost before. */
@@ -166,7 +144,7 @@ export class TaskWriter {
     for (;;) {
       const outcome = await this.commit({ lease })
       // The process that runs the task next starts the turn again: the buffer is not needed.
-      if (isFull(outcome)) this.#replaceBuffer([])
+      if (isFull(outcome)) this.#drop(() => true)
       else if (outcome !== 'conflict') return outcome === 'ok'
       else await this.catchUp()
     }
@@ -221,7 +199,8 @@ export class TaskWriter {
       const outcome = await this.#append(commit)
       if (isFull(outcome)) throw storeFull(outcome)
       if (outcome === 'ok') {
-        this.#grow(commit.bytes)
+        this.#resize(commit.bytes)
+        this.#internals.callerBytes.add(this.#owner, commit.bytes)
         return this.fold.seq
       }
       if (outcome !== 'conflict') return outcome === 'fenced' ? 'ending' : outcome
@@ -246,8 +225,9 @@ export class TaskWriter {
 
   /** Shows an answer that is not stored: a Message without an idempotency key leaves no trace. */
   show(body: EventBody): void {
-    const events = this.#number([...this.#buffer, body])
-    this.#replaceBuffer([])
+    const taken = this.#buffer.take()
+    this.#hold(-taken.bytes)
+    const events = this.#number([...taken.bodies, body])
     for (const event of events) this.fold.apply(event)
     this.#publish(events)
   }
@@ -257,8 +237,26 @@ export class TaskWriter {
     if (!this.#isClosed) this.#internals.runBytes += bytes
   }
 
+  /** Changes the size of the task and of the part that the store does not count yet. */
+  #hold(bytes: number): void {
+    this.#resize(bytes)
+    if (this.#isClosed) return
+    this.#heldBytes += bytes
+    this.#internals.callerBytes.hold(this.#owner, bytes)
+  }
+
+  /** The store counts everything that is committed: tasks do not count while they may still end as a Message. */
+  #counted(): void {
+    if (this.#isClosed) return
+    const bytes = this.#heldBytes - this.#buffer.bytes
+    this.#heldBytes -= bytes
+    this.#internals.callerBytes.hold(this.#owner, -bytes)
+    this.#internals.callerBytes.add(this.#owner, bytes)
+  }
+
   /** From here on nothing is written. */
   close(): void {
+    this.#hold(-this.#heldBytes)
     if (!this.#isClosed) this.#internals.runBytes -= this.#bytes
     this.#isClosed = true
     this.#unwatch?.()
@@ -330,6 +328,7 @@ export class TaskWriter {
         this.#fence = lease === 'keep' ? outcome.fence : undefined
         if (next) this.fold = next
         else for (const event of events) this.fold.apply(event)
+        if (commit.isBuffer && (lease !== 'keep' || this.fold.state !== undefined)) this.#counted()
         if (isClaim) this.#watch()
         this.#publish(events)
         return 'ok'
@@ -343,8 +342,8 @@ export class TaskWriter {
   }
 
   #refused(commit: Commit, result: Exclude<CommitOutcome, 'ok'>): CommitOutcome {
-    if (isFull(result) && commit.isBuffer) this.#dropOutput(commit)
-    else this.#putBack(commit)
+    if (commit.isBuffer) this.#buffer.putBack(commit)
+    if (isFull(result) && commit.isBuffer) this.#dropOutput()
     if (result === 'fenced') this.#onFenced()
     return result
   }
@@ -353,29 +352,18 @@ export class TaskWriter {
     this.#busy = undefined
     this.#isAppending = false
     this.#failure = error
-    this.#putBack(commit)
+    if (commit.isBuffer) this.#buffer.putBack(commit)
     return error
   }
 
-  #putBack({ bodies, bytes, isBuffer }: Commit): void {
-    if (!isBuffer) return
-    this.#buffer = [...bodies, ...this.#buffer]
-    this.#bufferBytes += bytes
-  }
-
   /** The task must still be able to end: what it was asked stays, what it said goes. */
-  #dropOutput({ bodies, bytes }: Commit): void {
-    const kept = [...bodies, ...this.#buffer].filter((body) => !('artifactUpdate' in body || 'statusUpdate' in body))
-    this.#replaceBuffer(kept, bytes)
+  #dropOutput(): void {
+    this.#drop((body) => 'artifactUpdate' in body || 'statusUpdate' in body)
     this.#onFull()
   }
 
-  /** `refused`: the size of a commit that was taken from the buffer and not written. */
-  #replaceBuffer(buffer: EventBody[], refused = 0): void {
-    const bytes = buffer.reduce((sum, body) => sum + storedSizeOf(body), 0)
-    this.#grow(bytes - this.#bufferBytes - refused)
-    this.#buffer = buffer
-    this.#bufferBytes = bytes
+  #drop(isDropped: (body: EventBody) => boolean): void {
+    this.#hold(-this.#buffer.drop(isDropped))
   }
 
   #publish(events: readonly TaskEvent[]): void {
