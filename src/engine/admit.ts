@@ -18,7 +18,16 @@ import type { WithMessage } from './commit.js'
 import { assertHistoryLength } from './history.js'
 import { findKeyedSend, idempotencyOf } from './idempotency.js'
 import type { Internals } from './internals.js'
-import { assertIds, assertParts, assertRoom, assertTaskRoom, assertWaitingRoom, isFull, storeFull } from './limits.js'
+import {
+  assertIds,
+  assertParts,
+  assertRoom,
+  assertTaskRoom,
+  assertWaitingRoom,
+  isFull,
+  shuttingDown,
+  storeFull,
+} from './limits.js'
 import { isOwn, mayAccess, type SharedTask, type SharingOperation, taskNotFound } from './ownership.js'
 import { Run } from './run.js'
 import { foldOf, identityOf } from './snapshot.js'
@@ -67,8 +76,7 @@ export function admit(
   context: CallContext,
   isUnary: boolean,
 ): Admission | Promise<Admission> {
-  if (internals.isDraining)
-    throw new A2AError('UNAVAILABLE', 'The server is shutting down, try again', { retryAfterSeconds: 1 })
+  if (internals.isDraining) throw shuttingDown()
   assertAcceptable(internals.agent, request)
   assertIds(request.message)
   assertParts(request.message, internals.settings.limits)

@@ -122,6 +122,11 @@ export function taskTooLarge({ bytesPerTask }: EngineLimits): readonly Part[] {
 /** The status message of a task that was ended because the store had no room for it. */
 export const noRoomForTask: readonly Part[] = [{ text: 'The task store is full (limit maxBytes)' }]
 
+/** For senders of new messages while the process drains (E-12). */
+export function shuttingDown(): A2AError {
+  return new A2AError('UNAVAILABLE', 'The server is shutting down, try again', { retryAfterSeconds: 1 })
+}
+
 /** Whether the store has no room for a step. */
 export function isFull(outcome: string): outcome is 'full' | 'too-large' {
   return outcome === 'full' || outcome === 'too-large'

@@ -23,8 +23,9 @@ import { tellAbandoned } from './abandoned.js'
 import type { CheckpointOptions } from './agent.js'
 import { CheckpointWriter } from './checkpoint.js'
 import type { WithMessage } from './commit.js'
+import { FirstAnswer } from './first-answer.js'
 import type { Internals } from './internals.js'
-import { isFull, noRoomForTask, storeFull } from './limits.js'
+import { isFull, noRoomForTask, shuttingDown, storeFull } from './limits.js'
 import type { SharedTask } from './ownership.js'
 import type { Credential } from './provide-credential.js'
 import { neutralFailure, runHandler, type TurnEnd } from './run-handler.js'
@@ -53,7 +54,7 @@ export class Run implements TurnSource {
   #isEnding = false
   #isClosed = false
   #fail: (error: unknown) => void = () => undefined
-  #sender: { resolve(answer: SendMessageResponse | undefined): void; reject(error: A2AError): void } | undefined
+  readonly #sender = new FirstAnswer()
 
   constructor(internals: Internals, start: RunStart) {
     this.#internals = internals
@@ -130,15 +131,9 @@ export class Run implements TurnSource {
     this.done = this.#runAll(current)
   }
 
-  /**
-   * The answer for the sender of a new task: what `lastEvent` would read from the log, without the
-   * reading, which is a quarter of the cost of a small call. Absent when the run ended without one
-   * and the log has to be asked. To be called right after `begin`.
-   */
+  /** The answer for the sender of a new task. To be called right after `begin`. */
   firstEnd(): Promise<SendMessageResponse | undefined> {
-    return new Promise((resolve, reject) => {
-      this.#sender = { resolve, reject }
-    })
+    return this.#sender.wait()
   }
 
   /** Runs the current turn once more after a crash. */
@@ -219,18 +214,11 @@ export class Run implements TurnSource {
       inTurn(this.#context, () => this.#stopping.fail())
       const error = this.#internals.failure(caught, this.id)
       this.#internals.existingTopic(this.id)?.close(error)
-      this.#sender?.reject(error)
+      this.#sender.reject(error)
     } finally {
       this.close()
-      this.#sender?.resolve(undefined)
+      this.#sender.resolve(undefined)
     }
-  }
-
-  #tellSender(): void {
-    const { task } = this
-    if (!this.#sender || !task) return
-    this.#sender.resolve({ task })
-    this.#sender = undefined
   }
 
   /** Commits how a turn ended; answers the message of the next one, if there is one. */
@@ -272,11 +260,7 @@ export class Run implements TurnSource {
   async #closeWithoutTask(body: EventBody): Promise<undefined> {
     // Whoever lost the lease has nothing to say: the log tells the sender what became of it.
     if (!(await this.#commitWithoutTask(body))) return this.#lost()
-    if ('message' in body) this.#sender?.resolve({ message: body.message })
-    if ('refused' in body) {
-      const { code, message, details } = body.refused
-      this.#sender?.reject(new A2AError(code, message, details))
-    }
+    this.#sender.withoutTask(body)
     return undefined
   }
 
@@ -307,7 +291,7 @@ export class Run implements TurnSource {
       if (next && !isTerminal(state)) {
         this.#voice.say(state, parts)
         await this.writer.flush()
-        this.#tellSender()
+        this.#sender.task(this.task)
         return await this.#startNext(next)
       }
       if (next && state === 'TASK_STATE_COMPLETED') {
@@ -324,7 +308,7 @@ export class Run implements TurnSource {
         return await this.#finish('TASK_STATE_FAILED', noRoomForTask)
       }
       if (outcome === 'ok') {
-        this.#tellSender()
+        this.#sender.task(this.task)
         // A stop that arrives during the commit of another state changes nothing.
         const isStopped = this.#stopping.why === 'failed' || this.#stopping.why === 'no-room'
         const isFailedByStop = isStopped && state === 'TASK_STATE_FAILED'
@@ -354,9 +338,9 @@ export class Run implements TurnSource {
   async #handOver(): Promise<undefined> {
     this.#isEnding = true
     if (!this.writer.isStored) {
-      const error = new A2AError('UNAVAILABLE', 'The server is shutting down, try again', { retryAfterSeconds: 1 })
+      const error = shuttingDown()
       this.#internals.existingTopic(this.id)?.close(error)
-      this.#sender?.reject(error)
+      this.#sender.reject(error)
       return undefined
     }
     return (await this.writer.leave('hand-over')) ? undefined : this.#lost()

@@ -16,10 +16,19 @@
  */
 import type { TaskEvent } from '../model/event.js'
 import type { HistoryWindow } from '../model/history-window.js'
-import type { TaskPushNotificationConfig } from '../model/push-config.js'
 import type { Task, TaskState } from '../model/task.js'
-import type { TraceContext } from '../model/trace-context.js'
+import type {
+  DeadLetter,
+  DeadLetterQuery,
+  LaneClaim,
+  LaneClaimRequest,
+  LaneSettlement,
+  NewPushConfig,
+  StoredPushConfig,
+} from './push-deliveries.js'
 import type { Records } from './records.js'
+
+export * from './push-deliveries.js'
 
 export interface TaskKey {
   readonly agent: string
@@ -186,100 +195,6 @@ export interface ClaimRequest {
 export interface ClaimedTask {
   readonly key: TaskKey
   readonly fence: number
-}
-
-/** With the trace context of the call that set it. */
-export interface StoredPushConfig extends TraceContext {
-  readonly config: TaskPushNotificationConfig & { readonly id: string; readonly taskId: string }
-  /** The dialect it was registered in: deliveries are spelled in it (RM-PUSH-1). */
-  readonly dialect: string
-  /** The caller that set it: nobody else is shown its secrets (R-PUSH-9). */
-  readonly setBy?: string
-}
-
-/** Clients send the same config with every message; which of the calls set it makes no difference. */
-export function isSameConfig(one: StoredPushConfig, other: StoredPushConfig): boolean {
-  return spellConfig(one) === spellConfig(other)
-}
-
-/** What is the same of two configs that are the same. */
-export function spellConfig({ config, dialect, setBy }: StoredPushConfig): string {
-  return JSON.stringify([config, dialect, setBy])
-}
-
-export interface NewPushConfig extends StoredPushConfig {
-  /** How many configs the task may have; one more is not kept. */
-  readonly most: number
-}
-
-/**
- * A push config and its place in the task's log: its webhook is told of the events behind it, in order. The
- * log is the outbox: an append makes the lanes of its task due, in the same transaction, and copies nothing.
- *
- * A lane that is due can be claimed, under a lease with a fence of its own; a claim makes it due again at
- * the end of the lease. Replacing the config raises the fence too.
- */
-export interface ClaimedLane {
-  readonly key: TaskKey
-  readonly push: StoredPushConfig
-  /** The last sequence that is settled: delivered, given up, or not worth telling. */
-  readonly seq: number
-  /** Failures since the last delivery that succeeded. */
-  readonly attempts: number
-  readonly fence: number
-}
-
-export interface LaneClaimRequest extends ClaimRequest {
-  /** The longest wait between two attempts. A store whose clock was set back makes no lane wait longer. */
-  readonly maxRetryMs?: number
-}
-
-export interface LaneClaim {
-  /** Those that have been due for longest first. */
-  readonly lanes: readonly ClaimedLane[]
-  /** How long until there may be another one, 0 for now; absent when none is waiting. */
-  readonly nextInMs?: number
-}
-
-export interface LaneSettlement {
-  readonly key: TaskKey
-  readonly configId: string
-  readonly fence: number
-  readonly seq: number
-  readonly attempts: number
-  /** What was given up, committed together with the place behind it. */
-  readonly dead?: readonly BuriedDelivery[]
-  /** Hold the lane for longer, or give it back: due at once if there is more to tell, or not before some time. */
-  readonly next: { readonly holdMs: number } | 'release' | { readonly retryInMs: number }
-}
-
-export interface BuriedDelivery {
-  readonly seq: number
-  /** How often it was tried. */
-  readonly attempts: number
-  readonly error: string
-}
-
-/** A delivery that was given up; kept as long as its task and its config. */
-export interface DeadLetter extends BuriedDelivery {
-  /** A number that grows from one to the next. */
-  readonly id: string
-  readonly key: TaskKey
-  readonly tenant: string
-  readonly owner: string
-  readonly configId: string
-  readonly timeMs: number
-}
-
-export interface DeadLetterQuery {
-  /** Default: all. */
-  readonly agents?: readonly string[] | undefined
-  readonly tenant?: string | undefined
-  readonly owner?: string | undefined
-  readonly taskId?: string | undefined
-  readonly limit: number
-  /** Continue behind this one. */
-  readonly afterId?: string | undefined
 }
 
 export interface Expiry {
