@@ -1,18 +1,28 @@
 /** A SQLite store whose file is deleted, or whose disk is full: nothing is acknowledged that is not kept, and `/readyz` says so. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, renameSync, rmSync, statfsSync, symlinkSync, writeFileSync } from 'node:fs'
+import {
+  mkdtempSync,
+  renameSync,
+  rmSync,
+  statfsSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { serve } from 'dragoman'
 import { openSqliteStore } from 'dragoman/stores/sqlite'
+import Database from 'libsql'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { echoAgent } from '../../src/cli/echo-agent.js'
 import type { LogEntry } from '../../src/model/log.js'
 import { append, chunk, creation, key } from '../../src/stores/contract-steps.js'
 import { FileHealth } from '../../src/stores/sqlite/file-health.js'
 import { systemLeaseClock } from '../../src/stores/sqlite/lease-clock.js'
-import { openDatabase } from '../../src/stores/sqlite/open.js'
+import { databaseBytes, openDatabase } from '../../src/stores/sqlite/open.js'
 import { SqliteStore } from '../../src/stores/sqlite/sqlite-store.js'
 import { envelope } from '../hostile/peer.js'
 import { eventually } from '../hostile/waiting.js'
@@ -30,9 +40,9 @@ async function readiness(url: string): Promise<number> {
   return (await fetch(new URL('/readyz', url))).status
 }
 
-async function send(url: string): Promise<Response> {
+async function send(url: string, text = 'hello'): Promise<Response> {
   const headers = { 'content-type': 'application/json', 'a2a-version': '1.0' }
-  const body = envelope('SendMessage', { message: newMessage('hello') })
+  const body = envelope('SendMessage', { message: newMessage(text) })
   const response = await fetch(url, { method: 'POST', headers, body })
   await response.arrayBuffer()
   return response
@@ -92,12 +102,67 @@ describe('a SQLite file that is deleted', () => {
   })
 })
 
+describe('a SQLite file that is truncated in place', () => {
+  const large = 'x'.repeat(200_000)
+
+  it.each([0, 8192])('is noticed by /readyz and by sends, and logged once (to %d bytes)', async (length) => {
+    const entries: LogEntry[] = []
+    await using served = await serve(echoAgent, { store: `sqlite:${path}`, log: (entry) => entries.push(entry) })
+    for (let n = 0; n < 30; n++) expect((await send(served.url, large)).status).toBe(200)
+    expect(await readiness(served.url)).toBe(200)
+    assert.ok(statSync(path).size > length)
+    truncateSync(path, length)
+    expect(await readiness(served.url)).toBe(503)
+    expect([(await send(served.url)).status, (await send(served.url)).status]).toEqual([503, 503])
+    expect(await readiness(served.url)).toBe(503)
+    const told = entries.filter(({ message }) => message.includes('was truncated'))
+    expect(told).toMatchObject([{ level: 'error', message: expect.stringContaining(path) }])
+  })
+
+  it('is refused by commits until the store is opened again, whatever size the file gets', async () => {
+    const store = await openSqliteStore(path, { checkEveryMs: 0 })
+    await store.append(creation('t1'))
+    for (let seq = 3; seq < 43; seq++) await store.append(append('t1', seq, [chunk('t1', large)]))
+    await store.ping()
+    const { size } = statSync(path)
+    truncateSync(path, size / 2)
+    await assert.rejects(store.append(creation('t2')), /was truncated/)
+    truncateSync(path, size)
+    await assert.rejects(store.append(creation('t2')), /was truncated/)
+    await assert.rejects(store.ping(), /was truncated/)
+    await store.close()
+  })
+
+  it('is told from a file that another process has made smaller', async () => {
+    const store = await openSqliteStore(path, { checkEveryMs: 0 })
+    await store.append(creation('t1'))
+    for (let seq = 3; seq < 43; seq++) await store.append(append('t1', seq, [chunk('t1', large)]))
+    await store.append({
+      ...append('t1', 43, []),
+      status: { state: 'TASK_STATE_COMPLETED', timeMs: 1 },
+      isRunnable: false,
+    })
+    await store.ping()
+    const { size } = statSync(path)
+    await store.expire('a', { maxEndedTasks: 0, limit: 10 })
+    const other = new Database(path)
+    other.exec('VACUUM')
+    other.exec('PRAGMA wal_checkpoint(TRUNCATE)')
+    other.close()
+    assert.ok(statSync(path).size < size / 2)
+    await store.ping()
+    assert.equal((await store.append(creation('t2'))).result, 'ok')
+    await store.close()
+  })
+})
+
 describe('a SQLite file that cannot grow', () => {
   it('is noticed by a failed commit, and until there is room again', async () => {
     const leaseClock = systemLeaseClock()
     const db = await openDatabase(path, { leaseClock })
     const notices: (readonly [string, string])[] = []
-    const file = new FileHealth(path, { onNotice: (text, level) => notices.push([level, text]) })
+    const onNotice = (text: string, level: string) => notices.push([level, text])
+    const file = new FileHealth(path, { onNotice }, () => databaseBytes(db))
     const store = new SqliteStore(db, leaseClock, file)
     await store.append(creation('t1'))
     await store.ping()

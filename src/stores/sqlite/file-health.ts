@@ -1,8 +1,10 @@
 /**
- * Notices that the database's file was deleted or replaced, and that it cannot be written to.
+ * Notices that the database's file was deleted, replaced or truncated, and that it cannot be written to.
  *
  * SQLite goes on with a file that has no name any more: commits succeed, and are gone when the last process closes it.
  * A look at the file takes microseconds, so commits look at intervals and readiness checks look each time.
+ *
+ * Only `stat` is used: closing a descriptor of the file would release the locks that SQLite has in this process.
  */
 import { realpathSync, statSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
@@ -23,20 +25,28 @@ export class FileHealth {
   readonly #inodes = new Map<string, bigint>()
   readonly #path: string
   readonly #options: FileHealthOptions
+  /** The size of the database according to SQLite. */
+  readonly #databaseBytes: () => number
+  /** The size of the file at the last look. */
+  #bytes = 0n
   #isMissing = false
+  /** Stays true when the file grows again: checkpoints write some pages, and the others remain lost. */
+  #isTruncated = false
   #lastLook = performance.now()
   #writeError: unknown
   #notice: string | undefined
 
-  constructor(path: string, options: FileHealthOptions) {
+  constructor(path: string, options: FileHealthOptions, databaseBytes: () => number) {
     this.#path = resolve(path)
     this.#options = options
+    this.#databaseBytes = databaseBytes
     if (path === ':memory:') return
     // SQLite keeps the write-ahead log beside the file that a symbolic link leads to.
     for (const file of [this.#path, `${realpathSync(this.#path)}-wal`]) {
-      const inode = inodeOf(file)
+      const inode = look(file)?.ino
       if (inode !== undefined) this.#inodes.set(file, inode)
     }
+    this.#bytes = look(this.#path)?.size ?? 0n
   }
 
   /** Whether the last write failed because of the disk, and none has succeeded since. */
@@ -47,7 +57,7 @@ export class FileHealth {
   /** Throws before a commit that would be lost. */
   beforeCommit(): void {
     const { checkEveryMs = 500 } = this.#options
-    if (!this.#isMissing && performance.now() - this.#lastLook < checkEveryMs) return
+    if (!this.#isMissing && !this.#isTruncated && performance.now() - this.#lastLook < checkEveryMs) return
     this.assertPresent()
   }
 
@@ -65,14 +75,27 @@ export class FileHealth {
 
   assertPresent(): void {
     this.#lastLook = performance.now()
-    const missing = [...this.#inodes].find(([file, inode]) => inodeOf(file) !== inode)
+    const missing = [...this.#inodes].find(([file, inode]) => look(file)?.ino !== inode)
     this.#isMissing = missing !== undefined
-    if (missing) {
-      const text = `The store's file was deleted or replaced: ${missing[0]}. Put it back, or restart on another one`
-      this.#say(text)
-      throw new Error(text)
-    }
+    if (missing)
+      this.#refuse(`The store's file was deleted or replaced: ${missing[0]}. Put it back, or restart on another one`)
+    this.#isTruncated ||= this.#hasLostPages()
+    if (this.#isTruncated)
+      this.#refuse(`The store's file was truncated: ${this.#path}. Restore it from a backup, and restart`)
     if (!this.isUnwritable) this.#say(undefined)
+  }
+
+  /** Whether the file is smaller than it was. It may be, if the database is smaller too: another process ran `VACUUM`. */
+  #hasLostPages(): boolean {
+    const bytes = look(this.#path)?.size ?? 0n
+    if (bytes < this.#bytes && this.#databaseBytes() >= this.#bytes) return true
+    this.#bytes = bytes
+    return false
+  }
+
+  #refuse(text: string): never {
+    this.#say(text)
+    throw new Error(text)
   }
 
   /** Throws when the file system has no room, also when nothing was written since. */
@@ -92,8 +115,8 @@ export class FileHealth {
   }
 }
 
-function inodeOf(file: string): bigint | undefined {
-  return statSync(file, { bigint: true, throwIfNoEntry: false })?.ino
+function look(file: string): { readonly ino: bigint; readonly size: bigint } | undefined {
+  return statSync(file, { bigint: true, throwIfNoEntry: false })
 }
 
 /** The disk is full, broken or read-only; other errors are about one write. */

@@ -47,6 +47,14 @@ async function open(
   }
 }
 
+/** The size of the database, with pages that only the write-ahead log has. */
+export function databaseBytes(db: Database.Database): number {
+  const [bytes] = db.prepare('SELECT page_count * page_size FROM pragma_page_count, pragma_page_size').raw().get() as [
+    number,
+  ]
+  return bytes
+}
+
 /** SQLite gives its log and its index the mode of the file. Files that are there keep theirs. */
 function createPrivate(path: string): void {
   if (path === ':memory:') return

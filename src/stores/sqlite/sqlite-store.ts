@@ -45,7 +45,7 @@ import { claimLanes, deleteLane, findWaiting, hasLateLanes, putLane, settleLane 
 import { type LeaseClock, systemLeaseClock } from './lease-clock.js'
 import { claim, disown, leaseOwners, renew } from './leases.js'
 import { listTasks } from './list.js'
-import { openDatabase } from './open.js'
+import { databaseBytes, openDatabase } from './open.js'
 import { SqliteRecords } from './records.js'
 import { CountChanges, Names, type Session, watchId } from './session.js'
 import { prepareStatements, type Statements } from './statements.js'
@@ -72,7 +72,7 @@ export interface SqliteStoreOptions extends FileHealthOptions {
 export async function openSqliteStore(path: string, options: SqliteStoreOptions = {}): Promise<Store> {
   const leaseClock = options.leaseClock ?? systemLeaseClock()
   const db = await openDatabase(path, { ...options, leaseClock })
-  return new SqliteStore(db, leaseClock, new FileHealth(path, options), options)
+  return new SqliteStore(db, leaseClock, new FileHealth(path, options, () => databaseBytes(db)), options)
 }
 
 /** Batches fetched at once when a reader catches up. */
