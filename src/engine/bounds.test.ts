@@ -225,6 +225,40 @@ describe.each(storeKinds)('the size of a task on %s', (kind) => {
     await store.close()
   })
 
+  it('beyond the longest string does not keep the task of a dead process from ending', async () => {
+    const store = await openTestStore(kind)
+    const dying = mortal(store)
+    const chunk = 'x'.repeat(1_000_000)
+    const first = await testEngine(
+      async function* () {
+        for (let n = 0; n < 24; n++) {
+          yield chunk
+          await committed()
+        }
+        yield working('Busy')
+        await new Promise(() => undefined)
+      },
+      dying.store,
+      { owner: 'dead' },
+    )
+    for await (const { event } of first.sendStreamingMessage(send('go'), callBy()))
+      if ('statusUpdate' in event && textIn(event.statusUpdate.status.message?.parts ?? []) === 'Busy') break
+    dying.kill()
+    const { stringify } = JSON
+    vi.spyOn(JSON, 'stringify').mockImplementation(((...given: Parameters<typeof stringify>) => {
+      const text = stringify(...given)
+      // As V8 does from about 512 MB on.
+      if (text?.length > 20_000_000) throw new RangeError('Invalid string length')
+      return text
+    }) as typeof stringify)
+    const second = await testEngine(async function* () {}, store, { isOwnerDead: (owner) => owner === 'dead' })
+    const { tasks } = await second.listTasks({}, callBy())
+    expect(tasks.map(({ status }) => status.state)).toEqual(['TASK_STATE_FAILED'])
+    expect((await store.stats(['Test']))[0]).toMatchObject({ unheldTasks: 0 })
+    await second.drain(0)
+    await store.close()
+  })
+
   it('of a caller is bounded too, until its tasks are removed', async () => {
     await using engine = await testEngine(
       async function* () {

@@ -1,8 +1,14 @@
 /** What callers can make large is shown within bounds: the history of a task, and a page of a list. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { agent, ask, serve, type Task, textOf } from 'dragoman'
 import { connect } from 'dragoman/client'
+import { openSqliteStore } from 'dragoman/stores/sqlite'
 import { send } from 'dragoman/testing'
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
+import { MemoryStore } from '../../src/stores/memory.js'
+import { eventually } from '../hostile/waiting.js'
 
 const long = (letter: string) => letter.repeat(400)
 const initials = (task: Task | undefined) => (task?.history ?? []).map((message) => textOf(message)[0])
@@ -60,5 +66,60 @@ describe('a page of large tasks', () => {
     }
     expect(sizes).toEqual([12, 2, 2])
     expect(seen.size).toBe(16)
+  })
+})
+
+describe('a task with more output than one string can hold', () => {
+  afterEach(() => vi.restoreAllMocks())
+
+  /** V8 allows about 512 MB. This limit is as far above the largest snapshot, and cheap to pass. */
+  const maxString = 20_000_000
+  const megabyte = 'x'.repeat(1_000_000)
+  const limits = { bytesPerTask: 1_000_000_000 }
+  const large = agent('Large', async function* () {
+    for (let n = 0; n < 24; n++) {
+      yield megabyte
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  })
+
+  it.each(['memory', 'sqlite'])('ends, and does so once: the server is ready after a restart (%s)', async (kind) => {
+    const { stringify } = JSON
+    vi.spyOn(JSON, 'stringify').mockImplementation(((...given: Parameters<typeof stringify>) => {
+      const text = stringify(...given)
+      if (text?.length > maxString) throw new RangeError('Invalid string length')
+      return text
+    }) as typeof stringify)
+    const folder = mkdtempSync(join(tmpdir(), 'dragoman-large-'))
+    const memory = new MemoryStore()
+    const open = async () => (kind === 'memory' ? memory : await openSqliteStore(join(folder, 'tasks.sqlite')))
+    const errors: string[] = []
+    const log = ({ level, message }: { readonly level: string; readonly message: string }) => {
+      if (level === 'error') errors.push(message)
+    }
+    let store = await open()
+    {
+      await using served = await serve(large, { store, limits, log })
+      await using client = await connect(served.url)
+      await client.sendMessage(send('go', {}, { returnImmediately: true }))
+      await eventually(10_000, 'the end of the task', async () => {
+        const { tasks } = await client.listTasks({})
+        return tasks[0]?.status.state === 'TASK_STATE_COMPLETED'
+      })
+    }
+    expect(errors).toEqual([])
+    if (kind === 'sqlite') await store.close()
+    store = await open()
+    {
+      await using served = await serve(large, { store, limits, log })
+      await using client = await connect(served.url)
+      const { tasks } = await client.listTasks({})
+      expect(tasks.map(({ status }) => status.state)).toEqual(['TASK_STATE_COMPLETED'])
+      // An answer that cannot be written is an error for its caller alone.
+      await expect(client.getTask({ id: tasks[0]?.id ?? '' })).rejects.toMatchObject({ code: 'INTERNAL_ERROR' })
+      expect((await fetch(new URL('/readyz', served.url))).status).toBe(200)
+    }
+    await store.close()
+    rmSync(folder, { recursive: true })
   })
 })
