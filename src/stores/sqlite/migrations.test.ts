@@ -1,10 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import Database from 'libsql'
 import { expect, it } from 'vitest'
 import { wholeHistory } from '../../model/history-window.js'
 import { append, chunk } from '../contract-steps.js'
+import { assertUpgraded } from '../upgrade.contract.js'
 import { openSqliteStore } from './index.js'
 import { migrations } from './migrations.js'
 
@@ -29,6 +30,21 @@ it('ends the leases of a file whose leases were written by the wall clock, and m
     expect(() => oldClaim.run()).toThrow('lease_until')
     await store.close()
     old.close()
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+})
+
+it('keeps the tasks, webhooks, keys and records of a file of the third schema', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'dragoman-test-'))
+  const path = join(folder, 'tasks.sqlite')
+  try {
+    const old = new Database(path)
+    old.exec(readFileSync(new URL('../../../test/fixtures/stores/sqlite-schema-3.sql', import.meta.url), 'utf8'))
+    old.close()
+    const store = await openSqliteStore(path)
+    await assertUpgraded(store, { keepsLeases: false })
+    await store.close()
   } finally {
     rmSync(folder, { recursive: true })
   }
