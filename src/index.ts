@@ -24,6 +24,7 @@ export {
 export type { Credential } from './engine/provide-credential.js'
 export {
   type ArtifactOptions,
+  type AskOptions,
   artifact,
   ask,
   askAuth,

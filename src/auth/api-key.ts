@@ -1,3 +1,4 @@
+import { assertOptions, type NamesOf } from '../model/option-names.js'
 import { type AuthScheme, type Credentials, quoted } from './scheme.js'
 import { type CallersBySecret, secretTable } from './secrets.js'
 
@@ -10,6 +11,13 @@ export interface ApiKeyOptions {
   readonly scheme?: string
 }
 
+const optionNames = {
+  name: true,
+  location: true,
+  description: true,
+  scheme: true,
+} satisfies NamesOf<ApiKeyOptions>
+
 /**
  * API keys: one key, or the callers by their keys.
  *
@@ -18,6 +26,7 @@ export interface ApiKeyOptions {
  * ```
  */
 export function apiKey(keys: string | CallersBySecret, options: ApiKeyOptions = {}): AuthScheme {
+  assertOptions('apiKey', options, optionNames)
   const { name = 'X-API-Key', location = 'header', scheme = 'apiKey', description } = options
   const callers = secretTable(scheme, Object.entries(typeof keys === 'string' ? { [keys]: 'api-key' } : keys))
   const given = ({ headers, url }: Credentials): string | null => {

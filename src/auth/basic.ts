@@ -1,3 +1,4 @@
+import { assertOptions, type NamesOf } from '../model/option-names.js'
 import { type AuthScheme, authorizationOf, type NamedCaller, quoted, type Verdict, verdictOf } from './scheme.js'
 import { secretTable } from './secrets.js'
 
@@ -22,6 +23,9 @@ export interface BasicOptions {
   readonly scheme?: string
 }
 
+const optionNames = { realm: true, description: true, scheme: true } satisfies NamesOf<BasicOptions>
+const userNames = { password: true, id: true, scopes: true } satisfies NamesOf<Exclude<Users[string], string>>
+
 /**
  * User and password in each request (RFC 7617): passwords by user, or a function that checks them.
  *
@@ -30,6 +34,7 @@ export interface BasicOptions {
  * ```
  */
 export function basic(users: Users | VerifyPassword, options: BasicOptions = {}): AuthScheme {
+  assertOptions('basic', options, optionNames)
   const { realm = 'agent', scheme = 'basic', description } = options
   const check = typeof users === 'function' ? checkWith(scheme, users) : checkList(scheme, users)
   return {
@@ -52,6 +57,7 @@ function checkList(scheme: string, users: Users): (pair: string) => Verdict {
     scheme,
     Object.entries(users).map(([user, given]) => {
       const { password, id = user, scopes = [] } = typeof given === 'string' ? { password: given } : given
+      if (typeof given === 'object') assertOptions(`basic: the user ${user}`, given, userNames)
       if (user === '' || user.includes(':')) throw new TypeError('basic: a user needs a name, without a colon')
       if (typeof password !== 'string' || password === '') throw new TypeError(`basic: ${user} needs a password`)
       return [`${user}:${password}`.normalize('NFC'), { id, scopes }]

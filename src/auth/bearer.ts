@@ -1,3 +1,4 @@
+import { assertOptions, type NamesOf } from '../model/option-names.js'
 import {
   type AuthScheme,
   authorizationOf,
@@ -19,6 +20,8 @@ export interface BearerOptions {
   readonly scheme?: string
 }
 
+const optionNames = { realm: true, description: true, scheme: true } satisfies NamesOf<BearerOptions>
+
 /**
  * Tokens that mean something to this server alone: one token, the callers by their tokens, or a function.
  *
@@ -28,6 +31,7 @@ export interface BearerOptions {
  * ```
  */
 export function bearer(tokens: string | CallersBySecret | VerifyToken, options: BearerOptions = {}): AuthScheme {
+  assertOptions('bearer', options, optionNames)
   const { realm = 'agent', scheme = 'bearer', description } = options
   const check = typeof tokens === 'function' ? checkWith(scheme, tokens) : checkList(scheme, tokens)
   return {

@@ -1,8 +1,16 @@
 import type { JSONWebKeySet, JWK, JWTVerifyGetKey } from 'jose'
+import { assertOptions, type OptionNames } from '../model/option-names.js'
 import { assertTrustworthy, type Fetch, fetchJson } from './fetch-json.js'
-import { type KeyTimes, remoteKeys } from './remote-keys.js'
+import { type KeyTimes, keyTimeNames, remoteKeys } from './remote-keys.js'
 import type { AuthScheme } from './scheme.js'
-import { chooseAlgorithms, publicKeyAlgorithms, secretAlgorithms, type TokenOptions, tokenScheme } from './token.js'
+import {
+  chooseAlgorithms,
+  publicKeyAlgorithms,
+  secretAlgorithms,
+  type TokenOptions,
+  tokenOptionNames,
+  tokenScheme,
+} from './token.js'
 
 /** Where the keys are: at an address, in a list, or a secret that the issuer shares. */
 export type JwtKeys =
@@ -18,6 +26,17 @@ export type JwtOptions = TokenOptions &
     readonly scheme?: string
   }
 
+const optionNames: OptionNames = {
+  ...tokenOptionNames,
+  jwksUrl: true,
+  fetch: true,
+  times: keyTimeNames,
+  keys: true,
+  secret: true,
+  issuer: true,
+  scheme: true,
+}
+
 /**
  * Signed tokens of an issuer of your own, without OpenID Connect.
  *
@@ -27,6 +46,7 @@ export type JwtOptions = TokenOptions &
  * ```
  */
 export function jwt(options: JwtOptions): AuthScheme {
+  assertOptions('jwt', options, optionNames)
   const { scheme = 'jwt', issuer, description } = options
   const fitting = 'secret' in options ? secretAlgorithms : publicKeyAlgorithms
   return tokenScheme(options, {

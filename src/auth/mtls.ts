@@ -1,3 +1,4 @@
+import { assertOptions, type NamesOf } from '../model/option-names.js'
 import {
   type AuthScheme,
   type ClientCertificate,
@@ -18,6 +19,8 @@ export interface MtlsOptions {
   readonly scheme?: string
 }
 
+const optionNames = { caller: true, description: true, scheme: true } satisfies NamesOf<MtlsOptions>
+
 /**
  * Client certificates. The port must speak TLS itself and know the authorities whose certificates it takes:
  *
@@ -26,6 +29,7 @@ export interface MtlsOptions {
  * ```
  */
 export function mtls(options: MtlsOptions = {}): AuthScheme {
+  assertOptions('mtls', options, optionNames)
   const { caller = 'commonName', scheme = 'mtls', description } = options
   return {
     name: scheme,

@@ -1,9 +1,10 @@
 import type { JSONWebKeySet } from 'jose'
+import { assertOptions, type NamesOf } from '../model/option-names.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { assertTrustworthy, type Fetch, fetchJson } from './fetch-json.js'
-import { type KeyTimes, remoteKeys } from './remote-keys.js'
+import { type KeyTimes, keyTimeNames, remoteKeys } from './remote-keys.js'
 import type { AuthScheme } from './scheme.js'
-import { chooseAlgorithms, publicKeyAlgorithms, type TokenOptions, tokenScheme } from './token.js'
+import { chooseAlgorithms, publicKeyAlgorithms, type TokenOptions, tokenOptionNames, tokenScheme } from './token.js'
 
 export interface OidcOptions extends TokenOptions {
   /** What the card calls the scheme, and what stands before the callers' ids. Default `oidc`. */
@@ -14,6 +15,13 @@ export interface OidcOptions extends TokenOptions {
   readonly times?: KeyTimes
 }
 
+const optionNames = {
+  ...tokenOptionNames,
+  scheme: true,
+  fetch: true,
+  times: keyTimeNames,
+} satisfies NamesOf<OidcOptions>
+
 /**
  * Access tokens of an OpenID provider. Its keys are found by discovery when the first token comes, and again
  * when it has new ones.
@@ -23,6 +31,7 @@ export interface OidcOptions extends TokenOptions {
  * ```
  */
 export function oidc(issuer: string, options: OidcOptions): AuthScheme {
+  assertOptions('oidc', options, optionNames)
   const { scheme = 'oidc', description, fetch = globalThis.fetch, times } = options
   assertTrustworthy(issuer, `${scheme}: the issuer`)
   const openIdConnectUrl = `${withoutTrailingSlashes(issuer)}/.well-known/openid-configuration`

@@ -5,6 +5,7 @@
  */
 import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose'
 import { A2AError } from '../model/errors.js'
+import type { NamesOf } from '../model/option-names.js'
 
 export interface KeyTimes {
   /** The least time between two fetches. Default 10 s. */
@@ -12,6 +13,8 @@ export interface KeyTimes {
   /** Older keys are fetched again before they are used. Default 10 minutes. */
   readonly freshMs?: number
 }
+
+export const keyTimeNames = { cooldownMs: true, freshMs: true } satisfies NamesOf<KeyTimes>
 
 /** Keys that could not be fetched again are used up to this age. */
 const longestStaleMs = 6 * 60 * 60_000

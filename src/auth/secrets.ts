@@ -1,10 +1,13 @@
 /** Secrets that the operator listed, and whose they are. */
 import { hash, randomBytes } from 'node:crypto'
+import { assertOptions, type NamesOf } from '../model/option-names.js'
 import type { Caller } from '../model/service.js'
 import { callerNamed, type NamedCaller, type Verdict } from './scheme.js'
 
 /** Callers by their keys or tokens. */
 export type CallersBySecret = { readonly [secret: string]: NamedCaller }
+
+const callerNames = { id: true, scopes: true } satisfies NamesOf<Exclude<NamedCaller, string>>
 
 export type SecretTable = (given: string) => Verdict
 
@@ -15,7 +18,10 @@ export type SecretTable = (given: string) => Verdict
  */
 export function secretTable(scheme: string, callers: Iterable<readonly [string, NamedCaller]>): SecretTable {
   const known = new Map<string, { readonly caller: Caller }>()
-  for (const [secret, named] of callers) known.set(digestOf(secret), { caller: callerNamed(scheme, named) })
+  for (const [secret, named] of callers) {
+    if (typeof named === 'object') assertOptions(`a caller in ${scheme}`, named, callerNames)
+    known.set(digestOf(secret), { caller: callerNamed(scheme, named) })
+  }
   if (known.size === 0 || known.has(digestOf('')))
     throw new TypeError(`${scheme} needs at least one secret, and none that is empty`)
   return (given) => known.get(digestOf(given)) ?? 'refused'

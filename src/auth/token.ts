@@ -6,6 +6,7 @@
  */
 import type { JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from 'jose'
 import { A2AError } from '../model/errors.js'
+import type { NamesOf } from '../model/option-names.js'
 import type { Struct } from '../model/part.js'
 import type { Caller } from '../model/service.js'
 import { bearerToken } from './bearer.js'
@@ -27,6 +28,16 @@ export interface TokenOptions {
   readonly realm?: string
   readonly description?: string
 }
+
+export const tokenOptionNames = {
+  audience: true,
+  algorithms: true,
+  clockToleranceSeconds: true,
+  type: true,
+  caller: true,
+  realm: true,
+  description: true,
+} satisfies NamesOf<TokenOptions>
 
 export interface TokenParts {
   readonly name: string

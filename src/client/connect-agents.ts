@@ -5,11 +5,13 @@
  */
 import { A2AError } from '../model/errors.js'
 import { fromGeneric, toGeneric } from '../model/generic-service.js'
+import { assertOptions } from '../model/option-names.js'
 import type { AgentService } from '../model/service.js'
 import { TransportError } from '../transports/transport-error.js'
 import type { AgentClient } from './agent-client.js'
 import { connect } from './connect.js'
 import type { ConnectOptions } from './connect-options.js'
+import { connectOptions } from './option-names.js'
 
 /** What an agent is asked for by: its name, something that has one (an agent, a card's owner), or what it can do. */
 export type AgentName = string | { readonly card: { readonly name: string } } | { readonly skill: string }
@@ -50,6 +52,7 @@ export function connectAgents(
   table: Readonly<Record<string, AgentAddress | readonly AgentAddress[]>> = {},
   options: ConnectOptions = {},
 ): ConnectedAgents {
+  assertOptions('connectAgents', options, connectOptions)
   const places = new Map<string, ConnectedOnUse>()
   const hasResolvers = (options.resolvers?.length ?? 0) > 0
   const settled: ConnectOptions = {

@@ -2,6 +2,7 @@
 import { TaskFold } from '../model/apply-event.js'
 import { batchesOf, items } from '../model/batches.js'
 import type { Message } from '../model/message.js'
+import { assertOptions } from '../model/option-names.js'
 import { type Part, textOf } from '../model/part.js'
 import {
   type AgentService,
@@ -13,6 +14,7 @@ import {
 import { isInterrupted, isTerminal, type Task } from '../model/task.js'
 import { TransportError } from '../transports/transport-error.js'
 import type { AgentClient, Answer, Conversation, Say, SayOptions, TaskHandle, Update } from './agent-client.js'
+import { conversationStart, sayOptions, waitOptions } from './option-names.js'
 import { changes, taskInstead } from './poll.js'
 import type { Waiting } from './retry.js'
 
@@ -38,27 +40,40 @@ export function createFace(service: AgentService, options: FaceOptions): Face {
     }
   }
   const ask = async (say: Say, given: SayOptions = {}): Promise<Answer> => {
+    assertOptions('ask', given, sayOptions)
     const result = await service.sendMessage(requestOf(say, given, options.newId), contextOf(given))
     if ('message' in result) return messageAnswer(result.message)
     if (isSettled(result.task)) return taskAnswer(result.task)
     // Some agents answer before they are done, whatever they were asked.
     return taskAnswer(await waitFor(service, result.task.id, contextOf(given), options.waiting))
   }
-  const stream = (say: Say, given: SayOptions = {}): AsyncIterable<Update> =>
-    updates(service.sendStreamingMessage(requestOf(say, given, options.newId), contextOf({ timeoutMs: 0, ...given })))
+  const stream = (say: Say, given: SayOptions = {}): AsyncIterable<Update> => {
+    assertOptions('stream', given, sayOptions)
+    const context = contextOf({ timeoutMs: 0, ...given })
+    return updates(service.sendStreamingMessage(requestOf(say, given, options.newId), context))
+  }
   const task = (id: string): TaskHandle => ({
     id,
     get: (historyLength) =>
       service.getTask({ id, ...(historyLength !== undefined && { historyLength }) }, contextOf({})),
-    wait: (given = {}) => waitFor(service, id, contextOf({ timeoutMs: 0, ...given }), options.waiting),
+    async wait(given = {}) {
+      assertOptions('wait', given, waitOptions)
+      return await waitFor(service, id, contextOf({ timeoutMs: 0, ...given }), options.waiting)
+    },
     cancel: () => service.cancelTask({ id }, contextOf({})),
-    watch: (given = {}) => updates(service.subscribeToTask({ id }, contextOf({ timeoutMs: 0, ...given }))),
+    watch(given = {}) {
+      assertOptions('watch', given, { signal: true })
+      return updates(service.subscribeToTask({ id }, contextOf({ timeoutMs: 0, ...given })))
+    },
   })
   return {
     ask,
     stream,
     task,
-    conversation: (start = {}) => new Talk({ ask, stream }, start),
+    conversation(start = {}) {
+      assertOptions('conversation', start, conversationStart)
+      return new Talk({ ask, stream }, start)
+    },
   }
 }
 

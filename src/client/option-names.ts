@@ -1,5 +1,7 @@
-/** The options of `connect` by name; the compiler keeps the list complete. */
+/** The options of `connect` and of calls by name; the compiler keeps the lists complete. */
 import type { NamesOf } from '../model/option-names.js'
+import type { SendMessageConfiguration } from '../model/service.js'
+import type { SayOptions } from './agent-client.js'
 import type { BreakerOptions } from './breaker.js'
 import type { ConnectOptions } from './connect-options.js'
 import type { RetryOptions } from './retry.js'
@@ -25,3 +27,24 @@ export const connectOptions = {
   onWire: true,
   onWarning: true,
 } satisfies NamesOf<ConnectOptions>
+
+const configuration = {
+  acceptedOutputModes: true,
+  taskPushNotificationConfig: true,
+  historyLength: true,
+  returnImmediately: true,
+} satisfies NamesOf<SendMessageConfiguration>
+
+export const sayOptions = {
+  contextId: true,
+  taskId: true,
+  referenceTaskIds: true,
+  metadata: true,
+  configuration,
+  idempotencyKey: true,
+  signal: true,
+  timeoutMs: true,
+} satisfies NamesOf<SayOptions>
+
+export const waitOptions = { signal: true, timeoutMs: true } satisfies NamesOf<Pick<SayOptions, 'signal' | 'timeoutMs'>>
+export const conversationStart = { contextId: true, taskId: true } as const

@@ -7,6 +7,7 @@ import { isObject } from '../dialects/decode.js'
 import type { DialectName } from '../dialects/dialect.js'
 import { A2AError, clip, type ErrorCode } from '../model/errors.js'
 import type { StreamResponse } from '../model/event.js'
+import { assertOptions, type NamesOf } from '../model/option-names.js'
 import { deliveryIdHeader } from '../signing/delivery-token.js'
 import { parseJson, readBody } from '../transports/read-json.js'
 import { createSignatureCheck, type PushSignatureOptions, type SignedClaims } from './push-signature.js'
@@ -29,6 +30,17 @@ export interface PushReceiverOptions extends PushSignatureOptions {
   readonly maxBytes?: number
 }
 
+const optionNames = {
+  onDelivery: true,
+  onRefused: true,
+  token: true,
+  maxBytes: true,
+  jwksUrl: true,
+  issuer: true,
+  audience: true,
+  maxAgeMs: true,
+} satisfies NamesOf<PushReceiverOptions>
+
 /** Deliveries that are remembered to tell of each once. */
 const mostRemembered = 10_000
 
@@ -39,6 +51,7 @@ const mostRemembered = 10_000
  * ```
  */
 export function createPushReceiver(options: PushReceiverOptions): (request: Request) => Promise<Response> {
+  assertOptions('createPushReceiver', options, optionNames)
   const seen = new Set<string>()
   const check = options.jwksUrl === undefined ? undefined : createSignatureCheck(options.jwksUrl, options)
   /** Throws `A2AError` for a delivery that is refused. */

@@ -6,6 +6,7 @@
 import canonicalize from 'canonicalize'
 import type * as Jose from 'jose'
 import { isObject } from '../dialects/decode.js'
+import { assertOptions, type NamesOf } from '../model/option-names.js'
 import {
   canonicalBytes,
   payloadsOf,
@@ -32,6 +33,23 @@ export interface SignatureOptions extends Pick<KeyOptions, 'keys' | 'keyOrigins'
 
 export interface VerifyOptions extends KeyOptions, SignatureOptions {}
 
+const optionNames = {
+  policy: true,
+  keys: true,
+  keyOrigins: true,
+  forms: true,
+  signal: true,
+  now: true,
+  allowPrivate: true,
+  fetch: true,
+  certificate: true,
+  lookup: true,
+  headersTimeoutMs: true,
+  bodyTimeoutMs: true,
+  maxBytes: true,
+  onWire: true,
+} satisfies NamesOf<VerifyOptions>
+
 export interface Verification {
   /** `unknown-key`: there is a signature, and no key that is trusted to check it with. */
   readonly state: 'valid' | 'invalid' | 'absent' | 'unknown-key'
@@ -56,6 +74,7 @@ export interface SignedCard extends CardHome {
  * ```
  */
 export async function verifyCard(card: SignedCard, options: VerifyOptions = {}): Promise<Verification> {
+  assertOptions('verifyCard', options, optionNames)
   const { policy = 'warn' } = options
   const signatures = signaturesOf(card.raw)
   if (policy === 'ignore')

@@ -3,6 +3,7 @@ import type { Connection } from '../auth/scheme.js'
 import type { CredentialSources } from '../client/credentials/index.js'
 import { isObject } from '../dialects/decode.js'
 import { A2AError, type ErrorCode } from '../model/errors.js'
+import { assertOptions, type NamesOf } from '../model/option-names.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
 import type { PushOperations } from '../push/dead-deliveries.js'
 import { parseJson, readBody } from '../transports/read-json.js'
@@ -41,6 +42,20 @@ export interface ConsoleOptions extends AccessOptions {
   readonly version?: string
 }
 
+export const consoleOptions = {
+  agents: true,
+  registry: true,
+  registryHeaders: true,
+  workflow: { ref: true },
+  credentials: true,
+  push: true,
+  version: true,
+  token: true,
+  auth: true,
+  hosts: true,
+  publicUrl: true,
+} satisfies NamesOf<ConsoleOptions>
+
 export interface Console {
   /**
    * Answers what is for the console; absent when it is not, so that its port can carry agents as well. It is the
@@ -58,6 +73,12 @@ export interface Console {
  * ```
  */
 export function createConsole(options: ConsoleOptions = {}): Console {
+  assertOptions('createConsole', options, consoleOptions)
+  return assembleConsole(options)
+}
+
+/** As `createConsole`, for options that were checked together with others. */
+export function assembleConsole(options: ConsoleOptions): Console {
   const files = readPageFiles()
   const { registry, registryHeaders, workflow, agents = [], credentials, publicUrl, push = [] } = options
   const given = [...new Set([...agents, ...(workflow ? [workflow.ref] : [])])]

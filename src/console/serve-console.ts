@@ -1,11 +1,15 @@
 import { randomBytes } from 'node:crypto'
+import { assertOptions, type NamesOf } from '../model/option-names.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { closePort, isLoopback, listen, type PortOptions, tlsFor } from '../server/bind.js'
 import { createListener } from '../server/listener.js'
 import { toNodeListener } from '../server/node.js'
-import { type ConsoleOptions, createConsole } from './create-console.js'
+import { portOptions } from '../server/option-names.js'
+import { assembleConsole, type ConsoleOptions, consoleOptions } from './create-console.js'
 
 export interface ServeConsoleOptions extends ConsoleOptions, Omit<PortOptions, 'auth'> {}
+
+const optionNames = { ...portOptions, ...consoleOptions } satisfies NamesOf<ServeConsoleOptions>
 
 export interface ServedConsole {
   /** What to open in a browser; with the token, where one is needed. */
@@ -22,10 +26,11 @@ export interface ServedConsole {
  * ```
  */
 export async function serveConsole(options: ServeConsoleOptions = {}): Promise<ServedConsole> {
+  assertOptions('serveConsole', options, optionNames)
   const isHere = isLoopback(options.host)
   const { token = isHere || options.auth ? undefined : randomBytes(18).toString('base64url') } = options
   const publicHost = options.publicUrl === undefined ? [] : [new URL(options.publicUrl).host]
-  let front: ReturnType<typeof createConsole> | undefined
+  let front: ReturnType<typeof assembleConsole> | undefined
   const nothing = () => Promise.resolve(new Response(null, { status: 404 }))
   const fetch: Parameters<typeof toNodeListener>[0]['fetch'] = (request, connection) =>
     front?.fetch(request, connection && { connection }) ?? nothing()
@@ -35,7 +40,7 @@ export async function serveConsole(options: ServeConsoleOptions = {}): Promise<S
     tls: tlsFor(options),
   })
   const address = await listen(listener, options)
-  front = createConsole({
+  front = assembleConsole({
     ...options,
     ...(token !== undefined && { token }),
     hosts: [...(options.hosts ?? []), ...publicHost, ...(isHere ? [] : [new URL(address).host])],

@@ -1,7 +1,8 @@
 /** An agent: a card, and a function from a turn to what it yields. */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
-import type { AgentCapabilities, AgentCard, AgentSkill } from '../model/agent-card.js'
+import type { AgentCapabilities, AgentCard, AgentExtension, AgentProvider, AgentSkill } from '../model/agent-card.js'
 import type { Message } from '../model/message.js'
+import { assertOptions, type NamesOf } from '../model/option-names.js'
 import type { JsonValue, Struct } from '../model/part.js'
 import type { AgentService, Caller } from '../model/service.js'
 import type { Task } from '../model/task.js'
@@ -45,6 +46,42 @@ export interface AgentInit<Skills extends readonly SkillInit[] = readonly SkillI
    */
   readonly onCrash?: 'fail' | { readonly attempts: number }
 }
+
+const skillNames = {
+  id: true,
+  name: true,
+  description: true,
+  tags: true,
+  examples: true,
+  inputModes: true,
+  outputModes: true,
+  securityRequirements: true,
+  input: true,
+  output: true,
+} satisfies NamesOf<SkillInit>
+
+const extensionNames = { uri: true, description: true, required: true, params: true } satisfies NamesOf<AgentExtension>
+
+const cardNames = {
+  name: true,
+  description: true,
+  version: true,
+  provider: { organization: true, url: true } satisfies NamesOf<AgentProvider>,
+  documentationUrl: true,
+  iconUrl: true,
+  defaultInputModes: true,
+  defaultOutputModes: true,
+  skills: [skillNames],
+  capabilities: {
+    streaming: true,
+    pushNotifications: true,
+    stateTransitionHistory: true,
+    extensions: [extensionNames],
+    extendedAgentCard: true,
+  } satisfies NamesOf<AgentCapabilities>,
+  extendedCard: true,
+  onCrash: { attempts: true },
+} satisfies NamesOf<AgentInit>
 
 /** What the data parts of messages to these skills hold: the union of their schemas' outputs. */
 export type InputOf<Skills extends readonly SkillInit[]> = Skills extends readonly []
@@ -171,6 +208,7 @@ export function agent<const Skills extends readonly SkillInit[] = readonly []>(
   if (typeof init.name !== 'string' || init.name.trim() === '') {
     throw new TypeError('An agent needs a name: agent("Shout", async function* (turn) { … })')
   }
+  assertOptions('agent', init, cardNames)
   const kind: unknown = typeof handler === 'function' && Reflect.get(handler, Symbol.toStringTag)
   if (typeof handler !== 'function' || kind === 'AsyncFunction' || kind === 'GeneratorFunction')
     throw new TypeError(notAGenerator(init.name))

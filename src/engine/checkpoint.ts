@@ -1,9 +1,12 @@
 /** What handlers write down for later attempts: a private event (E-4), bounded, committed before anybody relies on it. */
 import { copyJson } from '../model/copy-json.js'
+import { assertOptions, type NamesOf } from '../model/option-names.js'
 import type { JsonValue } from '../model/part.js'
 import type { CheckpointOptions } from './agent.js'
 import { isJson } from './sendable.js'
 import type { TaskWriter } from './task-writer.js'
+
+const optionNames = { fromReserve: true } satisfies NamesOf<CheckpointOptions>
 
 const longestKey = 255
 const mostCharacters = 1_000_000
@@ -23,7 +26,9 @@ export class CheckpointWriter {
   }
 
   /** Commits a checkpoint together with everything said before it; `false` when the lease was lost. */
-  async write(key: string, value: JsonValue, { fromReserve = false }: CheckpointOptions = {}): Promise<boolean> {
+  async write(key: string, value: JsonValue, options: CheckpointOptions = {}): Promise<boolean> {
+    assertOptions('turn.checkpoint', options, optionNames)
+    const { fromReserve = false } = options
     const size = this.#checkedSize(key, value, fromReserve ? wholeRoom : usualRoom)
     if (!fromReserve && !this.#writer.hasRoomFor(size))
       throw new TypeError(`The task has no room for the checkpoint ${key}: it would exceed limits.bytesPerTask`)

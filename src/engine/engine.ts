@@ -6,6 +6,7 @@ import type { AgentCard } from '../model/agent-card.js'
 import type { Clock } from '../model/clock.js'
 import { A2AError } from '../model/errors.js'
 import type { Log } from '../model/log.js'
+import { assertOptions, type NamesOf, namesIn } from '../model/option-names.js'
 import type { AgentService, CallContext } from '../model/service.js'
 import type { Store } from '../stores/store.js'
 import type { Vitals } from '../telemetry/vitals.js'
@@ -16,10 +17,10 @@ import { type EngineSettings, Internals } from './internals.js'
 import { LeaseKeeper } from './lease.js'
 import { defaultEngineLimits, type EngineLimits } from './limits.js'
 import type { CanAccess } from './ownership.js'
-import { type ProvidedCredential, provideCredential } from './provide-credential.js'
+import { credentialNames, type ProvidedCredential, provideCredential } from './provide-credential.js'
 import { createPushConfig, deletePushConfig, getPushConfig, listPushConfigs } from './push-configs.js'
 import { createdIn, getTask, listTasks } from './read-tasks.js'
-import { type Retention, startRetention } from './retention.js'
+import { type Retention, retentionNames, startRetention } from './retention.js'
 import { schemaCheckOf } from './schemas.js'
 import { sendMessage, sendStreamingMessage } from './send.js'
 import { watchStalls } from './stall-watch.js'
@@ -76,7 +77,29 @@ const defaults: EngineSettings = {
   pushSecrets: 'creator',
 }
 
+const optionNames = {
+  leaseMs: true,
+  cancelGraceMs: true,
+  stallMs: true,
+  idempotencyMs: true,
+  dedupeByMessageId: true,
+  cancelTwice: true,
+  pushSecrets: true,
+  limits: namesIn(defaultEngineLimits),
+  store: true,
+  clock: true,
+  log: true,
+  owner: true,
+  isOwnerDead: true,
+  retention: retentionNames,
+  resolve: true,
+  extendedCard: true,
+  checkWebhook: true,
+  canAccess: true,
+} satisfies NamesOf<EngineOptions>
+
 export function createEngine(agent: Agent, options: EngineOptions): Engine {
+  assertOptions('createEngine', options, optionNames)
   const clock = options.clock ?? systemClock()
   const internals = new Internals({
     agent,
@@ -101,7 +124,10 @@ export function createEngine(agent: Agent, options: EngineOptions): Engine {
       return internals.isDraining
     },
     vitals: () => vitalsOf(internals),
-    provideCredential: (provided) => provideCredential(internals, provided).catch(rethrowFrom(internals)),
+    async provideCredential(provided) {
+      assertOptions('provideCredential', provided, credentialNames)
+      await provideCredential(internals, provided).catch(rethrowFrom(internals))
+    },
     createdIn: (taskId, scope) => createdIn(internals, taskId, scope),
     async start() {
       stopWatching = watchStalls(internals)

@@ -71,6 +71,7 @@ export { systemClock } from './system-clock.js'
 export type { CheckWebhook, PushSecrets } from './webhooks.js'
 export {
   type ArtifactOptions,
+  type AskOptions,
   artifact,
   ask,
   askAuth,

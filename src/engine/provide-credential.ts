@@ -7,6 +7,7 @@
  * interrupted one (E-9), and if it may run again it runs without, and asks again.
  */
 import { A2AError } from '../model/errors.js'
+import type { NamesOf } from '../model/option-names.js'
 import { commitFirst } from './admit.js'
 import type { Internals } from './internals.js'
 import { taskNotFound } from './ownership.js'
@@ -25,6 +26,8 @@ export interface ProvidedCredential {
    */
   readonly caller?: string
 }
+
+export const credentialNames = { taskId: true, credential: true, caller: true } satisfies NamesOf<ProvidedCredential>
 
 /** Attempts while others write to the task. */
 const mostAttempts = 20

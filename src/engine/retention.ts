@@ -1,4 +1,5 @@
 /** Removes what is past its time (E-11), a little at a time. */
+import type { NamesOf } from '../model/option-names.js'
 import type { Expiry } from '../stores/store.js'
 import type { Internals } from './internals.js'
 
@@ -6,6 +7,13 @@ export type Retention = Omit<Expiry, 'limit'> & {
   /** How often to look. Default one minute. */
   readonly sweepMs?: number
 }
+
+export const retentionNames = {
+  endedTasksMs: true,
+  maxEndedTasks: true,
+  endedEventsMs: true,
+  sweepMs: true,
+} satisfies NamesOf<Retention>
 
 const sweepLimit = 500
 

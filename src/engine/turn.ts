@@ -1,6 +1,7 @@
 import type { AcceptedMessage } from '../model/apply-event.js'
 import { CopiedValues, copyJson } from '../model/copy-json.js'
 import type { Message } from '../model/message.js'
+import { assertOptions, type NamesOf } from '../model/option-names.js'
 import { type JsonValue, type Struct, textOf } from '../model/part.js'
 import type { AgentService, Caller } from '../model/service.js'
 import type { Task } from '../model/task.js'
@@ -24,6 +25,8 @@ export interface TurnSource {
   signal(): AbortSignal
   currentTask(current: AcceptedMessage): Task
 }
+
+const callNames = { taskId: true } satisfies NamesOf<CallAgentOptions>
 
 /**
  * The turn as a handler sees it. Members that cost something are made when the handler asks for them. Values that the
@@ -152,6 +155,7 @@ export class RunningTurn implements Turn<unknown> {
   }
 
   async #call(ref: AgentRef, content: Content, options: CallAgentOptions): Promise<CallResult> {
+    assertOptions('turn.call', options, callNames)
     const service = this.service(ref)
     const name = typeof ref === 'string' ? ref : ref.card.name
     if (!service) throw new Error(`No agent called ${name} can be reached from here`)

@@ -1,6 +1,7 @@
 /**
  * What a handler may yield. These make drafts: ids and times are stamped by the engine.
  */
+import { assertOptions, type NamesOf } from '../model/option-names.js'
 import type { JsonValue, Part, Struct } from '../model/part.js'
 import { isForm, schemaMediaType } from '../model/question-schema.js'
 import type { TaskState } from '../model/task.js'
@@ -19,6 +20,15 @@ export interface ArtifactOptions {
   readonly metadata?: Struct
   readonly extensions?: readonly string[]
 }
+
+const artifactNames = {
+  id: true,
+  description: true,
+  append: true,
+  lastChunk: true,
+  metadata: true,
+  extensions: true,
+} satisfies NamesOf<ArtifactOptions>
 
 export interface ArtifactDraft {
   readonly kind: 'artifact'
@@ -51,8 +61,16 @@ export type Yield = string | Draft
  * ```
  */
 export function artifact(name: string, content: Content, options: ArtifactOptions = {}): ArtifactDraft {
+  assertOptions('artifact', options, artifactNames)
   return { kind: 'artifact', name, parts: partsOf(content), options }
 }
+
+export interface AskOptions {
+  /** The JSON Schema of the answer: callers can show it as a form. */
+  readonly schema?: Struct
+}
+
+const askNames = { schema: true } satisfies NamesOf<AskOptions>
 
 /** Progress: sent to whoever watches, not kept in the history. */
 export function working(content?: Content): StatusDraft {
@@ -81,7 +99,8 @@ export function rejected(content?: Content): StatusDraft {
  * With a JSON Schema the caller can show a form, and the engine refuses answers that do not fit: the task stays
  * INPUT_REQUIRED. `turn.data()` then holds the answer, also when the caller sent it as text. `pattern` is not checked.
  */
-export function ask(question: Content, options: { readonly schema?: Struct } = {}): StatusDraft {
+export function ask(question: Content, options: AskOptions = {}): StatusDraft {
+  assertOptions('ask', options, askNames)
   const parts = partsOf(question)
   const { schema } = options
   if (schema && !isForm(schema))

@@ -1,13 +1,16 @@
 /** Rejects options that do not exist, with the name that was probably meant. */
 import { clip } from './errors.js'
 
+/** `true`: the value is not checked. Names: of an option that is an object. A list: of an option that lists objects. */
+type Members = true | OptionNames | readonly [OptionNames]
+
 /** Names of options, and below them those of options that are objects themselves. */
 export interface OptionNames {
-  readonly [name: string]: true | OptionNames
+  readonly [name: string]: Members
 }
 
 /** A list of names that the compiler holds against the options' own type. */
-export type NamesOf<Options> = { readonly [Name in keyof Required<Options>]: true | OptionNames }
+export type NamesOf<Options> = { readonly [Name in keyof Required<Options>]: Members }
 
 /** The names of an object of defaults. */
 export function namesIn<Defaults extends object>(defaults: Defaults): { readonly [Name in keyof Defaults]: true } {
@@ -18,12 +21,28 @@ export function namesIn<Defaults extends object>(defaults: Defaults): { readonly
 export function assertOptions(owner: string, options: unknown, names: OptionNames): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options))
     throw new TypeError(`The options of ${owner} must be an object: { ${Object.keys(names)[0]}: … }`)
-  for (const [name, value] of Object.entries(options)) {
+  for (const name of Object.keys(options)) {
+    const value: unknown = options[name as keyof typeof options]
     if (value === undefined) continue
     const known = Object.hasOwn(names, name) ? names[name] : undefined
     if (known === undefined) throw new TypeError(`Unknown option of ${owner}: ${clip(name)}. ${advice(name, names)}`)
-    if (known !== true && typeof value === 'object' && value !== null) assertOptions(`${owner}.${name}`, value, known)
+    if (known !== true && typeof value === 'object' && value !== null) assertMembers(`${owner}.${name}`, value, known)
   }
+}
+
+function assertMembers(owner: string, value: object, known: Exclude<Members, true>): void {
+  if (!isList(known)) assertOptions(owner, value, known)
+  else if (Array.isArray(value)) assertEach(owner, value, known[0])
+}
+
+/** As `assertOptions`, for each object in a list; entries that are no objects are left to the function that reads them. */
+export function assertEach(owner: string, list: readonly unknown[], names: OptionNames): void {
+  for (const [place, each] of list.entries())
+    if (typeof each === 'object' && each !== null) assertOptions(`${owner}[${place}]`, each, names)
+}
+
+function isList(known: Exclude<Members, true>): known is readonly [OptionNames] {
+  return Array.isArray(known)
 }
 
 function advice(name: string, names: OptionNames): string {

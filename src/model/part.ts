@@ -1,3 +1,5 @@
+import { assertOptions, type NamesOf } from './option-names.js'
+
 /** A JSON value, as `metadata` and data parts carry it. */
 export type JsonValue = null | boolean | number | string | readonly JsonValue[] | { readonly [key: string]: JsonValue }
 
@@ -55,8 +57,11 @@ export interface FileOptions {
   readonly mediaType?: string
 }
 
+const fileNames = { filename: true, mediaType: true } satisfies NamesOf<FileOptions>
+
 /** A file: its bytes, or a link to them. */
 export function file(content: Uint8Array | URL, options: FileOptions = {}): RawPart | UrlPart {
+  assertOptions('file', options, fileNames)
   return content instanceof URL ? { url: content.href, ...options } : { raw: base64(content), ...options }
 }
 

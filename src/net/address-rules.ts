@@ -2,6 +2,7 @@
  * Which addresses may be reached, for everything that follows a URL somebody else wrote: webhooks, files, cards.
  * Only the rules: `node-dialer.ts` keeps to them with every connection it makes, a browser as far as it can.
  */
+import type { NamesOf } from '../model/option-names.js'
 import { type AddressClass, classifyAddress, classifyHost, isHost, isSameHost } from './addresses.js'
 
 export interface AddressRules {
@@ -19,6 +20,14 @@ export interface AddressRules {
   /** So may those in the same kind of place as an allowed host: loopback beside loopback, private beside private. */
   readonly allowNeighbours?: boolean
 }
+
+/** The rules that users set, by name. */
+export const ruleNames = {
+  httpsOnly: true,
+  allowHosts: true,
+  allowPorts: true,
+  allowPrivate: true,
+} satisfies NamesOf<Omit<AddressRules, 'allowNeighbours'>>
 
 /** All addresses of a name. An empty list, or a throw: there is none. */
 export type NameLookup = (name: string) => Promise<readonly string[]>

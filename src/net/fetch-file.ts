@@ -3,10 +3,11 @@
  * stranger's word. Everything it fails with may be told to the peer; what only we should know is the cause.
  */
 import { A2AError } from '../model/errors.js'
+import { assertOptions, type NamesOf } from '../model/option-names.js'
 import type { Part } from '../model/part.js'
 import { userAgent } from '../model/user-agent.js'
-import { AddressRefused, type AddressRules } from './address-rules.js'
-import { createGuardedDialer } from './node-dialer.js'
+import { AddressRefused, type AddressRules, ruleNames } from './address-rules.js'
+import { createDialer } from './node-dialer.js'
 import { readAtMost } from './read-at-most.js'
 
 /** Which addresses links may lead to: https on the internet, unless said otherwise. */
@@ -20,6 +21,12 @@ export interface FetchFileOptions extends Omit<AddressRules, 'allowNeighbours'> 
   /** The turn's, so that nothing is fetched for a task that was cancelled. */
   readonly signal?: AbortSignal
 }
+
+const optionNames = {
+  ...ruleNames,
+  limits: { maxBytes: true, timeoutMs: true } satisfies NamesOf<NonNullable<FetchFileOptions['limits']>>,
+  signal: true,
+} satisfies NamesOf<FetchFileOptions>
 
 export interface FetchedFile {
   readonly bytes: Uint8Array<ArrayBuffer>
@@ -37,6 +44,7 @@ export interface FetchedFile {
  * ```
  */
 export async function fetchFile(part: Part, options: FetchFileOptions = {}): Promise<FetchedFile> {
+  assertOptions('fetchFile', options, optionNames)
   const { maxBytes = 10 * 1024 * 1024, timeoutMs = 30_000 } = options.limits ?? {}
   if ('raw' in part) {
     const bytes = decoded(part.raw, maxBytes)
@@ -44,7 +52,7 @@ export async function fetchFile(part: Part, options: FetchFileOptions = {}): Pro
   }
   if (!('url' in part)) throw new A2AError('INVALID_PARAMS', 'The part is no file')
   const deadline = AbortSignal.timeout(timeoutMs)
-  await using dialer = createGuardedDialer(options)
+  await using dialer = createDialer(options)
   try {
     const response = await dialer.fetch(part.url, {
       redirect: 'follow',

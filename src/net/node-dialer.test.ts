@@ -8,7 +8,8 @@ import { AddressRefused, type AddressRule } from './address-rules.js'
 import { createGuardedDialer, type DialerOptions, type GuardedDialer } from './node-dialer.js'
 
 const dialers: GuardedDialer[] = []
-function dialer(options: DialerOptions = {}): GuardedDialer {
+/** Takes a name service of `answering` as it is. */
+function dialer({ asked: _, ...options }: DialerOptions & { readonly asked?: readonly string[] } = {}): GuardedDialer {
   const made = createGuardedDialer(options)
   dialers.push(made)
   return made

@@ -10,7 +10,8 @@
 import dns from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import type { Agent, Dispatcher, RequestInit as UndiciInit } from 'undici'
-import { AddressRefused, type AddressRules, createAddressGuard, type NameLookup } from './address-rules.js'
+import { assertOptions, type NamesOf } from '../model/option-names.js'
+import { AddressRefused, type AddressRules, createAddressGuard, type NameLookup, ruleNames } from './address-rules.js'
 import { NotConnected } from './not-connected.js'
 import { unlessAborted } from './unless-aborted.js'
 
@@ -52,7 +53,23 @@ export interface GuardedDialer extends AsyncDisposable {
   close(): Promise<void>
 }
 
+export const tlsNames = { cert: true, key: true, passphrase: true, ca: true } satisfies NamesOf<TlsOptions>
+
+const dialerNames = {
+  ...ruleNames,
+  allowNeighbours: true,
+  lookup: true,
+  tls: tlsNames,
+  connectTimeoutMs: true,
+} satisfies NamesOf<DialerOptions>
+
 export function createGuardedDialer(options: DialerOptions = {}): GuardedDialer {
+  assertOptions('createGuardedDialer', options, dialerNames)
+  return createDialer(options)
+}
+
+/** As `createGuardedDialer`, for options that were checked together with others. */
+export function createDialer(options: DialerOptions): GuardedDialer {
   const { lookup = lookupName, tls, connectTimeoutMs = 10_000 } = options
   const guard = createAddressGuard(options, lookup)
   let opened: Promise<Opened> | undefined

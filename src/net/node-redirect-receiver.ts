@@ -1,5 +1,6 @@
 /** Waits on this machine for a browser that an authorization server sends back (RFC 8252). Loaded on use, on Node. */
 import http from 'node:http'
+import { assertOptions, type NamesOf } from '../model/option-names.js'
 
 export interface LoopbackReceiver extends AsyncDisposable {
   readonly redirectUri: string
@@ -17,12 +18,15 @@ export interface LoopbackReceiverOptions {
   readonly farewell?: string
 }
 
+const optionNames = { port: true, path: true, farewell: true } satisfies NamesOf<LoopbackReceiverOptions>
+
 /**
  * ```ts
  * oauth2({ clientId: 'me', issuer, open, receiver: () => listenForRedirect() })
  * ```
  */
 export async function listenForRedirect(options: LoopbackReceiverOptions = {}): Promise<LoopbackReceiver> {
+  assertOptions('listenForRedirect', options, optionNames)
   const { port = 0, path = '/callback', farewell = 'You can close this window.' } = options
   let arrived: (url: string) => void = () => undefined
   const arrival = new Promise<string>((resolve) => {

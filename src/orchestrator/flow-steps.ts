@@ -1,9 +1,10 @@
 /** The steps that the function of a workflow sees, under names that begin with those of the rounds around them. */
 
 import { firstData } from '../engine/turn.js'
-import { ask, type Content } from '../engine/yields.js'
+import { type AskOptions, ask, type Content } from '../engine/yields.js'
+import { assertOptions, type NamesOf } from '../model/option-names.js'
 import { type JsonValue, type Part, textOf } from '../model/part.js'
-import type { Answer, Steps } from './flow.js'
+import type { Answer, Step, Steps } from './flow.js'
 import type { StepResult } from './step-result.js'
 import type { WorkflowRun } from './workflow-run.js'
 
@@ -11,11 +12,23 @@ const usuallyAtOnce = 8
 /** A question of the workflow is always the same one: its name says which. */
 const ownQuestion = 'own'
 
+const stepNames = {
+  agent: true,
+  message: true,
+  after: true,
+  metadata: true,
+  retry: { attempts: true, delayMs: true } satisfies NamesOf<NonNullable<Step['retry']>>,
+  timeoutMs: true,
+  fallback: true,
+  patienceMs: true,
+  compensate: true,
+} satisfies NamesOf<Step>
+
 export function stepsOf(run: WorkflowRun, prefix = ''): Steps {
   const steps: Steps = {
-    step: (name, step) => owned(run.step(`${prefix}${name}`, step)),
-    each: (name, items, stepOf, { atOnce = usuallyAtOnce } = {}) =>
-      owned(each(items, atOnce, (item, place) => steps.step(`${name}[${place + 1}]`, stepOf(item, place)))),
+    step: (name, step) => owned(runStep(run, `${prefix}${name}`, step)),
+    each: (name, items, stepOf, options = {}) =>
+      owned(each(items, options, (item, place) => steps.step(`${name}[${place + 1}]`, stepOf(item, place)))),
     loop: (name, most, round) => owned(loop(run, `${prefix}${name}`, most, round)),
     ask: (name, question, options) => owned(askCaller(run, `${prefix}${name}`, question, options)),
     once: (name, work) => owned(once(run, `${prefix}${name}`, work)),
@@ -29,11 +42,18 @@ function owned<Value>(work: Promise<Value>): Promise<Value> {
   return work
 }
 
+async function runStep(run: WorkflowRun, name: string, step: Step): Promise<StepResult> {
+  assertOptions(`the step ${name}`, step, stepNames)
+  return await run.step(name, step)
+}
+
 async function each<Item>(
   items: readonly Item[],
-  atOnce: number,
+  options: { readonly atOnce?: number },
   work: (item: Item, place: number) => Promise<StepResult>,
 ): Promise<readonly StepResult[]> {
+  assertOptions('each', options, { atOnce: true })
+  const { atOnce = usuallyAtOnce } = options
   const results: StepResult[] = []
   const places = items.entries()
   const worker = async () => {
@@ -56,12 +76,7 @@ async function loop<Result>(
   return undefined
 }
 
-async function askCaller(
-  run: WorkflowRun,
-  name: string,
-  question: Content,
-  options: { readonly schema?: { readonly [key: string]: JsonValue } } = {},
-): Promise<Answer> {
+async function askCaller(run: WorkflowRun, name: string, question: Content, options: AskOptions = {}): Promise<Answer> {
   run.claimName(name)
   const record = run.records.get(name)
   if (record?.state === 'completed') return answerOf(record.value as unknown as readonly Part[]) // written below

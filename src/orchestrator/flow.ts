@@ -1,6 +1,6 @@
 /** What the function of a workflow is given: durable steps, and the message that began the run. */
 import type { Agent } from '../engine/agent.js'
-import type { ArtifactOptions, Content } from '../engine/yields.js'
+import type { ArtifactOptions, AskOptions, Content } from '../engine/yields.js'
 import type { AgentCard } from '../model/agent-card.js'
 import type { Message } from '../model/message.js'
 import type { JsonValue, Part, Struct } from '../model/part.js'
@@ -74,7 +74,7 @@ export interface Steps {
     round: (steps: Steps, number: number) => Promise<Result | undefined>,
   ): Promise<Result | undefined>
   /** Asks whoever started the run, and waits for the answer, over restarts too. */
-  ask(name: string, question: Content, options?: { readonly schema?: Struct }): Promise<Answer>
+  ask(name: string, question: Content, options?: AskOptions): Promise<Answer>
   /** Something that must not be done or decided twice: the time, a random choice, a call of another kind. */
   once<Value extends JsonValue>(name: string, work: () => Value | Promise<Value>): Promise<Value>
 }

@@ -1,6 +1,7 @@
 import { type Agent, type AgentInit, agent, type InputOf, type SkillInit, type Turn } from '../engine/agent.js'
 import { firstData } from '../engine/turn.js'
 import { artifact, working } from '../engine/yields.js'
+import { assertOptions, type NamesOf } from '../model/option-names.js'
 import { type JsonValue, textOf } from '../model/part.js'
 import { abandonRun } from './abandon.js'
 
@@ -17,6 +18,8 @@ export interface WorkflowOptions {
   /** For a whole run, questions included. Default: none. */
   readonly timeoutMs?: number
 }
+
+const optionNames = { resolve: true, timeoutMs: true } satisfies NamesOf<WorkflowOptions>
 
 /** A run outlives its process; one that kills its process each time must end some day. */
 const usualAttempts = 20
@@ -43,6 +46,7 @@ export function workflow<const Skills extends readonly SkillInit[] = readonly []
 ): Agent {
   const init: AgentInit = typeof card === 'string' ? { name: card } : card
   if (typeof body !== 'function') throw new TypeError(`The function of workflow ${init.name} is missing`)
+  assertOptions('workflow', options, optionNames)
   const agents = new StepAgents(options.resolve)
   const hasSchemas = init.skills?.some(({ input }) => input !== undefined) ?? false
   const made = agent(withDefaults(init), (turn: Turn<unknown>) =>

@@ -1,8 +1,9 @@
 /** Webhooks of the agents on one store, put together: what is asked of them, who calls them, what was given up. */
 import type { Dialect } from '../dialects/dialect.js'
 import type { Log } from '../model/log.js'
-import type { AddressRules } from '../net/address-rules.js'
-import { createGuardedDialer, type DialerOptions, type TlsOptions } from '../net/node-dialer.js'
+import { type NamesOf, namesIn } from '../model/option-names.js'
+import { type AddressRules, ruleNames } from '../net/address-rules.js'
+import { createDialer, type DialerOptions, type TlsOptions, tlsNames } from '../net/node-dialer.js'
 import type { Store } from '../stores/store.js'
 import { applicationTracing } from '../telemetry/tracing.js'
 import { createWebhookCheck } from './check-webhook.js'
@@ -25,6 +26,14 @@ export interface PushOptions
   /** A client certificate to show, or whose certificates to trust. */
   readonly tls?: TlsOptions
 }
+
+export const pushNames = {
+  ...namesIn(defaultSettings),
+  ...ruleNames,
+  lookup: true,
+  challenge: true,
+  tls: tlsNames,
+} satisfies NamesOf<PushOptions>
 
 export interface PushParts extends Pick<SenderParts, 'signJwt' | 'addressOf'> {
   readonly store: Store
@@ -73,7 +82,7 @@ export function createStorePush(parts: SendingParts, options: PushOptions = {}):
 /** What sends, and what was given up: all of it but the worker. */
 function createSending(parts: SendingParts & Partial<Pick<PushParts, 'agents'>>, options: PushOptions) {
   const settings = settingsOf(options)
-  const dialer = createGuardedDialer(options)
+  const dialer = createDialer(options)
   const closing = new AbortController()
   const plain = createSend({
     ...parts,

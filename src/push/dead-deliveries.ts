@@ -1,4 +1,5 @@
 /** Deliveries that were given up, for operators: to look at, and to send once more. */
+import { assertOptions, type NamesOf } from '../model/option-names.js'
 import type { DeadLetter, DeadLetterQuery } from '../stores/store.js'
 import { deliveryId, type Send } from './delivery.js'
 import { EventsRemoved, endedTask, Telling, type TellingParts } from './telling.js'
@@ -11,11 +12,20 @@ export interface DeadDelivery extends Omit<DeadLetter, 'key'> {
   readonly deliveryId: string
 }
 
+type DeadDeliveryQuery = Partial<Omit<DeadLetterQuery, 'agents'>> & { readonly agent?: string }
+
+const queryNames = {
+  agent: true,
+  tenant: true,
+  owner: true,
+  taskId: true,
+  limit: true,
+  afterId: true,
+} satisfies NamesOf<DeadDeliveryQuery>
+
 export interface PushOperations {
   /** Deliveries that were given up, oldest first; at most 100 unless told otherwise. */
-  deadLetters(
-    query?: Partial<Omit<DeadLetterQuery, 'agents'>> & { readonly agent?: string },
-  ): Promise<readonly DeadDelivery[]>
+  deadLetters(query?: DeadDeliveryQuery): Promise<readonly DeadDelivery[]>
   /**
    * Sends one once more, now. When it arrives it is no dead letter any more; otherwise it stays one. Absent when
    * there is none of that id.
@@ -36,7 +46,9 @@ export function createPushOperations(parts: OperationsParts): PushOperations {
   const { store, agents } = parts
   const isOurs = (agent: string) => agents === undefined || agents.includes(agent)
   return {
-    async deadLetters({ agent, limit = 100, ...query } = {}) {
+    async deadLetters(asked = {}) {
+      assertOptions('deadLetters', asked, queryNames)
+      const { agent, limit = 100, ...query } = asked
       const chosen = agent === undefined ? agents : [agent].filter(isOurs)
       return (await store.listDeadLetters({ ...query, limit, agents: chosen })).map(asDelivery)
     },

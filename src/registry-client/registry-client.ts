@@ -1,5 +1,6 @@
 /** A registry from outside, by its own door. */
 import { isObject } from '../dialects/decode.js'
+import { assertOptions, type NamesOf } from '../model/option-names.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { readJsonAtMost } from '../net/read-at-most.js'
 import { readSse } from '../transports/sse-reader.js'
@@ -8,6 +9,7 @@ import { RegistryError, type RegistryErrorCode } from './registry-error.js'
 import {
   type InstanceKey,
   type ListRequest,
+  type ProbeMessage,
   type PublishRequest,
   type RegisteredAgent,
   type RegisteredPage,
@@ -24,6 +26,13 @@ export interface RegistryClientOptions {
   readonly timeoutMs?: number
   readonly fetch?: typeof fetch
 }
+
+export const registryClientNames = {
+  namespace: true,
+  headers: true,
+  timeoutMs: true,
+  fetch: true,
+} satisfies NamesOf<RegistryClientOptions>
 
 export interface RegistryClient {
   /** Absent when there is no such agent, or nothing of it to offer. */
@@ -61,6 +70,34 @@ export interface WatchRequest {
   readonly signal?: AbortSignal
 }
 
+const getNames = { version: true, includeUnhealthy: true } as const
+const placeNames = { version: true, instance: true } as const
+const callNames = { signal: true } satisfies NamesOf<CallOptions>
+const listNames = {
+  namespace: true,
+  text: true,
+  skill: true,
+  tag: true,
+  includeUnhealthy: true,
+  limit: true,
+  cursor: true,
+} satisfies NamesOf<ListRequest>
+const publishNames = {
+  card: true,
+  instance: true,
+  tags: true,
+  ttlSeconds: true,
+  latest: true,
+  probe: { text: true } satisfies NamesOf<ProbeMessage>,
+} satisfies NamesOf<PublishRequest>
+const watchNames = {
+  after: true,
+  namespace: true,
+  name: true,
+  silenceMs: true,
+  signal: true,
+} satisfies NamesOf<WatchRequest>
+
 const usualSilenceMs = 45_000
 const largestEvent = 256 * 1024
 /** A page of a hundred agents, the cards of all their instances included. */
@@ -73,6 +110,7 @@ const largestAnswer = 16 * 1024 * 1024
  * ```
  */
 export function registryClient(url: string, options: RegistryClientOptions = {}): RegistryClient {
+  assertOptions('registryClient', options, registryClientNames)
   if (!URL.canParse(url)) throw new TypeError(`${JSON.stringify(url)} is no address of a registry`)
   const { namespace = usualNamespace, headers = {}, timeoutMs = 10_000 } = options
   const base = withoutTrailingSlashes(url)
@@ -99,6 +137,7 @@ export function registryClient(url: string, options: RegistryClientOptions = {})
   }
   const read = (response: Response): Promise<unknown> => readJsonAtMost(response, largestAnswer).catch(failed)
   const call = async (method: string, path: string, body?: object, given: CallOptions = {}): Promise<unknown> => {
+    assertOptions('a call of the registry', given, callNames)
     const deadline = AbortSignal.timeout(timeoutMs)
     const signal = given.signal ? AbortSignal.any([given.signal, deadline]) : deadline
     const response = await send(path, { method, signal, ...(body && { body: JSON.stringify(body) }) })
@@ -108,19 +147,32 @@ export function registryClient(url: string, options: RegistryClientOptions = {})
   }
 
   return {
-    get: async (name, wanted = {}) =>
-      (await call('GET', `${placeOf(name)}${queryOf(wanted)}`).catch(unlessNotFound)) as RegisteredAgent | undefined, // what our door writes
-    list: async (request = {}) => (await call('GET', `/v1/agents${queryOf(request)}`)) as RegisteredPage,
-    publish: async (name, request, given) => (await call('PUT', placeOf(name), request, given)) as RegisteredAgent,
+    async get(name, wanted = {}) {
+      assertOptions('get', wanted, getNames)
+      const found = await call('GET', `${placeOf(name)}${queryOf(wanted)}`).catch(unlessNotFound)
+      return found as RegisteredAgent | undefined // what our door writes
+    },
+    async list(request = {}) {
+      assertOptions('list', request, listNames)
+      return (await call('GET', `/v1/agents${queryOf(request)}`)) as RegisteredPage
+    },
+    async publish(name, request, given) {
+      assertOptions('publish', request, publishNames)
+      return (await call('PUT', placeOf(name), request, given)) as RegisteredAgent
+    },
     async renew(name, { version, instance }, given) {
       const path = `${placeOf(name)}/renew`
       return (await call('POST', path, { version, instance }, given).catch(unlessNotFound)) !== undefined
     },
     async withdraw(name, which = {}, given = {}) {
+      // A misspelt member would withdraw all instances of the agent.
+      assertOptions('withdraw', which, placeNames)
       const answer = await call('DELETE', `${placeOf(name)}${queryOf(which)}`, undefined, given)
       return (answer as { readonly withdrawn: number }).withdrawn
     },
-    async *watch({ signal, silenceMs = usualSilenceMs, ...wanted } = {}) {
+    async *watch(request = {}) {
+      assertOptions('watch', request, watchNames)
+      const { signal, silenceMs = usualSilenceMs, ...wanted } = request
       const response = await begun(`/v1/watch${queryOf(wanted)}`, signal)
       if (!response.ok || !response.body) throw refusalIn(await read(response), response.status, base)
       for await (const events of readSse(response.body, { maxEventBytes: largestEvent, silenceMs }))

@@ -2,6 +2,7 @@
 import type { Auth } from '../auth/requirement.js'
 import type { Connection } from '../auth/scheme.js'
 import type { Log } from '../model/log.js'
+import { assertOptions, type NamesOf, namesIn } from '../model/option-names.js'
 import type { Caller } from '../model/service.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { RegistryError } from '../registry-client/registry-error.js'
@@ -9,6 +10,7 @@ import { settleLog } from '../server/default-log.js'
 import { createHealth } from '../server/health.js'
 import { createHostCheck, type HostCheck, hostFault } from '../server/hosts.js'
 import { useStore } from '../server/open-store.js'
+import { rate } from '../server/option-names.js'
 import { createReadiness } from '../server/readiness.js'
 import type { Store } from '../stores/store.js'
 import { createAdmission, type RegistryRates } from './admission.js'
@@ -17,6 +19,7 @@ import type { Door, DoorParts } from './doors/door.js'
 import { createNacosDoor } from './doors/nacos.js'
 import { createRestDoor } from './doors/rest.js'
 import { type RegistryLimits, usualLimits } from './limits.js'
+import type { ProbeOptions } from './prober.js'
 import { openRegistry, type RegistryCore, type RegistryCoreOptions } from './registry.js'
 
 export interface RegistryOptions extends Omit<RegistryCoreOptions, 'store' | 'limits' | 'onFailure'> {
@@ -46,6 +49,40 @@ export interface RegistryOptions extends Omit<RegistryCoreOptions, 'store' | 'li
   readonly log?: Log | false
 }
 
+const limits = { ...namesIn(usualLimits), rate, failedAuthentication: rate } satisfies NamesOf<
+  NonNullable<RegistryOptions['limits']>
+>
+
+const probes = {
+  intervalMs: true,
+  retryMs: true,
+  longestRetryMs: true,
+  timeoutMs: true,
+  concurrency: true,
+  failures: true,
+  history: true,
+} satisfies NamesOf<ProbeOptions>
+
+export const registryOptions = {
+  limits,
+  store: true,
+  auth: true,
+  publicRead: true,
+  isAdmin: true,
+  publicUrl: true,
+  allowedHosts: true,
+  origins: true,
+  catalog: { publisher: true, displayName: true } satisfies NamesOf<ArdOptions>,
+  log: true,
+  allowPrivate: true,
+  cards: true,
+  signatures: true,
+  probes,
+  heartbeatMs: true,
+  sweepMs: true,
+  now: true,
+} satisfies NamesOf<RegistryOptions>
+
 export interface Registry extends Pick<RegistryCore, 'publish' | 'renew' | 'withdraw' | 'find' | 'list' | 'read'> {
   /** Answers a request. Who knows the connection it came on says so: client certificates are found there. */
   readonly fetch: (request: Request, connection?: Connection) => Promise<Response>
@@ -63,6 +100,7 @@ export interface Registry extends Pick<RegistryCore, 'publish' | 'renew' | 'with
  * ```
  */
 export async function createRegistry(options: RegistryOptions = {}): Promise<Registry> {
+  assertOptions('createRegistry', options, registryOptions)
   return await assembleRegistry(options, () => options.publicUrl ?? 'http://localhost')
 }
 

@@ -1,11 +1,15 @@
+import { assertOptions, type NamesOf } from '../model/option-names.js'
 import { assertClosedByDefault, closePort, listen, type PortOptions, tlsFor } from '../server/bind.js'
 import { settleLog } from '../server/default-log.js'
 import { hostsOnPort } from '../server/hosts.js'
 import { createListener } from '../server/listener.js'
 import { toNodeListener } from '../server/node.js'
-import { assembleRegistry, type Registry, type RegistryOptions } from './create-registry.js'
+import { portOptions } from '../server/option-names.js'
+import { assembleRegistry, type Registry, type RegistryOptions, registryOptions } from './create-registry.js'
 
 export interface ServeRegistryOptions extends RegistryOptions, Omit<PortOptions, 'auth'> {}
+
+const optionNames = { ...portOptions, ...registryOptions } satisfies NamesOf<ServeRegistryOptions>
 
 export interface ServedRegistry {
   /** Where clients find it: the public address, or the one it listens at. */
@@ -26,6 +30,7 @@ export interface ServedRegistry {
  * ```
  */
 export async function serveRegistry(options: ServeRegistryOptions = {}): Promise<ServedRegistry> {
+  assertOptions('serveRegistry', options, optionNames)
   assertClosedByDefault(options, 'registry')
   const tls = tlsFor(options)
   let address = ''

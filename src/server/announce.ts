@@ -86,7 +86,11 @@ class Announcement {
   constructor(agent: AnnouncedAgent, options: RegisterOptions, log: Log) {
     this.#agent = agent
     this.#options = options
-    this.#registry = registryClient(options.url, options)
+    const { namespace, headers } = options
+    this.#registry = registryClient(options.url, {
+      ...(namespace !== undefined && { namespace }),
+      ...(headers && { headers }),
+    })
     this.#log = log
   }
 

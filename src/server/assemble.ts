@@ -5,6 +5,7 @@ import { type Requirement, requirementsOf, schemesOf } from '../auth/requirement
 import { createDialects } from '../dialects/index.js'
 import { createEngine, type Engine } from '../engine/engine.js'
 import type { AgentCard } from '../model/agent-card.js'
+import { assertOptions } from '../model/option-names.js'
 import type { AgentService, Caller } from '../model/service.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { createPush, type Push, type PushParts } from '../push/create-push.js'
@@ -33,6 +34,7 @@ import { type Agents, type Mount, mountsOf, portNames, reserved } from './mounts
 import { createHostRefusal, createNotFound, createOutsideBaseRefusal } from './not-found.js'
 import { observeCalls } from './observe-calls.js'
 import { type OfferedDialects, offeredDialects } from './offered-dialects.js'
+import { closeOptions } from './option-names.js'
 import { createOriginCheck, type OriginCheck } from './origins.js'
 import { isProcessDead, processIdentity } from './process-identity.js'
 import { createReadiness } from './readiness.js'
@@ -179,7 +181,9 @@ export async function assemble(agents: Agents, options: LoggedOptions, port: Por
       if (!member || others.length > 0) throw new TypeError(notOneAgent(agent))
       await member.engine.provideCredential(provided)
     },
-    async close({ deadlineMs = 10_000 } = {}) {
+    async close(closing = {}) {
+      assertOptions('close', closing, closeOptions)
+      const { deadlineMs = 10_000 } = closing
       const begunMs = performance.now()
       await Promise.all(members.map(({ engine }) => engine.drain(deadlineMs)))
       // The last words of the turns that have just ended.

@@ -1,6 +1,8 @@
 /** Where each agent is: at the root when it is alone, else under a path of its own. */
 import { type Agent, isAgent } from '../engine/agent.js'
+import { assertOptions, type OptionNames } from '../model/option-names.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
+import { mountedAgent } from './option-names.js'
 
 /** One agent, or several: each under its own path, which is made from its name unless given. */
 export type Agents = Agent | readonly (Agent | MountedAgent)[]
@@ -34,7 +36,7 @@ export const reserved: ReadonlySet<string> = new Set([
 
 export function mountsOf(agents: Agents): readonly Mount[] {
   if (isAgent(agents)) return [{ agent: agents, path: '' }]
-  if (!Array.isArray(agents) || agents.length === 0) throw new TypeError('serve needs an agent, or a list of agents')
+  assertAgents('createHandler', agents, mountedAgent)
   const mounts = (agents as readonly (Agent | MountedAgent)[]).map((each) => {
     const agent = isAgent(each) ? each : each.agent
     return { agent, path: normalisePath((isAgent(each) ? undefined : each.path) ?? `/${slug(agent.card.name)}`) }
@@ -52,6 +54,19 @@ export function mountsOf(agents: Agents): readonly Mount[] {
       throw new TypeError(`Two agents are called ${agent.card.name}: their tasks would be mixed up, rename one`)
   }
   return mounts
+}
+
+/** Throws a `TypeError` that says what to write if this is not a list of agents. */
+export function assertAgents(owner: string, agents: unknown, names: OptionNames): void {
+  if (!Array.isArray(agents) || agents.length === 0)
+    throw new TypeError(`${owner} needs an agent, or a list of agents: agent('Shout', async function* (turn) { … })`)
+  for (const [place, each] of (agents as readonly unknown[]).entries()) {
+    if (isAgent(each)) continue
+    const name = `${owner}.agents[${place}]`
+    if (typeof each === 'object' && each !== null) assertOptions(name, each, names)
+    if (!isAgent((each as Partial<MountedAgent> | null | undefined)?.agent))
+      throw new TypeError(`${name} is no agent: write agent('Shout', …), or { agent: shout, path: '/shout' }`)
+  }
 }
 
 function normalisePath(path: string): string {

@@ -1,6 +1,8 @@
 import type { Log } from '../model/log.js'
+import { assertOptions } from '../model/option-names.js'
 import { MemoryStore } from '../stores/memory.js'
 import type { Store } from '../stores/store.js'
+import { openStoreOptions } from './option-names.js'
 
 export interface OpenStoreOptions {
   /** Called with problems that an operator should know of. */
@@ -11,7 +13,9 @@ export interface OpenStoreOptions {
 
 /** Opens a store by its address. Databases are loaded on use: nobody pays at start-up for what they do not ask for. */
 export async function openStore(address: string, options: OpenStoreOptions = {}): Promise<Store> {
-  if (address === 'memory') return new MemoryStore(options)
+  assertOptions('openStore', options, openStoreOptions)
+  const { onNotice } = options
+  if (address === 'memory') return new MemoryStore(onNotice && { onNotice })
   const [, path] = /^sqlite:(.+)$/.exec(address) ?? []
   if (path !== undefined) {
     const { openSqliteStore } = await import('../stores/sqlite/index.js')

@@ -18,10 +18,10 @@ import type { HandlerOptions, LoggedOptions } from './handler.js'
 import { createHostCheck, hostsOnPort } from './hosts.js'
 import { createListener } from './listener.js'
 import { assertGuardedMetrics, type MetricsPort, openMetrics, type ServerMetrics } from './metrics.js'
-import type { Agents, MountedAgent } from './mounts.js'
+import { type Agents, assertAgents, type MountedAgent } from './mounts.js'
 import { toNodeListener } from './node.js'
 import { useStore } from './open-store.js'
-import { serveOptions } from './option-names.js'
+import { closeOptions, servedAgent, serveOptions } from './option-names.js'
 import { watchStrayErrors } from './stray-errors.js'
 
 export interface ServedAgent extends MountedAgent {
@@ -141,7 +141,10 @@ export async function serve(
       if (!only || others.length > 0) throw new TypeError(notOneAgent(provided.agent))
       await only.handler.provideCredential(provided)
     },
-    close: ({ deadlineMs } = {}) => closeAll(deadlineMs),
+    async close(closing = {}) {
+      assertOptions('close', closing, closeOptions)
+      await closeAll(closing.deadlineMs)
+    },
     [Symbol.asyncDispose]: () => closeAll(0),
   }
   return served
@@ -257,7 +260,7 @@ function byPort(
   const common = { port, ...(publicUrl !== undefined && { publicUrl }) }
   if (isAgent(agents)) return [{ ...common, mounted: agents }]
   const list = agents as readonly (Agent | ServedAgent)[]
-  if (!Array.isArray(list) || list.length === 0) throw new TypeError('serve needs an agent, or a list of agents')
+  assertAgents('serve', list, servedAgent)
   const names = list.map((each) => (isAgent(each) ? each : each.agent).card.name)
   const twice = names.find((name, place) => names.indexOf(name) !== place)
   if (twice !== undefined) {

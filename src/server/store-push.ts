@@ -1,8 +1,9 @@
 /** Webhooks of a store whose agents are served elsewhere, or not now: for operators and their tools. */
 import { createDialects } from '../dialects/index.js'
 import type { Log } from '../model/log.js'
+import { assertOptions, type NamesOf } from '../model/option-names.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
-import { createStorePush, type PushOptions } from '../push/create-push.js'
+import { createStorePush, type PushOptions, pushNames } from '../push/create-push.js'
 import type { PushOperations } from '../push/dead-deliveries.js'
 import { type Signer, type SigningOptions, toSigner } from '../signing/signer.js'
 import type { Store } from '../stores/store.js'
@@ -17,6 +18,13 @@ export interface StorePushOptions {
   readonly log?: Log
 }
 
+const optionNames = {
+  push: pushNames,
+  signing: true,
+  publicUrl: true,
+  log: true,
+} satisfies NamesOf<StorePushOptions>
+
 export interface StorePush extends PushOperations, AsyncDisposable {}
 
 /**
@@ -28,6 +36,7 @@ export interface StorePush extends PushOperations, AsyncDisposable {}
  * ```
  */
 export async function openStorePush(store: Store, options: StorePushOptions = {}): Promise<StorePush> {
+  assertOptions('openStorePush', options, optionNames)
   const { push, signing, publicUrl = '', log = () => undefined } = options
   if (signing && publicUrl === '') throw new TypeError('`signing` needs `publicUrl`: whose deliveries these are')
   const signer = signing && (await toSigner(signing))

@@ -4,6 +4,7 @@
  */
 import type { JWK, JWTPayload } from 'jose'
 import type { AgentCardSignature } from '../model/agent-card.js'
+import { assertOptions, type NamesOf } from '../model/option-names.js'
 import {
   canonicalBytes,
   receivedPayload,
@@ -26,6 +27,8 @@ export interface SigningOptions {
    */
   readonly profiles?: readonly SignatureProfile[]
 }
+
+const optionNames = { keys: true, signWith: true, profiles: true } satisfies NamesOf<SigningOptions>
 
 export type SignatureProfile = 'spec' | 'sdk'
 
@@ -60,6 +63,7 @@ export interface Signer {
  * ```
  */
 export async function createSigner(options: SigningOptions): Promise<Signer> {
+  assertOptions('createSigner', options, optionNames)
   const { keys: given, signWith = 'first', profiles = ['spec'] } = options
   if (!Array.isArray(given) || given.length === 0) throw new TypeError('Signing needs a key: `keys` is a list of them')
   if (profiles.length === 0 || profiles.some((each) => each !== 'spec' && each !== 'sdk'))

@@ -1,5 +1,6 @@
 /** Keys that sign: read from what users have, checked once, with their public half ready to be published. */
 import type { CryptoKey, JWK } from 'jose'
+import { assertOptions } from '../model/option-names.js'
 
 export const signingAlgorithms = ['ES256', 'RS256', 'EdDSA'] as const
 /** ES256 is quick and understood by everybody; EdDSA gives the same signature for the same card every time. */
@@ -34,7 +35,9 @@ export interface LoadedKey {
  * await serve(agent, { signing: { keys: [await generateSigningKey()] } })
  * ```
  */
-export async function generateSigningKey({ alg = 'ES256' }: { readonly alg?: SigningAlgorithm } = {}): Promise<JWK> {
+export async function generateSigningKey(options: { readonly alg?: SigningAlgorithm } = {}): Promise<JWK> {
+  assertOptions('generateSigningKey', options, { alg: true })
+  const { alg = 'ES256' } = options
   if (!signingAlgorithms.includes(alg)) throw new TypeError(`Keys are for ${spelledAlgorithms}, not for ${alg}`)
   const { generateKeyPair, exportJWK } = await import('jose')
   const { privateKey } = await generateKeyPair(alg, { extractable: true, modulusLength: 3072 })

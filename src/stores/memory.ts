@@ -6,6 +6,7 @@
 
 import type { TaskEvent } from '../model/event.js'
 import { quarterOfHeap } from '../model/heap-limit.js'
+import { assertOptions, type NamesOf } from '../model/option-names.js'
 import { sizeOf } from '../model/size-of.js'
 import { ListIndex } from './memory-index.js'
 import { MemoryKeys } from './memory-keys.js'
@@ -77,6 +78,13 @@ export interface MemoryStoreOptions {
   readonly onNotice?: (text: string) => void
 }
 
+const optionNames = {
+  now: true,
+  maxEndedTasks: true,
+  maxBytes: true,
+  onNotice: true,
+} satisfies NamesOf<MemoryStoreOptions>
+
 const readBatch = 1000
 const bytesPerRead = 256 * 1024
 
@@ -95,6 +103,7 @@ export class MemoryStore implements Store {
   #isClosed = false
 
   constructor(options: MemoryStoreOptions = {}) {
+    assertOptions('MemoryStore', options, optionNames)
     this.#now = options.now ?? Date.now
     this.records = new MemoryRecords(this.#now)
     const { maxBytes = quarterOfHeap(), maxEndedTasks = 10_000, onNotice = () => undefined } = options

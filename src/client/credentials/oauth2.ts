@@ -2,6 +2,7 @@
 import type { TokenEndpointResponse } from 'oauth4webapi'
 import type { SecurityScheme } from '../../model/agent-card.js'
 import { A2AError } from '../../model/errors.js'
+import { assertOptions, type NamesOf } from '../../model/option-names.js'
 import { bearerHeader, type CredentialContext, type CredentialSource, type SchemeNeed } from './credential.js'
 import { type FlowCall, type FlowName, type FlowOptions, refresh, runFlow } from './oauth2-flows.js'
 import { findServer, namedOrigins, type ServerOptions } from './oauth2-server.js'
@@ -18,6 +19,24 @@ export interface OAuth2Options extends FlowOptions, ServerOptions {
   readonly now?: () => number
 }
 
+const optionNames = {
+  clientId: true,
+  clientSecret: true,
+  showCode: true,
+  open: true,
+  receiver: true,
+  parameters: true,
+  issuer: true,
+  tokenUrl: true,
+  authorizationUrl: true,
+  deviceAuthorizationUrl: true,
+  allowedOrigins: true,
+  flow: true,
+  scopes: true,
+  store: true,
+  now: true,
+} satisfies NamesOf<OAuth2Options>
+
 /** Renewed so long before its end: calls take time. */
 const marginMs = 30_000
 
@@ -27,6 +46,7 @@ const marginMs = 30_000
  * ```
  */
 export function oauth2(options: OAuth2Options): CredentialSource {
+  assertOptions('oauth2', options, optionNames)
   const { store = createTokenStore(), now = Date.now } = options
   const flight = createSingleFlight<string>()
 

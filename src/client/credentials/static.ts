@@ -1,4 +1,5 @@
 /** Credentials that are simply there: keys, passwords, tokens that somebody else gets. */
+import { assertOptions, type NamesOf } from '../../model/option-names.js'
 import { bearerHeader, type Credential, type CredentialSource, type SchemeNeed } from './credential.js'
 
 export interface ApiKeyOptions {
@@ -7,8 +8,12 @@ export interface ApiKeyOptions {
   readonly location?: 'header' | 'query' | 'cookie'
 }
 
+const keyNames = { name: true, location: true } satisfies NamesOf<ApiKeyOptions>
+
 /** An API key, sent where the card wants it. */
-export function apiKey(key: string, { name = 'X-API-Key', location = 'header' }: ApiKeyOptions = {}): CredentialSource {
+export function apiKey(key: string, options: ApiKeyOptions = {}): CredentialSource {
+  assertOptions('apiKey', options, keyNames)
+  const { name = 'X-API-Key', location = 'header' } = options
   mustNotBeEmpty(key, 'apiKey needs a key')
   return {
     usual: { apiKeySecurityScheme: { location, name } },
@@ -61,6 +66,8 @@ export interface ClientCertificate {
   readonly ca?: string
 }
 
+const certificateNames = { cert: true, key: true, passphrase: true, ca: true } satisfies NamesOf<ClientCertificate>
+
 /** Says that calls are made with a client certificate. It adds nothing to a call: the connection is the proof. */
 export interface CertificateSource extends CredentialSource {
   readonly certificate: ClientCertificate
@@ -71,6 +78,7 @@ export interface CertificateSource extends CredentialSource {
  * and by gRPC's own credentials.
  */
 export function mutualTls(certificate: ClientCertificate): CertificateSource {
+  assertOptions('mutualTls', certificate, certificateNames)
   return { certificate, fits: (scheme) => 'mtlsSecurityScheme' in scheme, get: async () => ({}) }
 }
 

@@ -1,5 +1,6 @@
 import type { CardResolver } from '../../client/resolve-card.js'
 import { isObject } from '../../dialects/decode.js'
+import { assertOptions, type NamesOf } from '../../model/option-names.js'
 import { withoutTrailingSlashes } from '../../model/trim-end.js'
 import { readJsonAtMost } from '../../net/read-at-most.js'
 import { TransportError } from '../../transports/transport-error.js'
@@ -16,6 +17,14 @@ export interface NacosResolverOptions {
   readonly fetch?: typeof fetch
 }
 
+const optionNames = {
+  namespaceId: true,
+  version: true,
+  accessToken: true,
+  timeoutMs: true,
+  fetch: true,
+} satisfies NamesOf<NacosResolverOptions>
+
 /** One card, and what Nacos adds to it. */
 const largestAnswer = 2 * 1024 * 1024
 
@@ -27,6 +36,7 @@ const largestAnswer = 2 * 1024 * 1024
  * ```
  */
 export function nacosResolver(url: string, options: NacosResolverOptions = {}): CardResolver {
+  assertOptions('nacosResolver', options, optionNames)
   if (!URL.canParse(url)) throw new TypeError(`${JSON.stringify(url)} is no address of a Nacos server`)
   const { namespaceId = 'public', version, accessToken, timeoutMs = 10_000 } = options
   const fetch = options.fetch ?? globalThis.fetch

@@ -4,7 +4,12 @@
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { CardResolver } from '../../client/resolve-card.js'
-import { type RegistryClientOptions, registryClient } from '../../registry-client/registry-client.js'
+import { assertOptions, type NamesOf } from '../../model/option-names.js'
+import {
+  type RegistryClientOptions,
+  registryClient,
+  registryClientNames,
+} from '../../registry-client/registry-client.js'
 import type { RegisteredInstance } from '../../registry-client/registry-words.js'
 
 export interface RegistryResolverOptions extends RegistryClientOptions {
@@ -18,6 +23,15 @@ export interface RegistryResolverOptions extends RegistryClientOptions {
   readonly silenceMs?: number
   readonly onWarning?: (warning: string) => void
 }
+
+const optionNames = {
+  ...registryClientNames,
+  version: true,
+  cacheMs: true,
+  watch: true,
+  silenceMs: true,
+  onWarning: true,
+} satisfies NamesOf<RegistryResolverOptions>
 
 export interface RegistryResolver extends CardResolver {
   /** Ends the watch. */
@@ -40,8 +54,9 @@ const longestTrustMs = 60_000
  * ```
  */
 export function registryResolver(url: string, options: RegistryResolverOptions = {}): RegistryResolver {
-  const { version, watch = false, cacheMs = 5000, silenceMs, onWarning = () => undefined } = options
-  const registry = registryClient(url, options)
+  assertOptions('registryResolver', options, optionNames)
+  const { version, watch = false, cacheMs = 5000, silenceMs, onWarning = () => undefined, ...access } = options
+  const registry = registryClient(url, access)
   const known = new Map<string, Known>()
   const closed = new AbortController()
   let isFollowing = false

@@ -5,6 +5,7 @@
  */
 
 import type { TaskEvent } from '../../model/event.js'
+import { assertOptions, type NamesOf } from '../../model/option-names.js'
 import type { Records } from '../records.js'
 import type {
   AgentStats,
@@ -50,8 +51,20 @@ export interface PostgresStoreOptions extends DatabaseOptions, NoticesOptions {
   readonly mustExist?: boolean
 }
 
+const optionNames = {
+  connections: true,
+  patienceMs: true,
+  statementMs: true,
+  pollMs: true,
+  busyPollMs: true,
+  listenAgainMs: true,
+  onNotice: true,
+  mustExist: true,
+} satisfies NamesOf<PostgresStoreOptions>
+
 /** Opens a database by its address (`postgres://user@host/name`), and makes or updates the schema `dragoman` in it. */
 export async function openPostgresStore(address: string, options: PostgresStoreOptions = {}): Promise<Store> {
+  assertOptions('openPostgresStore', options, optionNames)
   const database = new Database(address, options)
   try {
     await (options.mustExist ? database.assertMigrated() : database.migrate())

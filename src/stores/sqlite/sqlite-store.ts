@@ -4,6 +4,7 @@
  */
 import type Database from 'libsql'
 import type { TaskEvent } from '../../model/event.js'
+import { assertOptions, type NamesOf } from '../../model/option-names.js'
 import type { Records } from '../records.js'
 import { type EventRow, type RecordRow, readBatch, readConfig, readDeadLetter, readRecord } from '../rows.js'
 import { fromStorable, toStorable } from '../storable-text.js'
@@ -68,8 +69,19 @@ export interface SqliteStoreOptions extends FileHealthOptions {
   readonly pollMs?: number
 }
 
+const optionNames = {
+  durability: true,
+  mustExist: true,
+  now: true,
+  leaseClock: true,
+  pollMs: true,
+  onNotice: true,
+  checkEveryMs: true,
+} satisfies NamesOf<SqliteStoreOptions>
+
 /** Opens a file (made when missing), or `:memory:`. */
 export async function openSqliteStore(path: string, options: SqliteStoreOptions = {}): Promise<Store> {
+  assertOptions('openSqliteStore', options, optionNames)
   const leaseClock = options.leaseClock ?? systemLeaseClock()
   const db = await openDatabase(path, { ...options, leaseClock })
   return new SqliteStore(db, leaseClock, new FileHealth(path, options, () => databaseBytes(db)), options)

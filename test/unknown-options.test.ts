@@ -1,0 +1,272 @@
+/** Every public function that takes options refuses a misspelt one, and names the option that was probably meant. */
+import * as main from 'dragoman'
+import * as auth from 'dragoman/auth'
+import * as client from 'dragoman/client'
+import * as consoleEntry from 'dragoman/console'
+import * as engine from 'dragoman/engine'
+import * as orchestrator from 'dragoman/orchestrator'
+import * as registry from 'dragoman/registry'
+import * as server from 'dragoman/server'
+import * as postgres from 'dragoman/stores/postgres'
+import * as sqlite from 'dragoman/stores/sqlite'
+import { describe, expect, it } from 'vitest'
+
+async function* handle({ text }: main.Turn) {
+  yield text.toUpperCase()
+}
+
+const shout = main.agent('Shout', handle)
+const store = new main.MemoryStore()
+const url = 'http://localhost:1'
+
+/** A call with a misspelt option. Types refuse it as well; these callers have none. */
+type Mistake = readonly [expected: string, call: () => unknown]
+
+function mistake(owner: string, wrong: string, right: string, call: () => unknown): Mistake {
+  return [`Unknown option of ${owner}: ${wrong}. Did you mean \`${right}\`?`, call]
+}
+
+/** Options as an untyped caller gives them. */
+function given(options: object): never {
+  return options as never
+}
+
+const schemes: Readonly<Record<string, readonly Mistake[]>> = {
+  apiKey: [
+    mistake('apiKey', 'nmae', 'name', () => main.apiKey('secret', given({ nmae: 'X-Key' }))),
+    mistake('a caller in apiKey', 'scope', 'scopes', () => main.apiKey({ secret: given({ id: 'ann', scope: [] }) })),
+  ],
+  basic: [
+    mistake('basic', 'relm', 'realm', () => main.basic({ ann: 'pw' }, given({ relm: 'x' }))),
+    mistake('basic: the user ann', 'scope', 'scopes', () => main.basic({ ann: given({ password: 'pw', scope: [] }) })),
+  ],
+  bearer: [mistake('bearer', 'schema', 'scheme', () => main.bearer('token', given({ schema: 'x' })))],
+  jwt: [
+    mistake('jwt', 'isuer', 'issuer', () => main.jwt(given({ audience: 'a', secret: 'x'.repeat(32), isuer: 'x' }))),
+  ],
+  mtls: [mistake('mtls', 'callr', 'caller', () => main.mtls(given({ callr: 'dns' })))],
+  oidc: [mistake('oidc', 'algorithm', 'algorithms', () => main.oidc('https://id.example', given({ algorithm: [] })))],
+}
+
+const authoring: Readonly<Record<string, readonly Mistake[]>> = {
+  agent: [
+    mistake('agent', 'skils', 'skills', () => main.agent(given({ name: 'X', skils: [] }), handle)),
+    mistake('agent.skills[1]', 'tag', 'tags', () =>
+      main.agent(given({ name: 'X', skills: [{ id: 'a' }, { id: 'b', tag: [] }] }), handle),
+    ),
+    mistake('agent.capabilities', 'pushNotification', 'pushNotifications', () =>
+      main.agent(given({ name: 'X', capabilities: { pushNotification: true } }), handle),
+    ),
+  ],
+  artifact: [mistake('artifact', 'apend', 'append', () => main.artifact('a', 'b', given({ apend: true })))],
+  ask: [mistake('ask', 'shema', 'schema', () => main.ask('?', given({ shema: {} })))],
+}
+
+const handler: readonly Mistake[] = [
+  mistake('createHandler', 'publicURI', 'publicUrl', () => server.createHandler(shout, given({ publicURI: url }))),
+  mistake('createHandler.agents[0]', 'paht', 'path', () => server.createHandler([given({ agent: shout, paht: '/a' })])),
+  mistake('createHandler.routes[0]', 'public', 'isPublic', () =>
+    server.createHandler(shout, { routes: [given({ path: '/x', answer: () => undefined, public: true })] }),
+  ),
+  mistake('createHandler.dialects[1]', 'paht', 'path', () =>
+    server.createHandler(shout, { dialects: ['v1', given({ dialect: 'v0.1', paht: '/old' })] }),
+  ),
+  mistake('createHandler.limits.rate', 'persecond', 'perSecond', () =>
+    server.createHandler(shout, { limits: { rate: given({ persecond: 1 }) } }),
+  ),
+  mistake('createSigner', 'profile', 'profiles', () =>
+    server.createHandler(shout, { signing: given({ keys: [], profile: [] }) }),
+  ),
+]
+
+const serving: readonly Mistake[] = [
+  mistake('serve', 'prot', 'port', () => main.serve(shout, given({ prot: 8001 }))),
+  mistake('serve.agents[0]', 'prot', 'port', () => main.serve([given({ agent: shout, prot: 8001 })])),
+  mistake('serve.routes[0]', 'anwser', 'answer', () =>
+    main.serve(shout, { routes: [given({ path: '/x', anwser: () => undefined })] }),
+  ),
+  mistake('serve.register', 'tag', 'tags', () => main.serve(shout, { register: given({ url, tag: [] }) })),
+]
+
+const functions: Readonly<Record<string, readonly Mistake[]>> = {
+  ...schemes,
+  ...authoring,
+  MemoryStore: [mistake('MemoryStore', 'maxByte', 'maxBytes', () => new main.MemoryStore(given({ maxByte: 1 })))],
+  createGuardedDialer: [
+    mistake('createGuardedDialer', 'allowHost', 'allowHosts', () => main.createGuardedDialer(given({ allowHost: [] }))),
+  ],
+  createSigner: [mistake('createSigner', 'key', 'keys', () => main.createSigner(given({ key: [] })))],
+  fetchFile: [
+    mistake('fetchFile', 'limit', 'limits', () => main.fetchFile({ url }, given({ limit: {} }))),
+    mistake('fetchFile.limits', 'maxByte', 'maxBytes', () =>
+      main.fetchFile({ url }, { limits: given({ maxByte: 1 }) }),
+    ),
+  ],
+  file: [mistake('file', 'fileName', 'filename', () => main.file(new URL(url), given({ fileName: 'x' })))],
+  generateSigningKey: [
+    mistake('generateSigningKey', 'algo', 'alg', () => main.generateSigningKey(given({ algo: 'ES256' }))),
+  ],
+  listenForRedirect: [mistake('listenForRedirect', 'prot', 'port', () => main.listenForRedirect(given({ prot: 1 })))],
+  serve: serving,
+  createHandler: handler,
+  openStore: [
+    mistake('openStore', 'mustExists', 'mustExist', () => server.openStore('memory', given({ mustExists: 1 }))),
+  ],
+  openStorePush: [
+    mistake('openStorePush.push', 'timeout', 'timeoutMs', () =>
+      server.openStorePush(store, { push: given({ timeout: 1 }) }),
+    ),
+  ],
+  connect: [
+    mistake('connect', 'credential', 'credentials', () => client.connect(url, given({ credential: 'x' }))),
+    mistake('connect.retry', 'attempt', 'attempts', () => client.connect(url, { retry: given({ attempt: 1 }) })),
+  ],
+  connectAgents: [
+    mistake('connectAgents', 'resolver', 'resolvers', () => client.connectAgents({}, given({ resolver: [] }))),
+  ],
+  createPushReceiver: [
+    mistake('createPushReceiver', 'tokn', 'token', () =>
+      client.createPushReceiver(given({ onDelivery: () => undefined, tokn: 'secret' })),
+    ),
+  ],
+  mutualTls: [mistake('mutualTls', 'crt', 'cert', () => client.mutualTls(given({ crt: '', key: '' })))],
+  oauth2: [mistake('oauth2', 'clientID', 'clientId', () => client.oauth2(given({ clientID: 'me' })))],
+  verifyCard: [
+    mistake('verifyCard', 'keyOrigin', 'keyOrigins', () => client.verifyCard({ raw: {} }, given({ keyOrigin: [] }))),
+  ],
+  createEngine: [
+    mistake('createEngine', 'leaseMS', 'leaseMs', () => engine.createEngine(shout, given({ store, leaseMS: 1 }))),
+  ],
+  relayAgent: [
+    mistake('agent', 'descripton', 'description', () =>
+      engine.relayAgent(given({ name: 'X', descripton: '' }), given({})),
+    ),
+  ],
+  openSqliteStore: [
+    mistake('openSqliteStore', 'durabilty', 'durability', () =>
+      sqlite.openSqliteStore(':memory:', given({ durabilty: 'full' })),
+    ),
+  ],
+  openPostgresStore: [
+    mistake('openPostgresStore', 'connection', 'connections', () =>
+      postgres.openPostgresStore('postgres://localhost:1/x', given({ connection: 1 })),
+    ),
+  ],
+  workflow: [
+    mistake('workflow', 'timeout', 'timeoutMs', () =>
+      orchestrator.workflow('X', async () => undefined, given({ timeout: 1 })),
+    ),
+    mistake('agent', 'skils', 'skills', () =>
+      orchestrator.workflow(given({ name: 'X', skils: [] }), async () => undefined),
+    ),
+  ],
+  createRegistry: [
+    mistake('createRegistry.limits', 'maxAgent', 'maxAgents', () =>
+      registry.createRegistry({ limits: given({ maxAgent: 1 }) }),
+    ),
+  ],
+  nacosResolver: [
+    mistake('nacosResolver', 'namespaceID', 'namespaceId', () =>
+      registry.nacosResolver(url, given({ namespaceID: '' })),
+    ),
+  ],
+  registryClient: [
+    mistake('registryClient', 'header', 'headers', () => registry.registryClient(url, given({ header: {} }))),
+    mistake('list', 'tags', 'tag', () => registry.registryClient(url).list(given({ tags: 'x' }))),
+    mistake('withdraw', 'instnace', 'instance', () =>
+      registry.registryClient(url).withdraw('x', given({ instnace: 1 })),
+    ),
+  ],
+  registryResolver: [
+    mistake('registryResolver', 'cacheMS', 'cacheMs', () => registry.registryResolver(url, given({ cacheMS: 1 }))),
+  ],
+  serveRegistry: [
+    mistake('serveRegistry', 'prot', 'port', () => registry.serveRegistry(given({ prot: 8848 }))),
+    mistake('serveRegistry.probes', 'interval', 'intervalMs', () =>
+      registry.serveRegistry({ probes: given({ interval: 1 }) }),
+    ),
+  ],
+  createConsole: [
+    mistake('createConsole', 'agent', 'agents', () => consoleEntry.createConsole(given({ agent: [url] }))),
+  ],
+  serveConsole: [mistake('serveConsole', 'prot', 'port', () => consoleEntry.serveConsole(given({ prot: 8010 })))],
+}
+
+/** Functions and classes that take no options. */
+const without: readonly string[] = [
+  ...['A2AError', 'AddressRefused', 'TransportError', 'RegistryError', 'StepError', 'StepResult'],
+  ...['allOf', 'withScopes', 'askAuth', 'completed', 'failed', 'rejected', 'reply', 'working'],
+  ...['data', 'text', 'textOf', 'isAgent', 'isInterrupted', 'isTerminal', 'systemClock', 'graphOf'],
+  ...['expressMount', 'fastifyMount', 'honoMount', 'nextMount', 'toNodeListener', 'validateCard'],
+  ...['collect', 'createCardCache', 'createTokenStore', 'exampleAnswer', 'fieldsOf', 'formAnswer', 'readField'],
+  ...['schemaOf', 'fileResolver', 'staticResolver'],
+]
+
+describe('unknown options', () => {
+  it('are tried on every public function', () => {
+    const entries = [main, auth, client, consoleEntry, engine, orchestrator, registry, server, postgres, sqlite]
+    const names = entries.flatMap((entry) =>
+      Object.entries(entry).flatMap(([name, value]) => (typeof value === 'function' ? [name] : [])),
+    )
+    expect([...new Set(names)].sort()).toEqual([...Object.keys(functions), ...without].sort())
+  })
+
+  it.each(Object.values(functions).flat())('%s', async (expected, call) => {
+    await expect((async () => await call())()).rejects.toThrow(new TypeError(expected))
+  })
+
+  it('are refused by `apiKey` of the client, too', () => {
+    const options = given({ nmae: 'X-Key' })
+    expect(() => client.apiKey('secret', options)).toThrow('Unknown option of apiKey: nmae. Did you mean `name`?')
+  })
+
+  it('are refused in calls', async () => {
+    await using served = await main.serve(shout)
+    await using agent = await client.connect(served.url)
+    const wrong = given({ timeout: 5 })
+    const expected = (owner: string) => `Unknown option of ${owner}: timeout. Did you mean \`timeoutMs\`?`
+    await expect(agent.ask('hi', wrong)).rejects.toThrow(expected('ask'))
+    expect(() => agent.stream('hi', wrong)).toThrow(expected('stream'))
+    await expect(agent.conversation().ask('hi', wrong)).rejects.toThrow(expected('ask'))
+    expect(() => agent.conversation(given({ contextID: 'c' }))).toThrow('Did you mean `contextId`?')
+    await expect(agent.task('t').wait(wrong)).rejects.toThrow(expected('wait'))
+    expect(() => agent.task('t').watch(given({ signals: 1 }))).toThrow('Did you mean `signal`?')
+    await expect(served.push.deadLetters(given({ agnet: 'Shout' }))).rejects.toThrow('Did you mean `agent`?')
+    await expect(served.provideCredential(given({ taskId: 't', credential: 'c', callr: 'ann' }))).rejects.toThrow(
+      'Unknown option of provideCredential: callr. Did you mean `caller`?',
+    )
+    await expect(served.close(given({ deadline: 1 }))).rejects.toThrow('Did you mean `deadlineMs`?')
+  })
+
+  it('are refused in turns and steps', async () => {
+    const messages: string[] = []
+    const failing = async (work: () => Promise<unknown>) => {
+      messages.push(await work().then(String, (error: Error) => error.message))
+    }
+    const turns = main.agent('Turns', async function* (turn) {
+      await failing(() => turn.call('Shout', 'hi', given({ taskID: 't' })))
+      await failing(() => turn.checkpoint('key', 1, given({ fromReserv: true })))
+      yield 'done'
+    })
+    const steps = orchestrator.workflow('Steps', async (flow) => {
+      await failing(() => flow.step('one', given({ agent: 'Shout', message: 'hi', retrys: { attempts: 2 } })))
+      await failing(() => flow.step('two', given({ agent: 'Shout', message: 'hi', retry: { attempt: 2 } })))
+      await failing(() => flow.each('three', [1], () => ({ agent: 'Shout', message: 'hi' }), given({ atonce: 1 })))
+      await failing(() => flow.ask('four', 'really?', given({ shema: {} })))
+      return 'done'
+    })
+    await using served = await main.serve([shout, turns, steps])
+    for (const { url: address } of served.agents.slice(1)) {
+      await using agent = await client.connect(address)
+      expect(await agent.ask('go')).toMatchObject({ text: 'done' })
+    }
+    expect(messages).toEqual([
+      'Unknown option of turn.call: taskID. Did you mean `taskId`?',
+      'Unknown option of turn.checkpoint: fromReserv. Did you mean `fromReserve`?',
+      'Unknown option of the step one: retrys. Did you mean `retry`?',
+      'Unknown option of the step two.retry: attempt. Did you mean `attempts`?',
+      'Unknown option of each: atonce. Did you mean `atOnce`?',
+      'Unknown option of ask: shema. Did you mean `schema`?',
+    ])
+  })
+})
