@@ -6,11 +6,12 @@
 
 import type { TaskEvent } from '../model/event.js'
 import { quarterOfHeap } from '../model/heap-limit.js'
-import { assertOptions, type NamesOf } from '../model/option-names.js'
+import { assertOptions } from '../model/option-names.js'
 import { sizeOf } from '../model/size-of.js'
 import { ListIndex } from './memory-index.js'
 import { MemoryKeys } from './memory-keys.js'
 import { configsOf, isPending, MemoryLanes } from './memory-lanes.js'
+import { type MemoryStoreOptions, memoryOptions } from './memory-options.js'
 import { MemoryRecords } from './memory-records.js'
 import { EvictionNotices, MemoryRoom } from './memory-room.js'
 import {
@@ -64,27 +65,6 @@ import type {
 } from './store.js'
 import { Watchers } from './watchers.js'
 
-export interface MemoryStoreOptions {
-  /** Milliseconds since 1970. */
-  readonly now?: () => number
-  /** How many ended tasks are remembered. Default 10,000. */
-  readonly maxEndedTasks?: number
-  /**
-   * How much all tasks may take, as their writers count it (`Append.bytes`). Beyond it the store forgets ended tasks, and
-   * then refuses events with the outcome `full`. Default: a quarter of the heap that V8 may use.
-   */
-  readonly maxBytes?: number
-  /** Called when tasks with pending webhooks are evicted, once a minute at most. `serve` logs it. */
-  readonly onNotice?: (text: string) => void
-}
-
-const optionNames = {
-  now: true,
-  maxEndedTasks: true,
-  maxBytes: true,
-  onNotice: true,
-} satisfies NamesOf<MemoryStoreOptions>
-
 const readBatch = 1000
 const bytesPerRead = 256 * 1024
 
@@ -103,7 +83,7 @@ export class MemoryStore implements Store {
   #isClosed = false
 
   constructor(options: MemoryStoreOptions = {}) {
-    assertOptions('MemoryStore', options, optionNames)
+    assertOptions('MemoryStore', options, memoryOptions)
     this.#now = options.now ?? Date.now
     this.records = new MemoryRecords(this.#now)
     const { maxBytes = quarterOfHeap(), maxEndedTasks = 10_000, onNotice = () => undefined } = options
