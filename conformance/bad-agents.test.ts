@@ -56,6 +56,7 @@ describe.each(bindings)('an agent that does not behave, over %s,', (binding) => 
       await using server = await testServer(yielding(value))
       const refusal = await server.over(binding).refusal('SendMessage', { message: userMessage('go') })
       expect(refusal.reason).toBe('INVALID_AGENT_RESPONSE')
+      expect(refusal.message).toMatch(/^The agent answered with what cannot be sent: [A-Z]/)
     },
   )
 
@@ -69,6 +70,9 @@ describe.each(bindings)('an agent that does not behave, over %s,', (binding) => 
       expect(outline(await stream.rest())).toEqual(['task:WORKING', 'artifact:a start', 'status:FAILED'])
       const { tasks } = await client.call<{ tasks: Task[] }>('ListTasks')
       expect(tasks.map(({ status }) => status.state)).toEqual(['TASK_STATE_FAILED'])
+      expect(tasks[0]?.status.message?.parts).toEqual([
+        { text: expect.stringMatching(/^The agent answered with what cannot be sent: [A-Z]/) },
+      ])
     },
   )
 })

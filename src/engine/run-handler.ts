@@ -11,7 +11,7 @@ import { readAnswer } from './answer.js'
 import { atMost } from './at-most.js'
 import { taskTooLarge } from './limits.js'
 import type { Run } from './run.js'
-import { assertDraft, UnsendableError } from './sendable.js'
+import { assertDraft, DraftError, UnsendableError } from './sendable.js'
 import { enterHandler, leaveHandler, resumeHandler } from './stall-watch.js'
 import { traceTurn } from './trace-turn.js'
 import { RunningTurn } from './turn.js'
@@ -102,16 +102,16 @@ async function iterate(current: AcceptedMessage, stage: Stage, span?: OpenSpan):
       if (!voice.isVisible) return { kind: 'refused', error }
       return { kind: 'state', state: 'TASK_STATE_FAILED', parts: [{ text: error.message }] }
     }
-    // The text of an unknown error is for the log, not for the peer (E-8).
-    const isUnsendable = error instanceof UnsendableError
-    log(stage, 'error', isUnsendable ? 'The agent yielded what cannot be sent' : 'The agent threw', error)
-    if (isUnsendable && !voice.isVisible) {
-      return {
-        kind: 'refused',
-        error: new A2AError('INVALID_AGENT_RESPONSE', 'The agent answered with what cannot be sent'),
-      }
+    if (error instanceof UnsendableError) {
+      log(stage, 'error', 'The agent yielded what cannot be sent', error)
+      const text = `The agent answered with what cannot be sent: ${error.message}`
+      if (!voice.isVisible) return { kind: 'refused', error: new A2AError('INVALID_AGENT_RESPONSE', text) }
+      return { kind: 'state', state: 'TASK_STATE_FAILED', parts: [{ text }] }
     }
-    return { kind: 'state', state: 'TASK_STATE_FAILED', parts: neutralFailure }
+    log(stage, 'error', 'The agent threw', error)
+    // The text of an unknown error is for the log, not for the peer (E-8).
+    const parts = error instanceof DraftError ? [{ text: `The agent failed: ${error.message}` }] : neutralFailure
+    return { kind: 'state', state: 'TASK_STATE_FAILED', parts }
   }
 }
 

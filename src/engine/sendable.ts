@@ -1,8 +1,35 @@
 /** What a handler yields, checked: types do not hold in JavaScript, and a store must never hold what no reader can be sent (R-TASK-7). */
+import { clip } from '../model/errors.js'
+import { assertOptions, type OptionNames } from '../model/option-names.js'
+import type { JsonValue } from '../model/part.js'
+import { isForm } from '../model/question-schema.js'
+import { schemaFault } from '../model/schema-faults.js'
 import type { ArtifactDraft, Draft, StatusDraft } from './yields.js'
 
-/** A handler yielded what no event can carry. For the log; the peer is told no more than that. */
+/** A handler yields a value that no event can carry. The log and the caller get the message, so it quotes no content. */
 export class UnsendableError extends Error {}
+
+/** `ask` or `artifact` was called wrongly. The log and the caller get the message, so it quotes names only. */
+export class DraftError extends TypeError {}
+
+/** As `assertOptions`, for the functions whose results handlers yield. */
+export function assertDraftOptions(owner: string, options: unknown, names: OptionNames): void {
+  try {
+    assertOptions(owner, options, names)
+  } catch (error) {
+    throw new DraftError((error as Error).message) // a `TypeError`
+  }
+}
+
+/** Throws for a schema that `ask` cannot publish, or that would accept answers that its author did not mean. */
+export function assertFormSchema(schema: JsonValue): void {
+  if (!isForm(schema))
+    throw new DraftError(
+      'The schema of `ask` must be an object of at most 100,000 characters, nested at most 64 levels',
+    )
+  const fault = schemaFault(schema)
+  if (fault !== undefined) throw new DraftError(`The schema of \`ask\` is not valid: ${fault}`)
+}
 
 const states: ReadonlySet<unknown> = new Set<StatusDraft['state']>([
   'TASK_STATE_WORKING',
@@ -26,7 +53,8 @@ export function assertDraft(value: unknown): asserts value is Draft {
       assertParts(draft.parts)
       return
     case 'status':
-      if (!states.has(draft.state)) throw new UnsendableError(`A handler cannot yield the state ${String(draft.state)}`)
+      if (!states.has(draft.state))
+        throw new UnsendableError(`A handler cannot yield the state ${clip(String(draft.state))}`)
       if (draft.parts !== undefined) assertParts(draft.parts)
       return
     default:

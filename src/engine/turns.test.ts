@@ -139,6 +139,30 @@ describe.each(storeKinds)('turns on %s', (kind) => {
     expect(done.history?.at(-1)?.parts).toEqual([{ text }])
   })
 
+  it.each([
+    [{ shema: approval }, 'Unknown option of ask: shema. Did you mean `schema`?'],
+    [
+      { schema: { properties: { approve: { type: 'bool' } } } },
+      'The schema of `ask` is not valid: .properties.approve.type: "bool" is no type; types are string, number, integer, boolean, null, array, object',
+    ],
+    [
+      { schema: { properties: { approve: { type: 'boolean', required: true } } } },
+      'The schema of `ask` is not valid: .properties.approve.required: must be a list of property names, beside `properties`',
+    ],
+    [{ schema: { anyOf: [{}, { items: { type: ['string', 'text'] } }] } }, '.anyOf[1].items.type: "text" is no type'],
+    [{ schema: { properties: ['name'] } }, '.properties: must be an object of schemas'],
+    [{ schema: null }, 'The schema of `ask` must be an object'],
+  ])('E-8: fails the task when the agent asks with %j, and says why', async (options, why) => {
+    await using engine = await testEngine(async function* () {
+      yield ask('Publish?', options as never)
+    }, kind)
+    const { status } = taskIn(await engine.sendMessage(send('go'), callBy()))
+    expect(status.state).toBe('TASK_STATE_FAILED')
+    expect(status.message?.parts).toEqual([{ text: expect.stringContaining(`The agent failed: `) }])
+    expect(JSON.stringify(status.message)).toContain(JSON.stringify(why).slice(1, -1))
+    expect(engine.logged).toEqual([expect.stringContaining(why)])
+  })
+
   it('does not take a message that was sent before the question for its answer, unless it fits', async () => {
     const release = gate()
     const seen: unknown[] = []

@@ -1,10 +1,11 @@
 /**
  * What a handler may yield. These make drafts: ids and times are stamped by the engine.
  */
-import { assertOptions, type NamesOf } from '../model/option-names.js'
+import type { NamesOf } from '../model/option-names.js'
 import type { JsonValue, Part, Struct } from '../model/part.js'
-import { isForm, schemaMediaType } from '../model/question-schema.js'
+import { schemaMediaType } from '../model/question-schema.js'
 import type { TaskState } from '../model/task.js'
+import { assertDraftOptions, assertFormSchema } from './sendable.js'
 
 /** Text, one part, or several. */
 export type Content = string | Part | readonly Part[]
@@ -61,7 +62,7 @@ export type Yield = string | Draft
  * ```
  */
 export function artifact(name: string, content: Content, options: ArtifactOptions = {}): ArtifactDraft {
-  assertOptions('artifact', options, artifactNames)
+  assertDraftOptions('artifact', options, artifactNames)
   return { kind: 'artifact', name, parts: partsOf(content), options }
 }
 
@@ -98,13 +99,13 @@ export function rejected(content?: Content): StatusDraft {
  *
  * With a JSON Schema the caller can show a form, and the engine refuses answers that do not fit: the task stays
  * INPUT_REQUIRED. `turn.data()` then holds the answer, also when the caller sent it as text. `pattern` is not checked.
+ * Throws a `TypeError` for a schema that is not valid, such as one with an unknown `type`.
  */
 export function ask(question: Content, options: AskOptions = {}): StatusDraft {
-  assertOptions('ask', options, askNames)
+  assertDraftOptions('ask', options, askNames)
   const parts = partsOf(question)
   const { schema } = options
-  if (schema && !isForm(schema))
-    throw new TypeError('The schema of a question is an object of at most 100,000 characters, nested at most 64 levels')
+  if (schema !== undefined) assertFormSchema(schema)
   const form = schema && { data: schema as JsonValue, mediaType: schemaMediaType }
   return { kind: 'status', state: 'TASK_STATE_INPUT_REQUIRED', parts: form ? [...parts, form] : parts }
 }

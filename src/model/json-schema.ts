@@ -295,12 +295,15 @@ const typeNames: Readonly<Record<string, string>> = {
   object: 'an object',
 }
 
+/** The types that JSON Schema knows. */
+export const schemaTypes: readonly string[] = Object.keys(typeNames)
+
 function isOfType(value: JsonValue, type: string): boolean {
   if (type === 'integer') return typeof value === 'number' && Number.isInteger(value)
   if (type === 'array') return Array.isArray(value)
   if (type === 'null') return value === null
   if (type === 'object') return isStruct(value)
-  // A type that does not exist is the author's mistake, and no reason to refuse every value.
+  // Peers may name types that do not exist; `ask` refuses them from authors.
   return typeof value === type || typeNames[type] === undefined
 }
 

@@ -1,0 +1,55 @@
+/** Mistakes in a JSON Schema that would make it check less than its author meant, such as an unknown `type`. */
+import { isStruct, schemaTypes } from './json-schema.js'
+import type { JsonValue, Struct } from './part.js'
+
+/** Keywords by the shape of their value: one schema, a list of schemas, schemas by name. */
+const single = ['additionalProperties', 'propertyNames', 'items', 'contains', 'not', 'if', 'then', 'else'] as const
+const listed = ['allOf', 'anyOf', 'oneOf', 'prefixItems'] as const
+const named = ['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions'] as const
+
+/** The first mistake, with its place: `.properties.approve.type: "bool" is no type, …`. Undefined if there is none. */
+export function schemaFault(schema: JsonValue, path = ''): string | undefined {
+  if (typeof schema === 'boolean') return undefined
+  if (!isStruct(schema)) return `${path || 'the schema'}: a schema must be an object or a boolean`
+  return keywordFault(schema, path) ?? childFault(schema, path)
+}
+
+function keywordFault({ type, required, enum: choices }: Struct, path: string): string | undefined {
+  const types = Array.isArray(type) ? type : type === undefined ? [] : [type]
+  const wrong = types.find((each) => typeof each !== 'string' || !schemaTypes.includes(each))
+  if (wrong !== undefined)
+    return `${path}.type: ${JSON.stringify(wrong).slice(0, 50)} is no type; types are ${schemaTypes.join(', ')}`
+  if (required !== undefined && !(Array.isArray(required) && required.every((each) => typeof each === 'string')))
+    return `${path}.required: must be a list of property names, beside \`properties\``
+  if (choices !== undefined && !Array.isArray(choices)) return `${path}.enum: must be a list of values`
+  return undefined
+}
+
+function childFault(schema: Struct, path: string): string | undefined {
+  for (const keyword of single) {
+    const value = schema[keyword]
+    // Before draft 2020-12, `items` was also a list.
+    const children = keyword === 'items' && Array.isArray(value) ? value : value === undefined ? [] : [value]
+    for (const child of children) {
+      const fault = schemaFault(child, `${path}.${keyword}`)
+      if (fault !== undefined) return fault
+    }
+  }
+  for (const keyword of listed) {
+    const value = schema[keyword] ?? []
+    if (!Array.isArray(value)) return `${path}.${keyword}: must be a list of schemas`
+    for (const [place, child] of value.entries()) {
+      const fault = schemaFault(child, `${path}.${keyword}[${place}]`)
+      if (fault !== undefined) return fault
+    }
+  }
+  for (const keyword of named) {
+    const value = schema[keyword] ?? {}
+    if (!isStruct(value)) return `${path}.${keyword}: must be an object of schemas`
+    for (const [name, child] of Object.entries(value)) {
+      const fault = schemaFault(child, `${path}.${keyword}.${name.slice(0, 50)}`)
+      if (fault !== undefined) return fault
+    }
+  }
+  return undefined
+}
