@@ -6,6 +6,8 @@ import { TransportError } from '../transports/transport-error.js'
 export interface CardPlaces {
   /** What the user named. */
   readonly origin: string
+  /** The address with its path that the user named, if it has one: cards below it come before those of the origin. */
+  readonly address?: string
   /** In the order in which they are tried. */
   readonly urls: readonly string[]
 }
@@ -26,8 +28,10 @@ export function placesOf(ref: string): CardPlaces {
   const { origin, pathname } = url
   if (/\.json$/i.test(pathname) || pathname.includes('/.well-known/')) return { origin, urls: [url.href] }
   const path = withoutTrailingSlashes(pathname)
-  const bases = path === '' ? [origin] : [origin + path, origin]
-  return { origin, urls: bases.flatMap((base) => [base + newer, base + older]) }
+  const urlsAt = (base: string) => [base + newer, base + older]
+  if (path === '') return { origin, urls: urlsAt(origin) }
+  const address = origin + path
+  return { origin, address, urls: [...urlsAt(address), ...urlsAt(origin)] }
 }
 
 /** Without a scheme, this machine is spoken to in the clear and everybody else is not. */

@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http'
 import { describe, expect, it } from 'vitest'
 import { createCardCache, freshForMs } from './card-cache.js'
 import { v0_1Card, v0_3Card, v1Card } from './cards.fixture.js'
+import { connect } from './connect.js'
 import { fetchWithNames, json, serveHttp } from './http-server.fixture.js'
 import { resolveCard } from './resolve-card.js'
 import { placesOf } from './resolve-card-places.js'
@@ -30,7 +31,7 @@ describe('placesOf', () => {
     ['https://agent.example/cards/x.json?v=1#a', 'https://agent.example', ['/cards/x.json?v=1']],
     [`agent.example${older}`, 'https://agent.example', [older]],
   ])('looks for the card of %s', (ref, origin, paths) => {
-    expect(placesOf(ref)).toEqual({ origin, urls: paths.map((path) => origin + path) })
+    expect(placesOf(ref)).toMatchObject({ origin, urls: paths.map((path) => origin + path) })
   })
 
   it.each(['file:///etc/passwd', 'ftp://a.example', 'two words', '', 'http://', 'https://a b'])('refuses %j', (ref) => {
@@ -63,6 +64,19 @@ describe('resolveCard', () => {
     })
     expect((await resolveCard(`${both.origin}/agents/a/`)).card.name).toBe('below')
     expect((await resolveCard(`${both.origin}/agents/b`)).card.name).toBe('above')
+  })
+
+  it('warns of a card of the origin in place of the one that was named, and names both addresses', async () => {
+    await using server = await serveAt({ [newer]: (response) => json(response, v1Card(server.origin)) })
+    const warning = `There is no card at ${server.origin}/nope: connected to the agent at ${server.origin} instead`
+    const cache = createCardCache()
+    expect((await resolveCard(`${server.origin}/nope`, { cache })).warnings).toContain(warning)
+    // From the cache, too.
+    expect((await resolveCard(`${server.origin}/nope`, { cache })).warnings).toEqual([warning])
+    const warnings: string[] = []
+    await using agent = await connect(`${server.origin}/nope`, { onWarning: (each) => warnings.push(each) })
+    expect(agent.card.name).toBe(v1Card('').name)
+    expect(warnings).toContain(warning)
   })
 
   it('takes front pages for what they are, and goes on', async () => {

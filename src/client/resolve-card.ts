@@ -114,7 +114,8 @@ async function findCard(places: CardPlaces, options: ResolveOptions & { readonly
   const { now = Date.now, refresh = false, cache } = options
   const key = places.urls[0] as string // there is always one
   const known = await cache?.get(key)
-  if (known && !refresh && known.freshUntilMs > now()) return { raw: known.raw, url: known.url, warnings: [] }
+  if (known && !refresh && known.freshUntilMs > now())
+    return { raw: known.raw, url: known.url, warnings: elsewhere(places, known.url) }
   const ask = createAsker(options)
   const urls = known ? [known.url, ...places.urls.filter((url) => url !== known.url)] : places.urls
   const misses: string[] = []
@@ -130,14 +131,17 @@ async function findCard(places: CardPlaces, options: ResolveOptions & { readonly
     const entry = answer.isProtected ? undefined : cachedCard(url, raw, answer.headers, now())
     if (entry) await cache?.set(key, { ...cached, ...entry })
     else await cache?.delete(key)
-    return {
-      raw,
-      url: finalUrl,
-      warnings: misses.length > 0 ? [...warnings, `Found at ${url}, after: ${misses.join('; ')}`] : warnings,
-    }
+    const found = misses.length > 0 ? [`Found at ${url}, after: ${misses.join('; ')}`] : []
+    return { raw, url: finalUrl, warnings: [...warnings, ...elsewhere(places, url), ...found] }
   }
   await cache?.delete(key)
   throw new TransportError('bad-answer', `There is no card at ${places.origin}: ${misses.join('; ')}`)
+}
+
+/** A warning if a card of the origin stands in for one of the address that the user named. */
+function elsewhere({ address, origin }: CardPlaces, url: string): readonly string[] {
+  if (address === undefined || url.startsWith(`${address}/`)) return []
+  return [`There is no card at ${address}: connected to the agent at ${origin} instead`]
 }
 
 interface FoundAnswer {
