@@ -1,7 +1,7 @@
 /** Connections that stall, drip, pipeline, or speak something else: deadlines are kept and others are served. */
 import assert from 'node:assert/strict'
 import { type ClientHttp2Stream, connect as connectHttp2, constants, type OutgoingHttpHeaders } from 'node:http2'
-import { type Served, type ServeOptions, serve } from 'dragoman'
+import { type AgentService, type Served, type ServeOptions, serve } from 'dragoman'
 import type { Route } from 'dragoman/server'
 import { describe, expect, it } from 'vitest'
 import { proves } from '../../conformance/proves.js'
@@ -232,13 +232,15 @@ describe('HTTP/2 without TLS', () => {
     'content-type': 'application/grpc',
     te: 'trailers',
   }
-  /** A complete request: the length of an empty message. */
-  const emptyMessage = Buffer.alloc(5)
+  /** A complete request for the task `x`. */
+  const taskX = Buffer.from([0, 0, 0, 0, 3, 0x12, 1, 0x78])
 
   it.each(['CANCEL', 'NO_ERROR'] as const)(
     'is closed with GOAWAY when it opens and resets streams rapidly with %s, and others are served',
     async (reason) => {
-      await using served = await serve(echoAgent)
+      // No response ends before its stream is reset.
+      const wrap = (service: AgentService) => ({ ...service, getTask: () => new Promise<never>(() => undefined) })
+      await using served = await serve(echoAgent, { wrap })
       // Several connections, and resets of streams that the server knows already: closing such a session is delicate.
       for (let round = 0; round < 4; round++) {
         const session = connectHttp2(served.url)
@@ -255,7 +257,7 @@ describe('HTTP/2 without TLS', () => {
           for (const stream of streams) stream.on('error', () => undefined)
           if (round % 2 === 1) await new Promise((resolve) => setImmediate(resolve))
           for (const stream of streams) {
-            if (reason === 'NO_ERROR') stream.end(emptyMessage)
+            if (reason === 'NO_ERROR') stream.end(taskX)
             stream.close(constants[`NGHTTP2_${reason}`])
           }
           opened += streams.length
@@ -281,8 +283,8 @@ describe('HTTP/2 without TLS', () => {
     }
     for (let round = 0; round < 15; round++) {
       const unknown = { ...getTask, ':path': '/lf.a2a.v1.A2AService/Unknown' }
-      const half = Array.from({ length: 10 }, () => call(unknown, (stream) => stream.write(emptyMessage)))
-      const whole = Array.from({ length: 10 }, () => call(getTask, (stream) => stream.end(emptyMessage)))
+      const half = Array.from({ length: 10 }, () => call(unknown, (stream) => stream.write(taskX)))
+      const whole = Array.from({ length: 10 }, () => call(getTask, (stream) => stream.end(taskX)))
       await within(patienceMs, 'the calls to end', Promise.all([...half, ...whole]))
     }
     await within(patienceMs, 'an answer', new Promise((resolve) => session.ping(resolve)))
