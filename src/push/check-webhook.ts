@@ -8,6 +8,7 @@ import type { Log } from '../model/log.js'
 import { type AddressRules, createAddressGuard } from '../net/address-rules.js'
 import type { GuardedDialer } from '../net/node-dialer.js'
 import { readAtMost } from '../net/read-at-most.js'
+import { createSparseLog } from './sparse-log.js'
 
 export interface CheckOptions extends AddressRules {
   /** Ask the address for an echo of a token before it is registered (RL-01-9). */
@@ -26,12 +27,13 @@ export function createWebhookCheck(
   log: Log,
 ): (url: string) => Promise<void> {
   const spelling = createAddressGuard(rules)
+  const warn = createSparseLog(log)
   return async (url) => {
     await spelling.check(url)
     // Not awaited: the time that a look-up takes would tell as much as its result.
-    dialer
-      .check(url)
-      .catch((error: unknown) => log({ level: 'warn', message: 'A registered webhook cannot be called', error }))
+    dialer.check(url).catch((error: unknown) => {
+      warn(new URL(url).hostname, { level: 'warn', message: 'A registered webhook cannot be called', error })
+    })
     if (challenge && !(await askForEcho(dialer, url)))
       throw new Error('did not answer with the validationToken it was sent')
   }

@@ -248,6 +248,27 @@ describe('addresses that must not be called', () => {
     )
   })
 
+  it('are logged once for each host and minute, and 20 times at most', async () => {
+    const entries: LogEntry[] = []
+    const log = (entry: LogEntry) => entries.push(entry)
+    const names = new Set<string>()
+    const lookup = async (name: string) => {
+      names.add(name)
+      throw new Error('ENOTFOUND')
+    }
+    await using server = await pushServer({ push: { allowHosts: [], lookup, giveUpAfterMs: 0 }, log })
+    const { id } = await server.send('ask')
+    const register = (url: string) => server.register(id, { id: 'same', url })
+    for (let number = 0; number < 30; number++) await register(`https://one.example/${number}`)
+    for (let number = 0; number < 30; number++) await register(`https://made-up-${number}.example/`)
+    await until(() => names.size === 31)
+    const warnings = () => entries.filter(({ message }) => message.includes('registered webhook'))
+    await until(() => warnings().length >= 20)
+    expect(warnings()).toHaveLength(20)
+    expect(warnings().filter(({ error }) => String(error).includes('one.example'))).toHaveLength(1)
+    expect(warnings()[1]?.message).toBe('A registered webhook cannot be called (29 more since the last entry)')
+  })
+
   it('are not called either when a name leads there later (R-PDEL-6)', async () => {
     await using hook = await openHook()
     const { port } = new URL(hook.url)
