@@ -162,5 +162,7 @@ export function assertIds({ messageId, contextId }: Message): void {
 }
 
 export function assertParts({ parts }: Message, { partsPerMessage }: EngineLimits): void {
-  if (parts.length > partsPerMessage) throw invalidField('message.parts', `has more than ${partsPerMessage} elements`)
+  if (parts.length <= partsPerMessage) return
+  const metadata = { limit: 'partsPerMessage', most: String(partsPerMessage) }
+  throw invalidField('message.parts', `has more than ${partsPerMessage} elements`, metadata)
 }

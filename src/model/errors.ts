@@ -82,6 +82,7 @@ export function overSize(limit: string, message: string): A2AError {
 }
 
 /** An `INVALID_PARAMS` error about one field. */
-export function invalidField(field: string, description: string): A2AError {
-  return new A2AError('INVALID_PARAMS', `${field}: ${description}`, { violations: [{ field, description }] })
+export function invalidField(field: string, description: string, metadata?: ErrorDetails['metadata']): A2AError {
+  const violations = [{ field, description }]
+  return new A2AError('INVALID_PARAMS', `${field}: ${description}`, { violations, ...(metadata && { metadata }) })
 }

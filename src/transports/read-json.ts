@@ -140,12 +140,17 @@ function assertShape(text: string, { jsonDepth, jsonElements }: RequestLimits): 
     else if (code === 0x5b || code === 0x7b) {
       depth += 1
       elements += 1
-      if (depth > jsonDepth)
-        throw new A2AError('PARSE_ERROR', `Invalid JSON payload: nested deeper than ${jsonDepth} levels`)
+      if (depth > jsonDepth) throw tooDeep(jsonDepth)
     } else if (code === 0x5d || code === 0x7d) depth -= 1
     else if (code === 0x2c) elements += 1
     if (elements > jsonElements) throw tooManyElements(jsonElements)
   }
+}
+
+function tooDeep(jsonDepth: number): A2AError {
+  return new A2AError('PARSE_ERROR', `Invalid JSON payload: nested deeper than ${jsonDepth} levels`, {
+    metadata: { limit: 'jsonDepth', most: String(jsonDepth) },
+  })
 }
 
 export function tooManyElements(jsonElements: number): A2AError {

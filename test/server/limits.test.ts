@@ -266,7 +266,8 @@ describe('what a request may look like', () => {
     const long = 'x'.repeat(5000)
     const send = (depth: number) => post(served, { ...message(long), metadata: { nested: nested(depth) } })
     expect((await send(3)).info).toBeUndefined()
-    expect((await send(20)).info).toMatchObject({ reason: 'PARSE_ERROR' })
+    const limit = { limit: 'jsonDepth', most: '10' }
+    expect((await send(20)).info).toMatchObject({ reason: 'PARSE_ERROR', metadata: limit })
   })
 
   it('has bounds for the parts of a message', async () => {
@@ -276,6 +277,14 @@ describe('what a request may look like', () => {
       const { message: said } = refusalOf(await speaker.send([{ text: 'a' }, { text: 'b' }, { text: 'c' }]))
       expect(said, speaker.name).toContain('message.parts: has more than 2 elements')
     }
+    // Callers are told which limit it is, over every binding.
+    const limit = { reason: 'INVALID_PARAMS', metadata: { limit: 'partsPerMessage', most: '2' } }
+    const tooMany = message('', { parts: Array(3).fill({ text: 'a' }) })
+    expect((await post(served, tooMany)).info).toMatchObject(limit)
+    const peer = v1Peer(hostOf(served))
+    const { details } = await peer.failure('SendMessage', tooMany)
+    peer.close()
+    expect(details).toContainEqual(expect.objectContaining(limit))
   })
 })
 
