@@ -20,7 +20,10 @@ import type { CheckWebhook, PushSecrets } from './webhooks.js'
 export interface EngineSettings {
   readonly leaseMs: number
   readonly cancelGraceMs: number
-  /** Milliseconds that a handler may block the event loop before it is logged and counted; 0 turns the check off. */
+  /**
+   * Milliseconds that the event loop may be blocked before that is logged and counted; 0 turns the check off. All servers
+   * of a process share its event loop: the smallest value above 0 holds for all of them.
+   */
   readonly stallMs: number
   readonly idempotencyMs: number
   readonly limits: EngineLimits

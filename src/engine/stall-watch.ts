@@ -5,33 +5,45 @@
  */
 import type { Log } from '../model/log.js'
 
+interface Counts {
+  stalls: number
+  stalledMs: number
+}
+
 /** An engine that is watched. */
 export interface WatchedEngine {
   readonly name: string
   readonly log: Log
+  /** One loop serves all engines: the smallest value above 0 holds for all of them. */
   readonly settings: { readonly stallMs: number }
   /** By task id. */
   readonly runs: ReadonlyMap<string, unknown>
-  readonly counts: { stalls: number; stalledMs: number }
+  readonly counts: Counts
 }
 
 const maxTickMs = 250
-/** Between two log entries of one engine. */
+/** Between two log entries of one engine, or of stalls in which no handler ran. */
 const quietMs = 10_000
 const maxNamedTasks = 3
 
 const engines = new Set<WatchedEngine>()
 let timer: NodeJS.Timeout | undefined
 let tickMs = maxTickMs
+let stallMs = Number.POSITIVE_INFINITY
 /** When the loop was last seen to run. */
 let aliveMs = 0
 let tickedMs = 0
 /** A stall since the last tick has been reported with its handler. */
 let isReported = false
-type Entries = WeakMap<WatchedEngine, { readonly loggedMs: number; readonly unlogged: number }>
-/** Log entries with and without a task: the first must not be lost among the second. */
-const withTask: Entries = new WeakMap()
-const withoutTask: Entries = new WeakMap()
+/** Stalls in which no handler ran. */
+const outside: Counts = { stalls: 0, stalledMs: 0 }
+/** By the counts of an engine, or of the stalls in which no handler ran. */
+const entries = new WeakMap<Counts, { readonly loggedMs: number; readonly unlogged: number }>()
+
+/** Stalls of this process in which no handler ran, since its start. */
+export function stallsOutsideHandlers(): Readonly<Counts> {
+  return outside
+}
 
 /** Watches until the returned function is called. */
 export function watchStalls(engine: WatchedEngine): () => void {
@@ -58,22 +70,22 @@ export function resumeHandler(engine: WatchedEngine, taskId: string): void {
   check(engine, taskId, 'by the agent or by code that ran while it waited')
 }
 
-function check(engine: WatchedEngine, taskId: string, how: string): void {
+function check({ name, log, counts }: WatchedEngine, taskId: string, how: string): void {
   if (!timer) return
   const now = performance.now()
   const blockedMs = now - aliveMs
   aliveMs = now
-  const { stallMs } = engine.settings
-  if (stallMs <= 0 || blockedMs < stallMs) return
+  if (blockedMs < stallMs) return
   isReported = true
-  report(engine, blockedMs, how, taskId)
+  report(counts, blockedMs, how, (message) => log({ level: 'warn', message, agent: name, taskId }))
 }
 
 function restart(): void {
   clearInterval(timer)
   timer = undefined
   if (engines.size === 0) return
-  tickMs = Math.min(maxTickMs, minStallMs() / 2)
+  stallMs = Math.min(...Array.from(engines, ({ settings }) => settings.stallMs))
+  tickMs = Math.min(maxTickMs, stallMs / 2)
   aliveMs = performance.now()
   tickedMs = aliveMs
   isReported = false
@@ -88,32 +100,27 @@ function tick(): void {
   aliveMs = now
   const wasReported = isReported
   isReported = false
-  if (wasReported || lateMs < minStallMs()) return
-  const busy = [...engines].find(({ runs }) => runs.size > 0) ?? [...engines][0]
-  if (!busy) return
+  if (wasReported || lateMs < stallMs) return
   const running = [...engines].flatMap(({ name, runs }) =>
     Array.from(runs.keys(), (id) => `${name} ${id}`).slice(0, maxNamedTasks),
   )
   const named = running.length > 0 ? `; running: ${running.slice(0, maxNamedTasks).join(', ')}` : ''
-  report(busy, lateMs, `outside of the steps of an agent${named}`)
+  const logs = new Set(Array.from(engines, ({ log }) => log))
+  report(outside, lateMs, `outside of the steps of an agent${named}`, (message) => {
+    for (const log of logs) log({ level: 'warn', message })
+  })
 }
 
-function report(engine: WatchedEngine, blockedMs: number, how: string, taskId?: string): void {
-  engine.counts.stalls += 1
-  engine.counts.stalledMs += blockedMs
+function report(counts: Counts, blockedMs: number, how: string, write: (message: string) => void): void {
+  counts.stalls += 1
+  counts.stalledMs += blockedMs
   const now = performance.now()
-  const entries = taskId === undefined ? withoutTask : withTask
-  const { loggedMs, unlogged } = entries.get(engine) ?? { loggedMs: Number.NEGATIVE_INFINITY, unlogged: 0 }
+  const { loggedMs, unlogged } = entries.get(counts) ?? { loggedMs: Number.NEGATIVE_INFINITY, unlogged: 0 }
   if (now - loggedMs < quietMs) {
-    entries.set(engine, { loggedMs, unlogged: unlogged + 1 })
+    entries.set(counts, { loggedMs, unlogged: unlogged + 1 })
     return
   }
-  entries.set(engine, { loggedMs: now, unlogged: 0 })
+  entries.set(counts, { loggedMs: now, unlogged: 0 })
   const more = unlogged > 0 ? ` (${unlogged} more stalls since the last entry)` : ''
-  const message = `The event loop was blocked for ${(blockedMs / 1000).toFixed(1)} s ${how}${more}`
-  engine.log({ level: 'warn', message, agent: engine.name, ...(taskId !== undefined && { taskId }) })
-}
-
-function minStallMs(): number {
-  return Math.min(...Array.from(engines, ({ settings }) => settings.stallMs))
+  write(`The event loop was blocked for ${(blockedMs / 1000).toFixed(1)} s ${how}${more}`)
 }

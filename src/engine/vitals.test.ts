@@ -5,6 +5,7 @@ import type { LogEntry } from '../model/log.js'
 import { callBy, send } from '../testing/messages.js'
 import { gate, until } from '../testing/wait.js'
 import { bound, openTestStore, storeKinds, taskIn, testEngine } from './engine.fixture.js'
+import { stallsOutsideHandlers } from './stall-watch.js'
 import { attributeStrayErrors } from './turn-context.js'
 import { working } from './yields.js'
 
@@ -155,21 +156,42 @@ describe('stalls', () => {
     stopAttributing()
   })
 
-  it('outside of handlers are logged with the tasks that run', async () => {
+  it('outside of handlers are logged with the tasks that run, and count for no agent', async () => {
     const release = gate()
-    const said: string[] = []
+    const logged: LogEntry[] = []
     await using engine = await testEngine(
       async function* () {
         yield working()
         await release.opened
       },
       'memory',
-      { stallMs: 200, log: ({ message }) => void said.push(message) },
+      { stallMs: 200, log: (entry) => void logged.push(entry) },
     )
     const { id } = taskIn(await engine.sendMessage(send('go', {}, immediately), callBy()))
     await until(async () => (await engine.getTask({ id }, callBy())).status.state === 'TASK_STATE_WORKING')
+    const before = { own: engine.vitals().stalls, outside: stallsOutsideHandlers().stalls }
     block()
-    await until(() => said.some((message) => message.includes(`running: Test ${id}`)))
+    const named = () => logged.find(({ message }) => message.includes(`running: Test ${id}`))
+    await until(() => named() !== undefined)
+    expect(named()).toEqual({ level: 'warn', message: expect.stringContaining('outside of the steps of an agent') })
+    expect(stallsOutsideHandlers().stalls).toBeGreaterThan(before.outside)
+    expect(engine.vitals().stalls).toBe(before.own)
     release.open()
+  })
+
+  it('are found with the smallest threshold of the process, whichever engine has it', async () => {
+    const logged: LogEntry[] = []
+    await using strict = await testEngine(async function* () {}, 'memory', { stallMs: 200 })
+    await using engine = await testEngine(
+      async function* () {
+        block()
+      },
+      'memory',
+      { stallMs: 60_000, log: (entry) => void logged.push(entry) },
+    )
+    const { id } = taskIn(await engine.sendMessage(send('go'), callBy()))
+    expect(logged).toContainEqual(expect.objectContaining({ agent: 'Test', taskId: id }))
+    expect(engine.vitals().stalls).toBeGreaterThan(0)
+    expect(strict.vitals().stalls).toBe(0)
   })
 })

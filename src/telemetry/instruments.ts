@@ -37,7 +37,7 @@ export const instruments = {
   },
   stalls: {
     name: 'dragoman.eventloop.stalls',
-    description: 'Times that an agent blocked the event loop of this process for too long',
+    description: 'Times that the event loop of this process was blocked for too long; agent `none`: no handler ran',
   },
   stalled: {
     name: 'dragoman.eventloop.stalled',

@@ -35,8 +35,16 @@ export function measureCalls(meter: Meter, agent: string): CallObserver['ended']
   }
 }
 
+/** Stalls of the process in which no handler ran. */
+type StallsOutside = () => Pick<Vitals, 'stalls' | 'stalledMs'>
+
 /** Looks at agents of one store whenever somebody collects. Answers how to stop that. */
-export function measureAgents(meter: Meter, store: Store, agents: readonly MeasuredAgent[]): () => void {
+export function measureAgents(
+  meter: Meter,
+  store: Store,
+  agents: readonly MeasuredAgent[],
+  stallsOutside: StallsOutside,
+): () => void {
   const gauge = (name: GaugeName) => meter.createObservableGauge(instruments[name].name, instruments[name])
   const counter = (name: CounterName) => meter.createObservableCounter(instruments[name].name, instruments[name])
   const of = {
@@ -69,6 +77,9 @@ export function measureAgents(meter: Meter, store: Store, agents: readonly Measu
       tell(of.stalls, now.stalls)
       tell(of.stalled, now.stalledMs / 1000)
     }
+    const { stalls, stalledMs } = stallsOutside()
+    result.observe(of.stalls, stalls, { agent: 'none' })
+    result.observe(of.stalled, stalledMs / 1000, { agent: 'none' })
     // What a store that is away has to say is missing; the rest is told.
     const stats = await store.stats(agents.map(({ name }) => name)).catch(() => [])
     for (const [

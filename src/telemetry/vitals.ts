@@ -14,7 +14,7 @@ export interface Vitals {
   readonly expiredTasks: number
   /** Runs that were stopped because another process had taken their task over, since the start. */
   readonly fencedRuns: number
-  /** Times that the event loop was blocked for too long while this agent ran, since the start. */
+  /** Times that the event loop was blocked for too long while a handler of this agent ran, since the start. */
   readonly stalls: number
   /** Milliseconds that it was blocked, in total. */
   readonly stalledMs: number

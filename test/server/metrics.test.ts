@@ -131,6 +131,8 @@ describe('metrics', () => {
       'Slow dragoman.runs.fenced': 0,
       'Slow dragoman.eventloop.stalls': 0,
       'Slow dragoman.eventloop.stalled': 0,
+      'none dragoman.eventloop.stalls': expect.any(Number),
+      'none dragoman.eventloop.stalled': expect.any(Number),
       'Slow dragoman.store.failures': 0,
       'Slow dragoman.retention.tasks': 0,
       'Slow dragoman.tasks.unheld': 0,
@@ -162,6 +164,16 @@ describe('metrics', () => {
     }
     // A server that is closed is not asked any more.
     expect(await recorder.observed()).toEqual({})
+  })
+
+  it('name no agent for a stall in which no handler ran', async () => {
+    const recorder = record()
+    await using _served = await serve(echoAgent, { engine: { stallMs: 200 }, log: false })
+    const { 'none dragoman.eventloop.stalls': before = Number.NaN } = await recorder.observed()
+    const end = performance.now() + 500
+    while (performance.now() < end);
+    await until(async () => ((await recorder.observed())['none dragoman.eventloop.stalls'] ?? 0) > before)
+    expect(await recorder.observed()).toMatchObject({ 'Echo dragoman.eventloop.stalls': 0 })
   })
 
   it('measure the commits of a store that has some, once however many ports share it', async () => {
