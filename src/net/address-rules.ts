@@ -10,7 +10,8 @@ export interface AddressRules {
   readonly httpsOnly?: boolean
   /**
    * Hosts somebody here vouches for, such as `localhost` or `hooks.internal`: they may be anywhere, and may be spoken to
-   * in the clear. One host, one entry; `localhost` stands for this machine under all its names.
+   * in the clear. One host, one entry. Names and addresses of loopback count as one host: `localhost` also allows
+   * `127.0.0.1` and `[::1]`, and each of them allows `localhost`.
    */
   readonly allowHosts?: readonly string[]
   /** Only these ports, for allowed hosts too. Default: all. */

@@ -107,6 +107,7 @@ describe('isSameHost', () => {
     ['a.example', 'a.example.', true],
     ['localhost', '127.0.0.1', true],
     ['0.0.0.0', '[::1]', true],
+    ['127.0.0.2', 'a.localhost', true],
     ['a.example', 'b.example', false],
     ['a.example', 'a.example.evil.test', false],
     ['10.0.0.1', '10.0.0.2', false],
