@@ -4,6 +4,7 @@
 export { apiKey } from './auth/api-key.js'
 export { basic } from './auth/basic.js'
 export { bearer } from './auth/bearer.js'
+export { withFlows } from './auth/flows.js'
 export { jwt } from './auth/jwt.js'
 export { mtls } from './auth/mtls.js'
 export { oidc } from './auth/oidc.js'

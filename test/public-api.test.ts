@@ -44,6 +44,7 @@ const entries: Readonly<Record<string, readonly string[]>> = {
     'signingAlgorithms',
     'text',
     'textOf',
+    'withFlows',
     'withScopes',
   ],
   './server': [
@@ -94,7 +95,7 @@ const entries: Readonly<Record<string, readonly string[]>> = {
   './engine': [...authoring, 'createEngine', 'relayAgent', 'systemClock'],
   './stores/sqlite': ['openSqliteStore'],
   './stores/postgres': ['openPostgresStore'],
-  './auth': ['allOf', 'apiKey', 'basic', 'bearer', 'jwt', 'mtls', 'oidc', 'withScopes'],
+  './auth': ['allOf', 'apiKey', 'basic', 'bearer', 'jwt', 'mtls', 'oidc', 'withFlows', 'withScopes'],
   './orchestrator': ['StepError', 'StepResult', 'graphOf', 'workflow', 'workflowUri'],
   './registry': [
     'RegistryError',

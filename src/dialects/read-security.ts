@@ -46,7 +46,6 @@ function scoped<F extends { readonly scopes?: object }>(decode: Decoder<F>): Dec
   return converted(decode, (flow) => (flow.scopes ? flow : { ...flow, scopes: {} }))
 }
 
-/** One flow is kept: the first in this order. */
 const flowDecoders = Object.entries<Decoder<object>>({
   authorizationCode: scoped(
     object({ authorizationUrl: required(string), tokenUrl, refreshUrl, scopes, pkceRequired: optional(boolean) }),
@@ -60,13 +59,20 @@ const flowDecoders = Object.entries<Decoder<object>>({
 const flows: Decoder<OAuthFlows> = (value, faults) => {
   const wire = unwrapped(value, 'flow')
   if (!isObject(wire)) return refuse(faults, 'must be an object')
+  const found: [string, object][] = []
+  let faulty: readonly Fault[] | undefined
   for (const [name, decode] of flowDecoders) {
     const inner = memberOf(wire, name)
     if (inner === undefined) continue
-    const flow = decode(inner, faults)
-    return flow && ({ [name]: flow } as unknown as OAuthFlows) // each name comes with the flow of its type
+    const own: Fault[] = []
+    const flow = decode(inner, own)
+    if (flow && own.length === 0) found.push([name, flow])
+    else faulty ??= own
   }
-  return refuse(faults, 'has no flow that is known')
+  if (found.length > 0) return Object.fromEntries(found) as OAuthFlows // each name comes with the flow of its type
+  if (!faulty) return refuse(faults, 'has no flow that is known')
+  faults.push(...faulty)
+  return undefined
 }
 
 /** The official JavaScript SDK serves cards with its own wrappers around what is one of several. */

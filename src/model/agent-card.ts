@@ -78,29 +78,25 @@ export interface OAuth2SecurityScheme extends Described {
 
 type Scopes = { readonly [scope: string]: string }
 
-export type OAuthFlows =
-  | {
-      readonly authorizationCode: {
-        readonly authorizationUrl: string
-        readonly tokenUrl: string
-        readonly refreshUrl?: string
-        readonly scopes: Scopes
-        readonly pkceRequired?: boolean
-      }
-    }
-  | { readonly clientCredentials: { readonly tokenUrl: string; readonly refreshUrl?: string; readonly scopes: Scopes } }
-  | {
-      readonly deviceCode: {
-        readonly deviceAuthorizationUrl: string
-        readonly tokenUrl: string
-        readonly refreshUrl?: string
-        readonly scopes: Scopes
-      }
-    }
-  | {
-      readonly implicit: { readonly authorizationUrl?: string; readonly refreshUrl?: string; readonly scopes?: Scopes }
-    }
-  | { readonly password: { readonly tokenUrl?: string; readonly refreshUrl?: string; readonly scopes?: Scopes } }
+/** How tokens are got. 0.3 may have several flows; in v1.0 each of them is a scheme of its own. */
+export interface OAuthFlows {
+  readonly authorizationCode?: {
+    readonly authorizationUrl: string
+    readonly tokenUrl: string
+    readonly refreshUrl?: string
+    readonly scopes: Scopes
+    readonly pkceRequired?: boolean
+  }
+  readonly clientCredentials?: { readonly tokenUrl: string; readonly refreshUrl?: string; readonly scopes: Scopes }
+  readonly deviceCode?: {
+    readonly deviceAuthorizationUrl: string
+    readonly tokenUrl: string
+    readonly refreshUrl?: string
+    readonly scopes: Scopes
+  }
+  readonly implicit?: { readonly authorizationUrl?: string; readonly refreshUrl?: string; readonly scopes?: Scopes }
+  readonly password?: { readonly tokenUrl?: string; readonly refreshUrl?: string; readonly scopes?: Scopes }
+}
 
 /** Exactly one member is present. */
 export type SecurityScheme =

@@ -5,6 +5,7 @@
 import { readCard } from '../client/read-card.js'
 import { type Verification, verifyCard } from '../client/verify-card.js'
 import { isObject } from '../dialects/decode.js'
+import { ownCard } from '../dialects/v1/own-members.js'
 import { validateCard } from '../dialects/validate-card/index.js'
 import type { AgentCard } from '../model/agent-card.js'
 import { A2AError } from '../model/errors.js'
@@ -67,7 +68,7 @@ function mustBeValid(raw: object): void {
 
 function read(raw: object): AgentCard {
   try {
-    return readCard(raw).card
+    return ownCard(readCard(raw).card) // registries show cards of v1.0
   } catch (caught) {
     if (!(caught instanceof A2AError)) throw caught
     const problems: readonly RegistryProblem[] = (caught.details.violations ?? []).map(({ field, description }) => ({

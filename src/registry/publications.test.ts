@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { validateCard } from '../dialects/validate-card/index.js'
 import { gate } from '../testing/wait.js'
 import { admin, ann, at, bob, cardFor, type TestRegistry, testRegistry } from './registry.fixture.js'
 
@@ -28,9 +29,40 @@ describe('publishing', () => {
       { url: 'http://127.0.0.1:9/rpc', protocolBinding: 'JSONRPC', protocolVersion: '0.3' },
     ])
     expect(instances[0]?.document.signature).toEqual({ state: 'absent' })
-    const { preferredTransport: _transport, ...bare } = old
-    await registry.publish({ ...key, card: { ...bare, version: '2.2.0' } }, ann)
-    expect(registry.find(key).version).toBe('2.2.0')
+  })
+
+  it('makes v1.0 cards of 0.3 cards without `preferredTransport`, with several flows of OAuth 2', async () => {
+    await using registry = await testRegistry()
+    const flows = {
+      clientCredentials: { tokenUrl: 'https://id.example/token', scopes: {} },
+      password: { tokenUrl: 'https://id.example/token', scopes: {} },
+    }
+    const old = {
+      protocolVersion: '0.3.0',
+      name: 'Shout',
+      description: 'Shouts',
+      url: 'http://127.0.0.1:9/rpc',
+      version: '2.2.0',
+      capabilities: { stateTransitionHistory: true },
+      securitySchemes: { oauth2: { type: 'oauth2', flows } },
+      security: [{ oauth2: [] }],
+      defaultInputModes: ['text/plain'],
+      defaultOutputModes: ['text/plain'],
+      skills: [{ id: 's', name: 'S', description: 'S', tags: ['t'] }],
+    }
+    await registry.publish({ ...key, card: old }, ann)
+    const [instance] = registry.find(key).instances
+    const stored = instance && (await registry.read(instance.key))
+    const card = JSON.parse(stored?.card ?? '') as object
+    expect(card).toMatchObject({
+      capabilities: {},
+      securitySchemes: {
+        oauth2: { oauth2SecurityScheme: { flows: { clientCredentials: flows.clientCredentials } } },
+        'oauth2-password': { oauth2SecurityScheme: { flows: { password: flows.password } } },
+      },
+      securityRequirements: [{ schemes: { oauth2: {} } }, { schemes: { 'oauth2-password': {} } }],
+    })
+    expect(validateCard(card).problems.filter(({ severity }) => severity === 'error')).toEqual([])
   })
 
   it('keeps several versions; the newest is the latest until somebody says otherwise', async () => {

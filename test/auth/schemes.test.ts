@@ -10,10 +10,12 @@ import {
   jwt,
   type ServeOptions,
   serve,
+  withFlows,
   withScopes,
 } from 'dragoman'
 import type { Auth, AuthScheme } from 'dragoman/auth'
-import { createHandler } from 'dragoman/server'
+import { connect, bearer as sendToken } from 'dragoman/client'
+import { createHandler, validateCard } from 'dragoman/server'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -406,6 +408,82 @@ describe('the card', () => {
   })
 })
 
+describe('withFlows', () => {
+  const flows = {
+    authorizationCode: {
+      authorizationUrl: 'https://id.example/authorize',
+      tokenUrl: 'https://id.example/token',
+      scopes: { read: 'Reads' },
+    },
+    clientCredentials: { tokenUrl: 'https://id.example/token', scopes: { read: 'Reads' } },
+  }
+  const { authorizationCode, clientCredentials } = flows
+  const tokens = withFlows(jwt({ scheme: 'oauth2', audience, secret, description: 'Ask us' }), flows, {
+    metadataUrl: 'https://id.example/.well-known/oauth-authorization-server',
+  })
+  const common = {
+    description: 'Ask us',
+    oauth2MetadataUrl: 'https://id.example/.well-known/oauth-authorization-server',
+  }
+  const skills = [{ id: 's', securityRequirements: [{ schemes: { oauth2: { list: ['read'] } } }] }]
+  const guarded = agent({ name: 'Guarded', skills }, async function* ({ caller }) {
+    yield caller.id
+  })
+
+  it('declares a scheme with several flows: one scheme in 0.3, one for each flow in v1.0', async () => {
+    const auth: Auth = [allOf(withScopes(tokens, ['read']), apiKey('k'))]
+    const handler = await createHandler(guarded, { auth })
+    const cardOf = async (headers = {}) => {
+      const request = new Request('http://localhost/.well-known/agent-card.json', { headers })
+      const card = (await (await handler.fetch(request)).json()) as object
+      expect(validateCard(card).problems).toEqual([])
+      return card
+    }
+    const list = ['read']
+    const v03 = {
+      securitySchemes: { oauth2: { type: 'oauth2', flows, ...common } },
+      security: [{ oauth2: list, apiKey: [] }],
+      skills: [{ security: [{ oauth2: list }] }],
+    }
+    const v1 = {
+      securitySchemes: {
+        oauth2: { oauth2SecurityScheme: { flows: { authorizationCode }, ...common } },
+        'oauth2-clientCredentials': { oauth2SecurityScheme: { flows: { clientCredentials }, ...common } },
+      },
+      securityRequirements: [
+        { schemes: { oauth2: { list }, apiKey: {} } },
+        { schemes: { 'oauth2-clientCredentials': { list }, apiKey: {} } },
+      ],
+      skills: [
+        {
+          securityRequirements: [
+            { schemes: { oauth2: { list } } },
+            { schemes: { 'oauth2-clientCredentials': { list } } },
+          ],
+        },
+      ],
+    }
+    expect(await cardOf({ 'A2A-Version': '0.3' })).toMatchObject(v03)
+    expect(await cardOf({ 'A2A-Version': '1.0' })).toMatchObject(v1)
+    expect(await cardOf()).toMatchObject(v03)
+    expect(await cardOf()).toMatchObject({
+      ...v1,
+      securitySchemes: { 'oauth2-clientCredentials': { type: 'oauth2', flows: { clientCredentials } } },
+    })
+    await handler.close()
+  })
+
+  it('lets callers in by the scheme that it describes, and by their skills’ requirements', async () => {
+    await using served = await serve(guarded, { auth: [tokens] })
+    for (const dialect of ['v1', 'v0.3'] as const) {
+      await using client = await connect(served.url, { dialect, pin: true, credentials: sendToken(sharedToken) })
+      expect((await client.ask('hi')).text).toBe('oauth2:alice')
+    }
+    await using stranger = await connect(served.url, { credentials: sendToken('x') })
+    await expect(stranger.ask('hi')).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
+  })
+})
+
 describe('a protected card', () => {
   const cardPaths = ['', '/go', '/old'].flatMap((prefix) => [
     `${prefix}/.well-known/agent-card.json`,
@@ -458,6 +536,12 @@ describe('a configuration', () => {
     ['two schemes of one name', () => createHandler(mirror, { auth: [bearer('a'), bearer('b')] })],
     ['a protected card and no scheme', () => createHandler(mirror, { protectCard: true })],
     ['a protected card for everybody', () => createHandler(mirror, { protectCard: true, auth: 'none' })],
+    ['flows of an API key', () => withFlows(apiKey('k'), { clientCredentials: { tokenUrl: 'https://t', scopes: {} } })],
+    ['no flow', () => withFlows(bearer('t'), {})],
+    ['a flow in the clear', () => withFlows(bearer('t'), { password: { tokenUrl: 'http://id.example/token' } })],
+    ['a flow without addresses', () => withFlows(bearer('t'), { clientCredentials: { scopes: {} } } as never)],
+    ['a flow without scopes', () => withFlows(bearer('t'), { clientCredentials: { tokenUrl: 'https://t' } } as never)],
+    ['an unknown flow', () => withFlows(bearer('t'), { magic: { scopes: {} } } as never)],
     ['no key', () => apiKey({})],
     ['an empty key', () => apiKey({ '': 'ann' })],
     ['a caller without an id', () => apiKey({ k: '' })],

@@ -38,16 +38,24 @@ export function namedOrigins(options: ServerOptions, agentOrigin: string): reado
   )
 }
 
+interface ServerSearch {
+  /** The flow that the card's endpoints are for, where it names several. */
+  readonly flow: keyof OAuthFlows
+  /** The agent's. */
+  readonly origin: string
+  readonly send: HttpSender
+}
+
 export async function findServer(
   scheme: SecurityScheme,
   options: ServerOptions,
-  { origin, send }: { readonly origin: string; readonly send: HttpSender },
+  { flow, origin, send }: ServerSearch,
 ): Promise<FoundServer> {
   if (options.issuer !== undefined) return discovered(options.issuer, wellKnownOf(options.issuer), send)
   const { tokenUrl, authorizationUrl, deviceAuthorizationUrl } = options
   if (tokenUrl !== undefined) return madeUp({ tokenUrl, authorizationUrl, deviceAuthorizationUrl })
   const trusted = (url: string) => mustBeTrusted(url, origin, options.allowedOrigins ?? [])
-  const found = await namedByCard(scheme, trusted, send)
+  const found = await namedByCard(scheme, trusted, { flow, send })
   mustBeOnOneSide(found.server, origin, trusted)
   return found
 }
@@ -56,7 +64,7 @@ export async function findServer(
 async function namedByCard(
   scheme: SecurityScheme,
   trusted: (url: string) => string,
-  send: HttpSender,
+  { flow, send }: Pick<ServerSearch, 'flow' | 'send'>,
 ): Promise<FoundServer> {
   if ('openIdConnectSecurityScheme' in scheme) {
     const url = trusted(scheme.openIdConnectSecurityScheme.openIdConnectUrl)
@@ -66,7 +74,7 @@ async function namedByCard(
     throw new A2AError('UNAUTHENTICATED', 'A token needs to be told where it comes from: give `issuer` or `tokenUrl`')
   const { flows, oauth2MetadataUrl } = scheme.oauth2SecurityScheme
   if (oauth2MetadataUrl !== undefined) return discovered(undefined, [trusted(oauth2MetadataUrl)], send)
-  return madeUp(endpointsOf(flows))
+  return madeUp(endpointsOf(flows, flow))
 }
 
 interface Endpoints {
@@ -75,17 +83,12 @@ interface Endpoints {
   readonly deviceAuthorizationUrl?: string | undefined
 }
 
-function endpointsOf(flows: OAuthFlows): Endpoints {
-  if ('authorizationCode' in flows) {
-    const { authorizationUrl, tokenUrl } = flows.authorizationCode
-    return { authorizationUrl, tokenUrl }
-  }
-  if ('deviceCode' in flows) {
-    const { deviceAuthorizationUrl, tokenUrl } = flows.deviceCode
-    return { deviceAuthorizationUrl, tokenUrl }
-  }
-  if ('clientCredentials' in flows) return { tokenUrl: flows.clientCredentials.tokenUrl }
-  return 'password' in flows ? { tokenUrl: flows.password.tokenUrl } : {}
+/** Those of the flow, or of another one: they mostly share the token endpoint. */
+function endpointsOf(flows: OAuthFlows, flow: keyof OAuthFlows): Endpoints {
+  const { authorizationCode, deviceCode, clientCredentials, password } = flows
+  const found = flows[flow] ?? authorizationCode ?? deviceCode ?? clientCredentials ?? password ?? {}
+  const { tokenUrl, authorizationUrl, deviceAuthorizationUrl }: Endpoints = found
+  return { tokenUrl, authorizationUrl, deviceAuthorizationUrl }
 }
 
 function madeUp({ tokenUrl, authorizationUrl, deviceAuthorizationUrl }: Endpoints): FoundServer {

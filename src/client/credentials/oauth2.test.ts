@@ -39,6 +39,14 @@ describe('oauth2', () => {
     })
   })
 
+  it('takes the addresses of the flow that it uses, where the card names several', async () => {
+    await using server = await serveTokens()
+    const elsewhere = { authorizationUrl: 'http://127.0.0.1:9/login', tokenUrl: 'http://127.0.0.1:9/token', scopes: {} }
+    const need = needOf({ authorizationCode: elsewhere, ...credentialsFlow(server.origin) })
+    expect(await oauth2(client).get(need, context())).toEqual({ headers: { authorization: 'Bearer token-0' } })
+    expect(server.grants[0]?.get('grant_type')).toBe('client_credentials')
+  })
+
   it('asks once for callers that come together, and keeps what it got', async () => {
     await using server = await serveTokens({ delayMs: 30 })
     const source = oauth2(client)

@@ -59,7 +59,7 @@ export function oauth2(options: OAuth2Options): CredentialSource {
   ) {
     const kept = await store.get(key)
     if (kept?.accessToken !== undefined && !isOver(kept, now())) return kept.accessToken
-    const call = await prepare(need, context, signal)
+    const call = await prepare(flow, need, context, signal)
     const answer = (kept?.refreshToken && (await renewed(kept.refreshToken, call))) || (await runFlow(flow, call))
     const token = stored(answer, kept, now())
     await store.set(key, token)
@@ -67,13 +67,14 @@ export function oauth2(options: OAuth2Options): CredentialSource {
   }
 
   async function prepare(
+    flow: FlowName,
     { scheme, scopes }: SchemeNeed,
     context: CredentialContext,
     signal: AbortSignal,
   ): Promise<FlowCall> {
     const { origin } = context
     const send = context.sender(namedOrigins(options, origin))
-    const found = await findServer(scheme, options, { origin, send })
+    const found = await findServer(scheme, options, { flow, origin, send })
     return { found, options, scopes: options.scopes ?? scopes, send, signal }
   }
 

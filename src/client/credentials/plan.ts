@@ -91,6 +91,7 @@ function describe(name: string, scheme: SecurityScheme | undefined): string {
     return `${name} (an API key in the ${location} ${called})`
   }
   if ('httpAuthSecurityScheme' in scheme) return `${name} (HTTP ${scheme.httpAuthSecurityScheme.scheme})`
-  if ('oauth2SecurityScheme' in scheme) return `${name} (OAuth 2, ${Object.keys(scheme.oauth2SecurityScheme.flows)[0]})`
+  if ('oauth2SecurityScheme' in scheme)
+    return `${name} (OAuth 2, ${Object.keys(scheme.oauth2SecurityScheme.flows).join(', ')})`
   return 'mtlsSecurityScheme' in scheme ? `${name} (a client certificate)` : `${name} (OpenID Connect)`
 }

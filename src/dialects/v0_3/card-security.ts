@@ -18,16 +18,15 @@ export function encodeScheme(scheme: SecurityScheme, shape: Shape): Wire {
 }
 
 /** The device code flow has no form in 0.3: its scheme stays, so that requirements still name one that exists. */
-function encodeFlows(flows: OAuthFlows): Wire {
-  if ('authorizationCode' in flows) {
-    const { pkceRequired: _pkceRequired, ...flow } = flows.authorizationCode
-    return { authorizationCode: flow }
+function encodeFlows({ authorizationCode, clientCredentials, implicit, password }: OAuthFlows): Wire {
+  const { pkceRequired: _pkceRequired, ...code } = authorizationCode ?? {}
+  return {
+    ...(authorizationCode && { authorizationCode: code }),
+    ...(clientCredentials && { clientCredentials }),
+    // 0.3 needs what v1.0 leaves open.
+    ...(implicit && { implicit: { authorizationUrl: '', scopes: {}, ...implicit } }),
+    ...(password && { password: { tokenUrl: '', scopes: {}, ...password } }),
   }
-  if ('clientCredentials' in flows) return { clientCredentials: flows.clientCredentials }
-  // 0.3 needs what v1.0 leaves open.
-  if ('implicit' in flows) return { implicit: { authorizationUrl: '', scopes: {}, ...flows.implicit } }
-  if ('password' in flows) return { password: { tokenUrl: '', scopes: {}, ...flows.password } }
-  return {}
 }
 
 export function encodeRequirement(requirement: SecurityRequirement, shape: Shape): Wire {

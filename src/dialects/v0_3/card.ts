@@ -1,5 +1,6 @@
 /** Cards, both ways, and the card that 0.3 and v1.0 readers understand alike. */
 import type { AgentCard, AgentInterface, AgentSkill } from '../../model/agent-card.js'
+import { withSingleFlows } from '../single-flows.js'
 import { encodeRequirement, encodeScheme } from './card-security.js'
 import type { Shape, Wire } from './spelling.js'
 
@@ -14,7 +15,7 @@ export function encodeCard(card: AgentCard): Wire | undefined {
 
 /** The same in the protobuf's shape. */
 export function encodeProtoCard(card: AgentCard): Wire | undefined {
-  return encode(card, 'proto')
+  return encode(withSingleFlows(card), 'proto')
 }
 
 function encode(card: AgentCard, shape: Shape): Wire | undefined {
@@ -83,9 +84,16 @@ export function hybridCard(v1Card: AgentCard, v03Card: object): object {
     ...older,
     ...v1Card,
     capabilities: { ...older.capabilities, ...capabilities },
-    ...(securitySchemes && { securitySchemes: mergedEach(older.securitySchemes, securitySchemes) }),
+    ...(securitySchemes && {
+      securitySchemes: mergedEach({ ...olderSchemes(securitySchemes), ...older.securitySchemes }, securitySchemes),
+    }),
     skills: Object.values(mergedEach(older.skills, skills)),
   }
+}
+
+/** Schemes that only v1.0 has, such as those of further flows, must be readable in 0.3. */
+function olderSchemes(schemes: NonNullable<AgentCard['securitySchemes']>): object {
+  return Object.fromEntries(Object.entries(schemes).map(([name, scheme]) => [name, encodeScheme(scheme, 'json')]))
 }
 
 function mergedEach(older: object | undefined, newer: object): Record<string, object> {

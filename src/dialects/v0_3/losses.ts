@@ -4,7 +4,6 @@ import type { Loss } from '../dialect.js'
 export const losses: readonly Loss[] = [
   { direction: 'in', what: 'members the protocol does not know', remedy: 'put such data into `metadata`' },
   { direction: 'in', what: '`final` of status updates', remedy: 'computed from the state when sent' },
-  { direction: 'in', what: 'all but one of the OAuth flows of a security scheme' },
   {
     direction: 'in',
     what: 'the state `unknown` of a peer’s task, and no state at all',

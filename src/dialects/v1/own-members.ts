@@ -3,10 +3,11 @@ import type { AgentCard } from '../../model/agent-card.js'
 import type { Operation } from '../../model/operations.js'
 import type { TaskPushNotificationConfig } from '../../model/push-config.js'
 import type { ListTaskPushNotificationConfigsResponse, SendMessageRequest } from '../../model/service.js'
+import { withSingleFlows } from '../single-flows.js'
 
 export function ownCard(card: AgentCard): AgentCard {
   const { stateTransitionHistory: _history, ...capabilities } = card.capabilities
-  return { ...card, capabilities }
+  return withSingleFlows({ ...card, capabilities })
 }
 
 function ownConfig(config: TaskPushNotificationConfig): TaskPushNotificationConfig {

@@ -1,0 +1,60 @@
+import type { OAuthFlows } from '../model/agent-card.js'
+import { assertTrustworthy } from './fetch-json.js'
+import type { AuthScheme } from './scheme.js'
+
+/** Addresses that a flow must have. */
+const addresses: Readonly<Record<keyof OAuthFlows, readonly string[]>> = {
+  authorizationCode: ['authorizationUrl', 'tokenUrl'],
+  clientCredentials: ['tokenUrl'],
+  deviceCode: ['deviceAuthorizationUrl', 'tokenUrl'],
+  implicit: ['authorizationUrl'],
+  password: ['tokenUrl'],
+}
+
+export interface FlowsOptions {
+  /** The metadata of the authorization server (RFC 8414). */
+  readonly metadataUrl?: string
+}
+
+/**
+ * Declares on the card how callers get the tokens of a scheme: an OAuth 2 scheme with one or several flows. The scheme
+ * (`jwt`, `oidc` or `bearer`) verifies the tokens as before. Throws `TypeError` for other schemes and incomplete flows.
+ *
+ * ```ts
+ * const tokens = jwt({ scheme: 'oauth2', audience, issuer, jwksUrl: 'https://id.example/jwks' })
+ * serve(agent, { auth: [withFlows(tokens, { clientCredentials: { tokenUrl: 'https://id.example/token', scopes: {} } })] })
+ * ```
+ */
+export function withFlows(scheme: AuthScheme, flows: OAuthFlows, { metadataUrl }: FlowsOptions = {}): AuthScheme {
+  const { name } = scheme
+  if (!isTokenScheme(scheme))
+    throw new TypeError(`withFlows needs a scheme whose credentials are tokens (jwt, oidc, bearer); ${name} is none`)
+  const entries = Object.entries(flows).filter(([, flow]) => flow !== undefined)
+  if (entries.length === 0) throw new TypeError(`${name} needs a flow: ${Object.keys(addresses).join(', ')}`)
+  for (const [flow, content] of entries) assertFlow(`${name}: ${flow}`, flow, content as Record<string, unknown>)
+  if (metadataUrl !== undefined) assertTrustworthy(metadataUrl, `${name}: \`metadataUrl\``)
+  const description = Object.values(scheme.card)[0]?.description
+  const card = {
+    oauth2SecurityScheme: {
+      ...(description !== undefined && { description }),
+      flows: Object.fromEntries(entries),
+      ...(metadataUrl !== undefined && { oauth2MetadataUrl: metadataUrl }),
+    },
+  }
+  return Object.create(scheme, { card: { value: card, enumerable: true } }) as AuthScheme // it has the other members
+}
+
+function isTokenScheme({ card }: AuthScheme): boolean {
+  if ('httpAuthSecurityScheme' in card) return card.httpAuthSecurityScheme.scheme.toLowerCase() === 'bearer'
+  return 'openIdConnectSecurityScheme' in card || 'oauth2SecurityScheme' in card
+}
+
+function assertFlow(what: string, flow: string, content: Record<string, unknown>): void {
+  if (!Object.hasOwn(addresses, flow))
+    throw new TypeError(`${what} is no flow; choose from ${Object.keys(addresses).join(', ')}`)
+  const canLackScopes = flow === 'implicit' || flow === 'password'
+  if (!canLackScopes && (typeof content.scopes !== 'object' || content.scopes === null))
+    throw new TypeError(`${what} needs \`scopes\`: scopes with their descriptions, or {}`)
+  for (const member of addresses[flow as keyof OAuthFlows])
+    assertTrustworthy(String(content[member] ?? ''), `${what}: \`${member}\``)
+}
