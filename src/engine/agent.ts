@@ -167,7 +167,9 @@ export interface CheckpointOptions {
 /** An agent served beside this one, or the name of one. */
 export type AgentRef = string | Agent
 
-export type Handler<Input = JsonValue | undefined> = (turn: Turn<Input>) => AsyncIterable<Yield>
+/** Works on a turn: an async generator. `return value` is the same as `yield value` before the end. */
+// biome-ignore lint/suspicious/noConfusingVoidType: a generator without a return value has the type void.
+export type Handler<Input = JsonValue | undefined> = (turn: Turn<Input>) => AsyncIterable<Yield, Yield | void>
 
 export interface Agent {
   readonly card: AgentInit
@@ -204,15 +206,20 @@ export function agent<const Skills extends readonly SkillInit[] = readonly []>(
   card: string | AgentInit<Skills>,
   handler: Handler<InputOf<Skills>>,
 ): Agent {
-  const init: AgentInit = typeof card === 'string' ? { name: card } : card
-  if (typeof init.name !== 'string' || init.name.trim() === '') {
-    throw new TypeError('An agent needs a name: agent("Shout", async function* (turn) { … })')
-  }
-  assertOptions('agent', init, cardNames)
+  const init = initOf(card, "An agent needs a name and a handler: agent('Shout', async function* (turn) { … })")
   const kind: unknown = typeof handler === 'function' && Reflect.get(handler, Symbol.toStringTag)
   if (typeof handler !== 'function' || kind === 'AsyncFunction' || kind === 'GeneratorFunction')
     throw new TypeError(notAGenerator(init.name))
   return { card: init, handler }
+}
+
+/** The card of an agent that is made. Throws a `TypeError` with this text if it has no name. */
+export function initOf(card: string | AgentInit, needsName: string): AgentInit {
+  const init: AgentInit = typeof card === 'string' ? { name: card } : card
+  if (typeof init !== 'object' || init === null) throw new TypeError(needsName)
+  assertOptions('agent', init, cardNames)
+  if (typeof init.name !== 'string' || init.name.trim() === '') throw new TypeError(needsName)
+  return init
 }
 
 /** The message for a handler that is not an async generator. */

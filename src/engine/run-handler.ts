@@ -27,6 +27,8 @@ export type TurnEnd =
   | { readonly kind: 'refused'; readonly error: A2AError }
   | { readonly kind: 'stopped' }
 
+type HandlerIterator = ReturnType<ReturnType<Agent['handler']>[typeof Symbol.asyncIterator]>
+
 interface Stage {
   readonly run: Pick<Run, 'id' | 'internals' | 'isStopped' | 'writer'> & ConstructorParameters<typeof RunningTurn>[1]
   readonly voice: TaskVoice
@@ -34,6 +36,7 @@ interface Stage {
 
 const yieldsPerTick = 256
 const nothingSent: readonly Part[] = [{ text: 'The message has no content' }]
+const completedTurn: TurnEnd = { kind: 'state', state: 'TASK_STATE_COMPLETED' }
 export const neutralFailure: readonly Part[] = [{ text: 'The agent failed' }]
 
 export function runHandler(current: AcceptedMessage, stage: Stage): Promise<TurnEnd> {
@@ -44,16 +47,16 @@ export function runHandler(current: AcceptedMessage, stage: Stage): Promise<Turn
 }
 
 /** A handler that is not typed may return anything. */
-function iteratorOf({ card, handler }: Agent, turn: Turn<never>): AsyncIterator<Yield> {
-  const given: Partial<AsyncIterable<Yield>> | undefined = handler(turn)
+function iteratorOf({ card, handler }: Agent, turn: Turn<never>): HandlerIterator {
+  const given: Partial<ReturnType<Agent['handler']>> | undefined = handler(turn)
   const iterate = given?.[Symbol.asyncIterator]
-  if (typeof iterate !== 'function') throw new TypeError(notAGenerator(card.name))
+  if (typeof iterate !== 'function') throw new DraftError(notAGenerator(card.name))
   return iterate.call(given)
 }
 
 async function iterate(current: AcceptedMessage, stage: Stage, span?: OpenSpan): Promise<TurnEnd> {
   const { run, voice } = stage
-  let iterator: AsyncIterator<Yield> | undefined
+  let iterator: HandlerIterator | undefined
   let isFirst = true
   let yields = 0
   try {
@@ -82,14 +85,16 @@ async function iterate(current: AcceptedMessage, stage: Stage, span?: OpenSpan):
         abandon(iterator)
         return { kind: 'stopped' }
       }
-      if (step.done) return { kind: 'state', state: 'TASK_STATE_COMPLETED' }
-      const taken = take(step.value, stage, isFirst)
+      // `undefined`, and `null` of untyped handlers: nothing was returned.
+      if (step.done && (step.value ?? undefined) === undefined) return completedTurn
+      const taken = take(step.value as Yield, stage, isFirst) // checked there
       // A burst of chunks goes into the buffer without waiting for anything.
       const end = taken instanceof Promise ? await taken.catch(asUncommitted) : taken
       isFirst = false
       yields += 1
       // A handler that never waits for anything must not keep everybody else from running.
       if (yields % yieldsPerTick === 0) await new Promise((resolve) => setImmediate(resolve))
+      if (step.done) return end ?? completedTurn
       if (!end) continue
       await close(iterator, stage)
       return end
@@ -155,7 +160,7 @@ function takeArtifact(draft: ArtifactDraft, bytes: number, { run, voice }: Stage
 }
 
 /** Lets `finally` blocks run before the turn counts as over, but not for ever. */
-async function close(iterator: AsyncIterator<Yield>, stage: Stage): Promise<void> {
+async function close(iterator: HandlerIterator, stage: Stage): Promise<void> {
   try {
     await atMost(stage.run.internals.settings.cancelGraceMs, iterator.return?.())
   } catch (error) {
@@ -164,7 +169,7 @@ async function close(iterator: AsyncIterator<Yield>, stage: Stage): Promise<void
 }
 
 /** A handler that is not waited for any more. */
-function abandon(iterator: AsyncIterator<Yield>): void {
+function abandon(iterator: HandlerIterator): void {
   const close = async () => iterator.return?.()
   close().catch(() => undefined) // nobody is left to tell
 }

@@ -1,8 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import type { Store } from '../stores/store.js'
 import { callBy, gate, send, until } from '../testing/index.js'
+import type { Handler } from './agent.js'
 import { bound, collect, openTestStore, outline, storeKinds, taskIn, testEngine, textIn } from './engine.fixture.js'
-import { artifact, ask, completed, failed, working } from './yields.js'
+import { artifact, ask, completed, failed, reply, working, type Yield } from './yields.js'
 
 describe.each(storeKinds)('turns on %s', (kind) => {
   it('E-1: a message to a busy task waits for its turn, in order, and does not end the task early', async () => {
@@ -50,6 +51,43 @@ describe.each(storeKinds)('turns on %s', (kind) => {
     // The second may come when the task has ended; then its sender was told so.
     expect(ran).toEqual(heard.slice(1).map((each) => `${each};`))
     expect(answers.filter(({ status }) => status === 'fulfilled')).toHaveLength(ran.length)
+  })
+
+  it.each<[what: string, last: Yield, artifacts: readonly string[], state: string, message?: string]>([
+    ['a string', 'Goodbye', ['HelloGoodbye'], 'COMPLETED'],
+    ['an artifact', artifact('report', 'all'), ['Hello', 'all'], 'COMPLETED'],
+    ['a failure', failed('No more'), ['Hello'], 'FAILED', 'No more'],
+    ['a question', ask('More?'), ['Hello'], 'INPUT_REQUIRED', 'More?'],
+  ])('takes %s that a handler returns for its last yield', async (_what, last, artifacts, state, message) => {
+    await using engine = await testEngine(async function* () {
+      yield 'Hello'
+      return last
+    }, kind)
+    const task = taskIn(await engine.sendMessage(send('go'), callBy()))
+    expect(task.status.state).toBe(`TASK_STATE_${state}`)
+    expect(task.artifacts?.map(({ parts }) => textIn(parts))).toEqual(artifacts)
+    expect(task.status.message && textIn(task.status.message.parts)).toBe(message)
+  })
+
+  it('takes a value that a handler only returns for its only yield', async () => {
+    await using engine = await testEngine(async function* () {
+      return reply('Hello')
+    }, kind)
+    expect(await engine.sendMessage(send('go'), callBy())).toMatchObject({ message: { parts: [{ text: 'Hello' }] } })
+  })
+
+  it('refuses returned values that cannot be sent, in types and at run time', async () => {
+    // @ts-expect-error: a number cannot be sent
+    const handler: Handler = async function* () {
+      yield 'Hello'
+      return 42
+    }
+    await using engine = await testEngine(handler, kind)
+    const { status } = taskIn(await engine.sendMessage(send('go'), callBy()))
+    expect(status.state).toBe('TASK_STATE_FAILED')
+    expect(textIn(status.message?.parts ?? [])).toMatch(
+      /^The agent answered with what cannot be sent: A handler yields/,
+    )
   })
 
   it('E-1: failing ends the task, and those who wait get that task', async () => {

@@ -1,4 +1,4 @@
-import { type Agent, type AgentInit, agent, type InputOf, type SkillInit, type Turn } from '../engine/agent.js'
+import { type Agent, type AgentInit, agent, type InputOf, initOf, type SkillInit, type Turn } from '../engine/agent.js'
 import { firstData } from '../engine/turn.js'
 import { artifact, working } from '../engine/yields.js'
 import { assertOptions, type NamesOf } from '../model/option-names.js'
@@ -44,8 +44,11 @@ export function workflow<const Skills extends readonly SkillInit[] = readonly []
   body: (flow: Flow<InputOf<Skills>>) => Promise<WorkflowEnd>,
   options: WorkflowOptions = {},
 ): Agent {
-  const init: AgentInit = typeof card === 'string' ? { name: card } : card
-  if (typeof body !== 'function') throw new TypeError(`The function of workflow ${init.name} is missing`)
+  const init = initOf(card, "A workflow needs a name and a function: workflow('Travel', async (flow) => { … })")
+  if (typeof body !== 'function')
+    throw new TypeError(
+      `The function of workflow ${init.name} is missing: workflow('${init.name}', async (flow) => { … })`,
+    )
   assertOptions('workflow', options, optionNames)
   const agents = new StepAgents(options.resolve)
   const hasSchemas = init.skills?.some(({ input }) => input !== undefined) ?? false

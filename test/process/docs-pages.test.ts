@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { freePort } from './hostile-agent.js'
 import { startServer } from './server-process.js'
-import { readPage, runSnippet, snippet, snippetFolder, startSnippet } from './snippets.js'
+import { readPage, runSnippet, snippet, snippetFolder, startSnippet, typeErrorsIn } from './snippets.js'
 
 describe('the pages', () => {
   it('docs/client.md shows a client that works', { timeout: 60_000 }, async () => {
@@ -13,6 +13,12 @@ describe('the pages', () => {
     const said = await runSnippet('client.mjs', folder.path)
     expect(said).toMatch(/^Echo: v1 over JSONRPC\nTASK_STATE_COMPLETED Hello\n/)
     expect(said.match(/text: 'chunk \d '/g)).toHaveLength(3)
+  })
+
+  it('docs/serve.md shows a form that strict TypeScript accepts', { timeout: 60_000 }, async () => {
+    using folder = snippetFolder()
+    folder.write('publisher.ts', snippet(readPage('docs/serve.md'), 'publisher.ts'))
+    expect(await typeErrorsIn('publisher.ts', folder.path)).toBe('')
   })
 
   it('docs/serve.md shows a server that works', { timeout: 60_000 }, async () => {

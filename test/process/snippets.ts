@@ -47,10 +47,21 @@ export function startSnippet(name: string, cwd: string): RunningSnippet {
   return { ready, [Symbol.dispose]: () => void child.kill('SIGKILL') }
 }
 
+/** The messages of the compiler, in strict mode; empty if there are none. */
+export function typeErrorsIn(name: string, cwd: string): Promise<string> {
+  const compiler = join(root, 'node_modules/typescript/bin/tsc')
+  const options = ['--strict', '--exactOptionalPropertyTypes', '--target', 'es2023', '--module', 'nodenext', '--noEmit']
+  return run([compiler, ...options, '--skipLibCheck', name], cwd)
+}
+
 /** Everything it said, when it is over. */
 export function runSnippet(name: string, cwd: string): Promise<string> {
+  return run([name], cwd)
+}
+
+function run(args: readonly string[], cwd: string): Promise<string> {
   return new Promise((done) => {
-    const child = spawn(process.execPath, [name], { cwd })
+    const child = spawn(process.execPath, args, { cwd })
     let output = ''
     const add = (chunk: Buffer) => {
       output += String(chunk)

@@ -153,9 +153,20 @@ describe('serve', () => {
     await using served = await serve(agent('B', (() => Promise.resolve('x')) as never), {
       log: ({ error }) => told.push(error),
     })
-    await ask(served.url, 'hi')
+    const answer = (await ask(served.url, 'hi')) as { result: { task: { status: { message: object } } } }
     expect(told).toEqual([new TypeError(advice)])
+    expect(answer.result.task.status.message).toMatchObject({ parts: [{ text: `The agent failed: ${advice}` }] })
   })
+
+  it.each([[], [null], [{}], ['  '], [{ name: '' }, async function* () {}]])(
+    'says what to write in place of agent(%j)',
+    (...wrong) => {
+      const make = agent as unknown as (...given: readonly unknown[]) => unknown
+      expect(() => make(...wrong)).toThrow(
+        new TypeError("An agent needs a name and a handler: agent('Shout', async function* (turn) { … })"),
+      )
+    },
+  )
 
   it('keeps callers apart by their keys', async () => {
     await using served = await serve(named('Private'), { auth: [apiKey({ k1: 'ann', k2: 'bob' })] })
