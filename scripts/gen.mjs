@@ -12,8 +12,8 @@ import protobuf from 'protobufjs'
 
 const folder = fileURLToPath(new URL('../src/transports/grpc/', import.meta.url))
 const protos = fileURLToPath(new URL('../proto/', import.meta.url))
-const scalars = { string: 'string', bool: 'boolean', int32: 'number', bytes: 'string' }
-const wireTypes = { string: 2, bytes: 2, bool: 0, int32: 0 }
+const scalars = { string: 'string', bool: 'boolean', int32: 'number', int64: 'number', bytes: 'string' }
+const wireTypes = { string: 2, bytes: 2, bool: 0, int32: 0, int64: 0 }
 const wellKnown = {
   '.google.protobuf.Struct': { name: 'Struct', type: 'Struct' },
   '.google.protobuf.Value': { name: 'Value', type: 'JsonValue' },
@@ -139,7 +139,7 @@ function kindOf(field) {
   const { resolvedType, type } = field
   if (!resolvedType) {
     if (!scalars[type]) throw new Error(`${field.fullName}: no ${type} so far`)
-    const read = { string: 'r.string(true)', bytes: 'readBase64(r)' }[type] ?? `r.${type}()`
+    const read = { string: 'r.string(true)', bytes: 'readBase64(r)', int64: 'Number(r.int64())' }[type] ?? `r.${type}()`
     return {
       type: scalars[type],
       wireType: wireTypes[type],

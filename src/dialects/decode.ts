@@ -156,11 +156,18 @@ export const int32: Decoder<number> = (value, faults) => {
   return number === (number | 0) ? number : refuse(faults, 'is too large')
 }
 
-/** Names or numbers in, names out (R-JSON-3). `names` in the order of their numbers, which begin at 1; 0 is "unspecified". */
-export function enumeration<T extends string>(names: readonly T[], unspecified: string): Decoder<T> {
+/**
+ * Names or numbers in, names out (R-JSON-3). `names` in the order of their numbers, which begin at 1; 0 is "unspecified".
+ * `drafts`: names in drafts of the protocol, and what they are now.
+ */
+export function enumeration<T extends string>(
+  names: readonly T[],
+  unspecified: string,
+  drafts?: ReadonlyMap<unknown, T>,
+): Decoder<T> {
   const read: Decoder<T> = (value, faults) => {
     const name = typeof value === 'number' ? names[value - 1] : names.find((each) => each === value)
-    return name ?? refuse(faults, `must be one of ${names.join(', ')}`)
+    return name ?? drafts?.get(value) ?? refuse(faults, `must be one of ${names.join(', ')}`)
   }
   return Object.assign(read, { isUnset: (value: unknown) => value === 0 || value === unspecified })
 }

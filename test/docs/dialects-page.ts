@@ -119,6 +119,56 @@ the document wherever no released client breaks, and serves both forms where it 
 /** Dialect, statement of its document, and the reason for another behaviour. */
 const deviations: readonly (readonly [string, string, string])[] = [
   [
+    'v1',
+    'drafts of 1.0 have `TASK_STATE_CANCELLED`',
+    'It is read. Answers have the released `TASK_STATE_CANCELED`; the gRPC service `a2a.v1` and `/v1/…` answer as the drafts do.',
+  ],
+  [
+    'v1',
+    'drafts of 1.0 have `file` parts with `fileWithBytes` or `fileWithUri`',
+    'They are read. Answers have `raw` and `url`, as released; `a2a.v1` answers with `file`.',
+  ],
+  [
+    'v1',
+    'drafts of 1.0 wrap data parts: `{"data": {"data": …}}`',
+    'The wrapper stays in the data, because a released client may send such an object. `a2a.v1` takes it off.',
+  ],
+  [
+    'v1',
+    'drafts of 1.0 stream messages as `msg`',
+    'The client reads `msg`. The server sends the released `message`; over gRPC both are field 2.',
+  ],
+  [
+    'v1',
+    'drafts of 1.0 name the operations `SetTaskPushNotificationConfig` and `ListTaskPushNotificationConfig`',
+    'Both names are answered over JSON-RPC and gRPC, beside the released ones.',
+  ],
+  [
+    'v1',
+    'drafts of 1.0 have the method names and `/v1/…` paths of 0.3, with `tasks/list` and `tasks/subscribe`',
+    'They are answered in the shape of 0.3.',
+  ],
+  [
+    'v1',
+    'cards of drafts have `protocolVersion` "1.0" and `supportsAuthenticatedExtendedCard`',
+    'The hybrid card has both; its `protocolVersion` is that of 0.3. Cards of drafts are read.',
+  ],
+  [
+    'v1',
+    'the HTTP form of `GetExtendedAgentCard` is `/.well-known/agent-card.json`',
+    'That is the public card. The extended one is at `/extendedAgentCard` and `/v1/card`, for callers that are known.',
+  ],
+  [
+    'v0.1-go',
+    'the endpoint is `/`',
+    'At `/go` unless it is pinned to `/`, because v0.1 has the same methods with other answers.',
+  ],
+  [
+    'v0.1-go',
+    'a state `unknown`',
+    'It is read, and never sent: a task always has a state. Questions are `processing`, with the state in `a2aState`.',
+  ],
+  [
     'task-rest',
     'skill modes are words: `text`, `data`, `file`',
     'With 0.2, 0.3 or v0.1 on the same address, the card at `/.well-known/agent.json` lists the words and the media types.',

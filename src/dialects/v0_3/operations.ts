@@ -124,13 +124,22 @@ function eachOperation<C>(make: (operation: Operation, encode: Encode) => C): Re
 export const jsonOperations = codecs(inJson)
 export const restOperations = codecs(overRest)
 
-const { listTasks: _absent, ...inProtobuf } = eachOperation<GrpcCodec>((operation, encode) => ({
+const protoOperations = eachOperation<GrpcCodec>((operation, encode) => ({
   decode: decoder(operation, overGrpc),
   encode: (result, params, facts) => encode(result, params, overGrpc(facts)) as object, // nothing else in the protobuf's shape
 }))
 
-/** Listing tasks is not in the protobuf. */
-export const grpcOperations: { readonly [O in Operation]?: GrpcCodec } = inProtobuf
+/** Drafts of 1.0 read the interfaces of a card under another name. */
+export const grpcOperations: typeof protoOperations = {
+  ...protoOperations,
+  getExtendedAgentCard: {
+    ...protoOperations.getExtendedAgentCard,
+    encode: (result, params, facts) => {
+      const card: Wire = { ...protoOperations.getExtendedAgentCard.encode(result, params, facts) }
+      return { ...card, supportedInterfaces: card.additionalInterfaces }
+    },
+  },
+}
 
 export const methods: ReadonlyMap<string, Operation> = new Map([
   ['message/send', 'sendMessage'],
@@ -160,4 +169,9 @@ export const rpcs: ReadonlyMap<string, Operation> = new Map([
   ['ListTaskPushNotificationConfig', 'listTaskPushNotificationConfigs'],
   ['DeleteTaskPushNotificationConfig', 'deleteTaskPushNotificationConfig'],
   ['GetAgentCard', 'getExtendedAgentCard'],
+  // Drafts of 1.0, which kept the name of the service.
+  ['ListTasks', 'listTasks'],
+  ['SubscribeToTask', 'subscribeToTask'],
+  ['SetTaskPushNotificationConfig', 'createTaskPushNotificationConfig'],
+  ['GetExtendedAgentCard', 'getExtendedAgentCard'],
 ])

@@ -5,7 +5,7 @@ import { errorDetails } from '../error-details.js'
 import { quirksOf } from '../quirks.js'
 import { acceptsOnlyEvents } from '../stream-errors.js'
 import { type ErrorProfile, errorsOf } from './errors.js'
-import { grpcOperations, methods, operations, routes, rpcs } from './operations.js'
+import { grpcOperations, methods, operations, routes } from './operations.js'
 import { ownCard } from './own-members.js'
 
 export interface V1Options {
@@ -47,7 +47,7 @@ export function createV1({ errors: profile = '1.0.1' }: V1Options = {}): Dialect
     },
     grpc: {
       service: 'lf.a2a.v1.A2AService',
-      rpcs,
+      rpcs: methods,
       operations: grpcOperations,
       createStreamEncoder:
         () =>

@@ -10,6 +10,7 @@ import {
   type Decoder,
   enumeration,
   int32,
+  isObject,
   json,
   object,
   optional,
@@ -19,6 +20,38 @@ import {
   string,
   struct,
 } from '../decode.js'
+
+/** A file in drafts before v1.0: `{"file": {"fileWithBytes" or "fileWithUri", "mediaType", "name"}}`. */
+type FileContent = Pick<AnyPart, 'raw' | 'url' | 'filename' | 'mediaType'>
+
+interface DraftFile {
+  readonly fileWithBytes?: string
+  readonly fileWithUri?: string
+  readonly mediaType?: string
+  readonly name?: string
+}
+
+const draftFile = converted(
+  object<DraftFile>({
+    fileWithBytes: optional(bytes),
+    fileWithUri: optional(presentString),
+    mediaType: optional(string),
+    name: optional(string),
+  }),
+  ({ fileWithBytes, fileWithUri, mediaType, name }, faults): FileContent | undefined => {
+    // Writers of all members leave the other one empty.
+    if (fileWithBytes && fileWithUri) return refuse(faults, 'must have only one of fileWithBytes, fileWithUri')
+    const url = fileWithUri || fileWithBytes === undefined ? fileWithUri : undefined
+    const raw = url === undefined ? fileWithBytes : undefined
+    if (url === undefined && raw === undefined) return refuse(faults, 'must have one of fileWithBytes, fileWithUri')
+    return {
+      ...(url !== undefined && { url }),
+      ...(raw !== undefined && { raw }),
+      ...(mediaType !== undefined && { mediaType }),
+      ...(name !== undefined && { filename: name }),
+    }
+  },
+)
 
 /** All members of all kinds of parts; the `oneof` below sees to it that one kind is present. */
 interface AnyPart {
@@ -43,10 +76,29 @@ const partMembers = {
 
 const contents = ['text', 'raw', 'url', 'data'] as const
 
-export const part = object<AnyPart>(partMembers, { oneof: contents }) as Decoder<Part>
+const releasedPart = object<AnyPart>(partMembers, { oneof: contents })
+
+interface DraftPart extends AnyPart {
+  readonly file?: FileContent
+}
+
+const draftMembers = { ...partMembers, file: optional(draftFile) }
+const draftPart = converted(object<DraftPart>(draftMembers, { oneof: [...contents, 'file'] }), withoutFile)
+
+/** A `file` that is no object is a member that the protocol does not know. */
+export const part = ((value, faults) =>
+  isObject(value) && isObject(value.file) ? draftPart(value, faults) : releasedPart(value, faults)) as Decoder<Part> // exactly one kind of content is present
+
+/** The members of a draft's file beside the others. */
+function withoutFile(read: DraftPart): AnyPart {
+  if (read.file === undefined) return read
+  const { file, ...rest } = read
+  return { ...rest, ...file }
+}
 
 /** A part that is told of: servers that write all members of their objects leave the others empty or `null`. */
-export const toldPart: Decoder<Part> = converted(object<AnyPart>(partMembers), (read, faults) => {
+export const toldPart: Decoder<Part> = converted(object<DraftPart>(draftMembers), (told, faults) => {
+  const read = withoutFile(told)
   const present = contents.filter((name) => name in read)
   if (present.length === 1) return read as Part // one kind of content is what makes it a part
   const filled = present.filter((name) => read[name] !== '' && read[name] !== null)

@@ -69,11 +69,9 @@ export const grpcOperations = Object.fromEntries(names.map((name) => [name, grpc
   GrpcCodec
 >
 
-export const rpcs: ReadonlyMap<string, Operation> = new Map(names.map((name) => [table[name].name, name]))
-
-/** With two names that drafts before v1.0 had for them. */
+/** Over JSON-RPC and gRPC, with two names that drafts before v1.0 had for them. */
 export const methods: ReadonlyMap<string, Operation> = new Map([
-  ...rpcs,
+  ...names.map((name) => [table[name].name, name] as const),
   ['SetTaskPushNotificationConfig', 'createTaskPushNotificationConfig'],
   ['ListTaskPushNotificationConfig', 'listTaskPushNotificationConfigs'],
 ])

@@ -11,7 +11,8 @@ import type {
 import { type TaskState, taskStates } from '../../model/task.js'
 import { boolean, enumeration, int32, object, optional, required, string, struct, timestamp } from '../decode.js'
 
-const taskState = enumeration<TaskState>(taskStates, 'TASK_STATE_UNSPECIFIED')
+const draftStates = new Map<unknown, TaskState>([['TASK_STATE_CANCELLED', 'TASK_STATE_CANCELED']])
+const taskState = enumeration(taskStates, 'TASK_STATE_UNSPECIFIED', draftStates)
 
 export const getTaskRequest = object<GetTaskRequest>({
   tenant: optional(string),

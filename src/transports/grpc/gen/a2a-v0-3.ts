@@ -180,6 +180,7 @@ export interface Message {
   content?: Part[]
   metadata?: Struct
   extensions?: string[]
+  referenceTaskIds?: string[]
 }
 
 export function writeMessage(m: Message, w: Writer): void {
@@ -190,6 +191,7 @@ export function writeMessage(m: Message, w: Writer): void {
   if (m.content) for (const each of m.content) { w.uint32(42).fork(); writePart(each, w); w.join() }
   if (m.metadata !== undefined) { w.uint32(50).fork(); writeStruct(m.metadata, w); w.join() }
   if (m.extensions) for (const each of m.extensions) w.uint32(58).string(each)
+  if (m.referenceTaskIds) for (const each of m.referenceTaskIds) w.uint32(66).string(each)
 }
 
 export function readMessage(r: BinaryReader, end: number, m: Message = {}): Message {
@@ -203,6 +205,7 @@ export function readMessage(r: BinaryReader, end: number, m: Message = {}): Mess
       case 42: (m.content ??= []).push(readPart(r, r.uint32() + r.pos)); break
       case 50: m.metadata = readStruct(r, r.uint32() + r.pos); break
       case 58: (m.extensions ??= []).push(r.string(true)); break
+      case 66: (m.referenceTaskIds ??= []).push(r.string(true)); break
       default: skip(r, tag)
     }
   }
@@ -399,6 +402,7 @@ export interface AgentCard {
   supportsAuthenticatedExtendedCard?: boolean
   signatures?: AgentCardSignature[]
   iconUrl?: string
+  supportedInterfaces?: AgentInterface[]
 }
 
 export function writeAgentCard(m: AgentCard, w: Writer): void {
@@ -424,6 +428,7 @@ export function writeAgentCard(m: AgentCard, w: Writer): void {
   if (m.supportsAuthenticatedExtendedCard) w.uint32(104).bool(m.supportsAuthenticatedExtendedCard)
   if (m.signatures) for (const each of m.signatures) { w.uint32(138).fork(); writeAgentCardSignature(each, w); w.join() }
   if (m.iconUrl) w.uint32(146).string(m.iconUrl)
+  if (m.supportedInterfaces) for (const each of m.supportedInterfaces) { w.uint32(154).fork(); writeAgentInterface(each, w); w.join() }
 }
 
 export function readAgentCard(r: BinaryReader, end: number, m: AgentCard = {}): AgentCard {
@@ -448,6 +453,7 @@ export function readAgentCard(r: BinaryReader, end: number, m: AgentCard = {}): 
       case 104: m.supportsAuthenticatedExtendedCard = r.bool(); break
       case 138: (m.signatures ??= []).push(readAgentCardSignature(r, r.uint32() + r.pos)); break
       case 146: m.iconUrl = r.string(true); break
+      case 154: (m.supportedInterfaces ??= []).push(readAgentInterface(r, r.uint32() + r.pos)); break
       default: skip(r, tag)
     }
   }
@@ -1140,6 +1146,71 @@ export function readGetAgentCardRequest(r: BinaryReader, end: number, m: GetAgen
   return finish(r, end, m)
 }
 
+export interface ListTasksRequest {
+  contextId?: string
+  status?: string | number
+  pageSize?: number
+  pageToken?: string
+  historyLength?: number
+  lastUpdatedAfter?: number
+  includeArtifacts?: boolean
+}
+
+export function writeListTasksRequest(m: ListTasksRequest, w: Writer): void {
+  if (m.contextId) w.uint32(10).string(m.contextId)
+  if (m.status) w.uint32(16).int32(enumNumber(TaskState, m.status))
+  if (m.pageSize !== undefined) w.uint32(24).int32(m.pageSize)
+  if (m.pageToken) w.uint32(34).string(m.pageToken)
+  if (m.historyLength !== undefined) w.uint32(40).int32(m.historyLength)
+  if (m.lastUpdatedAfter) w.uint32(48).int64(m.lastUpdatedAfter)
+  if (m.includeArtifacts !== undefined) w.uint32(56).bool(m.includeArtifacts)
+}
+
+export function readListTasksRequest(r: BinaryReader, end: number, m: ListTasksRequest = {}): ListTasksRequest {
+  while (r.pos < end) {
+    const tag = r.uint32()
+    switch (tag) {
+      case 10: m.contextId = r.string(true); break
+      case 16: m.status = enumName(TaskState, r.int32()); break
+      case 24: m.pageSize = r.int32(); break
+      case 34: m.pageToken = r.string(true); break
+      case 40: m.historyLength = r.int32(); break
+      case 48: m.lastUpdatedAfter = Number(r.int64()); break
+      case 56: m.includeArtifacts = r.bool(); break
+      default: skip(r, tag)
+    }
+  }
+  return finish(r, end, m)
+}
+
+export interface ListTasksResponse {
+  tasks?: Task[]
+  nextPageToken?: string
+  pageSize?: number
+  totalSize?: number
+}
+
+export function writeListTasksResponse(m: ListTasksResponse, w: Writer): void {
+  if (m.tasks) for (const each of m.tasks) { w.uint32(10).fork(); writeTask(each, w); w.join() }
+  if (m.nextPageToken) w.uint32(18).string(m.nextPageToken)
+  if (m.pageSize) w.uint32(24).int32(m.pageSize)
+  if (m.totalSize) w.uint32(32).int32(m.totalSize)
+}
+
+export function readListTasksResponse(r: BinaryReader, end: number, m: ListTasksResponse = {}): ListTasksResponse {
+  while (r.pos < end) {
+    const tag = r.uint32()
+    switch (tag) {
+      case 10: (m.tasks ??= []).push(readTask(r, r.uint32() + r.pos)); break
+      case 18: m.nextPageToken = r.string(true); break
+      case 24: m.pageSize = r.int32(); break
+      case 32: m.totalSize = r.int32(); break
+      default: skip(r, tag)
+    }
+  }
+  return finish(r, end, m)
+}
+
 export interface SendMessageResponse {
   task?: Task
   msg?: Message
@@ -1240,4 +1311,8 @@ export const rpcs = {
   ListTaskPushNotificationConfig: { request: [readListTaskPushNotificationConfigRequest, writeListTaskPushNotificationConfigRequest], response: [readListTaskPushNotificationConfigResponse, writeListTaskPushNotificationConfigResponse], isStreaming: false },
   GetAgentCard: { request: [readGetAgentCardRequest, writeGetAgentCardRequest], response: [readAgentCard, writeAgentCard], isStreaming: false },
   DeleteTaskPushNotificationConfig: { request: [readDeleteTaskPushNotificationConfigRequest, writeDeleteTaskPushNotificationConfigRequest], response: [readEmpty, writeEmpty], isStreaming: false },
+  ListTasks: { request: [readListTasksRequest, writeListTasksRequest], response: [readListTasksResponse, writeListTasksResponse], isStreaming: false },
+  SubscribeToTask: { request: [readTaskSubscriptionRequest, writeTaskSubscriptionRequest], response: [readStreamResponse, writeStreamResponse], isStreaming: true },
+  SetTaskPushNotificationConfig: { request: [readCreateTaskPushNotificationConfigRequest, writeCreateTaskPushNotificationConfigRequest], response: [readTaskPushNotificationConfig, writeTaskPushNotificationConfig], isStreaming: false },
+  GetExtendedAgentCard: { request: [readGetAgentCardRequest, writeGetAgentCardRequest], response: [readAgentCard, writeAgentCard], isStreaming: false },
 } as const

@@ -1300,4 +1300,6 @@ export const rpcs = {
   ListTaskPushNotificationConfigs: { request: [readListTaskPushNotificationConfigsRequest, writeListTaskPushNotificationConfigsRequest], response: [readListTaskPushNotificationConfigsResponse, writeListTaskPushNotificationConfigsResponse], isStreaming: false },
   GetExtendedAgentCard: { request: [readGetExtendedAgentCardRequest, writeGetExtendedAgentCardRequest], response: [readAgentCard, writeAgentCard], isStreaming: false },
   DeleteTaskPushNotificationConfig: { request: [readDeleteTaskPushNotificationConfigRequest, writeDeleteTaskPushNotificationConfigRequest], response: [readEmpty, writeEmpty], isStreaming: false },
+  SetTaskPushNotificationConfig: { request: [readTaskPushNotificationConfig, writeTaskPushNotificationConfig], response: [readTaskPushNotificationConfig, writeTaskPushNotificationConfig], isStreaming: false },
+  ListTaskPushNotificationConfig: { request: [readListTaskPushNotificationConfigsRequest, writeListTaskPushNotificationConfigsRequest], response: [readListTaskPushNotificationConfigsResponse, writeListTaskPushNotificationConfigsResponse], isStreaming: false },
 } as const
