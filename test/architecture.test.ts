@@ -59,6 +59,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'net/addresses.ts',
     'stores/store.ts',
     'stores/memory.ts',
+    'stores/process-identity.ts',
   ],
   'orchestrator/': ['model/', 'engine/', 'client/', 'telemetry/tracing.ts', 'transports/transport-error.ts'],
   'index.ts': ['model/', 'dialects/', 'transports/', 'stores/', 'engine/', 'auth/', 'net/', 'signing/', 'server/'],
@@ -113,7 +114,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 
 /** What is loaded on use only, so that nobody pays for it at start-up. */
 const mayLoad: Readonly<Record<string, readonly string[]>> = {
-  'server/': ['stores/sqlite/index.ts', 'stores/postgres/index.ts'],
+  'server/': ['stores/sqlite/index.ts', 'stores/postgres/index.ts', 'stores/simple/index.ts'],
   'client/': ['net/node-dialer.ts'],
 }
 

@@ -95,6 +95,7 @@ const entries: Readonly<Record<string, readonly string[]>> = {
   './engine': [...authoring, 'createEngine', 'relayAgent', 'systemClock'],
   './stores/sqlite': ['openSqliteStore'],
   './stores/postgres': ['openPostgresStore'],
+  './stores/simple': ['openFileStore', 'simpleStore'],
   './auth': ['allOf', 'apiKey', 'basic', 'bearer', 'jwt', 'mtls', 'oidc', 'withFlows', 'withScopes'],
   './orchestrator': ['StepError', 'StepResult', 'graphOf', 'workflow', 'workflowUri'],
   './registry': [
@@ -128,6 +129,7 @@ const importers: Readonly<Record<string, () => Promise<object>>> = {
   './engine': () => import('dragoman/engine'),
   './stores/sqlite': () => import('dragoman/stores/sqlite'),
   './stores/postgres': () => import('dragoman/stores/postgres'),
+  './stores/simple': () => import('dragoman/stores/simple'),
   './auth': () => import('dragoman/auth'),
   './orchestrator': () => import('dragoman/orchestrator'),
   './registry': () => import('dragoman/registry'),

@@ -25,7 +25,7 @@ import { registryResolver } from 'dragoman/registry'
 const usage = `Options:
   --port N           instead of the usual one; 0 is any that is free
   --host ADDRESS     default 127.0.0.1; another one needs a key
-  --store STORE      memory (default), sqlite:PATH or postgres://…
+  --store STORE      memory (default), file:DIR, sqlite:PATH or postgres://…
   --api-key KEY      callers must show it; default: DRAGOMAN_API_KEY
   --bearer TOKEN     or this token, as Authorization: Bearer; default: DRAGOMAN_BEARER
   --registry URL     where to be found, and where to find the agents that this one asks

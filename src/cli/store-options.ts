@@ -10,7 +10,10 @@ export interface StoreOptions {
 }
 
 export function addStoreOption(command: Command): Command {
-  return command.option('--store <store>', 'sqlite:PATH, or postgres://USER@HOST/DATABASE')
+  return command.option(
+    '--store <store>',
+    'sqlite:PATH, postgres://USER@HOST/DATABASE, or file:DIR while no process uses it',
+  )
 }
 
 /**
@@ -20,7 +23,7 @@ export function addStoreOption(command: Command): Command {
 export async function openGivenStore({ store }: StoreOptions): Promise<Store & AsyncDisposable> {
   if (store === undefined) throw new UsageError('name the store: --store sqlite:PATH or postgres://…')
   if (store === 'memory') throw new UsageError('--store: a store in memory is seen by its own process only')
-  const [, path] = /^sqlite:(.+)$/.exec(store) ?? []
+  const [, path] = /^(?:sqlite|file):(.+)$/.exec(store) ?? []
   if (path !== undefined && !existsSync(path)) throw new UsageError(`--store: there is no ${path}`)
   try {
     const opened = await openStore(store, { mustExist: true })

@@ -32,7 +32,7 @@ import type { Policy } from './policy.js'
 import type { Route } from './routes.js'
 
 export interface HandlerOptions {
-  /** A store, `memory` (default), `sqlite:PATH`, or `postgres://user@host/database` for several processes at once. */
+  /** A store, `memory` (default), `file:DIR` for one process, `sqlite:PATH`, or `postgres://user@host/database` for several processes at once. */
   readonly store?: Store | string
   /** Who may call: whoever meets any one of these. Without it there is one caller, `anonymous`. */
   readonly auth?: Auth | 'none'

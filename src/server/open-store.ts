@@ -21,11 +21,18 @@ export async function openStore(address: string, options: OpenStoreOptions = {})
     const { openSqliteStore } = await import('../stores/sqlite/index.js')
     return await openSqliteStore(path, options)
   }
+  const [, folder] = /^file:(.+)$/.exec(address) ?? []
+  if (folder !== undefined) {
+    const { openFileStore } = await import('../stores/simple/index.js')
+    return await openFileStore(folder, options)
+  }
   if (/^postgres(ql)?:/.test(address)) {
     const { openPostgresStore } = await import('../stores/postgres/index.js')
     return await openPostgresStore(address, options)
   }
-  throw new TypeError(`Unknown store ${JSON.stringify(address)}: say "memory", "sqlite:PATH" or "postgres://…"`)
+  throw new TypeError(
+    `Unknown store ${JSON.stringify(address)}: say "memory", "file:DIR", "sqlite:PATH" or "postgres://…"`,
+  )
 }
 
 /** What a store has to say to its operator. */

@@ -1,5 +1,6 @@
 /** The options of `MemoryStore`. */
 import type { NamesOf } from '../model/option-names.js'
+import type { TaskKey } from './store.js'
 
 export interface MemoryStoreOptions {
   /** Milliseconds since 1970. */
@@ -13,6 +14,8 @@ export interface MemoryStoreOptions {
   readonly maxBytes?: number
   /** Called when tasks with pending webhooks are evicted, once a minute at most. `serve` logs it. */
   readonly onNotice?: (text: string) => void
+  /** Called with each task that is evicted or expires. */
+  readonly onRemove?: (key: TaskKey) => void
 }
 
 export const memoryOptions = {
@@ -20,4 +23,5 @@ export const memoryOptions = {
   maxEndedTasks: true,
   maxBytes: true,
   onNotice: true,
+  onRemove: true,
 } satisfies NamesOf<MemoryStoreOptions>

@@ -73,6 +73,7 @@ export class MemoryStore implements Store {
   readonly #now: () => number
   readonly #room: MemoryRoom
   readonly #notices: EvictionNotices
+  readonly #onRemove: ((key: TaskKey) => void) | undefined
   readonly #rows = new Map<string, Row>()
   readonly #runnable = new Set<Row>()
   readonly #lists = new Map<string, ListIndex<Row>>()
@@ -89,12 +90,16 @@ export class MemoryStore implements Store {
     const { maxBytes = quarterOfHeap(), maxEndedTasks = 10_000, onNotice = () => undefined } = options
     this.#room = new MemoryRoom({ maxBytes, maxEndedTasks })
     this.#notices = new EvictionNotices(onNotice, this.#now)
+    this.#onRemove = options.onRemove
   }
 
   async append(step: Append): Promise<AppendOutcome> {
-    this.#assertOpen()
-    const id = rowId(step.key)
-    let row = this.#rows.get(id)
+    return this.check(step) ?? this.apply(step)
+  }
+
+  /** The refusal of a step; otherwise the store makes room for it. For stores that write a step before they apply it. */
+  check(step: Append): AppendOutcome | undefined {
+    const row = this.#row(step.key)
     if (step.create) {
       if (step.expect !== 0) return { result: 'conflict' }
       if (this.#isKeyTaken(scopeOf(step.key, step.create), step)) return { result: 'key-taken' }
@@ -107,11 +112,14 @@ export class MemoryStore implements Store {
       if (this.#isKeyTaken(scopeOf(row.key, row), step)) return { result: 'key-taken' }
     }
     const room = this.#room.make(step.bytes ?? 0, row, (evicted) => this.#evict(evicted))
-    if (room !== 'ok' && !isAlwaysTaken(step)) return { result: room }
-    if (!row) {
-      // Without a row the step is a creation: anything else was refused above.
-      row = this.#newRow(id, step.key, step.create as TaskCreation)
-    }
+    return room === 'ok' || isAlwaysTaken(step) ? undefined : { result: room }
+  }
+
+  /** Applies a step that `check` has not refused. */
+  apply(step: Append): AppendOutcome {
+    const row = this.#row(step.key) ?? (step.create && this.#newRow(rowId(step.key), step.key, step.create))
+    // Evicted since the check.
+    if (!row) return { result: 'conflict' }
     if (step.idempotency) this.#keys.take(row, step.idempotency, step.expect + 1, this.#now())
     this.#write(row, step)
     return { result: 'ok', fence: row.fence }
@@ -369,6 +377,7 @@ export class MemoryStore implements Store {
     this.#keys.forget(row)
     this.#lanes.remove(row)
     release(row)
+    this.#onRemove?.(row.key)
   }
 
   #lease(row: Row, lease: LeaseClaim): void {

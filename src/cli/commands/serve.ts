@@ -58,7 +58,7 @@ export function serveCommand(): Command {
       'address to bind; anything but loopback needs a way to know callers, or --no-auth',
       '127.0.0.1',
     )
-    .option('--store <store>', 'memory, sqlite:PATH, or postgres://USER@HOST/DATABASE', 'memory')
+    .option('--store <store>', 'memory, file:DIR, sqlite:PATH, or postgres://USER@HOST/DATABASE', 'memory')
     .option('--public-url <url>', 'the address clients use, for the card')
     .option(
       '--base-path <path>',
@@ -138,6 +138,10 @@ with UNAVAILABLE. A cancelled task leaves the queue.
 A rejection or an exception that an agent's handler leaves behind fails its task and is logged; other agents go on. A
 rejection that belongs to no task is logged; an exception that belongs to no task ends the process. A handler that blocks
 the event loop for longer than a second is logged with its task.
+
+Stores: memory forgets its tasks when the process ends. file:DIR keeps each task in a file of a folder, for one process
+at a time; it writes the whole task with each change. sqlite:PATH is for several processes of one machine, postgres for
+several machines.
 
 Webhooks are called by https and on the internet, whatever a name resolves to when they are called. --allow-webhook
 vouches for a host: localhost stands for this machine.
