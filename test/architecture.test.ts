@@ -95,6 +95,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ],
   'cli/': [
     'index.ts',
+    'model/can-parse-url.ts',
     'model/error-facts.ts',
     'model/trim-end.ts',
     'model/user-agent.ts',
@@ -248,6 +249,10 @@ describe('the architecture', () => {
       ({ folder, text }) => folder !== 'cli/' && /(?<![-/])\bconsole\.|\bprocess\.std(out|err)\b/.test(text),
     )
     expect(printing.map(({ path }) => path)).toEqual(['server/default-log.ts'])
+  })
+
+  it('does not call URL.canParse, which rejects valid URLs on Node 20 (model/can-parse-url.ts)', () => {
+    expect(sources.filter(({ text }) => text.includes('URL.canParse')).map(({ path }) => path)).toEqual([])
   })
 
   it('is used from outside through the public entries, the test-bed agent and fixtures aside', () => {

@@ -1,4 +1,5 @@
 /** Fetches what the operator pointed at: in bounded time and size, and from nowhere else. */
+import { canParseUrl } from '../model/can-parse-url.js'
 import { readAtMost } from '../net/read-at-most.js'
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
@@ -23,7 +24,7 @@ export async function fetchJson(url: string, fetch: Fetch): Promise<unknown> {
 
 /** Keys decide who gets in: they come over TLS, or from this machine. */
 export function assertTrustworthy(url: string, what: string): void {
-  const { protocol, hostname } = URL.canParse(url) ? new URL(url) : { protocol: '', hostname: '' }
+  const { protocol, hostname } = canParseUrl(url) ? new URL(url) : { protocol: '', hostname: '' }
   if (protocol === 'https:' || (protocol === 'http:' && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname))) return
   throw new TypeError(`${what} must be an https address, not ${JSON.stringify(url)}`)
 }

@@ -1,4 +1,5 @@
 /** The options of every command that talks to an agent. */
+
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import {
   A2AError,
@@ -10,6 +11,7 @@ import {
   mutualTls,
   type WireEntry,
 } from '../client/index.js'
+import { canParseUrl } from '../model/can-parse-url.js'
 import { type DialectName, dialectNames } from '../server/index.js'
 import { onStderr } from './colours.js'
 import { authHint } from './credentials/auth-hint.js'
@@ -147,7 +149,7 @@ export async function connectOptions(ref: string, options: AgentOptions, output:
 
 function registryIn({ registry, registryHeader = {} }: AgentOptions): Registry | undefined {
   if (registry === undefined) return undefined
-  if (!URL.canParse(registry)) throw new UsageError(`--registry: ${registry} is no address`)
+  if (!canParseUrl(registry)) throw new UsageError(`--registry: ${registry} is no address`)
   return { url: registry, headers: registryHeader }
 }
 
@@ -202,7 +204,7 @@ export function toDialect(given: string): DialectName {
 }
 
 function toOrigin(text: string, before: readonly string[] = []): readonly string[] {
-  if (text !== '*' && !URL.canParse(text)) throw new InvalidArgumentError('write it as https://host:port')
+  if (text !== '*' && !canParseUrl(text)) throw new InvalidArgumentError('write it as https://host:port')
   return [...before, text]
 }
 

@@ -1,5 +1,7 @@
 /** The files that a task's artifacts make, under names that cannot leave the folder they are put into. Pure. */
+
 import type { Artifact, Part, Task } from '../client/index.js'
+import { canParseUrl } from '../model/can-parse-url.js'
 import { trimEnd } from '../model/trim-end.js'
 import { extensionOf } from './message-parts.js'
 
@@ -42,7 +44,7 @@ function withExtension(title: string, extension: string): string {
 }
 
 function lastSegment(url: string): string {
-  return URL.canParse(url) ? (new URL(url).pathname.split('/').at(-1) ?? '') : ''
+  return canParseUrl(url) ? (new URL(url).pathname.split('/').at(-1) ?? '') : ''
 }
 
 const longestName = 120

@@ -1,5 +1,7 @@
 /** The options of every command that talks to a registry. */
+
 import { type Command, Option } from 'commander'
+import { canParseUrl } from '../model/can-parse-url.js'
 import { type RegisteredAgent, type RegistryClient, registryClient } from '../registry/index.js'
 import { addOutputOption, toHeader } from './agent-options.js'
 import { findLocalRegistry } from './local-registry.js'
@@ -28,7 +30,7 @@ export async function withRegistry(
   work: (registry: RegistryClient, output: Output) => Promise<void>,
 ): Promise<void> {
   const { namespace, header } = options
-  if (options.registry !== undefined && !URL.canParse(options.registry))
+  if (options.registry !== undefined && !canParseUrl(options.registry))
     throw new UsageError(`--registry: ${options.registry} is no address`)
   const output = new Output(options.output)
   const registry = options.registry ?? (await findLocalRegistry())

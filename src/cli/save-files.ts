@@ -1,4 +1,5 @@
 /** Writes files into a folder: all or none where that can be known before, and never over what is there unless told to. */
+
 import { access, mkdir, open, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -6,6 +7,7 @@ import { pipeline } from 'node:stream/promises'
 import type { ReadableStream } from 'node:stream/web'
 import { TransportError } from '../client/index.js'
 import { AddressRefused, createGuardedDialer, type GuardedDialer } from '../index.js'
+import { canParseUrl } from '../model/can-parse-url.js'
 import type { ArtifactFile } from './artifact-files.js'
 
 interface SaveOptions {
@@ -33,7 +35,7 @@ export async function saveFiles(files: readonly ArtifactFile[], options: SaveOpt
   for (const { path, isSaved } of wanted) if (isSaved && !force && (await exists(path))) throw alreadyThere(path)
   if (wanted.some(({ isSaved }) => isSaved)) await mkdir(out, { recursive: true })
   const saved: SavedFile[] = []
-  const allowHosts = URL.canParse(agentUrl) ? [new URL(agentUrl).hostname] : []
+  const allowHosts = canParseUrl(agentUrl) ? [new URL(agentUrl).hostname] : []
   await using dialer = createGuardedDialer({ httpsOnly: false, allowHosts, allowNeighbours: true })
   const signal = AbortSignal.timeout(Math.min(maxSeconds * 1000, longestTimerMs))
   const budget: Budget = { bytesLeft: maxBytes, signal, maxBytes, maxSeconds }

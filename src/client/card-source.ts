@@ -3,6 +3,7 @@
  * may have published a card that is found in a registry: such cards are reached through the address guard, and get
  * credentials only where the user or a trusted signature says so.
  */
+import { canParseUrl } from '../model/can-parse-url.js'
 import { classifyHost } from '../net/addresses.js'
 import type { Choice } from './agent-client.js'
 import { isAllowedOrigin, originOf } from './choose-interface-address.js'
@@ -33,7 +34,7 @@ export function trustedOfFound(
 
 /** https, or this machine. Other names may lead elsewhere by the next call, and nothing proves who answers. */
 export function cannotBeOverheard(origin: string): boolean {
-  if (!URL.canParse(origin)) return false
+  if (!canParseUrl(origin)) return false
   const { protocol, hostname } = new URL(origin)
   if (protocol === 'https:') return true
   return classifyHost(hostname) === 'loopback' && !/\.localhost\.?$/i.test(hostname)

@@ -1,4 +1,5 @@
 /** The addresses of interfaces: a card may only send its readers to the host it came from. */
+import { canParseUrl } from '../model/can-parse-url.js'
 import { isSameHost } from '../net/addresses.js'
 import { TransportError } from '../transports/transport-error.js'
 import type { Binding } from './agent-client.js'
@@ -6,15 +7,15 @@ import type { Binding } from './agent-client.js'
 /** Absolute; what is relative is so to the card. gRPC's `host:port` stays as it is. */
 export function addressOf(url: string, binding: Binding, cardUrl: string | undefined): string | undefined {
   if (binding === 'GRPC' && originOf(url) !== undefined) return url
-  if (!URL.canParse(url, cardUrl)) return undefined
+  if (!canParseUrl(url, cardUrl)) return undefined
   const { protocol, href } = new URL(url, cardUrl)
-  return protocol === 'http:' || protocol === 'https:' ? (URL.canParse(url) ? url : href) : undefined
+  return protocol === 'http:' || protocol === 'https:' ? (canParseUrl(url) ? url : href) : undefined
 }
 
 /** Scheme, host and port of an interface. Without a scheme (gRPC) the scheme is `grpc:`. */
 export function originOf(address: string): string | undefined {
   const spelled = /^[a-z][a-z\d+.-]*:\/\//i.test(address) ? address : `grpc://${address}`
-  if (!URL.canParse(spelled)) return undefined
+  if (!canParseUrl(spelled)) return undefined
   const { protocol, host } = new URL(spelled)
   return host === '' ? undefined : `${protocol}//${host}`
 }

@@ -3,6 +3,7 @@
  * ask for, reads no more than it was told to, waits no longer, and says in plain words what went wrong.
  * Which addresses it may ask at all is up to its `Reach`.
  */
+import { canParseUrl } from '../model/can-parse-url.js'
 import { userAgent } from '../model/user-agent.js'
 import { isNode } from '../net/runtime.js'
 import type { HttpRequest, HttpSender } from '../transports/http-sender.js'
@@ -72,7 +73,7 @@ function isRedirect({ status, type }: Response): boolean {
 /** The next request, or a refusal. Only what reads is repeated somewhere else. */
 function redirected(request: GuardedRequest, location: string | null, count: number): GuardedRequest {
   const from = new URL(request.url)
-  if (location === null || !URL.canParse(location, request.url))
+  if (location === null || !canParseUrl(location, request.url))
     throw refused(`${from.origin} redirects to an address that is not known here`)
   const to = new URL(location, request.url)
   if (request.method !== 'GET') throw refused(`${from.origin} redirects to ${to.origin}: use that address`)

@@ -5,6 +5,7 @@
  * On Node every connection is made by the guarded dialer. A browser looks nothing up for us and has a guard of its own,
  * so there, and for a `fetch` of the user's, addresses are checked before they are asked.
  */
+import { canParseUrl } from '../model/can-parse-url.js'
 import { type AddressRules, createAddressGuard, type NameLookup } from '../net/address-rules.js'
 import { isHost } from '../net/addresses.js'
 import { isNode } from '../net/runtime.js'
@@ -34,7 +35,7 @@ export interface Reach {
 
 export function createReach(options: ReachOptions): Reach {
   const { named, allowPrivate = false, fetch, certificate, lookup } = options
-  const allowHosts = named.flatMap((origin) => (URL.canParse(origin) ? new URL(origin).hostname : [])).filter(isHost)
+  const allowHosts = named.flatMap((origin) => (canParseUrl(origin) ? new URL(origin).hostname : [])).filter(isHost)
   const rules: AddressRules = { httpsOnly: false, allowHosts, allowPrivate, allowNeighbours: true }
   if (!isNode()) {
     const { check, resolve } = createAddressGuard(rules)

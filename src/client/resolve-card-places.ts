@@ -1,4 +1,5 @@
 /** Where the card of a reference may be. Pure. */
+import { canParseUrl } from '../model/can-parse-url.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { classifyHost } from '../net/addresses.js'
 import { TransportError } from '../transports/transport-error.js'
@@ -41,7 +42,7 @@ function toUrl(ref: string): URL {
   const host = /^(\[[^\]]*\]|[^/:?#]*)/.exec(text)?.[0] ?? ''
   const scheme = classifyHost(host) === 'loopback' ? 'http' : 'https'
   const spelled = hasScheme ? text : `${scheme}://${text}`
-  const isUsable = URL.canParse(spelled) && !/\s/.test(text) && text.length <= 2048
+  const isUsable = canParseUrl(spelled) && !/\s/.test(text) && text.length <= 2048
   if (!isUsable) throw new TransportError('refused', `${quoted(text)} is neither an address nor the name of an agent`)
   const url = new URL(spelled)
   if (url.protocol !== 'http:' && url.protocol !== 'https:')

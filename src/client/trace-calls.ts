@@ -1,5 +1,7 @@
 /** A span for each call that goes out, whatever has to be tried for it; the peer is told which. */
+
 import { batchesOf, items } from '../model/batches.js'
+import { canParseUrl } from '../model/can-parse-url.js'
 import { A2AError } from '../model/errors.js'
 import { fromGeneric, toGeneric } from '../model/generic-service.js'
 import { type Operation, operations } from '../model/operations.js'
@@ -61,5 +63,5 @@ function outcomeOf(error: unknown): Parameters<OpenSpan['end']>[0] {
 
 /** gRPC's addresses have no scheme. */
 function hostOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).host || url : url
+  return canParseUrl(url) ? new URL(url).host || url : url
 }

@@ -1,5 +1,7 @@
 /** Where the keys for the signatures of a card come from. */
+
 import { isObject } from '../dialects/decode.js'
+import { canParseUrl } from '../model/can-parse-url.js'
 import { isSameHost } from '../net/addresses.js'
 import type { HttpSender } from '../transports/http-sender.js'
 import { TransportError } from '../transports/transport-error.js'
@@ -69,9 +71,9 @@ export function createKeyFinder(
 
 /** Keys over HTTPS, or from where the card came from anyway; and never from just anywhere. */
 function placeFault(url: string, home: string | undefined, keyOrigins: readonly string[]): string | undefined {
-  if (!URL.canParse(url)) return 'The address of the key cannot be read'
+  if (!canParseUrl(url)) return 'The address of the key cannot be read'
   const { origin, protocol, hostname } = new URL(url)
-  if (keyOrigins.some((each) => URL.canParse(each) && new URL(each).origin === origin)) return undefined
+  if (keyOrigins.some((each) => canParseUrl(each) && new URL(each).origin === origin)) return undefined
   if (home === undefined || !isSameHost(new URL(home).hostname, hostname))
     return `The key is at ${origin}, where nobody vouches for it: allow it in keyOrigins if that is right`
   return protocol === 'https:' || origin === home ? undefined : `The key is at ${origin}, in the clear`

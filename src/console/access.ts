@@ -3,9 +3,11 @@
  * connection comes from it, and the address can only be its own. Else whoever has the token, or meets `auth`. A session is a cookie that no script reads and
  * that no page of another origin can use.
  */
+
 import { randomBytes } from 'node:crypto'
 import type { Auth } from '../auth/requirement.js'
 import type { Connection } from '../auth/scheme.js'
+import { canParseUrl } from '../model/can-parse-url.js'
 import { A2AError, overLimit } from '../model/errors.js'
 import { RateLimit } from '../server/rate-limit.js'
 import { consoleHeader } from './console-api.js'
@@ -80,7 +82,7 @@ export class Access {
     if (site !== null && site !== 'same-origin' && site !== 'none') return 'This page may not use the console'
     const origin = request.headers.get('origin')
     // Other ports of this machine share its cookies.
-    if (origin !== null && (!URL.canParse(origin) || new URL(origin).host !== host))
+    if (origin !== null && (!canParseUrl(origin) || new URL(origin).host !== host))
       return 'This page may not use the console'
     return undefined
   }

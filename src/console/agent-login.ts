@@ -3,6 +3,7 @@
  * where, the browser goes there, and comes back to `/console/oauth/callback`. Nobody is sent anywhere unless somebody
  * asked for it: calls that need a login which is not there say so.
  */
+import { canParseUrl } from '../model/can-parse-url.js'
 import { A2AError } from '../model/errors.js'
 import type { LoginView } from './console-api.js'
 import { isSame } from './cookies.js'
@@ -144,7 +145,7 @@ export class AgentLogin {
 
 /** It is to be a link in the page, and comes from whoever runs the authorization server. */
 function mustBePage(url: string): void {
-  if (/^https?:/i.test(url) && URL.canParse(url)) return
+  if (/^https?:/i.test(url) && canParseUrl(url)) return
   throw new A2AError('UNAUTHENTICATED', 'The authorization server names no web page to log in at')
 }
 

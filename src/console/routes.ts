@@ -1,6 +1,8 @@
 /** What the page may ask for, beside calling agents. Everything here is for a session that exists. */
+
 import { isAddress, placesOf } from '../client/resolve-card-places.js'
 import { isObject } from '../dialects/decode.js'
+import { canParseUrl } from '../model/can-parse-url.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { fetchFile } from '../net/fetch-file.js'
 import type { DeadDelivery, PushOperations } from '../push/dead-deliveries.js'
@@ -206,7 +208,7 @@ function noRegistry(): Response {
 /** An address is shown to everybody who looks, kept in the browser, and told to whoever is sent a link. */
 function hasCredentials(address: string): boolean {
   const whole = /^https?:/i.test(address) ? address : `http://${address}`
-  if (!URL.canParse(whole)) return false
+  if (!canParseUrl(whole)) return false
   const { username, password } = new URL(whole)
   return username !== '' || password !== ''
 }

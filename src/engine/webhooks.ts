@@ -1,4 +1,5 @@
 /** Which webhooks a task may have: what they may look like, where they may lead, and how many there may be. */
+import { canParseUrl } from '../model/can-parse-url.js'
 import { A2AError, invalidField } from '../model/errors.js'
 import type { TaskPushNotificationConfig } from '../model/push-config.js'
 import type { CallContext } from '../model/service.js'
@@ -26,7 +27,7 @@ export function assertWebhook({ id, url, token, authentication }: TaskPushNotifi
   // `URL` quietly drops line breaks and tabs.
   if (/[\0-\x20\x7f]/.test(url)) throw invalidField(`${prefix}url`, 'must not contain blanks or control characters')
   if (url.length > longestUrl) throw invalidField(`${prefix}url`, `must not be longer than ${longestUrl} characters`)
-  const protocol = URL.canParse(url) ? new URL(url).protocol : ''
+  const protocol = canParseUrl(url) ? new URL(url).protocol : ''
   if (protocol !== 'https:' && protocol !== 'http:')
     throw invalidField(`${prefix}url`, 'must be an absolute http or https URL')
   assertHeaderValue(token, `${prefix}token`)

@@ -2,6 +2,7 @@
  * Which addresses may be reached, for everything that follows a URL somebody else wrote: webhooks, files, cards.
  * Only the rules: `node-dialer.ts` keeps to them with every connection it makes, a browser as far as it can.
  */
+import { canParseUrl } from '../model/can-parse-url.js'
 import type { NamesOf } from '../model/option-names.js'
 import { type AddressClass, classifyAddress, classifyHost, isHost, isSameHost } from './addresses.js'
 
@@ -126,7 +127,7 @@ const wordsFor: Readonly<Record<AddressClass, string>> = {
 
 function parse(given: string | URL): URL {
   if (given instanceof URL) return given
-  if (URL.canParse(given)) return new URL(given)
+  if (canParseUrl(given)) return new URL(given)
   throw new AddressRefused('syntax', `${JSON.stringify(given.slice(0, 200))} is no address`)
 }
 

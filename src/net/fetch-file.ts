@@ -2,6 +2,7 @@
  * The bytes of a file that somebody sent: as they are in the message, or from where its link leads, which is a
  * stranger's word. Everything it fails with may be told to the peer; what only we should know is the cause.
  */
+import { canParseUrl } from '../model/can-parse-url.js'
 import { A2AError } from '../model/errors.js'
 import { assertOptions, type NamesOf } from '../model/option-names.js'
 import type { Part } from '../model/part.js'
@@ -99,6 +100,6 @@ function tooLong(maxBytes: number): A2AError {
 }
 
 function unreadable(url: string, why: string, cause?: unknown): A2AError {
-  const place = URL.canParse(url) ? new URL(url).host : 'this address'
+  const place = canParseUrl(url) ? new URL(url).host : 'this address'
   return new A2AError('INVALID_PARAMS', `The file at ${place} cannot be read: ${why}`, { cause })
 }

@@ -3,8 +3,10 @@
  * and never more than a share of them at one origin. It is woken by the store, by lanes that fall due, and by a
  * poll that makes up for hints that were lost.
  */
+
 import { setMaxListeners } from 'node:events'
 import type { Dialect } from '../dialects/dialect.js'
+import { canParseUrl } from '../model/can-parse-url.js'
 import type { Log } from '../model/log.js'
 import type { BuriedDelivery, ClaimedLane, Store } from '../stores/store.js'
 import type { Send } from './delivery.js'
@@ -204,7 +206,7 @@ export class PushWorker {
 }
 
 function originOf({ push }: ClaimedLane): string {
-  return URL.canParse(push.config.url) ? new URL(push.config.url).origin : ''
+  return canParseUrl(push.config.url) ? new URL(push.config.url).origin : ''
 }
 
 /** The first to end, or the time. */

@@ -1,5 +1,7 @@
 /** A registry from outside, by its own door. */
+
 import { isObject } from '../dialects/decode.js'
+import { canParseUrl } from '../model/can-parse-url.js'
 import { assertOptions, type NamesOf } from '../model/option-names.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { readJsonAtMost } from '../net/read-at-most.js'
@@ -111,7 +113,7 @@ const largestAnswer = 16 * 1024 * 1024
  */
 export function registryClient(url: string, options: RegistryClientOptions = {}): RegistryClient {
   assertOptions('registryClient', options, registryClientNames)
-  if (!URL.canParse(url)) throw new TypeError(`${JSON.stringify(url)} is no address of a registry`)
+  if (!canParseUrl(url)) throw new TypeError(`${JSON.stringify(url)} is no address of a registry`)
   const { namespace = usualNamespace, headers = {}, timeoutMs = 10_000 } = options
   const base = withoutTrailingSlashes(url)
   const fetch = options.fetch ?? globalThis.fetch

@@ -2,12 +2,14 @@
  * From what a publisher sent to a card that may be passed on. Everything in it is a stranger's words, and other
  * programs will act on them: it is measured, validated, and every address in it is held against the rules.
  */
+
 import { readCard } from '../client/read-card.js'
 import { type Verification, verifyCard } from '../client/verify-card.js'
 import { isObject } from '../dialects/decode.js'
 import { ownCard } from '../dialects/v1/own-members.js'
 import { validateCard } from '../dialects/validate-card/index.js'
 import type { AgentCard } from '../model/agent-card.js'
+import { canParseUrl } from '../model/can-parse-url.js'
 import { A2AError } from '../model/errors.js'
 import { AddressRefused } from '../net/address-rules.js'
 import type { GuardedDialer } from '../net/node-dialer.js'
@@ -108,13 +110,13 @@ function linksOf(card: AgentCard): readonly (readonly [path: string, url: string
 }
 
 function mustBeLink(path: string, url: string | undefined): void {
-  if (url === undefined || url === '' || (URL.canParse(url) && /^https?:$/.test(new URL(url).protocol))) return
+  if (url === undefined || url === '' || (canParseUrl(url) && /^https?:$/.test(new URL(url).protocol))) return
   throw invalid(path, 'is no http or https address')
 }
 
 /** A pushed card comes from nowhere; its first interface is the origin that can vouch for it. */
 async function verify(raw: object, url: string, { dialer, signatures }: CardRules): Promise<AcceptedCard['signature']> {
-  const origin = URL.canParse(url) ? new URL(url).origin : undefined
+  const origin = canParseUrl(url) ? new URL(url).origin : undefined
   const signal = AbortSignal.timeout(verifyTimeoutMs)
   const found = await verifyCard(
     { raw, ...(origin !== undefined && origin !== 'null' && { origin }) },

@@ -3,7 +3,9 @@
  * registry has lost them, withdrawn in the end. Nothing here ever stops an agent: a registry that does not answer is
  * tried again, ever more rarely, and the log says so once.
  */
+
 import { setTimeout as pause } from 'node:timers/promises'
+import { canParseUrl } from '../model/can-parse-url.js'
 import type { Log } from '../model/log.js'
 import { type RegistryClient, registryClient } from '../registry-client/registry-client.js'
 import { RegistryError } from '../registry-client/registry-error.js'
@@ -43,7 +45,7 @@ const farewellMs = 1000
 /** Says what is wrong with the options before there is anything to take back. */
 export function settleRegister(register: string | RegisterOptions): RegisterOptions {
   const options = typeof register === 'string' ? { url: register } : register
-  if (URL.canParse(options.url) && /^https?:$/.test(new URL(options.url).protocol)) return options
+  if (canParseUrl(options.url) && /^https?:$/.test(new URL(options.url).protocol)) return options
   throw new TypeError(`\`register\` is no address of a registry: ${JSON.stringify(options.url)}`)
 }
 

@@ -1,3 +1,4 @@
+import { canParseUrl } from '../model/can-parse-url.js'
 import type { HostCheck } from './hosts.js'
 
 export interface OriginOptions {
@@ -21,7 +22,7 @@ export function createOriginCheck({ origins, url, isOwnHost }: OriginOptions): O
   return (request) => {
     const origin = request.headers.get('origin')
     if (origin === null || allowed.has(origin)) return true
-    if (!URL.canParse(origin)) return false
+    if (!canParseUrl(origin)) return false
     const { host } = new URL(origin)
     // Another name may resolve to this machine too (DNS rebinding).
     return host === ownHost || (host === new URL(request.url).host && isOwnHost(host))
@@ -44,7 +45,7 @@ function assertOrigins(origins: unknown): void {
 /** Scheme, host and port, and nothing behind them. */
 function isOrigin(text: string): boolean {
   if (text === 'null') return true
-  if (!/^[a-z][a-z\d+.-]*:\/\/[^/?#\s*]+$/.test(text) || !URL.canParse(text)) return false
+  if (!/^[a-z][a-z\d+.-]*:\/\/[^/?#\s*]+$/.test(text) || !canParseUrl(text)) return false
   const { origin } = new URL(text)
   return origin === 'null' || origin === text
 }

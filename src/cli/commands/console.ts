@@ -1,6 +1,7 @@
 import { Command, InvalidArgumentError } from 'commander'
 import pc from 'picocolors'
 import { type ServedConsole, serveConsole } from '../../console/index.js'
+import { canParseUrl } from '../../model/can-parse-url.js'
 import { version } from '../../model/user-agent.js'
 import { type AccessOptions, addSchemeOptions, readSchemes } from '../access-options.js'
 import { addCertificateOptions, type CertificateOptions, keptCredentials, toHeader, toPort } from '../agent-options.js'
@@ -87,6 +88,6 @@ async function serveOrExplain(options: Parameters<typeof serveConsole>[0]): Prom
 }
 
 function toUrl(value: string): string {
-  if (URL.canParse(value) && /^https?:/.test(value)) return value
+  if (canParseUrl(value) && /^https?:/.test(value)) return value
   throw new InvalidArgumentError('begin with http:// or https://')
 }

@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { A2AError, type TaskPushNotificationConfig } from '../../index.js'
+import { canParseUrl } from '../../model/can-parse-url.js'
 import { type AgentOptions, addAgentOptions, refHelp, splitReference, splitWords, withAgent } from '../agent-options.js'
 import { Advised } from '../failure.js'
 import { oneLine, table } from '../printable.js'
@@ -47,7 +48,7 @@ function setCommand(): Command {
     .addHelpText('after', '\nExample:\n  dragoman push set localhost:8001 0193… https://example.com/hook --token t0ken')
     .action(async (...[first, second, third, options]: [...Words, SetOptions, Command]) => {
       const [ref, taskId, url] = splitWords([first, second, third], options, ['the id of a task', 'a webhook'])
-      if (!/^https?:\/\//i.test(url) || !URL.canParse(url)) throw new UsageError(`a webhook is an http address: ${url}`)
+      if (!/^https?:\/\//i.test(url) || !canParseUrl(url)) throw new UsageError(`a webhook is an http address: ${url}`)
       const { id, token, authScheme, authCredentials } = options
       if (authCredentials !== undefined && authScheme === undefined)
         throw new UsageError('--auth-credentials needs --auth-scheme, such as Bearer')

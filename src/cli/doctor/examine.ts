@@ -1,4 +1,5 @@
 /** The whole examination, from the way to the agent to its streams; each step only where the one before allows it. */
+import { canParseUrl } from '../../model/can-parse-url.js'
 import { validateCard } from '../../server/index.js'
 import { examinePush, examineSecurity } from './abilities.js'
 import { type FoundCard, findCard } from './find-card.js'
@@ -110,5 +111,5 @@ function refusedByAdk({ card, url }: FoundCard): readonly { readonly fault: stri
 }
 
 function originOf(address: string): string | undefined {
-  return URL.canParse(address) ? new URL(address).origin : undefined
+  return canParseUrl(address) ? new URL(address).origin : undefined
 }

@@ -1,6 +1,8 @@
 /** Every interface that a card declares: is it there, does it know its errors and its versions? */
+
 import { randomUUID } from 'node:crypto'
 import type { AgentCard, AgentInterface } from '../../client/index.js'
+import { canParseUrl } from '../../model/can-parse-url.js'
 import { notFoundFaults } from './error-form.js'
 import type { FoundCard } from './find-card.js'
 import type { Finding } from './finding.js'
@@ -48,7 +50,7 @@ export function nameOf({ protocolBinding, protocolVersion }: AgentInterface): st
 
 /** Cards may be relative to where they are; the client is given a card without a place. */
 function absolute(entry: AgentInterface, cardUrl: string): AgentInterface {
-  const isRelative = !URL.canParse(entry.url) && entry.url.startsWith('/') && URL.canParse(entry.url, cardUrl)
+  const isRelative = !canParseUrl(entry.url) && entry.url.startsWith('/') && canParseUrl(entry.url, cardUrl)
   return isRelative ? { ...entry, url: new URL(entry.url, cardUrl).href } : entry
 }
 
@@ -62,7 +64,7 @@ function knownAt({ url }: AgentInterface, found: FoundCard, means: Means): Means
 /** Addresses of gRPC have no scheme. */
 function hostOf(address: string): string {
   const spelled = /^[a-z][a-z\d+.-]*:\/\//i.test(address) ? address : `grpc://${address}`
-  return URL.canParse(spelled) ? new URL(spelled).host : ''
+  return canParseUrl(spelled) ? new URL(spelled).host : ''
 }
 
 /** What clients will not speak to is not called here either: a card must not send its readers anywhere it likes. */

@@ -1,6 +1,8 @@
 /** The ways to a token. Every one speaks to the authorization server and gives what it answered. */
+
 import type * as OAuth from 'oauth4webapi'
 import type { AuthorizationServer, TokenEndpointResponse } from 'oauth4webapi'
+import { canParseUrl } from '../../model/can-parse-url.js'
 import { A2AError } from '../../model/errors.js'
 import { classifyHost } from '../../net/addresses.js'
 import type { HttpSender } from '../../transports/http-sender.js'
@@ -204,7 +206,7 @@ function clientAuth(oauth: typeof OAuth, server: AuthorizationServer, secret: st
 
 /** Only this machine may be asked without TLS: for those who try things out. */
 function isLocalInTheClear(url: string | undefined): boolean {
-  if (url === undefined || !URL.canParse(url)) return false
+  if (url === undefined || !canParseUrl(url)) return false
   const { protocol, hostname } = new URL(url)
   return protocol === 'http:' && classifyHost(hostname) === 'loopback'
 }

@@ -4,8 +4,10 @@
  * the user's client secret sent to anybody. So does what is found where the card points to. All endpoints are on one
  * side, too: who logs in at a provider has the code for it sent to no agent (mix-up, RFC 9700 4.4).
  */
+
 import type { AuthorizationServer } from 'oauth4webapi'
 import type { OAuthFlows, SecurityScheme } from '../../model/agent-card.js'
+import { canParseUrl } from '../../model/can-parse-url.js'
 import { A2AError } from '../../model/errors.js'
 import { withoutTrailingSlashes } from '../../model/trim-end.js'
 import { classifyHost, isSameHost } from '../../net/addresses.js'
@@ -92,7 +94,7 @@ function endpointsOf(flows: OAuthFlows, flow: keyof OAuthFlows): Endpoints {
 }
 
 function madeUp({ tokenUrl, authorizationUrl, deviceAuthorizationUrl }: Endpoints): FoundServer {
-  if (tokenUrl === undefined || !URL.canParse(tokenUrl))
+  if (tokenUrl === undefined || !canParseUrl(tokenUrl))
     throw new A2AError('UNAUTHENTICATED', 'The card does not say where tokens come from: give `issuer` or `tokenUrl`')
   const server: AuthorizationServer = {
     issuer: new URL(tokenUrl).origin,
@@ -104,7 +106,7 @@ function madeUp({ tokenUrl, authorizationUrl, deviceAuthorizationUrl }: Endpoint
 }
 
 function wellKnownOf(issuer: string): readonly string[] {
-  if (!URL.canParse(issuer)) throw new TypeError(`The issuer ${JSON.stringify(issuer)} is no address`)
+  if (!canParseUrl(issuer)) throw new TypeError(`The issuer ${JSON.stringify(issuer)} is no address`)
   const { origin, pathname } = new URL(issuer)
   const path = withoutTrailingSlashes(pathname)
   return [
@@ -142,7 +144,7 @@ function parseMetadata(bytes: Uint8Array): AuthorizationServer | undefined {
 }
 
 function isIssuedAt(server: AuthorizationServer | undefined, url: string): boolean {
-  return server !== undefined && URL.canParse(server.issuer) && new URL(server.issuer).origin === new URL(url).origin
+  return server !== undefined && canParseUrl(server.issuer) && new URL(server.issuer).origin === new URL(url).origin
 }
 
 function withoutSlash(url: string | undefined): string | undefined {
@@ -163,17 +165,17 @@ function mustBeOnOneSide(server: AuthorizationServer, agentOrigin: string, trust
 }
 
 function isAtHostOf(agentOrigin: string, url: string): boolean {
-  return URL.canParse(agentOrigin) && isSameHost(new URL(agentOrigin).hostname, new URL(url).hostname)
+  return canParseUrl(agentOrigin) && isSameHost(new URL(agentOrigin).hostname, new URL(url).hostname)
 }
 
 function mustBeTrusted(url: string, agentOrigin: string, allowed: readonly string[]): string {
-  if (typeof url !== 'string' || !URL.canParse(url))
+  if (typeof url !== 'string' || !canParseUrl(url))
     throw new TransportError(
       'refused',
       `The card wants tokens from ${JSON.stringify(String(url).slice(0, 200))}, which is no address`,
     )
   const { protocol, hostname, origin } = new URL(url)
-  if (allowed.some((each) => URL.canParse(each) && new URL(each).origin === origin)) return url
+  if (allowed.some((each) => canParseUrl(each) && new URL(each).origin === origin)) return url
   if (!isAtHostOf(agentOrigin, url))
     throw new TransportError(
       'refused',

@@ -1,4 +1,5 @@
 /** Checks of single values, the same for every version. Each answers the value when it can be used further. */
+import { canParseUrl } from '../../model/can-parse-url.js'
 import { isObject } from '../decode.js'
 import { type Place, quote } from './place.js'
 
@@ -85,7 +86,7 @@ function urlOf(place: Place, requirement: string): URL | undefined {
 }
 
 function parseUrl(text: string): URL | undefined {
-  return text.length <= longestUrl && URL.canParse(text) ? new URL(text) : undefined
+  return text.length <= longestUrl && canParseUrl(text) ? new URL(text) : undefined
 }
 
 /** Hosts of a developer's desk or a private network. */

@@ -1,5 +1,6 @@
 import type { CardResolver } from '../../client/resolve-card.js'
 import { isObject } from '../../dialects/decode.js'
+import { canParseUrl } from '../../model/can-parse-url.js'
 import { assertOptions, type NamesOf } from '../../model/option-names.js'
 import { withoutTrailingSlashes } from '../../model/trim-end.js'
 import { readJsonAtMost } from '../../net/read-at-most.js'
@@ -37,7 +38,7 @@ const largestAnswer = 2 * 1024 * 1024
  */
 export function nacosResolver(url: string, options: NacosResolverOptions = {}): CardResolver {
   assertOptions('nacosResolver', options, optionNames)
-  if (!URL.canParse(url)) throw new TypeError(`${JSON.stringify(url)} is no address of a Nacos server`)
+  if (!canParseUrl(url)) throw new TypeError(`${JSON.stringify(url)} is no address of a Nacos server`)
   const { namespaceId = 'public', version, accessToken, timeoutMs = 10_000 } = options
   const fetch = options.fetch ?? globalThis.fetch
   const base = withoutTrailingSlashes(url).replace(/\/nacos$/, '')

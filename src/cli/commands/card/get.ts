@@ -1,5 +1,6 @@
 import { Command } from 'commander'
 import { type AgentCard, type Verification, verifyCard } from '../../../client/index.js'
+import { canParseUrl } from '../../../model/can-parse-url.js'
 import { type AgentOptions, addAgentOptions, refHelp, splitWords, withAgent } from '../../agent-options.js'
 import { cardText, choiceText } from '../../card-text.js'
 import { originOf } from '../../credentials/origin.js'
@@ -52,7 +53,7 @@ Examples:
 async function verifyExtended(card: AgentCard, ref: string, { signed }: Options): Promise<Verification> {
   const origin = originOf(ref)
   return await verifyCard(
-    { raw: card, ...(URL.canParse(origin) && { origin }) },
+    { raw: card, ...(canParseUrl(origin) && { origin }) },
     { policy: signed ? 'require' : 'warn' },
   )
 }
