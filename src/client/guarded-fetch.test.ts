@@ -1,6 +1,6 @@
 import { createServer } from 'node:net'
 import { gzipSync } from 'node:zlib'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { userAgent } from '../model/user-agent.js'
 import { TransportError } from '../transports/transport-error.js'
 import { failureOf } from './fetch-failure.js'
@@ -177,9 +177,16 @@ describe('createSender', () => {
         end = () => response.end('data: 2\n\n')
       })
       const limits = { headersTimeoutMs: 40, bodyTimeoutMs: 20, maxBytes: 5 }
-      const response = await createSender({ named: [server.origin], ...limits })(get(server.origin, { isStream: true }))
-      setTimeout(end, 80)
-      expect(await response.text()).toBe('data: 1\n\ndata: 2\n\n')
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+      try {
+        const send = createSender({ named: [server.origin], ...limits })
+        const response = await send(get(server.origin, { isStream: true }))
+        vi.advanceTimersByTime(1000)
+        end()
+        expect(await response.text()).toBe('data: 1\n\ndata: 2\n\n')
+      } finally {
+        vi.useRealTimers()
+      }
     })
 
     it('limits what answers a stream without being one', async () => {

@@ -200,10 +200,16 @@ describe.each(storeKinds)('durability on %s', (kind) => {
 
   it('E-9: leases of running turns are renewed', async () => {
     const store = await openTestStore(kind)
-    await using engine = await testEngine(forever, store, { leaseMs: 60 })
+    const renew = store.renew.bind(store)
+    const renewed: string[] = []
+    store.renew = async (held, lease) => {
+      const lost = await renew(held, lease)
+      for (const { key } of held) if (!lost.some((each) => each.key.id === key.id)) renewed.push(key.id)
+      return lost
+    }
+    await using engine = await testEngine(forever, store, { leaseMs: 300 })
     const { id } = taskIn(await engine.sendMessage(send('go', {}, immediately), callBy()))
-    await new Promise((resolve) => setTimeout(resolve, 200))
-    expect((await store.load({ agent: 'Test', id }))?.record.leaseOwner).toBeDefined()
+    await until(() => renewed.filter((each) => each === id).length >= 2)
     await engine.cancelTask({ id }, callBy())
     await store.close()
   })

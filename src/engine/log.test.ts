@@ -10,7 +10,8 @@ import { artifact, ask, working } from './yields.js'
 async function* letters() {
   for (const letter of 'abcdef') {
     yield letter
-    await new Promise((resolve) => setTimeout(resolve, 1))
+    // The letter is in a commit of its own.
+    await new Promise((resolve) => setImmediate(resolve))
   }
 }
 
@@ -85,12 +86,17 @@ describe.each(storeKinds)('the log on %s', (kind) => {
   })
 
   it('E-3: the last chunk of a text says so, and an added mark leaves no part behind', async () => {
+    const isSeen = gate()
     await using engine = await testEngine(async function* () {
       yield 'a'
       yield 'b'
-      await new Promise((resolve) => setTimeout(resolve, 20))
+      await isSeen.opened
     }, kind)
-    const items = await collect(engine.sendStreamingMessage(send('go'), callBy()))
+    const items: StreamItem[] = []
+    for await (const item of engine.sendStreamingMessage(send('go'), callBy())) {
+      items.push(item)
+      if (outline([item])[0] === 'artifact:b') isSeen.open()
+    }
     const updates = items.flatMap(({ event }) => ('artifactUpdate' in event ? [event.artifactUpdate] : []))
     expect(updates.map(({ append, lastChunk }) => [append ?? false, lastChunk ?? false])).toEqual([
       [false, false],
@@ -157,7 +163,8 @@ describe.each(storeKinds)('the log on %s', (kind) => {
     await using engine = await testEngine(letters, kind)
     const { id } = taskIn(await engine.sendMessage(send('go'), callBy()))
     await engine.sendMessage(send('newer'), callBy())
-    await new Promise((resolve) => setTimeout(resolve, 5))
+    const ended = Date.now()
+    await until(() => Date.now() > ended)
     await engine.store.expire('Test', { endedEventsMs: 0, limit: 100 })
     const items = await collect(engine.subscribeToTask({ id }, callBy('ann', { resumeAfter: 3 })))
     expect(outline(items)).toEqual(['task:COMPLETED'])
@@ -186,8 +193,12 @@ describe.each(storeKinds)('the log on %s', (kind) => {
       yield ask('more?')
     }, kind)
     const { id } = taskIn(await engine.sendMessage(send('go', {}, { returnImmediately: true }), callBy()))
-    const readers = Array.from({ length: 5 }, () => collect(engine.subscribeToTask({ id }, callBy())))
-    await new Promise((resolve) => setTimeout(resolve, 5))
+    const seen: StreamItem[][] = [[], [], [], [], []]
+    const readers = seen.map(async (items) => {
+      for await (const item of engine.subscribeToTask({ id }, callBy())) items.push(plain(item))
+      return items
+    })
+    await until(() => seen.every((items) => items.length > 0))
     release.open()
     await until(async () => (await engine.getTask({ id }, callBy())).status.state === 'TASK_STATE_INPUT_REQUIRED')
     await engine.cancelTask({ id }, callBy())

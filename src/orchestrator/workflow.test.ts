@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest'
+import { afterEach, describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
 import { json, serveHttp } from '../client/http-server.fixture.js'
 import { agent } from '../engine/agent.js'
@@ -10,7 +10,7 @@ import { data } from '../model/part.js'
 import { callBy, gate, send, until } from '../testing/index.js'
 import { graphOf } from './graph.js'
 import type { StepAgentName } from './step-agents.js'
-import { castOf, graphLines } from './workflow.fixture.js'
+import { type Cast, castOf, graphLines } from './workflow.fixture.js'
 import { workflow } from './workflow.js'
 
 const outliner = agent('OutlineAgent', async function* ({ text }) {
@@ -166,45 +166,81 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
     expect(await cast.agents.get('Broken')?.listTasks({}, callBy())).toMatchObject({ totalSize: 2 })
   })
 
-  it('lets go of an agent that is not done in time', async () => {
-    const sleeper = agent('Sleeper', async function* ({ signal }) {
-      yield working()
-      await new Promise((resolve) => signal.addEventListener('abort', resolve))
+  /** Time limits of this length run out when a test says so. */
+  const timeoutMs = 987_654
+
+  /** Limits that were set, in their order, as functions that make them run out. */
+  function limitsSet(): readonly (() => void)[] {
+    const set: (() => void)[] = []
+    const { setTimeout } = globalThis
+    const spy = (run: () => void, ms?: number) => {
+      if (ms !== undefined && ms > timeoutMs / 2 && ms <= timeoutMs) set.push(run)
+      return setTimeout(run, ms)
+    }
+    vi.spyOn(globalThis, 'setTimeout').mockImplementation(spy as typeof setTimeout)
+    return set
+  }
+  afterEach(() => vi.restoreAllMocks())
+
+  /** Resolves when the workflow knows the task of a step. */
+  async function knowsTaskOf(cast: Cast, step: string): Promise<void> {
+    await until(async () => {
+      const { tasks } = await cast.workflow.listTasks({ includeArtifacts: true }, callBy())
+      return tasks[0] && graphOf(tasks[0])?.nodes.find(({ id }) => id === step)?.taskId
     })
+  }
+
+  async function* sleep({ signal }: { readonly signal: AbortSignal }) {
+    yield working()
+    await new Promise((resolve) => signal.addEventListener('abort', resolve))
+  }
+  const sleeper = agent('Sleeper', sleep)
+
+  it('lets go of an agent that is not done in time', async () => {
     const flow = workflow('Flow', async (steps) => {
-      const late = await steps
-        .step('late', { agent: sleeper, message: 'go', timeoutMs: 60 })
-        .catch((error: Error) => error)
+      const late = await steps.step('late', { agent: sleeper, message: 'go', timeoutMs }).catch((error: Error) => error)
       return completed(late instanceof Error ? late.message : 'too early')
     })
     await using cast = await castOf(flow, [sleeper], kind)
-    const task = taskIn(await cast.workflow.sendMessage(send('go'), callBy()))
-    expect(textIn(task.status.message?.parts ?? [])).toBe('Step late failed: Sleeper was not done within 60 ms')
+    const limits = limitsSet()
+    const sending = cast.workflow.sendMessage(send('go'), callBy())
+    await knowsTaskOf(cast, 'late')
+    limits[0]?.()
+    const task = taskIn(await sending)
+    expect(textIn(task.status.message?.parts ?? [])).toBe(
+      `Step late failed: Sleeper was not done within ${timeoutMs} ms`,
+    )
     const { tasks } = (await cast.agents.get('Sleeper')?.listTasks({}, callBy())) ?? { tasks: [] }
     expect(tasks.map(({ status }) => status.state)).toEqual(['TASK_STATE_CANCELED'])
   })
 
   it('asks again and elsewhere when an agent is not done in time, also one that never said a word', async () => {
     let asked = 0
-    const sleeper = agent('Sleeper', async function* ({ signal }) {
+    const second = agent('Sleeper', async function* (turn) {
       asked += 1
       if (asked === 2) yield 'awake'
-      else {
-        yield working()
-        await new Promise((resolve) => signal.addEventListener('abort', resolve))
-      }
+      else yield* sleep(turn)
     })
     const quick = agent('Quick', async function* () {
       yield 'done'
     })
     const flow = workflow('Flow', async (steps) => {
-      const again = await steps.step('again', { agent: sleeper, message: 'go', timeoutMs: 60, retry: { attempts: 2 } })
-      const other = await steps.step('other', { agent: sleeper, message: 'go', timeoutMs: 60, fallback: quick })
-      const mute = await steps.step('mute', { agent: silent, message: 'go', timeoutMs: 60, fallback: quick })
+      const again = await steps.step('again', { agent: second, message: 'go', timeoutMs, retry: { attempts: 2 } })
+      const other = await steps.step('other', { agent: second, message: 'go', timeoutMs, fallback: quick })
+      const mute = await steps.step('mute', { agent: silent, message: 'go', timeoutMs, fallback: quick })
       return `${again.text}, ${other.text}, ${mute.text}`
     })
-    await using cast = await castOf(flow, [sleeper, quick], kind)
-    const task = taskIn(await cast.workflow.sendMessage(send('go'), callBy()))
+    await using cast = await castOf(flow, [second, quick], kind)
+    const limits = limitsSet()
+    const sending = cast.workflow.sendMessage(send('go'), callBy())
+    // Each attempt sets a limit: the first, the third and the fifth run out.
+    await knowsTaskOf(cast, 'again')
+    limits[0]?.()
+    await knowsTaskOf(cast, 'other')
+    limits[2]?.()
+    await until(() => limits.length === 5)
+    limits[4]?.()
+    const task = taskIn(await sending)
     expect(textIn(task.artifacts?.find(({ name }) => name === 'result')?.parts ?? [])).toBe('awake, done, done')
     expect(graphOf(task)?.nodes.map(({ id, attempts }) => `${id} ${attempts}`)).toEqual([
       'again 2',
@@ -220,20 +256,20 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
   })
 
   it('ends a run that takes too long, and what it had begun', async () => {
-    const sleeper = agent('Sleeper', async function* ({ signal }) {
-      yield working()
-      await new Promise((resolve) => signal.addEventListener('abort', resolve))
-    })
     const flow = workflow(
       'Flow',
       async (steps) => {
         await steps.step('sleep', { agent: sleeper, message: 'go' })
       },
-      { timeoutMs: 80 },
+      { timeoutMs },
     )
     await using cast = await castOf(flow, [sleeper], kind)
-    const task = taskIn(await cast.workflow.sendMessage(send('go'), callBy()))
-    expect(textIn(task.status.message?.parts ?? [])).toBe('The workflow was not done within 80 ms')
+    const limits = limitsSet()
+    const sending = cast.workflow.sendMessage(send('go'), callBy())
+    await knowsTaskOf(cast, 'sleep')
+    limits[0]?.()
+    const task = taskIn(await sending)
+    expect(textIn(task.status.message?.parts ?? [])).toBe(`The workflow was not done within ${timeoutMs} ms`)
     expect(graphLines(task)).toEqual(['sleep canceled'])
     const { tasks } = (await cast.agents.get('Sleeper')?.listTasks({}, callBy())) ?? { tasks: [] }
     expect(tasks.map(({ status }) => status.state)).toEqual(['TASK_STATE_CANCELED'])

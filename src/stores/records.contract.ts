@@ -167,24 +167,26 @@ export function recordsContract({ describe, it }: TestRunner, open: OpenStore): 
   })
 
   describe('watching', () => {
-    check('is told of puts, deletions and expiries of its collection', async (records, clock) => {
+    check('is told of puts, deletions and expiries until it stops', async (records, clock) => {
       let told = 0
+      let wake: () => void = () => undefined
       const stop = records.watch('c', () => {
         told += 1
+        wake()
       })
       const tells = async (write: () => Promise<unknown>) => {
         const before = told
         await write()
-        assert.ok(told > before)
+        // The hint may come after the write is done. It does come: else the test does not end.
+        if (told === before) await new Promise<void>((resolve) => (wake = resolve))
       }
       await tells(() => records.put('c', 'a', 1, { ttlMs: 10 }))
       clock.ms += 10
       await tells(() => records.expire('c', { limit: 10 }))
       await tells(() => records.put('c', 'b', 1))
       await tells(() => records.delete('c', 'b'))
-      const before = told
-      await records.put('other', 'a', 1)
       stop()
+      const before = told
       await records.put('c', 'a', 1)
       assert.equal(told, before)
     })

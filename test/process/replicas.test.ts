@@ -12,6 +12,7 @@ import { type PostgresServer, startPostgres } from '../postgres/server.mjs'
 import { type Hook, openHook } from '../push/hook.js'
 import { type Replica, startCluster } from './replicas/cluster.js'
 import { begun, takenOver, underLoad } from './replicas/load.js'
+import { seeded } from './seeded.js'
 
 let postgres: PostgresServer
 let hook: Hook
@@ -26,8 +27,13 @@ afterAll(async () => {
 
 const leaseMs = 1_500
 
+/** `DRAGOMAN_CRASH_SEED` repeats the choices of an earlier run. The moments inside the replicas differ. */
+const seed = Number(process.env.DRAGOMAN_CRASH_SEED ?? Date.now() % 2 ** 31)
+const random = seeded(seed)
+console.log(`DRAGOMAN_CRASH_SEED=${seed}`)
+
 function any(replicas: readonly Replica[]): Replica {
-  return replicas[Math.floor(Math.random() * replicas.length)] as Replica // there are three
+  return replicas[Math.floor(random() * replicas.length)] as Replica // there are three
 }
 
 describe('three replicas on one database', { timeout: 240_000 }, () => {
@@ -35,7 +41,7 @@ describe('three replicas on one database', { timeout: 240_000 }, () => {
     await using cluster = await startCluster(await freshDatabase(postgres), { leaseMs })
     for (let round = 0; round < 20; round++) {
       const before = hook.calls.length
-      const deliveries = Math.floor(Math.random() * 80)
+      const deliveries = Math.floor(random() * 80)
       await underLoad({ cluster, hook }, `kill${round}`, async () => {
         await begun(cluster, `kill${round}`)
         await eventually(30_000, `${deliveries} deliveries`, () => hook.calls.length >= before + deliveries)
