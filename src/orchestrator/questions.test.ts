@@ -35,14 +35,15 @@ describe.each(storeKinds)('questions of a workflow on %s', (kind) => {
     expect(['INPUT_REQUIRED coat: Which size of coat?', 'INPUT_REQUIRED hat: Which size of hat?']).toContain(first)
     // The form of the agent is the form of the workflow.
     expect(asked.status.message?.parts.at(-1)).toMatchObject({ data: schema, mediaType: 'application/schema+json' })
-    const [one, other] = first.includes('coat') ? ['coat', 'hat'] : ['hat', 'coat']
+    const [one, other] = first.includes('coat') ? (['coat', 'hat'] as const) : (['hat', 'coat'] as const)
     const second = taskIn(await cast.workflow.sendMessage(send(`${one} L`, { taskId: asked.id }), callBy()))
     expect(questionIn(second)).toBe(`INPUT_REQUIRED ${other}: Which size of ${other}?`)
     const done = taskIn(await cast.workflow.sendMessage(send(`${other} XS`, { taskId: asked.id }), callBy()))
     expect(done.status.state).toBe('TASK_STATE_COMPLETED')
+    const sizes = { [one]: 'L', [other]: 'XS' }
     expect(made(done).sort()).toEqual([
-      'coat/artifact-2-1 Coats made coat L for true',
-      'hat/artifact-2-1 Hats made hat XS for true',
+      `coat/artifact-2-1 Coats made coat ${sizes.coat} for true`,
+      `hat/artifact-2-1 Hats made hat ${sizes.hat} for true`,
     ])
     expect(graphLines(done)).toEqual(['coat completed', 'hat completed'])
     for (const child of cast.agents.values()) expect((await child.listTasks({}, callBy())).totalSize).toBe(1)
