@@ -1,68 +1,79 @@
-// Handler functions: take over single operations and leave the rest to the engine.
-//
-// The community Go library asks for a struct of optional functions, one per method. Here that is wrapping:
-// `wrap` gets the service of the engine and gives back one with some operations replaced. It holds for every
-// dialect and binding at once; nothing in it knows which one a caller speaks.
-import { A2AError, agent, serve, textOf, working } from 'dragoman'
+// All eight functions of the struct, in place of a generator: an agent that writes reports.
+import { A2AError, serve } from 'dragoman'
+import { handlerFunctions } from './handler-functions.js'
 
-/** @import { AgentService } from 'dragoman' */
+/** @import { TaskContext } from './handler-functions.js' */
 
-/**
- * One operation, and the engine's own in case it is needed.
- * @template {keyof AgentService} Operation
- * @typedef {(
- *   request: Parameters<AgentService[Operation]>[0],
- *   context: Parameters<AgentService[Operation]>[1],
- *   next: AgentService[Operation],
- * ) => ReturnType<AgentService[Operation]>} Instead
- */
+const counts = { reads: 0, joins: 0 }
 
-/**
- * The Go library's struct: all members optional, each answers in place of the engine and may still ask it.
- * @param {{ getTask?: Instead<'getTask'>, cancelTask?: Instead<'cancelTask'>, sendMessage?: Instead<'sendMessage'> }} functions
- * @returns {(service: AgentService) => AgentService}
- */
-export function handlerFunctions({ getTask, cancelTask, sendMessage }) {
-  return (service) => ({
-    ...service,
-    ...(getTask && { getTask: (request, context) => getTask(request, context, service.getTask) }),
-    ...(cancelTask && { cancelTask: (request, context) => cancelTask(request, context, service.cancelTask) }),
-    ...(sendMessage && { sendMessage: (request, context) => sendMessage(request, context, service.sendMessage) }),
-  })
+/** @param {string} topic */
+function report(topic) {
+  return { artifactId: 'report', name: 'report', parts: [{ text: `Report on ${topic}` }] }
 }
 
-/** Reports are worked on for a while; what is signed cannot be called back. */
-const reporter = agent('Reporter', async function* ({ text, signal }) {
-  yield working('Writing…')
-  if (text === 'slowly') await new Promise((resolve) => signal.addEventListener('abort', resolve))
-  yield `Report on ${text}`
-})
+/** Waits until the task is canceled, then fails. @param {TaskContext} context */
+async function waitForCancel({ signal }) {
+  await new Promise((resolve) => signal.addEventListener('abort', resolve))
+  throw new Error('Canceled')
+}
 
-const counts = { reads: 0 }
-
-export async function start() {
-  return await serve(reporter, {
-    dialects: ['v1', 'v0.3', 'v0.1', 'v0.1-go'],
-    wrap: handlerFunctions({
-      // tasks/get: the stored task, with a note of our own
-      async getTask(request, context, next) {
-        counts.reads += 1
-        const task = await next(request, context)
-        return { ...task, metadata: { ...task.metadata, reads: counts.reads, askedIn: context.dialect } }
-      },
-      // tasks/cancel: a rule before the engine is asked
-      async cancelTask(request, context, next) {
-        if (request.metadata?.reason === undefined) {
-          throw new A2AError('TASK_NOT_CANCELABLE', 'Say why: metadata.reason')
-        }
-        return await next(request, context)
-      },
-      // tasks/send: no engine at all for one kind of message
-      async sendMessage(request, context, next) {
-        const isPing = textOf(request.message) === 'ping'
-        if (!isPing) return await next(request, context)
-        return { message: { messageId: `pong-${Date.now()}`, role: 'ROLE_AGENT', parts: [{ text: 'pong' }] } }
-      },
+/** @param {{ port?: number, allowWebhooks?: string[] }} [options] */
+export async function start({ port = 0, allowWebhooks = [] } = {}) {
+  const { agent, wrap } = await handlerFunctions({
+    // GetAgentCardFunc
+    getAgentCard: () => ({
+      name: 'Reporter',
+      description: 'Writes reports',
+      version: '1.0.0',
+      capabilities: { pushNotifications: true },
     }),
+
+    // SendTaskFunc: the server stores the returned task under `context.id`.
+    sendTask({ id, text }) {
+      if (text === '') return { id, status: { state: 'TASK_STATE_REJECTED' } }
+      return { id, status: { state: 'TASK_STATE_COMPLETED' }, artifacts: [report(text)] }
+    },
+
+    // GetTaskFunc: the stored task, with a note
+    async getTask(_params, stored) {
+      counts.reads += 1
+      const task = await stored()
+      return { ...task, metadata: { ...task.metadata, reads: counts.reads } }
+    },
+
+    // CancelTaskFunc: a rule before the task is canceled
+    async cancelTask({ metadata }, cancel) {
+      if (metadata?.reason === undefined) throw new A2AError('TASK_NOT_CANCELABLE', 'Say why: metadata.reason')
+      return await cancel()
+    },
+
+    // SendTaskSubscribeFunc: updates are events of the stream
+    async sendTaskSubscribe(context) {
+      context.update('Reading')
+      if (context.text === 'slowly') await waitForCancel(context)
+      context.update({ artifactId: 'outline', name: 'outline', parts: [{ text: `1. ${context.text}` }] })
+      return { status: { state: 'TASK_STATE_COMPLETED' }, artifacts: [report(context.text)] }
+    },
+
+    // ResubscribeFunc
+    resubscribe() {
+      counts.joins += 1
+    },
+
+    // SetTaskPushNotificationsFunc: the server stores the returned config
+    setTaskPushNotifications: (params) => ({ ...params, token: params.token ?? 'reports' }),
+
+    // GetTaskPushNotificationsFunc: the stored config, without its token
+    async getTaskPushNotifications(_params, stored) {
+      const { token: _token, ...config } = await stored()
+      return config
+    },
   })
+  const served = await serve(agent, {
+    port,
+    wrap,
+    dialects: ['v1', 'v0.3', { dialect: 'v0.1-go', path: '/' }],
+    push: { allowHosts: allowWebhooks },
+  })
+  return Object.assign(served, { counts })
 }

@@ -1,51 +1,56 @@
-// Calls the agent as a v1.0 client, as a 0.3 client and as a client of the Go library, and checks the answers.
+// Calls the agent as a client of the Go library, as a v1.0 client and as a 0.3 client, and checks the answers.
 import assert from 'node:assert/strict'
 import { start } from './agent.js'
 
-const served = await start()
+const served = await start({ allowWebhooks: ['127.0.0.1'] })
 
 /**
- * @param {string} path
  * @param {string} method
  * @param {object} params
  * @returns {Promise<any>} whatever comes back: it is what we are here to check
  */
-async function rpc(path, method, params, headers = {}) {
-  const response = await fetch(new URL(path, served.url), {
+async function rpc(method, params, headers = {}) {
+  const response = await fetch(served.url, {
     method: 'POST',
     headers: { 'content-type': 'application/json', ...headers },
     body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params }),
   })
-  return await response.json()
+  const isStream = response.headers.get('content-type')?.startsWith('text/event-stream')
+  return isStream ? await response.text() : await response.json()
 }
 
 try {
-  // The Go library's client: tasks/send with an id of its own, then tasks/get.
+  // The card function.
+  const card = /** @type {any} */ (await (await fetch(new URL('/.well-known/agent.json', served.url))).json())
+  assert.equal(card.description, 'Writes reports')
+
+  // The Go library's client: tasks/send with an id of its own, or without one; tasks/get finds the stored task.
   const message = { role: 'user', parts: [{ type: 'text', text: 'owls' }] }
-  const sent = await rpc('/go', 'tasks/send', { id: 'job-1', message })
+  const sent = await rpc('tasks/send', { id: 'job-1', message })
   assert.equal(sent.result.status.state, 'completed')
-  const read = await rpc('/go', 'tasks/get', { id: 'job-1' })
-  assert.deepEqual(read.result.metadata, { reads: 1, askedIn: 'v0.1-go' })
+  const read = await rpc('tasks/get', { id: 'job-1' })
+  assert.deepEqual(read.result.metadata, { reads: 1 })
+  assert.equal(read.result.artifacts[0].parts[0].text, 'Report on owls')
+  const { result: made } = await rpc('tasks/send', { message })
+  assert.equal((await rpc('tasks/get', { id: made.id })).result.id, made.id)
+
+  // tasks/sendSubscribe has a function of its own, whose updates are in the stream.
+  const stream = await rpc('tasks/sendSubscribe', { id: 'job-2', message })
+  assert.match(stream, /Reading[\s\S]*1\. owls[\s\S]*Report on owls[\s\S]*completed/)
+
+  // Webhooks: what the function returned was stored.
+  const pushNotificationConfig = { url: 'http://127.0.0.1:9/hook' }
+  const set = await rpc('tasks/pushNotification/set', { id: 'job-1', pushNotificationConfig })
+  assert.equal(set.result.token, 'reports')
+  assert.deepEqual((await rpc('tasks/pushNotification/get', { id: 'job-1' })).result, pushNotificationConfig)
 
   // A v1.0 client reads the same task through the same function.
-  const v1 = { 'a2a-version': '1.0' }
-  const again = await rpc('/', 'GetTask', { id: 'job-1' }, v1)
-  assert.deepEqual(again.result.metadata, { reads: 2, askedIn: 'v1' })
+  const again = await rpc('GetTask', { id: 'job-1' }, { 'a2a-version': '1.0' })
+  assert.equal(again.result.metadata.reads, 3)
 
-  // A 0.3 client may not cancel without a reason, and may with one.
-  const slow = await rpc('/', 'message/send', {
-    message: { kind: 'message', messageId: 'm1', role: 'user', parts: [{ kind: 'text', text: 'slowly' }] },
-    configuration: { blocking: false },
-  })
-  const refused = await rpc('/', 'tasks/cancel', { id: slow.result.id })
+  // A 0.3 client may not cancel without a reason.
+  const refused = await rpc('tasks/cancel', { id: 'job-1' }, { 'a2a-version': '0.3' })
   assert.equal(refused.error.code, -32002)
-  const canceled = await rpc('/', 'tasks/cancel', { id: slow.result.id, metadata: { reason: 'changed my mind' } })
-  assert.equal(canceled.result.status.state, 'canceled')
-
-  // And a ping never reaches the engine.
-  const ping = { messageId: 'm2', role: 'ROLE_USER', parts: [{ text: 'ping' }] }
-  const pong = await rpc('/', 'SendMessage', { message: ping }, v1)
-  assert.equal(pong.result.message.parts[0].text, 'pong')
   console.log('Three dialects went through the same handler functions.')
 } finally {
   await served.close({ deadlineMs: 0 })

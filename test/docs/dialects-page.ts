@@ -165,6 +165,11 @@ const deviations: readonly (readonly [string, string, string])[] = [
   ],
   [
     'v0.1-go',
+    'handlers are a struct of eight functions',
+    'An agent is a generator. `examples/handler-functions` makes one of such a struct; its card function is called once, at the start.',
+  ],
+  [
+    'v0.1-go',
     'a state `unknown`',
     'It is read, and never sent: a task always has a state. Questions are `processing`, with the state in `a2aState`.',
   ],

@@ -1,6 +1,9 @@
 /** The documents about the draft of A2A 1.0 and about the Go library, with the names and shapes that they print. */
+import { mkdtemp, rm } from 'node:fs/promises'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 import { Client, credentials } from '@grpc/grpc-js'
@@ -8,6 +11,7 @@ import { agent, artifact, type Served, serve, working } from 'dragoman'
 import { connect } from 'dragoman/client'
 import protobuf from 'protobufjs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { start } from '../../examples/handler-functions/agent.js'
 import { echoAgent } from '../../src/cli/echo-agent.js'
 import { startWebhook } from './webhook.js'
 
@@ -538,5 +542,112 @@ describe('the server of the Go library', () => {
     await expect(twice).rejects.toThrow('same methods')
     const elsewhere = serve(echoAgent, { port: 0, dialects: [{ dialect: 'chat-rpc', path: '/' }] })
     await expect(elsewhere).rejects.toThrow('write a path such as /legacy')
+  })
+})
+
+describe('the struct of functions', () => {
+  const message = (text: string) => ({ role: 'user', parts: [{ type: 'text', text }] })
+  let served: Awaited<ReturnType<typeof start>>
+  let url = ''
+
+  beforeAll(async () => {
+    served = await start({ allowWebhooks: ['127.0.0.1'] })
+    url = served.url
+  })
+
+  afterAll(() => served.close({ deadlineMs: 0 }))
+
+  it('has a function for the card', async () => {
+    expect(await (await fetch(`${url}.well-known/agent.json`)).json()).toMatchObject({
+      name: 'Reporter',
+      description: 'Writes reports',
+    })
+  })
+
+  it('stores what SendTaskFunc returns under the id of the caller or of the server, for GetTaskFunc to find', async () => {
+    const { reads } = served.counts
+    for (const id of ['job-1', undefined]) {
+      const sent = await result<Task>(url, 'tasks/send', { id, message: message('owls') })
+      expect(sent).toMatchObject({
+        id: id ?? expect.stringMatching(/./),
+        status: { state: 'completed' },
+        artifacts: [{ name: 'report', parts: [{ text: 'Report on owls' }] }],
+      })
+      const { metadata, ...found } = await result<Task & { metadata: Json }>(url, 'tasks/get', { id: sent.id })
+      expect(found).toEqual(sent)
+      expect(metadata.reads).toBeGreaterThan(reads)
+      const { tasks } = await result<{ tasks: Task[] }>(url, 'ListTasks', {})
+      expect(tasks.map((task) => task.id)).toContain(sent.id)
+    }
+    expect(await result(url, 'tasks/send', { id: 'job-2', message: message('') })).toMatchObject({
+      status: { state: 'failed' },
+      metadata: { a2aState: 'TASK_STATE_REJECTED' },
+    })
+  })
+
+  it('streams and stores what SendTaskSubscribeFunc tells and returns', async () => {
+    const params = { id: 'streamed', message: message('owls') }
+    const events = await eventsOf(await post(url, { jsonrpc: '2.0', id: 1, method: 'tasks/sendSubscribe', params }))
+    const told = events.slice(1).map(({ data }) => (data.artifact as Json | undefined)?.name ?? data.status)
+    expect(told).toMatchObject([
+      { state: 'processing', message: { parts: [{ text: 'Reading' }] } },
+      'outline',
+      'report',
+      { state: 'completed' },
+    ])
+    expect(await result(url, 'tasks/get', { id: 'streamed' })).toMatchObject({
+      artifacts: [{ parts: [{ text: '1. owls' }] }, { parts: [{ text: 'Report on owls' }] }],
+    })
+  })
+
+  it('asks ResubscribeFunc before a stream is joined, and CancelTaskFunc before a task is canceled', async () => {
+    const params = { id: 'slow', message: message('slowly') }
+    const stream = eventsIn(await post(url, { jsonrpc: '2.0', id: 1, method: 'tasks/sendSubscribe', params }))
+    await stream.next()
+    const { joins } = served.counts
+    const again = eventsIn(
+      await post(url, { jsonrpc: '2.0', id: 2, method: 'tasks/resubscribe', params: { id: 'slow' } }),
+    )
+    await again.next()
+    expect(served.counts.joins).toBe(joins + 1)
+    expect(await call(url, 'tasks/cancel', { id: 'slow' })).toMatchObject({ error: { code: -32002 } })
+    expect(await result(url, 'tasks/cancel', { id: 'slow', metadata: { reason: 'too slow' } })).toMatchObject({
+      status: { state: 'canceled' },
+    })
+    expect((await eventsOf(again)).at(-1)?.data).toMatchObject({ status: { state: 'canceled' }, final: true })
+    expect(await result(url, 'tasks/get', { id: 'slow' })).toMatchObject({ status: { state: 'canceled' } })
+  })
+
+  it('stores what SetTaskPushNotificationsFunc returns, for GetTaskPushNotificationsFunc to find', async () => {
+    await result(url, 'tasks/send', { id: 'told', message: message('owls') })
+    const config = { url: 'http://127.0.0.1:9/hook' }
+    const params = { id: 'told', pushNotificationConfig: config }
+    expect(await result(url, 'tasks/pushNotification/set', params)).toEqual({ ...config, token: 'reports' })
+    expect(await result(url, 'tasks/pushNotification/get', { id: 'told' })).toEqual(config)
+    expect(await result(url, 'ListTaskPushNotificationConfigs', { taskId: 'told' })).toMatchObject({
+      configs: [{ ...config, token: 'reports' }],
+    })
+  })
+})
+
+describe('the stores of the Go library', () => {
+  it.each(['memory', 'file'])('%s: tasks/get finds what tasks/send stored', async (kind) => {
+    const folder = await mkdtemp(join(tmpdir(), 'documents-'))
+    try {
+      const options = { port: 0, dialects: [{ dialect: 'v0.1-go', path: '/' }] as const }
+      const store = kind === 'file' ? `file:${folder}` : kind
+      let sent: unknown
+      {
+        await using served = await serve(echoAgent, { ...options, store })
+        const params = { id: '../job', message: { role: 'user', parts: [{ type: 'text', text: 'hi' }] } }
+        sent = await result(served.url, 'tasks/send', params)
+        expect(await result(served.url, 'tasks/get', { id: '../job' })).toEqual(sent)
+      }
+      await using again = await serve(echoAgent, { ...options, store })
+      const found = await call(again.url, 'tasks/get', { id: '../job' })
+      expect(found).toMatchObject(kind === 'file' ? { result: sent } : { error: { code: -32001 } })
+    } finally {
+      await rm(folder, { recursive: true, force: true })
+    }
   })
 })

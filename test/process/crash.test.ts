@@ -14,8 +14,8 @@ import { call, countIn, getTask, newMessage, result, sendTask, type TaskView } f
 import { seeded } from './seeded.js'
 import { type ServerProcess, startServer, temporaryFolder } from './server-process.js'
 
-/** Two servers are killed again and again, each on its own file, at the same time: one of them is mostly starting. */
-const servers = 2
+/** Servers are killed again and again, each on its own files, at the same time: one of them is mostly starting. */
+const servers = ['sqlite', 'sqlite', 'file'] as const
 const rounds = 20
 
 /** A stream as one client saw it, over however many connections. */
@@ -42,81 +42,97 @@ interface Round {
   readonly sends: readonly KeyedSend[]
 }
 
+const stores = ['sqlite', 'file'] as const
+
 describe('a server that is killed', () => {
   it(proves(['E-2', 'E-4', 'E-9', 'E-10'], 'loses nothing that anybody saw, at whatever moment'), {
     timeout: 240_000,
   }, async () => {
     const seed = Number(process.env.DRAGOMAN_CRASH_SEED ?? Date.now() % 2 ** 31)
-    const seen = await Promise.all(Array.from({ length: servers }, (_, place) => killAgainAndAgain(seed + place)))
+    const seen = await Promise.all(servers.map((kind, place) => killAgainAndAgain(seed + place, kind)))
     const total = seen.reduce((sum, each) => sum + each)
     assert.ok(
-      total > servers * rounds * 20,
+      total > servers.length * rounds * 20,
       `the kills came too early to mean anything: ${total} events were seen, with seed ${seed}`,
     )
   })
 
-  it(proves('E-4', 'keeps long logs, which can be read from the beginning and from the middle'), {
-    timeout: 60_000,
-  }, async () => {
-    await using folder = await temporaryFolder()
-    const store = ['--store', `sqlite:${join(folder.path, 'tasks.sqlite')}`]
-    let events: readonly StreamEvent[] = []
+  it.each(stores)(
+    proves('E-4', 'keeps long logs on %s, which can be read from the beginning and from the middle'),
     {
+      timeout: 60_000,
+    },
+    async (kind) => {
+      await using folder = await temporaryFolder()
+      const store = ['--store', `${kind}:${join(folder.path, 'tasks')}`]
+      let events: readonly StreamEvent[] = []
+      {
+        await using server = await startServer(['--echo', ...store])
+        using stream = (
+          await openStream(server.url, 'SendStreamingMessage', { message: newMessage('chunks 3000') })
+        ).read()
+        events = await stream.ends(20_000)
+        await server.kill()
+      }
       await using server = await startServer(['--echo', ...store])
-      using stream = (
-        await openStream(server.url, 'SendStreamingMessage', { message: newMessage('chunks 3000') })
-      ).read()
-      events = await stream.ends(20_000)
-      await server.kill()
-    }
-    await using server = await startServer(['--echo', ...store])
-    const id = taskIdOf(events)
-    assert.deepEqual(await readAll(server, id, 0), events)
-    assert.deepEqual(await readAll(server, id, 2000), events.slice(1998))
-  })
+      const id = taskIdOf(events)
+      assert.deepEqual(await readAll(server, id, 0), events)
+      assert.deepEqual(await readAll(server, id, 2000), events.slice(1998))
+    },
+  )
 
-  it(proves(['E-6', 'E-10'], 'remembers the Message it answered a key with'), { timeout: 60_000 }, async () => {
-    await using folder = await temporaryFolder()
-    const store = ['--store', `sqlite:${join(folder.path, 'tasks.sqlite')}`]
-    const params = { message: newMessage('msg hello') }
-    const key = { 'idempotency-key': 'hello' }
-    let first: unknown
+  it.each(stores)(
+    proves(['E-6', 'E-10'], 'remembers the Message it answered a key with on %s'),
     {
+      timeout: 60_000,
+    },
+    async (kind) => {
+      await using folder = await temporaryFolder()
+      const store = ['--store', `${kind}:${join(folder.path, 'tasks')}`]
+      const params = { message: newMessage('msg hello') }
+      const key = { 'idempotency-key': 'hello' }
+      let first: unknown
+      {
+        await using server = await startServer(['--echo', ...store])
+        first = await result(server.url, 'SendMessage', params, key)
+        await server.kill()
+      }
       await using server = await startServer(['--echo', ...store])
-      first = await result(server.url, 'SendMessage', params, key)
-      await server.kill()
-    }
-    await using server = await startServer(['--echo', ...store])
-    assert.deepEqual(await result(server.url, 'SendMessage', params, key), first)
-  })
+      assert.deepEqual(await result(server.url, 'SendMessage', params, key), first)
+    },
+  )
 
-  it(proves(['R-TASK-5', 'E-9'], 'finds a question where it was left, and takes the answer'), {
-    timeout: 60_000,
-  }, async () => {
-    await using folder = await temporaryFolder()
-    const store = ['--store', `sqlite:${join(folder.path, 'tasks.sqlite')}`]
-    let asked: TaskView
+  it.each(stores)(
+    proves(['R-TASK-5', 'E-9'], 'finds a question on %s where it was left, and takes the answer'),
     {
+      timeout: 60_000,
+    },
+    async (kind) => {
+      await using folder = await temporaryFolder()
+      const store = ['--store', `${kind}:${join(folder.path, 'tasks')}`]
+      let asked: TaskView
+      {
+        await using server = await startServer(['--echo', ...store])
+        asked = await sendTask(server.url, 'ask')
+        await server.kill()
+      }
       await using server = await startServer(['--echo', ...store])
-      asked = await sendTask(server.url, 'ask')
-      await server.kill()
-    }
-    await using server = await startServer(['--echo', ...store])
-    assert.deepEqual(await getTask(server.url, asked.id), asked)
-    const answered = await sendTask(server.url, 'here it is', { message: { taskId: asked.id } })
-    expect(answered).toMatchObject({
-      id: asked.id,
-      status: { state: 'TASK_STATE_COMPLETED' },
-      artifacts: [{ parts: [{ text: 'ask\nhere it is' }] }],
-    })
-  })
+      assert.deepEqual(await getTask(server.url, asked.id), asked)
+      const answered = await sendTask(server.url, 'here it is', { message: { taskId: asked.id } })
+      expect(answered).toMatchObject({
+        id: asked.id,
+        status: { state: 'TASK_STATE_COMPLETED' },
+        artifacts: [{ parts: [{ text: 'ask\nhere it is' }] }],
+      })
+    },
+  )
 })
 
 /** Answers how many events were seen on the way. */
-async function killAgainAndAgain(seed: number): Promise<number> {
+async function killAgainAndAgain(seed: number, kind: string): Promise<number> {
   const random = seeded(seed)
   await using folder = await temporaryFolder()
-  const store = ['--store', `sqlite:${join(folder.path, 'tasks.sqlite')}`]
+  const store = ['--store', `${kind}:${join(folder.path, 'tasks')}`]
   let last: Round | undefined
   let seen = 0
   for (let round = 0; round <= rounds; round++) {
@@ -127,7 +143,7 @@ async function killAgainAndAgain(seed: number): Promise<number> {
       last = await loadAndKill(server, round, random)
       for (const { events } of last.streams) seen += events.length
     } catch (error) {
-      throw new Error(`In round ${round} of seed ${seed}`, { cause: error })
+      throw new Error(`In round ${round} of seed ${seed} on ${kind}`, { cause: error })
     }
   }
   return seen
