@@ -12,6 +12,7 @@ import type { AgentClient } from './agent-client.js'
 import { connect } from './connect.js'
 import type { ConnectOptions } from './connect-options.js'
 import { connectOptions } from './option-names.js'
+import { assertResolvers } from './resolve-card.js'
 
 /** What an agent is asked for by: its name, something that has one (an agent, a card's owner), or what it can do. */
 export type AgentName = string | { readonly card: { readonly name: string } } | { readonly skill: string }
@@ -53,6 +54,7 @@ export function connectAgents(
   options: ConnectOptions = {},
 ): ConnectedAgents {
   assertOptions('connectAgents', options, connectOptions)
+  assertResolvers(options.resolvers)
   const places = new Map<string, ConnectedOnUse>()
   const hasResolvers = (options.resolvers?.length ?? 0) > 0
   const settled: ConnectOptions = {

@@ -10,9 +10,11 @@ import {
   apiKey,
   basic,
   bearer,
+  type ConnectOptions,
   type CredentialSource,
   collect,
   connect,
+  connectAgents,
   createCardCache,
   type WireEntry,
 } from './index.js'
@@ -29,6 +31,30 @@ describe('connect', () => {
     expect(agent.choice).toMatchObject({ dialect: 'v1', binding: 'JSONRPC', url: served.url })
     expect(agent.choice.reasons[0]).toMatch(/^Took JSONRPC 1\.0/)
   })
+
+  it('names `publicUrl` when the agent cannot be reached at the address on its card', async () => {
+    const gone = await serveHttp(() => undefined)
+    const { origin } = gone
+    await gone[Symbol.asyncDispose]()
+    await using server = await serveHttp((_, response) => json(response, v1Card(origin)))
+    await using agent = await connect(server.origin, { retry: { attempts: 1 } })
+    const message = new RegExp(
+      `nothing listens there \\(ECONNREFUSED\\)\\. The card at ${server.origin}/.well-known/agent-card.json names ${origin}.*: set \`publicUrl\` `,
+    )
+    await expect(agent.ask('hello')).rejects.toThrow(message)
+    await expect(collect(agent.stream('hello'))).rejects.toThrow(message)
+  })
+
+  it.each([async () => undefined, 'https://registry.example', ['https://registry.example'], {}])(
+    'says what to write in place of `resolvers: %j`',
+    async (given) => {
+      const options = { resolvers: given } as unknown as ConnectOptions
+      const message =
+        "`resolvers` must be a list of resolvers: write `resolvers: [registryResolver('https://registry.example')]`"
+      await expect(connect('weather', options)).rejects.toThrow(message)
+      expect(() => connectAgents({}, options)).toThrow(message)
+    },
+  )
 
   it('takes a host, an address, the address of a card, or a card', async () => {
     await using served = await serve(echoAgent)

@@ -23,7 +23,14 @@ import { hasGrpc, openInterface } from './open-interface.js'
 import { connectOptions } from './option-names.js'
 import { polling } from './poll.js'
 import { createReach, type Reach } from './reach.js'
-import { type FoundName, type ResolvedCard, resolveCard, resolveName } from './resolve-card.js'
+import {
+  assertResolvers,
+  explainHost,
+  type FoundName,
+  type ResolvedCard,
+  resolveCard,
+  resolveName,
+} from './resolve-card.js'
 import { placesOf } from './resolve-card-places.js'
 import { attempt, retrying } from './retry.js'
 import { traceCalls } from './trace-calls.js'
@@ -51,6 +58,7 @@ export async function connect(ref: string | object, options: ConnectOptions = {}
     )
   assertOptions('connect', options, connectOptions)
   assertCredentials(options.credentials)
+  assertResolvers(options.resolvers)
   const warn = options.onWarning ?? (() => undefined)
   const opened = (await findInstances(ref, options, warn)).map((target) => openTarget(target, options, warn))
   const instances = new Instances(opened, ({ ways }, why) => warn(`Went on at ${ways.current.choice.url}: ${why}`))
@@ -80,7 +88,10 @@ function openTarget(target: Target, options: ConnectOptions, warn: (warning: str
   for (const warning of [...target.warnings, ...withheldFrom(target, options)]) warn(warning)
   const caller = createCaller(target, { ...options, timeoutMs: options.timeoutMs ?? usualTimeoutMs })
   const opened = target.choices.map((choice) => ({ choice, ...openInterface(choice, caller(choice)) }))
-  const ways = new Ways(opened, (choice, why) => warn(`Fell back to ${choice.dialect} over ${choice.binding}: ${why}`))
+  const ways = new Ways(opened, {
+    onFallBack: (choice, why) => warn(`Fell back to ${choice.dialect} over ${choice.binding}: ${why}`),
+    cardUrl: target.cardUrl,
+  })
   const close = async () => {
     for (const each of opened) each.close()
     await target.reach.close()
@@ -95,10 +106,16 @@ async function findInstances(
   warn: (warning: string) => void,
 ): Promise<readonly Target[]> {
   const isName = typeof ref === 'string' && options.dialect !== 'invoke'
-  const { found, source }: FoundName = isName
+  const name: FoundName = isName
     ? await resolveName(ref.trim(), options.resolvers ?? [])
     : { found: ref, source: 'user' }
-  if (!Array.isArray(found)) return [await find(found, options, source)]
+  const { found, source } = name
+  if (!Array.isArray(found)) {
+    const target = await find(found, options, source).catch((error: unknown) => {
+      throw explainHost(error, name)
+    })
+    return [target]
+  }
   const outcomes = await Promise.allSettled(
     (found as readonly (string | object)[]).slice(0, mostInstances).map((each) => find(each, options, source)),
   )

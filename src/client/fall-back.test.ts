@@ -23,7 +23,7 @@ function waysAt(places: readonly (readonly [url: string, service: AgentService])
   const told: string[] = []
   const ways = new Ways(
     places.map(([url, service]) => ({ service, choice: { dialect: 'v1', binding: 'JSONRPC', url, reasons: [] } })),
-    (choice, why) => told.push(`${choice.url} ${why}`),
+    { onFallBack: (choice, why) => told.push(`${choice.url} ${why}`) },
   )
   return { ways, told, service: ways.service() }
 }

@@ -4,11 +4,11 @@
  * sends with an idempotency key. The first interface that understands a call is kept; later failures are the agent's.
  */
 import { batchesOf, items } from '../model/batches.js'
-import { A2AError } from '../model/errors.js'
+import { A2AError, clip } from '../model/errors.js'
 import { callStreaming, callUnary, fromGeneric } from '../model/generic-service.js'
 import type { Operation } from '../model/operations.js'
 import type { AgentService, CallContext, StreamItem } from '../model/service.js'
-import { TransportError, wasNotSent } from '../transports/transport-error.js'
+import { explained, TransportError, wasNotSent } from '../transports/transport-error.js'
 import type { Choice } from './agent-client.js'
 import { originOf } from './choose-interface-address.js'
 import { isRepeatable } from './retry.js'
@@ -18,15 +18,21 @@ export interface Way {
   readonly service: AgentService
 }
 
+export interface WaysOptions {
+  readonly onFallBack: (choice: Choice, why: string) => void
+  /** The address of the card that names the interfaces; absent when the card was given. */
+  readonly cardUrl?: string | undefined
+}
+
 export class Ways {
   readonly #ways: readonly Way[]
-  readonly #onFallBack: (choice: Choice, why: string) => void
+  readonly #options: WaysOptions
   #place = 0
   #isKept = false
 
-  constructor(ways: readonly Way[], onFallBack: (choice: Choice, why: string) => void) {
+  constructor(ways: readonly Way[], options: WaysOptions) {
     this.#ways = ways
-    this.#onFallBack = onFallBack
+    this.#options = options
   }
 
   get current(): Way {
@@ -99,7 +105,7 @@ export class Ways {
     this.#isKept = true
     if (place === this.#place) return
     this.#place = place
-    this.#onFallBack(this.current.choice, failed[0]?.error.message ?? '')
+    this.#options.onFallBack(this.current.choice, failed[0]?.error.message ?? '')
   }
 
   /** Throws what the caller has to know; returns when the call is worth another way. */
@@ -112,7 +118,20 @@ export class Ways {
     const next = this.#next(place, failed)
     if (next !== place && next < this.#ways.length) return
     // Where nobody understands, the best way says why, of those where somebody is.
-    throw (failed.find((each) => !wasNotSent(each.error)) ?? failed[0])?.error
+    const best = failed.find((each) => !wasNotSent(each.error)) ?? failed[0]
+    throw best && this.#explained(best)
+  }
+
+  /** A server without `publicUrl` writes an address into its card at which it may not be reached. */
+  #explained({ error, place }: Failed): unknown {
+    const { cardUrl } = this.#options
+    if (!wasNotSent(error) || cardUrl === undefined || originOf(cardUrl) === this.#originAt(place)) return error
+    const { url } = this.#way(place).choice
+    return explained(
+      error,
+      (message) =>
+        `${message}. The card at ${clip(cardUrl)} names ${clip(url)}: set \`publicUrl\` of the agent's server to the address that clients use`,
+    )
   }
 }
 

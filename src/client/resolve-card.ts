@@ -4,10 +4,10 @@
  */
 import { type CardReport, validateCard } from '../dialects/validate-card/index.js'
 import type { AgentCard } from '../model/agent-card.js'
-import { A2AError } from '../model/errors.js'
+import { A2AError, clip } from '../model/errors.js'
 import type { HttpSender } from '../transports/http-sender.js'
 import { parseJson } from '../transports/read-json.js'
-import { TransportError } from '../transports/transport-error.js'
+import { explained, TransportError } from '../transports/transport-error.js'
 import { type CachedCard, type CardCache, cachedCard, validators } from './card-cache.js'
 import { type CardSource, reachableFrom } from './card-source.js'
 import { createSender, type SenderOptions } from './guarded-fetch.js'
@@ -69,20 +69,25 @@ export interface ResolvedCard {
  * ```
  */
 export async function resolveCard(ref: string | object, options: ResolveOptions = {}): Promise<ResolvedCard> {
-  const { found, source }: FoundName =
+  const name: FoundName =
     typeof ref === 'string' ? await resolveName(ref.trim(), options.resolvers ?? []) : { found: ref, source: user }
+  const { found, source } = name
   const target: unknown = Array.isArray(found) ? found[0] : found
   if (typeof target !== 'string') return understand(target, [])
   const places = placesOf(target)
   const named = source === 'user' ? [places.origin] : reachableFrom(source, {})
   const reach = options.reach ?? createReach({ ...options, named })
-  const { raw, url, warnings } = await findCard(places, { ...options, reach })
+  const { raw, url, warnings } = await findCard(places, { ...options, reach }).catch((error: unknown) => {
+    throw explainHost(error, name)
+  })
   return { ...understand(raw, warnings), url, origin: places.origin }
 }
 
 export interface FoundName {
   readonly found: string | object
   readonly source: CardSource
+  /** The resolvers that do not know the name, which is taken for a host. */
+  readonly unknownTo?: string
 }
 
 const user = 'user'
@@ -91,12 +96,37 @@ const user = 'user'
 export async function resolveName(ref: string, resolvers: readonly CardResolver[]): Promise<FoundName> {
   if (isAddress(ref)) return { found: ref, source: user }
   for (const resolve of resolvers) {
-    const found = await resolve(ref)
+    const found = await lookUp(ref, resolve)
     if (found === undefined || (Array.isArray(found) && found.length === 0)) continue
     const { source } = resolve
     return { found, source: source === user ? user : source === undefined ? {} : { registry: source } }
   }
-  return { found: ref, source: user }
+  if (resolvers.length === 0) return { found: ref, source: user }
+  return { found: ref, source: user, unknownTo: resolvers.map(({ source }) => source ?? 'a resolver').join(', ') }
+}
+
+async function lookUp(ref: string, resolve: CardResolver): ReturnType<CardResolver> {
+  try {
+    return await resolve(ref)
+  } catch (error) {
+    throw explained(error, (message) => `Agent ${clip(ref)} cannot be looked up: ${message}`)
+  }
+}
+
+/** Explains that a name was taken for a host because no resolver knows it. */
+export function explainHost(error: unknown, { found, unknownTo }: FoundName): unknown {
+  if (unknownTo === undefined) return error
+  const name = clip(String(found))
+  return explained(error, (message) => `Agent not found: ${name} is not known to ${unknownTo}. As a host: ${message}`)
+}
+
+/** Throws `TypeError` unless `resolvers` is absent or a list of functions. */
+export function assertResolvers(resolvers: unknown): void {
+  if (resolvers === undefined) return
+  if (Array.isArray(resolvers) && resolvers.every((each) => typeof each === 'function')) return
+  throw new TypeError(
+    "`resolvers` must be a list of resolvers: write `resolvers: [registryResolver('https://registry.example')]`",
+  )
 }
 
 function understand(raw: unknown, warnings: readonly string[]): Omit<ResolvedCard, 'url' | 'origin'> {

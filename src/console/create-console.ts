@@ -6,6 +6,7 @@ import { A2AError, type ErrorCode } from '../model/errors.js'
 import { assertOptions, type NamesOf } from '../model/option-names.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
 import type { PushOperations } from '../push/dead-deliveries.js'
+import { assertPublicUrl } from '../server/hosts.js'
 import { parseJson, readBody } from '../transports/read-json.js'
 import { Access, type AccessOptions, hostOf } from './access.js'
 import { Redirects } from './agent-login.js'
@@ -79,6 +80,7 @@ export function createConsole(options: ConsoleOptions = {}): Console {
 
 /** As `createConsole`, for options that were checked together with others. */
 export function assembleConsole(options: ConsoleOptions): Console {
+  assertPublicUrl(options.publicUrl)
   const files = readPageFiles()
   const { registry, registryHeaders, workflow, agents = [], credentials, publicUrl, push = [] } = options
   const given = [...new Set([...agents, ...(workflow ? [workflow.ref] : [])])]

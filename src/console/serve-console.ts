@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { assertOptions, type NamesOf } from '../model/option-names.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { closePort, isLoopback, listen, type PortOptions, tlsFor } from '../server/bind.js'
+import { assertPublicUrl } from '../server/hosts.js'
 import { createListener } from '../server/listener.js'
 import { toNodeListener } from '../server/node.js'
 import { portOptions } from '../server/option-names.js'
@@ -27,6 +28,7 @@ export interface ServedConsole {
  */
 export async function serveConsole(options: ServeConsoleOptions = {}): Promise<ServedConsole> {
   assertOptions('serveConsole', options, optionNames)
+  assertPublicUrl(options.publicUrl)
   const isHere = isLoopback(options.host)
   const { token = isHere || options.auth ? undefined : randomBytes(18).toString('base64url') } = options
   const publicHost = options.publicUrl === undefined ? [] : [new URL(options.publicUrl).host]

@@ -8,7 +8,7 @@ import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { RegistryError } from '../registry-client/registry-error.js'
 import { settleLog } from '../server/default-log.js'
 import { createHealth } from '../server/health.js'
-import { createHostCheck, type HostCheck, hostFault } from '../server/hosts.js'
+import { assertPublicUrl, createHostCheck, type HostCheck, hostFault } from '../server/hosts.js'
 import { useStore } from '../server/open-store.js'
 import { rate } from '../server/option-names.js'
 import { createReadiness } from '../server/readiness.js'
@@ -106,6 +106,7 @@ export async function createRegistry(options: RegistryOptions = {}): Promise<Reg
 
 /** As above, for those who learn their own address later. */
 export async function assembleRegistry(options: RegistryOptions, publicUrl: () => string): Promise<Registry> {
+  assertPublicUrl(options.publicUrl)
   const isOwnHost = options.allowedHosts && createHostCheck(options)
   const log = settleLog(options.log)
   const { store, release } = await useStore(options.store, log)

@@ -43,6 +43,28 @@ describe('agents that register', () => {
     expect(await find(registry.url)).toBeUndefined()
   })
 
+  it('are named together with the registry when they cannot be found', async () => {
+    const lookUp = async (name: string, url: string) => {
+      const failure = connect(name, { resolvers: [registryResolver(url)], timeoutMs: 2000 }).catch(
+        (error: Error) => error,
+      )
+      return ((await failure) as Error).message
+    }
+    const registry = await open()
+    const { url } = registry
+    expect(await lookUp('no-such-agent.invalid', url)).toMatch(
+      new RegExp(`^Agent not found: no-such-agent.invalid is not known to ${url}. As a host: no-such-agent.invalid `),
+    )
+    await registry.close()
+    expect(await lookUp('shout', url)).toMatch(
+      new RegExp(`^Agent shout cannot be looked up: The registry at ${url} cannot be reached: `),
+    )
+    await using guarded = await open({ auth: [apiKey('secret')] })
+    expect(await lookUp('shout', guarded.url)).toBe(
+      `Agent shout cannot be looked up: the registry at ${guarded.url} answers: Missing or invalid credentials`,
+    )
+  })
+
   it('come back by themselves when the registry has forgotten them', async () => {
     const { url, close } = await open()
     const port = Number(new URL(url).port)

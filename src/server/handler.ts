@@ -22,6 +22,7 @@ import { assemble } from './assemble.js'
 import type { CardForm } from './card-forms.js'
 import { settleLog } from './default-log.js'
 import type { EditCard } from './edit-card.js'
+import { assertPublicUrl } from './hosts.js'
 import type { Limits } from './limits.js'
 import type { Agents, Mount } from './mounts.js'
 import type { Audit } from './observe-calls.js'
@@ -141,6 +142,7 @@ export interface Handler {
  */
 export async function createHandler(agents: Agents, options: HandlerOptions = {}): Promise<Handler> {
   assertOptions('createHandler', options, handlerOptions)
+  assertPublicUrl(options.publicUrl)
   const signer = options.signing && (await toSigner(options.signing))
   const log = settleLog(options.log)
   const { store, release } = await useStore(options.store, log)

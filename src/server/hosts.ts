@@ -11,6 +11,25 @@ export interface HostOptions {
   readonly publicUrl?: string
 }
 
+/** Throws `TypeError` unless `publicUrl` is absent or an address that clients can call. */
+export function assertPublicUrl(publicUrl: unknown): void {
+  if (publicUrl === undefined || (typeof publicUrl === 'string' && isHttpUrl(publicUrl))) return
+  const given = clip(JSON.stringify(publicUrl) ?? String(publicUrl))
+  throw new TypeError(
+    `\`publicUrl\` must be an address with http:// or https://: write '${exampleFor(publicUrl)}'; got ${given}`,
+  )
+}
+
+function exampleFor(publicUrl: unknown): string {
+  if (typeof publicUrl !== 'string' || !isHttpUrl(`https://${publicUrl}`)) return 'https://agents.example'
+  const isHere = classifyHost(new URL(`https://${publicUrl}`).hostname) === 'loopback'
+  return `${isHere ? 'http' : 'https'}://${clip(publicUrl)}`
+}
+
+function isHttpUrl(text: string): boolean {
+  return /^https?:\/\/[^/]/i.test(text) && URL.canParse(text)
+}
+
 /** Decides whether `host` or `host:port` names this server. */
 export type HostCheck = (authority: string) => boolean
 

@@ -15,7 +15,7 @@ import { assertClosedByDefault, closePort, listen, type PortOptions, tlsFor } fr
 import { settleLog } from './default-log.js'
 import { createGrpcDoor } from './grpc-door.js'
 import type { HandlerOptions, LoggedOptions } from './handler.js'
-import { createHostCheck, hostsOnPort } from './hosts.js'
+import { assertPublicUrl, createHostCheck, hostsOnPort } from './hosts.js'
 import { createListener } from './listener.js'
 import { assertGuardedMetrics, type MetricsPort, openMetrics, type ServerMetrics } from './metrics.js'
 import { type Agents, assertAgents, type MountedAgent } from './mounts.js'
@@ -85,6 +85,7 @@ export async function serve(
   if (serveCalls.hasSubscribers) serveCalls.publish({ agents, port: options.port })
   assertClosedByDefault(options)
   assertGuardedMetrics(askedMetrics, options)
+  assertPublicUrl(options.publicUrl)
   const isOwnHost = createHostCheck(options)
   const register = options.register === undefined ? undefined : settleRegister(options.register)
   const signer = options.signing && (await toSigner(options.signing))

@@ -44,6 +44,14 @@ export class TransportError extends Error {
   }
 }
 
+/** The same failure with another message; errors of other classes stay as they are. */
+export function explained(error: unknown, explain: (message: string) => string): unknown {
+  if (!(error instanceof TransportError)) return error
+  const { failure, message, isRetryable, wasSent, retryAfterMs } = error
+  const facts = { cause: error, isRetryable, wasSent, ...(retryAfterMs !== undefined && { retryAfterMs }) }
+  return new TransportError(failure, explain(message), facts)
+}
+
 /** Making such a call again, or another way, is making it for the first time. */
 export function wasNotSent(error: unknown): error is TransportError {
   return error instanceof TransportError && !error.wasSent

@@ -102,6 +102,9 @@ describe('serve', () => {
   it.each<[unknown, RegExp]>([
     [{ prot: 8001 }, /^Unknown option of serve: prot\. Did you mean `port`\?$/],
     [{ Port: 8001 }, /Did you mean `port`\?/],
+    [{ publicUrl: 'a.example' }, /^`publicUrl` must be an address .*: write 'https:\/\/a\.example'; got "a\.example"$/],
+    [{ publicUrl: 'localhost:8001' }, /^`publicUrl` must .*: write 'http:\/\/localhost:8001'/],
+    [{ publicUrl: 8001 }, /^`publicUrl` must .*: write 'https:\/\/agents\.example'; got 8001$/],
     [{ publicURL: 'https://agents.example' }, /Did you mean `publicUrl`\?/],
     [{ limits: { bodyByte: 1 } }, /^Unknown option of serve\.limits: bodyByte\. Did you mean `bodyBytes`\?$/],
     [{ push: { allowHost: [] } }, /^Unknown option of serve\.push: allowHost\. Did you mean `allowHosts`\?$/],

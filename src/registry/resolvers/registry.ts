@@ -10,6 +10,7 @@ import {
   registryClient,
   registryClientNames,
 } from '../../registry-client/registry-client.js'
+import { RegistryError } from '../../registry-client/registry-error.js'
 import type { RegisteredInstance } from '../../registry-client/registry-words.js'
 
 export interface RegistryResolverOptions extends RegistryClientOptions {
@@ -76,7 +77,7 @@ export function registryResolver(url: string, options: RegistryResolverOptions =
       known.set(name, { instances: found.instances, untilMs: Date.now() + freshMs })
       return inOrder(found.instances)
     } catch (caught) {
-      if (!before) throw caught
+      if (!before) throw refusedBy(url, name, caught)
       onWarning(`${name} is taken as it was known: ${caught instanceof Error ? caught.message : String(caught)}`)
       return inOrder(before.instances)
     }
@@ -105,6 +106,18 @@ export function registryResolver(url: string, options: RegistryResolverOptions =
   }
   if (watch) void follow() // it owns its failures, and ends with `close`
   return Object.assign(resolve, { source: url, close: () => closed.abort() })
+}
+
+/** The words of a registry name neither the registry nor the agent. */
+function refusedBy(url: string, name: string, caught: unknown): unknown {
+  if (!(caught instanceof RegistryError)) return caught
+  const { code, message, problems, challenge, retryAfterSeconds } = caught
+  return new RegistryError(code, `Agent ${name} cannot be looked up: the registry at ${url} answers: ${message}`, {
+    cause: caught,
+    problems,
+    ...(challenge !== undefined && { challenge }),
+    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
+  })
 }
 
 /** Those that were seen to work first; among equals, another one every time, so that they share the work. */
