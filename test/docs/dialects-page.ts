@@ -159,6 +159,42 @@ const deviations: readonly (readonly [string, string, string])[] = [
     'That is the public card. The extended one is at `/extendedAgentCard` and `/v1/card`, for callers that are known.',
   ],
   [
+    'v0.3',
+    '`preferredTransport` is required, and has a default',
+    'Our cards have it. `card validate` reports its absence as an error. Clients and registries read such cards, with JSONRPC.',
+  ],
+  [
+    'v0.3',
+    'one URL must not have conflicting transports, and may be reused',
+    'JSON-RPC and HTTP+JSON share the address of the agent. gRPC may share a URL only without a path, because it calls fixed paths of the host.',
+  ],
+  [
+    'v0.3',
+    'the example card has the version 0.2.9 and a path for each transport',
+    'Cards say 0.3.0. The addresses are those of the server.',
+  ],
+  [
+    'v0.3',
+    'a card with sensitive information must be protected',
+    'With `protectCard`. The default is a public card, which official SDKs expect.',
+  ],
+  [
+    'v0.3',
+    'a call without an `id` is a notification',
+    'A notification that succeeds is answered with 204 and no body. Errors are answered with `id: null`, so that callers that forget the `id` see them.',
+  ],
+  [
+    'v0.3',
+    'the state is `canceled` in the enumeration and `cancelled` in the text; there is a state `unknown`',
+    '`canceled` is sent, both are read. `unknown` is never sent.',
+  ],
+  [
+    'v0.3',
+    '`metadata`, `extensions`, `referenceTaskIds` of messages, names of files and of artifacts are not optional',
+    'They are left out if they are absent, as in the released 0.3.0.',
+  ],
+  ['v0.3', 'tasks in the examples have no `history` and no `timestamp`', 'Tasks have both.'],
+  [
     'v0.1-go',
     'the endpoint is `/`',
     'At `/go` unless it is pinned to `/`, because v0.1 has the same methods with other answers.',
