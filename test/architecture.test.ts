@@ -59,7 +59,6 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'net/addresses.ts',
     'stores/store.ts',
     'stores/memory.ts',
-    'stores/process-identity.ts',
   ],
   'orchestrator/': ['model/', 'engine/', 'client/', 'telemetry/tracing.ts', 'transports/transport-error.ts'],
   'index.ts': ['model/', 'dialects/', 'transports/', 'stores/', 'engine/', 'auth/', 'net/', 'signing/', 'server/'],

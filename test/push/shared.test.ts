@@ -78,7 +78,7 @@ it('what a dead server held is taken over by the next one at once', async () => 
     const key = { agent: 'Echo', id: tasks[0]?.id ?? '' }
     await store.putPushConfig(key, { config: { ...config, taskId: key.id }, dialect: 'v1', most: 9 })
     // Claimed for an hour by a process of this machine that is not there any more.
-    const { processIdentity } = await import('../../src/stores/process-identity.js')
+    const { processIdentity } = await import('../../src/server/process-identity.js')
     const owner = processIdentity().replace(/^([^/]+)\/\d+\//, '$1/4194305/')
     const claim = { agents: ['Echo'], lease: { owner, ttlMs: 3_600_000 }, limit: 1 }
     expect((await store.claimLanes(claim)).lanes).toHaveLength(1)

@@ -54,8 +54,13 @@ export function readDocument(text: string): TaskDocument {
   const read = JSON.parse(text) as Partial<TaskDocument> & { readonly version?: number }
   if (read.version !== version) throw new Error(`version ${read.version} is not supported`)
   const { key, entries, progress } = read
-  if (!key || !entries || !progress) throw new Error('members are missing')
+  if (!key || !Array.isArray(entries) || !progress) throw new Error('members are missing')
   return { key, entries, progress }
+}
+
+/** Config ids come from strangers: `constructor` is one like any other. */
+export function progressOf({ progress }: Pick<TaskDocument, 'progress'>, id: string): Progress | undefined {
+  return Object.hasOwn(progress, id) ? progress[id] : undefined
 }
 
 export function draftOf({ key, entries, progress }: TaskDocument): Draft {

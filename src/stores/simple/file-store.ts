@@ -1,5 +1,5 @@
 /** Tasks as files of one folder, for one process. */
-import { type FileHandle, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
+import { access, type FileHandle, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { assertOptions, type NamesOf } from '../../model/option-names.js'
 import type { Store } from '../store.js'
@@ -26,17 +26,18 @@ const documentName = /^([0-9a-f]{64})\.json$/
 export async function openFileStore(folder: string, options: FileStoreOptions = {}): Promise<Store> {
   assertOptions('openFileStore', options, optionNames)
   const { mustExist = false, ...rest } = options
-  if (!mustExist) await mkdir(folder, { recursive: true, mode: 0o700 })
-  const unlock = await lockFolder(folder)
+  if (mustExist) await access(folder)
+  else await mkdir(folder, { recursive: true, mode: 0o700 })
+  const unlock = lockFolder(folder)
   try {
     return await simpleStore(await openFiles(folder, unlock), rest)
   } catch (error) {
-    await unlock()
+    unlock()
     throw error
   }
 }
 
-async function openFiles(folder: string, unlock: () => Promise<void>): Promise<SimpleStorage> {
+async function openFiles(folder: string, unlock: () => void): Promise<SimpleStorage> {
   // What a dead process had not finished.
   for (const name of await readdir(folder)) if (name.endsWith('.tmp')) await rm(join(folder, name), { force: true })
   const handle = await openFolder(folder)
@@ -62,7 +63,7 @@ async function openFiles(folder: string, unlock: () => Promise<void>): Promise<S
     },
     async close() {
       await handle?.close()
-      await unlock()
+      unlock()
     },
   }
 }

@@ -1,6 +1,6 @@
 /** Puts the tasks of saved documents back into memory, at the times at which they were written. */
 import type { MemoryStore } from '../memory.js'
-import { type Entry, isOver, readDocument, type TaskDocument } from './document.js'
+import { type Entry, isOver, progressOf, readDocument, type TaskDocument } from './document.js'
 
 export interface ReplayDeps {
   readonly onNotice: (text: string, level?: 'warn' | 'error') => void
@@ -81,7 +81,8 @@ async function replayProgress(
   const { lanes } = await memory.claimLanes({ agents, lease, limit: Number.POSITIVE_INFINITY })
   for (const lane of lanes) {
     const { key, push, fence } = lane
-    const progress = byTask.get(`${key.agent}\n${key.id}`)?.progress[push.config.id]
+    const document = byTask.get(`${key.agent}\n${key.id}`)
+    const progress = document && progressOf(document, push.config.id)
     const { seq, attempts, dead } = progress ?? { seq: lane.seq, attempts: lane.attempts, dead: [] }
     const about = { key, configId: push.config.id, fence, seq, attempts }
     for (const { at: diedMs, ...each } of dead) {

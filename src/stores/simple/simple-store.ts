@@ -25,6 +25,7 @@ import {
   type Entry,
   isOver,
   type Progress,
+  progressOf,
   readDocument,
   spellDocument,
   spellEntry,
@@ -127,7 +128,7 @@ export async function simpleStore(storage: SimpleStorage, options: SimpleStoreOp
   const saveProgress = async (key: TaskKey, id: string, next: (before: Progress) => Progress): Promise<void> => {
     if (!(await memory.find(key))) return
     const draft = await draftFor(key)
-    await save({ ...draft, progress: { ...draft.progress, [id]: next(draft.progress[id] ?? nothingTold) } })
+    await save({ ...draft, progress: { ...draft.progress, [id]: next(progressOf(draft, id) ?? nothingTold) } })
   }
 
   const appendTask = (step: Append): Promise<AppendOutcome> =>
@@ -177,7 +178,11 @@ export async function simpleStore(storage: SimpleStorage, options: SimpleStoreOp
       change(key, async () => {
         const before = await memory.getPushConfig(key, id)
         await memory.deletePushConfig(key, id)
-        if (before) await saveEntry(key, { at: now(), deleteConfig: id })
+        if (!before) return
+        // Its dead letters go with it.
+        const draft = await draftFor(key)
+        const progress = Object.fromEntries(Object.entries(draft.progress).filter(([each]) => each !== id))
+        await save({ ...draft, progress, entries: [...draft.entries, spellEntry({ at: now(), deleteConfig: id })] })
       }),
     claimLanes: (request) => memory.claimLanes(request),
     settleLane: (settlement) =>
