@@ -111,21 +111,46 @@ export async function withAgent(
   work: (agent: AgentClient, output: Output, named: string) => Promise<void>,
 ): Promise<void> {
   const output = new Output(options.output)
-  const agent = await connect(ref, await connectOptions(ref, options, output))
+  const given = await connectOptions(ref, options, output)
+  let withheld: string | undefined
+  const onWarning = (warning: string) => {
+    withheld = withheldFrom(warning) ?? withheld
+    given.onWarning?.(warning)
+  }
+  const agent = await connect(ref, { ...given, onWarning })
   try {
     await work(agent, output, namedAgain(ref, options))
   } catch (error) {
     const isRefused = error instanceof A2AError && error.code === 'UNAUTHENTICATED'
-    const hint = isRefused ? authHint(agent.card, ref) : undefined
+    const hint = isRefused ? (withheld && allowHint(withheld)) || authHint(agent.card, ref) : undefined
     throw hint === undefined ? error : new Advised(error, hint)
   } finally {
     await agent.close()
   }
 }
 
-function namedAgain(ref: string, { registry }: AgentOptions): string {
+/** The origin that a warning of `connect` says gets no credentials. */
+function withheldFrom(warning: string): string | undefined {
+  return /^Headers and credentials are not sent to (\S+): add it to/.exec(warning)?.[1]
+}
+
+function allowHint(origin: string): string {
+  return `Headers and credentials are not sent to ${origin}; if it may have them: --allow-origin ${shellWord(origin)}`
+}
+
+/** With the options that the next command needs too. Values of headers are secrets: `…` stands in for them. */
+function namedAgain(ref: string, options: AgentOptions): string {
+  const { registry, registryHeader = {}, header = {}, allowOrigin = [], clientCert, clientKey } = options
   const isKnown = registry === undefined || registry === process.env.DRAGOMAN_REGISTRY
-  return isKnown ? shellWord(ref) : `${shellWord(ref)} --registry ${shellWord(registry)}`
+  const words: readonly (readonly [option: string, value: string])[] = [
+    ...(isKnown ? [] : [['--registry', registry] as const]),
+    ...Object.keys(registryHeader).map((name) => ['--registry-header', `${name}: …`] as const),
+    ...Object.keys(header).map((name) => ['--header', `${name}: …`] as const),
+    ...(clientCert === undefined ? [] : [['--client-cert', clientCert] as const]),
+    ...(clientKey === undefined ? [] : [['--client-key', clientKey] as const]),
+    ...allowOrigin.map((origin) => ['--allow-origin', origin] as const),
+  ]
+  return [shellWord(ref), ...words.map(([option, value]) => `${option} ${shellWord(value)}`)].join(' ')
 }
 
 export async function connectOptions(ref: string, options: AgentOptions, output: Output): Promise<ConnectOptions> {
@@ -138,7 +163,10 @@ export async function connectOptions(ref: string, options: AgentOptions, output:
     ...(sources.length > 0 && { credentials: sources }),
     ...(options.signed && { signatures: 'require' }),
     resolvers: resolversFor(registryIn(options)),
-    onWarning: (warning) => output.warning(warning),
+    onWarning(warning) {
+      const withheld = withheldFrom(warning)
+      output.warning(withheld === undefined ? warning : allowHint(withheld))
+    },
     ...(options.binding && { binding: options.binding }),
     ...(options.protocol && { dialect: options.protocol }),
     ...(options.pin && { pin: true }),

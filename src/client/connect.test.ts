@@ -321,7 +321,7 @@ describe('agents that a registry knows', () => {
       })
       await expect(found.ask('hi')).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
       expect(JSON.stringify(wire.map(({ headers }) => headers))).not.toMatch(/x-api-key|x-tenant-secret/)
-      expect(warnings.join()).toContain('allow that origin')
+      expect(warnings.join()).toContain('add it to `allowedOrigins`')
       for (const allowed of [found.choice.url, '*']) {
         await using agent = await connect('echo', { ...options, allowedOrigins: [allowed] })
         expect((await agent.ask('hi')).text).toBe('hi')

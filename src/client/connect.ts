@@ -269,7 +269,7 @@ function withheldFrom(target: Target, { headers = {}, credentials }: ConnectOpti
   const advice =
     target.isFound && !cannotBeOverheard(origin)
       ? 'it was found in a registry and does not use https; name its address instead of looking it up'
-      : 'allow that origin if it may have them'
+      : 'add it to `allowedOrigins` if it may have them'
   return [`Headers and credentials are not sent to ${origin}: ${advice}`]
 }
 

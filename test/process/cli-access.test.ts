@@ -1,6 +1,7 @@
 /** `dragoman serve`: who may call, and TLS. */
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { AgentCard } from 'dragoman'
 import { beforeAll, describe, expect, it, vi } from 'vitest'
 import { createAuthority } from '../auth/authority.js'
 import { audience, openIdProvider } from '../auth/openid-provider.js'
@@ -78,6 +79,18 @@ describe.each(waysIn)('dragoman serve, called over %s', (_name, enter) => {
     )
     expect(await comesIn(server.url, { tls: { ca } })).toBe('UNAUTHENTICATED')
   })
+})
+
+it('dragoman serve --base-path answers below the path, and nowhere else', async () => {
+  await using server = await startServer(['--echo', '--base-path', '/agents/echo'])
+  expect(new URL(server.url).pathname).toBe('/agents/echo/')
+  const card = await fetch(new URL('.well-known/agent-card.json', server.url))
+  const { supportedInterfaces } = (await card.json()) as AgentCard
+  const [first] = supportedInterfaces.map(({ url }) => url).filter((url) => url.startsWith('http'))
+  expect(first).toContain('/agents/echo')
+  expect((await fetch(new URL('/.well-known/agent-card.json', server.url))).status).toBe(404)
+  const sent = await runCommand(['send', server.url, 'hello'])
+  expect(sent).toMatchObject({ code: 0, stdout: 'hello\n' })
 })
 
 it('dragoman serve --protect-card shows the card to callers only; other commands send their credentials for it', async () => {

@@ -75,7 +75,7 @@ describe('dragoman chat', () => {
     expect(stderr).toMatch(/^dragoman: Task not found: nobody\n/)
   })
 
-  it('takes a line of JSON for the answer to a form', async () => {
+  it('takes a line of JSON for the answer to a form; the next line, if it is refused', async () => {
     await using folder = await temporaryFolder()
     await writeFile(
       join(folder.path, 'agent.mjs'),
@@ -87,8 +87,17 @@ describe('dragoman chat', () => {
        })`,
     )
     await using form = await startServer([join(folder.path, 'agent.mjs')])
-    const { stdout } = await cli(['chat', new URL(form.url).host], { stdin: 'go\n{"size":3}\n' })
-    expect(stdout).toBe('How large?\n[{"data":{"size":3},"mediaType":"application/json"}]\n')
+    const talk = (...lines: string[]) => cli(['chat', new URL(form.url).host], { stdin: `${lines.join('\n')}\n` })
+    const answered = 'How large?\n[{"data":{"size":3},"mediaType":"application/json"}]\n'
+    expect(await talk('go', '{"size":3}')).toMatchObject({ code: 0, stdout: answered, stderr: '' })
+    const second = await talk('go', '{"size":"large"}', '{"size":3}')
+    expect(second).toMatchObject({ code: 0, stdout: answered })
+    expect(second.stderr).toContain('message.parts[0].data.size: must be an integer')
+    const never = await talk('go', 'large', '{"size":"large"}')
+    expect(never).toMatchObject({ code: 1, stdout: 'How large?\n' })
+    expect(never.stderr).toContain('message.parts[0].data.size: must be an integer')
+    expect(never.stderr).toMatch(/dragoman: The question of task \S+ was not answered: its answers were refused\n$/)
+    expect(await talk('go', 'large', '/cancel')).toMatchObject({ code: 0 })
   })
 })
 

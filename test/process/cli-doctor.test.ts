@@ -81,6 +81,18 @@ describe('dragoman doctor on our server', () => {
     expect(json(listed.stdout)).toMatchObject({ tasks: [] })
   })
 
+  it('says that the task failed, and why', async () => {
+    await using server = await startServer()
+    const failed = await doctor(server.url, '--send', 'fail')
+    expect(failed).toMatchObject({ code: 0, health: 'healthy' })
+    expect(verdicts(failed)).toContain('ok streaming')
+    expect(faults(failed)).toMatchObject([
+      { check: 'sending', verdict: 'warning', what: 'the task of fail failed: Failed as asked' },
+    ])
+    const rejected = await doctor(server.url, '--send', 'reject')
+    expect(faults(rejected)).toMatchObject([{ what: 'the task of reject was rejected: Rejected as asked' }])
+  })
+
   it('with a key: looks at what is behind it only when it has it', async () => {
     await using server = await startServer(['--echo', '--api-key', 'sesame'])
     const outside = await doctor(server.url)

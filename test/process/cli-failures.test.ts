@@ -3,6 +3,7 @@ import { createServer, type Server } from 'node:net'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { until } from '../../src/testing/index.js'
 import { cli, json } from './cli-command.js'
+import { scriptedServer } from './hostile-agent.js'
 import { type ServerProcess, startServer } from './server-process.js'
 
 let server: ServerProcess
@@ -141,6 +142,26 @@ describe('exit codes', () => {
   it.each([[[]], [['--stream']]])('5 when it takes too long: send %j', async (options) => {
     const { code, error } = await failure(['send', ref, 'sleep 60000', '--timeout', '1', ...options])
     expect({ code, is: error.code }).toEqual({ code: 5, is: 'timeout' })
+  })
+
+  it('4 with credentials that are not sent to another origin, naming the option that sends them', async () => {
+    await using guarded = await startServer(['--echo', '--api-key', 'sesame'])
+    const { origin } = new URL(guarded.url)
+    // The card is at one port, the agent at another one.
+    const card = await (await fetch(new URL('/.well-known/agent-card.json', guarded.url))).text()
+    await using elsewhere = await scriptedServer((_asked, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(card)
+    })
+    const send = (...more: string[]) => cli(['send', elsewhere.url, 'ask', '--header', 'X-API-Key: sesame', ...more])
+    const { code, stderr } = await send()
+    expect(code).toBe(4)
+    const advice = `Headers and credentials are not sent to ${origin}; if it may have them: --allow-origin ${origin}\n`
+    expect(stderr.split(advice)).toHaveLength(3)
+    const asked = await send('--allow-origin', origin)
+    expect(asked).toMatchObject({ code: 0, stdout: 'What is the second text?\n' })
+    // Later commands need the same options. The secret is not repeated.
+    expect(asked.stderr).toMatch(/dragoman send \S+ --header 'X-API-Key: …' --allow-origin http:\S+ --task \S+ "…"\n$/)
+    expect(stderr + asked.stderr).not.toContain('sesame')
   })
 
   it('5 when a task that is waited for takes too long', async () => {

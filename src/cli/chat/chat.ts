@@ -3,6 +3,7 @@
  * between turns the second in a row leaves.
  */
 import {
+  A2AError,
   type AgentClient,
   type Conversation,
   isInterrupted,
@@ -46,6 +47,8 @@ class Chat {
   #talk: Conversation
   #last: Pick<Task, 'id' | 'status'> | undefined
   #isLeaving = false
+  /** Whether the agent refused the last answer to its question, which is open still. */
+  #isRefused = false
 
   constructor(options: ChatOptions) {
     this.#options = options
@@ -53,6 +56,12 @@ class Chat {
   }
 
   async run(): Promise<void> {
+    await this.#talkOn()
+    if (this.#isRefused && !this.#options.isTerminal)
+      throw new Error(`The question of task ${this.#talk.taskId} was not answered: its answers were refused`)
+  }
+
+  async #talkOn(): Promise<void> {
     const { lines } = this.#options
     let interrupts = 0
     while (!this.#isLeaving) {
@@ -87,6 +96,7 @@ class Chat {
     else if (said === '/new') {
       this.#talk = agent.conversation()
       this.#last = undefined
+      this.#isRefused = false
       output.note('A new conversation')
     } else if (said === '/cancel') await this.#try(() => this.#cancelOpen())
     else if (said === '/task') await this.#try(() => this.#showTask())
@@ -100,6 +110,7 @@ class Chat {
     await agent.task(taskId).cancel()
     this.#talk = agent.conversation(contextId === undefined ? {} : { contextId })
     this.#last = undefined
+    this.#isRefused = false
     output.note(`Task ${taskId} was canceled`)
   }
 
@@ -116,6 +127,7 @@ class Chat {
     const printer = new StreamPrinter(output, named)
     const stop = new AbortController()
     const onInterrupt = this.#interrupter(printer, stop)
+    this.#isRefused = false
     process.on('SIGINT', onInterrupt)
     try {
       const given = { signal: stop.signal, ...(timeoutMs !== undefined && { timeoutMs }) }
@@ -126,6 +138,7 @@ class Chat {
       process.off('SIGINT', onInterrupt)
       output.endLine()
     }
+    if (this.#isRefused) return
     this.#last = printer.task
     if (printer.task && !isInterrupted(printer.task.status.state)) printer.end()
   }
@@ -147,13 +160,15 @@ class Chat {
     }
   }
 
-  /** People go on after a failure; a script ends with it. */
+  /** People go on after a failure; a script ends with it, unless its next line can be the right answer. */
   async #try(work: () => Promise<void>, stopped?: AbortSignal): Promise<void> {
     try {
       await work()
     } catch (error) {
       if (stopped?.aborted) return
-      if (!this.#options.isTerminal) throw error
+      const isInvalid = error instanceof A2AError && error.code === 'INVALID_PARAMS'
+      this.#isRefused = isInvalid && this.#talk.taskId !== undefined
+      if (!this.#options.isTerminal && !this.#isRefused) throw error
       this.#options.output.failure(error)
     }
   }

@@ -26,7 +26,7 @@ Examples:
 
 In the chat: /new begins another conversation, /task shows the last task, /cancel cancels the one that waits,
 /exit or Ctrl-D leaves, /help tells more. Questions that carry a JSON Schema are shown as a form. From a pipe every
-line is a turn.`,
+line is a turn. If the agent refuses an answer, the next line answers again; exit code 1 if none was accepted.`,
     )
     .action(async (first: string | undefined, options: Options) => {
       const [ref] = splitWords([first], options, [])

@@ -6,10 +6,13 @@ import {
   type AgentInterface,
   isInterrupted,
   isTerminal,
+  type Task,
   type TaskState,
   type Update,
   type WireEntry,
 } from '../../client/index.js'
+import { contentText } from '../task-text.js'
+import type { Finding } from './finding.js'
 import { type Means, outcomeText, type Tried, tryCall } from './patient.js'
 import { sseFaults } from './sse-form.js'
 
@@ -53,12 +56,9 @@ async function examineAnswer(card: AgentCard, entry: AgentInterface, means: Mean
       verdict: 'problem',
       what: `${text} is answered with ${outcomeText(outcome)}`,
     })
-  const { state } = outcome.value
-  means.report({
-    check: 'sending',
-    verdict: state === 'TASK_STATE_FAILED' ? 'warning' : 'ok',
-    what: `${text} was answered in ${ms} ms: ${spoken(state)}`,
-  })
+  const { state, text: answer } = outcome.value
+  const fault = failedTask(text, state, answer)
+  means.report(fault ?? { check: 'sending', verdict: 'ok', what: `${text} was answered in ${ms} ms: ${spoken(state)}` })
   const trial = { ...card, capabilities: { ...card.capabilities, streaming: true } }
   const stream = await tryCall(means, { card: trial, entry, identity: means.identity }, (agent, signal) =>
     follow(agent, text, signal),
@@ -76,7 +76,12 @@ interface Followed {
   readonly kinds: readonly string[]
   readonly state: TaskState | undefined
   readonly wasReset: boolean
+  /** The text of the last status. */
+  readonly lastWords: string
 }
+
+/** Characters of a status message in a finding. */
+const maxReason = 200
 
 async function examineStream(card: AgentCard, entry: AgentInterface, means: Means, said: string): Promise<void> {
   const tried = await tryCall(means, { card, entry, identity: means.identity }, (agent, signal) =>
@@ -96,13 +101,15 @@ async function examineStream(card: AgentCard, entry: AgentInterface, means: Mean
   }
   const fault = 'value' in outcome ? orderFault(outcome.value, entry) : undefined
   if ('value' in outcome && fault === undefined) {
-    const { kinds, state } = outcome.value
+    const { kinds, state, lastWords } = outcome.value
     const events = `${kinds.length} event${kinds.length === 1 ? '' : 's'} in ${ms} ms`
     means.report({
       check,
-      verdict: state === 'TASK_STATE_FAILED' ? 'warning' : 'ok',
+      verdict: 'ok',
       what: `declared, and works: ${events}, ${state ? spoken(state) : 'a message'}`,
     })
+    const failure = failedTask(said, state, lastWords)
+    if (failure) means.report(failure)
   } else
     means.report({
       check,
@@ -110,6 +117,18 @@ async function examineStream(card: AgentCard, entry: AgentInterface, means: Mean
       what: `declared, but ${said} ${fault ?? `is answered with ${failureText(tried)}`}`,
       advice: 'mend the stream, or declare no streaming',
     })
+}
+
+/** A task that was made, and whose agent could not do it. */
+function failedTask(text: string, state: TaskState | undefined, why: string): Finding | undefined {
+  if (state !== 'TASK_STATE_FAILED' && state !== 'TASK_STATE_REJECTED') return undefined
+  const reason = why === '' ? '' : `: ${why.slice(0, maxReason)}`
+  return {
+    check: 'sending',
+    verdict: 'warning',
+    what: `the task of ${text} ${state === 'TASK_STATE_FAILED' ? 'failed' : 'was rejected'}${reason}`,
+    advice: 'the log of the agent may say more; --send TEXT sends other words',
+  }
 }
 
 function failureText({ outcome, wire }: Tried<unknown>): string {
@@ -123,20 +142,25 @@ async function follow(agent: AgentClient, text: string, signal: AbortSignal): Pr
   const kinds: string[] = []
   let state: TaskState | undefined
   let taskId: string | undefined
+  let lastWords = ''
   for await (const update of agent.stream(text, { signal })) {
     kinds.push(Object.keys(update)[0] ?? '')
-    state = stateIn(update) ?? state
+    const status = statusIn(update)
+    if (status) {
+      state = status.state
+      lastWords = status.message ? contentText(status.message.parts) : ''
+    }
     taskId = 'task' in update ? update.task.id : taskId
   }
   // What waits for an answer that will never come is not left behind.
   if (taskId !== undefined && state !== undefined && !isTerminal(state))
     await agent.cancelTask({ id: taskId }, { signal }).catch(() => undefined)
-  return { kinds, state, wasReset: kinds.includes('reset') }
+  return { kinds, state, wasReset: kinds.includes('reset'), lastWords }
 }
 
-function stateIn(update: Update): TaskState | undefined {
-  if ('task' in update) return update.task.status.state
-  return 'statusUpdate' in update ? update.statusUpdate.status.state : undefined
+function statusIn(update: Update): Task['status'] | undefined {
+  if ('task' in update) return update.task.status
+  return 'statusUpdate' in update ? update.statusUpdate.status : undefined
 }
 
 function orderFault({ kinds, state, wasReset }: Followed, { protocolVersion }: AgentInterface): string | undefined {
