@@ -12,7 +12,10 @@ export interface Registry {
 }
 
 export function resolversFor(registry: Registry | undefined): readonly CardResolver[] {
-  return [...(registry ? [registryResolver(registry.url, registry)] : []), refuseUnknown(registry?.url)]
+  return [
+    ...(registry ? [registryResolver(registry.url, { headers: registry.headers })] : []),
+    refuseUnknown(registry?.url),
+  ]
 }
 
 /** Comes last: what is the name of a host, too, is left to those who connect to it. */

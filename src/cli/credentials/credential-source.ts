@@ -9,16 +9,16 @@ import {
   oauth2,
   type TokenStore,
 } from '../../client/index.js'
-import type { Credential } from './credential-file.js'
+import type { StoredCredential } from './credential-file.js'
 
 /** How the user is asked, when a token can be had in no other way. */
 export type Asking = Pick<OAuth2Options, 'showCode' | 'open' | 'receiver'>
 
-export function credentialSource(credential: Credential, tokens: TokenStore, asking: Asking): CredentialSource {
+export function credentialSource(credential: StoredCredential, tokens: TokenStore, asking: Asking): CredentialSource {
   if (credential.kind === 'api-key') return apiKey(credential.key)
   if (credential.kind === 'bearer') return bearer(credential.token)
   if (credential.kind === 'basic') return basic(credential.user, credential.password)
-  const { kind: _, ...options } = credential
+  const { kind: _, tokens: _kept, ...options } = credential
   return oauth2({ ...options, ...asking, store: tokens })
 }
 
