@@ -93,10 +93,12 @@ describe('dragoman registry', () => {
       stderr: expect.stringContaining(`neither a host that can be found nor an agent that ${registry.url} knows`),
     })
     expect(agent.stderr).toBe('')
-    // What it says to do next finds the agent again.
+    // What it says to do next finds the agent again, once the secret is filled in.
     const asked = await cli(['send', 'Echo', 'ask', ...known])
-    const [, next = ''] = /dragoman (send .*) "…"/.exec(asked.stderr) ?? []
-    const answered = await cli([...next.split(' '), 'second', '--registry-header', 'X-API-Key: secret'])
+    const [, next = '', task = ''] =
+      /dragoman (send .*) --registry-header 'X-API-Key: …' --task (\S+) "…"/.exec(asked.stderr) ?? []
+    const header = ['--registry-header', 'X-API-Key: secret']
+    const answered = await cli([...next.split(' '), ...header, '--task', task, 'second'])
     expect(answered).toMatchObject({ code: 0, stdout: 'ask\nsecond\n' })
   })
 
