@@ -1,18 +1,10 @@
 import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
-// Projects: `unit` is the inner loop (no processes, no ports beyond loopback); `process` starts real
-// processes; `crash` kills them under load, and `browser` drives the console in a real browser: both run
-// one file at a time. Vitest leaves one core free by itself, which of two is half of the machine.
+// Projects: `unit` is the inner loop (no processes, no ports beyond loopback). `process` starts real processes, kills them
+// under load and drives the console in a real browser. Vitest leaves one core free by default, which of two is half of
+// the machine.
 const maxWorkers = availableParallelism()
-
-const oneAtATime = [
-  'test/process/*crash.test.ts',
-  'test/process/replicas*.test.ts',
-  'test/process/system.test.ts',
-  'test/process/two-processes.test.ts',
-  'test/process/workflow.test.ts',
-]
 
 export default defineConfig({
   resolve: { conditions: ['dragoman-source'] },
@@ -38,32 +30,11 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'process',
-          include: ['test/process/**/*.test.ts'],
-          exclude: oneAtATime,
+          include: ['test/process/**/*.test.ts', 'test/browser/**/*.test.ts'],
           // After `unit`, which needs all cores for itself.
           sequence: { groupOrder: 1 },
           maxWorkers,
           testTimeout: 240_000,
-          hookTimeout: 60_000,
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'crash',
-          include: oneAtATime,
-          fileParallelism: false,
-          testTimeout: 240_000,
-          hookTimeout: 60_000,
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'browser',
-          include: ['test/browser/**/*.test.ts'],
-          fileParallelism: false,
-          testTimeout: 120_000,
           hookTimeout: 120_000,
         },
       },
