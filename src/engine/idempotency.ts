@@ -38,8 +38,10 @@ function keyOf({ settings }: Internals, { message }: SendMessageRequest, context
 }
 
 /**
- * Equal requests have equal fingerprints, in whatever order their members came. The id of the message is
- * left out: several dialects have none, so each time one is made, and many clients make a new one to try again.
+ * Equal requests have equal digests, in any dialect and in any order of members: a client may repeat a send over another
+ * interface of the agent. The digest therefore leaves out the id of the message (several dialects have none, and many
+ * clients make a new one for a retry) and the configuration, which dialects spell with different defaults; of it only the
+ * address of the webhook counts.
  */
 async function digestOf(
   { message, configuration, metadata }: SendMessageRequest,
@@ -48,7 +50,8 @@ async function digestOf(
   const { messageId: _id, taskId, ...said } = message
   // A question that is open the first time is answered the second: which task was meant is not the caller's word.
   const task = wantedTaskId ?? (continuesContext ? undefined : taskId)
-  const bytes = new TextEncoder().encode(JSON.stringify([said, task, configuration, metadata], sortMembers))
+  const webhook = configuration?.taskPushNotificationConfig?.url
+  const bytes = new TextEncoder().encode(JSON.stringify([said, task, webhook, metadata], sortMembers))
   return Buffer.from(await crypto.subtle.digest('SHA-256', bytes)).toString('base64url')
 }
 

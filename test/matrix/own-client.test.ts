@@ -42,6 +42,21 @@ describe.each(ways)('our client with %j', (options, path) => {
   })
 })
 
+it('makes one task of a send that is repeated over every interface with one key (E-10)', async () => {
+  await using only = await serve(matrixAgent, { push: { allowHosts: ['localhost'] } })
+  const message = { messageId: 'm1', role: 'ROLE_USER' as const, parts: [{ text: 'hi' }] }
+  const taskPushNotificationConfig = { id: 'c1', url: 'http://localhost:9/hook', authentication: { scheme: 'Bearer' } }
+  const configuration = { historyLength: 3, acceptedOutputModes: ['text/plain'], taskPushNotificationConfig }
+  const interfaces = ways.filter(([{ dialect }]) => dialect === 'v1' || dialect === 'v0.3')
+  const answers = []
+  for (const [options] of interfaces) {
+    await using agent = await connect(only.url, options)
+    answers.push(await agent.sendMessage({ message, configuration }, { idempotencyKey: 'once' }))
+  }
+  expect(new Set(answers.map((answer) => 'task' in answer && answer.task.id)).size).toBe(1)
+  expect(answers).toHaveLength(6)
+})
+
 describe.each(['task-rest', 'chat-rpc'] as const)('our client with an agent that only speaks %s', (dialect) => {
   it.each(scenarios)('%s', async (_scenario, play) => {
     await using only = await serve(matrixAgent, { dialects: [dialect] })

@@ -31,7 +31,8 @@ describe('dragoman auth login --client-id', () => {
       await cli(['send', agent.ref, 'hi', '--debug'], { configFolder }),
       await cli(['send', agent.ref, 'hi'], { configFolder }),
     ]
-    for (const { code, stdout } of sends) expect({ code, stdout }).toEqual({ code: 0, stdout: 'welcome\n' })
+    for (const { code, stdout, stderr } of sends)
+      expect({ code, stdout }, stderr).toEqual({ code: 0, stdout: 'welcome\n' })
     expect(agent.grants).toEqual(['client_credentials'])
     const status = await cli(['auth', 'status'], { configFolder })
     expect(status.stdout).toMatch(/^http:\S+ +oauth2 +me, token until \S+\n$/)
