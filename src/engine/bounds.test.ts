@@ -487,8 +487,16 @@ describe('a memory store that is full', () => {
       },
       new MemoryStore({ maxBytes: 200_000 }),
     )
-    for (let n = 0; n < 10; n++)
-      expect(taskIn(await engine.sendMessage(send(large), callBy())).status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+    const ids: string[] = []
+    for (let n = 0; n < 10; n++) {
+      const { id, status } = taskIn(await engine.sendMessage(send(large), callBy()))
+      expect(status.state).toBe('TASK_STATE_INPUT_REQUIRED')
+      ids.push(id)
+    }
+    // The store made room: it has the newest task, and the oldest one is gone.
+    const [oldest = '', newest = ''] = [ids[0], ids.at(-1)]
+    expect((await engine.getTask({ id: newest }, callBy())).id).toBe(newest)
+    await expect(engine.getTask({ id: oldest }, callBy())).rejects.toMatchObject({ code: 'TASK_NOT_FOUND' })
   })
 
   it('E-7: cancels a running task, and a task of another process', async () => {
