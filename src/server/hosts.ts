@@ -2,6 +2,7 @@
  * Host names of this server. A page on a name that resolves to this machine (DNS rebinding) sends same-origin requests,
  * which carry no `Origin`. Its `Host` is the only sign of it.
  */
+import { canParseUrl } from '../model/can-parse-url.js'
 import { clip } from '../model/errors.js'
 import { classifyHost, isHost, isSameHost } from '../net/addresses.js'
 import { isLoopback, type PortOptions } from './bind.js'
@@ -27,7 +28,7 @@ function exampleFor(publicUrl: unknown): string {
 }
 
 function isHttpUrl(text: string): boolean {
-  return /^https?:\/\/[^/]/i.test(text) && URL.canParse(text)
+  return /^https?:\/\/[^/]/i.test(text) && canParseUrl(text)
 }
 
 /** Decides whether `host` or `host:port` names this server. */
