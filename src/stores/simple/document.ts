@@ -1,5 +1,6 @@
 /** The document of one task: the steps that made it, the changes of its webhooks, and how far these have been told. */
 import { eventJson, type TaskEvent } from '../../model/event.js'
+import { sizeOf } from '../../model/size-of.js'
 import { isTerminal } from '../../model/task.js'
 import type { Append, BuriedDelivery, NewPushConfig, TaskKey, TaskRecord } from '../store.js'
 
@@ -33,6 +34,9 @@ export interface Draft {
 
 const version = 1
 
+/** Larger ones are not written a second time: their content is in the events. */
+const maxSnapshotBytes = 1024 * 1024
+
 export function spellDocument({ key, entries, progress }: Draft): string {
   return `{"version":${version},"key":${JSON.stringify(key)},"progress":${JSON.stringify(progress)},"entries":[\n${entries.join(',\n')}\n]}\n`
 }
@@ -40,8 +44,9 @@ export function spellDocument({ key, entries, progress }: Draft): string {
 export function spellEntry(entry: Entry): string {
   if (!('append' in entry)) return JSON.stringify(entry)
   // Leases end with the process: a later one claims the task anew.
-  const { events, lease: _lease, fence: _fence, ...rest } = entry.append
-  const step = JSON.stringify({ ...rest, events: [] }).slice(0, -']}'.length)
+  const { events, lease: _lease, fence: _fence, snapshot, ...rest } = entry.append
+  const isLarge = sizeOf(snapshot, maxSnapshotBytes) > maxSnapshotBytes
+  const step = JSON.stringify({ ...rest, ...(snapshot && !isLarge && { snapshot }), events: [] }).slice(0, -']}'.length)
   return `{"at":${entry.at},"append":${step}${events.map(spellEvent).join(',')}]}}`
 }
 

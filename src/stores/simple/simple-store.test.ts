@@ -2,7 +2,9 @@ import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { append, chunk, creation, ending, key, status } from '../contract-steps.js'
+import { wholeHistory } from '../../model/history-window.js'
+import type { Task } from '../../model/task.js'
+import { append, chunk, creation, ending, key, message, status } from '../contract-steps.js'
 import { storeContract } from '../store.contract.js'
 import { openFileStore, type SimpleStorage, simpleStore } from './index.js'
 
@@ -43,7 +45,7 @@ describe('a simple store that is opened again', () => {
     dialect: '1.0',
     most: 10,
   })
-  const view = { history: { max: 10 }, includeArtifacts: true } as never
+  const view = { history: wholeHistory, includeArtifacts: true }
 
   it('has its tasks, logs and keys, and hands out the work of the former process', async () => {
     const storage = texts()
@@ -69,6 +71,23 @@ describe('a simple store that is opened again', () => {
     expect((await again.append({ ...append('runs', 4, [chunk('runs', 'b')]), fence })).result).toBe('ok')
     now = 6001
     expect(await again.findKey(scope, 'k1')).toBeUndefined()
+  })
+
+  it('E-3: has large tasks that ended, whose content is written once', async () => {
+    const storage = texts()
+    const store = await simpleStore(storage)
+    const large = 'x'.repeat(2_000_000)
+    await store.append(creation('t1'))
+    await store.append(append('t1', 3, [chunk('t1', large)]))
+    const { snapshot, ...last } = ending('t1', 4)
+    const artifacts = [{ artifactId: 'x', parts: [{ text: large }, { text: 'done' }] }]
+    await store.append({ ...last, snapshot: { ...(snapshot as Task), artifacts, history: [message('hello')] } })
+    const before = await store.view(key('t1'), view)
+    await store.close()
+    expect([...storage.kept.values()][0]?.length).toBeLessThan(2 * large.length)
+    const again = await simpleStore(storage)
+    expect(await again.view(key('t1'), view)).toEqual(before)
+    expect((await again.read(key('t1'), 0, 100))?.length).toBeGreaterThan(0)
   })
 
   it('goes on telling webhooks where it was, and keeps dead letters', async () => {
