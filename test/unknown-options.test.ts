@@ -8,8 +8,10 @@ import * as orchestrator from 'dragoman/orchestrator'
 import * as registry from 'dragoman/registry'
 import * as server from 'dragoman/server'
 import * as postgres from 'dragoman/stores/postgres'
+import * as simple from 'dragoman/stores/simple'
 import * as sqlite from 'dragoman/stores/sqlite'
 import { describe, expect, it } from 'vitest'
+import manifest from '../package.json' with { type: 'json' }
 
 async function* handle({ text }: main.Turn) {
   yield text.toUpperCase()
@@ -43,6 +45,11 @@ const schemes: Readonly<Record<string, readonly Mistake[]>> = {
   bearer: [mistake('bearer', 'schema', 'scheme', () => main.bearer('token', given({ schema: 'x' })))],
   jwt: [
     mistake('jwt', 'isuer', 'issuer', () => main.jwt(given({ audience: 'a', secret: 'x'.repeat(32), isuer: 'x' }))),
+  ],
+  withFlows: [
+    mistake('withFlows', 'metadataURL', 'metadataUrl', () =>
+      main.withFlows(main.bearer('token'), {}, given({ metadataURL: url })),
+    ),
   ],
   mtls: [mistake('mtls', 'callr', 'caller', () => main.mtls(given({ callr: 'dns' })))],
   oidc: [mistake('oidc', 'algorithm', 'algorithms', () => main.oidc('https://id.example', given({ algorithm: [] })))],
@@ -142,6 +149,12 @@ const functions: Readonly<Record<string, readonly Mistake[]>> = {
       engine.relayAgent(given({ name: 'X', descripton: '' }), given({})),
     ),
   ],
+  openFileStore: [
+    mistake('openFileStore', 'mustExists', 'mustExist', () => simple.openFileStore('x', given({ mustExists: true }))),
+  ],
+  simpleStore: [
+    mistake('simpleStore', 'maxByte', 'maxBytes', () => simple.simpleStore(given({}), given({ maxByte: 1 }))),
+  ],
   openSqliteStore: [
     mistake('openSqliteStore', 'durabilty', 'durability', () =>
       sqlite.openSqliteStore(':memory:', given({ durabilty: 'full' })),
@@ -204,7 +217,9 @@ const without: readonly string[] = [
 
 describe('unknown options', () => {
   it('are tried on every public function', () => {
-    const entries = [main, auth, client, consoleEntry, engine, orchestrator, registry, server, postgres, sqlite]
+    const entries = [main, auth, client, consoleEntry, engine, orchestrator, registry, server, postgres, simple, sqlite]
+    // Beside them: `./testing`, `./proto/*` and `./package.json`.
+    expect(Object.keys(manifest.exports)).toHaveLength(entries.length + 3)
     const names = entries.flatMap((entry) =>
       Object.entries(entry).flatMap(([name, value]) => (typeof value === 'function' ? [name] : [])),
     )

@@ -1,4 +1,5 @@
 import type { OAuthFlows } from '../model/agent-card.js'
+import { assertOptions, type NamesOf } from '../model/option-names.js'
 import { assertTrustworthy } from './fetch-json.js'
 import type { AuthScheme } from './scheme.js'
 
@@ -16,6 +17,8 @@ export interface FlowsOptions {
   readonly metadataUrl?: string
 }
 
+const optionNames = { metadataUrl: true } satisfies NamesOf<FlowsOptions>
+
 /**
  * Declares on the card how callers get the tokens of a scheme: an OAuth 2 scheme with one or several flows. The scheme
  * (`jwt`, `oidc` or `bearer`) verifies the tokens as before. Throws `TypeError` for other schemes and incomplete flows.
@@ -25,7 +28,9 @@ export interface FlowsOptions {
  * serve(agent, { auth: [withFlows(tokens, { clientCredentials: { tokenUrl: 'https://id.example/token', scopes: {} } })] })
  * ```
  */
-export function withFlows(scheme: AuthScheme, flows: OAuthFlows, { metadataUrl }: FlowsOptions = {}): AuthScheme {
+export function withFlows(scheme: AuthScheme, flows: OAuthFlows, options: FlowsOptions = {}): AuthScheme {
+  assertOptions('withFlows', options, optionNames)
+  const { metadataUrl } = options
   const { name } = scheme
   if (!isTokenScheme(scheme))
     throw new TypeError(`withFlows needs a scheme whose credentials are tokens (jwt, oidc, bearer); ${name} is none`)
