@@ -165,9 +165,10 @@ describe('createSender', () => {
         if (path === '/head') return
         response.writeHead(200).write('{')
       })
-      const send = createSender({ named: [server.origin], headersTimeoutMs: 50, bodyTimeoutMs: 60 })
-      expect(await failure(send(get(`${server.origin}/head`)))).toMatchObject({ failure: 'timeout' })
-      expect((await failure(send(get(`${server.origin}/body`)))).message).toContain('within 60 ms')
+      const timeoutOf = async (path: string, limits: Partial<SenderOptions>) =>
+        await failure(createSender({ named: [server.origin], ...limits })(get(`${server.origin}/${path}`)))
+      expect(await timeoutOf('head', { headersTimeoutMs: 50 })).toMatchObject({ failure: 'timeout' })
+      expect((await timeoutOf('body', { bodyTimeoutMs: 60 })).message).toContain('within 60 ms')
     })
 
     it('lets streams take their time and their length', async () => {
