@@ -22,7 +22,7 @@ export interface WatchedEngine {
 }
 
 const maxTickMs = 250
-/** Between two log entries of one engine, or of stalls in which no handler ran. */
+/** Between two log entries of one engine, or of one log about stalls in which no handler ran. */
 const quietMs = 10_000
 const maxNamedTasks = 3
 
@@ -37,8 +37,8 @@ let tickedMs = 0
 let isReported = false
 /** Stalls in which no handler ran. */
 const outside: Counts = { stalls: 0, stalledMs: 0 }
-/** By the counts of an engine, or of the stalls in which no handler ran. */
-const entries = new WeakMap<Counts, { readonly loggedMs: number; readonly unlogged: number }>()
+/** By engine; for stalls in which no handler ran, by log, so that each server of the process has an entry. */
+const entries = new WeakMap<WatchedEngine | Log, { readonly loggedMs: number; readonly unlogged: number }>()
 
 /** Stalls of this process in which no handler ran, since its start. */
 export function stallsOutsideHandlers(): Readonly<Counts> {
@@ -70,14 +70,16 @@ export function resumeHandler(engine: WatchedEngine, taskId: string): void {
   check(engine, taskId, 'by the agent or by code that ran while it waited')
 }
 
-function check({ name, log, counts }: WatchedEngine, taskId: string, how: string): void {
+function check(engine: WatchedEngine, taskId: string, how: string): void {
   if (!timer) return
   const now = performance.now()
   const blockedMs = now - aliveMs
   aliveMs = now
   if (blockedMs < stallMs) return
   isReported = true
-  report(counts, blockedMs, how, (message) => log({ level: 'warn', message, agent: name, taskId }))
+  count(engine.counts, blockedMs)
+  const message = messageFor(engine, blockedMs, how)
+  if (message !== undefined) engine.log({ level: 'warn', message, agent: engine.name, taskId })
 }
 
 function restart(): void {
@@ -105,22 +107,27 @@ function tick(): void {
     Array.from(runs.keys(), (id) => `${name} ${id}`).slice(0, maxNamedTasks),
   )
   const named = running.length > 0 ? `; running: ${running.slice(0, maxNamedTasks).join(', ')}` : ''
-  const logs = new Set(Array.from(engines, ({ log }) => log))
-  report(outside, lateMs, `outside of the steps of an agent${named}`, (message) => {
-    for (const log of logs) log({ level: 'warn', message })
-  })
+  count(outside, lateMs)
+  for (const log of new Set(Array.from(engines, (engine) => engine.log))) {
+    const message = messageFor(log, lateMs, `outside of the steps of an agent${named}`)
+    if (message !== undefined) log({ level: 'warn', message })
+  }
 }
 
-function report(counts: Counts, blockedMs: number, how: string, write: (message: string) => void): void {
+function count(counts: Counts, blockedMs: number): void {
   counts.stalls += 1
   counts.stalledMs += blockedMs
+}
+
+/** Undefined when the last entry is too recent. */
+function messageFor(key: WatchedEngine | Log, blockedMs: number, how: string): string | undefined {
   const now = performance.now()
-  const { loggedMs, unlogged } = entries.get(counts) ?? { loggedMs: Number.NEGATIVE_INFINITY, unlogged: 0 }
+  const { loggedMs, unlogged } = entries.get(key) ?? { loggedMs: Number.NEGATIVE_INFINITY, unlogged: 0 }
   if (now - loggedMs < quietMs) {
-    entries.set(counts, { loggedMs, unlogged: unlogged + 1 })
-    return
+    entries.set(key, { loggedMs, unlogged: unlogged + 1 })
+    return undefined
   }
-  entries.set(counts, { loggedMs: now, unlogged: 0 })
+  entries.set(key, { loggedMs: now, unlogged: 0 })
   const more = unlogged > 0 ? ` (${unlogged} more stalls since the last entry)` : ''
-  write(`The event loop was blocked for ${(blockedMs / 1000).toFixed(1)} s ${how}${more}`)
+  return `The event loop was blocked for ${(blockedMs / 1000).toFixed(1)} s ${how}${more}`
 }

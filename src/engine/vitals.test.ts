@@ -179,6 +179,16 @@ describe('stalls', () => {
     release.open()
   })
 
+  it('outside of handlers are logged by each server, whatever others have logged before', async () => {
+    for (const _server of ['first', 'second']) {
+      const logged: LogEntry[] = []
+      const options = { stallMs: 200, log: (entry: LogEntry) => void logged.push(entry) }
+      await using _engine = await testEngine(async function* () {}, 'memory', options)
+      block()
+      await until(() => logged.some(({ message }) => message.includes('outside of the steps of an agent')))
+    }
+  })
+
   it('are found with the smallest threshold of the process, whichever engine has it', async () => {
     const logged: LogEntry[] = []
     await using strict = await testEngine(async function* () {}, 'memory', { stallMs: 200 })
