@@ -4,6 +4,9 @@
  */
 import type { AgentCard, SecurityRequirement, SecurityScheme } from '../model/agent-card.js'
 
+/** The number of combinations grows exponentially with the schemes of a requirement, and cards are untrusted. */
+const maxAlternatives = 32
+
 export function withSingleFlows(card: AgentCard): AgentCard {
   const { securitySchemes = {}, securityRequirements, skills } = card
   const split = new Map(
@@ -37,12 +40,25 @@ function freeName(name: string, taken: object): string {
   return Object.hasOwn(taken, name) ? freeName(`${name}-`, taken) : name
 }
 
+/** One requirement for each combination of flows. Beyond the limit, only the first flow of each scheme remains. */
 function alternatives(
-  { schemes = {} }: SecurityRequirement,
+  requirement: SecurityRequirement,
   namesOf: (name: string) => readonly string[],
 ): readonly SecurityRequirement[] {
-  let combined: readonly NonNullable<SecurityRequirement['schemes']>[] = [{}]
-  for (const [name, scopes] of Object.entries(schemes))
-    combined = combined.flatMap((before) => namesOf(name).map((each) => ({ ...before, [each]: scopes })))
-  return combined.map((each) => ({ schemes: each }))
+  const entries = Object.entries(requirement.schemes ?? {})
+  let count = 1
+  for (const [name] of entries) {
+    count *= namesOf(name).length
+    if (count > maxAlternatives) return [requirement]
+  }
+  return Array.from({ length: count }, (_, place) => {
+    let rest = place
+    const chosen = entries.map(([name, scopes]) => {
+      const names = namesOf(name)
+      const one = names[rest % names.length] as string // a scheme has at least one name
+      rest = Math.floor(rest / names.length)
+      return [one, scopes] as const
+    })
+    return { schemes: Object.fromEntries(chosen) }
+  })
 }

@@ -39,8 +39,9 @@ const verifyTimeoutMs = 5000
 export async function acceptCard(raw: unknown, rules: CardRules): Promise<AcceptedCard> {
   const { sent, published } = measured(raw, rules.limits)
   if (rules.cards === 'valid') mustBeValid(sent)
-  const card = read(sent)
-  mustBeBounded(card, rules.limits)
+  const read = readSent(sent)
+  mustBeBounded(read, rules.limits)
+  const card = ownCard(read) // registries show cards of v1.0
   const [first] = card.supportedInterfaces
   if (!first) throw invalid('card.supportedInterfaces', 'a card without an interface leads nowhere')
   await Promise.all(card.supportedInterfaces.map(({ url }, place) => checkAddress(url, place, rules.dialer)))
@@ -68,9 +69,9 @@ function mustBeValid(raw: object): void {
   })
 }
 
-function read(raw: object): AgentCard {
+function readSent(raw: object): AgentCard {
   try {
-    return ownCard(readCard(raw).card) // registries show cards of v1.0
+    return readCard(raw).card
   } catch (caught) {
     if (!(caught instanceof A2AError)) throw caught
     const problems: readonly RegistryProblem[] = (caught.details.violations ?? []).map(({ field, description }) => ({

@@ -97,6 +97,34 @@ describe('cards that are refused', () => {
   })
 })
 
+describe('cards whose requirements combine many OAuth flows', () => {
+  const flows = { clientCredentials: { tokenUrl: 'https://id.example/token', scopes: {} }, password: { scopes: {} } }
+  const cardWith = (count: number) => {
+    const names = Array.from({ length: count }, (_, place) => `s${place}`)
+    const scheme = { oauth2SecurityScheme: { flows } }
+    return cardFor('x', {
+      securitySchemes: Object.fromEntries(names.map((name) => [name, scheme])),
+      securityRequirements: [{ schemes: Object.fromEntries(names.map((name) => [name, {}])) }],
+    })
+  }
+
+  it.each([
+    [5, 32],
+    [6, 1],
+    [30, 1],
+    [1000, 1],
+  ])('of %i schemes are stored with %i requirements', async (count, requirements) => {
+    await using registry = await testRegistry({ cards: 'readable' })
+    const key = { namespace: 'public', name: 'x' }
+    await registry.publish({ ...key, card: cardWith(count) }, ann)
+    const [instance] = registry.find(key).instances
+    const stored = instance && (await registry.read(instance.key))
+    const card = JSON.parse(stored?.card ?? '') as ReturnType<typeof cardWith>
+    expect(card.securityRequirements).toHaveLength(requirements)
+    expect(card.securityRequirements?.[0]).toEqual(cardWith(count).securityRequirements?.[0])
+  })
+})
+
 describe('names', () => {
   it.each(['a/b', 'a%2Fb', '天气', '..', '__proto__', 'constructor', 'a b', '🚀'])('may be %s', async (name) => {
     await using registry = await testRegistry()

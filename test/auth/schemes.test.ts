@@ -473,6 +473,20 @@ describe('withFlows', () => {
     await handler.close()
   })
 
+  it('declares the first flow of each scheme where the combinations of flows are too many', async () => {
+    const schemes = Array.from({ length: 30 }, (_, place) =>
+      withFlows(jwt({ scheme: `s${place}`, audience, secret }), flows),
+    )
+    const handler = await createHandler(mirror, { auth: [allOf(...schemes)] })
+    for (const version of ['1.0', '0.3']) {
+      const headers = { 'A2A-Version': version }
+      const response = await handler.fetch(new Request('http://localhost/.well-known/agent-card.json', { headers }))
+      const { securityRequirements, security } = (await response.json()) as Record<string, unknown[]>
+      expect((securityRequirements ?? security)?.length).toBe(1)
+    }
+    await handler.close()
+  })
+
   it('lets callers in by the scheme that it describes, and by their skills’ requirements', async () => {
     await using served = await serve(guarded, { auth: [tokens] })
     for (const dialect of ['v1', 'v0.3'] as const) {
