@@ -12,6 +12,8 @@ const addresses: Readonly<Record<keyof OAuthFlows, readonly string[]>> = {
   password: ['tokenUrl'],
 }
 
+const flowNames = Object.keys(addresses).join(', ')
+
 export interface FlowsOptions {
   /** The metadata of the authorization server (RFC 8414). */
   readonly metadataUrl?: string
@@ -34,9 +36,10 @@ export function withFlows(scheme: AuthScheme, flows: OAuthFlows, options: FlowsO
   const { name } = scheme
   if (!isTokenScheme(scheme))
     throw new TypeError(`withFlows needs a scheme whose credentials are tokens (jwt, oidc, bearer); ${name} is none`)
-  const entries = Object.entries(flows).filter(([, flow]) => flow !== undefined)
-  if (entries.length === 0) throw new TypeError(`${name} needs a flow: ${Object.keys(addresses).join(', ')}`)
-  for (const [flow, content] of entries) assertFlow(`${name}: ${flow}`, flow, content as Record<string, unknown>)
+  if (!isRecord(flows)) throw new TypeError(`${name}: \`flows\` must be an object of flows: ${flowNames}`)
+  const entries = Object.entries<unknown>(flows).filter(([, flow]) => flow !== undefined)
+  if (entries.length === 0) throw new TypeError(`${name} needs a flow: ${flowNames}`)
+  for (const [flow, content] of entries) assertFlow(name, flow, content)
   if (metadataUrl !== undefined) assertTrustworthy(metadataUrl, `${name}: \`metadataUrl\``)
   const description = Object.values(scheme.card)[0]?.description
   const card = {
@@ -46,7 +49,17 @@ export function withFlows(scheme: AuthScheme, flows: OAuthFlows, options: FlowsO
       ...(metadataUrl !== undefined && { oauth2MetadataUrl: metadataUrl }),
     },
   }
-  return Object.create(scheme, { card: { value: card, enumerable: true } }) as AuthScheme // it has the other members
+  const { headers, needsCertificate } = scheme
+  // Methods are called on the scheme itself: it may be an instance of a class with private fields.
+  return {
+    name,
+    card,
+    ...(headers && { headers }),
+    ...(needsCertificate !== undefined && { needsCertificate }),
+    ...(scheme.credential && { credential: (credentials) => scheme.credential?.(credentials) }),
+    challenge: (shortfall) => scheme.challenge(shortfall),
+    authenticate: (credentials) => scheme.authenticate(credentials),
+  }
 }
 
 function isTokenScheme({ card }: AuthScheme): boolean {
@@ -54,12 +67,19 @@ function isTokenScheme({ card }: AuthScheme): boolean {
   return 'openIdConnectSecurityScheme' in card || 'oauth2SecurityScheme' in card
 }
 
-function assertFlow(what: string, flow: string, content: Record<string, unknown>): void {
-  if (!Object.hasOwn(addresses, flow))
-    throw new TypeError(`${what} is no flow; choose from ${Object.keys(addresses).join(', ')}`)
-  const canLackScopes = flow === 'implicit' || flow === 'password'
-  if (!canLackScopes && (typeof content.scopes !== 'object' || content.scopes === null))
+function assertFlow(scheme: string, flow: string, content: unknown): void {
+  if (!Object.hasOwn(addresses, flow)) throw new TypeError(`${scheme}: Unknown flow: ${flow}; choose from ${flowNames}`)
+  const what = `${scheme}: ${flow}`
+  if (!isRecord(content)) throw new TypeError(`${what} must be an object with the addresses of the flow`)
+  const { scopes, refreshUrl } = content
+  const canLackScopes = scopes === undefined && (flow === 'implicit' || flow === 'password')
+  if (!canLackScopes && !isRecord(scopes))
     throw new TypeError(`${what} needs \`scopes\`: scopes with their descriptions, or {}`)
   for (const member of addresses[flow as keyof OAuthFlows])
     assertTrustworthy(String(content[member] ?? ''), `${what}: \`${member}\``)
+  if (refreshUrl !== undefined) assertTrustworthy(String(refreshUrl), `${what}: \`refreshUrl\``)
+}
+
+function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

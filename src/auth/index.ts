@@ -1,16 +1,23 @@
 // Schemes
+
 export { type ApiKeyOptions, apiKey } from './api-key.js'
 export { type BasicOptions, basic, type Users, type VerifyPassword } from './basic.js'
 export { type BearerOptions, bearer, type VerifyToken } from './bearer.js'
 export type { Fetch } from './fetch-json.js'
-// Requirements
 export { type FlowsOptions, withFlows } from './flows.js'
 export { type JwtKeys, type JwtOptions, jwt } from './jwt.js'
 export { type CertificateName, type MtlsOptions, mtls } from './mtls.js'
 export { type OidcOptions, oidc } from './oidc.js'
 export type { KeyTimes } from './remote-keys.js'
+export type { CallersBySecret } from './secrets.js'
+export type { TokenOptions } from './token.js'
+
+// Requirements
+
 export { type Auth, allOf, type Requirement, withScopes } from './requirement.js'
+
 // For authors of schemes
+
 export type {
   AuthScheme,
   ClientCertificate,
@@ -20,5 +27,3 @@ export type {
   Shortfall,
   Verdict,
 } from './scheme.js'
-export type { CallersBySecret } from './secrets.js'
-export type { TokenOptions } from './token.js'

@@ -65,7 +65,7 @@ export function assertAgents(owner: string, agents: unknown, names: OptionNames)
     const name = `${owner}.agents[${place}]`
     if (typeof each === 'object' && each !== null) assertOptions(name, each, names)
     if (!isAgent((each as Partial<MountedAgent> | null | undefined)?.agent))
-      throw new TypeError(`${name} is no agent: write agent('Shout', …), or { agent: shout, path: '/shout' }`)
+      throw new TypeError(`Not an agent: ${name}; write agent('Shout', …), or { agent: shout, path: '/shout' }`)
   }
 }
 

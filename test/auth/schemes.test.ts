@@ -487,6 +487,41 @@ describe('withFlows', () => {
     await handler.close()
   })
 
+  it('keeps schemes that are instances of classes with private fields', async () => {
+    class Tokens implements AuthScheme {
+      readonly #tokens = jwt({ scheme: 'oauth2', audience, secret })
+      readonly name = 'oauth2'
+      readonly card = this.#tokens.card
+      readonly headers = ['authorization']
+      challenge(shortfall: Parameters<AuthScheme['challenge']>[0]) {
+        return this.#tokens.challenge(shortfall)
+      }
+      authenticate(credentials: Parameters<AuthScheme['authenticate']>[0]) {
+        return this.#tokens.authenticate(credentials)
+      }
+    }
+    await using served = await serve(guarded, { auth: [withFlows(new Tokens(), flows)] })
+    await using client = await connect(served.url, { credentials: sendToken(sharedToken) })
+    expect((await client.ask('hi')).text).toBe('oauth2:alice')
+    await using stranger = await connect(served.url, { credentials: sendToken('x') })
+    await expect(stranger.ask('hi')).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
+  })
+
+  it.each<[unknown, string]>([
+    [null, 'bearer: `flows` must be an object of flows: authorizationCode, '],
+    [{ clientCredentials: null }, 'bearer: clientCredentials must be an object with the addresses of the flow'],
+    [{ magic: {} }, 'bearer: Unknown flow: magic; choose from authorizationCode, '],
+    [{ password: { tokenUrl: 'https://t', scopes: null } }, 'bearer: password needs `scopes`'],
+    [
+      { clientCredentials: { tokenUrl: 'https://t', refreshUrl: 'http://id.example/', scopes: {} } },
+      'bearer: clientCredentials: `refreshUrl` must be an https address',
+    ],
+  ])('refuses the flows %j', (wrong, message) => {
+    const declare = () => withFlows(bearer('t'), wrong as never)
+    expect(declare).toThrow(TypeError)
+    expect(declare).toThrow(message)
+  })
+
   it('lets callers in by the scheme that it describes, and by their skills’ requirements', async () => {
     await using served = await serve(guarded, { auth: [tokens] })
     for (const dialect of ['v1', 'v0.3'] as const) {
