@@ -6,6 +6,9 @@ import { defineConfig } from 'vitest/config'
 // the machine.
 const maxWorkers = availableParallelism()
 
+// Workers inherit it. Lookups of names that do not exist hold threads of Node's pool for seconds on some networks.
+process.env.UV_THREADPOOL_SIZE ??= '16'
+
 export default defineConfig({
   resolve: { conditions: ['dragoman-source'] },
   ssr: { resolve: { conditions: ['dragoman-source', 'node'] } },

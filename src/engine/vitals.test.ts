@@ -157,26 +157,31 @@ describe('stalls', () => {
   })
 
   it('outside of handlers are logged with the tasks that run, and count for no agent', async () => {
-    const release = gate()
-    const logged: LogEntry[] = []
-    await using engine = await testEngine(
-      async function* () {
-        yield working()
-        await release.opened
-      },
-      'memory',
-      { stallMs: 200, log: (entry) => void logged.push(entry) },
-    )
-    const { id } = taskIn(await engine.sendMessage(send('go', {}, immediately), callBy()))
-    await until(async () => (await engine.getTask({ id }, callBy())).status.state === 'TASK_STATE_WORKING')
-    const before = { own: engine.vitals().stalls, outside: stallsOutsideHandlers().stalls }
-    block()
-    const named = () => logged.find(({ message }) => message.includes(`running: Test ${id}`))
-    await until(() => named() !== undefined)
-    expect(named()).toEqual({ level: 'warn', message: expect.stringContaining('outside of the steps of an agent') })
-    expect(stallsOutsideHandlers().stalls).toBeGreaterThan(before.outside)
-    expect(engine.vitals().stalls).toBe(before.own)
-    release.open()
+    // On a busy machine another stall may come first, and is logged in place of ours: then a new engine tries again.
+    for (let isOurs = false; !isOurs; ) {
+      const release = gate()
+      const logged: LogEntry[] = []
+      await using engine = await testEngine(
+        async function* () {
+          yield working()
+          await release.opened
+        },
+        'memory',
+        { stallMs: 200, log: (entry) => void logged.push(entry) },
+      )
+      const { id } = taskIn(await engine.sendMessage(send('go', {}, immediately), callBy()))
+      await until(async () => (await engine.getTask({ id }, callBy())).status.state === 'TASK_STATE_WORKING')
+      isOurs = logged.length === 0
+      const before = { own: engine.vitals().stalls, outside: stallsOutsideHandlers().stalls }
+      block()
+      await until(() => logged.length > 0)
+      release.open()
+      if (!isOurs) continue
+      const message = expect.stringMatching(`outside of the steps of an agent; running: Test ${id}`)
+      expect(logged).toEqual([{ level: 'warn', message }])
+      expect(stallsOutsideHandlers().stalls).toBeGreaterThan(before.outside)
+      expect(engine.vitals().stalls).toBe(before.own)
+    }
   })
 
   it('outside of handlers are logged by each server, whatever others have logged before', async () => {

@@ -7,11 +7,11 @@
  * No redirect is followed unless the caller says so; each place on the way is then checked like the first.
  * How long and how much to read is up to the caller: there is no time-out here but the one for connecting.
  */
-import dns from 'node:dns'
 import { isIP, type LookupFunction } from 'node:net'
 import type { Agent, Dispatcher, RequestInit as UndiciInit } from 'undici'
 import { assertOptions, type NamesOf } from '../model/option-names.js'
 import { AddressRefused, type AddressRules, createAddressGuard, type NameLookup, ruleNames } from './address-rules.js'
+import { lookupName } from './lookup-name.js'
 import { NotConnected } from './not-connected.js'
 import { unlessAborted } from './unless-aborted.js'
 
@@ -165,11 +165,6 @@ async function loadUndici(): Promise<Undici> {
     'The loaded `undici` module is not the npm package, so addresses cannot be checked when connecting. ' +
       'Remove the alias or mock that replaces `undici`',
   )
-}
-
-async function lookupName(name: string): Promise<readonly string[]> {
-  const found = await dns.promises.lookup(name, { all: true, verbatim: true })
-  return found.map(({ address }) => address)
 }
 
 /** A refusal as itself, and not as the cause of something that failed. */

@@ -167,7 +167,7 @@ describe('everywhere', () => {
     const { page, complaints } = opened
     const options = page.getByLabel(label).locator('option')
     await options.filter({ hasText: screen === 'workflows' ? 'Document' : 'Echo' }).waitFor({ state: 'attached' })
-    expect((await options.allTextContents()).filter((text) => text.includes('://'))).toEqual([])
+    await expect.poll(async () => (await options.allTextContents()).filter((text) => text.includes('://'))).toEqual([])
     // Somebody who streams is chosen when nobody was.
     if (label === 'Agent') await page.locator(`select[title^="http"]`).waitFor()
     expect(complaints).toEqual([])
