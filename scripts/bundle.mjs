@@ -2,6 +2,7 @@
 // 500 files, which took half a second of CPU. Dependencies stay outside. Code that is loaded on demand (gRPC, databases,
 // single commands) stays in files of its own.
 import { readFileSync } from 'node:fs'
+import { isAbsolute } from 'node:path'
 import { rolldown } from 'rolldown'
 
 const { exports, imports } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
@@ -20,7 +21,7 @@ const bundle = await rolldown({
   input: Object.fromEntries([...entries].map((path) => [path.slice('./src/'.length, -'.ts'.length), path])),
   platform: 'node',
   // The runtime holds the helpers for syntax that Node 20 does not have (`using`).
-  external: (id) => !/^([./]|@oxc-project\/runtime\/)/.test(id),
+  external: (id) => !isAbsolute(id) && !/^(\.|@oxc-project\/runtime\/)/.test(id),
   transform: { target: 'es2023' },
 })
 await bundle.write({ dir: 'dist', chunkFileNames: 'chunks/[name]-[hash].js', cleanDir: true })

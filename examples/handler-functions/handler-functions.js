@@ -83,6 +83,7 @@ async function* whileRunning(run) {
   returned.catch(() => undefined)
   for (;;) {
     for (const update of updates.splice(0)) yield typeof update === 'string' ? working(update) : stored(update)
+    if (updates.length > 0) continue // while the last one was yielded, more came
     if (isOver) break
     await /** @type {Promise<void>} */ (new Promise((resolve) => (wake = resolve)))
   }

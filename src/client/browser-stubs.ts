@@ -1,11 +1,24 @@
 /**
- * The modules that need Node, as bundlers for browsers see them (`imports` in `package.json`). The client calls neither of
- * these functions in a browser.
+ * The modules that need Node, as bundlers for browsers see them (`imports` in `package.json`), and as `createReach` uses them
+ * where Node is missing. A browser resolves names itself and has a guard of its own, so that only the spelling of an
+ * address is checked.
  */
+import { type AddressRules, createAddressGuard } from '../net/address-rules.js'
+import type { Reach } from './reach.js'
+
 export function createGrpcClient(): never {
   throw new Error('gRPC is not supported in browsers')
 }
 
-export function createGuardedDialer(): never {
-  throw new Error('The guarded dialer is not supported in browsers')
+export function createGuardedDialer(rules: AddressRules): Reach & { check(url: string): Promise<void> } {
+  const { check, resolve } = createAddressGuard(rules)
+  return {
+    check,
+    resolve,
+    async fetch(url, init) {
+      await check(url)
+      return globalThis.fetch(url, { ...init, redirect: 'manual' })
+    },
+    close: async () => undefined,
+  }
 }

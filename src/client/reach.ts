@@ -6,9 +6,10 @@
  * so there, and for a `fetch` of the user's, addresses are checked before they are asked.
  */
 import { canParseUrl } from '../model/can-parse-url.js'
-import { type AddressRules, createAddressGuard, type NameLookup } from '../net/address-rules.js'
+import type { AddressRules, NameLookup } from '../net/address-rules.js'
 import { isHost } from '../net/addresses.js'
 import { isNode } from '../net/runtime.js'
+import { createGuardedDialer as createBrowserDialer } from './browser-stubs.js'
 import type { ClientCertificate } from './credentials/static.js'
 
 export interface ReachOptions {
@@ -37,13 +38,9 @@ export function createReach(options: ReachOptions): Reach {
   const { named, allowPrivate = false, fetch, certificate, lookup } = options
   const allowHosts = named.flatMap((origin) => (canParseUrl(origin) ? new URL(origin).hostname : [])).filter(isHost)
   const rules: AddressRules = { httpsOnly: false, allowHosts, allowPrivate, allowNeighbours: true }
-  if (!isNode()) {
-    const { check, resolve } = createAddressGuard(rules)
-    const asked = checkedFirst(check, fetch ?? ((url, init) => globalThis.fetch(url, init)))
-    return { fetch: asked, resolve, close: async () => undefined }
-  }
   let made: ReturnType<typeof make> | undefined
   const make = async () => {
+    if (!isNode()) return createBrowserDialer(rules)
     const { createGuardedDialer } = await import('#node-dialer')
     return createGuardedDialer({ ...rules, ...(lookup && { lookup }), ...(certificate && { tls: certificate }) })
   }

@@ -38,10 +38,10 @@ function keyOf({ settings }: Internals, { message }: SendMessageRequest, context
 }
 
 /**
- * Equal requests have equal digests, in any dialect and in any order of members: a client may repeat a send over another
- * interface of the agent. The digest therefore leaves out the id of the message (several dialects have none, and many
- * clients make a new one for a retry) and the configuration, which dialects spell with different defaults; of it only the
- * address of the webhook counts.
+ * Digests the message without its id, the task id, the URL of the webhook and the metadata. Equal requests have equal
+ * digests in every dialect, so that a client can repeat a send over another interface. The message id is left out: some
+ * dialects have none, and many clients make a new one for a retry. The rest of the configuration is left out, because
+ * dialects have different defaults.
  */
 async function digestOf(
   { message, configuration, metadata }: SendMessageRequest,
