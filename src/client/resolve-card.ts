@@ -5,7 +5,7 @@
 import { type CardReport, validateCard } from '../dialects/validate-card/index.js'
 import type { AgentCard } from '../model/agent-card.js'
 import { A2AError, clip } from '../model/errors.js'
-import type { HttpSender } from '../transports/http-sender.js'
+import type { HttpRequest, HttpSender } from '../transports/http-sender.js'
 import { parseJson } from '../transports/read-json.js'
 import { explained, TransportError } from '../transports/transport-error.js'
 import { type CachedCard, type CardCache, cachedCard, validators } from './card-cache.js'
@@ -189,28 +189,42 @@ function createAsker(options: ResolveOptions & { readonly reach: Reach }) {
   const { timeoutMs = 15_000, maxBytes = 1024 * 1024, signal } = options
   const send = createSender({ ...options, headersTimeoutMs: timeoutMs, maxBytes })
   const deadline = AbortSignal.timeout(timeoutMs)
-  const authorized = options.authorize?.(send)
-  const get = async (by: HttpSender, url: string, conditions: Record<string, string>) => {
+  const get = cardSender(send, options.authorize)
+  return async (url: string, cached: CachedCard | undefined): Promise<CardAnswer> => {
     const asked = (headers: Record<string, string>) =>
-      by({
+      get({
         method: 'GET',
         url,
         headers: { ...headers, accept: 'application/json' },
         signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
       })
-    const response = await asked({ ...conditions, 'a2a-version': '1.0' })
-    // Servers of older versions may refuse the version by name, and have a card for those who name none.
-    return isRefusal(response.status) ? await asked(conditions) : response
-  }
-  return async (url: string, cached: CachedCard | undefined): Promise<CardAnswer> => {
     const conditions = validators(cached)
-    const open = await get(send, url, conditions)
-    const isProtected = authorized !== undefined && isClosed(open)
-    const response = isProtected ? await get(authorized, url, conditions) : open
+    const versioned = await asked({ ...conditions, 'a2a-version': '1.0' })
+    // Servers of older versions may refuse the version by name, and have a card for those who name none.
+    const { response, isProtected } = isRefusal(versioned.response.status) ? await asked(conditions) : versioned
     if (response.status === 304 && cached) {
       return { raw: cached.raw, headers: response.headers, finalUrl: cached.url, warnings: [], isProtected }
     }
     return { ...(await readAnswer(url, response, maxBytes)), isProtected }
+  }
+}
+
+interface SentForCard {
+  readonly response: Response
+  /** The request was sent with credentials. */
+  readonly isProtected: boolean
+}
+
+/** Sends each request without credentials, and after 401 or 403 once more with the user's. */
+export function cardSender(
+  send: HttpSender,
+  authorize: ResolveOptions['authorize'],
+): (request: HttpRequest) => Promise<SentForCard> {
+  const authorized = authorize?.(send)
+  return async (request) => {
+    const response = await send(request) // it has read the whole body: no connection stays open
+    if (!authorized || !isClosed(response)) return { response, isProtected: false }
+    return { response: await authorized(request), isProtected: true }
   }
 }
 

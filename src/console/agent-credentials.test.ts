@@ -5,6 +5,7 @@ import { audience, type OpenIdProvider, openIdProvider } from '../../test/auth/o
 import { eventually } from '../../test/hostile/waiting.js'
 import { allOf, apiKey, basic, mtls, oidc } from '../auth/index.js'
 import { echoAgent } from '../cli/echo-agent.js'
+import { v1Card } from '../client/cards.fixture.js'
 import { mutualTls, apiKey as showKey } from '../client/credentials/index.js'
 import { json, serveHttp } from '../client/http-server.fixture.js'
 import { type Served, serve } from '../server/serve.js'
@@ -90,6 +91,19 @@ describe('credentials of an agent', () => {
     })
     expect(await visitor.says(agent.url, 'hello')).toMatchObject(answered)
     await agent.close({ deadlineMs: 0 })
+  })
+
+  it('are sent for a card that is refused with 403', async () => {
+    await using agent = await serveHttp(({ headers }, response) =>
+      headers['x-api-key'] === 'open sesame' ? json(response, v1Card(agent.origin)) : json(response, {}, {}, 403),
+    )
+    await using served = await serveConsole({
+      agents: [agent.origin],
+      credentials: { [agent.origin]: showKey('open sesame') },
+    })
+    const visitor = await Visitor.at(served)
+    const card = await visitor.ask('GET', `api/card?${new URLSearchParams({ ref: agent.origin })}`)
+    expect(JSON.parse(card.text)).toMatchObject({ raw: v1Card(agent.origin), unversioned: v1Card(agent.origin) })
   })
 
   it('of whoever started the console are for the agents that were named then, and are not shown', async () => {

@@ -6,7 +6,7 @@ import { certificateOf, listOf } from '../client/credentials/index.js'
 import { createSender } from '../client/guarded-fetch.js'
 import { hasGrpc } from '../client/open-interface.js'
 import { createReach } from '../client/reach.js'
-import { type ResolvedCard, type ResolveOptions, resolveCard } from '../client/resolve-card.js'
+import { cardSender, type ResolvedCard, type ResolveOptions, resolveCard } from '../client/resolve-card.js'
 import { placesOf } from '../client/resolve-card-places.js'
 import { verifyCard } from '../client/verify-card.js'
 import { readAtMost } from '../net/read-at-most.js'
@@ -64,14 +64,9 @@ async function readUnversioned({ url, origin }: ResolvedCard, { certificate, aut
   const reach = createReach({ named: [origin], ...(certificate && { certificate }) })
   try {
     const send = createSender({ reach, headersTimeoutMs: timeoutMs, maxBytes })
-    const request = {
-      method: 'GET',
-      url,
-      headers: { accept: 'application/json' },
-      signal: AbortSignal.timeout(timeoutMs),
-    }
-    const open = await send(request)
-    const response = open.status === 401 && authorize ? await authorize(send)(request) : open
+    const get = cardSender(send, authorize)
+    const headers = { accept: 'application/json' }
+    const { response } = await get({ method: 'GET', url, headers, signal: AbortSignal.timeout(timeoutMs) })
     const bytes = response.ok ? await readAtMost(response, maxBytes) : undefined
     return bytes && (JSON.parse(new TextDecoder().decode(bytes)) as unknown)
   } catch {
