@@ -163,6 +163,6 @@ export function assertIds({ messageId, contextId }: Message): void {
 
 export function assertParts({ parts }: Message, { partsPerMessage }: EngineLimits): void {
   if (parts.length <= partsPerMessage) return
-  const metadata = { limit: 'partsPerMessage', most: String(partsPerMessage) }
+  const metadata = { limit: 'partsPerMessage', max: String(partsPerMessage) }
   throw invalidField('message.parts', `has more than ${partsPerMessage} elements`, metadata)
 }

@@ -85,8 +85,8 @@ async function iterate(current: AcceptedMessage, stage: Stage, span?: OpenSpan):
         abandon(iterator)
         return { kind: 'stopped' }
       }
-      // `undefined`, and `null` of untyped handlers: nothing was returned.
-      if (step.done && (step.value ?? undefined) === undefined) return completedTurn
+      // Untyped handlers may return `null`.
+      if (step.done && (step.value === undefined || step.value === null)) return completedTurn
       const taken = take(step.value as Yield, stage, isFirst) // checked there
       // A burst of chunks goes into the buffer without waiting for anything.
       const end = taken instanceof Promise ? await taken.catch(asUncommitted) : taken

@@ -245,7 +245,7 @@ export class TaskWriter {
     this.#internals.callerBytes.hold(this.#owner, bytes)
   }
 
-  /** The store counts everything that is committed: tasks do not count while they may still end as a Message. */
+  /** Moves committed bytes from held to stored. Provisional tasks stay held. */
   #counted(): void {
     if (this.#isClosed) return
     const bytes = this.#heldBytes - this.#buffer.bytes

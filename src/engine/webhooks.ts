@@ -73,7 +73,7 @@ export async function assertRoomForWebhook({ store }: Internals, key: TaskKey, a
 
 export function tooManyWebhooks({ id }: TaskKey, most: number): A2AError {
   return new A2AError('UNSUPPORTED_OPERATION', `Task ${id} has ${most} webhooks and may not have more: delete one`, {
-    metadata: { taskId: id, limit: 'pushConfigsPerTask', most: String(most) },
+    metadata: { taskId: id, limit: 'pushConfigsPerTask', max: String(most) },
   })
 }
 

@@ -4,7 +4,7 @@
  */
 import type { Dialect } from '../dialects/dialect.js'
 import { hybridCard } from '../dialects/v0_3/card.js'
-import { ownCard } from '../dialects/v1/own-members.js'
+import { toV1Card } from '../dialects/v1/v1-members.js'
 import type { AgentCard, AgentInterface } from '../model/agent-card.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { cardVersionOf, type EditCard } from './edit-card.js'
@@ -47,7 +47,7 @@ export async function spellCards(
 ): Promise<SpelledCards> {
   const byName = new Map(recognised.map((dialect) => [dialect.name, dialect]))
   const edited = edit(card, '1.0')
-  const current = ownCard(edited)
+  const current = toV1Card(edited)
   const older = byName.get('v0.3')?.encodeCard?.(edit(card, '0.3'))
   const v1 = byName.has('v1') ? await sign(current, ['v1']) : undefined
   const v0_3 = older && (await sign(older, ['v0.3']))

@@ -149,18 +149,18 @@ function assertShape(text: string, { jsonDepth, jsonElements }: RequestLimits): 
 
 function tooDeep(jsonDepth: number): A2AError {
   return new A2AError('PARSE_ERROR', `Invalid JSON payload: nested deeper than ${jsonDepth} levels`, {
-    metadata: { limit: 'jsonDepth', most: String(jsonDepth) },
+    metadata: { limit: 'jsonDepth', max: String(jsonDepth) },
   })
 }
 
 export function tooManyElements(jsonElements: number): A2AError {
   return new A2AError('PAYLOAD_TOO_LARGE', `The request has more than ${jsonElements} values`, {
-    metadata: { limit: 'jsonElements', most: String(jsonElements) },
+    metadata: { limit: 'jsonElements', max: String(jsonElements) },
   })
 }
 
 function tooLarge(maxBytes: number): A2AError {
   return new A2AError('PAYLOAD_TOO_LARGE', `The request is larger than ${maxBytes} bytes`, {
-    metadata: { limit: 'bodyBytes', most: String(maxBytes) },
+    metadata: { limit: 'bodyBytes', max: String(maxBytes) },
   })
 }

@@ -266,7 +266,7 @@ describe('what a request may look like', () => {
     const long = 'x'.repeat(5000)
     const send = (depth: number) => post(served, { ...message(long), metadata: { nested: nested(depth) } })
     expect((await send(3)).info).toBeUndefined()
-    const limit = { limit: 'jsonDepth', most: '10' }
+    const limit = { limit: 'jsonDepth', max: '10' }
     expect((await send(20)).info).toMatchObject({ reason: 'PARSE_ERROR', metadata: limit })
   })
 
@@ -278,7 +278,7 @@ describe('what a request may look like', () => {
       expect(said, speaker.name).toContain('message.parts: has more than 2 elements')
     }
     // Callers are told which limit it is, over every binding.
-    const limit = { reason: 'INVALID_PARAMS', metadata: { limit: 'partsPerMessage', most: '2' } }
+    const limit = { reason: 'INVALID_PARAMS', metadata: { limit: 'partsPerMessage', max: '2' } }
     const tooMany = message('', { parts: Array(3).fill({ text: 'a' }) })
     expect((await post(served, tooMany)).info).toMatchObject(limit)
     const peer = v1Peer(hostOf(served))
@@ -373,7 +373,7 @@ describe('what a caller may have at once', () => {
     expect(outcomes.filter(({ info }) => info === undefined)).toHaveLength(2)
     const withMessage = { configuration: { taskPushNotificationConfig: { id: 'e', url } } }
     const refused = await post(served, { ...message('more', { taskId }), ...withMessage })
-    expect(refused.info).toMatchObject({ metadata: { limit: 'pushConfigsPerTask' } })
+    expect(refused.info).toMatchObject({ metadata: { limit: 'pushConfigsPerTask', max: '2' } })
   })
 
   it('is so much of the history, the newest of it (R-HIST-1)', async () => {

@@ -6,8 +6,8 @@ import { meaningsOf, readGrpcError, readHttpError, readRpcError } from '../peer-
 import { decodeEvent, decoders } from './client-answers.js'
 import { restRequests } from './client-requests.js'
 import { errors } from './errors.js'
-import { ownRequest } from './own-members.js'
 import { decodeCard } from './read-card.js'
+import { toV1Request } from './v1-members.js'
 
 const names = Object.keys(table) as Operation[]
 
@@ -19,12 +19,12 @@ const methods = eachOperation<string>((name) => table[name].name)
 
 /** The model is v1.0's JSON: requests go out as they are, without members of older versions. */
 const requests = eachOperation<RequestCodec>((name) => ({
-  encode: (request) => ownRequest(name, request),
+  encode: (request) => toV1Request(name, request),
   decode: decoders[name],
 }))
 
 const restOperations = eachOperation<RestRequestCodec>((name) => ({
-  encode: (request, facts) => restRequests[name](ownRequest(name, request), facts),
+  encode: (request, facts) => restRequests[name](toV1Request(name, request), facts),
   decode: decoders[name],
 }))
 

@@ -6,7 +6,7 @@ import { quirksOf } from '../quirks.js'
 import { acceptsOnlyEvents } from '../stream-errors.js'
 import { type ErrorProfile, errorsOf } from './errors.js'
 import { grpcOperations, methods, operations, routes } from './operations.js'
-import { ownCard } from './own-members.js'
+import { toV1Card } from './v1-members.js'
 
 export interface V1Options {
   /** Which release's HTTP and gRPC statuses errors have. Default 1.0.1. */
@@ -57,7 +57,7 @@ export function createV1({ errors: profile = '1.0.1' }: V1Options = {}): Dialect
       errorDetails,
     },
     push: { contentType: 'application/a2a+json', encodeEvent: (event) => JSON.stringify(event) },
-    encodeCard: ownCard,
+    encodeCard: toV1Card,
     losses: [
       { direction: 'in', what: 'members the protocol does not know', remedy: 'put such data into `metadata`' },
       {

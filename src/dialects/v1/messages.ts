@@ -24,15 +24,15 @@ import {
 /** A file in drafts before v1.0: `{"file": {"fileWithBytes" or "fileWithUri", "mediaType", "name"}}`. */
 type FileContent = Pick<AnyPart, 'raw' | 'url' | 'filename' | 'mediaType'>
 
-interface DraftFile {
+interface PreReleaseFile {
   readonly fileWithBytes?: string
   readonly fileWithUri?: string
   readonly mediaType?: string
   readonly name?: string
 }
 
-const draftFile = converted(
-  object<DraftFile>({
+const preReleaseFile = converted(
+  object<PreReleaseFile>({
     fileWithBytes: optional(bytes),
     fileWithUri: optional(presentString),
     mediaType: optional(string),
@@ -78,26 +78,31 @@ const contents = ['text', 'raw', 'url', 'data'] as const
 
 const releasedPart = object<AnyPart>(partMembers, { oneof: contents })
 
-interface DraftPart extends AnyPart {
+interface PreReleasePart extends AnyPart {
   readonly file?: FileContent
 }
 
-const draftMembers = { ...partMembers, file: optional(draftFile) }
-const draftPart = converted(object<DraftPart>(draftMembers, { oneof: [...contents, 'file'] }), withoutFile)
+const preReleaseMembers = { ...partMembers, file: optional(preReleaseFile) }
+const preReleasePart = converted(
+  object<PreReleasePart>(preReleaseMembers, { oneof: [...contents, 'file'] }),
+  withoutFile,
+)
 
 /** A `file` that is no object is a member that the protocol does not know. */
 export const part = ((value, faults) =>
-  isObject(value) && isObject(value.file) ? draftPart(value, faults) : releasedPart(value, faults)) as Decoder<Part> // exactly one kind of content is present
+  isObject(value) && isObject(value.file)
+    ? preReleasePart(value, faults)
+    : releasedPart(value, faults)) as Decoder<Part> // exactly one kind of content is present
 
 /** The members of a draft's file beside the others. */
-function withoutFile(read: DraftPart): AnyPart {
+function withoutFile(read: PreReleasePart): AnyPart {
   if (read.file === undefined) return read
   const { file, ...rest } = read
   return { ...rest, ...file }
 }
 
 /** A part that is told of: servers that write all members of their objects leave the others empty or `null`. */
-export const toldPart: Decoder<Part> = converted(object<DraftPart>(draftMembers), (told, faults) => {
+export const toldPart: Decoder<Part> = converted(object<PreReleasePart>(preReleaseMembers), (told, faults) => {
   const read = withoutFile(told)
   const present = contents.filter((name) => name in read)
   if (present.length === 1) return read as Part // one kind of content is what makes it a part

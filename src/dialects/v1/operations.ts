@@ -1,9 +1,8 @@
-/** v1.0's methods and routes. The model is v1.0's JSON; `own-members.ts` takes out members of older versions. */
+/** v1.0's methods and routes. The model is v1.0's JSON; `v1-members.ts` takes out members of older versions. */
 import { type Operation, operations as table } from '../../model/operations.js'
 import { type Decoder, decodeOrThrow, object, required, string } from '../decode.js'
 import type { GrpcCodec, OperationCodec, Route } from '../dialect.js'
 import { pushConfig, sendMessageRequest } from './messages.js'
-import { ownResult } from './own-members.js'
 import {
   cancelTaskRequest,
   deletePushConfigRequest,
@@ -14,6 +13,7 @@ import {
   listTasksRequest,
   subscribeToTaskRequest,
 } from './tasks.js'
+import { toV1Result } from './v1-members.js'
 
 /** A config that is created on its own must name its task. */
 const ofTask = object<{ readonly taskId: string }>({ taskId: required(string) })
@@ -49,7 +49,7 @@ function codec(operation: Operation): OperationCodec {
     decode: decoder(operation),
     ...(operation === 'listTasks' && { booleanParameters: ['includeArtifacts', 'include_artifacts'] }),
     // A delete answers nothing; its JSON is an empty object (R-PUSH-6).
-    encode: (result) => JSON.stringify(ownResult(operation, result)),
+    encode: (result) => JSON.stringify(toV1Result(operation, result)),
   }
 }
 
@@ -61,7 +61,7 @@ export const operations = Object.fromEntries(names.map((name) => [name, codec(na
 >
 
 function grpcCodec(operation: Operation): GrpcCodec {
-  return { decode: decoder(operation), encode: (result) => ownResult(operation, result) as object } // results are objects, or nothing
+  return { decode: decoder(operation), encode: (result) => toV1Result(operation, result) as object } // results are objects, or nothing
 }
 
 export const grpcOperations = Object.fromEntries(names.map((name) => [name, grpcCodec(name)])) as Record<
