@@ -1,4 +1,5 @@
 import type { OAuthFlows } from '../model/agent-card.js'
+import { isObject } from '../model/is-object.js'
 import { assertOptions, type NamesOf } from '../model/option-names.js'
 import { assertTrustworthy } from './fetch-json.js'
 import type { AuthScheme } from './scheme.js'
@@ -36,7 +37,7 @@ export function withFlows(scheme: AuthScheme, flows: OAuthFlows, options: FlowsO
   const { name } = scheme
   if (!isTokenScheme(scheme))
     throw new TypeError(`withFlows needs a scheme whose credentials are tokens (jwt, oidc, bearer); ${name} is none`)
-  if (!isRecord(flows)) throw new TypeError(`${name}: \`flows\` must be an object of flows: ${flowNames}`)
+  if (!isObject(flows)) throw new TypeError(`${name}: \`flows\` must be an object of flows: ${flowNames}`)
   const entries = Object.entries<unknown>(flows).filter(([, flow]) => flow !== undefined)
   if (entries.length === 0) throw new TypeError(`${name} needs a flow: ${flowNames}`)
   for (const [flow, content] of entries) assertFlow(name, flow, content)
@@ -70,16 +71,12 @@ function isTokenScheme({ card }: AuthScheme): boolean {
 function assertFlow(scheme: string, flow: string, content: unknown): void {
   if (!Object.hasOwn(addresses, flow)) throw new TypeError(`${scheme}: Unknown flow: ${flow}; choose from ${flowNames}`)
   const what = `${scheme}: ${flow}`
-  if (!isRecord(content)) throw new TypeError(`${what} must be an object with the addresses of the flow`)
+  if (!isObject(content)) throw new TypeError(`${what} must be an object with the addresses of the flow`)
   const { scopes, refreshUrl } = content
   const canLackScopes = scopes === undefined && (flow === 'implicit' || flow === 'password')
-  if (!canLackScopes && !isRecord(scopes))
+  if (!canLackScopes && !isObject(scopes))
     throw new TypeError(`${what} needs \`scopes\`: scopes with their descriptions, or {}`)
   for (const member of addresses[flow as keyof OAuthFlows])
     assertTrustworthy(String(content[member] ?? ''), `${what}: \`${member}\``)
   if (refreshUrl !== undefined) assertTrustworthy(String(refreshUrl), `${what}: \`refreshUrl\``)
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,4 +1,5 @@
 /** Two cards, member by member. Pure. */
+import { isObject } from '../model/is-object.js'
 
 export interface Difference {
   /** A JSON path such as `skills[echo].name`. */
@@ -8,8 +9,6 @@ export interface Difference {
   /** Absent: only the first card has it. */
   readonly after?: unknown
 }
-
-type Json = Readonly<Record<string, unknown>>
 
 const deepest = 50
 
@@ -59,8 +58,4 @@ function nameOf(item: unknown): string | undefined {
 
 function trimmed(path: string): string {
   return path.replace(/^\./, '')
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { TransportError } from '../transports/transport-error.js'
+import { TransportError } from '../model/transport-error.js'
 import { Breaker, breaking } from './breaker.js'
 import { all, context, peer, play, taskIn } from './scripted.fixture.js'
 

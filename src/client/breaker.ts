@@ -5,7 +5,7 @@
 import { batchesOf, items } from '../model/batches.js'
 import { fromGeneric, toGeneric } from '../model/generic-service.js'
 import type { AgentService, StreamItem } from '../model/service.js'
-import { TransportError } from '../transports/transport-error.js'
+import { TransportError } from '../model/transport-error.js'
 
 export interface BreakerOptions {
   /** Failures in a row that open it. Default 5; 0 switches it off. */

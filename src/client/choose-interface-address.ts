@@ -1,7 +1,7 @@
 /** The addresses of interfaces: a card may only send its readers to the host it came from. */
 import { canParseUrl } from '../model/can-parse-url.js'
+import { TransportError } from '../model/transport-error.js'
 import { isSameHost } from '../net/addresses.js'
-import { TransportError } from '../transports/transport-error.js'
 import type { Binding } from './agent-client.js'
 
 /** Absolute; what is relative is so to the card. gRPC's `host:port` stays as it is. */

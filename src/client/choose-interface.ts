@@ -2,7 +2,7 @@
 import type { DialectName } from '../dialects/dialect.js'
 import type { AgentCard, AgentInterface } from '../model/agent-card.js'
 import { clip } from '../model/errors.js'
-import { TransportError } from '../transports/transport-error.js'
+import { TransportError } from '../model/transport-error.js'
 import type { Binding, Choice } from './agent-client.js'
 import { addressFault, addressOf } from './choose-interface-address.js'
 import type { CardFamily } from './read-card.js'

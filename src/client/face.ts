@@ -12,7 +12,7 @@ import {
   type StreamItem,
 } from '../model/service.js'
 import { isInterrupted, isTerminal, type Task } from '../model/task.js'
-import { TransportError } from '../transports/transport-error.js'
+import { TransportError } from '../model/transport-error.js'
 import type { AgentClient, Answer, Conversation, Say, SayOptions, TaskHandle, Update } from './agent-client.js'
 import { conversationStart, sayOptions, waitOptions } from './option-names.js'
 import { changes, taskInstead } from './poll.js'

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { A2AError } from '../model/errors.js'
 import type { AgentService } from '../model/service.js'
-import { TransportError } from '../transports/transport-error.js'
+import { TransportError } from '../model/transport-error.js'
 import { Ways } from './fall-back.js'
 import { all, context, numbered, peer, play, status, taskIn } from './scripted.fixture.js'
 

@@ -1,8 +1,8 @@
 /** What `fetch` threw, in plain words. */
 import { clip } from '../model/errors.js'
+import { TransportError, type TransportFailure } from '../model/transport-error.js'
 import { AddressRefused } from '../net/address-rules.js'
 import { NotConnected } from '../net/not-connected.js'
-import { TransportError, type TransportFailure } from '../transports/transport-error.js'
 
 interface Attempt {
   readonly url: string

@@ -4,10 +4,10 @@
  * Which addresses it may ask at all is up to its `Reach`.
  */
 import { canParseUrl } from '../model/can-parse-url.js'
+import { TransportError } from '../model/transport-error.js'
 import { userAgent } from '../model/user-agent.js'
 import { isNode } from '../net/runtime.js'
 import type { HttpRequest, HttpSender } from '../transports/http-sender.js'
-import { TransportError } from '../transports/transport-error.js'
 import { failureOf } from './fetch-failure.js'
 import { createReach, type Reach, type ReachOptions } from './reach.js'
 import { readLimited } from './read-limited.js'

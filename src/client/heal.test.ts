@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { A2AError } from '../model/errors.js'
-import { TransportError } from '../transports/transport-error.js'
+import { TransportError } from '../model/transport-error.js'
 import { healing } from './heal.js'
 import { all, chunk, context, noWaiting, numbered, peer, play, status, taskIn } from './scripted.fixture.js'
 

@@ -9,7 +9,7 @@ import type { DialectName } from '../dialects/dialect.js'
 import { batchesOf, items } from '../model/batches.js'
 import type { AgentService, CallContext, SendMessageRequest, StreamItem } from '../model/service.js'
 import { isInterrupted, isTerminal, type Task, type TaskState } from '../model/task.js'
-import { TransportError, wasNotSent } from '../transports/transport-error.js'
+import { TransportError, wasNotSent } from '../model/transport-error.js'
 import { changes, isRefusal, taskInstead } from './poll.js'
 import { delayBefore, type RetryOptions, type Waiting } from './retry.js'
 

@@ -12,7 +12,7 @@ export { data, file, type Part, text, textOf } from '../model/part.js'
 export { schemaOf } from '../model/question-schema.js'
 export type { AgentService, CallContext, SendMessageRequest, StreamItem } from '../model/service.js'
 export { isInterrupted, isTerminal, type Task, type TaskState } from '../model/task.js'
-export { TransportError, type TransportFailure } from '../transports/transport-error.js'
+export { TransportError, type TransportFailure } from '../model/transport-error.js'
 export type {
   AgentClient,
   Answer,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { A2AError } from '../model/errors.js'
 import { fromGeneric } from '../model/generic-service.js'
 import { anonymous, type CallContext } from '../model/service.js'
-import { TransportError } from '../transports/transport-error.js'
+import { TransportError } from '../model/transport-error.js'
 import { Instances } from './instances.js'
 
 const context: CallContext = { caller: anonymous, dialect: 'v1' }

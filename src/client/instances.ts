@@ -12,7 +12,7 @@ import { A2AError } from '../model/errors.js'
 import { callStreaming, callUnary, fromGeneric } from '../model/generic-service.js'
 import type { Operation } from '../model/operations.js'
 import type { AgentService, CallContext, SendMessageRequest } from '../model/service.js'
-import { wasNotSent } from '../transports/transport-error.js'
+import { wasNotSent } from '../model/transport-error.js'
 import { orderByKey } from './order-by-key.js'
 
 interface Callable {

@@ -3,10 +3,10 @@
  * body of every dialect (RM-PUSH-3), checks token and signature, and tells of each delivery once.
  */
 import { clientDialects } from '../dialects/clients.js'
-import { isObject } from '../dialects/decode.js'
 import type { DialectName } from '../dialects/dialect.js'
 import { A2AError, clip, type ErrorCode } from '../model/errors.js'
 import type { StreamResponse } from '../model/event.js'
+import { isObject } from '../model/is-object.js'
 import { assertOptions, type NamesOf } from '../model/option-names.js'
 import { deliveryIdHeader } from '../signing/delivery-token.js'
 import { parseJson, readBody } from '../transports/read-json.js'

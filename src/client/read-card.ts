@@ -1,11 +1,11 @@
 /** From a card of any age to the model's card: which family it is of (RM-CARD-3), and the reader of that family. */
-import { isObject } from '../dialects/decode.js'
 import { decodeCard as decodeTaskRestCard } from '../dialects/task-rest/card.js'
 import { decodeCard as decodeV0_1Card } from '../dialects/v0_1/card.js'
 import { decodeCard as decodeV0_3Card } from '../dialects/v0_3/card.js'
 import { decodeCard as decodeV1Card } from '../dialects/v1/read-card.js'
 import type { AgentCard } from '../model/agent-card.js'
 import { A2AError } from '../model/errors.js'
+import { isObject } from '../model/is-object.js'
 
 export type CardFamily = 'v1' | 'v0.3' | 'v0.2' | 'v0.1' | 'v0.1-go' | 'task-rest'
 

@@ -1,5 +1,5 @@
+import { TransportError } from '../model/transport-error.js'
 import { readAtMost } from '../net/read-at-most.js'
-import { TransportError } from '../transports/transport-error.js'
 
 /** The body, or a refusal as soon as it is known to be too long. */
 export async function readLimited(response: Response, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {

@@ -1,8 +1,8 @@
 /** Where the card of a reference may be. Pure. */
 import { canParseUrl } from '../model/can-parse-url.js'
+import { TransportError } from '../model/transport-error.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { classifyHost } from '../net/addresses.js'
-import { TransportError } from '../transports/transport-error.js'
 
 export interface CardPlaces {
   /** What the user named. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { A2AError } from '../model/errors.js'
-import { TransportError } from '../transports/transport-error.js'
+import { TransportError } from '../model/transport-error.js'
 import { Breaker, breaking } from './breaker.js'
 import { polling } from './poll.js'
 import { retrying } from './retry.js'

@@ -6,7 +6,7 @@ import { A2AError } from '../model/errors.js'
 import { fromGeneric, toGeneric } from '../model/generic-service.js'
 import type { Operation } from '../model/operations.js'
 import type { AgentService, CallContext } from '../model/service.js'
-import { TransportError, wasNotSent } from '../transports/transport-error.js'
+import { TransportError, wasNotSent } from '../model/transport-error.js'
 
 export interface RetryOptions {
   /** Attempts in all. Default 4. */

@@ -6,8 +6,8 @@ import { A2AError } from '../model/errors.js'
 import { fromGeneric, toGeneric } from '../model/generic-service.js'
 import { type Operation, operations } from '../model/operations.js'
 import type { AgentService, CallContext, StreamItem } from '../model/service.js'
+import { TransportError } from '../model/transport-error.js'
 import { bindingFacts, type OpenSpan, type Tracing } from '../telemetry/tracing.js'
-import { TransportError } from '../transports/transport-error.js'
 import type { Choice } from './agent-client.js'
 
 interface Callee {

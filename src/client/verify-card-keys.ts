@@ -1,10 +1,10 @@
 /** Where the keys for the signatures of a card come from. */
 
-import { isObject } from '../dialects/decode.js'
 import { canParseUrl } from '../model/can-parse-url.js'
+import { isObject } from '../model/is-object.js'
+import { TransportError } from '../model/transport-error.js'
 import { isSameHost } from '../net/addresses.js'
 import type { HttpSender } from '../transports/http-sender.js'
-import { TransportError } from '../transports/transport-error.js'
 import { createSender, type SenderOptions } from './guarded-fetch.js'
 
 /** A JSON Web Key, as far as it concerns those who pass it on. */

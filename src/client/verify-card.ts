@@ -5,8 +5,9 @@
  */
 import canonicalize from 'canonicalize'
 import type * as Jose from 'jose'
-import { isObject } from '../dialects/decode.js'
+import { isObject } from '../model/is-object.js'
 import { assertOptions, type NamesOf } from '../model/option-names.js'
+import { TransportError } from '../model/transport-error.js'
 import {
   canonicalBytes,
   payloadsOf,
@@ -15,7 +16,6 @@ import {
   strictCard,
   withoutEmpty,
 } from '../signing/card-payload.js'
-import { TransportError } from '../transports/transport-error.js'
 import { readCard } from './read-card.js'
 import { type CardHome, createKeyFinder, type KeyOptions, type PublicKey } from './verify-card-keys.js'
 

@@ -1,4 +1,4 @@
-import { leftBy } from '../transports/transport-error.js'
+import { leftBy } from '../model/transport-error.js'
 import type { Waiting } from './retry.js'
 
 /** Real time and real chance. */

@@ -2,7 +2,7 @@
  * What went over the wire, for people who look for a fault. Secrets are taken out by the names they usually
  * have and by their values, wherever they stand (R-SEC-5).
  */
-import type { TransportError } from '../transports/transport-error.js'
+import type { TransportError } from '../model/transport-error.js'
 
 type Headers = Readonly<Record<string, string>>
 

@@ -7,8 +7,8 @@ import type { ConnectOptions, WireEntry } from '../client/connect-options.js'
 import type { DialectName } from '../dialects/dialect.js'
 import { A2AError } from '../model/errors.js'
 import type { Operation } from '../model/operations.js'
+import { TransportError } from '../model/transport-error.js'
 import { registryResolver } from '../registry/resolvers/registry.js'
-import { TransportError } from '../transports/transport-error.js'
 import type { CallLog, CallRecord } from './call-log.js'
 
 /** An agent, and how it is to be spoken to; what is absent is negotiated. */

@@ -1,8 +1,8 @@
 /** The console as one function from `Request` to `Response`: the page, its session, and a door to the agents. */
 import type { Connection } from '../auth/scheme.js'
 import type { CredentialSources } from '../client/credentials/index.js'
-import { isObject } from '../dialects/decode.js'
 import { A2AError, type ErrorCode } from '../model/errors.js'
+import { isObject } from '../model/is-object.js'
 import { assertOptions, type NamesOf } from '../model/option-names.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
 import type { PushOperations } from '../push/dead-deliveries.js'

@@ -8,7 +8,7 @@ import {
   type OAuth2Options,
   oauth2,
 } from '../client/credentials/index.js'
-import { isObject } from '../dialects/decode.js'
+import { isObject } from '../model/is-object.js'
 import type { CredentialKind, GivenCredential } from './console-api.js'
 
 /** How the person is asked for what only a browser or another device can give. */

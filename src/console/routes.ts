@@ -1,8 +1,8 @@
 /** What the page may ask for, beside calling agents. Everything here is for a session that exists. */
 
 import { isAddress, placesOf } from '../client/resolve-card-places.js'
-import { isObject } from '../dialects/decode.js'
 import { canParseUrl } from '../model/can-parse-url.js'
+import { isObject } from '../model/is-object.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { fetchFile } from '../net/fetch-file.js'
 import type { DeadDelivery, PushOperations } from '../push/dead-deliveries.js'

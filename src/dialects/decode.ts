@@ -6,6 +6,7 @@
  * Paths are put together only when something is wrong: reading a good request costs no strings.
  */
 import { A2AError, clip, type FieldViolation } from '../model/errors.js'
+import { isObject } from '../model/is-object.js'
 import type { JsonValue, Struct } from '../model/part.js'
 
 /** Something wrong with one value, found on the way. */
@@ -262,10 +263,6 @@ function clipped({ field, description }: Fault): FieldViolation {
 
 function readString(value: unknown, faults: Fault[]): string | undefined {
   return typeof value === 'string' ? value : refuse(faults, 'must be a string')
-}
-
-export function isObject(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function fault(field: string, description: string): Fault {

@@ -1,11 +1,11 @@
 /** What peers leave out of their answers and the call knows: ids of messages, the task and context of an update. */
 import { A2AError, invalidField } from '../model/errors.js'
 import type { StreamResponse } from '../model/event.js'
+import { isObject } from '../model/is-object.js'
 import type { Message } from '../model/message.js'
 import type { SendMessageResponse } from '../model/service.js'
 import type { Task } from '../model/task.js'
 import type { ClientFacts, StreamDecoder, StreamRequest } from './client-dialect.js'
-import { isObject } from './decode.js'
 
 /** What is known of the task that an answer is about. */
 export interface Known {

@@ -4,7 +4,7 @@
  * of them tells is `INTERNAL_ERROR`, with the peer's own code beside it (RM-ERR-4).
  */
 import { A2AError, clip, type ErrorCode, errorCodes, type FieldViolation } from '../model/errors.js'
-import { isObject } from './decode.js'
+import { isObject } from '../model/is-object.js'
 import type { ErrorSpelling } from './error-details.js'
 import { codeNamed, readErrorDetails, readViolations, type ToldDetails } from './read-error-details.js'
 

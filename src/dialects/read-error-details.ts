@@ -1,6 +1,6 @@
 /** What an error of a peer says beside its code and message: v1.0's array of details, 0.x's one object, or anything. */
 import { clip, type ErrorCode, type ErrorDetails, errorCodes, type FieldViolation } from '../model/errors.js'
-import { isObject } from './decode.js'
+import { isObject } from '../model/is-object.js'
 
 export interface ToldDetails extends ErrorDetails {
   readonly code?: ErrorCode

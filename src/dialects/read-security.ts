@@ -8,13 +8,13 @@ import type {
   SecurityRequirement,
   SecurityScheme,
 } from '../model/agent-card.js'
+import { isObject } from '../model/is-object.js'
 import {
   array,
   boolean,
   converted,
   type Decoder,
   type Fault,
-  isObject,
   object,
   optional,
   refuse,

@@ -8,6 +8,7 @@
  */
 import type { Artifact } from '../model/artifact.js'
 import type { StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from '../model/event.js'
+import { isObject } from '../model/is-object.js'
 import type { Message } from '../model/message.js'
 import type { Part } from '../model/part.js'
 import type { ListTasksResponse } from '../model/service.js'
@@ -18,7 +19,6 @@ import {
   converted,
   type Decoder,
   int32,
-  isObject,
   object,
   optional,
   refuse,

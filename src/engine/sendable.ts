@@ -1,5 +1,6 @@
 /** What a handler yields, checked: types do not hold in JavaScript, and a store must never hold what no reader can be sent (R-TASK-7). */
 import { clip } from '../model/errors.js'
+import { isObject } from '../model/is-object.js'
 import { assertOptions, type OptionNames } from '../model/option-names.js'
 import type { JsonValue } from '../model/part.js'
 import { isForm } from '../model/question-schema.js'
@@ -43,7 +44,7 @@ const contents = ['text', 'raw', 'url', 'data'] as const
 const deepestValue = 64
 
 export function assertDraft(value: unknown): asserts value is Draft {
-  const draft = isRecord(value) ? (value as Partial<Draft>) : undefined
+  const draft = isObject(value) ? (value as Partial<Draft>) : undefined
   switch (draft?.kind) {
     case 'artifact':
       assertParts(draft.parts)
@@ -65,12 +66,12 @@ export function assertDraft(value: unknown): asserts value is Draft {
 }
 
 function assertArtifact({ name, options }: ArtifactDraft): void {
-  if (typeof name !== 'string' || !isRecord(options))
+  if (typeof name !== 'string' || !isObject(options))
     throw new UnsendableError('artifact() takes a name, content and options')
   const { id, description, extensions, metadata } = options
   assertText(id, 'The id of an artifact')
   assertText(description, 'The description of an artifact')
-  if (metadata !== undefined && !(isRecord(metadata) && isJson(metadata, 0)))
+  if (metadata !== undefined && !(isObject(metadata) && isJson(metadata, 0)))
     throw new UnsendableError('Metadata is a JSON object')
   if (extensions !== undefined && !(Array.isArray(extensions) && extensions.every((uri) => typeof uri === 'string'))) {
     throw new UnsendableError('Extensions are a list of URIs')
@@ -81,13 +82,13 @@ function assertParts(parts: unknown): void {
   if (!Array.isArray(parts) || parts.length === 0)
     throw new UnsendableError('An artifact or message needs at least one part')
   for (const part of parts as unknown[]) {
-    if (!isRecord(part)) throw new UnsendableError('A part is an object')
+    if (!isObject(part)) throw new UnsendableError('A part is an object')
     const kind = contentOf(part)
     if (kind === 'data' ? !isJson(part.data, 0) : typeof part[kind] !== 'string')
       throw new UnsendableError(`The ${kind} of a part cannot be sent`)
     assertText(part.mediaType, 'A media type')
     assertText(part.filename, 'A file name')
-    if (part.metadata !== undefined && !(isRecord(part.metadata) && isJson(part.metadata, 0)))
+    if (part.metadata !== undefined && !(isObject(part.metadata) && isJson(part.metadata, 0)))
       throw new UnsendableError('Metadata is a JSON object')
   }
 }
@@ -117,8 +118,4 @@ export function isJson(value: unknown, depth: number): boolean {
   const prototype = Object.getPrototypeOf(value) as unknown
   if (prototype !== Object.prototype && prototype !== null) return false
   return Object.values(value).every((each) => each === undefined || isJson(each, depth + 1))
-}
-
-function isRecord(value: unknown): value is Record<string, unknown> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { A2AError } from '../model/errors.js'
-import { TransportError } from '../transports/transport-error.js'
+import { TransportError } from '../model/transport-error.js'
 import { AttemptPlan } from './attempt-plan.js'
 import { Patience } from './patience.js'
 

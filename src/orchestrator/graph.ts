@@ -3,6 +3,7 @@
  * its state or gets its task. The card of a workflow declares the extension that says so.
  */
 import { type ArtifactDraft, artifact } from '../engine/yields.js'
+import { isObject } from '../model/is-object.js'
 import type { JsonValue, Struct } from '../model/part.js'
 import { isTerminal, type Task } from '../model/task.js'
 import type { StepRecord, StepState } from './step-record.js'
@@ -102,8 +103,4 @@ function hasTexts(value: Struct, needed: readonly string[], possible: readonly s
     needed.every((name) => typeof value[name] === 'string') &&
     possible.every((name) => value[name] === undefined || typeof value[name] === 'string')
   )
-}
-
-function isObject(value: JsonValue): value is Struct {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

@@ -1,6 +1,6 @@
 /** How long an agent that gives no answer is asked again, in one attempt and with one key. */
 import { askedDelay, backOff, type Waiting } from '../client/retry.js'
-import { TransportError } from '../transports/transport-error.js'
+import { TransportError } from '../model/transport-error.js'
 
 const pauses = { firstDelayMs: 100, longestDelayMs: 2_000 }
 

@@ -1,12 +1,12 @@
 /** A registry from outside, by its own door. */
 
-import { isObject } from '../dialects/decode.js'
 import { canParseUrl } from '../model/can-parse-url.js'
+import { isObject } from '../model/is-object.js'
 import { assertOptions, type NamesOf } from '../model/option-names.js'
+import { TransportError } from '../model/transport-error.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { readJsonAtMost } from '../net/read-at-most.js'
 import { readSse } from '../transports/sse-reader.js'
-import { TransportError } from '../transports/transport-error.js'
 import { RegistryError, type RegistryErrorCode } from './registry-error.js'
 import {
   type InstanceKey,

@@ -5,12 +5,12 @@
 
 import { readCard } from '../client/read-card.js'
 import { type Verification, verifyCard } from '../client/verify-card.js'
-import { isObject } from '../dialects/decode.js'
 import { toV1Card } from '../dialects/v1/v1-members.js'
 import { validateCard } from '../dialects/validate-card/index.js'
 import type { AgentCard } from '../model/agent-card.js'
 import { canParseUrl } from '../model/can-parse-url.js'
 import { A2AError } from '../model/errors.js'
+import { isObject } from '../model/is-object.js'
 import { AddressRefused } from '../net/address-rules.js'
 import type { GuardedDialer } from '../net/node-dialer.js'
 import { invalid, RegistryError, type RegistryProblem } from '../registry-client/registry-error.js'

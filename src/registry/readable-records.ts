@@ -2,7 +2,7 @@
  * Records as this version of the registry writes them. What an older one left in the store is read in its form; what
  * nobody here can read counts as absent, and the first of it is told of: one record never stands in the way of all.
  */
-import { isObject } from '../dialects/decode.js'
+import { isObject } from '../model/is-object.js'
 import type { Records } from '../stores/records.js'
 import {
   type AgentDocument,

@@ -2,9 +2,9 @@
  * The HTTP ways into one agent: which paths below its mount are JSON-RPC, which are routes, and what to
  * answer where both are possible. Who may come in is decided elsewhere.
  */
-import { isObject } from '../dialects/decode.js'
 import type { Dialect } from '../dialects/dialect.js'
 import { A2AError } from '../model/errors.js'
+import { isObject } from '../model/is-object.js'
 import { type Binding, refusedCall } from '../transports/call-record.js'
 import { createJsonRpcServer, type JsonRpcServer, longestPeek } from '../transports/jsonrpc/server.js'
 import { assertJson, parseJson, readBody } from '../transports/read-json.js'

@@ -4,7 +4,7 @@
  * whatever is empty (R-SIGN-7); 0.3 says nothing, and the card as it came is meant (R3-CARD-7). Pure.
  */
 import canonicalize from 'canonicalize'
-import { isObject } from '../dialects/decode.js'
+import { isObject } from '../model/is-object.js'
 
 /** `strict`: by the letter of v1.0. `as-received`: every member. `stripped`: without anything empty, as SDKs sign. */
 export type SignedForm = 'strict' | 'as-received' | 'stripped'

@@ -7,11 +7,11 @@ import type { Operation } from '../model/operations.js'
 import { readRetryAfter } from '../model/retry-after.js'
 import type { AgentService, CallContext, StreamItem } from '../model/service.js'
 import { traceContextOf } from '../model/trace-context.js'
+import { leftBy, TransportError } from '../model/transport-error.js'
 import type { HttpRequest, HttpSender } from './http-sender.js'
 import { addItems, readable } from './peer-answer.js'
 import { readSse, type SseEvent } from './sse-reader.js'
 import { parameterHeaders } from './transport.js'
-import { leftBy, TransportError } from './transport-error.js'
 
 export interface HttpClientOptions {
   /** The interface's address. */

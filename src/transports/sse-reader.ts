@@ -1,6 +1,6 @@
 /** Server-sent events in, from peers of every kind (RM-STR-5): line ends, comments, names and marks are the parser's. */
 import { createParser } from 'eventsource-parser'
-import { TransportError } from './transport-error.js'
+import { TransportError } from '../model/transport-error.js'
 
 export interface SseEvent {
   readonly id?: string

@@ -1,5 +1,6 @@
 /** Whether "no such task" is said in the words that the protocol has for it. Pure. */
 import type { WireEntry } from '../../client/index.js'
+import { isObject } from '../../model/is-object.js'
 import type { Verdict } from './finding.js'
 
 export interface Fault {
@@ -70,10 +71,6 @@ function parse(body: unknown): Json | undefined {
   } catch {
     return undefined
   }
-}
-
-function isObject(value: unknown): value is Json {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function problem(what: string): Fault {

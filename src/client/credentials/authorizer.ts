@@ -1,8 +1,8 @@
 /** Adds credentials to calls, and only to calls to the origins that may have them. */
 import type { AgentCard } from '../../model/agent-card.js'
 import { A2AError } from '../../model/errors.js'
+import { TransportError } from '../../model/transport-error.js'
 import type { HttpRequest, HttpSender } from '../../transports/http-sender.js'
-import { TransportError } from '../../transports/transport-error.js'
 import { originOf } from '../choose-interface-address.js'
 import { createSender, type GuardedRequest } from '../guarded-fetch.js'
 import type { Credential, CredentialContext, CredentialSources } from './credential.js'

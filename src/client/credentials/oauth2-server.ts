@@ -9,11 +9,11 @@ import type { AuthorizationServer } from 'oauth4webapi'
 import type { OAuthFlows, SecurityScheme } from '../../model/agent-card.js'
 import { canParseUrl } from '../../model/can-parse-url.js'
 import { A2AError } from '../../model/errors.js'
+import { TransportError } from '../../model/transport-error.js'
 import { withoutTrailingSlashes } from '../../model/trim-end.js'
 import { classifyHost, isSameHost } from '../../net/addresses.js'
 import type { HttpSender } from '../../transports/http-sender.js'
 import { parseJson } from '../../transports/read-json.js'
-import { TransportError } from '../../transports/transport-error.js'
 
 export interface ServerOptions {
   /** The authorization server, by its issuer: its endpoints are looked up there, and the card's are not used. */

@@ -2,7 +2,7 @@
  * Work that several callers wait for at once is done once. Each caller may stop waiting; when the last one does,
  * the work itself is told to stop.
  */
-import { TransportError } from '../../transports/transport-error.js'
+import { TransportError } from '../../model/transport-error.js'
 
 export type SingleFlight<T> = (
   key: string,

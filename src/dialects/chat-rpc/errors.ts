@@ -1,6 +1,6 @@
 /** 0.3's numbers, with one word for every failure of the agent: this dialect knows no -32006. */
 import type { A2AError } from '../../model/errors.js'
-import { isObject } from '../decode.js'
+import { isObject } from '../../model/is-object.js'
 import { flatErrorDetails } from '../error-details.js'
 import { meaningsOf, type RpcError, readRpcError } from '../peer-error.js'
 import { encodeRpcError, errors } from '../v0_3/errors.js'

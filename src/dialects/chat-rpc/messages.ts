@@ -1,8 +1,8 @@
 /** 0.3's messages with less required of them. */
+import { isObject } from '../../model/is-object.js'
 import type { Message } from '../../model/message.js'
 import type { Struct } from '../../model/part.js'
 import type { SendMessageRequest } from '../../model/service.js'
-import { isObject } from '../decode.js'
 import type { CallFacts } from '../dialect.js'
 import {
   decodeMessage as decodeMessageOf03,

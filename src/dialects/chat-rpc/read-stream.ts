@@ -4,10 +4,10 @@
  */
 import { A2AError } from '../../model/errors.js'
 import type { StreamResponse, TaskStatusUpdateEvent } from '../../model/event.js'
+import { isObject } from '../../model/is-object.js'
 import { type Part, textOf } from '../../model/part.js'
 import type { SendMessageRequest } from '../../model/service.js'
 import type { StreamDecoder, StreamRequest } from '../client-dialect.js'
-import { isObject } from '../decode.js'
 import { FollowedTask } from '../followed-task.js'
 import { codeNamed } from '../read-error-details.js'
 import { nothing, untilOver } from '../until-over.js'

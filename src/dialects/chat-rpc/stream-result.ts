@@ -1,9 +1,10 @@
 /** The envelope of this dialect's streams, read: each `result` is a list of events of one task. */
 import type { StreamResponse } from '../../model/event.js'
+import { isObject } from '../../model/is-object.js'
 import type { Message } from '../../model/message.js'
 import type { Part, Struct } from '../../model/part.js'
 import type { TaskState } from '../../model/task.js'
-import { array, boolean, decodeOrThrow, isObject, object, optional, required, string, struct } from '../decode.js'
+import { array, boolean, decodeOrThrow, object, optional, required, string, struct } from '../decode.js'
 import { part } from '../v0_3/parts.js'
 import { jsonSpelling, taskState } from '../v0_3/spelling.js'
 import { decodeArtifact } from '../v0_3/tasks.js'

@@ -4,10 +4,10 @@
  */
 import type { A2AError } from '../../model/errors.js'
 import type { StreamResponse, TaskArtifactUpdateEvent } from '../../model/event.js'
+import { isObject } from '../../model/is-object.js'
 import type { Message } from '../../model/message.js'
 import type { Part, Struct } from '../../model/part.js'
 import { isInterrupted, isTerminal, type Task, type TaskStatus } from '../../model/task.js'
-import { isObject } from '../decode.js'
 import type { Frame, StreamCall, StreamEncoder } from '../dialect.js'
 import { answerOf, endSentence, TurnAnswer } from '../turn-answer.js'
 import { encodePart } from '../v0_3/parts.js'

@@ -1,10 +1,10 @@
 /** Tasks as the messages this dialect answers with. `tasks/get` shows them as they are (RL-L2-3). */
 import { A2AError } from '../../model/errors.js'
+import { isObject } from '../../model/is-object.js'
 import type { Message } from '../../model/message.js'
 import { type Part, type Struct, textOf } from '../../model/part.js'
 import type { SendMessageResponse } from '../../model/service.js'
 import { isTerminal, type Task } from '../../model/task.js'
-import { isObject } from '../decode.js'
 import type { CallFacts } from '../dialect.js'
 import { type AnswerSources, answerOf, endSentence } from '../turn-answer.js'
 import { withoutKeys } from '../v0_3/reserved-metadata.js'

@@ -1,6 +1,6 @@
 /** How this dialect numbers errors: by HTTP status, or by JSON-RPC code where that envelope is used (RL-L1-1, RL-L1-6). */
 import type { A2AError, ErrorCode } from '../../model/errors.js'
-import { isObject } from '../decode.js'
+import { isObject } from '../../model/is-object.js'
 import type { ErrorSpelling } from '../error-details.js'
 import { meaningsOf, type RpcError, readHttpError, readRpcError } from '../peer-error.js'
 

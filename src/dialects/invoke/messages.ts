@@ -1,8 +1,9 @@
 /** Requests: one `input`, a conversation, and whatever else the caller adds (RL-L1-1, RL-L1-2). */
 import { A2AError, clip, invalidField } from '../../model/errors.js'
+import { isObject } from '../../model/is-object.js'
 import { type JsonValue, type Part, type Struct, textOf } from '../../model/part.js'
 import type { SendMessageRequest } from '../../model/service.js'
-import { type Decoder, decodeOrThrow, isObject, json, object, optional, required, string, struct } from '../decode.js'
+import { type Decoder, decodeOrThrow, json, object, optional, required, string, struct } from '../decode.js'
 import type { CallFacts } from '../dialect.js'
 
 /** A text is a text part; every other JSON value is a data part. */

@@ -1,8 +1,8 @@
 /** Increments as chunks of an artifact, and the last word as the end of a task (RM-STR-2, RL-L1-4). */
 import type { StreamResponse } from '../../model/event.js'
+import { isObject } from '../../model/is-object.js'
 import { type Part, textOf } from '../../model/part.js'
 import type { StreamDecoder, StreamRequest } from '../client-dialect.js'
-import { isObject } from '../decode.js'
 import { FollowedTask } from '../followed-task.js'
 import { nothing, untilOver } from '../until-over.js'
 import { partOf } from './messages.js'

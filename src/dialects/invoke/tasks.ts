@@ -1,10 +1,11 @@
 /** Results: an output and one of four words for the state (mapping of states, RL-L1-5). */
 import { A2AError } from '../../model/errors.js'
+import { isObject } from '../../model/is-object.js'
 import type { Message } from '../../model/message.js'
 import { type JsonValue, textOf } from '../../model/part.js'
 import type { SendMessageResponse } from '../../model/service.js'
 import { isTerminal, type Task, type TaskState, type TaskStatus } from '../../model/task.js'
-import { type Decoder, decodeOrThrow, isObject, json, object, optional, presentString, string } from '../decode.js'
+import { type Decoder, decodeOrThrow, json, object, optional, presentString, string } from '../decode.js'
 import { type AnswerSources, answerOf, endSentence } from '../turn-answer.js'
 import { jsonOf, partOf } from './messages.js'
 

@@ -1,4 +1,5 @@
 /** The routes as callers use them. */
+import { isObject } from '../../model/is-object.js'
 import type { Message } from '../../model/message.js'
 import type {
   CancelTaskRequest,
@@ -9,7 +10,7 @@ import type {
 } from '../../model/service.js'
 import type { Task } from '../../model/task.js'
 import type { ClientDialect, RequestCodec, RestRequestCodec } from '../client-dialect.js'
-import { decodeOrThrow, isObject } from '../decode.js'
+import { decodeOrThrow } from '../decode.js'
 import { get, post, segment } from '../rest-request.js'
 import { asItIs, pushRequests } from '../v0_1/client.js'
 import { decodeCard } from './card.js'

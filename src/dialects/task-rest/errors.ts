@@ -1,6 +1,6 @@
 /** Bodies in the form of the framework this dialect comes from (RL-L0-2). Numbers are v0.1's. */
 import type { A2AError } from '../../model/errors.js'
-import { isObject } from '../decode.js'
+import { isObject } from '../../model/is-object.js'
 import { readHttpError } from '../peer-error.js'
 import { codeOf, errors, meanings } from '../v0_1/errors.js'
 

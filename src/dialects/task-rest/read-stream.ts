@@ -1,8 +1,9 @@
 /** Streams of whole tasks and pieces of artifacts, read as events (RM-STR-2). Nothing says which is the last: states do. */
+import { isObject } from '../../model/is-object.js'
 import type { SendMessageRequest } from '../../model/service.js'
 import { isTerminal } from '../../model/task.js'
 import type { StreamDecoder, StreamRequest } from '../client-dialect.js'
-import { decodeOrThrow, isObject } from '../decode.js'
+import { decodeOrThrow } from '../decode.js'
 import { FollowedTask } from '../followed-task.js'
 import { nothing, untilOver } from '../until-over.js'
 import { decodeError } from './errors.js'

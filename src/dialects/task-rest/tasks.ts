@@ -1,19 +1,9 @@
 /** Tasks are shown whole, always: context, all artifacts, full history. */
 import type { StreamResponse, TaskArtifactUpdateEvent } from '../../model/event.js'
+import { isObject } from '../../model/is-object.js'
 import type { Struct } from '../../model/part.js'
 import { isTerminal, type Task, type TaskState, type TaskStatus } from '../../model/task.js'
-import {
-  array,
-  converted,
-  type Decoder,
-  isObject,
-  object,
-  optional,
-  required,
-  string,
-  struct,
-  utcTimestamp,
-} from '../decode.js'
+import { array, converted, type Decoder, object, optional, required, string, struct, utcTimestamp } from '../decode.js'
 import { noteState, readState, type Spelling, standard, state } from '../v0_1/spelling.js'
 import { encodeArtifact, type ReadArtifact, readArtifact, toArtifact } from '../v0_1/tasks.js'
 import { encodeMessage, type ReadMessage, readMessage, toMessage } from './messages.js'

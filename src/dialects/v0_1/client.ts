@@ -1,5 +1,6 @@
 /** v0.1 as callers speak it. They choose the ids of tasks and of sessions (RL-01-1). */
 import { A2AError, clip } from '../../model/errors.js'
+import { isObject } from '../../model/is-object.js'
 import type { TaskPushNotificationConfig } from '../../model/push-config.js'
 import type {
   CancelTaskRequest,
@@ -12,7 +13,7 @@ import type {
 } from '../../model/service.js'
 import type { Task } from '../../model/task.js'
 import type { ClientDialect, JsonRpcClientForm, RequestCodec } from '../client-dialect.js'
-import { decodeOrThrow, isObject } from '../decode.js'
+import { decodeOrThrow } from '../decode.js'
 import type { DialectName } from '../dialect.js'
 import { decodeCard } from './card.js'
 import { decodeError } from './errors.js'

@@ -1,7 +1,8 @@
 /** What a stream says of a task: its status, or a piece of an artifact with its place inside. */
 import type { StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from '../../model/event.js'
+import { isObject } from '../../model/is-object.js'
 import type { Struct } from '../../model/part.js'
-import { converted, type Decoder, isObject, object, optional, required, string, struct } from '../decode.js'
+import { converted, type Decoder, object, optional, required, string, struct } from '../decode.js'
 import { noteState, readState, type Spelling } from './spelling.js'
 import {
   encodeArtifact,

@@ -1,4 +1,5 @@
 /** v0.1's methods. The caller chooses the id of a task, and may leave that out in the Go profile; a config that is `null` is a deletion. */
+import { isObject } from '../../model/is-object.js'
 import type { Operation } from '../../model/operations.js'
 import type { TaskPushNotificationConfig } from '../../model/push-config.js'
 import type {
@@ -10,7 +11,7 @@ import type {
   SubscribeToTaskRequest,
 } from '../../model/service.js'
 import type { Task } from '../../model/task.js'
-import { decodeOrThrow, isObject, object, optional, required, string, struct } from '../decode.js'
+import { decodeOrThrow, object, optional, required, string, struct } from '../decode.js'
 import type { OperationCodec } from '../dialect.js'
 import { historyLength, sendParams, toSendRequest } from './messages.js'
 import { encodePushConfig, encodeTaskPushConfig, taskPushConfig } from './push-config.js'

@@ -1,10 +1,10 @@
 /** Parts: `type` tells them apart; names, media types and odd data go where v0.1 has room for them. */
+import { isObject } from '../../model/is-object.js'
 import type { DataPart, JsonValue, Part, Struct } from '../../model/part.js'
 import {
   bytes,
   converted,
   type Decoder,
-  isObject,
   json,
   object,
   optional,

@@ -1,8 +1,9 @@
 /** Streams of v0.1 and of the Go library's form of it, read alike (RM-STR-2): what a frame is shows in its members. */
 import type { StreamResponse } from '../../model/event.js'
+import { isObject } from '../../model/is-object.js'
 import { isTerminal } from '../../model/task.js'
 import type { IncomingFrame, StreamDecoder, StreamRequest } from '../client-dialect.js'
-import { decodeOrThrow, isObject } from '../decode.js'
+import { decodeOrThrow } from '../decode.js'
 import { FollowedTask } from '../followed-task.js'
 import { nothing, untilOver } from '../until-over.js'
 import { readEvent } from './events.js'

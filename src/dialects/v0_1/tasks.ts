@@ -1,5 +1,6 @@
 /** Tasks, their status and artifacts. Artifacts need no ids: they are known by their place in the task. */
 import type { Artifact } from '../../model/artifact.js'
+import { isObject } from '../../model/is-object.js'
 import type { Message } from '../../model/message.js'
 import type { Part, Struct } from '../../model/part.js'
 import type { SendMessageResponse } from '../../model/service.js'
@@ -9,7 +10,6 @@ import {
   boolean,
   decodeOrThrow,
   int32,
-  isObject,
   object,
   optional,
   required,

@@ -1,11 +1,12 @@
 /** Answers of 0.3 servers, in the shape of their form or, where somebody mixes them up, in the other. */
 import type { StreamResponse } from '../../model/event.js'
+import { isObject } from '../../model/is-object.js'
 import type { Operation } from '../../model/operations.js'
 import type { TaskPushNotificationConfig } from '../../model/push-config.js'
 import type { GetTaskRequest, SendMessageRequest, SendMessageResponse } from '../../model/service.js'
 import { isTerminal, type Task } from '../../model/task.js'
 import type { RequestCodec, StreamDecoder, StreamRequest } from '../client-dialect.js'
-import { array, decodeOrThrow, isObject, object, optional, string } from '../decode.js'
+import { array, decodeOrThrow, object, optional, string } from '../decode.js'
 import { createStreamDecoder, filledAnswer, filledTask, type Known, knownFrom } from '../gaps.js'
 import { toldTaskList } from '../told.js'
 import { decodeCard } from './card.js'

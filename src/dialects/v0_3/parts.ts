@@ -1,4 +1,5 @@
 /** Parts, both ways. */
+import { isObject } from '../../model/is-object.js'
 import type { DataPart, JsonValue, Part, RawPart, Struct, TextPart, UrlPart } from '../../model/part.js'
 import {
   bytes,
@@ -6,7 +7,6 @@ import {
   type Decoder,
   decodeOrThrow,
   type Fault,
-  isObject,
   object,
   optional,
   presentString,

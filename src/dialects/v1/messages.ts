@@ -1,3 +1,4 @@
+import { isObject } from '../../model/is-object.js'
 import type { Message } from '../../model/message.js'
 import type { Part } from '../../model/part.js'
 import type { AuthenticationInfo, TaskPushNotificationConfig } from '../../model/push-config.js'
@@ -10,7 +11,6 @@ import {
   type Decoder,
   enumeration,
   int32,
-  isObject,
   json,
   object,
   optional,

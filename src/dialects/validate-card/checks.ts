@@ -1,6 +1,6 @@
 /** Checks of single values, the same for every version. Each answers the value when it can be used further. */
 import { canParseUrl } from '../../model/can-parse-url.js'
-import { isObject } from '../decode.js'
+import { isObject } from '../../model/is-object.js'
 import { type Place, quote } from './place.js'
 
 const longestUrl = 2048

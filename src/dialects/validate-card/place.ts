@@ -2,7 +2,7 @@
  * A value of a card and the path to it. Cards come from strangers: nothing here trusts a type, a
  * length or a depth, and what is quoted from a card is cut short and escaped.
  */
-import { isObject } from '../decode.js'
+import { isObject } from '../../model/is-object.js'
 import type { Findings, Severity } from './report.js'
 
 const mostEntries = 500

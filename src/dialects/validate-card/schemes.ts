@@ -1,5 +1,5 @@
 /** Security schemes and requirements in v1.0's form and in 0.3's. */
-import { isObject } from '../decode.js'
+import { isObject } from '../../model/is-object.js'
 import {
   checkArray,
   checkObject,

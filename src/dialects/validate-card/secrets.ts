@@ -1,5 +1,5 @@
 /** Cards are public: values in them that look like credentials (R-CARD-7). */
-import { isObject } from '../decode.js'
+import { isObject } from '../../model/is-object.js'
 import type { Place } from './place.js'
 
 const deepest = 16

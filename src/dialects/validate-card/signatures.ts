@@ -1,5 +1,5 @@
 /** The shape of signatures; whether they are true is for those who have the keys (R-SIGN). */
-import { isObject } from '../decode.js'
+import { isObject } from '../../model/is-object.js'
 import { checkArray, checkObject, requireObject, requireText } from './checks.js'
 import type { Place } from './place.js'
 

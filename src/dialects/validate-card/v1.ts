@@ -1,5 +1,5 @@
 /** The rules of v1.0. */
-import { isObject } from '../decode.js'
+import { isObject } from '../../model/is-object.js'
 import {
   checkArray,
   checkBinding,

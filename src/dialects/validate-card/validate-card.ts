@@ -1,4 +1,4 @@
-import { isObject } from '../decode.js'
+import { isObject } from '../../model/is-object.js'
 import { Place } from './place.js'
 import { type CardReport, type CardVersion, Findings } from './report.js'
 import { checkSecrets } from './secrets.js'

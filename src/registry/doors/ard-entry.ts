@@ -2,7 +2,7 @@
  * Entries of an ARD catalog. Filters, orders and facets read single members of an entry, so that a query over all
  * agents builds entries only for the page that it returns.
  */
-import { isObject } from '../../dialects/decode.js'
+import { isObject } from '../../model/is-object.js'
 import { RegistryError } from '../../registry-client/registry-error.js'
 import { versionIn } from '../documents.js'
 import type { FoundAgent } from '../finds.js'

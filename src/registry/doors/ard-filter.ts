@@ -1,5 +1,5 @@
 /** Filters, orders and facets over the entries of a catalog, which are not built for it. */
-import { isObject } from '../../dialects/decode.js'
+import { isObject } from '../../model/is-object.js'
 import { RegistryError } from '../../registry-client/registry-error.js'
 import type { FoundAgent } from '../finds.js'
 import { tagsOf } from '../held-instance.js'

@@ -1,5 +1,5 @@
 /** Agentic Resource Discovery 0.9: a catalog to crawl, search by words, browsing, facets. */
-import { isObject } from '../../dialects/decode.js'
+import { isObject } from '../../model/is-object.js'
 import { invalid, RegistryError, type RegistryErrorCode } from '../../registry-client/registry-error.js'
 import type { FoundAgent } from '../finds.js'
 import { sortInSlices } from '../work-queue.js'

@@ -1,6 +1,6 @@
 /** A way into a registry: paths, and words for what is refused. All doors lead to the same registry. */
-import { isObject } from '../../dialects/decode.js'
 import { A2AError } from '../../model/errors.js'
+import { isObject } from '../../model/is-object.js'
 import { invalid, RegistryError } from '../../registry-client/registry-error.js'
 import { BodyInterrupted, parseJson, readBody } from '../../transports/read-json.js'
 import type { Publisher } from '../publications.js'

@@ -1,5 +1,5 @@
 /** The registry's own door: `/v1/…`, plain JSON. `docs/registry.md` describes it. */
-import { isObject } from '../../dialects/decode.js'
+import { isObject } from '../../model/is-object.js'
 import { invalid, notFound, RegistryError, type RegistryErrorCode } from '../../registry-client/registry-error.js'
 import type { AgentKey } from '../../registry-client/registry-words.js'
 import type { FoundAgent } from '../finds.js'

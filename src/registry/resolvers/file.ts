@@ -1,6 +1,6 @@
 import { readFile, stat } from 'node:fs/promises'
 import type { CardResolver } from '../../client/resolve-card.js'
-import { isObject } from '../../dialects/decode.js'
+import { isObject } from '../../model/is-object.js'
 import { type AgentPlaces, staticResolver } from './static.js'
 
 /**

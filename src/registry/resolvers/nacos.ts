@@ -1,10 +1,10 @@
 import type { CardResolver } from '../../client/resolve-card.js'
-import { isObject } from '../../dialects/decode.js'
 import { canParseUrl } from '../../model/can-parse-url.js'
+import { isObject } from '../../model/is-object.js'
 import { assertOptions, type NamesOf } from '../../model/option-names.js'
+import { TransportError } from '../../model/transport-error.js'
 import { withoutTrailingSlashes } from '../../model/trim-end.js'
 import { readJsonAtMost } from '../../net/read-at-most.js'
-import { TransportError } from '../../transports/transport-error.js'
 
 export interface NacosResolverOptions {
   /** Default `public`. */

@@ -1,12 +1,12 @@
 /** Answers one call: who calls, what for, and how it ends. */
 import type { PeerCertificate } from 'node:tls'
 import { Metadata, type ServerUnaryCall, type ServerWritableStream, type sendUnaryData } from '@grpc/grpc-js'
-import { isObject } from '../../dialects/decode.js'
 import type { Dialect, GrpcCodec, GrpcForm } from '../../dialects/dialect.js'
 import { negotiate } from '../../dialects/negotiate.js'
 import type { Admission } from '../../model/admission.js'
 import { A2AError, clip } from '../../model/errors.js'
 import { callUnary } from '../../model/generic-service.js'
+import { isObject } from '../../model/is-object.js'
 import type { Operation } from '../../model/operations.js'
 import { anonymous, type Caller } from '../../model/service.js'
 import { type CallObserver, type CallStart, CallWatch } from '../call-record.js'

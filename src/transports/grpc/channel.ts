@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { rootCertificates } from 'node:tls'
 import { type ChannelCredentials, Client, credentials } from '@grpc/grpc-js'
 import { clip } from '../../model/errors.js'
-import { TransportError } from '../transport-error.js'
+import { TransportError } from '../../model/transport-error.js'
 
 export interface GrpcTls {
   /** PEM. Default: the authorities Node trusts. */

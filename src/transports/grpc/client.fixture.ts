@@ -1,9 +1,9 @@
 /** A dialect as small as can be, and clients of servers on real sockets: ours, and ones that misbehave. */
 import { Server, ServerCredentials, type ServerWritableStream, type sendUnaryData } from '@grpc/grpc-js'
 import type { ClientDialect, RequestCodec } from '../../dialects/client-dialect.js'
-import { isObject } from '../../dialects/decode.js'
 import { A2AError, type ErrorCode, type ErrorDetails, errorCodes, invalidField } from '../../model/errors.js'
 import type { StreamResponse } from '../../model/event.js'
+import { isObject } from '../../model/is-object.js'
 import { type Operation, operations } from '../../model/operations.js'
 import type { AgentService, CallContext } from '../../model/service.js'
 import { createGrpcClient, type GrpcClientOptions } from './client.js'

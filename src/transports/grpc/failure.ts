@@ -2,7 +2,7 @@
 import { type Metadata, type StatusObject, status } from '@grpc/grpc-js'
 import type { GrpcClientForm } from '../../dialects/client-dialect.js'
 import { A2AError, clip } from '../../model/errors.js'
-import { leftBy, TransportError } from '../transport-error.js'
+import { leftBy, TransportError } from '../../model/transport-error.js'
 import { detailsTrailer, readDetails } from './status.js'
 
 /** How far a call had come. */

@@ -1,9 +1,9 @@
 /** Answers as bytes, read into the model. Every one of them is a stranger's. */
 import type { StreamDecoder } from '../../dialects/client-dialect.js'
 import type { StreamItem } from '../../model/service.js'
+import { TransportError } from '../../model/transport-error.js'
 import { addItems, readable } from '../peer-answer.js'
 import { positionExtension } from '../transport.js'
-import { TransportError } from '../transport-error.js'
 import type { Route } from './outgoing.js'
 
 export function decodeBytes({ rpc, name }: Route, bytes: Buffer): object {

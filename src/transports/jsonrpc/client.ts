@@ -1,13 +1,13 @@
 /** JSON-RPC over HTTP, from the caller's side. */
 import type { ClientDialect, JsonRpcClientForm, RequestCodec } from '../../dialects/client-dialect.js'
-import { isObject } from '../../dialects/decode.js'
 import { A2AError } from '../../model/errors.js'
+import { isObject } from '../../model/is-object.js'
 import type { Operation } from '../../model/operations.js'
 import type { AgentService } from '../../model/service.js'
+import { TransportError } from '../../model/transport-error.js'
 import { withoutTrailingSlashes } from '../../model/trim-end.js'
 import { createHttpClient, type HttpClientOptions, noAnswer, type OutgoingCall } from '../http-client.js'
 import { unsupported } from '../peer-answer.js'
-import { TransportError } from '../transport-error.js'
 
 export function createJsonRpcClient(options: HttpClientOptions): AgentService {
   const { dialect, facts } = options

@@ -1,7 +1,7 @@
 /** JSON-RPC 2.0's wrapping, in and out (R-RPC). */
-import { isObject } from '../../dialects/decode.js'
 import type { JsonRpcForm } from '../../dialects/dialect.js'
 import { A2AError } from '../../model/errors.js'
+import { isObject } from '../../model/is-object.js'
 
 export type RequestId = string | number | null
 

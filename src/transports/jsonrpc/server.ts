@@ -1,8 +1,8 @@
 /** JSON-RPC over HTTP: one endpoint, methods by name, streams as SSE. */
-import { isObject } from '../../dialects/decode.js'
 import type { CallFacts, Dialect, JsonRpcForm } from '../../dialects/dialect.js'
 import { dialectByVersion, negotiate } from '../../dialects/negotiate.js'
 import { A2AError, type ErrorCode } from '../../model/errors.js'
+import { isObject } from '../../model/is-object.js'
 import type { Operation } from '../../model/operations.js'
 import { answerCall, type Envelope, type HttpCall } from '../call.js'
 import { CallWatch } from '../call-record.js'

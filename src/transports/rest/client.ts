@@ -1,6 +1,6 @@
 /** HTTP+JSON, from the caller's side. */
 import type { ClientDialect, RestClientForm, RestRequestCodec } from '../../dialects/client-dialect.js'
-import { isObject } from '../../dialects/decode.js'
+import { isObject } from '../../model/is-object.js'
 import type { Operation } from '../../model/operations.js'
 import type { AgentService } from '../../model/service.js'
 import { withoutTrailingSlashes } from '../../model/trim-end.js'

@@ -1,8 +1,8 @@
 /** HTTP+JSON: routes, query parameters, bare JSON results, streams as SSE (R-REST). */
-import { isObject } from '../../dialects/decode.js'
 import type { Dialect, RestForm } from '../../dialects/dialect.js'
 import { dialectByVersion, negotiate } from '../../dialects/negotiate.js'
 import { A2AError } from '../../model/errors.js'
+import { isObject } from '../../model/is-object.js'
 import { answerCall, type Envelope, type HttpCall } from '../call.js'
 import { CallWatch } from '../call-record.js'
 import { assertJson, parseJson, type RequestLimits, readBody } from '../read-json.js'
