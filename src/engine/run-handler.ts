@@ -1,5 +1,6 @@
 /** Runs a handler for one attempt of one turn, and says what it yields. How the turn ended is for the run to commit. */
 import type { AcceptedMessage } from '../model/apply-event.js'
+import { AuthorError } from '../model/author-error.js'
 import { copyJson } from '../model/copy-json.js'
 import { A2AError } from '../model/errors.js'
 import type { Part } from '../model/part.js'
@@ -11,7 +12,7 @@ import { readAnswer } from './answer.js'
 import { atMost } from './at-most.js'
 import { taskTooLarge } from './limits.js'
 import type { Run } from './run.js'
-import { assertDraft, DraftError, UnsendableError } from './sendable.js'
+import { draftFault } from './sendable.js'
 import { enterHandler, leaveHandler, resumeHandler } from './stall-watch.js'
 import { traceTurn } from './trace-turn.js'
 import { RunningTurn } from './turn.js'
@@ -50,7 +51,7 @@ export function runHandler(current: AcceptedMessage, stage: Stage): Promise<Turn
 function iteratorOf({ card, handler }: Agent, turn: Turn<never>): HandlerIterator {
   const given: Partial<ReturnType<Agent['handler']>> | undefined = handler(turn)
   const iterate = given?.[Symbol.asyncIterator]
-  if (typeof iterate !== 'function') throw new DraftError(notAGenerator(card.name))
+  if (typeof iterate !== 'function') throw new AuthorError(notAGenerator(card.name))
   return iterate.call(given)
 }
 
@@ -107,15 +108,9 @@ async function iterate(current: AcceptedMessage, stage: Stage, span?: OpenSpan):
       if (!voice.isVisible) return { kind: 'refused', error }
       return { kind: 'state', state: 'TASK_STATE_FAILED', parts: [{ text: error.message }] }
     }
-    if (error instanceof UnsendableError) {
-      log(stage, 'error', 'The agent yielded what cannot be sent', error)
-      const text = `The agent answered with what cannot be sent: ${error.message}`
-      if (!voice.isVisible) return { kind: 'refused', error: new A2AError('INVALID_AGENT_RESPONSE', text) }
-      return { kind: 'state', state: 'TASK_STATE_FAILED', parts: [{ text }] }
-    }
     log(stage, 'error', 'The agent threw', error)
     // The text of an unknown error is for the log, not for the peer (E-8).
-    const parts = error instanceof DraftError ? [{ text: `The agent failed: ${error.message}` }] : neutralFailure
+    const parts = error instanceof AuthorError ? [{ text: `The agent failed: ${error.message}` }] : neutralFailure
     return { kind: 'state', state: 'TASK_STATE_FAILED', parts }
   }
 }
@@ -131,7 +126,8 @@ function asUncommitted(cause: unknown): never {
 function take(value: Yield, stage: Stage, isFirst: boolean): TurnEnd | Promise<undefined> | undefined {
   const { voice, run } = stage
   if (value === '') return undefined
-  if (typeof value !== 'string') assertDraft(value)
+  const fault = typeof value === 'string' ? undefined : draftFault(value)
+  if (fault !== undefined) return unsendable(fault, stage)
   const { limits } = run.internals.settings
   // Before anything is copied or made into JSON.
   const bytes = typeof value === 'string' ? value.length : storedSizeOf(value, limits.bytesPerTask)
@@ -150,6 +146,14 @@ function take(value: Yield, stage: Stage, isFirst: boolean): TurnEnd | Promise<u
       if (value.state === 'TASK_STATE_WORKING') return afterRoom(voice.progress(value.parts, bytes))
       return { kind: 'state', state: value.state, ...(value.parts && { parts: value.parts }) }
   }
+}
+
+/** Ends the turn after a yield that no event can carry (R-TASK-7). */
+function unsendable(fault: string, stage: Stage): TurnEnd {
+  log(stage, 'error', 'The agent yielded what cannot be sent', new AuthorError(fault))
+  const text = `The agent answered with what cannot be sent: ${fault}`
+  if (!stage.voice.isVisible) return { kind: 'refused', error: new A2AError('INVALID_AGENT_RESPONSE', text) }
+  return { kind: 'state', state: 'TASK_STATE_FAILED', parts: [{ text }] }
 }
 
 function takeArtifact(draft: ArtifactDraft, bytes: number, { run, voice }: Stage): Promise<undefined> | undefined {

@@ -1,35 +1,19 @@
 /** What a handler yields, checked: types do not hold in JavaScript, and a store must never hold what no reader can be sent (R-TASK-7). */
-import { clip } from '../model/errors.js'
+import { AuthorError } from '../model/author-error.js'
 import { isObject } from '../model/is-object.js'
-import { assertOptions, type OptionNames } from '../model/option-names.js'
 import type { JsonValue } from '../model/part.js'
 import { isForm } from '../model/question-schema.js'
 import { schemaFault } from '../model/schema-faults.js'
 import type { ArtifactDraft, Draft, StatusDraft } from './yields.js'
 
-/** A handler yields a value that no event can carry. The log and the caller get the message, so it quotes no content. */
-export class UnsendableError extends Error {}
-
-/** `ask` or `artifact` was called wrongly. The log and the caller get the message, so it quotes names only. */
-export class DraftError extends TypeError {}
-
-/** As `assertOptions`, for the functions whose results handlers yield. */
-export function assertDraftOptions(owner: string, options: unknown, names: OptionNames): void {
-  try {
-    assertOptions(owner, options, names)
-  } catch (error) {
-    throw new DraftError((error as Error).message) // a `TypeError`
-  }
-}
-
 /** Throws for a schema that `ask` cannot publish, or that would accept answers that its author did not mean. */
 export function assertFormSchema(schema: JsonValue): void {
   if (!isForm(schema))
-    throw new DraftError(
+    throw new AuthorError(
       'The schema of `ask` must be an object of at most 100,000 characters, nested at most 64 levels',
     )
   const fault = schemaFault(schema)
-  if (fault !== undefined) throw new DraftError(`The schema of \`ask\` is not valid: ${fault}`)
+  if (fault !== undefined) throw new AuthorError(`The schema of \`ask\` is not valid: ${fault}`)
 }
 
 const states: ReadonlySet<unknown> = new Set<StatusDraft['state']>([
@@ -43,70 +27,70 @@ const states: ReadonlySet<unknown> = new Set<StatusDraft['state']>([
 const contents = ['text', 'raw', 'url', 'data'] as const
 const deepestValue = 64
 
-export function assertDraft(value: unknown): asserts value is Draft {
+/** Why no event can carry a yielded value, for the log and the caller: the text quotes no content. Undefined if one can. */
+export function draftFault(value: unknown): string | undefined {
   const draft = isObject(value) ? (value as Partial<Draft>) : undefined
   switch (draft?.kind) {
     case 'artifact':
-      assertParts(draft.parts)
-      assertArtifact(draft as ArtifactDraft)
-      return
+      return partsFault(draft.parts) ?? artifactFault(draft as ArtifactDraft)
     case 'reply':
-      assertParts(draft.parts)
-      return
+      return partsFault(draft.parts)
     case 'status':
-      if (!states.has(draft.state))
-        throw new UnsendableError(`A handler cannot yield the state ${clip(String(draft.state))}`)
-      if (draft.parts !== undefined) assertParts(draft.parts)
-      return
+      if (!states.has(draft.state)) return `A handler cannot yield this state; choose from ${[...states].join(', ')}`
+      return draft.parts === undefined ? undefined : partsFault(draft.parts)
     default:
-      throw new UnsendableError(
-        'A handler yields strings, artifact(), working(), reply(), completed(), failed(), rejected(), ask() or askAuth()',
-      )
+      return 'A handler yields strings, artifact(), working(), reply(), completed(), failed(), rejected(), ask() or askAuth()'
   }
 }
 
-function assertArtifact({ name, options }: ArtifactDraft): void {
-  if (typeof name !== 'string' || !isObject(options))
-    throw new UnsendableError('artifact() takes a name, content and options')
+function artifactFault({ name, options }: ArtifactDraft): string | undefined {
+  if (typeof name !== 'string' || !isObject(options)) return 'artifact() takes a name, content and options'
   const { id, description, extensions, metadata } = options
-  assertText(id, 'The id of an artifact')
-  assertText(description, 'The description of an artifact')
-  if (metadata !== undefined && !(isObject(metadata) && isJson(metadata, 0)))
-    throw new UnsendableError('Metadata is a JSON object')
-  if (extensions !== undefined && !(Array.isArray(extensions) && extensions.every((uri) => typeof uri === 'string'))) {
-    throw new UnsendableError('Extensions are a list of URIs')
-  }
+  if (!isText(id)) return 'The id of an artifact is a string'
+  if (!isText(description)) return 'The description of an artifact is a string'
+  if (!isMetadata(metadata)) return 'Metadata is a JSON object'
+  if (extensions !== undefined && !(Array.isArray(extensions) && extensions.every((uri) => typeof uri === 'string')))
+    return 'Extensions are a list of URIs'
+  return undefined
 }
 
-function assertParts(parts: unknown): void {
-  if (!Array.isArray(parts) || parts.length === 0)
-    throw new UnsendableError('An artifact or message needs at least one part')
+function partsFault(parts: unknown): string | undefined {
+  if (!Array.isArray(parts) || parts.length === 0) return 'An artifact or message needs at least one part'
   for (const part of parts as unknown[]) {
-    if (!isObject(part)) throw new UnsendableError('A part is an object')
-    const kind = contentOf(part)
-    if (kind === 'data' ? !isJson(part.data, 0) : typeof part[kind] !== 'string')
-      throw new UnsendableError(`The ${kind} of a part cannot be sent`)
-    assertText(part.mediaType, 'A media type')
-    assertText(part.filename, 'A file name')
-    if (part.metadata !== undefined && !(isObject(part.metadata) && isJson(part.metadata, 0)))
-      throw new UnsendableError('Metadata is a JSON object')
+    const fault = partFault(part)
+    if (fault !== undefined) return fault
   }
+  return undefined
 }
 
-function contentOf(part: Record<string, unknown>): (typeof contents)[number] {
+function partFault(part: unknown): string | undefined {
+  if (!isObject(part)) return 'A part is an object'
+  const kind = contentOf(part)
+  if (kind === undefined) return 'A part has exactly one of text, raw, url and data'
+  if (kind === 'data' ? !isJson(part.data, 0) : typeof part[kind] !== 'string')
+    return `The ${kind} of a part cannot be sent`
+  if (!isText(part.mediaType)) return 'A media type is a string'
+  if (!isText(part.filename)) return 'A file name is a string'
+  return isMetadata(part.metadata) ? undefined : 'Metadata is a JSON object'
+}
+
+/** Undefined if a part has no content, or several kinds. */
+function contentOf(part: Record<string, unknown>): (typeof contents)[number] | undefined {
   let found: (typeof contents)[number] | undefined
-  let isOne = true
   for (const kind of contents) {
     if (part[kind] === undefined) continue
-    isOne = found === undefined
-    found ??= kind
+    if (found !== undefined) return undefined
+    found = kind
   }
-  if (!found || !isOne) throw new UnsendableError('A part has exactly one of text, raw, url and data')
   return found
 }
 
-function assertText(value: unknown, what: string): void {
-  if (value !== undefined && typeof value !== 'string') throw new UnsendableError(`${what} is a string`)
+function isText(value: unknown): boolean {
+  return value === undefined || typeof value === 'string'
+}
+
+function isMetadata(value: unknown): boolean {
+  return value === undefined || (isObject(value) && isJson(value, 0))
 }
 
 /** Plain objects, arrays and finite values: what comes out of JSON as it went in. */

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest'
+import { file } from '../model/part.js'
 import type { Store } from '../stores/store.js'
 import { callBy, gate, send, until } from '../testing/index.js'
-import type { Handler } from './agent.js'
+import type { Handler, Turn } from './agent.js'
 import { bound, collect, openTestStore, outline, storeKinds, taskIn, testEngine, textIn } from './engine.fixture.js'
 import { artifact, ask, completed, failed, reply, working, type Yield } from './yields.js'
 
@@ -181,13 +182,13 @@ describe.each(storeKinds)('turns on %s', (kind) => {
     [{ shema: approval }, 'Unknown option of ask: shema. Did you mean `schema`?'],
     [
       { schema: { properties: { approve: { type: 'bool' } } } },
-      'The schema of `ask` is not valid: .properties.approve.type: "bool" is no type; types are string, number, integer, boolean, null, array, object',
+      'The schema of `ask` is not valid: .properties.approve.type: Invalid type; choose from string, number, integer, boolean, null, array, object',
     ],
     [
       { schema: { properties: { approve: { type: 'boolean', required: true } } } },
       'The schema of `ask` is not valid: .properties.approve.required: must be a list of property names, beside `properties`',
     ],
-    [{ schema: { anyOf: [{}, { items: { type: ['string', 'text'] } }] } }, '.anyOf[1].items.type: "text" is no type'],
+    [{ schema: { anyOf: [{}, { items: { type: ['string', 'text'] } }] } }, '.anyOf[1].items.type: Invalid type'],
     [{ schema: { properties: ['name'] } }, '.properties: must be an object of schemas'],
     [{ schema: null }, 'The schema of `ask` must be an object'],
   ])('E-8: fails the task when the agent asks with %j, and says why', async (options, why) => {
@@ -199,6 +200,44 @@ describe.each(storeKinds)('turns on %s', (kind) => {
     expect(status.message?.parts).toEqual([{ text: expect.stringContaining(`The agent failed: `) }])
     expect(JSON.stringify(status.message)).toContain(JSON.stringify(why).slice(1, -1))
     expect(engine.logged).toEqual([expect.stringContaining(why)])
+  })
+
+  it.each<[string, (turn: Turn) => unknown, string]>([
+    ['file', () => file(new Uint8Array(), { name: 'x' } as never), 'Unknown option of file: name. '],
+    [
+      'turn.checkpoint',
+      (turn) => turn.checkpoint('k', 1, { reserve: true } as never),
+      'Unknown option of turn.checkpoint: reserve. ',
+    ],
+    [
+      'turn.call',
+      (turn) => turn.call('other', 'hi', { timeout: 1 } as never),
+      'Unknown option of turn.call: timeout. ',
+    ],
+  ])('E-8: fails the task when %s has an unknown option, and says why', async (_what, use, why) => {
+    await using engine = await testEngine(async function* (turn) {
+      yield working()
+      await use(turn)
+    }, kind)
+    const { status } = taskIn(await engine.sendMessage(send('go'), callBy()))
+    expect(status.state).toBe('TASK_STATE_FAILED')
+    expect(textIn(status.message?.parts ?? [])).toContain(`The agent failed: ${why}`)
+  })
+
+  it.each<[string, () => unknown]>([
+    ['state', () => ({ kind: 'status', state: 'confidential' })],
+    ['kind', () => ({ kind: 'confidential' })],
+    ['type in a schema', () => ask('Which?', { schema: { type: 'confidential' } })],
+    ['list of types in a schema', () => ask('Which?', { schema: { type: ['string', { confidential: 1 }] } })],
+  ])('E-8: does not quote the value of a wrong %s to the caller', async (_what, make) => {
+    await using engine = await testEngine(async function* () {
+      yield working()
+      yield make() as never
+    }, kind)
+    const { status } = taskIn(await engine.sendMessage(send('go'), callBy()))
+    expect(status.state).toBe('TASK_STATE_FAILED')
+    expect(textIn(status.message?.parts ?? [])).toMatch(/^The agent (answered with what cannot be sent|failed): ./)
+    expect(JSON.stringify(status)).not.toContain('confidential')
   })
 
   it('does not take a message that was sent before the question for its answer, unless it fits', async () => {

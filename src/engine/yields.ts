@@ -1,11 +1,11 @@
 /**
  * What a handler may yield. These make drafts: ids and times are stamped by the engine.
  */
-import type { NamesOf } from '../model/option-names.js'
+import { assertOptions, type NamesOf } from '../model/option-names.js'
 import type { JsonValue, Part, Struct } from '../model/part.js'
 import { schemaMediaType } from '../model/question-schema.js'
 import type { TaskState } from '../model/task.js'
-import { assertDraftOptions, assertFormSchema } from './sendable.js'
+import { assertFormSchema } from './sendable.js'
 
 /** Text, one part, or several. */
 export type Content = string | Part | readonly Part[]
@@ -62,7 +62,7 @@ export type Yield = string | Draft
  * ```
  */
 export function artifact(name: string, content: Content, options: ArtifactOptions = {}): ArtifactDraft {
-  assertDraftOptions('artifact', options, artifactNames)
+  assertOptions('artifact', options, artifactNames)
   return { kind: 'artifact', name, parts: partsOf(content), options }
 }
 
@@ -102,7 +102,7 @@ export function rejected(content?: Content): StatusDraft {
  * Throws a `TypeError` for a schema that is not valid, such as one with an unknown `type`.
  */
 export function ask(question: Content, options: AskOptions = {}): StatusDraft {
-  assertDraftOptions('ask', options, askNames)
+  assertOptions('ask', options, askNames)
   const parts = partsOf(question)
   const { schema } = options
   if (schema !== undefined) assertFormSchema(schema)

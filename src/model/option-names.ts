@@ -1,4 +1,5 @@
 /** Rejects options that do not exist, with the name that was probably meant. */
+import { AuthorError } from './author-error.js'
 import { clip } from './errors.js'
 
 /** `true`: the value is not checked. Names: of an option that is an object. A list: of an option that lists objects. */
@@ -17,15 +18,15 @@ export function namesIn<Defaults extends object>(defaults: Defaults): { readonly
   return Object.fromEntries(Object.keys(defaults).map((name) => [name, true])) as { [Name in keyof Defaults]: true }
 }
 
-/** Throws a `TypeError` for the first unknown option. Options that are `undefined` count as absent. */
+/** Throws an `AuthorError`, which is a `TypeError`, for the first unknown option. Options that are `undefined` count as absent. */
 export function assertOptions(owner: string, options: unknown, names: OptionNames): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options))
-    throw new TypeError(`The options of ${owner} must be an object: { ${Object.keys(names)[0]}: … }`)
+    throw new AuthorError(`The options of ${owner} must be an object: { ${Object.keys(names)[0]}: … }`)
   for (const name of Object.keys(options)) {
     const value: unknown = options[name as keyof typeof options]
     if (value === undefined) continue
     const known = Object.hasOwn(names, name) ? names[name] : undefined
-    if (known === undefined) throw new TypeError(`Unknown option of ${owner}: ${clip(name)}. ${advice(name, names)}`)
+    if (known === undefined) throw new AuthorError(`Unknown option of ${owner}: ${clip(name)}. ${advice(name, names)}`)
     if (known !== true && typeof value === 'object' && value !== null) assertMembers(`${owner}.${name}`, value, known)
   }
 }

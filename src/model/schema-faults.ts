@@ -7,7 +7,10 @@ const single = ['additionalProperties', 'propertyNames', 'items', 'contains', 'n
 const listed = ['allOf', 'anyOf', 'oneOf', 'prefixItems'] as const
 const named = ['properties', 'patternProperties', 'dependentSchemas', '$defs', 'definitions'] as const
 
-/** The first mistake, with its place: `.properties.approve.type: "bool" is no type, …`. Undefined if there is none. */
+/**
+ * The first mistake, with its place: `.properties.approve.type: Invalid type; …`. It quotes names of properties, but no values.
+ * Undefined if there is none.
+ */
 export function schemaFault(schema: JsonValue, path = ''): string | undefined {
   if (typeof schema === 'boolean') return undefined
   if (!isStruct(schema)) return `${path || 'the schema'}: a schema must be an object or a boolean`
@@ -16,9 +19,8 @@ export function schemaFault(schema: JsonValue, path = ''): string | undefined {
 
 function keywordFault({ type, required, enum: choices }: Struct, path: string): string | undefined {
   const types = Array.isArray(type) ? type : type === undefined ? [] : [type]
-  const wrong = types.find((each) => typeof each !== 'string' || !schemaTypes.includes(each))
-  if (wrong !== undefined)
-    return `${path}.type: ${JSON.stringify(wrong).slice(0, 50)} is no type; types are ${schemaTypes.join(', ')}`
+  if (!types.every((each) => typeof each === 'string' && schemaTypes.includes(each)))
+    return `${path}.type: Invalid type; choose from ${schemaTypes.join(', ')}`
   if (required !== undefined && !(Array.isArray(required) && required.every((each) => typeof each === 'string')))
     return `${path}.required: must be a list of property names, beside \`properties\``
   if (choices !== undefined && !Array.isArray(choices)) return `${path}.enum: must be a list of values`
