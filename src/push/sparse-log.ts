@@ -4,11 +4,14 @@ const windowMs = 60_000
 /** Callers can make up keys, so the number of entries is bounded too. */
 const maxEntries = 20
 
+/** Returns whether the entry was written. */
+export type SparseLog = (key: string, entry: LogEntry) => boolean
+
 /**
  * A log for entries that callers can cause at will. In a minute it writes one entry for each key, and 20 at most. The next
  * entry that it writes has the number of those left out.
  */
-export function createSparseLog(log: Log, now = () => performance.now()): (key: string, entry: LogEntry) => void {
+export function createSparseLog(log: Log, now = () => performance.now()): SparseLog {
   const written = new Set<string>()
   let sinceMs = now()
   let leftOut = 0
@@ -19,11 +22,12 @@ export function createSparseLog(log: Log, now = () => performance.now()): (key: 
     }
     if (written.has(key) || written.size >= maxEntries) {
       leftOut += 1
-      return
+      return false
     }
     written.add(key)
     const more = leftOut === 0 ? '' : ` (${leftOut} more since the last entry)`
     leftOut = 0
     log({ ...entry, message: entry.message + more })
+    return true
   }
 }

@@ -13,6 +13,7 @@ import type { Send } from './delivery.js'
 import { type LaneParts, LaneRun } from './lane-run.js'
 import { Origins } from './origins.js'
 import { leaseOf, type PushSettings } from './push-settings.js'
+import { createSparseLog, type SparseLog } from './sparse-log.js'
 
 export interface WorkerParts {
   readonly store: Store
@@ -42,6 +43,9 @@ export class PushWorker {
   readonly #waiting = new Set<LaneRun>()
   /** Everything that has to end before the store may be closed. */
   readonly #work = new Set<Promise<void>>()
+  // Callers choose origins, so neither kind of warning may fill the log, nor keep the other kind out of it.
+  readonly #warnOfRetry: SparseLog
+  readonly #warnOfDeadLetter: SparseLog
   /** Origins whose failures were logged. */
   readonly #warned = new Set<string>()
   #unwatch: (() => void)[] = []
@@ -52,6 +56,8 @@ export class PushWorker {
 
   constructor(parts: WorkerParts) {
     this.#parts = parts
+    this.#warnOfRetry = createSparseLog(parts.log)
+    this.#warnOfDeadLetter = createSparseLog(parts.log)
     // Every call listens to it.
     setMaxListeners(0, this.#closing.signal)
     const now = parts.now ?? Date.now
@@ -187,21 +193,22 @@ export class PushWorker {
     this.#parts.log({ level: 'error', message, agent, error, ...(taskId !== undefined && { taskId }) })
   }
 
-  /** One warning for each origin until it accepts a delivery, so that callers cannot fill the log with dead webhooks. */
+  /** One warning for each origin until it accepts a delivery. */
   #warn(lane: ClaimedLane, { seq, error }: { readonly seq: number; readonly error: string }): void {
     const { key, push } = lane
     const origin = originOf(lane)
     if (this.#warned.has(origin)) return
+    const message = `Webhook ${push.config.id} did not accept event ${seq}; the delivery is retried: ${error}`
+    if (!this.#warnOfRetry(origin, { level: 'warn', message, agent: key.agent, taskId: key.id })) return
     this.#warned.add(origin)
     const [oldest] = this.#warned
     if (this.#warned.size > maxWarned && oldest !== undefined) this.#warned.delete(oldest)
-    const message = `Webhook ${push.config.id} did not accept event ${seq}; the delivery is retried: ${error}`
-    this.#parts.log({ level: 'warn', message, agent: key.agent, taskId: key.id })
   }
 
-  #tellOfBurial({ key, push }: ClaimedLane, { seq, attempts, error }: BuriedDelivery): void {
+  #tellOfBurial(lane: ClaimedLane, { seq, attempts, error }: BuriedDelivery): void {
+    const { key, push } = lane
     const message = `Gave up telling webhook ${push.config.id} of event ${seq} after ${attempts} attempts: ${error}`
-    this.#parts.log({ level: 'warn', message, agent: key.agent, taskId: key.id })
+    this.#warnOfDeadLetter(originOf(lane), { level: 'warn', message, agent: key.agent, taskId: key.id })
   }
 }
 

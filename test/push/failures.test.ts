@@ -106,7 +106,8 @@ describe.each(storeKinds)('a webhook, on the %s store,', (store) => {
     expect(dead.map(({ deliveryId }) => deliveryId)).toEqual(
       [calls[0], calls[2]].map((call) => call?.headers['x-a2a-delivery-id']),
     )
-    expect(server.logged.filter((line) => line.startsWith('Gave up'))).toHaveLength(2)
+    // One warning for each origin and minute.
+    expect(server.logged.filter((line) => line.startsWith('Gave up'))).toHaveLength(1)
 
     const [first, second] = dead.map(({ id }) => id)
     hook.answer = answerWith(500)
@@ -272,6 +273,26 @@ describe('addresses that must not be called', () => {
     expect(warnings().filter(({ error }) => String(error).includes('one.example'))).toHaveLength(1)
     expect(warnings()[1]?.message).toBe('A registered webhook cannot be called (29 more since the last entry)')
   })
+
+  it.each([
+    ['retries', 60_000, 'did not accept event'],
+    ['dead letters', 0, 'Gave up'],
+  ])(
+    'cause at most 20 warnings a minute about %s, whatever origins callers make up',
+    async (_what, giveUpAfterMs, text) => {
+      const lookups = new Map<string, number>()
+      const lookup = async (name: string) => {
+        lookups.set(name, (lookups.get(name) ?? 0) + 1)
+        throw new Error('ENOTFOUND')
+      }
+      await using server = await pushServer({ push: { allowHosts: [], lookup, giveUpAfterMs } })
+      for (let number = 0; number < 30; number++)
+        await server.send('hello', { url: `https://made-up-${number}.example/` })
+      // The registration, the first attempt, and an attempt after the first has been logged.
+      await until(() => lookups.size === 30 && [...lookups.values()].every((count) => count >= 3))
+      expect(server.logged.filter((line) => line.includes(text))).toHaveLength(20)
+    },
+  )
 
   it('are not called either when a name leads there later (R-PDEL-6)', async () => {
     await using hook = await openHook()
