@@ -1,5 +1,18 @@
 /** Clients that nobody here wrote, against a real port: discovery, then every scenario. */
-import { type Served, serve } from 'dragoman'
+import {
+  type AuthenticationHandler,
+  createAuthenticatingFetchWithRetry as authenticatingV1,
+  ClientFactory as FactoryV1,
+  JsonRpcTransportFactory as JsonRpcV1,
+  DefaultAgentCardResolver as ResolverV1,
+} from 'a2a-sdk-v1/client'
+import {
+  createAuthenticatingFetchWithRetry as authenticatingV03,
+  ClientFactory as FactoryV03,
+  JsonRpcTransportFactory as JsonRpcV03,
+  DefaultAgentCardResolver as ResolverV03,
+} from 'a2a-sdk-v03/client'
+import { apiKey, type Served, serve } from 'dragoman'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { all, lastState, matrixAgent, scenarios } from '../matrix/scenarios.js'
 import { type Speaker, told } from '../matrix/speaker.js'
@@ -39,5 +52,36 @@ describe.each(peers)('the official SDK %s', (_name, connect) => {
     expect(seen.map(({ text }) => text ?? '').join('')).toContain('chunk 10 ')
     await all({ [Symbol.asyncIterator]: () => stream })
     expect(told(await speaker.get(first.id)).state).toBe('completed')
+  })
+})
+
+describe('a protected card', () => {
+  const sending = (key: string): AuthenticationHandler => ({
+    headers: async () => ({ 'x-api-key': key }),
+    shouldRetryWithHeaders: async () => undefined,
+  })
+
+  it.each<[string, (url: string, key: string) => Promise<{ getAgentCard(): Promise<{ name: string }> }>]>([
+    [
+      '0.3.14',
+      (url, key) => {
+        const fetchImpl = authenticatingV03(fetch, sending(key))
+        const cardResolver = new ResolverV03({ fetchImpl })
+        return new FactoryV03({ transports: [new JsonRpcV03({ fetchImpl })], cardResolver }).createFromUrl(url)
+      },
+    ],
+    [
+      '1.3.0',
+      (url, key) => {
+        const fetchImpl = authenticatingV1(fetch, sending(key))
+        const cardResolver = new ResolverV1({ fetchImpl })
+        return new FactoryV1({ transports: [new JsonRpcV1({ fetchImpl })], cardResolver }).createFromUrl(url)
+      },
+    ],
+  ])('is read by the official SDK %s that sends an API key', async (_name, connect) => {
+    await using guarded = await serve(matrixAgent, { auth: [apiKey('secret')], protectCard: true })
+    const client = await connect(guarded.url, 'secret')
+    expect((await client.getAgentCard()).name).toBe(matrixAgent.card.name)
+    await expect(connect(guarded.url, 'wrong')).rejects.toThrow('401')
   })
 })
