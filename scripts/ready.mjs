@@ -61,8 +61,15 @@ function build() {
 
 function stateOfSources() {
   const hash = createHash('sha256')
-  const settings = ['package.json', 'package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'scripts/bundle.mjs']
-  for (const name of [...settings, 'src', 'console']) {
+  const settings = [
+    'package.json',
+    'package-lock.json',
+    'tsconfig.json',
+    'tsconfig.build.json',
+    'tsconfig.examples.json',
+    'scripts/bundle.mjs',
+  ]
+  for (const name of [...settings, 'src', 'console', 'examples']) {
     const isFolder = statSync(at(name)).isDirectory()
     const files = isFolder ? readdirSync(at(name), { recursive: true, encoding: 'utf8' }).sort() : ['']
     for (const file of files) {

@@ -1,4 +1,4 @@
-/** An example agent in a process of its own, as `node examples/agents/NAME.js` starts it, on a free port or a given one. */
+/** Starts a built example agent in a separate process (`node dist/examples/agents/NAME.js`), on a free or a given port. */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { eventually } from '../hostile/waiting.js'
@@ -26,7 +26,7 @@ export async function startAgent(
 ): Promise<AgentProcess> {
   const child: ChildProcess = spawn(
     process.execPath,
-    [`examples/${folder}/${name}.js`, '--port', String(port), ...args],
+    [`dist/examples/${folder}/${name}.js`, '--port', String(port), ...args],
     {
       cwd: root,
       stdio: ['ignore', 'pipe', 'pipe'],

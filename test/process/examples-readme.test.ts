@@ -8,14 +8,14 @@ import { temporaryFolder } from './server-process.js'
 const readme = readFileSync(new URL('../../examples/README.md', import.meta.url), 'utf8')
 
 const rows = [
-  ...readme.matchAll(/\(agents\/([a-z]+)\.js\) \| (\d+) \|.*`curl \S+ localhost:(\d+)(\S*) .* -d '(.*)'`/g),
+  ...readme.matchAll(/\(agents\/([a-z]+)\.ts\) \| (\d+) \|.*`curl \S+ localhost:(\d+)(\S*) .* -d '(.*)'`/g),
 ].map(([, name = '', port = '', called = '', path = '', body = '']) => ({ name, port, called, path, body }))
 
 describe('the README of the examples', () => {
   it('has a line for every agent, at the port the agent takes', async () => {
     expect(rows.map(({ name }) => name)).toEqual(['outline', 'doc', 'summary', 'order', 'chat', 'travel', 'image'])
     for (const { name, port, called } of rows) {
-      const module = (await import(`../../examples/agents/${name}.js`)) as { readonly port: number }
+      const module = (await import(`../../examples/agents/${name}.ts`)) as { readonly port: number }
       expect([port, called]).toEqual([String(module.port), String(module.port)])
     }
   })

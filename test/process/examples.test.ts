@@ -7,15 +7,17 @@ import { describe, expect, it } from 'vitest'
 
 const root = resolve(import.meta.dirname, '../..')
 
+const stripsTypes = 'typescript' in process.features && process.features.typescript !== false
+
 const programs = readdirSync(join(root, 'examples')).filter((name) =>
-  existsSync(join(root, 'examples', name, 'client.js')),
+  existsSync(join(root, 'examples', name, 'client.ts')),
 )
 
 describe.each(programs)('the example %s', (name) => {
-  it('runs', { timeout: 60_000 }, async () => {
-    const { stdout, stderr } = await promisify(execFile)(process.execPath, [`examples/${name}/client.js`], {
-      cwd: root,
-    })
+  // Node without type stripping runs the build only. Node 22.18 and newer also run the source.
+  const files = [`dist/examples/${name}/client.js`, ...(stripsTypes ? [`examples/${name}/client.ts`] : [])]
+  it.each(files)('runs from %s', { timeout: 60_000 }, async (file) => {
+    const { stdout, stderr } = await promisify(execFile)(process.execPath, [file], { cwd: root })
     expect([stdout.length > 0, stderr]).toEqual([true, ''])
   })
 })

@@ -40,6 +40,7 @@ describe('the packed package', () => {
       )
       expect(help).toContain('--echo')
       expect(readdirSync(join(modules, 'dragoman', 'proto'))).toContain('a2a_v1.proto')
+      expect(readdirSync(join(modules, 'dragoman', 'dist'))).not.toContain('examples')
     } finally {
       rmSync(folder, { recursive: true, force: true })
     }

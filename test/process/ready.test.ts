@@ -50,13 +50,13 @@ it.each([
 it('builds once, and again when a source has changed, somebody else has built, or the build is gone', async () => {
   await using folder = await temporaryFolder()
   const at = (path: string) => join(folder.path, path)
-  for (const name of ['scripts', 'src', 'console', 'modules']) await mkdir(at(name))
+  for (const name of ['scripts', 'src', 'console', 'examples', 'modules']) await mkdir(at(name))
   await copyFile(script, at('scripts/ready.mjs'))
   await symlink(at('modules'), at('node_modules')) // nothing is installed behind a link
   await writeFile(at('build.cjs'), build)
   await writeFile(at('package.json'), '{ "scripts": { "build": "node build.cjs" } }')
-  for (const name of ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'scripts/bundle.mjs', 'src/a.ts'])
-    await writeFile(at(name), '{}')
+  const settings = ['package-lock.json', 'tsconfig.json', 'tsconfig.build.json', 'tsconfig.examples.json']
+  for (const name of [...settings, 'scripts/bundle.mjs', 'src/a.ts', 'examples/b.ts']) await writeFile(at(name), '{}')
   const builds = async () => {
     await promisify(execFile)(process.execPath, [at('scripts/ready.mjs'), '--build'])
     return (await readFile(at('builds'), 'utf8')).length
@@ -65,10 +65,12 @@ it('builds once, and again when a source has changed, somebody else has built, o
   expect(await builds()).toBe(1)
   await writeFile(at('src/a.ts'), '{ }')
   expect(await builds()).toBe(2)
+  await writeFile(at('examples/b.ts'), '{ }')
+  expect(await builds()).toBe(3)
   const later = new Date(Date.now() + 60_000)
   await utimes(at('dist/index.js'), later, later)
-  expect(await builds()).toBe(3)
+  expect(await builds()).toBe(4)
   await rm(at('dist'), { recursive: true })
-  expect(await builds()).toBe(4)
-  expect(await builds()).toBe(4)
+  expect(await builds()).toBe(5)
+  expect(await builds()).toBe(5)
 })

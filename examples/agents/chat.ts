@@ -1,0 +1,87 @@
+// A conversation with several agents behind it. It only ever yields pieces of its answer, so a stream of it reads as
+// one text; what was said before is read from its own tasks, so a conversation survives a restart.
+import { agent, ask, type CallResult, isInterrupted, type Turn } from 'dragoman'
+import { inLanguageOf } from '../writing/language.ts'
+import { createWriter } from '../writing/writer.ts'
+import { routeOf } from './chat-routes.ts'
+import { conversation } from './earlier-tasks.ts'
+import { serveWhenRun } from './serve-when-run.ts'
+
+const name = 'ChatAgent'
+
+/** Where an open question of another agent is written down: the answer goes to the same task. */
+const askedBy = 'asked by'
+
+const givesUp = /^\s*(?:算了|不用了|不查了|取消|never ?mind|forget it|cancel)/i
+
+export function createChatAgent(writer = createWriter()) {
+  return agent(
+    {
+      name,
+      description: 'Talks, and asks the order agent or the document workflow when they know better',
+      version: '1.0.0',
+      capabilities: { pushNotifications: true },
+      skills: [
+        {
+          id: 'chat',
+          name: 'Conversation',
+          description: 'Orders, documents, and small talk, in Chinese and English',
+          tags: ['chat', '对话'],
+          examples: ['查询订单 ORDER_001', '写一篇关于茉莉花茶的文章', 'Hello!'],
+        },
+      ],
+      defaultInputModes: ['text/plain', 'application/json'],
+      defaultOutputModes: ['text/plain', 'application/json'],
+    },
+    async function* (turn) {
+      const earlier = await conversation(turn, name)
+      const open = turn.checkpoints.get(askedBy) as { agent: string; taskId: string } | undefined
+      if (open && givesUp.test(turn.text)) {
+        await turn.service(open.agent)?.cancelTask({ id: open.taskId }, { caller: turn.caller, dialect: 'v1' })
+        yield inLanguageOf(turn.text, { zh: '好的，那就算了。', en: 'All right, never mind then.' })
+        return
+      }
+      const route = open ? { to: open.agent, say: turn.text, taskId: open.taskId } : routeOf(turn.text, earlier)
+      if (!('say' in route)) {
+        yield* writer.chat([...earlier, { role: 'user', text: turn.text }], { signal: turn.signal })
+        return
+      }
+      const { task, text } = await askOther(turn, route)
+      if (task && isInterrupted(task.status.state)) {
+        await turn.checkpoint(askedBy, { agent: route.to, taskId: task.id })
+        yield ask(text)
+      }
+      yield* paragraphs(text.trimStart()) // artifacts that are no text leave empty lines
+    },
+  )
+}
+
+/** When nobody answers, the conversation goes on without that agent. */
+async function askOther(
+  turn: Turn,
+  { to, say, taskId }: { to: string; say: string; taskId?: string },
+): Promise<CallResult> {
+  try {
+    return await turn.call(to, say, taskId === undefined ? {} : { taskId })
+  } catch {
+    turn.signal.throwIfAborted()
+    // The question may be forgotten over there: then this is a new one.
+    if (taskId !== undefined) return await askOther(turn, { to, say })
+    const text = inLanguageOf(turn.text, {
+      zh: `我联系不上 ${to}，请稍后再试。`,
+      en: `I cannot reach ${to} at the moment; please try again later.`,
+    })
+    return { text }
+  }
+}
+
+function paragraphs(text: string) {
+  return text.split(/(?<=\n)(?=[^\n])/)
+}
+
+export const port = 8000
+/** Clients of the chat service call the `url` of this card, which they find in a registry or at the agent. */
+export const card = 'chat-rpc'
+const chatAgent = createChatAgent()
+export default chatAgent
+await serveWhenRun(import.meta, chatAgent, { port, card })

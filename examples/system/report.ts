@@ -1,0 +1,51 @@
+// What `npm start` says: where everybody is, lines that can be tried as they stand, and at the end what is left.
+import type { System } from './start-system.ts'
+
+interface Facts {
+  readonly store: string
+  readonly key: string | undefined
+  readonly token?: string | undefined
+  readonly writer: string
+  readonly seconds: number
+}
+
+/** In one piece: whoever waits for the first line may want the others too. */
+export function report({ places, registry, console: page }: System, { store, key, token, writer, seconds }: Facts) {
+  const urlOf = (wanted: string) => places.find(({ name }) => name === wanted)?.url ?? ''
+  const rows = [...places, { name: 'Registry', url: `${registry}/` }].map(
+    ({ name, url }) => `  ${name.padEnd(18)}${url}`,
+  )
+  const isClosed = key !== undefined || token !== undefined
+  const [variable, header] = key
+    ? ['DRAGOMAN_API_KEY', '"X-API-Key: $DRAGOMAN_API_KEY"']
+    : ['DRAGOMAN_BEARER', '"Authorization: Bearer $DRAGOMAN_BEARER"']
+  const shown = isClosed ? ` -H ${header}` : ''
+  const json = `-H 'content-type: application/json'${shown}`
+  // Agents that a registry knows get a secret only where the caller says so.
+  const found = (name: string) =>
+    `--registry ${registry}${isClosed ? `${shown} --allow-origin ${new URL(urlOf(name)).origin} --registry-header ${header}` : ''}`
+  return `Everything is ready after ${seconds.toFixed(1)} s. Written by: ${writer}. Kept in: ${withoutPassword(store)}.${isClosed ? ` Callers need the ${key ? 'key' : 'token'}.` : ''}
+
+${rows.join('\n')}
+
+Open ${page} in a browser: all of them, to look at and talk to.
+
+Try, in another terminal${isClosed ? `, after \`export ${variable}=…\` with the ${key ? 'key' : 'token'} there` : ''}:
+  curl -s ${urlOf('DocumentWorkflow')}api/documents ${json} -d '{"topic":"茉莉花茶"}'
+  curl -s ${urlOf('OrderAgent')}a2a/invoke ${json} -d '{"input":"查询订单 ORDER_001"}'
+  curl -s '${registry}/v1/agents?text=outline'${shown}
+  npx dragoman send OrderAgent "ORDER_001" ${found('OrderAgent')}
+  npx dragoman workflow run DocumentWorkflow "Solar power" ${found('DocumentWorkflow')}
+
+Ctrl-C ends all of it.`
+}
+
+export function farewell(store: string) {
+  if (store === 'memory') return 'Stopped. Nothing is kept: the store was in memory.'
+  const anew = /^sqlite:\.dragoman\//.test(store) ? '; to begin anew, delete .dragoman/' : ''
+  return `Stopped. Tasks are kept in ${withoutPassword(store)}${anew}.`
+}
+
+function withoutPassword(store: string) {
+  return store.replace(/(:\/\/[^/@]*:)[^/@]*@/, '$1…@')
+}

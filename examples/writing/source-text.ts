@@ -1,0 +1,25 @@
+// The text that a message wants to have summarised.
+import { type JsonValue, type Message, textOf } from 'dragoman'
+
+/** Members of a data part that hold the text, best first. */
+const members = ['document', 'text', 'content', 'body']
+
+/**
+ * Returns the text to summarise: of the data parts if the message has any, else of the text parts. Text beside data is an
+ * instruction. Empty when there is none.
+ */
+export function sourceText({ parts }: Pick<Message, 'parts'>): string {
+  const values = parts.flatMap((part) => ('data' in part ? [part.data] : []))
+  if (values.length === 0) return textOf(parts).trim()
+  return values.map(textIn).filter(Boolean).join('\n\n')
+}
+
+function textIn(value: JsonValue): string {
+  if (typeof value === 'string') return value.trim()
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return ''
+  for (const name of members) {
+    const member = (value as Readonly<Record<string, unknown>>)[name]
+    if (typeof member === 'string' && member.trim() !== '') return member.trim()
+  }
+  return ''
+}
