@@ -162,9 +162,21 @@ async function importWatched(
   subscribe('dragoman:serve', onServe)
   try {
     return { exports: (await import(href)) as Exports, calls }
+  } catch (error) {
+    throw explainTypeScript(error)
   } finally {
     unsubscribe('dragoman:serve', onServe)
   }
+}
+
+/** Node 22.18 and newer run TypeScript modules; older versions do so only with a loader. */
+function explainTypeScript(error: unknown): unknown {
+  if (!(error instanceof TypeError && 'code' in error && error.code === 'ERR_UNKNOWN_FILE_EXTENSION')) return error
+  const [, path] = /^Unknown file extension "\.[cm]?ts" for (.*)$/.exec(error.message) ?? []
+  if (path === undefined) return error
+  return new UsageError(
+    `Node ${process.versions.node} cannot import TypeScript: ${path}; use Node 22.18 or newer, or compile the module and serve the .js file`,
+  )
 }
 
 function programOf(command: string, options: SourceOptions, log: Log | undefined): Agent {

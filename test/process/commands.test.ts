@@ -105,6 +105,18 @@ ${more}`
     assertNoStack(stderr)
   })
 
+  it('a TypeScript module, where Node does not strip types', async () => {
+    await using folder = await temporaryFolder()
+    await writeFile(join(folder.path, 'module.ts'), 'export default 42 as number')
+    await writeFile(join(folder.path, 'importer.mjs'), "export { default } from './module.ts'")
+    const stripsTypes = 'typescript' in process.features && process.features.typescript !== false
+    const fix = 'use Node 22.18 or newer, or compile the module and serve the .js file'
+    for (const name of ['module.ts', 'importer.mjs']) {
+      const exit = await runCommand(['serve', `./${name}`, '--port', '0'], { cwd: folder.path })
+      assertRefused(exit, stripsTypes ? `${name} exports no agent` : `/module.ts; ${fix}`)
+    }
+  })
+
   it('a port that is taken, with exit 1', async () => {
     await using taken = await occupyPort()
     const { code, stdout, stderr } = await runCommand(['serve', '--echo', '--port', String(taken.port)])
