@@ -90,6 +90,15 @@ export class ListIndex<Row extends Listed> {
   }
 }
 
+/** The lists of all scopes, by the id of the scope. */
+export class ListIndexes<Row extends Listed> extends Map<string, ListIndex<Row>> {
+  getOrAdd(id: string): ListIndex<Row> {
+    const index = this.get(id) ?? new ListIndex<Row>()
+    this.set(id, index)
+    return index
+  }
+}
+
 function isBefore(row: Listed, timeMs: number, serial: number): boolean {
   return row.statusTimeMs < timeMs || (row.statusTimeMs === timeMs && row.serial < serial)
 }

@@ -1,8 +1,9 @@
-/** Push configs with how far their webhooks have been told, and what was given up. */
+/** Push configs with their delivery progress, and dead letters. */
 import { Heap, type HeapEntry } from './heap.js'
 import type { Row } from './memory-row.js'
 import {
   type AgentStats,
+  type BuriedDelivery,
   type ClaimedLane,
   type ClaimRequest,
   type DeadLetter,
@@ -23,6 +24,13 @@ export interface Lane extends HeapEntry {
   attempts: number
   fence: number
   leaseOwner: string | undefined
+}
+
+/** The delivery progress of one webhook. `at`: the time of a dead letter, in milliseconds since 1970. */
+export interface DeliveryProgress {
+  readonly seq: number
+  readonly attempts: number
+  readonly dead: readonly (BuriedDelivery & { readonly at: number })[]
 }
 
 export class MemoryLanes {
@@ -77,18 +85,30 @@ export class MemoryLanes {
 
   settle(lane: Lane | undefined, { fence, seq, attempts, dead = [], next }: LaneSettlement, now: number): boolean {
     if (lane?.fence !== fence) return false
-    const { key, tenant, owner } = lane.row
-    for (const each of dead) {
-      this.#count += 1
-      const id = String(this.#count)
-      this.#dead.set(id, { id, key, tenant, owner, configId: lane.push.config.id, timeMs: now, ...each })
-    }
+    for (const each of dead) this.#addDeadLetter(lane, each, now)
     lane.seq = Math.max(lane.seq, seq)
     lane.attempts = attempts
     if (next === 'release') this.#free(lane, now)
     else if ('retryInMs' in next) this.#free(lane, now + next.retryInMs)
     else this.#pendingOf(lane).set(lane, now + next.holdMs)
     return true
+  }
+
+  /** Sets the saved progress of a lane, if there is any, and makes the lane due now if it is pending. */
+  restore(lane: Lane, progress: DeliveryProgress | undefined, now: number): void {
+    if (progress) {
+      for (const { at, ...each } of progress.dead) this.#addDeadLetter(lane, each, at)
+      lane.seq = Math.max(lane.seq, progress.seq)
+      lane.attempts = progress.attempts
+    }
+    this.#free(lane, now)
+  }
+
+  #addDeadLetter({ row, push }: Lane, buried: BuriedDelivery, timeMs: number): void {
+    const { key, tenant, owner } = row
+    this.#count += 1
+    const id = String(this.#count)
+    this.#dead.set(id, { id, key, tenant, owner, configId: push.config.id, timeMs, ...buried })
   }
 
   /** Of a task, or one of its configs. */

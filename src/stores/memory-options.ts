@@ -5,17 +5,25 @@ import type { TaskKey } from './store.js'
 export interface MemoryStoreOptions {
   /** Milliseconds since 1970. */
   readonly now?: () => number
-  /** How many ended tasks are remembered. Default 10,000. */
+  /** The number of ended tasks that are kept. Default 10,000. */
   readonly maxEndedTasks?: number
   /**
-   * How much all tasks may take, as their writers count it (`Append.bytes`). Beyond it the store forgets ended tasks, and
-   * then refuses events with the outcome `full`. Default: a quarter of the heap that V8 may use.
+   * The size of all tasks, as their writers count it (`Append.bytes`). Beyond it the store evicts ended tasks, then tasks
+   * that wait for input, then ended and waiting tasks with pending webhooks. If that cannot make enough room, it refuses
+   * events with the outcome `full`, or `too-large` if the task alone exceeds the limit. Default: a quarter of the heap
+   * that V8 may use.
    */
   readonly maxBytes?: number
   /** Called when tasks with pending webhooks are evicted, once a minute at most. `serve` logs it. */
   readonly onNotice?: (text: string) => void
+}
+
+/** For a store that also keeps its tasks elsewhere. */
+export interface MemoryTasksDeps {
+  /** The name of the store in notices. */
+  readonly label: string
   /** Called with each task that is evicted or expires. */
-  readonly onRemove?: (key: TaskKey) => void
+  readonly onRemove: (key: TaskKey) => void
 }
 
 export const memoryOptions = {
@@ -23,5 +31,4 @@ export const memoryOptions = {
   maxEndedTasks: true,
   maxBytes: true,
   onNotice: true,
-  onRemove: true,
 } satisfies NamesOf<MemoryStoreOptions>

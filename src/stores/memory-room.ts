@@ -74,6 +74,7 @@ export class MemoryRoom {
   /** Owners with ended tasks, by their number. */
   readonly #byEnded = new Heap<RankedShare>()
   #bytes = 0
+  #reservedBytes = 0
   #evictableBytes = 0
   #ended = 0
 
@@ -123,25 +124,38 @@ export class MemoryRoom {
   /** Evicts tasks until there is room for a step of a task. Evicts none if that cannot make enough room. */
   make(bytes: number, row: Row | undefined, evict: (row: Row) => void): 'ok' | 'full' | 'too-large' {
     const { maxBytes } = this.#limits
-    const needed = this.#bytes + bytes - maxBytes
+    const needed = this.#bytes + this.#reservedBytes + bytes - maxBytes
     if (needed <= 0) return 'ok'
     if ((row?.bytes ?? 0) + bytes > maxBytes) return 'too-large'
     if (needed > this.#evictableBytes - (row?.evictable ? row.bytes : 0)) return 'full'
     if (row) this.#keep(row)
-    for (let first = this.#byBytes.first; first && this.#bytes + bytes > maxBytes; first = this.#byBytes.first) {
+    const keptBytes = this.#bytes - needed
+    for (let first = this.#byBytes.first; first && this.#bytes > keptBytes; first = this.#byBytes.first) {
       const { ended, waiting } = first.share
-      const found = firstTold(ended) ?? firstTold(waiting) ?? ended.oldest ?? waiting.oldest
+      const found = firstDelivered(ended) ?? firstDelivered(waiting) ?? ended.oldest ?? waiting.oldest
       if (!found) break
       evict(found)
     }
     return 'ok'
   }
 
+  /** Counts bytes as used and makes a task unevictable until `release`. */
+  reserve(bytes: number, row: Row | undefined): void {
+    this.#reservedBytes += bytes
+    if (row) this.#keep(row)
+  }
+
+  /** Undoes `reserve`. */
+  release(bytes: number, row: Row | undefined): void {
+    this.#reservedBytes -= bytes
+    if (row) this.update(row, 0)
+  }
+
   /** The task to evict when there are too many ended tasks. */
   surplus(): Row | undefined {
     if (this.#ended <= this.#limits.maxEndedTasks) return undefined
     const ended = this.#byEnded.first?.share.ended
-    return ended && (firstTold(ended) ?? ended.oldest)
+    return ended && (firstDelivered(ended) ?? ended.oldest)
   }
 
   /** Ended tasks of an agent, in the order in which they ended. */
@@ -170,7 +184,7 @@ export class MemoryRoom {
 }
 
 /** The first of the oldest tasks without pending webhooks. */
-function firstTold(rows: RowList): Row | undefined {
+function firstDelivered(rows: RowList): Row | undefined {
   let searched = 0
   for (const row of rows) {
     if (!hasPendingWebhook(row)) return row
@@ -187,12 +201,14 @@ function hasPendingWebhook({ lanes }: Row): boolean {
 
 /** Reports evicted tasks with pending webhooks: the first at once, then once a minute. */
 export class EvictionNotices {
+  readonly #label: string
   readonly #onNotice: (text: string) => void
   readonly #now: () => number
   #count = 0
   #lastMs = Number.NEGATIVE_INFINITY
 
-  constructor(onNotice: (text: string) => void, now: () => number) {
+  constructor(label: string, onNotice: (text: string) => void, now: () => number) {
+    this.#label = label
     this.#onNotice = onNotice
     this.#now = now
   }
@@ -206,7 +222,7 @@ export class EvictionNotices {
   flush(): void {
     if (this.#count === 0) return
     const tasks = this.#count === 1 ? '1 task' : `${this.#count} tasks`
-    this.#onNotice(`The memory store is full: it evicted ${tasks} with pending webhooks`)
+    this.#onNotice(`The ${this.#label} is full: it evicted ${tasks} with pending webhooks`)
     this.#count = 0
     this.#lastMs = this.#now()
   }

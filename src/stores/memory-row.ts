@@ -184,6 +184,16 @@ export function listRows(index: ListIndex<Row>, query: ListQuery, now: number): 
   return { ...rest, tasks: rows.flatMap((row) => viewRow(row, now, query) ?? []) }
 }
 
+export function setStatus(row: Row, { visibility, status }: Append): void {
+  const wasListed = row.visibility === 'task'
+  if (visibility) row.visibility = visibility
+  if (!status) return
+  if (wasListed) row.list.remove(row)
+  row.state = status.state
+  row.statusTimeMs = status.timeMs
+  if (row.visibility === 'task') row.list.add(row)
+}
+
 export function addEvent(row: Row, event: TaskEvent): void {
   const { body } = event
   row.events.push(event)

@@ -1,11 +1,17 @@
-import { describe, expect, it, vi } from 'vitest'
+import { describe, expect, expectTypeOf, it, vi } from 'vitest'
 import { append, creation, ending, key, message } from './contract-steps.js'
 import { MemoryStore } from './memory.js'
 import { recordsContract } from './records.contract.js'
 import { storeContract } from './store.contract.js'
-import type { Append } from './store.js'
+import type { Append, Store } from './store.js'
 
 describe('memory store', () => storeContract({ describe, it }, async ({ now }) => new MemoryStore({ now })))
+
+it('has the members and options of a store only', () => {
+  expectTypeOf<keyof MemoryStore>().toEqualTypeOf<keyof Store>()
+  const options: object = { onRemove: () => undefined }
+  expect(() => new MemoryStore(options)).toThrow('Unknown option of MemoryStore: onRemove')
+})
 
 describe('records in memory', () => recordsContract({ describe, it }, async ({ now }) => new MemoryStore({ now })))
 

@@ -1,32 +1,26 @@
-/** The document of one task: the steps that made it, the changes of its webhooks, and how far these have been told. */
+/** The document of one task: its steps, the changes of its webhooks, and their delivery progress. */
 import { eventJson, type TaskEvent } from '../../model/event.js'
 import { sizeOf } from '../../model/size-of.js'
 import { isTerminal } from '../../model/task.js'
-import type { Append, BuriedDelivery, NewPushConfig, TaskKey, TaskRecord } from '../store.js'
+import type { DeliveryProgress } from '../memory-lanes.js'
+import type { Append, NewPushConfig, TaskKey, TaskRecord } from '../store.js'
 
-/** `at`: when it was written, in milliseconds since 1970. */
+/** `at`: the time of the change, in milliseconds since 1970. */
 export type Entry = { readonly at: number } & (
   | { readonly append: Append }
   | { readonly putConfig: NewPushConfig }
   | { readonly deleteConfig: string }
 )
 
-/** The progress of one webhook. */
-export interface Progress {
-  readonly seq: number
-  readonly attempts: number
-  readonly dead: readonly (BuriedDelivery & { readonly at: number })[]
-}
-
 export interface TaskDocument {
   readonly key: TaskKey
   readonly entries: readonly Entry[]
   /** By the id of the config. */
-  readonly progress: Readonly<Record<string, Progress>>
+  readonly progress: Readonly<Record<string, DeliveryProgress>>
 }
 
-/** A document under construction: its entries are texts, so that none is spelled twice. */
-export interface Draft {
+/** A document whose entries are serialized already, so that a change serializes only its own entry. */
+export interface SerializedDocument {
   readonly key: TaskKey
   readonly entries: readonly string[]
   readonly progress: TaskDocument['progress']
@@ -34,27 +28,31 @@ export interface Draft {
 
 const version = 1
 
-/** Larger ones are not written a second time: their content is in the events. */
+/** Larger snapshots are not saved: the events have their content. */
 const maxSnapshotBytes = 1024 * 1024
 
-export function spellDocument({ key, entries, progress }: Draft): string {
+export function serializeDocument({ key, entries, progress }: SerializedDocument): string {
   return `{"version":${version},"key":${JSON.stringify(key)},"progress":${JSON.stringify(progress)},"entries":[\n${entries.join(',\n')}\n]}\n`
 }
 
-export function spellEntry(entry: Entry): string {
+export function serializeEntry(entry: Entry): string {
   if (!('append' in entry)) return JSON.stringify(entry)
-  // Leases end with the process: a later one claims the task anew.
+  // Leases end with the process: a later process claims the task again.
   const { events, lease: _lease, fence: _fence, snapshot, ...rest } = entry.append
   const isLarge = sizeOf(snapshot, maxSnapshotBytes) > maxSnapshotBytes
   const step = JSON.stringify({ ...rest, ...(snapshot && !isLarge && { snapshot }), events: [] }).slice(0, -']}'.length)
-  return `{"at":${entry.at},"append":${step}${events.map(spellEvent).join(',')}]}}`
+  return `{"at":${entry.at},"append":${step}${events.map(serializeEvent).join(',')}]}}`
 }
 
-function spellEvent(event: TaskEvent): string {
+function serializeEvent(event: TaskEvent): string {
   return `{"seq":${event.seq},"time":${event.time},"body":${eventJson(event)}}`
 }
 
-/** Throws when the text is no document of this version. */
+export function serializeEntries({ key, entries, progress }: TaskDocument): SerializedDocument {
+  return { key, entries: entries.map(serializeEntry), progress }
+}
+
+/** Throws if the text is not a document of this version. */
 export function readDocument(text: string): TaskDocument {
   const read = JSON.parse(text) as Partial<TaskDocument> & { readonly version?: number }
   if (read.version !== version) throw new Error(`version ${read.version} is not supported`)
@@ -63,16 +61,12 @@ export function readDocument(text: string): TaskDocument {
   return { key, entries, progress }
 }
 
-/** Config ids come from strangers: `constructor` is one like any other. */
-export function progressOf({ progress }: Pick<TaskDocument, 'progress'>, id: string): Progress | undefined {
+/** Clients choose config ids: `constructor` is a valid one. */
+export function progressOf({ progress }: Pick<TaskDocument, 'progress'>, id: string): DeliveryProgress | undefined {
   return Object.hasOwn(progress, id) ? progress[id] : undefined
 }
 
-export function draftOf({ key, entries, progress }: TaskDocument): Draft {
-  return { key, entries: entries.map(spellEntry), progress }
-}
-
-/** Whether a task has ended, or the exchange that made none. */
-export function isOver({ state, visibility }: TaskRecord): boolean {
+/** True for an ended task, and for an exchange that ended with a message instead of a task. */
+export function hasEnded({ state, visibility }: TaskRecord): boolean {
   return visibility === 'message' || (state !== undefined && isTerminal(state))
 }

@@ -2,18 +2,20 @@
 import { access, type FileHandle, mkdir, open, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { assertOptions, type NamesOf } from '../../model/option-names.js'
+import { assertFreeSpace } from '../free-space.js'
 import type { Store } from '../store.js'
 import { lockFolder } from './folder-lock.js'
-import { type SimpleStorage, type SimpleStoreOptions, simpleStore, simpleStoreOptions } from './simple-store.js'
+import { openDocuments, type SimpleStorage, type SimpleStoreOptions, simpleStoreOptions } from './simple-store.js'
 
 export interface FileStoreOptions extends SimpleStoreOptions {
-  /** The folder has to exist. Default: it is made. */
+  /** Rejects if the folder does not exist. Default: the store creates it. */
   readonly mustExist?: boolean
 }
 
 const optionNames = { ...simpleStoreOptions, mustExist: true } satisfies NamesOf<FileStoreOptions>
 
 const documentName = /^([0-9a-f]{64})\.json$/
+const unfinishedName = /^[0-9a-f]{64}\.json\.tmp$/
 
 /**
  * Opens a store that keeps each task in a file of the folder. A committed step survives the death of the process and a
@@ -28,21 +30,38 @@ export async function openFileStore(folder: string, options: FileStoreOptions = 
   const { mustExist = false, ...rest } = options
   if (mustExist) await access(folder)
   else await mkdir(folder, { recursive: true, mode: 0o700 })
-  const unlock = lockFolder(folder)
+  const files = await openFiles(folder)
   try {
-    return await simpleStore(await openFiles(folder, unlock), rest)
+    return await openDocuments(files, rest, `file store ${folder}`)
+  } catch (error) {
+    await files.close()
+    throw error
+  }
+}
+
+async function openFiles(folder: string): Promise<SimpleStorage & { close(): Promise<void> }> {
+  const unlock = await lockFolder(folder)
+  try {
+    await removeUnfinished(folder)
+    return filesIn(folder, await openFolder(folder), unlock)
   } catch (error) {
     unlock()
     throw error
   }
 }
 
-async function openFiles(folder: string, unlock: () => void): Promise<SimpleStorage> {
-  // What a dead process had not finished.
-  for (const name of await readdir(folder)) if (name.endsWith('.tmp')) await rm(join(folder, name), { force: true })
-  const handle = await openFolder(folder)
+/** A process that died may have left temporary files. */
+async function removeUnfinished(folder: string): Promise<void> {
+  for (const name of await readdir(folder)) if (unfinishedName.test(name)) await rm(join(folder, name), { force: true })
+}
+
+function filesIn(
+  folder: string,
+  handle: FileHandle | undefined,
+  unlock: () => void,
+): SimpleStorage & { close(): Promise<void> } {
   const pathOf = (name: string) => {
-    if (!documentName.test(`${name}.json`)) throw new TypeError(`${JSON.stringify(name)} is no name of a document`)
+    if (!documentName.test(`${name}.json`)) throw new TypeError(`Invalid document name: ${JSON.stringify(name)}`)
     return join(folder, `${name}.json`)
   }
   return {
@@ -60,7 +79,9 @@ async function openFiles(folder: string, unlock: () => void): Promise<SimpleStor
     list: async () => (await readdir(folder)).flatMap((file) => documentName.exec(file)?.[1] ?? []),
     async remove(name) {
       await rm(pathOf(name), { force: true })
+      await handle?.sync()
     },
+    ping: () => assertFreeSpace(folder),
     async close() {
       await handle?.close()
       unlock()

@@ -1,12 +1,13 @@
-/** A folder that one process uses at a time. */
+/** Lets one process at a time use a folder. */
 import { join } from 'node:path'
-import Database from 'libsql'
 
 /**
- * Locks the folder and answers how to unlock it. Throws when it is locked already, by this process or another one. The lock
- * is that of an empty SQLite file: the system releases it when the process dies.
+ * Locks the folder and returns the function that unlocks it. Throws if this or another process has locked it. The lock is
+ * that of an empty SQLite file: the system releases it when the process dies.
  */
-export function lockFolder(folder: string): () => void {
+export async function lockFolder(folder: string): Promise<() => void> {
+  // Stores on functions need no lock, and so no database library.
+  const { default: Database } = await import('libsql')
   const lock = new Database(join(folder, 'lock'), { timeout: 0 })
   try {
     lock.exec('BEGIN EXCLUSIVE')

@@ -1,11 +1,12 @@
-import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdtemp, open, readdir, readlink, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { wholeHistory } from '../../model/history-window.js'
 import type { Task } from '../../model/task.js'
 import { append, chunk, creation, ending, key, message, status } from '../contract-steps.js'
 import { storeContract } from '../store.contract.js'
+import type { Store } from '../store.js'
 import { openFileStore, type SimpleStorage, simpleStore } from './index.js'
 
 let folder = ''
@@ -22,6 +23,12 @@ function newFolder(): string {
   return join(folder, String(count))
 }
 
+/** Paths of the open files of this process, on systems that list them. */
+async function openFiles(): Promise<readonly string[]> {
+  const ids = await readdir('/proc/self/fd').catch(() => [])
+  return await Promise.all(ids.map((id) => readlink(`/proc/self/fd/${id}`).catch(() => '')))
+}
+
 function texts(): SimpleStorage & { readonly kept: Map<string, string> } {
   const kept = new Map<string, string>()
   return {
@@ -32,19 +39,43 @@ function texts(): SimpleStorage & { readonly kept: Map<string, string> } {
   }
 }
 
+/** Storage whose saves fail or wait on demand. */
+function faultyTexts() {
+  const storage = texts()
+  const fault = {
+    isFull: false,
+    onNextSave: undefined as (() => Promise<void>) | undefined,
+    /** Pauses the next save; resolves when the save has begun. */
+    pause: () =>
+      new Promise<{ resume(): void }>((begun) => {
+        fault.onNextSave = () => new Promise((resume) => begun({ resume }))
+      }),
+  }
+  const save = async (name: string, document: string) => {
+    const wait = fault.onNextSave
+    fault.onNextSave = undefined
+    await wait?.()
+    if (fault.isFull) throw new Error('no space left')
+    await storage.save(name, document)
+  }
+  return { storage: { ...storage, save }, fault }
+}
+
+const lease = { owner: 'p1', ttlMs: 60_000 }
+const waiting = { state: 'TASK_STATE_INPUT_REQUIRED', timeMs: 1 } as const
+/** Clients choose the id. */
+const hook = 'constructor'
+const webhook = (taskId: string, id = hook) => ({
+  config: { id, taskId, url: 'https://x.example/h' },
+  dialect: '1.0',
+  most: 10,
+})
+
 describe('simple store', () => storeContract({ describe, it }, ({ now }) => simpleStore(texts(), { now })))
 
 describe('file store', () => storeContract({ describe, it }, ({ now }) => openFileStore(newFolder(), { now })))
 
 describe('a simple store that is opened again', () => {
-  const lease = { owner: 'p1', ttlMs: 60_000 }
-  /** A stranger chose the id. */
-  const hook = 'constructor'
-  const webhook = (taskId: string) => ({
-    config: { id: hook, taskId, url: 'https://x.example/h' },
-    dialect: '1.0',
-    most: 10,
-  })
   const view = { history: wholeHistory, includeArtifacts: true }
 
   it('has its tasks, logs and keys, and hands out the work of the former process', async () => {
@@ -90,9 +121,14 @@ describe('a simple store that is opened again', () => {
     expect((await again.read(key('t1'), 0, 100))?.length).toBeGreaterThan(0)
   })
 
-  it('goes on telling webhooks where it was, and keeps dead letters', async () => {
+  it.each([
+    ['goes on', 1000],
+    ['was set back', -1000],
+  ])('restores delivery progress and dead letters when the clock %s', async (_, passedMs) => {
     const storage = texts()
-    const store = await simpleStore(storage)
+    let now = 5000
+    const open = () => simpleStore(storage, { now: () => now })
+    const store = await open()
     for (const id of ['told', 'pending']) {
       await store.append({ ...creation(id), pushConfig: webhook(id) })
       await store.append(append(id, 3, [status(id, 'TASK_STATE_WORKING')]))
@@ -103,16 +139,21 @@ describe('a simple store that is opened again', () => {
       const seq = of.id === 'told' ? 4 : 3
       await store.settleLane({ key: of, configId: hook, fence, seq, attempts: 0, dead, next: 'release' })
     }
+    await store.append({ ...creation('new'), pushConfig: webhook('new') })
     await store.close()
-    const again = await simpleStore(storage)
+    now += passedMs
+    const again = await open()
     const { lanes } = await again.claimLanes(claim)
-    expect(lanes.map(({ key: of, seq }) => [of.id, seq])).toEqual([['pending', 3]])
+    expect(lanes.map(({ key: of, seq }) => [of.id, seq])).toEqual([
+      ['pending', 3],
+      ['new', 0],
+    ])
     const [letter] = await again.listDeadLetters({ limit: 10 })
-    expect(letter).toMatchObject({ key: key('told'), seq: 4, error: 'gone' })
+    expect(letter).toMatchObject({ key: key('told'), seq: 4, error: 'gone', timeMs: 5000 })
     await again.deleteDeadLetter(letter?.id ?? '')
     await again.deletePushConfig(key('pending'), hook)
     await again.close()
-    const last = await simpleStore(storage)
+    const last = await open()
     expect(await last.listDeadLetters({ limit: 10 })).toEqual([])
     expect(await last.listPushConfigs(key('pending'))).toEqual([])
     expect(await last.listPushConfigs(key('told'))).toMatchObject([{ config: { id: hook } }])
@@ -141,24 +182,71 @@ describe('a simple store that is opened again', () => {
   })
 
   it('E-2: shows nothing that could not be saved', async () => {
-    const storage = texts()
-    let isFull = false
-    const store = await simpleStore({
-      ...storage,
-      save: async (name, document) => {
-        if (isFull) throw new Error('no space left')
-        await storage.save(name, document)
-      },
-    })
+    const { storage, fault } = faultyTexts()
+    const store = await simpleStore(storage)
     await store.append(creation('t1'))
-    isFull = true
+    fault.isFull = true
     await expect(store.append(append('t1', 3, [chunk('t1', 'a')]))).rejects.toThrow('no space left')
     await expect(store.append(creation('t2'))).rejects.toThrow('no space left')
     expect([(await store.find(key('t1')))?.seq, await store.find(key('t2'))]).toEqual([3, undefined])
-    isFull = false
+    fault.isFull = false
     expect((await store.append(append('t1', 3, [chunk('t1', 'b')]))).result).toBe('ok')
     const again = await simpleStore(storage)
     expect((await again.load(key('t1')))?.events.at(-1)?.body).toEqual(chunk('t1', 'b'))
+  })
+
+  it('E-2: shows no change of webhooks and dead letters that could not be saved, and saves it when it is repeated', async () => {
+    const { storage, fault } = faultyTexts()
+    const store = await simpleStore(storage)
+    await store.append({ ...creation('t1'), pushConfig: webhook('t1', 'old') })
+    await store.append({ ...creation('t2'), pushConfig: webhook('t2') })
+    for (const { key: of, fence, push } of (await store.claimLanes({ agents: ['a'], lease, limit: 10 })).lanes) {
+      const dead = [{ seq: 3, attempts: 3, error: 'gone' }]
+      const { id: configId } = push.config
+      const settle = () => store.settleLane({ key: of, configId, fence, seq: 3, attempts: 0, dead, next: 'release' })
+      fault.isFull = true
+      await expect(settle()).rejects.toThrow('no space left')
+      fault.isFull = false
+      expect([await store.listDeadLetters({ limit: 10, taskId: of.id }), await settle()]).toEqual([[], true])
+    }
+    const letter = (await store.listDeadLetters({ limit: 10, taskId: 't2' }))[0]?.id ?? ''
+    const changes = [
+      () => store.putPushConfig(key('t1'), webhook('t1', 'new')),
+      () => store.deletePushConfig(key('t1'), 'old'),
+      () => store.deleteDeadLetter(letter),
+    ]
+    const seen = async (of: Store) => [
+      (await of.listPushConfigs(key('t1'))).map(({ config }) => config.id),
+      (await of.listDeadLetters({ limit: 10 })).map((each) => each.key.id),
+    ]
+    fault.isFull = true
+    for (const each of changes) await expect(each()).rejects.toThrow('no space left')
+    expect(await seen(store)).toEqual([['old'], ['t1', 't2']])
+    fault.isFull = false
+    for (const each of changes) await each()
+    expect(await seen(store)).toEqual([['new'], []])
+    expect(await seen(await simpleStore(storage))).toEqual([['new'], []])
+  })
+
+  it('has a task that was created again while the document of its predecessor was to be removed', async () => {
+    const { storage, fault } = faultyTexts()
+    const store = await simpleStore(storage, { maxEndedTasks: 1 })
+    await store.append(creation('t1'))
+    await store.append(ending('t1', 3))
+    await store.append(creation('t2'))
+    const paused = fault.pause()
+    const changed = store.putPushConfig(key('t1'), webhook('t1'))
+    const { resume } = await paused
+    const created = store.append(creation('t1', { state: 'TASK_STATE_WORKING', timeMs: 9 }))
+    // Evicts the first `t1`.
+    await store.append(ending('t2', 3))
+    resume()
+    expect(await changed).toBe('no-task')
+    expect((await created).result).toBe('ok')
+    await store.close()
+    const again = await simpleStore(storage)
+    expect(await again.find(key('t1'))).toMatchObject({ state: 'TASK_STATE_WORKING', seq: 3 })
+    expect(await again.listPushConfigs(key('t1'))).toEqual([])
   })
 
   it('leaves out what it cannot read, says so, and keeps no records', async () => {
@@ -171,6 +259,124 @@ describe('a simple store that is opened again', () => {
     expect((await store.find(key('t1')))?.seq).toBe(3)
     expect(notices).toEqual([expect.stringContaining('ffff'), expect.stringContaining('version 9')])
     expect(() => store.records.get('cards', 'c1')).toThrow('keeps tasks only')
+  })
+})
+
+describe('a simple store that is full', () => {
+  const more = (id: string, bytes: number) => ({
+    ...append(id, 3, [{ accepted: { turn: 2, message: message('x') } }]),
+    bytes,
+  })
+
+  it('reserves the room of a step while it is saved', async () => {
+    const { storage } = faultyTexts()
+    const store = await simpleStore(storage, { maxBytes: 100 })
+    const steps = ['t1', 't2', 't3'].map((id) => store.append({ ...creation(id), bytes: 60 }))
+    expect((await Promise.all(steps)).map(({ result }) => result)).toEqual(['ok', 'full', 'full'])
+    expect(await store.bytesOf('a', 'ann')).toBe(60)
+  })
+
+  it('releases the room of a step that could not be saved, and may evict its task later', async () => {
+    const { storage, fault } = faultyTexts()
+    const store = await simpleStore(storage, { maxBytes: 400 })
+    for (const id of ['w1', 'w2']) await store.append({ ...creation(id, waiting), bytes: 150 })
+    fault.isFull = true
+    await expect(store.append(more('w1', 110))).rejects.toThrow('no space left')
+    await expect(store.append({ ...creation('t1'), bytes: 250 })).rejects.toThrow('no space left')
+    fault.isFull = false
+    expect((await store.append({ ...creation('t1'), bytes: 400 })).result).toBe('ok')
+    expect(await store.find(key('w1'))).toBeUndefined()
+  })
+
+  it('does not evict a task whose step is being saved', async () => {
+    const { storage, fault } = faultyTexts()
+    const store = await simpleStore(storage, { maxBytes: 400 })
+    for (const id of ['w1', 'w2']) await store.append({ ...creation(id, waiting), bytes: 150 })
+    const paused = fault.pause()
+    const continued = store.append(more('w1', 10))
+    const { resume } = await paused
+    expect((await store.append({ ...creation('t1'), bytes: 150 })).result).toBe('ok')
+    resume()
+    expect((await continued).result).toBe('ok')
+    expect(await store.find(key('w2'))).toBeUndefined()
+  })
+
+  it('names itself in the notice about evicted tasks', async () => {
+    const path = newFolder()
+    const notices: string[] = []
+    const options = { maxEndedTasks: 0, onNotice: (text: string) => void notices.push(text) }
+    for (const store of [await simpleStore(texts(), options), await openFileStore(path, options)]) {
+      await store.append({ ...creation('t1'), pushConfig: webhook('t1') })
+      await store.append(ending('t1', 3))
+      await store.close()
+    }
+    const evicted = 'is full: it evicted 1 task with pending webhooks'
+    expect(notices).toEqual([`The simple store ${evicted}`, `The file store ${path} ${evicted}`])
+  })
+})
+
+describe('the storage of a simple store', () => {
+  it('is not asked for the documents of new tasks', async () => {
+    const storage = texts()
+    const load = vi.spyOn(storage, 'load')
+    const store = await simpleStore(storage)
+    await store.append(creation('t1'))
+    await store.append(append('t1', 3, [chunk('t1', 'a')]))
+    expect(load).not.toHaveBeenCalled()
+  })
+
+  it('is closed once, and not used afterwards', async () => {
+    const close = vi.fn(async () => undefined)
+    const storage = { ...texts(), close }
+    const store = await simpleStore(storage)
+    await store.append({ ...creation('t1'), pushConfig: webhook('t1') })
+    await store.append({ ...creation('t2'), visibility: 'message' })
+    await store.append(ending('t1', 3))
+    const save = vi.spyOn(storage, 'save')
+    await Promise.all([store.close(), store.close()])
+    await store.close()
+    const changes = [
+      store.append(creation('t3')),
+      store.putPushConfig(key('t1'), webhook('t1', 'new')),
+      store.deletePushConfig(key('t1'), hook),
+      store.expire('a', { maxEndedTasks: 0, limit: 10 }),
+    ]
+    for (const each of changes) await expect(each).rejects.toThrow('The store is closed')
+    expect(save).not.toHaveBeenCalled()
+    expect(close).toHaveBeenCalledOnce()
+  })
+
+  it('is not used after a failed start', async () => {
+    const storage = texts()
+    const store = await simpleStore(storage)
+    for (const id of ['t1', 't2']) {
+      await store.append(creation(id))
+      await store.append(ending(id, 3))
+    }
+    await store.close()
+    const at = Number.MAX_SAFE_INTEGER
+    storage.kept.set(
+      'f'.repeat(64),
+      JSON.stringify({ version: 1, key: key('x'), progress: {}, entries: [{ at, append: {} }] }),
+    )
+    const calls: string[] = []
+    const remove = async () => {
+      calls.push('remove begins')
+      await new Promise(setImmediate)
+      calls.push('remove ends')
+    }
+    await expect(simpleStore({ ...storage, remove }, { maxEndedTasks: 1 })).rejects.toThrow(TypeError)
+    expect(calls).toEqual(['remove begins', 'remove ends'])
+  })
+
+  it('needs no database library unless it is a folder', async () => {
+    vi.resetModules()
+    vi.doMock('libsql', () => {
+      throw new Error('libsql was loaded')
+    })
+    const { simpleStore: opened } = await import('./index.js')
+    await (await opened(texts())).close()
+    vi.doUnmock('libsql')
   })
 })
 
@@ -202,5 +408,51 @@ describe('the folder of a file store', () => {
     expect(rivals.filter(({ status: outcome }) => outcome === 'fulfilled')).toHaveLength(1)
     expect((await readdir(path)).filter((file) => file.endsWith('.tmp'))).toEqual([])
     await expect(openFileStore(join(path, 'none'), { mustExist: true })).rejects.toThrow('ENOENT')
+  })
+
+  it('keeps the files that are not of the store', async () => {
+    const path = newFolder()
+    await (await openFileStore(path)).close()
+    const names = ['notes.tmp', `${'a'.repeat(63)}.json.tmp`, `x${'a'.repeat(64)}.json.tmp`]
+    for (const name of names) await writeFile(join(path, name), 'mine')
+    await (await openFileStore(path)).close()
+    expect(await readdir(path)).toEqual(expect.arrayContaining(names))
+  })
+
+  it('is closed and unlocked after a failed start', async () => {
+    const path = newFolder()
+    await (await openFileStore(path)).close()
+    const broken = join(path, `${'a'.repeat(64)}.json`)
+    await writeFile(broken, '{')
+    const onNotice = () => {
+      throw new Error('refused')
+    }
+    await expect(openFileStore(path, { onNotice })).rejects.toThrow('refused')
+    expect(await openFiles()).not.toContain(await realpath(path))
+    await (await openFileStore(path)).close()
+  })
+
+  it('is missed by ping when it was deleted', async () => {
+    const path = newFolder()
+    const store = await openFileStore(path)
+    await store.ping()
+    await rm(path, { recursive: true })
+    await expect(store.ping()).rejects.toThrow('ENOENT')
+    await store.close()
+  })
+
+  it('is synchronised with the disk when a file is removed', async () => {
+    const path = newFolder()
+    const store = await openFileStore(path)
+    await store.append(creation('t1'))
+    await store.append(ending('t1', 3))
+    const handle = await open(path)
+    const sync = vi.spyOn(Object.getPrototypeOf(handle), 'sync')
+    await store.expire('a', { maxEndedTasks: 0, limit: 10 })
+    expect(sync).toHaveBeenCalledTimes(process.platform === 'win32' ? 0 : 1)
+    sync.mockRestore()
+    await handle.close()
+    await store.close()
+    expect((await readdir(path)).filter((file) => file.endsWith('.json'))).toEqual([])
   })
 })

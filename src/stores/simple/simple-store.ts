@@ -1,6 +1,6 @@
 /**
  * A store on functions that save, load and list texts. All tasks are in memory; each change of a task saves its document
- * before anyone sees the change (E-2). Opening the store loads all documents.
+ * before readers see the change (E-2). Opening the store loads all documents.
  *
  * Limits: one process uses the documents at a time. Leases are not saved, so no other process can take a task over while
  * this one lives. A change saves the whole document of its task. Records are not kept.
@@ -8,8 +8,9 @@
 import { createHash } from 'node:crypto'
 import { assertOptions, type NamesOf } from '../../model/option-names.js'
 import { CommitWatchers } from '../commit-watchers.js'
-import { MemoryStore } from '../memory.js'
+import type { DeliveryProgress } from '../memory-lanes.js'
 import type { MemoryStoreOptions } from '../memory-options.js'
+import { MemoryTasks } from '../memory-tasks.js'
 import type { Records } from '../records.js'
 import {
   type Append,
@@ -20,35 +21,39 @@ import {
   type TaskKey,
 } from '../store.js'
 import {
-  type Draft,
-  draftOf,
   type Entry,
-  isOver,
-  type Progress,
+  hasEnded,
   progressOf,
   readDocument,
-  spellDocument,
-  spellEntry,
+  type SerializedDocument,
+  serializeDocument,
+  serializeEntries,
+  serializeEntry,
 } from './document.js'
-import { InOrder } from './in-order.js'
 import { replay } from './replay.js'
+import { SerialQueue } from './serial-queue.js'
 
-/** Where documents are kept. Names have 64 characters, `0` to `9` and `a` to `f`. */
+/** Functions that keep documents. Names have 64 characters, `0` to `9` and `a` to `f`. */
 export interface SimpleStorage {
-  /** Keeps the document in place of the former one, whole or not at all. Resolves when it is kept. */
+  /** Replaces the document, whole or not at all. Resolves when the new document is durable. */
   save(name: string, document: string): Promise<void>
-  /** Undefined when there is no such document. */
+  /** Resolves to undefined if the document does not exist. */
   load(name: string): Promise<string | undefined>
   /** The names of all documents. */
   list(): Promise<readonly string[]>
-  /** Default: `save` with an empty document. */
+  /**
+   * Removes the document of a task that expired or was evicted. Default: `save` with an empty document. The empty documents
+   * then accumulate, and each start loads them.
+   */
   remove?(name: string): Promise<void>
-  /** Called once, after the last call of the others. */
+  /** Rejects if documents cannot be saved; `/readyz` is 503 then. Default: resolves. */
+  ping?(): Promise<void>
+  /** Called once, after all other calls have ended. */
   close?(): Promise<void>
 }
 
 export interface SimpleStoreOptions extends Pick<MemoryStoreOptions, 'now' | 'maxEndedTasks' | 'maxBytes'> {
-  /** Called with documents that cannot be read or removed, and with tasks that are evicted before their webhooks are told. */
+  /** Called with documents that cannot be read or removed, and when tasks with pending webhooks are evicted. */
   readonly onNotice?: (text: string, level?: 'warn' | 'error') => void
 }
 
@@ -73,79 +78,113 @@ export const simpleStoreOptions = {
  */
 export async function simpleStore(storage: SimpleStorage, options: SimpleStoreOptions = {}): Promise<Store> {
   assertOptions('simpleStore', options, simpleStoreOptions)
+  return await openDocuments(storage, options, 'simple store')
+}
+
+/** `label`: the name of the store in notices. */
+export async function openDocuments(
+  storage: SimpleStorage,
+  options: SimpleStoreOptions,
+  label: string,
+): Promise<Store> {
   const { now = Date.now, onNotice = () => undefined } = options
-  const tasks = new InOrder()
-  const keys = new InOrder()
+  const tasks = new SerialQueue()
+  const keys = new SerialQueue()
   const commits = new CommitWatchers()
   const removals = new Set<Promise<void>>()
-  /** Documents of tasks that have not ended. Others are loaded when they change. */
-  const drafts = new Map<string, Draft>()
+  /** Documents of tasks that have not ended, by name. Others are loaded when they change. */
+  const documents = new Map<string, SerializedDocument>()
   let replayedMs: number | undefined
+  let closing: Promise<void> | undefined
 
-  const memory = new MemoryStore({
-    ...options,
-    now: () => replayedMs ?? now(),
-    onRemove: (key) => {
-      const name = nameOf(key)
-      const removal = tasks
-        .run(name, async () => {
-          drafts.delete(name)
-          await (storage.remove ? storage.remove(name) : storage.save(name, ''))
-        })
-        .catch((error) => onNotice(`The document ${name} cannot be removed: ${String(error)}`, 'error'))
-        .finally(() => removals.delete(removal))
-      removals.add(removal)
-    },
-  })
-
-  const draftFor = async (key: TaskKey): Promise<Draft> => {
+  const removeDocument = async (key: TaskKey): Promise<void> => {
+    // A task with the same id may have been created since.
+    if (await memory.find(key)) return
     const name = nameOf(key)
-    const text = drafts.has(name) ? undefined : await storage.load(name)
-    return drafts.get(name) ?? (text ? draftOf(readDocument(text)) : { key, entries: [], progress: {} })
+    await (storage.remove ? storage.remove(name) : storage.save(name, ''))
   }
 
-  const save = async (draft: Draft): Promise<void> => {
+  const onRemove = (key: TaskKey): void => {
+    const name = nameOf(key)
+    documents.delete(name)
+    const removal = tasks
+      .run(name, () => removeDocument(key))
+      .catch((error) => onNotice(`The document ${name} cannot be removed: ${String(error)}`, 'error'))
+      .finally(() => removals.delete(removal))
+    removals.add(removal)
+  }
+
+  const memory = new MemoryTasks({ ...options, now: () => replayedMs ?? now() }, { label, onRemove })
+
+  const documentOf = async (key: TaskKey): Promise<SerializedDocument> => {
+    const text = documents.has(nameOf(key)) ? undefined : await storage.load(nameOf(key))
+    return documents.get(nameOf(key)) ?? (text ? serializeEntries(readDocument(text)) : emptyDocument(key))
+  }
+
+  const save = async (document: SerializedDocument): Promise<void> => {
     const begunMs = commits.begin()
-    await storage.save(nameOf(draft.key), spellDocument(draft))
+    await storage.save(nameOf(document.key), serializeDocument(document))
     commits.committed(1, begunMs)
-    drafts.set(nameOf(draft.key), draft)
+    documents.set(nameOf(document.key), document)
   }
 
-  /** Runs a change of a task in order with its other changes, and drops its draft if the task has ended. */
-  const change = <T>(key: TaskKey, work: () => Promise<T>): Promise<T> =>
-    tasks.run(nameOf(key), async () => {
+  const assertOpen = (): void => {
+    if (closing) throw new Error('The store is closed')
+  }
+
+  /** Runs a change of a task in order with its other changes, and drops its document if the task has ended. */
+  const change = async <T>(key: TaskKey, work: () => Promise<T>): Promise<T> => {
+    assertOpen()
+    return await tasks.run(nameOf(key), async () => {
       const outcome = await work()
       const record = await memory.find(key)
-      if (!record || isOver(record)) drafts.delete(nameOf(key))
+      if (!record || hasEnded(record)) documents.delete(nameOf(key))
       return outcome
     })
-
-  const saveEntry = async (key: TaskKey, entry: Entry): Promise<void> => {
-    const draft = await draftFor(key)
-    await save({ ...draft, entries: [...draft.entries, spellEntry(entry)] })
   }
 
-  const saveProgress = async (key: TaskKey, id: string, next: (before: Progress) => Progress): Promise<void> => {
+  const saveEntry = async (document: SerializedDocument, entry: Entry): Promise<void> =>
+    save({ ...document, entries: [...document.entries, serializeEntry(entry)] })
+
+  const saveProgress = async (
+    key: TaskKey,
+    id: string,
+    next: (before: DeliveryProgress) => DeliveryProgress,
+  ): Promise<void> => {
     if (!(await memory.find(key))) return
-    const draft = await draftFor(key)
-    await save({ ...draft, progress: { ...draft.progress, [id]: next(progressOf(draft, id) ?? nothingTold) } })
+    const document = await documentOf(key)
+    const progress = { ...document.progress, [id]: next(progressOf(document, id) ?? noProgress) }
+    await save({ ...document, progress })
   }
 
   const appendTask = (step: Append): Promise<AppendOutcome> =>
     change(step.key, async () => {
-      const refusal = memory.check(step)
-      if (refusal) return refusal
-      if (changesTask(step)) await saveEntry(step.key, { at: now(), append: step })
-      return memory.apply(step)
+      if (!changesTask(step)) return await memory.append(step)
+      return await memory.appendSaved(step, async () => {
+        const document = step.create ? emptyDocument(step.key) : await documentOf(step.key)
+        await saveEntry(document, { at: now(), append: step })
+      })
     })
 
-  await replay(storage, memory, {
-    onNotice,
-    at: (ms) => {
-      replayedMs = ms
-    },
-    running: (document) => drafts.set(nameOf(document.key), draftOf(document)),
-  })
+  const closeAll = async (): Promise<void> => {
+    await tasks.idle()
+    await memory.close()
+    await storage.close?.()
+  }
+
+  try {
+    await replay(storage, memory, {
+      onNotice,
+      at: (ms) => {
+        replayedMs = ms
+      },
+      running: (document) => documents.set(nameOf(document.key), serializeEntries(document)),
+    })
+  } catch (error) {
+    // The caller may close the storage now.
+    await tasks.idle()
+    throw error
+  }
 
   return {
     records: noRecords,
@@ -167,30 +206,29 @@ export async function simpleStore(storage: SimpleStorage, options: SimpleStoreOp
     putPushConfig: (key, config) =>
       change(key, async () => {
         const before = await memory.getPushConfig(key, config.config.id)
-        const outcome = await memory.putPushConfig(key, config)
-        const isNew = outcome === 'ok' && !(before && isSameConfig(before, config))
-        if (isNew) await saveEntry(key, { at: now(), putConfig: config })
-        return outcome
+        const isSame = before !== undefined && isSameConfig(before, config)
+        const isFull = !before && (await memory.listPushConfigs(key)).length >= config.most
+        if (!isSame && !isFull && (await memory.find(key)))
+          await saveEntry(await documentOf(key), { at: now(), putConfig: config })
+        return await memory.putPushConfig(key, config)
       }),
     listPushConfigs: (key, page) => memory.listPushConfigs(key, page),
     getPushConfig: (key, id) => memory.getPushConfig(key, id),
     deletePushConfig: (key, id) =>
       change(key, async () => {
-        const before = await memory.getPushConfig(key, id)
+        if (!(await memory.getPushConfig(key, id))) return
+        const document = await documentOf(key)
+        // The dead letters of the config are deleted with it.
+        const progress = Object.fromEntries(Object.entries(document.progress).filter(([each]) => each !== id))
+        await saveEntry({ ...document, progress }, { at: now(), deleteConfig: id })
         await memory.deletePushConfig(key, id)
-        if (!before) return
-        // Its dead letters go with it.
-        const draft = await draftFor(key)
-        const progress = Object.fromEntries(Object.entries(draft.progress).filter(([each]) => each !== id))
-        await save({ ...draft, progress, entries: [...draft.entries, spellEntry({ at: now(), deleteConfig: id })] })
       }),
     claimLanes: (request) => memory.claimLanes(request),
     settleLane: (settlement) =>
       change(settlement.key, async () => {
-        const isSettled = await memory.settleLane(settlement)
-        if (isSettled && !isHeld(settlement))
+        if (memory.holdsLane(settlement) && !isHeld(settlement))
           await saveProgress(settlement.key, settlement.configId, (before) => settled(before, settlement, now()))
-        return isSettled
+        return await memory.settleLane(settlement)
       }),
     listDeadLetters: (query) => memory.listDeadLetters(query),
     getDeadLetter: (id) => memory.getDeadLetter(id),
@@ -198,14 +236,15 @@ export async function simpleStore(storage: SimpleStorage, options: SimpleStoreOp
       const letter = await memory.getDeadLetter(id)
       if (!letter) return
       await change(letter.key, async () => {
-        await memory.deleteDeadLetter(id)
         await saveProgress(letter.key, letter.configId, (before) => ({
           ...before,
           dead: before.dead.filter(({ seq }) => seq !== letter.seq),
         }))
+        await memory.deleteDeadLetter(id)
       })
     },
     async expire(agent, expiry) {
+      assertOpen()
       const expired = await memory.expire(agent, expiry)
       await Promise.all(removals)
       return expired
@@ -215,35 +254,41 @@ export async function simpleStore(storage: SimpleStorage, options: SimpleStoreOp
     watchLanes: (agent, onChange) => memory.watchLanes(agent, onChange),
     stats: (agents) => memory.stats(agents),
     watchCommits: (onCommit) => commits.watch(onCommit),
-    ping: () => memory.ping(),
-    async close() {
-      await tasks.idle()
-      await memory.close()
-      await storage.close?.()
+    async ping() {
+      await memory.ping()
+      await storage.ping?.()
+    },
+    close() {
+      closing ??= closeAll()
+      return closing
     },
   }
 }
 
-/** Ids come from strangers, and names become paths: a digest is a name that every storage takes. */
+function emptyDocument(key: TaskKey): SerializedDocument {
+  return { key, entries: [], progress: {} }
+}
+
+/** Clients choose task ids, and names become paths: a digest is a valid name in every storage. */
 function nameOf({ agent, id }: TaskKey): string {
   return createHash('sha256').update(`${agent}\n${id}`).digest('hex')
 }
 
-/** Other steps move a lease. */
+/** False for a step that changes only the lease. */
 function changesTask({ events, create, isRunnable, visibility, status, pushConfig }: Append): boolean {
   return (
     [create, isRunnable, visibility, status, pushConfig].some((member) => member !== undefined) || events.length > 0
   )
 }
 
-const nothingTold: Progress = { seq: 0, attempts: 0, dead: [] }
+const noProgress: DeliveryProgress = { seq: 0, attempts: 0, dead: [] }
 
-/** The worker tells more events at once. Those since its last release are told again after a crash. */
+/** The worker goes on with the next events. A crash repeats the deliveries since its last release. */
 function isHeld({ next, dead = [] }: LaneSettlement): boolean {
   return typeof next === 'object' && 'holdMs' in next && dead.length === 0
 }
 
-function settled(before: Progress, { seq, attempts, dead = [] }: LaneSettlement, at: number): Progress {
+function settled(before: DeliveryProgress, { seq, attempts, dead = [] }: LaneSettlement, at: number): DeliveryProgress {
   return { seq: Math.max(before.seq, seq), attempts, dead: [...before.dead, ...dead.map((each) => ({ ...each, at }))] }
 }
 

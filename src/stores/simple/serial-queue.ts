@@ -1,5 +1,5 @@
-/** Runs work on one name after the other, and work on different names at the same time. */
-export class InOrder {
+/** Runs work on one name in the order of the calls, and work on different names concurrently. */
+export class SerialQueue {
   readonly #last = new Map<string, Promise<unknown>>()
 
   run<T>(name: string, work: () => Promise<T>): Promise<T> {

@@ -1,0 +1,399 @@
+/** Tasks in memory: the memory store, and the part of the simple store that answers reads. */
+import type { TaskEvent } from '../model/event.js'
+import { quarterOfHeap } from '../model/heap-limit.js'
+import { assertOptions } from '../model/option-names.js'
+import { sizeOf } from '../model/size-of.js'
+import { ListIndexes } from './memory-index.js'
+import { MemoryKeys } from './memory-keys.js'
+import { configsOf, type DeliveryProgress, isPending, MemoryLanes } from './memory-lanes.js'
+import { type MemoryStoreOptions, type MemoryTasksDeps, memoryOptions } from './memory-options.js'
+import { MemoryRecords } from './memory-records.js'
+import { EvictionNotices, MemoryRoom } from './memory-room.js'
+import {
+  addEvent,
+  dropEvents,
+  eventsAfter,
+  heldBy,
+  isAlwaysTaken,
+  isEnd,
+  listRows,
+  loadRow,
+  newRow,
+  type Row,
+  recordOf,
+  release,
+  rowId,
+  runnableStats,
+  scopeId,
+  scopeOf,
+  seal,
+  setStatus,
+  viewRow,
+} from './memory-row.js'
+import { withinBudget } from './page-budget.js'
+import type { Records } from './records.js'
+import type {
+  AgentStats,
+  Append,
+  AppendOutcome,
+  ClaimedTask,
+  ClaimRequest,
+  DeadLetter,
+  DeadLetterQuery,
+  Expired,
+  Expiry,
+  KeyedSend,
+  LaneClaim,
+  LaneSettlement,
+  LeaseClaim,
+  ListPage,
+  ListQuery,
+  LoadedTask,
+  NewPushConfig,
+  Scope,
+  Store,
+  StoredPushConfig,
+  TaskCreation,
+  TaskKey,
+  TaskRecord,
+  ViewedTask,
+  ViewOptions,
+} from './store.js'
+import { Watchers } from './watchers.js'
+
+const readBatch = 1000
+const bytesPerRead = 256 * 1024
+
+export class MemoryTasks implements Store {
+  readonly records: Records
+  readonly #now: () => number
+  readonly #room: MemoryRoom
+  readonly #notices: EvictionNotices
+  readonly #onRemove: MemoryTasksDeps['onRemove'] | undefined
+  readonly #rows = new Map<string, Row>()
+  readonly #runnable = new Set<Row>()
+  readonly #lists = new ListIndexes<Row>()
+  readonly #keys = new MemoryKeys()
+  readonly #lanes = new MemoryLanes()
+  readonly #watchers = new Watchers()
+  #serial = 0
+  #isClosed = false
+
+  constructor(options: MemoryStoreOptions = {}, deps?: MemoryTasksDeps) {
+    assertOptions('MemoryStore', options, memoryOptions)
+    this.#now = options.now ?? Date.now
+    this.records = new MemoryRecords(this.#now)
+    const { maxBytes = quarterOfHeap(), maxEndedTasks = 10_000, onNotice = () => undefined } = options
+    this.#room = new MemoryRoom({ maxBytes, maxEndedTasks })
+    this.#notices = new EvictionNotices(deps?.label ?? 'memory store', onNotice, this.#now)
+    this.#onRemove = deps?.onRemove
+  }
+
+  async append(step: Append): Promise<AppendOutcome> {
+    return this.#refusal(step) ?? this.apply(step)
+  }
+
+  /** Appends a step after `save`. Until then its room is reserved, and its task cannot be evicted. */
+  async appendSaved(step: Append, save: () => Promise<void>): Promise<AppendOutcome> {
+    const refusal = this.#refusal(step)
+    if (refusal) return refusal
+    const { key, bytes = 0 } = step
+    this.#room.reserve(bytes, this.#rows.get(rowId(key)))
+    try {
+      await save()
+    } finally {
+      this.#room.release(bytes, this.#rows.get(rowId(key)))
+    }
+    return this.apply(step)
+  }
+
+  /** Makes room for a step unless it is refused. */
+  #refusal(step: Append): AppendOutcome | undefined {
+    const row = this.#row(step.key)
+    if (step.create) {
+      if (step.expect !== 0) return { result: 'conflict' }
+      if (this.#isKeyTaken(scopeOf(step.key, step.create), step)) return { result: 'key-taken' }
+      if (row) return { result: 'conflict' }
+    } else {
+      if (step.fence !== undefined && step.fence !== row?.fence) return { result: 'fenced' }
+      if (!row || row.seq !== step.expect) return { result: 'conflict' }
+      const claims = step.lease !== undefined && step.lease !== 'release'
+      if (claims && heldBy(row, this.#now()) !== undefined) return { result: 'conflict' }
+      if (this.#isKeyTaken(scopeOf(row.key, row), step)) return { result: 'key-taken' }
+    }
+    const room = this.#room.make(step.bytes ?? 0, row, (evicted) => this.#evict(evicted))
+    return room === 'ok' || isAlwaysTaken(step) ? undefined : { result: room }
+  }
+
+  /** Applies a step without checks: `append` or an earlier process made them. */
+  apply(step: Append): AppendOutcome {
+    const row = this.#row(step.key) ?? (step.create && this.#newRow(rowId(step.key), step.key, step.create))
+    // It expired while the step was saved.
+    if (!row) return { result: 'conflict' }
+    if (step.idempotency) this.#keys.take(row, step.idempotency, step.expect + 1, this.#now())
+    this.#write(row, step)
+    return { result: 'ok', fence: row.fence }
+  }
+
+  async find(key: TaskKey): Promise<TaskRecord | undefined> {
+    const row = this.#row(key)
+    return row && recordOf(row, this.#now())
+  }
+
+  async view(key: TaskKey, options: ViewOptions): Promise<ViewedTask | undefined> {
+    const row = this.#row(key)
+    return row && viewRow(row, this.#now(), options)
+  }
+
+  async load(key: TaskKey, options: { readonly includeArtifacts?: boolean } = {}): Promise<LoadedTask | undefined> {
+    const row = this.#row(key)
+    return row && loadRow(row, this.#now(), options.includeArtifacts ?? true)
+  }
+
+  async read(key: TaskKey, afterSeq: number, limit: number): Promise<readonly TaskEvent[] | undefined> {
+    const row = this.#row(key)
+    const events = row && eventsAfter(row, afterSeq, Math.min(limit, readBatch))
+    return events && withinBudget(events, bytesPerRead, ({ body }) => sizeOf(body, bytesPerRead))
+  }
+
+  async list(query: ListQuery): Promise<ListPage> {
+    this.#assertOpen()
+    const index = this.#lists.get(scopeId(query))
+    if (!index) return { tasks: [], total: 0 }
+    return listRows(index, query, this.#now())
+  }
+
+  async bytesOf(agent: string, owner: string): Promise<number> {
+    return this.#room.bytesOf(agent, owner)
+  }
+
+  async findKey(scope: Scope, key: string): Promise<KeyedSend | undefined> {
+    this.#assertOpen()
+    return this.#keys.find(scope, key, this.#now())
+  }
+
+  async claim({ agents, lease, limit }: ClaimRequest): Promise<readonly ClaimedTask[]> {
+    this.#assertOpen()
+    const claimed: ClaimedTask[] = []
+    for (const row of this.#runnable) {
+      if (claimed.length >= limit) break
+      if (!agents.includes(row.key.agent) || heldBy(row, this.#now()) !== undefined) continue
+      this.#lease(row, lease)
+      claimed.push({ key: row.key, fence: row.fence })
+    }
+    return claimed
+  }
+
+  async renew(held: readonly ClaimedTask[], lease: LeaseClaim): Promise<readonly ClaimedTask[]> {
+    this.#assertOpen()
+    return held.filter(({ key, fence }) => {
+      const row = this.#rows.get(rowId(key))
+      if (!row || row.fence !== fence || row.lease?.owner !== lease.owner) return true
+      row.lease = { owner: lease.owner, untilMs: this.#now() + lease.ttlMs }
+      return false
+    })
+  }
+
+  async leaseOwners(): Promise<readonly string[]> {
+    const owners = this.#lanes.owners()
+    for (const row of this.#rows.values()) {
+      const owner = heldBy(row, this.#now())
+      if (owner !== undefined) owners.add(owner)
+    }
+    return [...owners]
+  }
+
+  async disown(owner: string): Promise<void> {
+    for (const row of this.#rows.values()) {
+      if (row.lease?.owner !== owner) continue
+      row.lease = undefined
+      if (row.isRunnable) this.#watchers.runnable(row.key.agent)
+    }
+    for (const agent of this.#lanes.disown(owner, this.#now())) this.#watchers.lanes(agent)
+  }
+
+  async putPushConfig(key: TaskKey, config: NewPushConfig): Promise<'ok' | 'full' | 'no-task'> {
+    const row = this.#rows.get(rowId(key))
+    if (!row) return 'no-task'
+    const outcome = this.#lanes.put(row, config, row.seq, this.#now())
+    this.#watchers.lanes(key.agent)
+    return outcome
+  }
+
+  async listPushConfigs(
+    key: TaskKey,
+    options: { readonly limit?: number; readonly afterId?: string } = {},
+  ): Promise<readonly StoredPushConfig[]> {
+    return configsOf(this.#rows.get(rowId(key)), options)
+  }
+
+  async getPushConfig(key: TaskKey, id: string): Promise<StoredPushConfig | undefined> {
+    return this.#rows.get(rowId(key))?.lanes?.get(id)?.push
+  }
+
+  async deletePushConfig(key: TaskKey, id: string): Promise<void> {
+    const row = this.#rows.get(rowId(key))
+    if (row) this.#lanes.remove(row, id)
+  }
+
+  /** Sets the delivery progress of the webhooks of a task. Pending webhooks are due at once. */
+  restoreProgress(key: TaskKey, progressOf: (configId: string) => DeliveryProgress | undefined): void {
+    for (const lane of this.#rows.get(rowId(key))?.lanes?.values() ?? [])
+      this.#lanes.restore(lane, progressOf(lane.push.config.id), this.#now())
+  }
+
+  async claimLanes(request: ClaimRequest): Promise<LaneClaim> {
+    this.#assertOpen()
+    return this.#lanes.claim(request, this.#now())
+  }
+
+  holdsLane({ key, configId, fence }: LaneSettlement): boolean {
+    return this.#rows.get(rowId(key))?.lanes?.get(configId)?.fence === fence
+  }
+
+  async settleLane(settlement: LaneSettlement): Promise<boolean> {
+    this.#assertOpen()
+    const { key, configId, next } = settlement
+    const lane = this.#rows.get(rowId(key))?.lanes?.get(configId)
+    const isOurs = this.#lanes.settle(lane, settlement, this.#now())
+    if (isOurs && next === 'release' && lane && isPending(lane)) this.#watchers.lanes(key.agent)
+    return isOurs
+  }
+
+  async listDeadLetters(query: DeadLetterQuery): Promise<readonly DeadLetter[]> {
+    return this.#lanes.deadLetters(query)
+  }
+
+  async getDeadLetter(id: string): Promise<DeadLetter | undefined> {
+    return this.#lanes.deadLetter(id)
+  }
+
+  async deleteDeadLetter(id: string): Promise<void> {
+    this.#lanes.deleteDeadLetter(id)
+  }
+
+  async expire(agent: string, expiry: Expiry): Promise<Expired> {
+    const now = this.#now()
+    let tasks = 0
+    const keyed = this.#keys.expire(agent, expiry.limit, now)
+    for (const id of keyed) {
+      const row = this.#rows.get(rowId({ agent, id }))
+      if (row?.visibility === 'message') this.#remove(row)
+    }
+    const ended = this.#room.endedOf(agent)
+    const surplus = expiry.maxEndedTasks === undefined ? 0 : ended.length - expiry.maxEndedTasks
+    for (const [place, row] of ended.entries()) {
+      if (tasks >= expiry.limit) break
+      const age = now - (row.endedMs ?? now)
+      if (place < surplus || (expiry.endedTasksMs !== undefined && age > expiry.endedTasksMs)) {
+        this.#remove(row)
+        tasks += 1
+      } else if (expiry.endedEventsMs !== undefined && age > expiry.endedEventsMs && dropEvents(row)) tasks += 1
+    }
+    return { tasks, keys: keyed.length }
+  }
+
+  watch(key: TaskKey, onChange: (seq: number) => void): () => void {
+    return this.#watchers.watchTask(rowId(key), onChange)
+  }
+
+  watchRunnable(agent: string, onChange: () => void): () => void {
+    return this.#watchers.watchRunnable(agent, onChange)
+  }
+
+  watchLanes(agent: string, onChange: () => void): () => void {
+    return this.#watchers.watchLanes(agent, onChange)
+  }
+
+  async stats(agents: readonly string[]): Promise<readonly AgentStats[]> {
+    const now = this.#now()
+    return agents.map((agent) => ({ ...runnableStats(this.#runnable, agent, now), ...this.#lanes.stats(agent, now) }))
+  }
+
+  /** Steps are taken one by one, at once. */
+  watchCommits(): () => void {
+    return () => undefined
+  }
+
+  async ping(): Promise<void> {
+    this.#assertOpen()
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#notices.flush()
+  }
+
+  #row(key: TaskKey): Row | undefined {
+    this.#assertOpen()
+    return this.#rows.get(rowId(key))
+  }
+
+  #assertOpen(): void {
+    if (this.#isClosed) throw new Error('The store is closed')
+  }
+
+  #isKeyTaken(scope: Scope, { idempotency }: Append): boolean {
+    return idempotency !== undefined && this.#keys.find(scope, idempotency.key, this.#now()) !== undefined
+  }
+
+  #newRow(id: string, key: TaskKey, creation: TaskCreation): Row {
+    this.#serial += 1
+    const row = newRow(key, creation, {
+      id,
+      list: this.#lists.getOrAdd(scopeId(scopeOf(key, creation))),
+      share: this.#room.share(key.agent, creation.owner),
+      serial: this.#serial,
+    })
+    this.#rows.set(id, row)
+    return row
+  }
+
+  #write(row: Row, step: Append): void {
+    setStatus(row, step)
+    for (const event of step.events) addEvent(row, event)
+    row.seq += step.events.length
+    if (step.lease === 'release') row.lease = undefined
+    else if (step.lease) this.#lease(row, step.lease)
+    if (step.isRunnable !== undefined) {
+      row.isRunnable = step.isRunnable
+      if (row.isRunnable) this.#runnable.add(row)
+      else this.#runnable.delete(row)
+    }
+    if (step.pushConfig) this.#lanes.put(row, step.pushConfig, step.expect, this.#now())
+    const isTelling = row.lanes && step.events.length > 0 && this.#lanes.mark(row.lanes.values(), this.#now())
+    const isEnding = isEnd(step) && row.endedMs === undefined
+    if (isEnding) {
+      if (step.snapshot) seal(row, step.snapshot)
+      row.endedMs = this.#now()
+    }
+    this.#room.update(row, step.bytes ?? 0)
+    const surplus = isEnding ? this.#room.surplus() : undefined
+    if (surplus) this.#evict(surplus)
+    this.#watchers.task(row.id, row.seq)
+    if (isTelling || step.pushConfig) this.#watchers.lanes(row.key.agent)
+    if (row.isRunnable && heldBy(row, this.#now()) === undefined) this.#watchers.runnable(row.key.agent)
+  }
+
+  #evict(row: Row): void {
+    this.#notices.evicted(row)
+    this.#keys.orphan(row)
+    this.#remove(row)
+  }
+
+  #remove(row: Row): void {
+    this.#rows.delete(row.id)
+    this.#runnable.delete(row)
+    this.#room.remove(row)
+    row.list.remove(row)
+    this.#keys.forget(row)
+    this.#lanes.remove(row)
+    release(row)
+    this.#onRemove?.(row.key)
+  }
+
+  #lease(row: Row, lease: LeaseClaim): void {
+    row.fence += 1
+    row.lease = { owner: lease.owner, untilMs: this.#now() + lease.ttlMs }
+  }
+}
