@@ -1,4 +1,4 @@
-/** A SQLite store whose file is deleted, or whose disk is full: nothing is acknowledged that is not kept, and `/readyz` says so. */
+/** A SQLite store whose file is deleted, or a store whose disk is full: nothing is acknowledged that is not kept, and `/readyz` says so. */
 import assert from 'node:assert/strict'
 import { execFileSync } from 'node:child_process'
 import {
@@ -199,7 +199,7 @@ function smallDisk(): string | undefined {
 
 const disk = smallDisk()
 
-describe.skipIf(disk === undefined)('a SQLite file on a disk that is full', () => {
+describe.skipIf(disk === undefined)('a store on a disk that is full', () => {
   const ballast = join(disk ?? '', 'ballast')
   afterAll(() => {
     // Lazily: libsql keeps a closed database open until its statements are collected.
@@ -207,14 +207,17 @@ describe.skipIf(disk === undefined)('a SQLite file on a disk that is full', () =
     rmSync(disk ?? '', { recursive: true })
   })
 
-  it('is noticed by /readyz before anything is written', async () => {
-    await using served = await serve(echoAgent, { store: `sqlite:${join(disk ?? '', 'tasks.sqlite')}` })
-    expect(await readiness(served.url)).toBe(200)
-    const { bfree, bsize } = statfsSync(disk ?? '')
-    writeFileSync(ballast, Buffer.alloc(bfree * bsize))
-    expect(await readiness(served.url)).toBe(503)
-    rmSync(ballast)
-    expect(await readiness(served.url)).toBe(200)
-    expect((await send(served.url)).status).toBe(200)
-  })
+  it.each(['sqlite:DISK/tasks.sqlite', 'file:DISK/tasks'])(
+    'is noticed by /readyz before anything is written (%s)',
+    async (store) => {
+      await using served = await serve(echoAgent, { store: store.replace('DISK', disk ?? '') })
+      expect(await readiness(served.url)).toBe(200)
+      const { bfree, bsize } = statfsSync(disk ?? '')
+      writeFileSync(ballast, Buffer.alloc(bfree * bsize))
+      expect(await readiness(served.url)).toBe(503)
+      rmSync(ballast)
+      expect(await readiness(served.url)).toBe(200)
+      expect((await send(served.url)).status).toBe(200)
+    },
+  )
 })

@@ -7,8 +7,8 @@
  * Only `stat` is used: closing a descriptor of the file would release the locks that SQLite has in this process.
  */
 import { realpathSync, statSync } from 'node:fs'
-import { statfs } from 'node:fs/promises'
 import { dirname, resolve } from 'node:path'
+import { assertFreeSpace } from '../free-space.js'
 
 export interface FileHealthOptions {
   /** Called with problems that an operator should know of, once each. `serve` logs them. */
@@ -16,9 +16,6 @@ export interface FileHealthOptions {
   /** The interval at which commits check that the file is still there. Default 500 ms. */
   readonly checkEveryMs?: number
 }
-
-/** A file system with less free space than this counts as full. */
-const minFreeBytes = 1024 * 1024
 
 export class FileHealth {
   /** The file and its write-ahead log, with the inodes that were opened. Empty for databases in memory. */
@@ -101,10 +98,7 @@ export class FileHealth {
   /** Throws when the file system has no room, also when nothing was written since. */
   async assertRoom(): Promise<void> {
     if (this.#inodes.size === 0) return
-    const { blocks, bsize, bavail, bfree } = await statfs(dirname(this.#path))
-    const free = (process.getuid?.() === 0 ? bfree : bavail) * bsize
-    // Some virtual file systems report no blocks at all.
-    if (blocks > 0 && free < minFreeBytes) throw new Error(`The disk is full: ${free} bytes are free (${this.#path})`)
+    await assertFreeSpace(dirname(this.#path))
   }
 
   #say(notice: string | undefined): void {
