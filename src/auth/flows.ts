@@ -36,7 +36,7 @@ export function withFlows(scheme: AuthScheme, flows: OAuthFlows, options: FlowsO
   const { metadataUrl } = options
   const { name } = scheme
   if (!isTokenScheme(scheme))
-    throw new TypeError(`withFlows needs a scheme whose credentials are tokens (jwt, oidc, bearer); ${name} is none`)
+    throw new TypeError(`Not a scheme of tokens: ${name}; pass jwt(), oidc() or bearer() to withFlows`)
   if (!isObject(flows)) throw new TypeError(`${name}: \`flows\` must be an object of flows: ${flowNames}`)
   const entries = Object.entries<unknown>(flows).filter(([, flow]) => flow !== undefined)
   if (entries.length === 0) throw new TypeError(`${name} needs a flow: ${flowNames}`)

@@ -161,6 +161,13 @@ describe('serve', () => {
     expect(answer.result.task.status.message).toMatchObject({ parts: [{ text: `The agent failed: ${advice}` }] })
   })
 
+  it('says what to write in place of an entry that is not an agent', async () => {
+    for (const entry of [undefined, 'X', {}])
+      await expect(serve([named('X'), entry as never])).rejects.toThrow(
+        "Not an agent: serve.agents[1]; write agent('Shout', …), or { agent: shout, path: '/shout' }",
+      )
+  })
+
   it.each([[], [null], [{}], ['  '], [{ name: '' }, async function* () {}]])(
     'says what to write in place of agent(%j)',
     (...wrong) => {
