@@ -22,7 +22,7 @@ import { Advised } from './failure.js'
 import { type Registry, resolversFor } from './find-agent.js'
 import { readGivenFile } from './message-parts.js'
 import { type Format, Output } from './output.js'
-import { printable, shellWord } from './printable.js'
+import { printable, shellWord, withoutSecrets } from './printable.js'
 import { UsageError } from './usage-error.js'
 
 export interface AgentOptions {
@@ -122,7 +122,7 @@ export async function withAgent(
     await work(agent, output, namedAgain(ref, options))
   } catch (error) {
     const isRefused = error instanceof A2AError && error.code === 'UNAUTHENTICATED'
-    const hint = isRefused ? (withheld && allowHint(withheld)) || authHint(agent.card, ref) : undefined
+    const hint = isRefused ? (withheld && allowHint(withheld)) || authHint(agent.card, withoutSecrets(ref)) : undefined
     throw hint === undefined ? error : new Advised(error, hint)
   } finally {
     await agent.close()
@@ -138,19 +138,19 @@ function allowHint(origin: string): string {
   return `Headers and credentials are not sent to ${origin}; if it may have them: --allow-origin ${shellWord(origin)}`
 }
 
-/** With the options that the next command needs too. Values of headers are secrets: `…` stands in for them. */
+/** The agent and the options that the next command needs too. `…` stands in for secrets: header values, passwords, queries. */
 function namedAgain(ref: string, options: AgentOptions): string {
   const { registry, registryHeader = {}, header = {}, allowOrigin = [], clientCert, clientKey } = options
   const isKnown = registry === undefined || registry === process.env.DRAGOMAN_REGISTRY
   const words: readonly (readonly [option: string, value: string])[] = [
-    ...(isKnown ? [] : [['--registry', registry] as const]),
+    ...(isKnown ? [] : [['--registry', withoutSecrets(registry)] as const]),
     ...Object.keys(registryHeader).map((name) => ['--registry-header', `${name}: …`] as const),
     ...Object.keys(header).map((name) => ['--header', `${name}: …`] as const),
     ...(clientCert === undefined ? [] : [['--client-cert', clientCert] as const]),
     ...(clientKey === undefined ? [] : [['--client-key', clientKey] as const]),
     ...allowOrigin.map((origin) => ['--allow-origin', origin] as const),
   ]
-  return [shellWord(ref), ...words.map(([option, value]) => `${option} ${shellWord(value)}`)].join(' ')
+  return [shellWord(withoutSecrets(ref)), ...words.map(([option, value]) => `${option} ${shellWord(value)}`)].join(' ')
 }
 
 export async function connectOptions(ref: string, options: AgentOptions, output: Output): Promise<ConnectOptions> {
@@ -177,7 +177,7 @@ export async function connectOptions(ref: string, options: AgentOptions, output:
 
 function registryIn({ registry, registryHeader = {} }: AgentOptions): Registry | undefined {
   if (registry === undefined) return undefined
-  if (!canParseUrl(registry)) throw new UsageError(`--registry: ${registry} is no address`)
+  if (!canParseUrl(registry)) throw new UsageError(`--registry: invalid URL: ${withoutSecrets(registry)}`)
   return { url: registry, headers: registryHeader }
 }
 
@@ -192,7 +192,7 @@ export async function keptCredentials(
   const stored = (await readCredentials()).get(origin)
   return [
     ...(certificate.clientCert === undefined ? [] : [await readCertificate(certificate)]),
-    ...(stored ? [credentialSource(stored, storedTokens(origin), askLater(ref))] : []),
+    ...(stored ? [credentialSource(stored, storedTokens(origin), askLater(withoutSecrets(ref)))] : []),
   ]
 }
 
@@ -242,7 +242,8 @@ export function toHeader(
 ): Readonly<Record<string, string>> {
   const colon = text.indexOf(':')
   const name = text.slice(0, colon)
-  if (colon < 1 || /\s/.test(name) || /[\r\n]/.test(text)) throw new InvalidArgumentError('write it as "Name: value"')
+  // Not an `InvalidArgumentError`: its message would repeat the value, which is a secret.
+  if (colon < 1 || /\s/.test(name) || /[\r\n]/.test(text)) throw new UsageError('write headers as "Name: value"')
   return { ...before, [name]: text.slice(colon + 1).trimStart() }
 }
 

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { byteSize, oneLine, printable, printableJson, shellWord, table } from './printable.js'
+import { byteSize, oneLine, printable, printableJson, shellWord, table, withoutSecrets } from './printable.js'
 
 describe('printable', () => {
   it('takes out what a terminal would obey, and keeps lines', () => {
@@ -71,5 +71,18 @@ describe('table', () => {
         ['aaa', 'b', 'cc'],
       ]),
     ).toBe('a    bb  c\naaa  b   cc')
+  })
+})
+
+describe('withoutSecrets', () => {
+  it.each([
+    ['http://user:secret@host:8001/path', 'http://…@host:8001/path'],
+    ['https://host/?key=secret#part', 'https://host/?…#part'],
+    ['https://a:secret@host?key=secret', 'https://…@host?…'],
+    ['localhost:8001', 'localhost:8001'],
+    ['OrderAgent', 'OrderAgent'],
+    ['https://host/@name', 'https://host/@name'],
+  ])('shows %s as %s', (url, shown) => {
+    expect(withoutSecrets(url)).toBe(shown)
   })
 })

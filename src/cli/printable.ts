@@ -34,6 +34,16 @@ export function byteSize(bytes: number): string {
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`
 }
 
+/** A URL with `…` in place of its user info and its query. */
+export function withoutSecrets(url: string): string {
+  const start = url.indexOf('//') + 2
+  const authority = start < 2 ? '' : (/^[^/?#]*/.exec(url.slice(start))?.[0] ?? '')
+  const host = authority.slice(authority.lastIndexOf('@') + 1)
+  const shown =
+    host === authority ? url : `${url.slice(0, start)}…@${url.slice(start + authority.length - host.length)}`
+  return shown.replace(/\?[^#]*/, '?…')
+}
+
 /** A word as a shell takes it. */
 export function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`

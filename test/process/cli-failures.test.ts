@@ -114,7 +114,7 @@ describe('exit codes', () => {
     )
     expect(await failure(['doctor', ref, '--registry', 'nowhere'])).toMatchObject({
       code: 2,
-      error: { message: '--registry: nowhere is no address' },
+      error: { message: '--registry: invalid URL: nowhere' },
     })
   })
 
@@ -142,6 +142,13 @@ describe('exit codes', () => {
   it.each([[[]], [['--stream']]])('5 when it takes too long: send %j', async (options) => {
     const { code, error } = await failure(['send', ref, 'sleep 60000', '--timeout', '1', ...options])
     expect({ code, is: error.code }).toEqual({ code: 5, is: 'timeout' })
+  })
+
+  it('2 for a header without a colon, whose value is not repeated', async () => {
+    const { code, stdout, stderr } = await cli(['send', 'localhost:1', 'hi', '-H', 'X-API-Key sesame'])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toContain('write headers as "Name: value"')
+    expect(stderr).not.toContain('sesame')
   })
 
   it('4 with credentials that are not sent to another origin, naming the option that sends them', async () => {
