@@ -8,24 +8,29 @@ describe('the pages', () => {
   it('docs/client.md shows a client that works', { timeout: 60_000 }, async () => {
     using folder = snippetFolder()
     await using server = await startServer()
-    const code = snippet(readPage('docs/client.md'), 'client.mjs')
-    folder.write('client.mjs', code.replace('localhost:8001', new URL(server.url).host))
-    const said = await runSnippet('client.mjs', folder.path)
+    const code = snippet(readPage('docs/client.md'), 'client.ts')
+    folder.write('client.ts', code.replace('localhost:8001', new URL(server.url).host))
+    expect(await typeErrorsIn(['client.ts'], folder.path)).toBe('')
+    const said = await runSnippet('client.ts', folder.path)
     expect(said).toMatch(/^Echo: v1 over JSONRPC\nTASK_STATE_COMPLETED Hello\n/)
     expect(said.match(/text: 'chunk \d '/g)).toHaveLength(3)
   })
 
-  it('docs/serve.md shows a form that strict TypeScript accepts', { timeout: 60_000 }, async () => {
+  it('docs/serve.md shows a form and mounts that strict TypeScript accepts', { timeout: 60_000 }, async () => {
     using folder = snippetFolder()
-    folder.write('publisher.ts', snippet(readPage('docs/serve.md'), 'publisher.ts'))
-    expect(await typeErrorsIn('publisher.ts', folder.path)).toBe('')
+    const page = readPage('docs/serve.md')
+    folder.write('publisher.ts', snippet(page, 'publisher.ts'))
+    const mounts = ['node.ts', 'express.ts', 'fastify.ts', 'hono.ts']
+    for (const name of mounts) folder.write(name, `${snippet(page, 'handler.ts')}${snippet(page, name)}`)
+    expect(await typeErrorsIn(['publisher.ts', ...mounts], folder.path)).toBe('')
   })
 
   it('docs/serve.md shows a server that works', { timeout: 60_000 }, async () => {
     using folder = snippetFolder()
     const port = await freePort()
-    folder.write('server.mjs', snippet(readPage('docs/serve.md'), 'server.mjs').replace('8001', String(port)))
-    using server = startSnippet('server.mjs', folder.path)
+    folder.write('server.ts', snippet(readPage('docs/serve.md'), 'server.ts').replace('8001', String(port)))
+    expect(await typeErrorsIn(['server.ts'], folder.path)).toBe('')
+    using server = startSnippet('server.ts', folder.path)
     expect(await server.ready).toBe(`Counter is at http://localhost:${port}/\n`)
     const send = async (parts: readonly object[], headers: Record<string, string> = { 'x-api-key': 'secret' }) => {
       const body = JSON.stringify({ message: { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts } })

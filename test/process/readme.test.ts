@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { temporaryFolder } from './server-process.js'
-import { readPage, runSnippet, snippet, snippetFolder, startSnippet } from './snippets.js'
+import { readPage, runSnippet, snippet, snippetFolder, startSnippet, typeErrorsIn } from './snippets.js'
 import { startSystem } from './system-process.js'
 
 const readme = readPage('README.md')
@@ -14,8 +14,10 @@ describe('the README', () => {
     using folder = snippetFolder()
     const port = 20_000 + (process.pid % 20_000)
     const at = (code: string) => code.replaceAll('8001', String(port))
-    for (const name of ['agent.mjs', 'client.mjs']) folder.write(name, at(snippet(readme, name)))
-    using server = startSnippet('agent.mjs', folder.path)
+    const names = ['agent.ts', 'client.ts']
+    for (const name of names) folder.write(name, at(snippet(readme, name)))
+    expect(await typeErrorsIn(names, folder.path)).toBe('')
+    using server = startSnippet('agent.ts', folder.path)
     expect(await server.ready).toContain(`Tailor is at http://localhost:${port}/`)
     const [, curl] = /```sh\n(curl [\s\S]*?)```/.exec(readme) ?? []
     const [, path] = /localhost:8001(\S*)/.exec(curl ?? '') ?? []
@@ -26,7 +28,7 @@ describe('the README', () => {
     const done = await post(`http://127.0.0.1:${port}${path}`, JSON.stringify({ message: answer }))
     expect(done.task.artifacts).toHaveLength(2)
     expect(done.task.artifacts?.[0]?.parts.map((part) => part.text).join('')).toBe('A fine large suit ')
-    expect(await runSnippet('client.mjs', folder.path)).toContain('TASK_STATE_INPUT_REQUIRED')
+    expect(await runSnippet('client.ts', folder.path)).toContain('TASK_STATE_INPUT_REQUIRED')
   })
 
   it('shows calls of the demonstration that work', async () => {

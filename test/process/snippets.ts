@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { transformSync } from 'rolldown/utils'
 
 const root = resolve(import.meta.dirname, '../..')
 
@@ -19,6 +20,7 @@ export function snippet(page: string, name: string): string {
 
 export interface SnippetFolder extends Disposable {
   readonly path: string
+  /** Writes `NAME.ts`, and `NAME.js` without its types: Node 20 does not strip types. */
   write(name: string, code: string): void
 }
 
@@ -26,11 +28,23 @@ export function snippetFolder(): SnippetFolder {
   const path = mkdtempSync(join(tmpdir(), 'dragoman-snippets-'))
   mkdirSync(join(path, 'node_modules'))
   symlinkSync(root, join(path, 'node_modules', 'dragoman'))
+  for (const name of ['@types', '@hono', 'express', 'fastify', 'hono'])
+    symlinkSync(join(root, 'node_modules', name), join(path, 'node_modules', name))
+  writeFileSync(join(path, 'package.json'), '{ "type": "module" }')
   return {
     path,
-    write: (name, code) => writeFileSync(join(path, name), code),
+    write(name, code) {
+      const { code: stripped, errors } = transformSync(name, code, { typescript: { onlyRemoveTypeImports: true } })
+      if (errors.length > 0) throw new SyntaxError(errors.map(({ message }) => message).join('\n'))
+      writeFileSync(join(path, name), code)
+      writeFileSync(join(path, withoutTypes(name)), stripped)
+    },
     [Symbol.dispose]: () => rmSync(path, { recursive: true, force: true }),
   }
+}
+
+function withoutTypes(name: string): string {
+  return name.replace(/\.ts$/, '.js')
 }
 
 export interface RunningSnippet extends Disposable {
@@ -39,7 +53,7 @@ export interface RunningSnippet extends Disposable {
 }
 
 export function startSnippet(name: string, cwd: string): RunningSnippet {
-  const child = spawn(process.execPath, [name], { cwd })
+  const child = spawn(process.execPath, [withoutTypes(name)], { cwd })
   const ready = new Promise<string>((done, fail) => {
     child.stdout.once('data', (chunk) => done(String(chunk)))
     child.stderr.once('data', (chunk) => fail(new Error(String(chunk))))
@@ -47,16 +61,16 @@ export function startSnippet(name: string, cwd: string): RunningSnippet {
   return { ready, [Symbol.dispose]: () => void child.kill('SIGKILL') }
 }
 
-/** The messages of the compiler, in strict mode; empty if there are none. */
-export function typeErrorsIn(name: string, cwd: string): Promise<string> {
+/** Returns the errors that the compiler reports in strict mode, or an empty text. */
+export function typeErrorsIn(names: readonly string[], cwd: string): Promise<string> {
   const compiler = join(root, 'node_modules/typescript/bin/tsc')
   const options = ['--strict', '--exactOptionalPropertyTypes', '--target', 'es2023', '--module', 'nodenext', '--noEmit']
-  return run([compiler, ...options, '--skipLibCheck', name], cwd)
+  return run([compiler, ...options, '--skipLibCheck', '--types', 'node', ...names], cwd)
 }
 
 /** Everything it said, when it is over. */
 export function runSnippet(name: string, cwd: string): Promise<string> {
-  return run([name], cwd)
+  return run([withoutTypes(name)], cwd)
 }
 
 function run(args: readonly string[], cwd: string): Promise<string> {

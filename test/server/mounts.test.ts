@@ -99,7 +99,7 @@ interface Defined {
 }
 
 async function mounted(name: string, path: string): Promise<Mounted> {
-  const defined: Defined = await run(['handler.mjs', name])
+  const defined: Defined = await run(['handler.ts', name])
   const server = defined.server ?? defined.app?.server
   if (!server) throw new Error(`${name} opens no port`)
   if (!server.listening) await once(server, 'listening')
@@ -120,11 +120,11 @@ function onNext(routes: NextRoutes): Promise<Mounted> {
 
 describe('mounts on the page about serving', () => {
   it.each([
-    ['node.mjs', ''],
-    ['node.mjs', '/agents/shout'],
-    ['express.mjs', '/agents/shout'],
-    ['fastify.mjs', '/agents/shout'],
-    ['hono.mjs', '/agents/shout'],
+    ['node.ts', ''],
+    ['node.ts', '/agents/shout'],
+    ['express.ts', '/agents/shout'],
+    ['fastify.ts', '/agents/shout'],
+    ['hono.ts', '/agents/shout'],
   ])('%s answers at %j', async (name, path) => {
     const server = await mounted(name, path)
     try {
@@ -135,7 +135,7 @@ describe('mounts on the page about serving', () => {
   })
 
   it('route.ts answers below its path', async () => {
-    const defined = await run(['handler.mjs', 'route.ts'])
+    const defined = await run(['handler.ts', 'route.ts'])
     const { handler: _handler, ...exported } = defined
     expect(Object.keys(exported)).toEqual(expect.arrayContaining(Object.keys(nextMount(defined.handler as Handler))))
     const server = await onNext(defined as unknown as NextRoutes)

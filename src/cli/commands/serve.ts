@@ -50,7 +50,10 @@ const drainMs = 10_000
 export function serveCommand(): Command {
   const command = new Command('serve')
     .description('Serve an agent in every dialect: a module’s, any program, or one that is somewhere else')
-    .argument('[module]', 'path of a JavaScript module that exports an agent, as default or as `agent`')
+    .argument(
+      '[module]',
+      'path of a module that exports an agent, as default or as `agent`; TypeScript modules need Node 22.18 or newer',
+    )
   return addAccessOptions(addSourceOptions(command))
     .option('-p, --port <port>', 'port to listen on, 0 for any', toPort, 8001)
     .option(
