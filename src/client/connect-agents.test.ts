@@ -39,4 +39,14 @@ describe('agents by name', () => {
     await working
     await agents.close()
   })
+
+  it('stop the search for a card when they are closed', async () => {
+    await using peer = await serveHttp(() => undefined)
+    const agents = connectAgents()
+    const call = agents.to(peer.origin).getTask({ id: 't' }, callBy())
+    const outcome = expect(call).rejects.toMatchObject({ failure: 'aborted' })
+    await until(() => peer.seen.length > 0)
+    await agents.close()
+    await outcome
+  })
 })

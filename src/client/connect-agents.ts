@@ -36,7 +36,7 @@ export interface ConnectedAgents {
   (name: AgentName, hint?: AttemptHint): AgentService | undefined | Promise<AgentService | undefined>
   /** The agent at one place. */
   to(address: AgentAddress): AgentService
-  /** Closes all connections; agents may be asked for again later. */
+  /** Closes all connections, and aborts those that are being opened. Agents may be asked for again later. */
   close(): Promise<void>
 }
 
@@ -66,7 +66,9 @@ export function connectAgents(
   const placeAt = (address: AgentAddress): ConnectedOnUse => {
     // A card that is written inline is another object each time.
     const key = typeof address === 'string' ? address : JSON.stringify(address)
-    const place = places.get(key) ?? new ConnectedOnUse(() => connect(address, settled))
+    const place =
+      places.get(key) ??
+      new ConnectedOnUse((opening) => connect(address, { ...settled, signal: eitherOf(opening, options.signal) }))
     // The one used last is the last.
     places.delete(key)
     places.set(key, place)
@@ -117,6 +119,10 @@ export function connectAgents(
   })
 }
 
+function eitherOf(one: AbortSignal, other: AbortSignal | undefined): AbortSignal {
+  return other ? AbortSignal.any([one, other]) : one
+}
+
 /** A bare word is a name; whatever has a scheme, a port, a path or a dot is a place. */
 function isPlace(name: string): boolean {
   return /[.:/]/.test(name) || name === 'localhost'
@@ -131,17 +137,19 @@ async function nobody(name: string): Promise<undefined> {
 /** A connection, and who is using it: it is closed when it has failed and the last one has left. */
 interface Line {
   readonly client: Promise<AgentClient>
+  /** Aborts the search for the card, if that is not done. */
+  readonly opening: AbortController
   users: number
 }
 
 class ConnectedOnUse {
   readonly service: AgentService
-  readonly #open: () => Promise<AgentClient>
+  readonly #open: (signal: AbortSignal) => Promise<AgentClient>
   #line: Line | undefined
   /** Nobody finds it any more; whoever still has it can use it, and it is closed after each use. */
   #isRetired = false
 
-  constructor(open: () => Promise<AgentClient>) {
+  constructor(open: (signal: AbortSignal) => Promise<AgentClient>) {
     this.#open = open
     const self = this
     this.service = fromGeneric({
@@ -177,6 +185,7 @@ class ConnectedOnUse {
   async close(): Promise<void> {
     const line = this.#line
     this.#line = undefined
+    line?.opening.abort()
     if (line && line.users === 0) await hangUp(line)
   }
 
@@ -193,11 +202,16 @@ class ConnectedOnUse {
   }
 
   #take(): Line {
-    const line = this.#line ?? { client: this.#open(), users: 0 }
+    const line = this.#line ?? this.#newLine()
     this.#line = line
     line.users += 1
     line.client.catch(() => this.#forget(line))
     return line
+  }
+
+  #newLine(): Line {
+    const opening = new AbortController()
+    return { client: this.#open(opening.signal), opening, users: 0 }
   }
 
   /** What an agent answers is no reason to look for it elsewhere; that it does not answer is. */

@@ -41,6 +41,8 @@ export interface ConnectOptions {
   readonly fileBytes?: 'raw' | 'base64'
   /** For one attempt of a unary call. Default 60 s; 0 is none. */
   readonly timeoutMs?: number
+  /** Stops the search for the card. Calls of the client have signals of their own. */
+  readonly signal?: AbortSignal
   readonly retry?: RetryOptions
   readonly breaker?: BreakerOptions
   /** Whether cards must be signed, by whom, and over what. Default `warn`, of signatures that are there and not good. */

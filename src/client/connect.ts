@@ -165,12 +165,14 @@ async function find(ref: string | object, options: ConnectOptions, source: CardS
     ...(authorize && { authorize }),
     timeoutMs: Math.min(longestSearchMs, options.timeoutMs || longestSearchMs),
     ...(home && { reach: home }),
+    ...(options.signal && { signal: options.signal }),
     ...(options.cache && { cache: options.cache }),
     ...(options.onWire && { onWire: fromHttp(options.onWire, 'card') }),
   }
   // A connection that broke is worth another one; an address where nobody is was most likely mistyped.
   const isWorthIt = (error: unknown) => !wasNotSent(error)
-  const resolved = await attempt(() => resolveCard(ref, search), { ...options.retry, isWorthIt }, waiting, undefined)
+  const retry = { ...options.retry, isWorthIt }
+  const resolved = await attempt(() => resolveCard(ref, search), retry, waiting, options.signal)
   // Keys that the origin of a found card publishes are as unknown as the card.
   const signature = await verifyCard(source === 'user' ? resolved : { raw: resolved.raw }, verifyOptions(options))
   const choices = chooseInterface(resolved, {

@@ -14,6 +14,7 @@ export const connectOptions = {
   credentials: true,
   headers: true,
   timeoutMs: true,
+  signal: true,
   retry: { attempts: true, firstDelayMs: true, longestDelayMs: true } satisfies NamesOf<RetryOptions>,
   breaker: { failures: true, openMs: true } satisfies NamesOf<BreakerOptions>,
   signatures: { policy: true, keys: true, keyOrigins: true, forms: true } satisfies NamesOf<SignatureOptions>,

@@ -25,21 +25,31 @@ const stepNames = {
 } satisfies NamesOf<Step>
 
 export function stepsOf(run: WorkflowRun, prefix = ''): Steps {
+  const given = <Value>(work: Promise<Value>) => promiseForFunction(run, work)
   const steps: Steps = {
-    step: (name, step) => owned(runStep(run, `${prefix}${name}`, step)),
+    step: (name, step) => given(runStep(run, `${prefix}${name}`, step)),
     each: (name, items, stepOf, options = {}) =>
-      owned(each(items, options, (item, place) => steps.step(`${name}[${place + 1}]`, stepOf(item, place)))),
-    loop: (name, most, round) => owned(loop(run, `${prefix}${name}`, most, round)),
-    ask: (name, question, options) => owned(askCaller(run, `${prefix}${name}`, question, options)),
-    once: (name, work) => owned(once(run, `${prefix}${name}`, work)),
+      given(each(items, options, (item, place) => steps.step(`${name}[${place + 1}]`, stepOf(item, place)))),
+    loop: (name, most, round) => given(loop(run, `${prefix}${name}`, most, round)),
+    ask: (name, question, options) => given(askCaller(run, `${prefix}${name}`, question, options)),
+    once: (name, work) => given(once(run, `${prefix}${name}`, work)),
   }
   return steps
 }
 
-/** A step that fails while nobody waits for it fails the process otherwise. */
-function owned<Value>(work: Promise<Value>): Promise<Value> {
-  work.catch(() => undefined) // whoever waits for it gets it
-  return work
+/**
+ * Makes the promise that the function of the workflow gets. It stays pending when the turn is over: the function runs again
+ * in the next turn, so its `catch` and `finally` blocks must not run in this one.
+ */
+function promiseForFunction<Value>({ over }: WorkflowRun, work: Promise<Value>): Promise<Value> {
+  const promise = new Promise<Value>((resolve, reject) => {
+    work.then(resolve, (error: unknown) => {
+      if (error !== over) reject(error)
+    })
+  })
+  // A rejection ends the process if the function awaits something else at that moment.
+  promise.catch(() => undefined)
+  return promise
 }
 
 async function runStep(run: WorkflowRun, name: string, step: Step): Promise<StepResult> {

@@ -8,34 +8,52 @@ import type { Yield } from '../engine/yields.js'
 import type { JsonValue } from '../model/part.js'
 
 export type OutboxItem =
-  | { readonly say: Yield; taken(): void }
+  | { readonly say: Yield; readonly taken?: () => void }
   | {
       readonly key: string
       readonly value: JsonValue
       readonly options: CheckpointOptions
-      written(work: Promise<void>): void
+      readonly written: (work: Promise<void>) => void
     }
+
+type Settle = (value?: Promise<void>) => void
 
 export class Outbox {
   readonly #items: OutboxItem[] = []
+  /** Rejects the promises of items that are not settled yet. */
+  readonly #unsettled = new Set<(reason: unknown) => void>()
   #isClosed = false
+  #end: { readonly reason: unknown } | undefined
   #failure: { readonly error: unknown } | undefined
   #wake: () => void = () => undefined
 
-  /** Resolves when it has been taken: whoever speaks fast waits for the log. */
+  /** As `say`, for callers that do not wait. */
+  tell(said: Yield): void {
+    this.#put({ say: said })
+  }
+
+  /** Resolves when the log has taken the item, so that fast callers wait for the log. Rejects if `end` comes first. */
   say(said: Yield): Promise<void> {
-    return new Promise((taken) => this.#put({ say: said, taken }))
+    return this.#settling((settle) => ({ say: said, taken: settle }))
   }
 
-  /** Resolves when it has been committed. */
+  /** Resolves when the value has been committed. Rejects if `end` comes first. */
   write(key: string, value: JsonValue, options: CheckpointOptions): Promise<void> {
-    return new Promise((resolve) => this.#put({ key, value, options, written: resolve }))
+    return this.#settling((settle) => ({ key, value, options, written: settle }))
   }
 
-  /** Nothing more will be taken but what is here already; what comes now is dropped, and its sender waits for ever. */
+  /** Accepts no more items. Those that came before are still taken. */
   close(): void {
     this.#isClosed = true
     this.#wake()
+  }
+
+  /** Closes, and rejects the promise of every item that is not settled, or that comes later. */
+  end(reason: unknown): void {
+    this.close()
+    this.#end = { reason }
+    for (const reject of this.#unsettled) reject(reason)
+    this.#unsettled.clear()
   }
 
   /** As `close`, and whoever takes the last item gets this. */
@@ -54,6 +72,22 @@ export class Outbox {
         this.#wake = resolve
       })
     }
+  }
+
+  #settling(itemOf: (settle: Settle) => OutboxItem): Promise<void> {
+    return new Promise((resolve, reject) => {
+      if (this.#end) {
+        reject(this.#end.reason)
+        return
+      }
+      this.#unsettled.add(reject)
+      this.#put(
+        itemOf((value) => {
+          this.#unsettled.delete(reject)
+          resolve(value)
+        }),
+      )
+    })
   }
 
   #put(item: OutboxItem): void {

@@ -49,6 +49,25 @@ describe.each(storeKinds)('questions of a workflow on %s', (kind) => {
     for (const child of cast.agents.values()) expect((await child.listTasks({}, callBy())).totalSize).toBe(1)
   })
 
+  it('do not run the catch and finally blocks of the function', async () => {
+    const ran: string[] = []
+    const flow = workflow('Flow', async (steps) => {
+      try {
+        return (await steps.ask('size', 'Which size?')).text
+      } catch (error) {
+        ran.push('catch')
+        throw error
+      } finally {
+        ran.push('finally')
+      }
+    })
+    await using cast = await castOf(flow, [], kind)
+    const { id } = taskIn(await cast.workflow.sendMessage(send('go'), callBy()))
+    expect(ran).toEqual([])
+    await cast.workflow.sendMessage(send('L', { taskId: id }), callBy())
+    expect(ran).toEqual(['finally'])
+  })
+
   it('take only answers that fit the form of the agent that asked', async () => {
     const approval = { type: 'object', required: ['approve'], properties: { approve: { type: 'boolean' } } }
     const editor = agent('Editor', async function* (turn) {

@@ -25,7 +25,7 @@ import { StepError } from './step-error.js'
 import type { StepRecord } from './step-record.js'
 import { StepResult } from './step-result.js'
 import { type StepSpan, traceStep } from './trace-step.js'
-import { never, untilAborted } from './waiting.js'
+import { untilAborted } from './waiting.js'
 import type { WorkflowRun } from './workflow-run.js'
 
 type Outcome =
@@ -89,14 +89,14 @@ export class StepRun {
         agent: nameOf(agent),
         ...(place !== undefined && { place }),
       })
-      if (this.#record.taskId === undefined) void this.#run.say(startNote(this.#name, nameOf(agent)))
+      if (this.#record.taskId === undefined) this.#run.tell(startNote(this.#name, nameOf(agent)))
       const outcome = await this.#attempt(agent).finally(this.#onNamed)
       this.#run.delivered(this.#name)
       if ('child' in outcome) return await this.#done(outcome.child)
-      if (this.#run.isFailing && this.#record.kind !== 'undo') return await never()
+      if (this.#run.isFailing && this.#record.kind !== 'undo') throw this.#run.over
       const next = this.#plan.after(this.#record.attempt, outcome.canRetry)
       if (next === undefined) return await this.#failed(outcome.why, outcome.cause)
-      await waiting.wait(this.#plan.delayBefore(next, outcome.cause, waiting), this.#run.left).catch(never)
+      await this.#run.pause(this.#plan.delayBefore(next, outcome.cause, waiting))
       const { taskId: _lost, ...rest } = this.#record
       this.#record = { ...rest, attempt: next, attemptAt: Date.now(), error: outcome.why }
       this.#mayHaveBegun = false
@@ -126,7 +126,7 @@ export class StepRun {
       try {
         return await this.#exchange(agent, limit.signal)
       } catch (error) {
-        if (this.#run.left.aborted) return await never()
+        if (error === this.#run.over || this.#run.left.aborted) throw this.#run.over
         if (limit.isLate) {
           await this.#letGo()
           return { why: `${nameOf(agent)} was not done within ${timeoutMs} ms`, canRetry: true }
@@ -162,7 +162,7 @@ export class StepRun {
   async #exchange(agent: StepAgent, signal: AbortSignal): Promise<Outcome> {
     const { turn, agents } = this.#run
     this.#service = await agents.find(agent, this.#record.attempt, turn)
-    if (this.#isCancelled) return await never()
+    if (this.#isCancelled) throw this.#run.over
     const child = new ChildTask(this.#name)
     // Whoever asks again is `Patience`, and nobody below it.
     const context: CallContext = { ...this.#context(signal), attempts: 1 }

@@ -16,7 +16,7 @@ export interface StepSpan {
 export function traceStep(
   name: string,
   agent: string,
-  { turn, left }: Pick<WorkflowRun, 'turn' | 'left'>,
+  { turn, left, over }: Pick<WorkflowRun, 'turn' | 'left' | 'over'>,
 ): StepSpan | undefined {
   const span = applicationTracing()?.start({
     name: `step ${name}`,
@@ -39,7 +39,7 @@ export function traceStep(
         end(false)
         return result
       } catch (error) {
-        end(true)
+        end(error !== over)
         throw error
       }
     },

@@ -1,9 +1,4 @@
-/** What ends a wait, and what does not. */
-
-/** For what goes on in another turn, or nowhere: whoever waits for it is left behind with the turn. */
-export function never(): Promise<never> {
-  return new Promise<never>(() => undefined)
-}
+/** Time limits that end with a turn. */
 
 /** Node's timers fire at once when they are given more. */
 const longestTimerMs = 2 ** 31 - 1
@@ -16,12 +11,15 @@ export interface Limit extends Disposable {
   at(timeMs: number): void
 }
 
-/** A signal that fires with another one, or when its time is over. */
+/** A signal that aborts with another one, or when its time is over. Its timer ends with the other signal too. */
 export function untilAborted(other: AbortSignal): Limit {
   const controller = new AbortController()
   let timer: NodeJS.Timeout | undefined
   let isLate = false
-  const leave = () => controller.abort(other.reason)
+  const leave = () => {
+    clearTimeout(timer)
+    controller.abort(other.reason)
+  }
   other.addEventListener('abort', leave)
   if (other.aborted) leave()
   return {
@@ -31,6 +29,7 @@ export function untilAborted(other: AbortSignal): Limit {
     },
     at(timeMs) {
       clearTimeout(timer)
+      if (controller.signal.aborted) return
       timer = setTimeout(
         () => {
           isLate = true

@@ -2,8 +2,9 @@
  * One turn of a run: replays what is written down, goes on with the rest, and ends with a result, a failure or a
  * question. The function of the workflow runs from its beginning each time; steps that are done answer at once.
  *
- * When a turn ends with a question, is cancelled or handed over, what the function waits for never comes: it is
- * left behind, and the next turn runs it anew. Agents that are at work stay at work, unless the run was cancelled.
+ * When a turn ends with a question, is cancelled or handed over, work that is under way rejects with `over`. The function
+ * does not see that error: its promises stay pending, and the next turn runs it again. Agents go on with their tasks,
+ * unless the run was cancelled.
  */
 import { waiting } from '../client/waiting.js'
 import type { Turn } from '../engine/agent.js'
@@ -22,7 +23,7 @@ import { StepError } from './step-error.js'
 import { type OpenQuestion, recordsIn, type StepRecord, stepKey, undoName } from './step-record.js'
 import type { StepResult } from './step-result.js'
 import { StepRun } from './step-run.js'
-import { never, untilAborted } from './waiting.js'
+import { untilAborted } from './waiting.js'
 
 export interface WorkflowRunStart {
   readonly name: string
@@ -45,6 +46,8 @@ export class WorkflowRun {
   readonly turn: Turn<unknown>
   readonly agents: StepAgents
   readonly records: Map<string, StepRecord>
+  /** Rejection of work that stops because the turn is over, or because the run has failed and undoes its steps. */
+  readonly over = new DOMException('The turn is over', 'AbortError')
   readonly #start: WorkflowRunStart
   readonly #outbox = new Outbox()
   readonly #graph: GraphKeeper
@@ -63,7 +66,7 @@ export class WorkflowRun {
     this.agents = start.agents
     const { checkpoints, number } = start.turn
     this.records = recordsIn(checkpoints)
-    this.#graph = new GraphKeeper(start.name, this.records, (draft) => void this.say(draft))
+    this.#graph = new GraphKeeper(start.name, this.records, (draft) => this.tell(draft))
     const question = checkpoints.get('question') as OpenQuestion | undefined // written by `ask`
     this.#question = question && question.askedIn < number ? question : undefined
     this.#delivery = new Promise((resolve) => {
@@ -93,19 +96,32 @@ export class WorkflowRun {
         if (signal.aborted) continue
         if ('say' in item) {
           yield item.say
-          item.taken()
+          item.taken?.()
         } else item.written(this.turn.checkpoint(item.key, item.value, item.options))
       }
     } finally {
       signal.removeEventListener('abort', onStop)
-      this.#outbox.close()
+      this.#outbox.end(this.over)
       this.#graph.stop()
-      this.#leaving.abort(new DOMException('The turn is over', 'AbortError'))
+      this.#leaving.abort(this.over)
     }
   }
 
+  /** As `say`, for callers that do not wait. */
+  tell(said: Yield): void {
+    this.#outbox.tell(said)
+  }
+
+  /** Resolves when the log has taken the yield; rejects with `over` if the turn ends first. */
   say(said: Yield): Promise<void> {
     return this.#outbox.say(said)
+  }
+
+  /** Waits; rejects with `over` if the turn ends first. */
+  async pause(ms: number): Promise<void> {
+    await waiting.wait(ms, this.left).catch(() => {
+      throw this.over
+    })
   }
 
   async write(name: string, record: StepRecord): Promise<void> {
@@ -115,14 +131,13 @@ export class WorkflowRun {
     if (!before || isNews(before, record)) this.#graph.changed()
   }
 
-  /** A checkpoint. What cannot be written because the turn is over never comes back. */
+  /** Writes a checkpoint. Rejects with `over` when the turn can write no more. */
   async note(key: string, value: JsonValue): Promise<void> {
     try {
       // A run that fails because it has written too much down has room to undo what it did.
       await this.#outbox.write(key, value, { fromReserve: this.isFailing })
     } catch (error) {
-      if (error instanceof TypeError) throw error
-      await never()
+      throw error instanceof TypeError ? error : this.over
     }
   }
 
@@ -139,7 +154,7 @@ export class WorkflowRun {
     if (record?.state === 'completed') return recordedResult(name, record, this.turn.task)
     if (record?.state === 'failed' || record?.state === 'canceled')
       throw new StepError(name, record.agent ?? '', record.error ?? record.state)
-    if (this.isFailing && kind === 'step') return await never()
+    if (this.isFailing && kind === 'step') throw this.over
     const run = new StepRun(this, name, step, kind)
     const work = run.result()
     this.#active.set(name, { kind, run, work })
@@ -165,30 +180,31 @@ export class WorkflowRun {
   async ask(step: string, fingerprint: string, question: StatusDraft): Promise<never> {
     // The turn must not end before the answer that it brought is where it belongs.
     await this.#delivery
-    if (this.#isAsking || this.isFailing) return await never()
+    if (this.#isAsking || this.isFailing) throw this.over
     this.#isAsking = true
     await this.#settleNames()
     const asked: OpenQuestion = { step, askedIn: this.turn.number, fingerprint }
     await this.note('question', asked as unknown as JsonValue)
     await this.say(this.#graph.draft())
-    void this.say(question)
+    this.tell(question)
     this.#outbox.close()
-    return await never()
+    throw this.over
   }
 
   /** Steps that were just begun get a moment to be under way: then they can be cancelled while the question is open. */
   async #settleNames(): Promise<void> {
     const names = Array.from(this.#active.values(), ({ run }) => run.named())
-    await Promise.race([Promise.all(names), waiting.wait(longestBeginningMs, this.left)]).catch(never)
+    await Promise.race([Promise.all(names), this.pause(longestBeginningMs)])
   }
 
   async #live(): Promise<void> {
     try {
       const end = await this.#outcome()
-      for (const each of end) void this.say(each)
+      for (const each of end) this.tell(each)
       this.#outbox.close()
     } catch (error) {
-      this.#outbox.fail(error)
+      // A turn that is over has ended in another way.
+      if (error !== this.over) this.#outbox.fail(error)
     }
   }
 
@@ -204,6 +220,7 @@ export class WorkflowRun {
       await this.say(this.#graph.draft())
       return end
     } catch (error) {
+      if (error === this.over) throw error
       const failure = failureOf(error)
       this.isFailing = true
       await this.note('failure', failure.text === undefined ? {} : { text: failure.text })
@@ -238,7 +255,7 @@ export class WorkflowRun {
     limit.at(Number(begun) + timeoutMs)
     const late = new Promise<never>((_, reject) => {
       limit.signal.addEventListener('abort', () => {
-        if (limit.isLate) reject(new RunTimeoutError(timeoutMs))
+        reject(limit.isLate ? new RunTimeoutError(timeoutMs) : this.over)
       })
     })
     try {

@@ -100,7 +100,7 @@ async function flowOf(run: WorkflowRun, hasSchemas: boolean): Promise<Flow<unkno
     taskId: turn.task.id,
     caller: turn.caller,
     signal: turn.signal,
-    artifact: (name, content, more) => void run.say(artifact(name, content, { ...more, id: `own/${name}` })),
-    progress: (content) => void run.say(working(content)),
+    artifact: (name, content, more) => run.tell(artifact(name, content, { ...more, id: `own/${name}` })),
+    progress: (content) => run.tell(working(content)),
   }
 }
