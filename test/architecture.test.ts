@@ -16,6 +16,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'dialects/client-dialect.ts',
     'dialects/negotiate.ts',
     'dialects/error-details.ts',
+    'net/node-internals.ts',
     'net/read-at-most.ts',
   ],
   'stores/': ['model/'],
@@ -50,6 +51,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'telemetry/',
     'registry-client/',
     'net/addresses.ts',
+    'net/node-internals.ts',
     'stores/store.ts',
     'stores/memory.ts',
   ],
@@ -244,6 +246,12 @@ describe('the architecture', () => {
 
   it('does not call URL.canParse, which rejects valid URLs on Node 20 (model/can-parse-url.ts)', () => {
     expect(sources.filter(({ text }) => text.includes('URL.canParse')).map(({ path }) => path)).toEqual([])
+  })
+
+  it('uses undocumented members of Node.js and of dependencies in node-internals.ts only', () => {
+    const undocumented = /\.emit\('listening'|\bhttp2Servers\b|(?<![\w$#'])_handle\b|\w[?!]?\._[a-z]|process\.binding\b/
+    const users = sources.filter(({ text }) => undocumented.test(text)).map(({ path }) => path)
+    expect(users).toEqual(['net/node-internals.ts'])
   })
 
   it('is used from outside through the public entries, the test-bed agent and fixtures aside', () => {

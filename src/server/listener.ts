@@ -2,15 +2,14 @@
  * One port for every binding, in the clear or behind TLS. The listener reads a connection's first bytes,
  * puts them back and hands the socket to the server that understands it: HTTP/1.1, or HTTP/2 (gRPC).
  *
- * A server that is fed connections this way does not start Node's own check of header and request
- * time-outs, because that begins with its `listening` event. So the event is emitted here: Node then
- * watches every request from its first byte on, pipelined ones included. Only the time before the first
- * byte is ours to watch.
+ * Node.js checks the header and request time-outs of every request from its first byte on, pipelined ones included. The
+ * listener checks the time before the first byte.
  */
 import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import { createServer, type Server, type Socket } from 'node:net'
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls'
 import type { Log } from '../model/log.js'
+import { startTimeoutChecks, unsentBytes } from '../net/node-internals.js'
 import { type ConnectionLimits, limitConnections } from './connection-limits.js'
 
 export interface Deadlines {
@@ -63,7 +62,7 @@ export function createListener(
     },
     onRequest,
   )
-  http.emit('listening')
+  startTimeoutChecks(http)
   const sockets = new Set<Socket>()
   const stopWatching = watchReaders(sockets, readMs, minReadRate)
 
@@ -159,7 +158,7 @@ function watchReaders(sockets: ReadonlySet<Socket>, readMs: number, minReadRate:
     Math.max(10, Math.min(5_000, readMs / 4)),
   )
   const isRead = (socket: Socket, now: number): boolean => {
-    const waiting = waitingIn(socket)
+    const waiting = unsentBytes(socket)
     const sent = socket.bytesWritten - waiting
     const reading = readings.get(socket)
     if (!reading) {
@@ -179,15 +178,6 @@ function watchReaders(sockets: ReadonlySet<Socket>, readMs: number, minReadRate:
   }
   timer.unref()
   return () => clearInterval(timer)
-}
-
-/**
- * Bytes that the system has not taken yet. The stream counts a write until all of it is gone; the handle below, which
- * Node itself asks when it decides whether a connection is idle, knows how much of it is.
- */
-function waitingIn(socket: Socket): number {
-  const { _handle: handle } = socket as { readonly _handle?: { readonly writeQueueSize?: unknown } }
-  return typeof handle?.writeQueueSize === 'number' ? handle.writeQueueSize : socket.writableLength
 }
 
 /** Clients that offer both (curl, browsers) want HTTP; only those that insist on HTTP/2 are gRPC's. */

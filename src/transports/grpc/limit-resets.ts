@@ -3,22 +3,18 @@
  * the limit on concurrent streams does not count them. A connection beyond the limit is closed with GOAWAY and the
  * code ENHANCE_YOUR_CALM. Calls that are cancelled later than a second after their start do not count.
  */
-import { constants, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
+import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
 import type { Server } from '@grpc/grpc-js'
+import { http2ServersOf } from '../../net/node-internals.js'
 
 /** Rapid resets of one connection: so many at once, and so many more each second. */
 const burst = 100
 const perSecond = 10
 const rapidMs = 1000
 
+/** Has no effect if the HTTP/2 servers inside the gRPC server are not found; the limits of grpc-js hold then. */
 export function limitResets(server: Server): void {
   for (const http2Server of http2ServersOf(server)) http2Server.on('session', watchSession)
-}
-
-/** The library does not expose its HTTP/2 servers. If it keeps them elsewhere, only the limits of the library hold. */
-function http2ServersOf(server: Server): Iterable<Http2Server> {
-  const { http2Servers } = server as unknown as { readonly http2Servers?: ReadonlyMap<Http2Server, unknown> }
-  return http2Servers instanceof Map ? http2Servers.keys() : []
 }
 
 function watchSession(session: ServerHttp2Session): void {
