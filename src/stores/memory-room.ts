@@ -58,6 +58,13 @@ interface RankedShare extends HeapEntry {
   readonly share: OwnerShare
 }
 
+/** The task that room is made for. `row` is undefined if the task does not exist yet. */
+export interface RoomRequest {
+  readonly row: Row | undefined
+  readonly agent: string
+  readonly owner: string
+}
+
 export interface RoomLimits {
   readonly maxBytes: number
   readonly maxEndedTasks: number
@@ -119,10 +126,15 @@ export class MemoryRoom {
     this.#bytes -= row.bytes
     share.tasks -= 1
     if (share.tasks === 0) this.#shares.delete(share.id)
+    this.#rank(share)
   }
 
-  /** Evicts tasks until there is room for a step of a task. Evicts none if that cannot make enough room. */
-  make(bytes: number, row: Row | undefined, evict: (row: Row) => void): 'ok' | 'full' | 'too-large' {
+  /**
+   * Evicts tasks until there is room for a step of a task. Evicts none if that cannot make enough room, and none of owners that
+   * hold less than the owner of the step: running tasks cannot be evicted, and must not displace the tasks of others.
+   */
+  make(bytes: number, step: RoomRequest, evict: (row: Row) => void): 'ok' | 'full' | 'too-large' {
+    const { row, agent, owner } = step
     const { maxBytes } = this.#limits
     const needed = this.#bytes + this.#reservedBytes + bytes - maxBytes
     if (needed <= 0) return 'ok'
@@ -130,8 +142,13 @@ export class MemoryRoom {
     if (needed > this.#evictableBytes - (row?.evictable ? row.bytes : 0)) return 'full'
     if (row) this.#keep(row)
     const keptBytes = this.#bytes - needed
+    const own = this.#shares.get(`${agent}\n${owner}`)
     for (let first = this.#byBytes.first; first && this.#bytes > keptBytes; first = this.#byBytes.first) {
-      const { ended, waiting } = first.share
+      const { ended, waiting, bytes: held } = first.share
+      if (own && first.share !== own && held < own.bytes) {
+        if (row) this.update(row, 0)
+        return 'full'
+      }
       const found = firstDelivered(ended) ?? firstDelivered(waiting) ?? ended.oldest ?? waiting.oldest
       if (!found) break
       evict(found)

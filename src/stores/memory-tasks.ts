@@ -121,15 +121,15 @@ export class MemoryTasks implements Store {
       if (claims && heldBy(row, this.#now()) !== undefined) return { result: 'conflict' }
       if (this.#isKeyTaken(scopeOf(row.key, row), step)) return { result: 'key-taken' }
     }
-    const room = this.#room.make(step.bytes ?? 0, row, (evicted) => this.#evict(evicted))
+    const request = { row, owner: (row ?? step.create)?.owner ?? '', ...step.key }
+    const room = this.#room.make(step.bytes ?? 0, request, (evicted) => this.#evict(evicted))
     return room === 'ok' || isAlwaysTaken(step) ? undefined : { result: room }
   }
 
   /** Applies a step without checks: `append` or an earlier process made them. */
   apply(step: Append): AppendOutcome {
     const row = this.#row(step.key) ?? (step.create && this.#newRow(rowId(step.key), step.key, step.create))
-    // It expired while the step was saved.
-    if (!row) return { result: 'conflict' }
+    if (!row) return { result: 'conflict' } // it expired while the step was saved
     if (step.idempotency) this.#keys.take(row, step.idempotency, step.expect + 1, this.#now())
     this.#write(row, step)
     return { result: 'ok', fence: row.fence }

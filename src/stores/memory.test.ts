@@ -75,6 +75,17 @@ describe('a memory store that is full', () => {
     expect(await ids(store, ['ann', 'bob', 'cat'])).toEqual(['bob', 'cat'])
   })
 
+  it('does not evict tasks of an owner for another one that holds more, in running tasks', async () => {
+    const store = new MemoryStore({ maxBytes: 1000 })
+    for (const id of ['bob1', 'bob2', 'bob3']) await end(store, id, 'bob')
+    const results = []
+    for (let n = 0; n < 12; n++) results.push((await store.append({ ...creation(`busy${n}`), bytes: 100 })).result)
+    expect(results).toEqual([...Array(7).fill('ok'), ...Array(5).fill('full')])
+    expect(await ids(store, ['bob1', 'bob2', 'bob3'])).toEqual(['bob1', 'bob2', 'bob3'])
+    // An owner that holds less gets its share.
+    expect((await store.append({ ...creation('cat1', undefined, 'cat'), bytes: 100 })).result).toBe('ok')
+  })
+
   it('evicts a waiting task of a large owner, but not the one that is being continued', async () => {
     const store = new MemoryStore({ maxBytes: 400 })
     for (const id of ['w1', 'w2']) await store.append({ ...creation(id, waiting), bytes: 150 })

@@ -1,5 +1,7 @@
 /** The document of one task: its steps, the changes of its webhooks, and their delivery progress. */
+import { createHash } from 'node:crypto'
 import { eventJson, type TaskEvent } from '../../model/event.js'
+import { isObject } from '../../model/is-object.js'
 import { sizeOf } from '../../model/size-of.js'
 import { isTerminal } from '../../model/task.js'
 import type { DeliveryProgress } from '../memory-lanes.js'
@@ -35,6 +37,11 @@ export function serializeDocument({ key, entries, progress }: SerializedDocument
   return `{"version":${version},"key":${JSON.stringify(key)},"progress":${JSON.stringify(progress)},"entries":[\n${entries.join(',\n')}\n]}\n`
 }
 
+/** The length of the text, roughly. */
+export function textLength({ entries }: SerializedDocument): number {
+  return entries.reduce((length, entry) => length + entry.length, 0)
+}
+
 export function serializeEntry(entry: Entry): string {
   if (!('append' in entry)) return JSON.stringify(entry)
   // Leases end with the process: a later process claims the task again.
@@ -54,11 +61,34 @@ export function serializeEntries({ key, entries, progress }: TaskDocument): Seri
 
 /** Throws if the text is not a document of this version. */
 export function readDocument(text: string): TaskDocument {
-  const read = JSON.parse(text) as Partial<TaskDocument> & { readonly version?: number }
-  if (read.version !== version) throw new Error(`version ${read.version} is not supported`)
+  const read: unknown = JSON.parse(text)
+  if (!isObject(read)) throw new Error('it is not an object')
+  if (read.version !== version) throw new Error(`version ${JSON.stringify(read.version)} is not supported`)
   const { key, entries, progress } = read
-  if (!key || !Array.isArray(entries) || !progress) throw new Error('members are missing')
-  return { key, entries, progress }
+  if (!isKey(key) || !Array.isArray(entries) || !isObject(progress)) throw new Error('members are missing')
+  const [creation] = entries
+  if (!isEntry(creation) || !('append' in creation) || !creation.append.create)
+    throw new Error('the task is not created')
+  const wrong = entries.findIndex((entry) => !isEntry(entry))
+  if (wrong !== -1) throw new Error(`entry ${wrong} is invalid`)
+  return { key, entries, progress: progress as TaskDocument['progress'] }
+}
+
+function isKey(value: unknown): value is TaskKey {
+  return isObject(value) && typeof value.agent === 'string' && typeof value.id === 'string'
+}
+
+function isEntry(value: unknown): value is Entry {
+  if (!isObject(value) || typeof value.at !== 'number') return false
+  const { append, putConfig, deleteConfig } = value
+  if (append !== undefined)
+    return isObject(append) && isKey(append.key) && Array.isArray(append.events) && append.events.every(isEvent)
+  if (putConfig !== undefined) return isObject(putConfig) && isObject(putConfig.config)
+  return typeof deleteConfig === 'string'
+}
+
+function isEvent(value: unknown): boolean {
+  return isObject(value) && typeof value.seq === 'number' && typeof value.time === 'number' && isObject(value.body)
 }
 
 /** Clients choose config ids: `constructor` is a valid one. */
@@ -69,4 +99,9 @@ export function progressOf({ progress }: Pick<TaskDocument, 'progress'>, id: str
 /** True for an ended task, and for an exchange that ended with a message instead of a task. */
 export function hasEnded({ state, visibility }: TaskRecord): boolean {
   return visibility === 'message' || (state !== undefined && isTerminal(state))
+}
+
+/** Clients choose task ids, and names become paths: a digest is a valid name in every storage. */
+export function nameOf({ agent, id }: TaskKey): string {
+  return createHash('sha256').update(`${agent}\n${id}`).digest('hex')
 }

@@ -52,7 +52,8 @@ async function openFiles(folder: string): Promise<SimpleStorage & { close(): Pro
 
 /** A process that died may have left temporary files. */
 async function removeUnfinished(folder: string): Promise<void> {
-  for (const name of await readdir(folder)) if (unfinishedName.test(name)) await rm(join(folder, name), { force: true })
+  for (const file of await readdir(folder, { withFileTypes: true }))
+    if (file.isFile() && unfinishedName.test(file.name)) await rm(join(folder, file.name), { force: true })
 }
 
 function filesIn(
@@ -67,8 +68,15 @@ function filesIn(
   return {
     async save(name, document) {
       const path = pathOf(name)
-      await writeSynced(`${path}.tmp`, document)
-      await rename(`${path}.tmp`, path)
+      const unfinished = `${path}.tmp`
+      try {
+        await writeSynced(unfinished, document)
+        await rename(unfinished, path)
+      } catch (error) {
+        // On a full disk the part that was written would keep it full.
+        await rm(unfinished, { force: true }).catch(() => undefined)
+        throw error
+      }
       await handle?.sync()
     },
     load: (name) =>

@@ -1,6 +1,6 @@
 /** Loads the tasks of saved documents into memory, with the times of their changes. */
 import type { MemoryTasks } from '../memory-tasks.js'
-import { type Entry, hasEnded, progressOf, readDocument, type TaskDocument } from './document.js'
+import { type Entry, hasEnded, nameOf, progressOf, readDocument, type TaskDocument } from './document.js'
 
 export interface ReplayDeps {
   readonly onNotice: (text: string, level?: 'warn' | 'error') => void
@@ -21,7 +21,14 @@ export async function replay(documents: Documents, memory: MemoryTasks, deps: Re
   const read = await readAll(documents, deps)
   // Oldest first: memory evicts in the order in which tasks ended.
   read.sort((a, b) => lastChangeMs(a) - lastChangeMs(b))
-  for (const document of read) await replayTask(document, memory, deps)
+  for (const document of read) {
+    try {
+      await replayTask(document, memory, deps)
+    } catch (error) {
+      deps.onNotice(`The document ${nameOf(document.key)} is restored in part: ${reasonOf(error)}`, 'error')
+    }
+  }
+  deps.at(undefined)
 }
 
 async function readAll(documents: Documents, { onNotice }: ReplayDeps): Promise<TaskDocument[]> {
@@ -29,19 +36,25 @@ async function readAll(documents: Documents, { onNotice }: ReplayDeps): Promise<
   const read: TaskDocument[] = []
   for (let place = 0; place < names.length; place += loadedAtOnce) {
     const some = names.slice(place, place + loadedAtOnce)
-    const texts = await Promise.all(some.map((name) => documents.load(name)))
-    for (const [index, text] of texts.entries()) {
-      // An empty document was removed.
-      if (!text) continue
-      try {
-        read.push(readDocument(text))
-      } catch (error) {
-        const reason = error instanceof Error ? error.message : String(error)
-        onNotice(`The document ${some[index]} cannot be read and is left out: ${reason}`, 'error')
-      }
+    const loaded = await Promise.allSettled(some.map(async (name) => readNamed(name, await documents.load(name))))
+    for (const [index, result] of loaded.entries()) {
+      if (result.status === 'fulfilled') read.push(...result.value)
+      else onNotice(`The document ${some[index]} cannot be read and is left out: ${reasonOf(result.reason)}`, 'error')
     }
   }
   return read
+}
+
+/** Nothing for an empty document: it was removed. */
+function readNamed(name: string, text: string | undefined): readonly TaskDocument[] {
+  if (!text) return []
+  const document = readDocument(text)
+  if (nameOf(document.key) !== name) throw new Error('it has the name of another task')
+  return [document]
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error)
 }
 
 function lastChangeMs({ entries }: TaskDocument): number {

@@ -1,4 +1,4 @@
-import { mkdtemp, open, readdir, readlink, realpath, rm, stat, writeFile } from 'node:fs/promises'
+import { mkdir, mkdtemp, open, readdir, readlink, realpath, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
@@ -7,6 +7,7 @@ import type { Task } from '../../model/task.js'
 import { append, chunk, creation, ending, key, message, status } from '../contract-steps.js'
 import { storeContract } from '../store.contract.js'
 import type { Store } from '../store.js'
+import { nameOf } from './document.js'
 import { openFileStore, type SimpleStorage, simpleStore } from './index.js'
 
 let folder = ''
@@ -253,11 +254,36 @@ describe('a simple store that is opened again', () => {
     const storage = texts()
     const notices: string[] = []
     await (await simpleStore(storage)).append(creation('t1'))
-    storage.kept.set('f'.repeat(64), '{"version":1')
-    storage.kept.set('e'.repeat(64), '{"version":9}')
-    const store = await simpleStore(storage, { onNotice: (text) => notices.push(text) })
+    const [saved = ''] = storage.kept.values()
+    const document = { version: 1, key: key('t2'), progress: {}, entries: [] as unknown[] }
+    const append = { key: key('t2'), create: {}, events: [] as unknown[] }
+    const damaged: readonly (readonly [content: string, reason: string])[] = [
+      ['{"version":1', 'JSON'],
+      ['null', 'not an object'],
+      ['{"version":9}', 'version 9'],
+      [saved, 'the name of another task'],
+      [JSON.stringify(document), 'not created'],
+      ...[
+        null,
+        5,
+        { at: 1, append: {} },
+        { at: 1, append: { ...append, events: [{ seq: 1, time: 1, body: null }] } },
+      ].map(
+        (entry) =>
+          [JSON.stringify({ ...document, entries: [{ at: 1, append }, entry] }), 'entry 1 is invalid'] as const,
+      ),
+    ]
+    for (const [place, [content]] of damaged.entries()) storage.kept.set(String(place).repeat(64), content)
+    storage.kept.set('f'.repeat(64), '')
+    const load = async (name: string) => {
+      if (name === 'e'.repeat(64)) throw new Error('it is a folder')
+      return storage.kept.get(name)
+    }
+    storage.kept.set('e'.repeat(64), 'x')
+    const store = await simpleStore({ ...storage, load }, { onNotice: (text) => notices.push(text) })
     expect((await store.find(key('t1')))?.seq).toBe(3)
-    expect(notices).toEqual([expect.stringContaining('ffff'), expect.stringContaining('version 9')])
+    const reasons = [...damaged.map(([, reason]) => reason), 'it is a folder']
+    expect(notices).toEqual(reasons.map((reason) => expect.stringContaining(reason)))
     expect(() => store.records.get('cards', 'c1')).toThrow('keeps tasks only')
   })
 })
@@ -315,6 +341,38 @@ describe('a simple store that is full', () => {
   })
 })
 
+describe('the documents of a simple store', () => {
+  const controls = (id: string, count: number) => chunk(id, '\u0001'.repeat(count))
+
+  it('are loaded again when they are too long to be cached', async () => {
+    const storage = texts()
+    const loaded: string[] = []
+    const load = async (name: string) => {
+      loaded.push(name)
+      return storage.load(name)
+    }
+    const store = await simpleStore({ ...storage, load })
+    for (const id of ['t1', 't2']) {
+      await store.append(creation(id))
+      expect((await store.append(append(id, 3, [controls(id, 3_000_000)]))).result).toBe('ok')
+    }
+    expect(loaded).toEqual([])
+    for (const id of ['t1', 't2']) await store.append(append(id, 4, [chunk(id, 'x')]))
+    expect(loaded.length).toBeGreaterThan(0)
+    const again = await simpleStore(storage)
+    for (const id of ['t1', 't2']) expect((await again.find(key(id)))?.seq).toBe(5)
+  })
+
+  it('have a limit, which an ending may exceed', async () => {
+    const store = await simpleStore(texts(), { maxBytes: 1e9 })
+    await store.append(creation('t1'))
+    const step = (seq: number) => ({ ...append('t1', seq, [controls('t1', 8_000_000)]), bytes: 8_000_000 })
+    const results = [await store.append(step(3)), await store.append(step(4)), await store.append(step(5))]
+    expect(results.map(({ result }) => result)).toEqual(['ok', 'ok', 'too-large'])
+    expect((await store.append(ending('t1', 5))).result).toBe('ok')
+  })
+})
+
 describe('the storage of a simple store', () => {
   it('is not asked for the documents of new tasks', async () => {
     const storage = texts()
@@ -344,29 +402,6 @@ describe('the storage of a simple store', () => {
     for (const each of changes) await expect(each).rejects.toThrow('The store is closed')
     expect(save).not.toHaveBeenCalled()
     expect(close).toHaveBeenCalledOnce()
-  })
-
-  it('is not used after a failed start', async () => {
-    const storage = texts()
-    const store = await simpleStore(storage)
-    for (const id of ['t1', 't2']) {
-      await store.append(creation(id))
-      await store.append(ending(id, 3))
-    }
-    await store.close()
-    const at = Number.MAX_SAFE_INTEGER
-    storage.kept.set(
-      'f'.repeat(64),
-      JSON.stringify({ version: 1, key: key('x'), progress: {}, entries: [{ at, append: {} }] }),
-    )
-    const calls: string[] = []
-    const remove = async () => {
-      calls.push('remove begins')
-      await new Promise(setImmediate)
-      calls.push('remove ends')
-    }
-    await expect(simpleStore({ ...storage, remove }, { maxEndedTasks: 1 })).rejects.toThrow(TypeError)
-    expect(calls).toEqual(['remove begins', 'remove ends'])
   })
 
   it('needs no database library unless it is a folder', async () => {
@@ -408,6 +443,18 @@ describe('the folder of a file store', () => {
     expect(rivals.filter(({ status: outcome }) => outcome === 'fulfilled')).toHaveLength(1)
     expect((await readdir(path)).filter((file) => file.endsWith('.tmp'))).toEqual([])
     await expect(openFileStore(join(path, 'none'), { mustExist: true })).rejects.toThrow('ENOENT')
+  })
+
+  it('has no file of a document that could not be written', async () => {
+    const path = newFolder()
+    const store = await openFileStore(path)
+    const before = await readdir(path)
+    // Renaming fails: a folder has the name of the document.
+    const name = nameOf(key('t1'))
+    await mkdir(join(path, `${name}.json`))
+    await expect(store.append(creation('t1'))).rejects.toThrow('EISDIR')
+    expect(await readdir(path)).toEqual([...before, `${name}.json`].toSorted())
+    await store.close()
   })
 
   it('keeps the files that are not of the store', async () => {

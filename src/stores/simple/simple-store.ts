@@ -5,11 +5,11 @@
  * Limits: one process uses the documents at a time. Leases are not saved, so no other process can take a task over while
  * this one lives. A change saves the whole document of its task. Records are not kept.
  */
-import { createHash } from 'node:crypto'
 import { assertOptions, type NamesOf } from '../../model/option-names.js'
 import { CommitWatchers } from '../commit-watchers.js'
 import type { DeliveryProgress } from '../memory-lanes.js'
 import type { MemoryStoreOptions } from '../memory-options.js'
+import { isAlwaysTaken } from '../memory-row.js'
 import { MemoryTasks } from '../memory-tasks.js'
 import type { Records } from '../records.js'
 import {
@@ -21,15 +21,17 @@ import {
   type TaskKey,
 } from '../store.js'
 import {
-  type Entry,
   hasEnded,
+  nameOf,
   progressOf,
   readDocument,
   type SerializedDocument,
   serializeDocument,
   serializeEntries,
   serializeEntry,
+  textLength,
 } from './document.js'
+import { DocumentCache } from './document-cache.js'
 import { replay } from './replay.js'
 import { SerialQueue } from './serial-queue.js'
 
@@ -81,6 +83,11 @@ export async function simpleStore(storage: SimpleStorage, options: SimpleStoreOp
   return await openDocuments(storage, options, 'simple store')
 }
 
+/** A change loads the document of its task if it is not cached. */
+const maxCachedLength = 32 * 1024 * 1024
+/** A change writes the whole document as one text, in which a control character takes six characters. */
+const maxDocumentLength = 128 * 1024 * 1024
+
 /** `label`: the name of the store in notices. */
 export async function openDocuments(
   storage: SimpleStorage,
@@ -92,8 +99,7 @@ export async function openDocuments(
   const keys = new SerialQueue()
   const commits = new CommitWatchers()
   const removals = new Set<Promise<void>>()
-  /** Documents of tasks that have not ended, by name. Others are loaded when they change. */
-  const documents = new Map<string, SerializedDocument>()
+  const documents = new DocumentCache(maxCachedLength)
   let replayedMs: number | undefined
   let closing: Promise<void> | undefined
 
@@ -117,15 +123,17 @@ export async function openDocuments(
   const memory = new MemoryTasks({ ...options, now: () => replayedMs ?? now() }, { label, onRemove })
 
   const documentOf = async (key: TaskKey): Promise<SerializedDocument> => {
-    const text = documents.has(nameOf(key)) ? undefined : await storage.load(nameOf(key))
-    return documents.get(nameOf(key)) ?? (text ? serializeEntries(readDocument(text)) : emptyDocument(key))
+    const cached = documents.get(nameOf(key))
+    if (cached) return cached
+    const text = await storage.load(nameOf(key))
+    return text ? serializeEntries(readDocument(text)) : emptyDocument(key)
   }
 
   const save = async (document: SerializedDocument): Promise<void> => {
     const begunMs = commits.begin()
     await storage.save(nameOf(document.key), serializeDocument(document))
     commits.committed(1, begunMs)
-    documents.set(nameOf(document.key), document)
+    documents.set(document)
   }
 
   const assertOpen = (): void => {
@@ -143,8 +151,8 @@ export async function openDocuments(
     })
   }
 
-  const saveEntry = async (document: SerializedDocument, entry: Entry): Promise<void> =>
-    save({ ...document, entries: [...document.entries, serializeEntry(entry)] })
+  const saveEntry = async (document: SerializedDocument, entry: string): Promise<void> =>
+    save({ ...document, entries: [...document.entries, entry] })
 
   const saveProgress = async (
     key: TaskKey,
@@ -160,10 +168,11 @@ export async function openDocuments(
   const appendTask = (step: Append): Promise<AppendOutcome> =>
     change(step.key, async () => {
       if (!changesTask(step)) return await memory.append(step)
-      return await memory.appendSaved(step, async () => {
-        const document = step.create ? emptyDocument(step.key) : await documentOf(step.key)
-        await saveEntry(document, { at: now(), append: step })
-      })
+      const document = step.create ? emptyDocument(step.key) : await documentOf(step.key)
+      const entry = serializeEntry({ at: now(), append: step })
+      const isTooLarge = textLength(document) + entry.length > maxDocumentLength
+      if (isTooLarge && !isAlwaysTaken(step)) return { result: 'too-large' }
+      return await memory.appendSaved(step, () => saveEntry(document, entry))
     })
 
   const closeAll = async (): Promise<void> => {
@@ -172,19 +181,13 @@ export async function openDocuments(
     await storage.close?.()
   }
 
-  try {
-    await replay(storage, memory, {
-      onNotice,
-      at: (ms) => {
-        replayedMs = ms
-      },
-      running: (document) => documents.set(nameOf(document.key), serializeEntries(document)),
-    })
-  } catch (error) {
-    // The caller may close the storage now.
-    await tasks.idle()
-    throw error
-  }
+  await replay(storage, memory, {
+    onNotice,
+    at: (ms) => {
+      replayedMs = ms
+    },
+    running: (document) => documents.set(serializeEntries(document)),
+  })
 
   return {
     records: noRecords,
@@ -209,7 +212,7 @@ export async function openDocuments(
         const isSame = before !== undefined && isSameConfig(before, config)
         const isFull = !before && (await memory.listPushConfigs(key)).length >= config.most
         if (!isSame && !isFull && (await memory.find(key)))
-          await saveEntry(await documentOf(key), { at: now(), putConfig: config })
+          await saveEntry(await documentOf(key), serializeEntry({ at: now(), putConfig: config }))
         return await memory.putPushConfig(key, config)
       }),
     listPushConfigs: (key, page) => memory.listPushConfigs(key, page),
@@ -220,7 +223,7 @@ export async function openDocuments(
         const document = await documentOf(key)
         // The dead letters of the config are deleted with it.
         const progress = Object.fromEntries(Object.entries(document.progress).filter(([each]) => each !== id))
-        await saveEntry({ ...document, progress }, { at: now(), deleteConfig: id })
+        await saveEntry({ ...document, progress }, serializeEntry({ at: now(), deleteConfig: id }))
         await memory.deletePushConfig(key, id)
       }),
     claimLanes: (request) => memory.claimLanes(request),
@@ -267,11 +270,6 @@ export async function openDocuments(
 
 function emptyDocument(key: TaskKey): SerializedDocument {
   return { key, entries: [], progress: {} }
-}
-
-/** Clients choose task ids, and names become paths: a digest is a valid name in every storage. */
-function nameOf({ agent, id }: TaskKey): string {
-  return createHash('sha256').update(`${agent}\n${id}`).digest('hex')
 }
 
 /** False for a step that changes only the lease. */
