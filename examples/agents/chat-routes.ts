@@ -1,5 +1,5 @@
-// Who can help with what was said. Words decide, so that a route can be read and tested; a model could stand here too.
-import type { Line } from '../writing/small-talk.ts'
+// Chooses the agent that answers a message, by keywords, so that the choice can be tested. A model could choose as well.
+import type { ChatMessage } from '../writing/small-talk.ts'
 import { topicOf } from '../writing/topic.ts'
 import { orderNumbers } from './order-numbers.ts'
 
@@ -12,9 +12,9 @@ const wantsDocument =
   /(?:写|撰写|起草|生成|创作|来)[一]?[篇份个段]?.*(?:文章|文档|报告|短文|作文|大纲|科普|稿)|\b(?:write|draft|compose|prepare)\b.*\b(?:article|document|report|essay|paper|guide|post|piece)\b/i
 const isQuestion = /如何|怎么|怎样|\bhow (?:to|do|can|should)\b/i
 
-/** @param earlier what was said before */
-export function routeOf(said: string, earlier: readonly Line[] = []): Route {
-  const text = said.slice(0, 1000) // whoever says more says first what it is about
+/** @param earlier Earlier messages of the conversation, oldest first. */
+export function routeOf(said: string, earlier: readonly ChatMessage[] = []): Route {
+  const text = said.slice(0, 1000) // enough to choose by, and bounded for the regular expressions
   if (aboutOrders.test(text)) return { to: 'OrderAgent', say: text }
   const number = lastOrder(earlier)
   if (number && aboutThatOrder.test(text)) return { to: 'OrderAgent', say: `${text} (${number})` }
@@ -22,7 +22,7 @@ export function routeOf(said: string, earlier: readonly Line[] = []): Route {
   return { to: 'talk' }
 }
 
-/** The order the user spoke of last; the numbers in our own questions are examples. */
-function lastOrder(earlier: readonly Line[]) {
+/** Returns the order that the user named last. Numbers in our own questions are examples and do not count. */
+function lastOrder(earlier: readonly ChatMessage[]) {
   return earlier.flatMap(({ role, text }) => (role === 'user' ? orderNumbers(text) : [])).at(-1)
 }

@@ -1,5 +1,5 @@
-// A conversation with several agents behind it. It only ever yields pieces of its answer, so a stream of it reads as
-// one text; what was said before is read from its own tasks, so a conversation survives a restart.
+// A conversation that calls several agents. The handler yields only pieces of its answer, so that a stream reads as one
+// text. It reads earlier messages from its own tasks, so that a conversation survives a restart.
 import { agent, ask, type CallResult, isInterrupted, type Turn } from 'dragoman'
 import { inLanguageOf } from '../writing/language.ts'
 import { createWriter } from '../writing/writer.ts'
@@ -9,10 +9,10 @@ import { serveWhenRun } from './serve-when-run.ts'
 
 const name = 'ChatAgent'
 
-/** Where an open question of another agent is written down: the answer goes to the same task. */
-const askedBy = 'asked by'
+/** Checkpoint that holds the open question of another agent. The answer goes to the same task. */
+const openQuestion = 'asked by'
 
-const givesUp = /^\s*(?:算了|不用了|不查了|取消|never ?mind|forget it|cancel)/i
+const cancelWords = /^\s*(?:算了|不用了|不查了|取消|never ?mind|forget it|cancel)/i
 
 export function createChatAgent(writer = createWriter()) {
   return agent(
@@ -35,8 +35,8 @@ export function createChatAgent(writer = createWriter()) {
     },
     async function* (turn) {
       const earlier = await conversation(turn, name)
-      const open = turn.checkpoints.get(askedBy) as { agent: string; taskId: string } | undefined
-      if (open && givesUp.test(turn.text)) {
+      const open = turn.checkpoints.get(openQuestion) as { agent: string; taskId: string } | undefined
+      if (open && cancelWords.test(turn.text)) {
         await turn.service(open.agent)?.cancelTask({ id: open.taskId }, { caller: turn.caller, dialect: 'v1' })
         yield inLanguageOf(turn.text, { zh: '好的，那就算了。', en: 'All right, never mind then.' })
         return
@@ -48,15 +48,15 @@ export function createChatAgent(writer = createWriter()) {
       }
       const { task, text } = await askOther(turn, route)
       if (task && isInterrupted(task.status.state)) {
-        await turn.checkpoint(askedBy, { agent: route.to, taskId: task.id })
+        await turn.checkpoint(openQuestion, { agent: route.to, taskId: task.id })
         yield ask(text)
       }
-      yield* paragraphs(text.trimStart()) // artifacts that are no text leave empty lines
+      yield* paragraphs(text.trimStart()) // artifacts without text leave empty lines
     },
   )
 }
 
-/** When nobody answers, the conversation goes on without that agent. */
+/** Calls another agent. If it cannot be reached, the conversation goes on without it. */
 async function askOther(
   turn: Turn,
   { to, say, taskId }: { to: string; say: string; taskId?: string },
@@ -65,7 +65,7 @@ async function askOther(
     return await turn.call(to, say, taskId === undefined ? {} : { taskId })
   } catch {
     turn.signal.throwIfAborted()
-    // The question may be forgotten over there: then this is a new one.
+    // The other agent may have lost the task with the question: start a new one.
     if (taskId !== undefined) return await askOther(turn, { to, say })
     const text = inLanguageOf(turn.text, {
       zh: `我联系不上 ${to}，请稍后再试。`,
@@ -80,7 +80,7 @@ function paragraphs(text: string) {
 }
 
 export const port = 8000
-/** Clients of the chat service call the `url` of this card, which they find in a registry or at the agent. */
+/** Clients of the dialect `chat-rpc` call the `url` of this card, which they find in a registry or at the agent. */
 export const card = 'chat-rpc'
 const chatAgent = createChatAgent()
 export default chatAgent

@@ -1,4 +1,4 @@
-// A walk through the agents, each asked as its users ask it, with every answer checked. Any free port will do.
+// Serves all agents on free ports, calls each one and checks every answer.
 import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -28,37 +28,37 @@ const served = await serve(
   ].map((agent) => ({ agent, port: 0 })),
   { dialects: 'all' },
 )
-const agentCalled = (name: string) => connect(served.agents.find((each) => each.name === name)?.url ?? name)
+const connectTo = (name: string) => connect(served.agents.find((each) => each.name === name)?.url ?? name)
 
 try {
-  // A chain: what one agent made is the next one's input; one contextId holds the chain together.
+  // A chain: the result of one agent is the input of the next. All tasks share one contextId.
   const contextId = 'tea-house'
-  const outlined = await (await agentCalled('OutlineAgent')).ask('茉莉花茶', { contextId })
+  const outlined = await (await connectTo('OutlineAgent')).ask('茉莉花茶', { contextId })
   const [part] = outlined.artifacts[0]?.parts ?? []
   assert(part && 'data' in part)
   const request = [text('请根据以下大纲生成文章正文'), data(part.data)]
-  const document = await (await agentCalled('DocAgent')).ask(request, { contextId })
+  const document = await (await connectTo('DocAgent')).ask(request, { contextId })
   assert.match(document.text, /^# 茉莉花茶/)
-  const summary = await (await agentCalled('SummaryAgent')).ask(document.text, { contextId })
+  const summary = await (await connectTo('SummaryAgent')).ask(document.text, { contextId })
   assert(summary.text.length < document.text.length / 2)
   console.log(`摘要: ${summary.text}`)
 
-  // A conversation: the chat agent asks the order agent, passes its question on, and remembers.
-  const talk = (await agentCalled('ChatAgent')).conversation()
-  for (const [said, expected] of [
+  // A conversation: the chat agent calls the order agent, passes its question on, and remembers earlier messages.
+  const talk = (await connectTo('ChatAgent')).conversation()
+  for (const [message, expected] of [
     ['你好，我叫小满', /小满/],
     ['我想查一下订单', /哪个订单/],
     ['ORDER_001', /云边茉莉, 价格: ¥18.00/],
     ['它到哪了？', /配送中/],
     ['我叫什么？', /小满/],
   ] as const) {
-    const answer = await talk.ask(said)
+    const answer = await talk.ask(message)
     assert.match(answer.text, expected)
-    console.log(`小满: ${said}\nChatAgent: ${answer.text}`)
+    console.log(`小满: ${message}\nChatAgent: ${answer.text}`)
   }
 
-  // Parallel follow-ups: two bookings build upon the flight, and the spa does not wait for the snowmobile.
-  const travel = await agentCalled('TravelAgent')
+  // Parallel follow-ups: two bookings refer to the flight, and the spa does not wait for the snowmobile.
+  const travel = await connectTo('TravelAgent')
   const book = (wish: string, basis?: Answer) =>
     travel.ask(wish, { contextId: 'winter', ...(basis?.task && { referenceTaskIds: [basis.task.id] }) })
   const flight = await book('Book a flight to Helsinki.')
@@ -71,7 +71,7 @@ try {
   }
 
   // A drawing, and a second one that refines it.
-  const image = await agentCalled('ImageAgent')
+  const image = await connectTo('ImageAgent')
   const drawn = await image.ask('Generate an image of a sailboat on the ocean.')
   const again = await image.ask('Make it red', { referenceTaskIds: [drawn.task?.id ?? ''] })
   for (const { artifacts } of [drawn, again]) {

@@ -1,4 +1,4 @@
-// An outline becomes a document: the second agent of the chain.
+// Turns an outline into a document: the second agent of the document chain.
 import { agent, completed, failed, working } from 'dragoman'
 import { inLanguageOf } from '../writing/language.ts'
 import { readOutline } from '../writing/outline.ts'

@@ -1,11 +1,11 @@
-// An agent can read its own tasks like any caller: those a message refers to, and those of the conversation so far.
-// They are in the store, so what it remembers survives a restart, and it sees nothing that is not this caller's.
+// An agent can read its own tasks like any caller: the tasks that a message refers to, and the earlier tasks of the
+// conversation. They are in the store, so a conversation survives a restart. The agent sees the tasks of its caller only.
 import { A2AError, type Task, type Turn, textOf } from 'dragoman'
-import type { Line } from '../writing/small-talk.ts'
+import type { ChatMessage } from '../writing/small-talk.ts'
 
 /**
- * The tasks that `referenceTaskIds` names; unknown ones are left out.
- * @param self the agent's own name
+ * Returns the tasks that `referenceTaskIds` names, without unknown ones.
+ * @param self Name of the agent itself.
  */
 export async function referencedTasks(turn: Turn, self: string) {
   const tasks = await Promise.all((turn.message.referenceTaskIds ?? []).map((id) => taskOf(turn, self, id)))
@@ -21,7 +21,7 @@ async function taskOf(turn: Turn, self: string, id: string) {
   }
 }
 
-/** The other tasks of this conversation, oldest first. */
+/** Returns the other tasks of this conversation, oldest first. */
 export async function earlierTasks(turn: Turn, self: string): Promise<Task[]> {
   const context = { caller: turn.caller, dialect: 'v1' }
   const page = await turn
@@ -30,26 +30,26 @@ export async function earlierTasks(turn: Turn, self: string): Promise<Task[]> {
   return (page?.tasks ?? []).filter(({ id }) => id !== turn.task.id).reverse()
 }
 
-/** What was said before this message, by both sides. */
-export async function conversation(turn: Turn, self: string): Promise<Line[]> {
-  const before = (await earlierTasks(turn, self)).flatMap((task) => [...saidIn(task.history), ...answerOf(task)])
-  return [...before, ...saidIn(turn.history.slice(0, -1))]
+/** Returns the earlier messages of both sides. */
+export async function conversation(turn: Turn, self: string): Promise<ChatMessage[]> {
+  const before = (await earlierTasks(turn, self)).flatMap((task) => [...messagesIn(task.history), ...answerOf(task)])
+  return [...before, ...messagesIn(turn.history.slice(0, -1))]
 }
 
-function saidIn(history: Turn['history'] = []): Line[] {
+function messagesIn(history: Turn['history'] = []): ChatMessage[] {
   return history.map((message) => ({ role: message.role === 'ROLE_USER' ? 'user' : 'agent', text: textOf(message) }))
 }
 
-function answerOf({ artifacts = [] }: Task): Line[] {
+function answerOf({ artifacts = [] }: Task): ChatMessage[] {
   const text = artifacts.map(textOf).join('\n')
   return text === '' ? [] : [{ role: 'agent', text }]
 }
 
 /**
- * Everything the caller said in this task: an answer to a question rarely repeats what came before it. Cut, because
- * strangers may say a lot, and we look for words in it.
+ * Returns the text of all messages that the caller sent in this task: an answer rarely repeats the request. Each text is
+ * cut, because the agents search it with regular expressions.
  */
-export function saidSoFar(turn: Turn) {
+export function textFromCaller(turn: Turn) {
   const said = turn.history.filter(({ role }) => role === 'ROLE_USER').map((message) => textOf(message).slice(0, 1000))
   return said.join('\n')
 }

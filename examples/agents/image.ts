@@ -1,9 +1,9 @@
-// Draws what it is asked for, if it knows the words. A follow-up that refers to a drawing adds to its wish.
+// Draws the things named in a request. A follow-up that refers to a drawing adds to the earlier request.
 import { agent, artifact, ask, file, textOf, working } from 'dragoman'
 import { drawScene } from '../drawing/scene.ts'
 import { drawable } from '../drawing/vocabulary.ts'
 import { inLanguageOf } from '../writing/language.ts'
-import { referencedTasks, saidSoFar } from './earlier-tasks.ts'
+import { referencedTasks, textFromCaller } from './earlier-tasks.ts'
 import { serveWhenRun } from './serve-when-run.ts'
 
 const name = 'ImageAgent'
@@ -28,7 +28,7 @@ export function createImageAgent() {
       onCrash: { attempts: 3 },
     },
     async function* (turn) {
-      const said = saidSoFar(turn)
+      const said = textFromCaller(turn)
       const before = (await referencedTasks(turn, name)).flatMap(({ history = [] }) =>
         history.map((message) => textOf(message).slice(0, 1000)),
       )

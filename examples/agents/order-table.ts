@@ -3,11 +3,11 @@ import { mkdirSync } from 'node:fs'
 import { dirname } from 'node:path'
 import Database from 'libsql'
 
-/** price in fen */
 export interface Order {
   readonly id: string
   readonly product: string
   readonly productEn: string
+  /** In fen. */
   readonly price: number
   readonly status: 'paid' | 'brewing' | 'shipped' | 'delivered'
 }
@@ -19,10 +19,10 @@ const firstOrders: [string, string, string, number, Order['status']][] = [
   ['ORDER_004', '玫瑰乌龙', 'Rose Oolong', 1950, 'paid'],
 ]
 
-/** Opens the table, and on the first start makes and fills it: all of it or nothing, if we are killed here. */
+/** Opens the table. The first start creates and fills it in one transaction. */
 export function openOrders(path: string) {
   mkdirSync(dirname(path), { recursive: true })
-  const database = new Database(path, { timeout: 5000 }) // another process may be filling it
+  const database = new Database(path, { timeout: 5000 }) // another process may be filling the table
   database.exec('BEGIN IMMEDIATE')
   if (!database.prepare("SELECT 1 FROM sqlite_master WHERE name = 'orders'").get()) {
     database.exec(
@@ -46,7 +46,7 @@ export function openOrders(path: string) {
   }
 }
 
-/** The columns of a row; the driver adds what it has measured. */
+/** Returns the columns of a row, without the measurements that the driver adds. */
 function orderIn(row: unknown) {
   const { _metadata, ...order } = row as Order & { _metadata?: unknown }
   return order

@@ -1,14 +1,14 @@
-// Answers questions about orders, and asks back when it does not know which one is meant.
+// Answers questions about orders. Asks for the order number if it is missing.
 import { agent, ask, completed, data, failed, text as textPart, working } from 'dragoman'
 import { inLanguageOf } from '../writing/language.ts'
-import { saidSoFar } from './earlier-tasks.ts'
+import { textFromCaller } from './earlier-tasks.ts'
 import { orderNumbers } from './order-numbers.ts'
 import { type Order, openOrders } from './order-table.ts'
 import { serveWhenRun } from './serve-when-run.ts'
 
 type Orders = ReturnType<typeof openOrders>
 
-/** @param path of the table, which is opened with the first question */
+/** @param path Path of the order table. The first request opens it. */
 export function createOrderAgent(path: string = process.env.DRAGOMAN_ORDERS ?? '.dragoman/orders.sqlite') {
   let orders: Orders | undefined
   return agent(
@@ -29,7 +29,7 @@ export function createOrderAgent(path: string = process.env.DRAGOMAN_ORDERS ?? '
       onCrash: { attempts: 3 },
     },
     async function* (turn) {
-      const said = saidSoFar(turn)
+      const said = textFromCaller(turn)
       const wanted = orderNumbers(turn.text, { isAnswer: turn.number > 1 })
       const isAll = /所有|全部|哪些|列表|\ball\b|\blist\b/i.test(turn.text)
       if (wanted.length === 0 && !isAll)

@@ -1,4 +1,4 @@
-// A topic becomes an outline: the first agent of the document chain.
+// Turns a topic into an outline: the first agent of the document chain.
 import { agent, artifact, completed, data, failed, working } from 'dragoman'
 import { inLanguageOf } from '../writing/language.ts'
 import { createWriter } from '../writing/writer.ts'
@@ -23,7 +23,7 @@ export function createOutlineAgent(writer = createWriter()) {
         },
       ],
       capabilities: { pushNotifications: true },
-      onCrash: { attempts: 3 }, // writing twice does no harm
+      onCrash: { attempts: 3 }, // a second attempt has no side effects
     },
     async function* ({ text, signal }) {
       const topic = text.trim()

@@ -7,34 +7,34 @@ import { connectAgents, apiKey as showKey, bearer as showToken } from 'dragoman/
 import { registryResolver } from 'dragoman/registry'
 import type { RegisterOptions, Route } from 'dragoman/server'
 
-/** What an agent's own file says about how it is served. */
-export interface Usual {
+/** Options that the file of an agent sets. */
+export interface ServeDefaults {
   readonly port: number
-  /** what its port carries beside it */
+  /** Routes on the same port, beside the agent. */
   readonly routes?: readonly Route[]
-  /** the card for readers that name no version */
+  /** The card for clients that send no version. */
   readonly card?: ServeOptions['card']
 }
 
-/** Secrets that callers may show; either one is enough. */
+/** Secrets of callers. With both, either one is enough. */
 export interface Secrets {
-  /** in the header `X-API-Key` */
+  /** Sent in the header `X-API-Key`. */
   readonly key?: string | undefined
-  /** in the header `Authorization: Bearer` */
+  /** Sent in the header `Authorization: Bearer`. */
   readonly token?: string | undefined
 }
 
 const usage = `Options:
-  --port N           instead of the usual one; 0 is any that is free
-  --host ADDRESS     default 127.0.0.1; another one needs a key
+  --port N           default: the port of the agent; 0 is any free port
+  --host ADDRESS     default 127.0.0.1; other addresses need a key or token
   --store STORE      memory (default), file:DIR, sqlite:PATH or postgres://…
-  --api-key KEY      callers must show it; default: DRAGOMAN_API_KEY
+  --api-key KEY      callers must send it; default: DRAGOMAN_API_KEY
   --bearer TOKEN     or this token, as Authorization: Bearer; default: DRAGOMAN_BEARER
-  --registry URL     where to be found, and where to find the agents that this one asks
-  --peer NAME=URL    where one of them is, without a registry; may be repeated`
+  --registry URL     registry to register at, and to look up other agents in
+  --peer NAME=URL    address of another agent, without a registry; may be repeated`
 
-/** What the command line and the environment say, as options for `serve`. */
-export function serveOptions(usual: Usual, args: string[] = process.argv.slice(2)): ServeOptions {
+/** Reads the command line and the environment and returns options for `serve`. */
+export function serveOptions(defaults: ServeDefaults, args: string[] = process.argv.slice(2)): ServeOptions {
   const { values } = parseArgs({
     args,
     options: {
@@ -49,66 +49,66 @@ export function serveOptions(usual: Usual, args: string[] = process.argv.slice(2
   })
   const { registry } = values
   const secrets = { key: values['api-key'], token: values.bearer }
-  const peers = Object.fromEntries(values.peer.map(nameAndAddress))
+  const peers = Object.fromEntries(values.peer.map(parsePeer))
   return {
-    port: values.port === undefined ? usual.port : Number(values.port),
-    ...(usual.routes && { routes: usual.routes }),
-    ...(usual.card && { card: usual.card }),
+    port: values.port === undefined ? defaults.port : Number(values.port),
+    ...(defaults.routes && { routes: defaults.routes }),
+    ...(defaults.card && { card: defaults.card }),
     ...(values.host && { host: values.host }),
     ...(values.store && { store: values.store }),
-    ...authWith(secrets),
+    ...serverAuth(secrets),
     dialects: 'all',
-    ...(registry && { register: registerAt(registry, secrets) }),
-    resolve: connectAgents(peers, registry ? knownTo(registry, secrets) : shows(secrets)),
+    ...(registry && { register: registerOptions(registry, secrets) }),
+    resolve: connectAgents(peers, registry ? registryLookup(registry, secrets) : clientCredentials(secrets)),
   }
 }
 
-/** Options for `serve` that let callers in who show one of the secrets. */
-export function authWith({ key, token }: Secrets): { auth?: ReturnType<typeof apiKey>[] } {
+/** Returns options for `serve` that require one of the secrets. */
+export function serverAuth({ key, token }: Secrets): { auth?: ReturnType<typeof apiKey>[] } {
   const auth = [...(key ? [apiKey(key)] : []), ...(token ? [bearer(token)] : [])]
   return auth.length > 0 ? { auth } : {}
 }
 
-/**
- * How to be found.
- * @param url of the registry
- */
-export function registerAt(url: string, secrets: Secrets): RegisterOptions {
-  return { url, ...headersWith(secrets) }
+/** Returns the option `register` of `serve`, for the registry at `url`. */
+export function registerOptions(url: string, secrets: Secrets): RegisterOptions {
+  return { url, ...authHeaders(secrets) }
 }
 
-/** Finds others in the registry. Agents that it knows get the key over https, and on this machine over http too. */
-export function knownTo(registry: string, secrets: Secrets) {
+/**
+ * Returns options for `connectAgents` that look agents up in the registry and send them the secret: over https, and on
+ * this machine also over http.
+ */
+export function registryLookup(registry: string, secrets: Secrets) {
   return {
-    ...shows(secrets),
+    ...clientCredentials(secrets),
     ...((secrets.key || secrets.token) && { allowedOrigins: ['*'] }),
-    resolvers: [registryResolver(registry, headersWith(secrets))],
+    resolvers: [registryResolver(registry, authHeaders(secrets))],
   }
 }
 
-/** Options for `connect` that show a secret. */
-export function shows({ key, token }: Secrets) {
+/** Returns options for `connect` that send a secret. */
+export function clientCredentials({ key, token }: Secrets) {
   if (key) return { credentials: showKey(key) }
   return token ? { credentials: showToken(token) } : {}
 }
 
-/** For registries. */
-export function headersWith({ key, token }: Secrets): { headers?: Record<string, string> } {
+/** Returns options for registry clients that send a secret. */
+export function authHeaders({ key, token }: Secrets): { headers?: Record<string, string> } {
   if (key) return { headers: { 'x-api-key': key } }
   return token ? { headers: { authorization: `Bearer ${token}` } } : {}
 }
 
-function nameAndAddress(peer: string): [string, string] {
+function parsePeer(peer: string): [string, string] {
   const [, name, url] = /^([^=]+)=(.+)$/.exec(peer) ?? []
   if (!name || !url) throw new TypeError(`--peer is written NAME=URL, not ${peer}`)
   return [name, url]
 }
 
-/** Does nothing when the module is imported. */
-export async function serveWhenRun(meta: ImportMeta, agent: Agent, usual: Usual) {
+/** Serves the agent if `meta` belongs to the module that Node was started with. Does nothing when it is imported. */
+export async function serveWhenRun(meta: ImportMeta, agent: Agent, defaults: ServeDefaults) {
   if (!process.argv[1] || realpathSync(process.argv[1]) !== fileURLToPath(meta.url)) return
   try {
-    const served = await serve(agent, serveOptions(usual))
+    const served = await serve(agent, serveOptions(defaults))
     for (const signal of ['SIGINT', 'SIGTERM'])
       process.once(signal, () => served.close().finally(() => process.exit(0)))
     console.log(`${agent.card.name} is ready at ${served.url}`)

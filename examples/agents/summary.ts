@@ -1,4 +1,4 @@
-// A document becomes a summary: the last agent of the chain.
+// Turns a document into a summary: the last agent of the document chain.
 import { agent, completed, failed, working } from 'dragoman'
 import { inLanguageOf } from '../writing/language.ts'
 import { sourceText } from '../writing/source-text.ts'

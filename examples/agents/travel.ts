@@ -1,9 +1,9 @@
-// Parallel follow-ups: each booking is a task of its own, and says by `referenceTaskIds` what it builds upon. A hotel
-// and a snowmobile tour can be booked at the same time once there is a flight; a spa goes with a hotel.
+// Parallel follow-ups: each booking is a separate task and names the bookings it depends on in `referenceTaskIds`. A hotel
+// and a snowmobile tour can be booked in parallel after the flight; a spa needs a hotel.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { agent, artifact, ask, data, rejected, type Task, type Turn, text, working } from 'dragoman'
 import { inLanguageOf } from '../writing/language.ts'
-import { earlierTasks, referencedTasks, saidSoFar } from './earlier-tasks.ts'
+import { earlierTasks, referencedTasks, textFromCaller } from './earlier-tasks.ts'
 import { serveWhenRun } from './serve-when-run.ts'
 
 interface Kind {
@@ -24,7 +24,7 @@ type Booking = {
 
 const name = 'TravelAgent'
 
-/** The first whose words are said counts: "add a spa to the hotel booking" is about a spa. */
+/** In order of precedence: "add a spa to the hotel booking" is about a spa. */
 const kinds: Record<string, Kind> = {
   spa: { words: /\bspa\b|\bsauna\b|水疗|温泉|桑拿/i, needs: 'hotel', zh: '水疗', en: 'spa in', takesMs: 200 },
   snowmobile: {
@@ -38,8 +38,8 @@ const kinds: Record<string, Kind> = {
   flight: { words: /\bflights?\b|\bfly\b|机票|航班|飞往|飞到/i, zh: '机票', en: 'flight to', takesMs: 200 },
 }
 
-/** Stands for the airline, the hotel and the guide: they take their time. */
-const usualDesk: (kind: Kind, signal: AbortSignal) => Promise<void> = async ({ takesMs }, signal) =>
+/** Simulates the airline, the hotel and the guide, which take some time. */
+const defaultDesk: (kind: Kind, signal: AbortSignal) => Promise<void> = async ({ takesMs }, signal) =>
   void (await sleep(takesMs, undefined, { signal }))
 
 const phrases = {
@@ -59,7 +59,7 @@ const phrases = {
   },
 }
 
-export function createTravelAgent(desk = usualDesk) {
+export function createTravelAgent(desk = defaultDesk) {
   return agent(
     {
       name,
@@ -78,7 +78,7 @@ export function createTravelAgent(desk = usualDesk) {
       ],
     },
     async function* (turn) {
-      const said = saidSoFar(turn)
+      const said = textFromCaller(turn)
       const say = inLanguageOf(said, phrases)
       const [wanted, kind] = kindIn(said)
       if (!wanted || !kind) {
@@ -88,7 +88,7 @@ export function createTravelAgent(desk = usualDesk) {
       const { unfinished, bookings } = await bookingsBefore(turn)
       if (unfinished) yield rejected(say.unfinished(unfinished))
       const basis = bookings.findLast((booking) => booking.kind === kind.needs)
-      const destination = destinationIn(said) ?? basis?.destination ?? placeAlone(turn)
+      const destination = destinationIn(said) ?? basis?.destination ?? bareDestination(turn)
       if (!destination) {
         yield ask(say.where)
         return
@@ -103,7 +103,7 @@ export function createTravelAgent(desk = usualDesk) {
   )
 }
 
-/** What was booked by the tasks this message refers to, or else earlier in this conversation. */
+/** Returns the bookings that the message refers to, or else the earlier bookings of the conversation. */
 async function bookingsBefore(turn: Turn) {
   const referenced = await referencedTasks(turn, name)
   const tasks = referenced.length > 0 ? referenced : await earlierTasks(turn, name)
@@ -121,7 +121,7 @@ function kindIn(said: string): [string, Kind] | [] {
   return Object.entries(kinds).find(([, { words }]) => words.test(said)) ?? []
 }
 
-/** Helsinki in "a flight to Helsinki", 赫尔辛基 in "去赫尔辛基的机票". */
+/** Finds Helsinki in "a flight to Helsinki", 赫尔辛基 in "去赫尔辛基的机票". */
 function destinationIn(said: string) {
   const [, en, zh] =
     /\b(?:to|in) (\p{Lu}[\p{L}'-]*(?: \p{Lu}[\p{L}'-]*)*)|(?:去|到|飞往|飞到|在)(\p{Script=Han}{2,8}?)(?=的|订|住|[，。,.\s]|$)/u.exec(
@@ -130,8 +130,8 @@ function destinationIn(said: string) {
   return en ?? zh
 }
 
-/** The answer to "where to?" may be the name and nothing else. */
-function placeAlone({ number, text: answer }: Turn) {
+/** Accepts a bare name as the answer to "Where to?". */
+function bareDestination({ number, text: answer }: Turn) {
   if (number === 1 || kindIn(answer).length > 0) return undefined
   return answer.replace(/[.。!！]+$/u, '').trim()
 }

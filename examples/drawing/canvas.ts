@@ -1,5 +1,5 @@
-// A small rasteriser. Shapes are functions that say whether a point is inside; edges are smoothed by asking four
-// points of every pixel. Everything is integer sizes and plain arithmetic, so an image is the same everywhere.
+// A small rasteriser. Shapes are functions that tell whether a point is inside. Four samples for each pixel smooth the
+// edges. Sizes are integers and the arithmetic is plain, so that an image is the same on every machine.
 
 export type Colour = readonly [number, number, number]
 interface Shape {
@@ -64,7 +64,7 @@ export function polygon(...corners: readonly (readonly [number, number])[]): Sha
     top: Math.min(...ys),
     right: Math.max(...xs),
     bottom: Math.max(...ys),
-    /** An odd number of edges to the right of a point: it is inside. */
+    /** A point is inside if the number of edges to its right is odd. */
     has(x, y) {
       let isInside = false
       let [fromX, fromY] = corners.at(-1) ?? [0, 0]
@@ -78,7 +78,7 @@ export function polygon(...corners: readonly (readonly [number, number])[]): Sha
   }
 }
 
-/** From one colour to another, top to bottom. */
+/** Returns a vertical gradient. */
 export function gradient(above: Colour, below: Colour, top: number, bottom: number): Paint {
   return (_x, y) => {
     const share = Math.min(1, Math.max(0, (y - top) / (bottom - top)))

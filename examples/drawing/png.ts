@@ -1,16 +1,16 @@
-// The smallest PNG encoder: 8-bit RGB, no filters, one IDAT chunk.
+// A minimal PNG encoder: 8-bit RGB, no filters, one IDAT chunk.
 import { crc32, deflateSync } from 'node:zlib'
 
 const signature = Buffer.from([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a])
 
-/** @param image three bytes a pixel */
+/** Encodes pixels of three bytes each. */
 export function encodePng({ width, height, pixels }: { width: number; height: number; pixels: Uint8Array }) {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)
   header.writeUInt32BE(height, 4)
-  header.set([8, 2, 0, 0, 0], 8) // bits, RGB, and the only compression, filter and order of rows that we use
+  header.set([8, 2, 0, 0, 0], 8) // bit depth, RGB, compression, filter and interlace methods
   const stride = width * 3
-  const rows = Buffer.alloc((stride + 1) * height) // every row begins with its filter: 0, none
+  const rows = Buffer.alloc((stride + 1) * height) // each row starts with its filter type: 0 for none
   for (let y = 0; y < height; y++) rows.set(pixels.subarray(y * stride, (y + 1) * stride), y * (stride + 1) + 1)
   return Buffer.concat([
     signature,

@@ -1,4 +1,4 @@
-// A scene from the words of a wish, painted from far to near.
+// Paints a scene from the words of a request, from background to foreground.
 import { box, type Colour, circle, createCanvas, gradient, polygon } from './canvas.ts'
 import { encodePng } from './png.ts'
 import { colourIn, type Thing, thingsIn } from './vocabulary.ts'
@@ -27,12 +27,12 @@ const layers: ((canvas: Canvas, scene: Scene) => void)[] = [
   snowflakes,
 ]
 
-/** Undefined when nothing in the wish can be drawn. */
+/** Returns undefined if the request names nothing that can be drawn. */
 export function drawScene(wish: string) {
   const things = thingsIn(wish)
   const [subject] = things
   if (subject === undefined) return undefined
-  // Boats need water.
+  // A boat implies water.
   const all = new Set(things)
   if (all.has('sailboat')) all.add('ocean')
   const canvas = createCanvas(width, height)
@@ -68,7 +68,7 @@ function isDark(has: Scene['has']) {
 
 function lights({ fill }: Canvas, { has }: Scene) {
   if (isDark(has)) {
-    // Scattered by a rule, so that the same wish gives the same stars.
+    // Not random, so that the same request gives the same stars.
     for (let star = 0; star < 60; star++)
       fill(circle((star * 197) % width, (star * 89) % (horizon - 20), 1 + (star % 3) * 0.4), [240, 240, 220])
     fill(circle(370, 70, 30), [246, 240, 208])
@@ -170,7 +170,7 @@ function house({ fill }: Canvas, { has, colour }: Scene) {
       polygon([0, horizon + 20], [30, horizon], [170, horizon - 4], [210, horizon + 24], [0, horizon + 50]),
       [206, 188, 138],
     )
-  const walls = has('sailboat') ? undefined : colour // the colour is the subject's
+  const walls = has('sailboat') ? undefined : colour // the colour belongs to the subject
   fill(box(x, y - 60, x + 90, y), walls ?? [226, 206, 172])
   fill(polygon([x - 12, y - 58], [x + 45, y - 104], [x + 102, y - 58]), [150, 70, 58])
   fill(box(x + 36, y - 36, x + 56, y), [104, 70, 48])

@@ -1,9 +1,9 @@
-// The words that can be drawn, Chinese and English, and the colours they can have.
+// The Chinese and English words for things that can be drawn, and for colours.
 import type { Colour } from './canvas.ts'
 
 export type Thing = keyof typeof words
 
-/** What people ask for first comes first: the first word found names the image. */
+/** In order of precedence: the first thing found names the image. */
 const words = {
   sailboat: /sail\s?boats?|sailing|yachts?|\bboats?\b|\bships?\b|帆船|小船|船/i,
   house: /\bhouses?\b|\bhomes?\b|cottages?|cabins?|房子|小屋|木屋|屋子|家/i,
@@ -29,13 +29,13 @@ const colours: readonly [RegExp, Colour][] = [
   [/\bblack\b|黑/i, [44, 44, 52]],
 ]
 
-/** The things in a wish, the first of them its subject. */
+/** Returns the things named in a request, the subject first. */
 export function thingsIn(wish: string): Thing[] {
   const names = Object.keys(words) as Thing[]
   return names.filter((name) => words[name].test(wish))
 }
 
-/** The last colour that was named: wishes are refined by adding to them. */
+/** Returns the colour named last: follow-ups are appended to the request. */
 export function colourIn(wish: string) {
   let last = -1
   let found: Colour | undefined
@@ -45,7 +45,7 @@ export function colourIn(wish: string) {
   return found
 }
 
-/** For people. */
+/** For cards and questions. */
 export const drawable = {
   zh: '帆船、大海、山、太阳、月亮、云、雪、树、房子、夜晚、日落',
   en: 'a sailboat, the ocean, a mountain, the sun, the moon, clouds, snow, a tree, a house, night, sunset',

@@ -1,4 +1,4 @@
-// All eight functions of the struct, in place of a generator: an agent that writes reports.
+// An agent that writes reports, made of all eight functions of the struct instead of a generator.
 import { A2AError, serve } from 'dragoman'
 import { handlerFunctions, type TaskContext } from './handler-functions.ts'
 

@@ -34,7 +34,7 @@ try {
   assert(typeof card === 'object' && card !== null && 'description' in card)
   assert.equal(card.description, 'Writes reports')
 
-  // The Go library's client: tasks/send with an id of its own, or without one; tasks/get finds the stored task.
+  // The Go library's client: tasks/send with a client-supplied id, or without one; tasks/get finds the stored task.
   const message = { role: 'user', parts: [{ type: 'text', text: 'owls' }] }
   const sent = await rpc('tasks/send', { id: 'job-1', message })
   assert.equal(sent.result?.status?.state, 'completed')
@@ -45,11 +45,11 @@ try {
   assert(made?.id)
   assert.equal((await rpc('tasks/get', { id: made.id })).result?.id, made.id)
 
-  // tasks/sendSubscribe has a function of its own, whose updates are in the stream.
+  // tasks/sendSubscribe has a separate function, whose updates are in the stream.
   const stream = await post('tasks/sendSubscribe', { id: 'job-2', message })
   assert.match(stream, /Reading[\s\S]*1\. owls[\s\S]*Report on owls[\s\S]*completed/)
 
-  // Webhooks: what the function returned was stored.
+  // Webhooks: the server has stored the returned config.
   const pushNotificationConfig = { url: 'http://127.0.0.1:9/hook' }
   const set = await rpc('tasks/pushNotification/set', { id: 'job-1', pushNotificationConfig })
   assert.equal(set.result?.token, 'reports')

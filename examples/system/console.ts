@@ -1,31 +1,34 @@
-// The web console, on the port of the document workflow: its page is at `/`, everything else of it below `/console`.
+// The web console, on the port of the document workflow: the page at `/`, its other routes below `/console`.
 import { randomBytes } from 'node:crypto'
 import type { Served } from 'dragoman'
 import { type Console, createConsole } from 'dragoman/console'
 import type { Route } from 'dragoman/server'
-import { authWith, headersWith, type Secrets, shows } from '../agents/serve-when-run.ts'
+import { authHeaders, clientCredentials, type Secrets, serverAuth } from '../agents/serve-when-run.ts'
 
 type PushOperations = Served['push']
 
-/** Routes that answer from the moment `start` says where everybody is. */
+/** Routes of the console. They answer after `start` has set the addresses of the agents. */
 export class SystemConsole {
   #console: Console | undefined
 
   #push: PushOperations[] = []
 
-  /** It lets people in by itself: anybody on this machine, elsewhere and where there is a key those who have its address or the key. */
+  /**
+   * Public, because the console checks access itself: on this machine without a key every caller has access, otherwise
+   * callers need the address with its token, or the key.
+   */
   routes: readonly Route[] = ['/', '/console'].map((path) => ({
     path,
     isPublic: true,
     answer: (request, visit) => this.#console?.fetch(request, visit),
   }))
 
-  /** Whose deliveries that were given up it shows. */
+  /** Shows the dead letters of an agent's webhooks. */
   watch(push: PushOperations) {
     this.#push.push(push)
   }
 
-  /** Answers the address to open in a browser. */
+  /** Starts the console and returns the address to open in a browser. */
   start({
     url,
     registry,
@@ -37,16 +40,16 @@ export class SystemConsole {
     agents: readonly string[]
     secrets: Secrets
   }) {
-    const { auth } = authWith(secrets)
-    const { credentials } = shows(secrets)
+    const { auth } = serverAuth(secrets)
+    const { credentials } = clientCredentials(secrets)
     const { hostname, host } = new URL(url)
     const isHere = /^(localhost|127\.|\[::1\])/.test(hostname)
     const token = isHere && !auth ? undefined : randomBytes(18).toString('base64url')
     this.#console = createConsole({
       agents,
       registry,
-      registryHeaders: headersWith(secrets).headers ?? {},
-      // Who may use it has the key, or was told the address by who has.
+      registryHeaders: authHeaders(secrets).headers ?? {},
+      // Users of the console have the key, or an address with a token from someone who has it.
       ...(auth && credentials && { auth, credentials: Object.fromEntries(agents.map((ref) => [ref, credentials])) }),
       workflow: { ref: url },
       push: this.#push,

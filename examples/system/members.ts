@@ -1,12 +1,12 @@
-// Who belongs to the demonstration, and where each of them usually is.
+// The agents of the demonstration and their default ports.
 import { echoAgent } from 'dragoman/testing'
-import { agents, type Placed } from '../agents/index.ts'
+import { type AgentEntry, agents } from '../agents/index.ts'
 import * as document from '../workflows/document.ts'
 
 const { default: documentWorkflow, ...documentPlace } = document
 
-/** Who asks others comes behind them: they are started in this order and closed in the opposite one. */
-export const members: readonly Placed[] = [
+/** In order of start; closed in reverse order. Agents that call other agents follow them. */
+export const members: readonly AgentEntry[] = [
   { agent: echoAgent, port: 8009 },
   ...agents.filter(({ agent }) => agent.card.name !== 'ChatAgent'),
   { agent: documentWorkflow, ...documentPlace },
@@ -15,5 +15,5 @@ export const members: readonly Placed[] = [
 
 export const registryPort = 8020
 
-/** Whose port carries the console. */
-export const consoleAt = documentWorkflow.card.name
+/** Name of the agent whose port serves the console. */
+export const consoleAgent = documentWorkflow.card.name

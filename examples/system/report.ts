@@ -1,4 +1,4 @@
-// What `npm start` says: where everybody is, lines that can be tried as they stand, and at the end what is left.
+// The output of `npm start`: addresses, commands to try, and on exit where tasks are kept.
 import type { System } from './start-system.ts'
 
 interface Facts {
@@ -9,7 +9,7 @@ interface Facts {
   readonly seconds: number
 }
 
-/** In one piece: whoever waits for the first line may want the others too. */
+/** Returns one text, so that it is printed in one write. */
 export function report({ places, registry, console: page }: System, { store, key, token, writer, seconds }: Facts) {
   const urlOf = (wanted: string) => places.find(({ name }) => name === wanted)?.url ?? ''
   const rows = [...places, { name: 'Registry', url: `${registry}/` }].map(
@@ -21,7 +21,7 @@ export function report({ places, registry, console: page }: System, { store, key
     : ['DRAGOMAN_BEARER', '"Authorization: Bearer $DRAGOMAN_BEARER"']
   const shown = isClosed ? ` -H ${header}` : ''
   const json = `-H 'content-type: application/json'${shown}`
-  // Agents that a registry knows get a secret only where the caller says so.
+  // The client sends a secret to agents found in a registry only with `--allow-origin`.
   const found = (name: string) =>
     `--registry ${registry}${isClosed ? `${shown} --allow-origin ${new URL(urlOf(name)).origin} --registry-header ${header}` : ''}`
   return `Everything is ready after ${seconds.toFixed(1)} s. Written by: ${writer}. Kept in: ${withoutPassword(store)}.${isClosed ? ` Callers need the ${key ? 'key' : 'token'}.` : ''}
@@ -40,7 +40,7 @@ Try, in another terminal${isClosed ? `, after \`export ${variable}=…\` with th
 Ctrl-C ends all of it.`
 }
 
-export function farewell(store: string) {
+export function stopMessage(store: string) {
   if (store === 'memory') return 'Stopped. Nothing is kept: the store was in memory.'
   const anew = /^sqlite:\.dragoman\//.test(store) ? '; to begin anew, delete .dragoman/' : ''
   return `Stopped. Tasks are kept in ${withoutPassword(store)}${anew}.`

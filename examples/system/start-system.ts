@@ -1,15 +1,15 @@
-// Everything in one process, each agent on a port of its own: they find each other in the registry and talk over HTTP, as
-// they would on several machines. They share a store, in which none sees the tasks of another.
+// Serves all agents in one process, each on a separate port. They find each other in the registry and call each other over
+// HTTP, as on several machines. They share a store; no agent sees the tasks of another.
 import { setTimeout as sleep } from 'node:timers/promises'
 import { serve } from 'dragoman'
 import { connectAgents } from 'dragoman/client'
 import { type RegistryClient, registryClient, serveRegistry } from 'dragoman/registry'
 import { openStore } from 'dragoman/server'
-import { authWith, headersWith, knownTo, registerAt, type Secrets } from '../agents/serve-when-run.ts'
+import { authHeaders, registerOptions, registryLookup, type Secrets, serverAuth } from '../agents/serve-when-run.ts'
 import { SystemConsole } from './console.ts'
-import { consoleAt, members, registryPort } from './members.ts'
+import { consoleAgent, members, registryPort } from './members.ts'
 
-type SystemOptions = Secrets & { store: string; host?: string | undefined; portFor?: (usual: number) => number }
+type SystemOptions = Secrets & { store: string; host?: string | undefined; portFor?: (defaultPort: number) => number }
 interface Place {
   readonly name: string
   readonly url: string
@@ -21,25 +21,25 @@ export interface System {
   close(): Promise<void>
 }
 
-const longestDrainMs = 10_000
-const longestWaitMs = 10_000
+const maxDrainMs = 10_000
+const maxWaitMs = 10_000
 
-/** All of it, or nothing: what was started is closed again when something cannot be. */
+/** Starts the whole system. If one part cannot start, closes the others and throws. */
 export async function startSystem({
   store: address,
   key,
   token,
   host,
-  portFor = (usual) => usual,
+  portFor = (defaultPort) => defaultPort,
 }: SystemOptions): Promise<System> {
   const closing: ((deadlineMs: number) => Promise<void>)[] = []
-  const close = async (deadlineMs = longestDrainMs) => {
+  const close = async (deadlineMs = maxDrainMs) => {
     const end = Date.now() + deadlineMs
-    // The last first: who asks others may still need them to finish.
+    // In reverse order: agents that call others may need them to finish.
     for (const each of closing.splice(0).reverse()) await each(Math.max(0, end - Date.now()))
   }
   const secrets = { key, token }
-  const access = { ...(host && { host }), ...authWith(secrets) }
+  const access = { ...(host && { host }), ...serverAuth(secrets) }
   try {
     const store = await openStore(address)
     closing.push(() => store.close())
@@ -47,35 +47,35 @@ export async function startSystem({
       ...access,
       port: portFor(registryPort),
       store,
-      allowPrivate: true, // everybody here is on this machine
-      isAdmin: () => true, // and whoever has the key is the one who runs it
-    }).catch(naming('The registry'))
+      allowPrivate: true, // all agents are on this machine
+      isAdmin: () => true, // the operator has the key
+    }).catch(withName('The registry'))
     closing.push(() => registry.close())
-    const resolve = connectAgents({}, knownTo(registry.url, secrets))
+    const resolve = connectAgents({}, registryLookup(registry.url, secrets))
     closing.push(() => resolve.close())
     const page = new SystemConsole()
     closing.push(async () => page.close())
     const places = []
-    for (const { agent, port: usual, routes, card } of members) {
+    for (const { agent, port: defaultPort, routes, card } of members) {
       const { name } = agent.card
       const served = await serve(agent, {
         ...access,
-        port: portFor(usual),
+        port: portFor(defaultPort),
         store,
         dialects: 'all',
         ...(card && { card }),
-        register: registerAt(registry.url, secrets),
+        register: registerOptions(registry.url, secrets),
         resolve,
-        routes: [...(routes ?? []), ...(name === consoleAt ? page.routes : [])],
-        push: { allowHosts: ['localhost', '127.0.0.1'] }, // the console takes deliveries, and is on this machine too
-      }).catch(naming(name))
+        routes: [...(routes ?? []), ...(name === consoleAgent ? page.routes : [])],
+        push: { allowHosts: ['localhost', '127.0.0.1'] }, // the console receives webhooks on this machine
+      }).catch(withName(name))
       closing.push((deadlineMs) => served.close({ deadlineMs }))
       places.push({ name, url: served.url })
       if (agent.card.capabilities?.pushNotifications) page.watch(served.push)
     }
-    await allFound(registryClient(registry.url, headersWith(secrets)), places)
+    await waitUntilRegistered(registryClient(registry.url, authHeaders(secrets)), places)
     const console = page.start({
-      url: places.find(({ name }) => name === consoleAt)?.url ?? '',
+      url: places.find(({ name }) => name === consoleAgent)?.url ?? '',
       registry: registry.url,
       agents: places.map(({ url }) => url),
       secrets,
@@ -87,8 +87,8 @@ export async function startSystem({
   }
 }
 
-/** Says whose port it is that is taken. */
-function naming(name: string): (error: unknown) => never {
+/** Adds the name of the agent to the error of a port that is in use. */
+function withName(name: string): (error: unknown) => never {
   return (error) => {
     const { cause } = error instanceof Error ? error : {}
     const taken = cause instanceof Error && 'code' in cause && cause.code === 'EADDRINUSE' && 'port' in cause
@@ -101,11 +101,11 @@ function naming(name: string): (error: unknown) => never {
 
 export class PortTakenError extends Error {}
 
-/** Publishing is nothing a port waits for; but whoever reads that all is ready may look for anybody. */
-async function allFound(registry: RegistryClient, places: readonly Place[]) {
+/** Waits until the registry lists every agent: `serve` does not wait for registration. */
+async function waitUntilRegistered(registry: RegistryClient, places: readonly Place[]) {
   const isFound = async ({ name, url }: Place) =>
     (await registry.get(name, { includeUnhealthy: true }))?.instances.some(({ instance }) => instance === url)
-  const until = Date.now() + longestWaitMs
+  const until = Date.now() + maxWaitMs
   for (;;) {
     const found = await Promise.all(places.map(isFound))
     const missing = places.filter((_, place) => !found[place])

@@ -1,7 +1,7 @@
-// Three agents that book things. Each is an agent like any other, at an address of its own.
+// Three agents that take bookings, each at a separate address.
 import { agent, artifact, ask, data, serve } from 'dragoman'
 
-const booker = (name: string, what: string) =>
+const bookingAgent = (name: string, what: string) =>
   agent(name, async function* ({ text, message, task }) {
     const on = message.referenceTaskIds ?? []
     yield artifact(what, data({ booked: text, number: task.id.slice(-6), on: on.length }))
@@ -14,7 +14,7 @@ const hotels = agent('HotelAgent', async function* ({ number, text }) {
 
 export async function serveAgents() {
   const served = await Promise.all(
-    [booker('FlightAgent', 'flight'), hotels, booker('TourAgent', 'tour')].map((each) => serve(each)),
+    [bookingAgent('FlightAgent', 'flight'), hotels, bookingAgent('TourAgent', 'tour')].map((each) => serve(each)),
   )
   const [flight = '', hotel = '', tour = ''] = served.map(({ url }) => url)
   return {

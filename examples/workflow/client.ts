@@ -1,4 +1,4 @@
-// Starts the agents and the workflow, runs it, and answers the question of the hotel.
+// Starts the agents and the workflow, runs the workflow and answers the question of the hotel agent.
 import assert from 'node:assert/strict'
 import { serve } from 'dragoman'
 import { connect } from 'dragoman/client'

@@ -1,8 +1,8 @@
-// The journey: the flight first, hotel and snowmobile side by side on the flight, the spa on the hotel.
+// A journey: the flight first, then hotel and snowmobile in parallel, and the spa after the hotel.
 import { connectAgents } from 'dragoman/client'
 import { workflow } from 'dragoman/orchestrator'
 
-/** @param addresses where each agent is */
+/** @param addresses Addresses by agent name. */
 export const travel = (addresses: Record<string, string>) =>
   workflow(
     'Travel',

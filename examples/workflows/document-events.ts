@@ -1,5 +1,5 @@
-// The making of a document as server-sent events, as a browser's `EventSource` reads them: each has its name, an id behind
-// which a reader can go on, and one line of JSON. The last one's id is `end`: whoever comes back with it has all there is.
+// A document run as server-sent events for a browser's `EventSource`: each event has a name, an id to resume after, and
+// one line of JSON. The id of the last event is `end`; a reader that reconnects with it has received everything.
 import {
   A2AError,
   type AgentService,
@@ -17,7 +17,7 @@ interface Event {
   readonly type: EventType
   [member: string]: unknown
 }
-interface Told {
+interface SentEvent {
   readonly id?: number | string | undefined
   readonly event: Event
 }
@@ -28,28 +28,28 @@ export const endId = 'end'
 const heartbeatMs = 15_000
 
 /**
- * What happens to a run, and in the end how it is.
- * @param id of the task, where it is known
+ * Yields the events of a run, and at the end its result, failure or question.
+ * @param id Task id, if it is known.
  */
 export async function* eventsOf(
   items: AsyncIterable<StreamItem>,
   service: AgentService,
   context: CallContext,
   id?: string,
-): AsyncGenerator<Told, void, void> {
+): AsyncGenerator<SentEvent, void, void> {
   let taskId = id
   let last: number | undefined
   try {
     for await (const { event, seq } of items) {
       if ('task' in event) taskId = event.task.id
-      const told = toldOf(event)
+      const told = eventFrom(event)
       if (told) yield { id: seq, event: told }
       last = seq ?? last
-      // A question is for people: the stream does not wait until somebody has thought about it.
+      // The stream ends with a question: the answer may take a person any time.
       if (isPause(event)) break
     }
   } catch (error) {
-    // A run that has ended has no more to tell than its end.
+    // The run has ended, so only its final state is left to send.
     if (!(error instanceof A2AError) || error.code !== 'UNSUPPORTED_OPERATION') throw error
   }
   if (taskId === undefined) return
@@ -58,7 +58,7 @@ export async function* eventsOf(
   else yield { id: endId, event: { type: view.error ? 'failure' : 'result', ...view } }
 }
 
-function toldOf(event: StreamResponse): Event | undefined {
+function eventFrom(event: StreamResponse): Event | undefined {
   if ('task' in event) return { type: 'task', ...viewOf(event.task) }
   if ('artifactUpdate' in event) {
     const { artifact, append = false } = event.artifactUpdate
@@ -76,9 +76,9 @@ function isPause(event: StreamResponse) {
   return status !== undefined && (isInterrupted(status.state) || isTerminal(status.state))
 }
 
-/** @param left fired when the reader is gone; the run goes on */
-export async function sse(events: AsyncGenerator<Told, void, void>, left: AbortController): Promise<Response> {
-  // The first one before the answer begins: what is refused is refused with its own status.
+/** @param left Aborted when the reader disconnects. The run goes on. */
+export async function sse(events: AsyncGenerator<SentEvent, void, void>, left: AbortController): Promise<Response> {
+  // Wait for the first event before the response starts, so that an error gets its HTTP status.
   let next = await events.next()
   const encoder = new TextEncoder()
   let heartbeat: NodeJS.Timeout | undefined
@@ -98,7 +98,7 @@ export async function sse(events: AsyncGenerator<Told, void, void>, left: AbortC
       try {
         next = await events.next()
       } catch (error) {
-        // The connection breaks off, and whoever read it comes back behind its last event.
+        // Break the connection. The reader reconnects and resumes after its last event.
         clearInterval(heartbeat)
         controller.error(error)
       }

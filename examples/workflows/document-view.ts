@@ -1,16 +1,16 @@
-// A run of the document workflow as a front end wants to see it.
+// A run of the document workflow, in the form that front ends read.
 import { type Artifact, type Task, textOf } from 'dragoman'
 
 interface DocumentView {
   readonly taskId: string
   readonly contextId: string
-  /** `working`, `completed`, `failed` … */
+  /** Such as `working`, `completed` or `failed`. */
   readonly state: string
   readonly outline?: unknown
-  /** Markdown */
+  /** In Markdown. */
   readonly document?: string
   readonly summary?: string
-  /** what an agent wants to know before it goes on */
+  /** Question of an agent that waits for an answer. */
   readonly question?: string
   readonly error?: { code: number; status: string; message: string; details: object[] }
 }
@@ -29,7 +29,7 @@ export function viewOf({ id, contextId, status, artifacts = [] }: Task): Documen
   }
 }
 
-/** What an artifact is to a front end: `{ outline }`, `{ document }`, `{ summary }`, or nothing. */
+/** Returns the member of the view that an artifact fills: `{ outline }`, `{ document }`, `{ summary }` or `{}`. */
 export function pieceOf({ name, parts }: Artifact) {
   if (name === 'outline') {
     const part = parts.find((each) => 'data' in each)
@@ -38,13 +38,13 @@ export function pieceOf({ name, parts }: Artifact) {
   return name === 'document' || name === 'summary' ? { [name]: textOf(parts) } : {}
 }
 
-/** @param state `TASK_STATE_INPUT_REQUIRED` is `input-required` */
+/** Turns `TASK_STATE_INPUT_REQUIRED` into `input-required`. */
 function stateOf(state: string) {
   return state.replace('TASK_STATE_', '').toLowerCase().replaceAll('_', '-')
 }
 
 const failures = new Map([
-  ['failed', 502], // the agents behind us failed
+  ['failed', 502], // an agent of the workflow failed
   ['rejected', 422],
   ['canceled', 409],
 ])

@@ -1,5 +1,5 @@
-// A topic becomes an outline, the outline a document, the document a summary: three agents, found by their names. The
-// port carries an HTTP API for front ends beside the agent itself: see documents-api.ts.
+// Turns a topic into an outline, the outline into a document and the document into a summary, with three agents that it
+// finds by name. The port also serves an HTTP API for front ends: see documents-api.ts.
 import { failed } from 'dragoman'
 import { workflow } from 'dragoman/orchestrator'
 import { serveWhenRun } from '../agents/serve-when-run.ts'
@@ -8,7 +8,7 @@ import { documentsApi } from './documents-api.ts'
 
 const name = 'DocumentWorkflow'
 
-/** Whoever is gone for this long is replaced by another instance, if there is one. Writing twice does no harm. */
+/** Retry on another instance, if there is one, when an agent is unreachable for this long. Steps have no side effects. */
 const dependable = { retry: { attempts: 5 }, patienceMs: 10_000 }
 
 const documentWorkflow = workflow(

@@ -1,9 +1,9 @@
-// The front end's API: one call from a topic to a document, without a word of A2A. Runs are the tasks of the workflow
-// agent, so that both sides see the same: a document that was asked for here can be followed there.
+// An HTTP API for front ends: one call from a topic to a document, without A2A. Runs are tasks of the workflow agent, so a
+// run that was started here can be followed over A2A.
 //
-//   POST   /api/documents  {"topic"}   the finished document; with `Accept: text/event-stream` its making, event by event;
-//                                      with `Prefer: respond-async` at once, with 202
-//   GET    /api/documents/{taskId}     as it is now; with `Accept: text/event-stream` from now on, or from Last-Event-ID
+//   POST   /api/documents  {"topic"}   the finished document; with `Accept: text/event-stream` its events;
+//                                      with `Prefer: respond-async` 202 at once
+//   GET    /api/documents/{taskId}     its current state; with `Accept: text/event-stream` its events, after Last-Event-ID
 //   DELETE /api/documents/{taskId}     cancels it
 import { A2AError, type AgentService, type CallContext, type ErrorCode } from 'dragoman'
 import type { Route } from 'dragoman/server'
@@ -17,10 +17,10 @@ interface Call {
 }
 
 const path = '/api/documents'
-const longestBody = 64 * 1024
-const longestTopic = 2000
+const maxBodyLength = 64 * 1024
+const maxTopicLength = 2000
 
-/** @param name of the workflow agent on the same port */
+/** @param name Name of the workflow agent on the same port. */
 export function documentsApi(name: string): Route {
   return {
     path,
@@ -60,7 +60,7 @@ async function create({ request, service, context }: Call) {
   const location = `${path}/${sent.task.id}`
   if (isAsync) return Response.json(viewOf(sent.task), { status: 202, headers: { location } })
   const view = viewOf(sent.task)
-  // To whoever waits for a document, a run without one is a failure.
+  // The caller waits for a document, so a run without one is a failure.
   return Response.json(view, { status: view.error?.code ?? 200, headers: { location } })
 }
 
@@ -69,9 +69,9 @@ async function look({ service, context }: Call, id: string) {
 }
 
 async function follow({ request, service, context }: Call, id: string) {
-  await service.getTask({ id }, context) // whoever may not see it is told so before the stream begins
+  await service.getTask({ id }, context) // reject unauthorized readers before the stream starts
   const seen = request.headers.get('last-event-id') ?? undefined
-  // The one answer after which an `EventSource` does not come back.
+  // `EventSource` stops reconnecting after 204 only.
   if (seen === endId) return new Response(null, { status: 204 })
   const after = Number(seen)
   const left = new AbortController()
@@ -101,18 +101,22 @@ async function topicIn(request: Request) {
   const topic = typeof body === 'object' && body !== null && 'topic' in body ? body.topic : undefined
   if (typeof topic !== 'string' || topic.trim() === '')
     throw new A2AError('INVALID_PARAMS', 'Send {"topic": "…"}: what the document is about')
-  if (topic.length > longestTopic)
-    throw new A2AError('INVALID_PARAMS', `A topic has at most ${longestTopic} characters; this one has ${topic.length}`)
+  if (topic.length > maxTopicLength)
+    throw new A2AError(
+      'INVALID_PARAMS',
+      `A topic has at most ${maxTopicLength} characters; this one has ${topic.length}`,
+    )
   return topic.trim()
 }
 
-/** No more than it may be, however much is sent. */
+/** Reads the body up to the limit. */
 async function readText(request: Request) {
   const decoder = new TextDecoder()
   let text = ''
   for await (const chunk of request.body ?? []) {
     text += decoder.decode(chunk as Uint8Array, { stream: true })
-    if (text.length > longestBody) throw new A2AError('PAYLOAD_TOO_LARGE', `A request has at most ${longestBody} bytes`)
+    if (text.length > maxBodyLength)
+      throw new A2AError('PAYLOAD_TOO_LARGE', `A request has at most ${maxBodyLength} bytes`)
   }
   return text + decoder.decode()
 }
@@ -129,7 +133,7 @@ const statuses: Partial<Record<ErrorCode, number>> = {
   UNAVAILABLE: 503,
 }
 
-/** What is none of the caller's business is thrown on, and logged. */
+/** Returns a response for errors of the caller. Other errors are thrown again and logged. */
 function refusal(error: unknown) {
   const code = error instanceof A2AError ? statuses[error.code] : undefined
   if (!(error instanceof A2AError) || code === undefined) throw error

@@ -1,8 +1,8 @@
-// Chinese or English, by what a text is written in.
+// Tells whether a text is Chinese or English.
 
 type Language = 'zh' | 'en'
 
-/** A Chinese character says about as much as a Latin word; the more of them, the likelier it is Chinese. */
+/** Compares the number of Chinese characters with the number of Latin words. */
 export function languageOf(text: string): Language {
   const sample = text.slice(0, 5000)
   const characters = sample.match(/\p{Script=Han}/gu)?.length ?? 0

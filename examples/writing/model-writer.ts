@@ -1,4 +1,4 @@
-// Writes with a language model behind any endpoint that speaks OpenAI's API.
+// Writes with a language model behind any endpoint that implements OpenAI's API.
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible'
 import { APICallError, type ModelMessage, RetryError, streamText } from 'ai'
 import { A2AError } from 'dragoman'
@@ -8,14 +8,14 @@ import type { Writer } from './writer.ts'
 
 interface ModelOptions {
   readonly model: string
-  /** such as `https://models.example/v1` */
+  /** Such as `https://models.example/v1`. */
   readonly url: string
   readonly key?: string
-  /** how long it may say nothing */
+  /** Maximum time between two pieces. Default 60 s. */
   readonly silenceMs?: number
-  /** how long it may take in all */
+  /** Maximum time for the whole answer. Default 600 s. */
   readonly totalMs?: number
-  /** of a request that was refused for now */
+  /** Retries of requests that failed temporarily. Default 2. */
   readonly retries?: number
 }
 
@@ -29,7 +29,7 @@ export function createModelWriter({
 }: ModelOptions): Writer {
   const provider = createOpenAICompatible({ name: 'model', baseURL: url, ...(key && { apiKey: key }) })
 
-  /** Text as it comes. What goes wrong is thrown in words that are fit for the caller of the agent. */
+  /** Yields the text as it arrives. Throws errors whose messages may be shown to the caller of the agent. */
   async function* generate(system: string, messages: ModelMessage[], signal: AbortSignal | undefined) {
     const silence = createSilenceLimit(silenceMs)
     const signals = [silence.signal, AbortSignal.timeout(totalMs), ...(signal ? [signal] : [])]
@@ -39,7 +39,7 @@ export function createModelWriter({
       messages,
       maxRetries: retries,
       abortSignal: AbortSignal.any(signals),
-      onError: () => undefined, // it is in the stream too
+      onError: () => undefined, // the stream reports it too
     })
     let hasBegun = false
     let isFinished = false
@@ -53,24 +53,24 @@ export function createModelWriter({
         }
         if (part.type === 'error') throw part.error
         if (part.type === 'abort') break
-        // Other reasons, such as a filter, leave half an answer.
+        // With other reasons, such as a filter, the answer is incomplete.
         if (part.type === 'finish') isFinished = part.finishReason === 'stop' || part.finishReason === 'length'
         silence.begins()
       }
     } catch (error) {
       signal?.throwIfAborted()
-      throw inWords(error, hasBegun)
+      throw toCallerError(error, hasBegun)
     } finally {
       silence.ends()
     }
     signal?.throwIfAborted()
-    if (!isFinished) throw inWords(undefined, hasBegun)
+    if (!isFinished) throw toCallerError(undefined, hasBegun)
   }
 
   return {
     name: model,
     async outline(topic, { signal } = {}) {
-      const wish = `Give an outline as JSON and nothing else: {"topic","title","sections":[{"title","brief","points":[…]}]}, three to six sections. ${inItsLanguage(topic)}`
+      const wish = `Give an outline as JSON and nothing else: {"topic","title","sections":[{"title","brief","points":[…]}]}, three to six sections. ${languageInstruction(topic)}`
       let answer = ''
       for await (const piece of generate(wish, [user(topic)], signal)) answer += piece
       const outline = readOutline(jsonIn(answer))
@@ -79,13 +79,13 @@ export function createModelWriter({
     },
     document: (outline, { signal } = {}) =>
       generate(
-        `Write the document of this outline in Markdown: its title as #, each section as ##. ${inItsLanguage(outline.title)}`,
+        `Write the document of this outline in Markdown: its title as #, each section as ##. ${languageInstruction(outline.title)}`,
         [user(JSON.stringify(outline))],
         signal,
       ),
     summary: (text, { signal } = {}) =>
       generate(
-        `Summarise the text in a short paragraph, from the text alone. ${inItsLanguage(text)}`,
+        `Summarise the text in a short paragraph, from the text alone. ${languageInstruction(text)}`,
         [user(text)],
         signal,
       ),
@@ -98,7 +98,7 @@ export function createModelWriter({
   }
 }
 
-function inItsLanguage(text: string) {
+function languageInstruction(text: string) {
   return languageOf(text) === 'zh' ? 'Write in Chinese.' : 'Write in English.'
 }
 
@@ -106,7 +106,7 @@ function user(content: string): ModelMessage {
   return { role: 'user', content }
 }
 
-/** Models like to put JSON between words and fences. */
+/** Finds the JSON object in an answer: models often add prose and code fences around it. */
 function jsonIn(text: string): unknown {
   try {
     return JSON.parse(text.slice(text.indexOf('{'), text.lastIndexOf('}') + 1))
@@ -115,7 +115,7 @@ function jsonIn(text: string): unknown {
   }
 }
 
-/** Aborts when nothing is heard for a while; the time our own reader takes does not count. */
+/** Aborts when the model sends nothing for `ms`. Time that the consumer takes does not count. */
 function createSilenceLimit(ms: number) {
   const controller = new AbortController()
   let timer: NodeJS.Timeout | undefined
@@ -128,7 +128,7 @@ function createSilenceLimit(ms: number) {
   }
 }
 
-function inWords(error: unknown, hasBegun: boolean) {
+function toCallerError(error: unknown, hasBegun: boolean) {
   const cause = RetryError.isInstance(error) ? error.lastError : error
   if (hasBegun) return new A2AError('UNAVAILABLE', 'The language model stopped in the middle of its answer', { cause })
   const status = APICallError.isInstance(cause) ? (cause.statusCode ?? 0) : 0

@@ -1,4 +1,4 @@
-// The same skeletons in English.
+// Outline templates by kind of topic, in English; see offline-outlines-zh.ts.
 import type { Kind } from './offline-outlines.ts'
 
 export const kindsEn: readonly Kind[] = [

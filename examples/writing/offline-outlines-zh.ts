@@ -1,5 +1,5 @@
-// Skeletons of outlines by kind of topic. The first kind whose words are in the topic is taken; the last takes all.
-// `{}` stands for the topic. A section: its title, the sentence it opens with, its points.
+// Outline templates by kind of topic, in Chinese. The first kind whose words match the topic is used; the last one always
+// matches. `{}` stands for the topic. A section is its title, its first sentence and its points.
 import type { Kind } from './offline-outlines.ts'
 
 export const kindsZh: readonly Kind[] = [

@@ -1,4 +1,4 @@
-// Outlines without a model: the kind of a topic decides their shape.
+// Outlines without a model: each kind of topic has a template.
 import { languageOf } from './language.ts'
 import { kindsEn } from './offline-outlines-en.ts'
 import { kindsZh } from './offline-outlines-zh.ts'
@@ -15,7 +15,7 @@ export interface Kind {
 export function offlineOutline(request: string): Outline {
   const asked = topicOf(request)
   const language = languageOf(asked)
-  // The last kind takes everything.
+  // The last kind always matches.
   const kind = (language === 'zh' ? kindsZh : kindsEn).find(({ words }) => words.test(asked)) as Kind
   const topic = language === 'zh' ? subjectZh(asked) : subjectEn(asked)
   const fill = (text: string) => text.replaceAll('{}', topic)
@@ -27,12 +27,12 @@ export function offlineOutline(request: string): Outline {
   }
 }
 
-/** 如何冲泡茉莉花茶 → 冲泡茉莉花茶 */
+/** Turns 如何冲泡茉莉花茶 into 冲泡茉莉花茶. */
 function subjectZh(topic: string) {
   return topic.replace(/^(?:如何|怎么样?|怎样)(?:去|才能)?/u, '').replace(/(?:的)?(?:教程|指南|步骤)$/u, '') || topic
 }
 
-/** How to brew tea → brewing tea */
+/** Turns "how to brew tea" into "brewing tea". */
 function subjectEn(topic: string) {
   const [, verb, rest = ''] = /^how (?:to|do (?:i|you|we)|can (?:i|you|we)) (\S+)(.*)$/i.exec(topic) ?? []
   return verb === undefined ? topic.replace(/^the history of /i, '') : `${gerund(verb.toLowerCase())}${rest}`

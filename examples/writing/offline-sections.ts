@@ -1,5 +1,5 @@
-// Sections without a model: every point of the outline gets a sentence of its own. Twelve ways to say something are
-// enough for a document of four sections; longer ones begin again.
+// Sections without a model: each point of the outline becomes one sentence. Twelve templates are enough for a document of
+// four sections; longer documents reuse them.
 import { languageOf } from './language.ts'
 import type { Outline, Section } from './outline.ts'
 
@@ -44,7 +44,7 @@ const openings = {
   ],
 }
 
-/** The document in pieces: its title and what to expect, then a section each. */
+/** Yields the document in pieces: title and introduction, then one section at a time. */
 export function* offlineSections({ title, topic, sections }: Outline) {
   const language = languageOf(`${title} ${topic}`)
   const titles = sections.map((section) => section.title)

@@ -6,7 +6,7 @@ import { smallTalk } from './small-talk.ts'
 import { summarise } from './summarise.ts'
 import type { Writer } from './writer.ts'
 
-/** @param options a pause before every piece, for those who like to watch */
+/** @param options `paceMs` is a pause before every piece, for demonstrations. Default 0. */
 export function createOfflineWriter({ paceMs = 0 }: { paceMs?: number } = {}): Writer {
   async function* paced(pieces: Iterable<string>, signal: AbortSignal | undefined) {
     for (const piece of pieces) {
@@ -27,7 +27,7 @@ export function createOfflineWriter({ paceMs = 0 }: { paceMs?: number } = {}): W
   }
 }
 
-/** Cut behind punctuation, as somebody would speak. */
+/** Splits a text after punctuation. */
 function phrases(text: string) {
   return text.split(/(?<=[，。！？；：\n]|[,.!?;:]\s)/u)
 }

@@ -16,7 +16,7 @@ export type Outline = {
 const maxSections = 40
 const maxPoints = 20
 
-/** Reads an outline of anybody's making: sections may be plain titles. Undefined when it is none. */
+/** Reads an outline from any sender; sections may be plain titles. Returns undefined if the value is no outline. */
 export function readOutline(value: unknown): Outline | undefined {
   if (!isObject(value) || !Array.isArray(value.sections)) return undefined
   const sections = value.sections.slice(0, maxSections).flatMap((each) => readSection(each) ?? [])
@@ -35,7 +35,7 @@ function readSection(value: unknown): Section | undefined {
   return { title, ...(brief !== undefined && { brief }), points }
 }
 
-/** Text on one line and of a sane length. */
+/** Returns the text on one line, at most 300 characters of it. */
 function line(value: unknown) {
   if (typeof value !== 'string') return undefined
   const text = value.replace(/\s+/g, ' ').trim().slice(0, 300)

@@ -1,13 +1,13 @@
-// Conversation without a model: a few things it knows, and honest words about the rest.
+// Conversation without a model: answers to a few topics, and a plain statement that other topics need a model.
 import { inLanguageOf, languageOf } from './language.ts'
 import { offlineOutline } from './offline-outlines.ts'
 
-export interface Line {
+export interface ChatMessage {
   readonly role: 'user' | 'agent'
   readonly text: string
 }
 
-const topics: { when: RegExp; say: (text: string, earlier: readonly Line[]) => string }[] = [
+const topics: { when: RegExp; say: (text: string, earlier: readonly ChatMessage[]) => string }[] = [
   { when: /我(?:叫|的名字是)\s*(?!什么|啥)\S|\bmy name is \w/i, say: (text) => metName(nameIn(text) ?? '', text) },
   { when: /我叫(?:什么|啥)|我是谁|我的名字是什么|(?:what(?:'s| is) my name|who am i)/i, say: recallName },
   { when: /(?=.*(?:A2A|JSON-?RPC|\bSSE\b|流式))(?=.*(?:如何|怎么|怎样|\bhow\b))/is, say: aboutStreaming },
@@ -35,14 +35,14 @@ const topics: { when: RegExp; say: (text: string, earlier: readonly Line[]) => s
   },
 ]
 
-/** @param earlier what was said before, oldest first */
-export function smallTalk(said: string, earlier: readonly Line[] = []) {
+/** @param earlier Earlier messages, oldest first. */
+export function smallTalk(said: string, earlier: readonly ChatMessage[] = []) {
   const text = said.slice(0, 1000)
   const known = topics.find(({ when }) => when.test(text))
-  return known ? known.say(text, earlier) : beHonest(text)
+  return known ? known.say(text, earlier) : needsModel(text)
 }
 
-function greet(text: string, earlier: readonly Line[]) {
+function greet(text: string, earlier: readonly ChatMessage[]) {
   const name = knownName(earlier)
   return inLanguageOf(text, {
     zh: `你好${name ? `，${name}` : ''}！我可以查订单、写文章，也可以随便聊聊。`,
@@ -54,14 +54,14 @@ function metName(name: string, text: string) {
   return inLanguageOf(text, { zh: `很高兴认识你，${name}！`, en: `Nice to meet you, ${name}!` })
 }
 
-function recallName(text: string, earlier: readonly Line[]) {
+function recallName(text: string, earlier: readonly ChatMessage[]) {
   const name = knownName(earlier)
   return name
     ? inLanguageOf(text, { zh: `你叫${name}，我记着呢。`, en: `You are ${name}; I have not forgotten.` })
     : inLanguageOf(text, { zh: '你还没告诉我你的名字呢。', en: 'You have not told me your name yet.' })
 }
 
-function knownName(earlier: readonly Line[]) {
+function knownName(earlier: readonly ChatMessage[]) {
   return earlier
     .filter(({ role }) => role === 'user')
     .map(({ text }) => nameIn(text))
@@ -81,7 +81,7 @@ function aboutMe(text: string) {
   })
 }
 
-/** What this agent can be called with; the points are told in order, as many as were asked for. */
+/** Points about calling this agent. An answer has as many of them as the user asked for, in order. */
 const calling = {
   zh: [
     '向 /api/v1/a2a 发送 POST 请求，JSON-RPC 的 method 写 message/stream，问题放在 params.message.parts 里。',
@@ -139,7 +139,7 @@ function points(text: string, list: readonly string[]) {
     .join('\n')
 }
 
-/** 请用三点回答, in three points. */
+/** Finds the number in 请用三点回答 or "in three points". */
 function wantedPoints(text: string) {
   const [, zh, en] =
     /([一二两三四五六1-6])\s*[个条]?(?:要)?点|\b(one|two|three|four|five|six|[1-6]) (?:points?|steps?)\b/i.exec(text) ??
@@ -150,7 +150,7 @@ function wantedPoints(text: string) {
   return number || ['one', 'two', 'three', 'four', 'five', 'six'].indexOf(word) + 1
 }
 
-function beHonest(text: string) {
+function needsModel(text: string) {
   const characters = [...text.replace(/\s+/g, ' ').trim()]
   const short = characters.length > 40 ? `${characters.slice(0, 40).join('')}…` : characters.join('')
   return languageOf(text) === 'zh'

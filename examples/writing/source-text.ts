@@ -1,4 +1,4 @@
-// The text that a message wants to have summarised.
+// Finds the text to summarise in a message.
 import { type JsonValue, type Message, textOf } from 'dragoman'
 
 /** Members of a data part that hold the text, best first. */
@@ -6,7 +6,7 @@ const members = ['document', 'text', 'content', 'body']
 
 /**
  * Returns the text to summarise: of the data parts if the message has any, else of the text parts. Text beside data is an
- * instruction. Empty when there is none.
+ * instruction. Returns an empty text if there is none.
  */
 export function sourceText({ parts }: Pick<Message, 'parts'>): string {
   const values = parts.flatMap((part) => ('data' in part ? [part.data] : []))

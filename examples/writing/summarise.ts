@@ -1,5 +1,5 @@
-// A summary made of the text's own sentences: those whose words the text uses most, with a little weight for where
-// they stand and how long they are, in the order in which they were written.
+// Extractive summary: picks the sentences whose words are most frequent in the text, weighted by position and length, and
+// keeps their order.
 import { languageOf } from './language.ts'
 
 const common = {
@@ -9,9 +9,9 @@ const common = {
 
 const stopWords = { zh: new Set(common.zh.split(' ')), en: new Set(common.en.split(' ')) }
 
-/** A fifth of the sentences, and no more than this. */
+/** A summary has a fifth of the sentences, up to this limit. */
 const maxSentences = 5
-/** What is read of a text: a long book is not worth making everybody wait. */
+/** Characters of the text that are read, which bounds the CPU time of one request. */
 const maxCharacters = 200_000
 
 export function summarise(whole: string) {
@@ -37,7 +37,7 @@ export function summarise(whole: string) {
   return chosen.map((each) => each.text).join(language === 'zh' ? '' : ' ')
 }
 
-/** Markdown taken off, so that headings and code are not taken for sentences. */
+/** Removes Markdown first, so that headings and code do not count as sentences. */
 function sentencesOf(text: string, language: 'zh' | 'en') {
   const prose = text
     .replace(/^(```|~~~)[\s\S]*?^\1.*$/gm, '')
@@ -71,14 +71,14 @@ function count(terms: readonly string[]) {
 
 function score({ place, terms }: { place: number; terms: string[] }, total: number, frequency: Map<string, number>) {
   if (terms.length === 0) return 0
-  // A word that is nowhere else says nothing about the text as a whole.
+  // A word that occurs once has no weight: it says nothing about the whole text.
   const weight = [...new Set(terms)].reduce((sum, term) => sum + Math.log(frequency.get(term) ?? 1), 0)
   const isEdge = place === 0 ? 1.5 : place < total * 0.1 || place === total - 1 ? 1.2 : 1
   const isShort = terms.length < 4 ? 0.5 : 1
   return (weight / Math.sqrt(terms.length + 8)) * isEdge * isShort
 }
 
-/** How much of the shorter sentence is in the other one too. */
+/** Returns the share of the shorter sentence's terms that the other sentence contains. */
 function overlap(a: string[], b: string[]) {
   const other = new Set(b)
   const shared = new Set(a.filter((term) => other.has(term)))

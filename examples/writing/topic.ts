@@ -1,4 +1,4 @@
-// What a request to write something is about: "请写一篇关于茉莉花茶的文章" is about 茉莉花茶.
+// Finds the topic of a request to write something: 茉莉花茶 in "请写一篇关于茉莉花茶的文章".
 
 const wrappings = [
   /^(?:请|麻烦|帮我|帮忙|给我|为我|我想要?|我要|我们?需要)+/u,

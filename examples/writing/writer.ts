@@ -1,23 +1,23 @@
-// Who writes: a language model when one is configured, else the offline writer.
+// Chooses the writer: a language model if one is configured, else the offline writer.
 //
 //   DRAGOMAN_MODEL=qwen3 DRAGOMAN_MODEL_URL=http://localhost:11434/v1 [DRAGOMAN_MODEL_KEY=…] node …
 import { createModelWriter } from './model-writer.ts'
 import { createOfflineWriter } from './offline-writer.ts'
 import type { Outline } from './outline.ts'
-import type { Line } from './small-talk.ts'
+import type { ChatMessage } from './small-talk.ts'
 
 interface WriteOptions {
   readonly signal?: AbortSignal
 }
 
 export interface Writer {
-  /** the model's, or `offline`; artifacts carry it in their metadata */
+  /** Name of the model, or `offline`. Artifacts have it in their metadata. */
   readonly name: string
   readonly outline: (topic: string, options?: WriteOptions) => Promise<Outline>
   readonly document: (outline: Outline, options?: WriteOptions) => AsyncIterable<string>
   readonly summary: (text: string, options?: WriteOptions) => AsyncIterable<string>
-  /** answers the last line */
-  readonly chat: (lines: readonly Line[], options?: WriteOptions) => AsyncIterable<string>
+  /** Answers the last message. */
+  readonly chat: (lines: readonly ChatMessage[], options?: WriteOptions) => AsyncIterable<string>
 }
 
 export function createWriter(env: NodeJS.ProcessEnv = process.env): Writer {
