@@ -254,6 +254,21 @@ describe('the architecture', () => {
     expect(users).toEqual(['net/node-internals.ts'])
   })
 
+  it('has examples that Node runs without compiling: TypeScript with `.ts` in relative imports', () => {
+    const root = fileURLToPath(new URL('../examples/', import.meta.url))
+    const files = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((file) =>
+      /\.[cm]?[jt]sx?$/.test(file),
+    )
+    expect(files.filter((file) => !file.endsWith('.ts'))).toEqual([])
+    const relatives = files.flatMap((file) =>
+      [...readFileSync(join(root, file), 'utf8').matchAll(/\bfrom '(\.[^']*)'/g)].map(
+        ([, path = '']) => `${file} → ${path}`,
+      ),
+    )
+    expect(relatives.length).toBeGreaterThan(50)
+    expect(relatives.filter((each) => !each.endsWith('.ts'))).toEqual([])
+  })
+
   it('is used from outside through the public entries, the test-bed agent and fixtures aside', () => {
     const outside = ['conformance/', 'examples/', 'console/'].flatMap((folder) => {
       const root = fileURLToPath(new URL(`../${folder}`, import.meta.url))
