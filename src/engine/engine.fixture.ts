@@ -10,11 +10,30 @@ import type { Store } from '../stores/store.js'
 import { type Agent, agent, type Handler } from './agent.js'
 import { createEngine, type Engine, type EngineOptions } from './engine.js'
 
-export const storeKinds = ['memory', 'sqlite'] as const
-export type StoreKind = (typeof storeKinds)[number]
+export type StoreKind = 'memory' | 'sqlite' | 'postgres'
 
-export function openTestStore(kind: StoreKind): Promise<Store> {
-  return kind === 'memory' ? Promise.resolve(new MemoryStore()) : openSqliteStore(':memory:')
+const openers = new Map<StoreKind, () => Promise<Store>>([
+  ['memory', () => Promise.resolve(new MemoryStore())],
+  ['sqlite', () => openSqliteStore(':memory:')],
+])
+
+/** The stores that test files run their cases on when they are loaded. */
+export let storeKinds: readonly StoreKind[] = [...openers.keys()]
+
+/** Loads test files so that their cases run on Postgres only. `open` opens an empty store. */
+export async function onPostgres(open: () => Promise<Store>, load: () => Promise<void>): Promise<void> {
+  const before = storeKinds
+  openers.set('postgres', open)
+  storeKinds = ['postgres']
+  await load().finally(() => {
+    storeKinds = before
+  })
+}
+
+export async function openTestStore(kind: StoreKind): Promise<Store> {
+  const open = openers.get(kind)
+  if (!open) throw new Error(`No ${kind} store for tests`)
+  return await open()
 }
 
 export interface TestEngine extends Engine {
