@@ -10,12 +10,7 @@ const sourcesOf = (map) =>
   Object.values(map).flatMap(({ 'dragoman-source': source = [] }) =>
     typeof source === 'string' ? source : Object.values(source),
   )
-const entries = new Set([
-  ...sourcesOf(exports),
-  ...sourcesOf(imports),
-  './src/cli/main.ts',
-  './src/transports/grpc/messages.ts', // for the benchmarks
-])
+const entries = new Set([...sourcesOf(exports), ...sourcesOf(imports), './src/cli/main.ts'])
 
 const bundle = await rolldown({
   input: Object.fromEntries([...entries].map((path) => [path.slice('./src/'.length, -'.ts'.length), path])),

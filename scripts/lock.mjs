@@ -4,15 +4,12 @@
 // package are known from its parent, so the entry is added here. Every entry has an integrity, which the
 // registry is asked for where npm left it out. A registry that does not carry a platform package of the newest
 // version cannot tell its integrity: this script then fails, and the parent must be pinned to an older version (see
-// `@biomejs/biome`, `vite` and `rolldown` in package.json). Run: npm run lock [folder]
+// `@biomejs/biome`, `vite` and `rolldown` in package.json). Run: npm run lock
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'
-import { join } from 'node:path'
 
-const folder = process.argv[2] ?? '.'
-const file = join(folder, 'package-lock.json')
+const file = 'package-lock.json'
 execFileSync('npm', ['install', '--package-lock-only', '--omit-lockfile-registry-resolved'], {
-  cwd: folder,
   stdio: 'inherit',
 })
 
