@@ -12,10 +12,10 @@ export interface ApiKeyOptions {
 }
 
 const optionNames = {
-  name: true,
-  location: true,
-  description: true,
-  scheme: true,
+  name: 'string',
+  location: ['header', 'query', 'cookie'],
+  description: 'string',
+  scheme: 'string',
 } satisfies NamesOf<ApiKeyOptions>
 
 /**

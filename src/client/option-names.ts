@@ -1,26 +1,33 @@
 /** The options of `connect` and of calls by name; the compiler keeps the lists complete. */
-import type { NamesOf } from '../model/option-names.js'
+import { either, type NamesOf } from '../model/option-names.js'
 import type { SendMessageConfiguration } from '../model/service.js'
 import type { SayOptions } from './agent-client.js'
 import type { BreakerOptions } from './breaker.js'
 import type { ConnectOptions } from './connect-options.js'
 import type { RetryOptions } from './retry.js'
-import type { SignatureOptions } from './verify-card.js'
+import { type SignatureOptions, signaturePolicies } from './verify-card.js'
+
+const signatures = {
+  policy: signaturePolicies,
+  keys: true,
+  keyOrigins: true,
+  forms: true,
+} satisfies NamesOf<SignatureOptions>
 
 export const connectOptions = {
   binding: true,
   dialect: true,
-  pin: true,
+  pin: 'boolean',
   credentials: true,
   headers: true,
   timeoutMs: true,
   signal: true,
   retry: { attempts: true, firstDelayMs: true, longestDelayMs: true } satisfies NamesOf<RetryOptions>,
   breaker: { failures: true, openMs: true } satisfies NamesOf<BreakerOptions>,
-  signatures: { policy: true, keys: true, keyOrigins: true, forms: true } satisfies NamesOf<SignatureOptions>,
-  allowPrivate: true,
-  allowedOrigins: true,
-  allowNeighbours: true,
+  signatures: either(signaturePolicies, signatures),
+  allowPrivate: 'boolean',
+  allowedOrigins: 'strings',
+  allowNeighbours: 'boolean',
   resolvers: true,
   cache: true,
   fileBytes: true,

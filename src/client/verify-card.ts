@@ -19,7 +19,8 @@ import {
 import { readCard } from './read-card.js'
 import { type CardHome, createKeyFinder, type KeyOptions, type PublicKey } from './verify-card-keys.js'
 
-export type SignaturePolicy = 'require' | 'warn' | 'ignore'
+export const signaturePolicies = ['require', 'warn', 'ignore'] as const
+export type SignaturePolicy = (typeof signaturePolicies)[number]
 
 export interface SignatureOptions extends Pick<KeyOptions, 'keys' | 'keyOrigins'> {
   /** `require`: only signed cards are good. Default `warn`. */
@@ -34,13 +35,13 @@ export interface SignatureOptions extends Pick<KeyOptions, 'keys' | 'keyOrigins'
 export interface VerifyOptions extends KeyOptions, SignatureOptions {}
 
 const optionNames = {
-  policy: true,
+  policy: signaturePolicies,
   keys: true,
   keyOrigins: true,
   forms: true,
   signal: true,
   now: true,
-  allowPrivate: true,
+  allowPrivate: 'boolean',
   fetch: true,
   certificate: true,
   lookup: true,

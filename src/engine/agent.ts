@@ -2,7 +2,7 @@
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { AgentCapabilities, AgentCard, AgentExtension, AgentProvider, AgentSkill } from '../model/agent-card.js'
 import type { Message } from '../model/message.js'
-import { assertOptions, type NamesOf } from '../model/option-names.js'
+import { assertOptions, either, type NamesOf } from '../model/option-names.js'
 import type { JsonValue, Struct } from '../model/part.js'
 import type { AgentService, Caller } from '../model/service.js'
 import type { Task } from '../model/task.js'
@@ -80,7 +80,7 @@ const cardNames = {
     extendedAgentCard: true,
   } satisfies NamesOf<AgentCapabilities>,
   extendedCard: true,
-  onCrash: { attempts: true },
+  onCrash: either(['fail'], { attempts: true }),
 } satisfies NamesOf<AgentInit>
 
 /** What the data parts of messages to these skills hold: the union of their schemas' outputs. */

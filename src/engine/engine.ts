@@ -23,6 +23,7 @@ import { createdIn, getTask, listTasks } from './read-tasks.js'
 import { type Retention, retentionNames, startRetention } from './retention.js'
 import { schemaCheckOf } from './schemas.js'
 import { sendMessage, sendStreamingMessage } from './send.js'
+import { settingNames } from './setting-names.js'
 import { watchStalls } from './stall-watch.js'
 import { subscribeToTask } from './subscribe.js'
 import { systemClock } from './system-clock.js'
@@ -78,13 +79,7 @@ const defaults: EngineSettings = {
 }
 
 const optionNames = {
-  leaseMs: true,
-  cancelGraceMs: true,
-  stallMs: true,
-  idempotencyMs: true,
-  dedupeByMessageId: true,
-  cancelTwice: true,
-  pushSecrets: true,
+  ...settingNames,
   limits: namesIn(defaultEngineLimits),
   store: true,
   clock: true,

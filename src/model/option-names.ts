@@ -1,39 +1,123 @@
-/** Rejects options that do not exist, with the name that was probably meant. */
+/** Rejects options that do not exist, with the name that was probably meant, and values of the wrong kind. */
 import { AuthorError } from './author-error.js'
 import { clip } from './errors.js'
 
-/** `true`: the value is not checked. Names: of an option that is an object. A list: of an option that lists objects. */
-type Members = true | OptionNames | readonly [OptionNames]
+/** The kind of an option's value. `wanted` completes the sentence "Write …" for a value of another kind. */
+export class ValueKind {
+  readonly wanted: string
+  readonly accepts: (value: unknown) => boolean
+
+  constructor(wanted: string, accepts: (value: unknown) => boolean) {
+    this.wanted = wanted
+    this.accepts = accepts
+  }
+}
+
+const basicKinds = {
+  boolean: new ValueKind('`true` or `false`', (value) => typeof value === 'boolean'),
+  false: new ValueKind('`false`', (value) => value === false),
+  string: new ValueKind('a string', (value) => typeof value === 'string'),
+  function: new ValueKind('a function', (value) => typeof value === 'function'),
+  number: new ValueKind('a finite number, 0 or more', (value) => Number.isFinite(value) && isLimit(value)),
+  limit: new ValueKind('a number, 0 or more', isLimit),
+  port: new ValueKind('an integer from 0 to 65535', isPort),
+  strings: new ValueKind("a list of strings: ['…']", (value) => isListOf(value, (each) => typeof each === 'string')),
+  numbers: new ValueKind('a list of numbers: [443]', (value) => isListOf(value, isLimit)),
+  list: new ValueKind('a list: […]', Array.isArray),
+} satisfies Readonly<Record<string, ValueKind>>
+
+/** One of several kinds. */
+class Either {
+  readonly kinds: readonly Members[]
+
+  constructor(kinds: readonly Members[]) {
+    this.kinds = kinds
+  }
+}
+
+/** The kind of an option whose values have one of these kinds, such as `either('boolean', { port: 'port' })`. */
+export function either(...kinds: readonly Members[]): Either {
+  return new Either(kinds)
+}
+
+/**
+ * `true`: the value is not checked. A name: of a basic kind. Several strings: the allowed values. Names: of an option that
+ * is an object. Names in a list: of an option that lists objects.
+ */
+type Members =
+  | true
+  | keyof typeof basicKinds
+  | ValueKind
+  | Either
+  | readonly string[]
+  | OptionNames
+  | readonly [OptionNames]
 
 /** Names of options, and below them those of options that are objects themselves. */
 export interface OptionNames {
   readonly [name: string]: Members
 }
 
-/** A list of names that the compiler holds against the options' own type. */
-export type NamesOf<Options> = { readonly [Name in keyof Required<Options>]: Members }
+/** A list of names and kinds that the compiler holds against the options' own type. Kinds in `either` are not compared. */
+export type NamesOf<Options> = { readonly [Name in keyof Required<Options>]: KindsFor<NonNullable<Options[Name]>> }
 
-/** The names of an object of defaults. */
-export function namesIn<Defaults extends object>(defaults: Defaults): { readonly [Name in keyof Defaults]: true } {
-  return Object.fromEntries(Object.keys(defaults).map((name) => [name, true])) as { [Name in keyof Defaults]: true }
+type KindsFor<Value> =
+  | (true | ValueKind | Either)
+  | ([Value] extends [boolean] ? 'boolean' : never)
+  | ([Value] extends [number] ? 'number' | 'limit' | 'port' : never)
+  | ([Value] extends [string] ? 'string' | readonly Value[] : never)
+  | ([Value] extends [(...given: never) => unknown] ? 'function' : never)
+  | ([Value] extends [readonly string[]] ? 'strings' : never)
+  | ([Value] extends [readonly number[]] ? 'numbers' : never)
+  | ([Value] extends [readonly unknown[]] ? 'list' | readonly [OptionNames] : never)
+  | ([Value] extends [object] ? OptionNames : never)
+
+type NamesIn<Defaults> = { readonly [Name in keyof Defaults]: KindOfDefault<Defaults[Name]> }
+
+type KindOfDefault<Value> = Value extends number
+  ? 'limit'
+  : Value extends boolean
+    ? 'boolean'
+    : Value extends string
+      ? 'string'
+      : true
+
+/** The names of an object of defaults. An option has the kind of its default; numbers may be infinite. */
+export function namesIn<Defaults extends object>(defaults: Defaults): NamesIn<Defaults> {
+  const entries = Object.entries(defaults).map(([name, value]) => [name, kindOfDefault(value)] as const)
+  return Object.fromEntries(entries) as NamesIn<Defaults>
 }
 
-/** Throws an `AuthorError`, which is a `TypeError`, for the first unknown option. Options that are `undefined` count as absent. */
+function kindOfDefault(value: unknown): Members {
+  if (typeof value === 'number') return 'limit'
+  if (typeof value === 'boolean') return 'boolean'
+  return typeof value === 'string' ? 'string' : true
+}
+
+/**
+ * Throws an `AuthorError`, which is a `TypeError`, for the first option that is unknown or whose value has the wrong kind.
+ * Options that are `undefined` count as absent.
+ */
 export function assertOptions(owner: string, options: unknown, names: OptionNames): void {
-  if (typeof options !== 'object' || options === null || Array.isArray(options))
-    throw new AuthorError(`The options of ${owner} must be an object: { ${Object.keys(names)[0]}: … }`)
+  if (!isObject(options)) throw new AuthorError(`The options of ${owner} must be ${wantedBy(names)}`)
   for (const name of Object.keys(options)) {
     const value: unknown = options[name as keyof typeof options]
     if (value === undefined) continue
     const known = Object.hasOwn(names, name) ? names[name] : undefined
     if (known === undefined) throw new AuthorError(`Unknown option of ${owner}: ${clip(name)}. ${advice(name, names)}`)
-    if (known !== true && typeof value === 'object' && value !== null) assertMembers(`${owner}.${name}`, value, known)
+    assertValue(owner, name, value, known)
   }
 }
 
-function assertMembers(owner: string, value: object, known: Exclude<Members, true>): void {
-  if (!isList(known)) assertOptions(owner, value, known)
-  else if (Array.isArray(value)) assertEach(owner, value, known[0])
+function assertValue(owner: string, name: string, value: unknown, known: Members): void {
+  if (!isAccepted(value, known)) {
+    const wanted = value instanceof Promise ? `\`${name}: await …\`` : wantedBy(known)
+    throw new AuthorError(`Invalid option of ${owner}: ${name} is ${describe(value, known)}. Write ${wanted}`)
+  }
+  const matching = known instanceof Either ? known.kinds.find((each) => isAccepted(value, each)) : known
+  if (isNamesInList(matching))
+    assertEach(`${owner}.${name}`, value as readonly unknown[], matching[0]) // it is accepted
+  else if (isNames(matching)) assertOptions(`${owner}.${name}`, value, matching)
 }
 
 /** As `assertOptions`, for each object in a list; entries that are no objects are left to the function that reads them. */
@@ -42,8 +126,78 @@ export function assertEach(owner: string, list: readonly unknown[], names: Optio
     if (typeof each === 'object' && each !== null) assertOptions(`${owner}[${place}]`, each, names)
 }
 
-function isList(known: Exclude<Members, true>): known is readonly [OptionNames] {
-  return Array.isArray(known)
+function isAccepted(value: unknown, known: Members): boolean {
+  if (known === true) return true
+  if (typeof known === 'string') return basicKinds[known].accepts(value)
+  if (known instanceof ValueKind) return known.accepts(value)
+  if (known instanceof Either) return known.kinds.some((each) => isAccepted(value, each))
+  if (isNamesInList(known)) return Array.isArray(value)
+  return isChoices(known) ? known.some((choice) => choice === value) : isObject(value) && !(value instanceof Promise)
+}
+
+/** Completes the sentence "Write …". */
+function wantedBy(known: Members): string {
+  if (known === true) return 'a value'
+  if (typeof known === 'string') return basicKinds[known].wanted
+  if (known instanceof ValueKind) return known.wanted
+  if (known instanceof Either) return known.kinds.map(wantedBy).join(', or ')
+  if (isNamesInList(known)) return `a list: [{ ${Object.keys(known[0])[0]}: … }]`
+  return isChoices(known) ? alternatives(known) : `an object: { ${Object.keys(known)[0]}: … }`
+}
+
+function alternatives(choices: readonly string[]): string {
+  const quoted = choices.map((choice) => `'${choice}'`)
+  return quoted.length < 2 ? quoted.join('') : `${quoted.slice(0, -1).join(', ')} or ${quoted.at(-1)}`
+}
+
+/** The kind of a value, never the value: callers of an agent get the message. */
+function describe(value: unknown, known: Members): string {
+  if (value === null) return 'null'
+  if (value instanceof Promise) return 'a promise'
+  if (Array.isArray(value)) return known === 'strings' || known === 'numbers' ? 'a list of other values' : 'a list'
+  if (typeof value === 'string') return hasChoices(known) ? 'another string' : 'a string'
+  if (typeof value === 'object') return 'an object'
+  return typeof value === 'number' ? describeNumber(value) : `a ${typeof value}`
+}
+
+function hasChoices(known: Members): boolean {
+  return known instanceof Either ? known.kinds.some(hasChoices) : isChoices(known)
+}
+
+function describeNumber(value: number): string {
+  if (!Number.isFinite(value)) return Number.isNaN(value) ? 'NaN' : 'infinite'
+  if (value < 0) return 'a negative number'
+  return value > maxPort ? `a number above ${maxPort}` : 'a number'
+}
+
+const maxPort = 65_535
+
+function isPort(value: unknown): boolean {
+  return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= maxPort
+}
+
+function isLimit(value: unknown): boolean {
+  return typeof value === 'number' && value >= 0
+}
+
+function isListOf(value: unknown, isEntry: (entry: unknown) => boolean): boolean {
+  return Array.isArray(value) && value.every(isEntry)
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isChoices(known: Members | undefined): known is readonly string[] {
+  return Array.isArray(known) && typeof known[0] === 'string'
+}
+
+function isNamesInList(known: Members | undefined): known is readonly [OptionNames] {
+  return Array.isArray(known) && typeof known[0] === 'object'
+}
+
+function isNames(known: Members | undefined): known is OptionNames {
+  return isObject(known) && !(known instanceof ValueKind) && !(known instanceof Either)
 }
 
 function advice(name: string, names: OptionNames): string {

@@ -25,10 +25,10 @@ export interface AddressRules {
 
 /** The rules that users set, by name. */
 export const ruleNames = {
-  httpsOnly: true,
-  allowHosts: true,
-  allowPorts: true,
-  allowPrivate: true,
+  httpsOnly: 'boolean',
+  allowHosts: 'strings',
+  allowPorts: 'numbers',
+  allowPrivate: 'boolean',
 } satisfies NamesOf<Omit<AddressRules, 'allowNeighbours'>>
 
 /** All addresses of a name. An empty list, or a throw: there is none. */

@@ -57,8 +57,8 @@ export const tlsNames = { cert: true, key: true, passphrase: true, ca: true } sa
 
 const dialerNames = {
   ...ruleNames,
-  allowNeighbours: true,
-  lookup: true,
+  allowNeighbours: 'boolean',
+  lookup: 'function',
   tls: tlsNames,
   connectTimeoutMs: true,
 } satisfies NamesOf<DialerOptions>

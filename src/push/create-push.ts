@@ -29,9 +29,10 @@ export interface PushOptions
 
 export const pushNames = {
   ...namesIn(defaultSettings),
+  events: ['all', 'statuses'],
   ...ruleNames,
-  lookup: true,
-  challenge: true,
+  lookup: 'function',
+  challenge: 'boolean',
   tls: tlsNames,
 } satisfies NamesOf<PushOptions>
 

@@ -2,7 +2,7 @@
 import type { Auth } from '../auth/requirement.js'
 import type { Connection } from '../auth/scheme.js'
 import type { Log } from '../model/log.js'
-import { assertOptions, type NamesOf, namesIn } from '../model/option-names.js'
+import { assertOptions, either, type NamesOf, namesIn } from '../model/option-names.js'
 import type { Caller } from '../model/service.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { RegistryError } from '../registry-client/registry-error.js'
@@ -10,7 +10,7 @@ import { settleLog } from '../server/default-log.js'
 import { createHealth } from '../server/health.js'
 import { assertPublicUrl, createHostCheck, type HostCheck, hostFault } from '../server/hosts.js'
 import { useStore } from '../server/open-store.js'
-import { rate } from '../server/option-names.js'
+import { rateLimit } from '../server/option-names.js'
 import { createReadiness } from '../server/readiness.js'
 import type { Store } from '../stores/store.js'
 import { createAdmission, type RegistryRates } from './admission.js'
@@ -49,7 +49,7 @@ export interface RegistryOptions extends Omit<RegistryCoreOptions, 'store' | 'li
   readonly log?: Log | false
 }
 
-const limits = { ...namesIn(usualLimits), rate, failedAuthentication: rate } satisfies NamesOf<
+const limits = { ...namesIn(usualLimits), rate: rateLimit, failedAuthentication: rateLimit } satisfies NamesOf<
   NonNullable<RegistryOptions['limits']>
 >
 
@@ -67,17 +67,17 @@ export const registryOptions = {
   limits,
   store: true,
   auth: true,
-  publicRead: true,
-  isAdmin: true,
+  publicRead: 'boolean',
+  isAdmin: 'function',
   publicUrl: true,
-  allowedHosts: true,
-  origins: true,
+  allowedHosts: 'strings',
+  origins: 'strings',
   catalog: { publisher: true, displayName: true } satisfies NamesOf<ArdOptions>,
   log: true,
-  allowPrivate: true,
+  allowPrivate: 'boolean',
   cards: true,
   signatures: true,
-  probes,
+  probes: either('false', probes),
   heartbeatMs: true,
   sweepMs: true,
   now: true,

@@ -1,9 +1,11 @@
 /** The options of `serve`, `createHandler` and ports by name; the compiler keeps the lists complete. */
 
-import type { EngineSettings } from '../engine/internals.js'
+import { questionStatuses } from '../dialects/invoke/tasks.js'
+import { errorProfiles } from '../dialects/v1/errors.js'
 import { defaultEngineLimits } from '../engine/limits.js'
 import { retentionNames } from '../engine/retention.js'
-import { type NamesOf, namesIn } from '../model/option-names.js'
+import { settingNames } from '../engine/setting-names.js'
+import { either, type NamesOf, namesIn } from '../model/option-names.js'
 import { pushNames } from '../push/create-push.js'
 import { defaultRequestLimits } from '../transports/read-json.js'
 import type { RegisterOptions } from './announce.js'
@@ -21,24 +23,14 @@ import type { Rate } from './rate-limit.js'
 import type { Route } from './routes.js'
 import type { ServedAgent, ServeOptions } from './serve.js'
 
-export const rate = { perSecond: true, burst: true } satisfies NamesOf<Rate>
+export const rateLimit = either(['none'], { perSecond: 'limit', burst: 'limit' } satisfies NamesOf<Rate>)
 
 const limits = {
   ...namesIn(defaultEngineLimits),
   ...namesIn(defaultRequestLimits),
-  rate,
-  failedAuthentication: rate,
+  rate: rateLimit,
+  failedAuthentication: rateLimit,
 } satisfies NamesOf<Limits>
-
-const engine = {
-  leaseMs: true,
-  cancelGraceMs: true,
-  idempotencyMs: true,
-  dedupeByMessageId: true,
-  cancelTwice: true,
-  pushSecrets: true,
-  stallMs: true,
-} satisfies NamesOf<Omit<EngineSettings, 'limits'>>
 
 const deadlines = {
   firstByteMs: true,
@@ -60,7 +52,7 @@ const register = {
 
 export const mountedAgent = { agent: true, path: true } satisfies NamesOf<MountedAgent>
 export const servedAgent = { ...mountedAgent, port: true } satisfies NamesOf<ServedAgent>
-export const openStoreOptions = { onNotice: true, mustExist: true } satisfies NamesOf<OpenStoreOptions>
+export const openStoreOptions = { onNotice: 'function', mustExist: 'boolean' } satisfies NamesOf<OpenStoreOptions>
 export const closeOptions = { deadlineMs: true } as const
 
 export const handlerOptions = {
@@ -68,28 +60,28 @@ export const handlerOptions = {
   auth: true,
   publicUrl: true,
   basePath: true,
-  allowedHosts: true,
+  allowedHosts: 'strings',
   tenants: true,
-  cors: true,
-  policy: { tenants: true, canAccess: true } satisfies NamesOf<Policy>,
+  cors: 'strings',
+  policy: { tenants: 'function', canAccess: 'function' } satisfies NamesOf<Policy>,
   limits,
   heartbeatMs: true,
-  dialects: [{ dialect: true, path: true } satisfies NamesOf<PinnedDialect>],
+  dialects: either(['all'], [{ dialect: true, path: true } satisfies NamesOf<PinnedDialect>]),
   card: true,
   editCard: true,
-  protectCard: true,
+  protectCard: 'boolean',
   signing: true,
-  errors: true,
-  invokeQuestions: true,
-  assumeV1: true,
+  errors: errorProfiles,
+  invokeQuestions: questionStatuses,
+  assumeV1: 'boolean',
   retention: retentionNames,
   push: pushNames,
-  engine,
+  engine: settingNames,
   wrap: true,
   resolve: true,
-  routes: [{ path: true, answer: true, isPublic: true } satisfies NamesOf<Route>],
+  routes: [{ path: true, answer: true, isPublic: 'boolean' } satisfies NamesOf<Route>],
   log: true,
-  logCalls: true,
+  logCalls: 'boolean',
   audit: true,
 } satisfies NamesOf<HandlerOptions>
 
@@ -106,7 +98,7 @@ export const portOptions = {
 export const serveOptions = {
   ...portOptions,
   ...handlerOptions,
-  grpc: true,
-  register,
-  metrics: { port: true, host: true } satisfies NamesOf<MetricsPort>,
+  grpc: 'boolean',
+  register: either('string', register),
+  metrics: either('boolean', { port: 'port', host: 'string' } satisfies NamesOf<MetricsPort>),
 } satisfies NamesOf<ServeOptions>

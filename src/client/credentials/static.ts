@@ -8,7 +8,7 @@ export interface ApiKeyOptions {
   readonly location?: 'header' | 'query' | 'cookie'
 }
 
-const keyNames = { name: true, location: true } satisfies NamesOf<ApiKeyOptions>
+const keyNames = { name: 'string', location: ['header', 'query', 'cookie'] } satisfies NamesOf<ApiKeyOptions>
 
 /** An API key, sent where the card wants it. */
 export function apiKey(key: string, options: ApiKeyOptions = {}): CredentialSource {

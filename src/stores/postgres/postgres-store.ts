@@ -59,7 +59,7 @@ const optionNames = {
   busyPollMs: true,
   listenAgainMs: true,
   onNotice: true,
-  mustExist: true,
+  mustExist: 'boolean',
 } satisfies NamesOf<PostgresStoreOptions>
 
 /** Opens a database by its address (`postgres://user@host/name`), and makes or updates the schema `dragoman` in it. */

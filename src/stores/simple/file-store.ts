@@ -12,7 +12,7 @@ export interface FileStoreOptions extends SimpleStoreOptions {
   readonly mustExist?: boolean
 }
 
-const optionNames = { ...simpleStoreOptions, mustExist: true } satisfies NamesOf<FileStoreOptions>
+const optionNames = { ...simpleStoreOptions, mustExist: 'boolean' } satisfies NamesOf<FileStoreOptions>
 
 const documentName = /^([0-9a-f]{64})\.json$/
 const unfinishedName = /^[0-9a-f]{64}\.json\.tmp$/

@@ -70,8 +70,8 @@ export interface SqliteStoreOptions extends FileHealthOptions {
 }
 
 const optionNames = {
-  durability: true,
-  mustExist: true,
+  durability: ['process', 'full'],
+  mustExist: 'boolean',
   now: true,
   leaseClock: true,
   pollMs: true,

@@ -1,4 +1,4 @@
-/** Every public function that takes options refuses a misspelt one, and names the option that was probably meant. */
+/** Public functions refuse misspelt options, with the name that was probably meant, and values of the wrong kind. */
 import * as main from 'dragoman'
 import * as auth from 'dragoman/auth'
 import * as client from 'dragoman/client'
@@ -214,6 +214,68 @@ const without: readonly string[] = [
   ...['collect', 'createCardCache', 'createTokenStore', 'exampleAnswer', 'fieldsOf', 'formAnswer', 'readField'],
   ...['schemaOf', 'fileResolver', 'staticResolver'],
 ]
+
+function invalid(owner: string, problem: string, write: string, call: () => unknown): Mistake {
+  return [`Invalid option of ${owner}: ${problem}. Write ${write}`, call]
+}
+
+function handlerWith(problem: string, write: string, options: object): Mistake {
+  return invalid('createHandler', problem, write, () => server.createHandler(shout, given(options)))
+}
+
+function serveWith(problem: string, write: string, options: object): Mistake {
+  return invalid('serve', problem, write, () => main.serve(shout, given(options)))
+}
+
+const yesOrNo = '`true` or `false`'
+
+/** Values that would open access, or have an effect that differs from the one that the name promises. */
+const unsafeValues: readonly Mistake[] = [
+  handlerWith('protectCard is a string', yesOrNo, { protectCard: 'true' }),
+  handlerWith('assumeV1 is a string', yesOrNo, { assumeV1: 'false' }),
+  handlerWith('errors is another string', "'1.0.0' or '1.0.1'", { errors: '1.0' }),
+  handlerWith('protectCard is null', yesOrNo, { protectCard: null }),
+  serveWith('grpc is a string', yesOrNo, { grpc: 'false' }),
+  serveWith('metrics is a string', `${yesOrNo}, or an object: { port: … }`, { metrics: 'true' }),
+  serveWith('allowedHosts is a string', "a list of strings: ['…']", { allowedHosts: 'agents.example' }),
+  invalid('serve.engine', 'pushSecrets is another string', "'creator', 'owner' or 'never'", () =>
+    main.serve(shout, { engine: given({ pushSecrets: 'none' }) }),
+  ),
+  invalid('createEngine', 'cancelTwice is a boolean', "'task' or 'error'", () =>
+    engine.createEngine(shout, given({ store, cancelTwice: true })),
+  ),
+  invalid('createHandler.push', 'allowHosts is a string', "a list of strings: ['…']", () =>
+    server.createHandler(shout, { push: given({ allowHosts: 'localhost' }) }),
+  ),
+  invalid('createHandler.push', 'allowHosts is a list of other values', "a list of strings: ['…']", () =>
+    server.createHandler(shout, { push: { allowHosts: [given(/localhost/)] } }),
+  ),
+  invalid('createHandler.push', 'events is another string', "'all' or 'statuses'", () =>
+    server.createHandler(shout, { push: given({ events: 'status' }) }),
+  ),
+  handlerWith('push is a boolean', 'an object: { timeoutMs: … }', { push: true }),
+  invalid('createHandler.routes[0]', 'isPublic is a string', yesOrNo, () =>
+    server.createHandler(shout, { routes: [given({ path: '/x', answer: () => undefined, isPublic: 'false' })] }),
+  ),
+  invalid('apiKey', 'location is another string', "'header', 'query' or 'cookie'", () =>
+    main.apiKey('k', given({ location: 'body' })),
+  ),
+  invalid('apiKey', 'location is another string', "'header', 'query' or 'cookie'", () =>
+    client.apiKey('k', given({ location: 'body' })),
+  ),
+  invalid('openSqliteStore', 'durability is another string', "'process' or 'full'", () =>
+    sqlite.openSqliteStore(':memory:', given({ durability: 'ful' })),
+  ),
+  invalid('connect', 'signatures is another string', "'require', 'warn' or 'ignore', or an object: { policy: … }", () =>
+    client.connect(url, given({ signatures: 'required' })),
+  ),
+]
+
+describe('values of the wrong kind', () => {
+  it.each(unsafeValues)('%s', async (expected, call) => {
+    await expect((async () => await call())()).rejects.toThrow(new TypeError(expected))
+  })
+})
 
 describe('unknown options', () => {
   it('are tried on every public function', () => {
