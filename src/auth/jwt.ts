@@ -1,5 +1,6 @@
 import type { JSONWebKeySet, JWK, JWTVerifyGetKey } from 'jose'
 import { assertOptions, type OptionNames } from '../model/option-names.js'
+import { loadJose } from '../net/load-jose.js'
 import { assertTrustworthy, type Fetch, fetchJson } from './fetch-json.js'
 import { type KeyTimes, keyTimeNames, remoteKeys } from './remote-keys.js'
 import type { AuthScheme } from './scheme.js'
@@ -83,7 +84,7 @@ function listedKeys(keys: readonly JWK[], scheme: string): JWTVerifyGetKey {
     throw new TypeError(`${scheme}: \`keys\` is a list of public keys (JWK)`)
   let find: JWTVerifyGetKey | undefined
   return async (header, token) => {
-    const { createLocalJWKSet } = await import('jose')
+    const { createLocalJWKSet } = await loadJose()
     find ??= createLocalJWKSet({ keys: [...keys] })
     return await find(header, token)
   }

@@ -6,6 +6,7 @@
 import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose'
 import { A2AError } from '../model/errors.js'
 import type { NamesOf } from '../model/option-names.js'
+import { loadJose } from '../net/load-jose.js'
 
 export interface KeyTimes {
   /** The least time between two fetches. Default 10 s. */
@@ -29,7 +30,7 @@ export function remoteKeys(fetchKeys: () => Promise<JSONWebKeySet>, times: KeyTi
   const fetchOnce = async (): Promise<void> => {
     triedMs = Date.now()
     try {
-      const { createLocalJWKSet } = await import('jose')
+      const { createLocalJWKSet } = await loadJose()
       keys = { find: createLocalJWKSet(await fetchKeys()), sinceMs: Date.now() }
       failure = undefined
     } catch (cause) {
@@ -57,7 +58,7 @@ export function remoteKeys(fetchKeys: () => Promise<JSONWebKeySet>, times: KeyTi
     try {
       return await find(header, token)
     } catch (caught) {
-      const { errors } = await import('jose')
+      const { errors } = await loadJose()
       if (!(caught instanceof errors.JWKSNoMatchingKey)) throw caught
       // A new key, perhaps.
       await refresh()

@@ -9,6 +9,7 @@ import { A2AError } from '../model/errors.js'
 import type { NamesOf } from '../model/option-names.js'
 import type { Struct } from '../model/part.js'
 import type { Caller } from '../model/service.js'
+import { loadJose } from '../net/load-jose.js'
 import { bearerToken } from './bearer.js'
 import { type AuthScheme, bearerChallenge, callerNamed, foreignId, type NamedCaller, type Verdict } from './scheme.js'
 import { TokenCache } from './token-cache.js'
@@ -124,7 +125,7 @@ function membersOf(part: string): Readonly<Record<string, unknown>> {
 
 /** The claims of a token that holds; absent when it does not. */
 async function verify(token: string, key: JWTVerifyGetKey, rules: JWTVerifyOptions): Promise<JWTPayload | undefined> {
-  const { jwtVerify, errors } = await import('jose')
+  const { jwtVerify, errors } = await loadJose()
   try {
     return (await jwtVerify(token, key, rules)).payload
   } catch (caught) {

@@ -41,12 +41,17 @@ Begin with:
     .exitOverride()
   if (format === 'json') program.configureOutput({ writeErr: () => {}, outputError: () => {} })
   for (const create of await loadCommands(name)) program.addCommand(create(program))
-  inherit(program)
+  inherit(program, 'dragoman')
   return program
 }
 
-function inherit(parent: Command): void {
-  for (const child of parent.commands) inherit(child.copyInheritedSettings(parent))
+function inherit(parent: Command, path: string): void {
+  for (const child of parent.commands) {
+    const childPath = `${path} ${child.name()}`
+    const listed = child.commands.length > 0 ? 'commands' : 'options'
+    child.copyInheritedSettings(parent).showHelpAfterError(`(${childPath} --help lists the ${listed})`)
+    inherit(child, childPath)
+  }
 }
 
 /** `dragoman … | head` has seen enough: that is no failure. */

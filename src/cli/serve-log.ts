@@ -5,6 +5,7 @@
 import pc from 'picocolors'
 import type { LogEntry } from '../engine/index.js'
 import { errorFacts, withoutSecrets } from '../model/error-facts.js'
+import { loadPackage } from '../model/load-package.js'
 import { onStderr } from './colours.js'
 import { printable } from './printable.js'
 
@@ -72,7 +73,7 @@ function errorText(error: unknown): string {
 
 /** Written at once: a line that waits in a buffer is lost with the process that it is about. */
 async function forPrograms(isVerbose: boolean): Promise<ServeLog> {
-  const { pino } = await import('pino')
+  const { pino } = await loadPackage('The log as JSON', 'pino', import('pino'))
   const logger = pino(
     {
       level: isVerbose ? 'debug' : 'info',

@@ -1,9 +1,11 @@
 /** What goes out with every call of one connection: who calls, within which limits, seen by whom. */
 import type { AgentCard } from '../model/agent-card.js'
+import { A2AError } from '../model/errors.js'
 import type { HttpSender } from '../transports/http-sender.js'
 import type { Choice } from './agent-client.js'
 import { originOf } from './choose-interface-address.js'
 import type { ConnectOptions } from './connect-options.js'
+import type { Authorizer } from './credentials/authorizer.js'
 import { certificateOf, createAuthorizer, listOf, withCredentials } from './credentials/index.js'
 import { createSender, type GuardedRequest } from './guarded-fetch.js'
 import type { InterfaceParts } from './open-interface.js'
@@ -51,7 +53,11 @@ export function createCaller(
       ...(onWire && { onWire: fromHttp(onWire, binding) }),
     })
     const headed = withHeaders(plain, headers, callee)
+    const sendsHeader = Object.keys(given).some((name) => isCredentialHeader(name, callee.card))
+    const explain = (error: unknown) =>
+      sendsHeader || authorizer?.sendsTo(url) ? explainRefusal(error, authorizer) : error
     return {
+      ...((sendsHeader || authorizer) && { explain }),
       send: authorizer ? withCredentials(headed, authorizer) : headed,
       facts: { newId: () => crypto.randomUUID(), fileBytes },
       grpc: {
@@ -63,6 +69,25 @@ export function createCaller(
       },
     }
   }
+}
+
+/** Names the credentials in an agent's refusal. Errors of the authorizer itself, such as one without a token, stay. */
+function explainRefusal(error: unknown, authorizer: Authorizer | undefined): unknown {
+  if (!(error instanceof A2AError) || error.code !== 'UNAUTHENTICATED' || authorizer?.isOwn(error)) return error
+  const { code, message, details } = error
+  return new A2AError(code, `The agent refused the credentials that were sent: ${message}`, {
+    ...details,
+    cause: error,
+  })
+}
+
+/** Whether a header that the user gave is a credential: a standard one, or one that a scheme of the card names. */
+function isCredentialHeader(name: string, { securitySchemes = {} }: AgentCard): boolean {
+  const lower = name.toLowerCase()
+  if (lower === 'authorization' || lower === 'cookie') return true
+  return Object.values(securitySchemes).some(
+    (scheme) => 'apiKeySecurityScheme' in scheme && scheme.apiKeySecurityScheme.name.toLowerCase() === lower,
+  )
 }
 
 /**

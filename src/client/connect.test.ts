@@ -101,6 +101,7 @@ describe('connect', () => {
     await expect(connect(served.url)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
     await expect(connect(served.url, { credentials: apiKey('wrong') })).rejects.toMatchObject({
       code: 'UNAUTHENTICATED',
+      message: expect.stringContaining('the credentials that were sent were refused'),
     })
     const wire: WireEntry[] = []
     const cache = createCardCache()
@@ -110,6 +111,30 @@ describe('connect', () => {
     // A card for one caller is not for the next one.
     await expect(connect(served.url, { cache })).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
   })
+
+  it.each(['JSONRPC', 'HTTP+JSON', 'GRPC'] as const)(
+    'tells refused credentials from missing ones over %s',
+    async (binding) => {
+      await using served = await serve(echoAgent, { auth: [requireKey('secret')] })
+      const refusalWith = async (options: ConnectOptions) => {
+        await using agent = await connect(served.url, { binding, ...options })
+        const refusals = [agent.ask('hi'), collect(agent.stream('hi'))].map((call) =>
+          call.then(
+            () => 'answered',
+            (error: Error) => error.message,
+          ),
+        )
+        return await Promise.all(refusals)
+      }
+      const refused = expect.stringMatching(/^The agent refused the credentials that were sent: /)
+      const missing = expect.not.stringContaining('that were sent')
+      expect(await refusalWith({})).toEqual([missing, missing])
+      expect(await refusalWith({ headers: { 'x-trace': '1' } })).toEqual([missing, missing])
+      expect(await refusalWith({ credentials: bearer('x') })).toEqual([missing, missing])
+      expect(await refusalWith({ credentials: apiKey('wrong') })).toEqual([refused, refused])
+      expect(await refusalWith({ headers: { 'X-API-Key': 'wrong' } })).toEqual([refused, refused])
+    },
+  )
 
   it('shows credentials for a card only after a refusal, and only to the origin that the user named', async () => {
     const secrets = (server: { readonly seen: readonly { readonly headers: object }[] }) =>

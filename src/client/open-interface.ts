@@ -3,6 +3,7 @@ import type { ClientFacts } from '../dialects/client-dialect.js'
 import { clientDialects } from '../dialects/clients.js'
 import { batchesOf, items } from '../model/batches.js'
 import { callStreaming, callUnary, fromGeneric, toGeneric } from '../model/generic-service.js'
+import { loadPackage } from '../model/load-package.js'
 import type { AgentService, StreamItem } from '../model/service.js'
 import { userAgent } from '../model/user-agent.js'
 import { isNode } from '../net/runtime.js'
@@ -16,6 +17,8 @@ import { originOf } from './choose-interface-address.js'
 export interface InterfaceParts {
   readonly send: HttpSender
   readonly facts: ClientFacts
+  /** Rewrites an error of a call. Absent if no credentials are sent. */
+  readonly explain?: (error: unknown) => unknown
   /** What gRPC needs in place of a sender. */
   readonly grpc: Pick<GrpcClientOptions, 'metadata' | 'onWire' | 'timeoutMs' | 'tls'> & {
     /** Checks a host and answers the addresses to dial. Default: gRPC looks the host up. */
@@ -35,7 +38,24 @@ const largestMessage = 64 * 1024 * 1024
 
 export function openInterface(choice: Choice, parts: InterfaceParts): OpenInterface {
   const { service, close } = open(choice, parts)
-  return { service: choice.tenant === undefined ? service : withTenant(service, choice.tenant), close }
+  const explained = parts.explain ? explaining(service, parts.explain) : service
+  return { service: choice.tenant === undefined ? explained : withTenant(explained, choice.tenant), close }
+}
+
+function explaining(service: AgentService, explain: (error: unknown) => unknown): AgentService {
+  const { unary, streaming } = toGeneric(service)
+  async function* explained(stream: AsyncIterable<StreamItem>): AsyncGenerator<readonly StreamItem[], void, void> {
+    try {
+      yield* batchesOf(stream)
+    } catch (error) {
+      throw explain(error)
+    }
+  }
+  return fromGeneric({
+    unary: (operation, request, context) =>
+      unary(operation, request, context).catch((error: unknown) => Promise.reject(explain(error))),
+    streaming: (operation, request, context) => items(explained(streaming(operation, request, context))),
+  })
 }
 
 /** Clients echo the tenant that an interface names (R-TEN-1). */
@@ -53,7 +73,7 @@ function open({ dialect, binding, url }: Choice, { send, facts, grpc }: Interfac
   if (binding === 'JSONRPC') return { service: createJsonRpcClient(options), close: () => undefined }
   if (binding === 'HTTP+JSON') return { service: createRestClient(options), close: () => undefined }
   return lazily(async () => {
-    const { createGrpcClient } = await import('#grpc-client')
+    const { createGrpcClient } = await loadPackage('gRPC', '@grpc/grpc-js', import('#grpc-client'))
     const { resolve, ...rest } = grpc
     const addresses = await resolve?.(new URL(originOf(url) ?? url).hostname)
     return createGrpcClient({

@@ -5,6 +5,7 @@
  */
 import type { errors, JWTPayload } from 'jose'
 import { A2AError, clip } from '../model/errors.js'
+import { loadJose } from '../net/load-jose.js'
 import { type DeliveryClaims, deliveryTokenHeader } from '../signing/delivery-token.js'
 
 export interface PushSignatureOptions {
@@ -31,7 +32,7 @@ export function createSignatureCheck(
   { issuer, audience, maxAgeMs = 5 * 60_000 }: PushSignatureOptions,
 ): SignatureCheck {
   const url = new URL(jwksUrl)
-  const jose = import('jose')
+  const jose = loadJose()
   const keys = jose.then(({ createRemoteJWKSet }) => createRemoteJWKSet(url))
   return async (headers, bodyDigest) => {
     const token = tokenIn(headers)

@@ -205,7 +205,7 @@ function createAsker(options: ResolveOptions & { readonly reach: Reach }) {
     if (response.status === 304 && cached) {
       return { raw: cached.raw, headers: response.headers, finalUrl: cached.url, warnings: [], isProtected }
     }
-    return { ...(await readAnswer(url, response, maxBytes)), isProtected }
+    return { ...(await readAnswer(url, response, maxBytes, isProtected)), isProtected }
   }
 }
 
@@ -236,11 +236,17 @@ function isRefusal(status: number): boolean {
   return status >= 400 && status < 500 && ![401, 403, 404, 410, 429].includes(status)
 }
 
-async function readAnswer(url: string, response: Response, maxBytes: number): Promise<CardAnswer> {
+async function readAnswer(
+  url: string,
+  response: Response,
+  maxBytes: number,
+  sentCredentials: boolean,
+): Promise<CardAnswer> {
   const { status, headers } = response
   if (isClosed(response)) {
     const code = status === 401 ? 'UNAUTHENTICATED' : 'PERMISSION_DENIED'
-    throw new A2AError(code, `The card at ${url} is protected: valid credentials are needed (HTTP ${status})`)
+    const why = sentCredentials ? 'the credentials that were sent were refused' : 'valid credentials are needed'
+    throw new A2AError(code, `The card at ${url} is protected: ${why} (HTTP ${status})`)
   }
   if (status === 429 || status >= 500) {
     throw new TransportError('unreachable', `${url} answers with HTTP ${status}`, { isRetryable: true })

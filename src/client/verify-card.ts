@@ -8,6 +8,7 @@ import type * as Jose from 'jose'
 import { isObject } from '../model/is-object.js'
 import { assertOptions, type NamesOf } from '../model/option-names.js'
 import { TransportError } from '../model/transport-error.js'
+import { loadJose } from '../net/load-jose.js'
 import {
   canonicalBytes,
   payloadsOf,
@@ -117,7 +118,7 @@ async function check(
   options: VerifyOptions,
 ): Promise<Verification> {
   // Most cards are not signed: nobody pays for this unless one is.
-  const jose = await import('jose')
+  const jose = await loadJose()
   const { forms } = options
   const payloads = payloadsOf(card.raw as Record<string, unknown>) // it has signatures, so it is an object
     .filter(({ form }) => forms?.includes(form) ?? true)

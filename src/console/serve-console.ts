@@ -34,7 +34,7 @@ export async function serveConsole(options: ServeConsoleOptions = {}): Promise<S
   const publicHost = options.publicUrl === undefined ? [] : [new URL(options.publicUrl).host]
   let front: ReturnType<typeof assembleConsole> | undefined
   const nothing = () => Promise.resolve(new Response(null, { status: 404 }))
-  const fetch: Parameters<typeof toNodeListener>[0]['fetch'] = (request, connection) =>
+  const fetch: Extract<Parameters<typeof toNodeListener>[0], { fetch: unknown }>['fetch'] = (request, connection) =>
     front?.fetch(request, connection && { connection }) ?? nothing()
   const listener = createListener(toNodeListener({ fetch }), {
     deadlines: options.deadlines,

@@ -8,6 +8,8 @@ import type { ArtifactDraft, Draft, StatusDraft } from './yields.js'
 
 /** Throws for a schema that `ask` cannot publish, or that would accept answers that its author did not mean. */
 export function assertFormSchema(schema: JsonValue): void {
+  if (isObject(schema) && '~standard' in schema)
+    throw new AuthorError('`ask` takes JSON Schema; write `z.toJSONSchema(schema)`')
   if (!isForm(schema))
     throw new AuthorError(
       'The schema of `ask` must be an object of at most 100,000 characters, nested at most 64 levels',
@@ -66,7 +68,8 @@ function partsFault(parts: unknown): string | undefined {
 function partFault(part: unknown): string | undefined {
   if (!isObject(part)) return 'A part is an object'
   const kind = contentOf(part)
-  if (kind === undefined) return 'A part has exactly one of text, raw, url and data'
+  if (kind === undefined)
+    return 'A part has exactly one of text, raw, url and data; to send an object, wrap it in `data(…)`'
   if (kind === 'data' ? !isJson(part.data, 0) : typeof part[kind] !== 'string')
     return `The ${kind} of a part cannot be sent`
   if (!isText(part.mediaType)) return 'A media type is a string'

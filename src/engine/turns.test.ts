@@ -91,6 +91,15 @@ describe.each(storeKinds)('turns on %s', (kind) => {
     )
   })
 
+  it('names `data(…)` when an artifact is a plain object', async () => {
+    await using engine = await testEngine(async function* () {
+      yield 'Hello'
+      yield artifact('a', { size: 3 } as never)
+    }, kind)
+    const { status } = taskIn(await engine.sendMessage(send('go'), callBy()))
+    expect(textIn(status.message?.parts ?? [])).toContain('wrap it in `data(…)`')
+  })
+
   it('E-1: failing ends the task, and those who wait get that task', async () => {
     const release = gate()
     await using engine = await testEngine(async function* () {
@@ -191,6 +200,7 @@ describe.each(storeKinds)('turns on %s', (kind) => {
     [{ schema: { anyOf: [{}, { items: { type: ['string', 'text'] } }] } }, '.anyOf[1].items.type: Invalid type'],
     [{ schema: { properties: ['name'] } }, '.properties: must be an object of schemas'],
     [{ schema: null }, 'The schema of `ask` must be an object'],
+    [{ schema: { '~standard': { version: 1 } } }, '`ask` takes JSON Schema; write `z.toJSONSchema(schema)`'],
   ])('E-8: fails the task when the agent asks with %j, and says why', async (options, why) => {
     await using engine = await testEngine(async function* () {
       yield ask('Publish?', options as never)

@@ -2,6 +2,7 @@
 import type { Socket } from 'node:net'
 import { A2AError } from '../model/errors.js'
 import { fromGeneric, toGeneric } from '../model/generic-service.js'
+import { loadPackage } from '../model/load-package.js'
 import { type AgentService, anonymous, type CallContext } from '../model/service.js'
 import type { GrpcServer } from '../transports/grpc/server.js'
 import type { Endpoint } from '../transports/transport.js'
@@ -50,7 +51,7 @@ export function createGrpcDoor(assembly: () => Assembly | undefined, requestMs: 
 }
 
 async function load({ endpoints, admit }: Assembly, requestMs: number | undefined): Promise<GrpcServer> {
-  const { createGrpcServer } = await import('../transports/grpc/server.js')
+  const { createGrpcServer } = await loadPackage('gRPC', '@grpc/grpc-js', import('../transports/grpc/server.js'))
   const byTenant = endpointsByTenant(endpoints)
   const [any] = endpoints.values()
   if (!any) throw new Error('A port without agents')

@@ -15,9 +15,11 @@ import { writeSse } from './write-sse.js'
 
 export type NodeListener = (request: IncomingMessage, response: ServerResponse) => void
 
-/** The handler for `http.createServer`. */
-export function toNodeListener({ fetch }: Pick<Handler, 'fetch'>): NodeListener {
-  if (typeof fetch !== 'function') throw new TypeError('Expected a handler: write `await createHandler(…)`')
+/** Adapts a handler, or a function that answers a `Request`, for `http.createServer`. */
+export function toNodeListener(handler: Pick<Handler, 'fetch'> | Handler['fetch']): NodeListener {
+  const fetch = typeof handler === 'function' ? handler : handler.fetch
+  if (typeof fetch !== 'function')
+    throw new TypeError('Expected a handler or a function: write `await createHandler(…)`')
   const endOfTick = createEndOfTick()
   const unread = new UnreadAnswers()
   const answer = async (request: Request, bindings: unknown): Promise<Response> => {

@@ -1,3 +1,4 @@
+import { loadPackage } from '../model/load-package.js'
 import type { Log } from '../model/log.js'
 import { assertOptions } from '../model/option-names.js'
 import { MemoryStore } from '../stores/memory.js'
@@ -18,7 +19,7 @@ export async function openStore(address: string, options: OpenStoreOptions = {})
   if (address === 'memory') return new MemoryStore(onNotice && { onNotice })
   const [, path] = /^sqlite:(.+)$/.exec(address) ?? []
   if (path !== undefined) {
-    const { openSqliteStore } = await import('../stores/sqlite/index.js')
+    const { openSqliteStore } = await loadPackage('The SQLite store', 'libsql', import('../stores/sqlite/index.js'))
     return await openSqliteStore(path, options)
   }
   const [, folder] = /^file:(.+)$/.exec(address) ?? []
@@ -27,7 +28,7 @@ export async function openStore(address: string, options: OpenStoreOptions = {})
     return await openFileStore(folder, options)
   }
   if (/^postgres(ql)?:/.test(address)) {
-    const { openPostgresStore } = await import('../stores/postgres/index.js')
+    const { openPostgresStore } = await loadPackage('The Postgres store', 'pg', import('../stores/postgres/index.js'))
     return await openPostgresStore(address, options)
   }
   throw new TypeError(

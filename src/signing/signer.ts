@@ -5,6 +5,7 @@
 import type { JWK, JWTPayload } from 'jose'
 import type { AgentCardSignature } from '../model/agent-card.js'
 import { assertOptions, type NamesOf } from '../model/option-names.js'
+import { loadJose } from '../net/load-jose.js'
 import {
   canonicalBytes,
   receivedPayload,
@@ -73,7 +74,7 @@ export async function createSigner(options: SigningOptions): Promise<Signer> {
   if (twice) throw new TypeError(`Two signing keys are called ${twice.kid}: give one of them another kid`)
   const [current] = keys
   if (!current?.privateKey) throw new TypeError('The first signing key is the one that signs: it must be private')
-  const { FlattenedSign, SignJWT } = await import('jose')
+  const { FlattenedSign, SignJWT } = await loadJose()
   const signing = (signWith === 'all' ? keys : [current]).filter(isPrivate)
   const published = { keys: keys.map(({ publicJwk }) => publicJwk) }
   const { privateKey, alg, kid } = current as PrivateKey // looked at above

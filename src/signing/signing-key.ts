@@ -1,6 +1,7 @@
 /** Keys that sign: read from what users have, checked once, with their public half ready to be published. */
 import type { CryptoKey, JWK } from 'jose'
 import { assertOptions } from '../model/option-names.js'
+import { loadJose } from '../net/load-jose.js'
 
 export const signingAlgorithms = ['ES256', 'RS256', 'EdDSA'] as const
 /** ES256 is quick and understood by everybody; EdDSA gives the same signature for the same card every time. */
@@ -39,7 +40,7 @@ export async function generateSigningKey(options: { readonly alg?: SigningAlgori
   assertOptions('generateSigningKey', options, { alg: true })
   const { alg = 'ES256' } = options
   if (!signingAlgorithms.includes(alg)) throw new TypeError(`Keys are for ${spelledAlgorithms}, not for ${alg}`)
-  const { generateKeyPair, exportJWK } = await import('jose')
+  const { generateKeyPair, exportJWK } = await loadJose()
   const { privateKey } = await generateKeyPair(alg, { extractable: true, modulusLength: 3072 })
   const jwk = await exportJWK(privateKey)
   return { ...jwk, kid: await thumbprint(jwk), alg, use: 'sig' }
@@ -83,7 +84,7 @@ async function read(material: KeyMaterial): Promise<Read> {
 async function readJwk(jwk: JWK): Promise<Read> {
   const alg = algorithmOf(jwk)
   if (jwk.d === undefined) return { jwk, privateKey: undefined }
-  const { importJWK } = await import('jose')
+  const { importJWK } = await loadJose()
   const privateKey = (await importJWK(jwk, alg).catch(unreadable)) as CryptoKey // only `oct` gives bytes
   return { jwk, privateKey }
 }
@@ -94,7 +95,7 @@ async function readPem(pem: string): Promise<Read> {
     throw new TypeError(
       'A PEM of a signing key begins with "-----BEGIN PRIVATE KEY-----": `openssl pkcs8 -topk8 -nocrypt` makes one of others',
     )
-  const { importPKCS8, importSPKI } = await import('jose')
+  const { importPKCS8, importSPKI } = await loadJose()
   // A PEM does not say what it is for: the algorithm is the one that takes it.
   for (const alg of signingAlgorithms) {
     try {
@@ -110,7 +111,7 @@ async function readPem(pem: string): Promise<Read> {
 async function exported(key: CryptoKey): Promise<JWK> {
   if (!key.extractable && key.type !== 'public')
     throw new TypeError('The public half of a CryptoKey that is not extractable is not known: give the pair')
-  const { exportJWK } = await import('jose')
+  const { exportJWK } = await loadJose()
   return await exportJWK(key).catch(unreadable)
 }
 
@@ -139,13 +140,13 @@ function defined(members: Readonly<Record<string, string | undefined>>): JWK {
 }
 
 async function thumbprint(jwk: JWK): Promise<string> {
-  const { calculateJwkThumbprint } = await import('jose')
+  const { calculateJwkThumbprint } = await loadJose()
   return await calculateJwkThumbprint(jwk)
 }
 
 /** What is published must verify what is signed; a pair that does not match is found now and not by a client. */
 async function assertSigns({ alg, kid, privateKey, publicJwk }: LoadedKey): Promise<void> {
-  const { FlattenedSign, flattenedVerify, importJWK } = await import('jose')
+  const { FlattenedSign, flattenedVerify, importJWK } = await loadJose()
   const publicKey = await importJWK(publicJwk, alg).catch(unreadable)
   if (!privateKey) return
   try {

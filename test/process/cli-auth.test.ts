@@ -72,7 +72,13 @@ describe('dragoman auth', () => {
     const run = (...args: string[]) => cli(args, { configFolder: folder.path })
     const { code, stderr } = await run('auth', 'login', ref, '--bearer', 'nonsense')
     expect(code).toBe(4)
-    expect(stderr).toMatch(/This credential was refused: [^\n]*API key/i)
+    expect(stderr).toMatch(/The credentials that were given do not fit: [^\n]*API key/i)
+    const wrong = await run('auth', 'login', ref, '--api-key', 'wrong')
+    expect(wrong.code).toBe(4)
+    expect(wrong.stderr).toMatch(
+      /^dragoman: The agent refused the credentials that were sent: .*\nCheck the credential; it was not stored\. The agent asks for .*API key/i,
+    )
+    expect(wrong.stderr).not.toContain('auth login')
     expect(await run('auth', 'status')).toMatchObject({ stdout: 'No credentials\n' })
     expect(await run('auth', 'login', ref, '--basic', 'ada:secret', '--no-check')).toMatchObject({ code: 0 })
     expect(await run('auth', 'status')).toMatchObject({ stdout: `http://${ref}  basic  ada\n` })

@@ -70,6 +70,22 @@ describe('exit codes', () => {
     }
   })
 
+  it('name the store that cannot be reached, without its password', async () => {
+    const { code, stderr } = await cli(['serve', '--echo', '--store', 'postgres://ann:hunter2@localhost:1/x'])
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/The store at postgres:\/\/localhost:1 cannot be reached: .*ECONNREFUSED/)
+    expect(stderr).not.toContain('hunter2')
+  })
+
+  it.each([
+    [['bogus'], '(dragoman --help lists the commands)'],
+    [['task', 'bogus'], '(dragoman task --help lists the commands)'],
+    [['send', 'localhost', '--bogus'], '(dragoman send --help lists the options)'],
+    [['task', 'get', '--bogus'], '(dragoman task get --help lists the options)'],
+  ])('name the help of the command for %j', async (args, footer) => {
+    expect((await cli(args)).stderr.split('\n')).toContain(footer)
+  })
+
   it.each([['bogus'], ['card'], ['task', 'bogus'], ['completion', 'tcsh']])('2 for dragoman %s %s', async (...args) => {
     const { code, stdout, stderr } = await cli(args.filter((word) => word !== undefined))
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

@@ -1,6 +1,6 @@
 /** The package as users get it: packed, installed elsewhere, run. */
 import { execFileSync, spawn } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { describe, expect, it } from 'vitest'
@@ -39,6 +39,8 @@ describe('the packed package', () => {
         folder,
       )
       expect(help).toContain('--echo')
+      await expectInitToRepeatTheFile(join(folder, 'app'), `../${tarball}`)
+      await expectMissingPackagesNamed(join(folder, 'app'))
       expect(readdirSync(join(modules, 'dragoman', 'proto'))).toContain('a2a_v1.proto')
       expect(readdirSync(join(modules, 'dragoman', 'dist'))).not.toContain('examples')
     } finally {
@@ -46,6 +48,48 @@ describe('the packed package', () => {
     }
   })
 })
+
+/** `dragoman init` repeats the reference that npm wrote into its lockfile. */
+async function expectInitToRepeatTheFile(app: string, tarball: string): Promise<void> {
+  const lockfile = join(app, 'node_modules', '.package-lock.json')
+  const dependencyWith = async (resolved: string) => {
+    writeFileSync(lockfile, JSON.stringify({ packages: { 'node_modules/dragoman': { resolved } } }))
+    await run(process.execPath, ['node_modules/dragoman/bin/dragoman.js', 'init', 'made', '--force'], app)
+    const manifest = JSON.parse(readFileSync(join(app, 'made', 'package.json'), 'utf8')) as {
+      readonly dependencies: { readonly dragoman: string }
+    }
+    return manifest.dependencies.dragoman
+  }
+  expect(await dependencyWith('https://registry.example/dragoman.tgz')).toMatch(/^\^\d/)
+  expect(await dependencyWith(`file:${tarball}`)).toBe(`file:${resolve(app, tarball)}`)
+  rmSync(lockfile)
+  writeFileSync(join(app, 'package.json'), JSON.stringify({ dependencies: { dragoman: `file:${tarball}` } }))
+  await run(process.execPath, ['node_modules/dragoman/bin/dragoman.js', 'init', 'made', '--force'], app)
+  expect(readFileSync(join(app, 'made', 'package.json'), 'utf8')).toContain(`"file:${resolve(app, tarball)}"`)
+}
+
+async function expectMissingPackagesNamed(app: string): Promise<void> {
+  for (const name of ['libsql', 'pg', 'pino', 'jose', '@grpc']) rmSync(join(app, 'node_modules', name))
+  const serveWith = (...options: string[]) =>
+    run(process.execPath, ['node_modules/dragoman/bin/dragoman.js', 'serve', '--echo', '--port', '0', ...options], app)
+  await expect(serveWith('--log', 'text', '--store', 'sqlite:x.sqlite')).rejects.toThrow(
+    'The SQLite store needs the package `libsql`; run `npm install libsql`',
+  )
+  await expect(serveWith('--log', 'text', '--store', 'file:x')).rejects.toThrow('needs the package `libsql`')
+  await expect(serveWith('--log', 'text', '--store', 'postgres://localhost:1/x')).rejects.toThrow(
+    'The Postgres store needs the package `pg`; run `npm install pg`',
+  )
+  await expect(serveWith('--log', 'json')).rejects.toThrow('run `npm install pino`')
+  const grpc = `
+    import { connect } from 'dragoman/client'
+    const card = { name: 'a', description: 'a', version: '1', capabilities: {}, skills: [], defaultInputModes: [], defaultOutputModes: [],
+      supportedInterfaces: [{ url: 'localhost:1', protocolBinding: 'GRPC', protocolVersion: '1.0' }] }
+    await (await connect(card)).ask('hi')`
+  writeFileSync(join(app, 'grpc.mjs'), grpc)
+  await expect(run(process.execPath, ['grpc.mjs'], app)).rejects.toThrow('run `npm install @grpc/grpc-js`')
+  writeFileSync(join(app, 'jose.mjs'), `import { generateSigningKey } from 'dragoman'\nawait generateSigningKey()`)
+  await expect(run(process.execPath, ['jose.mjs'], app)).rejects.toThrow('run `npm install jose`')
+}
 
 function run(command: string, args: readonly string[], cwd: string): Promise<string> {
   return new Promise((done, fail) => {

@@ -62,7 +62,7 @@ function portOf(server: { address(): string | AddressInfo | null }): number {
   return (server.address() as AddressInfo).port
 }
 
-async function onNode(handler: Pick<Handler, 'fetch'>): Promise<Mounted> {
+async function onNode(handler: Parameters<typeof toNodeListener>[0]): Promise<Mounted> {
   const server = createServer(toNodeListener(handler))
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
@@ -115,7 +115,7 @@ async function mounted(name: string, path: string): Promise<Mounted> {
 
 /** Next.js calls the export that is named after the method. */
 function onNext(routes: NextRoutes): Promise<Mounted> {
-  return onNode({ fetch: (request) => routes[request.method as keyof NextRoutes](request) })
+  return onNode((request) => routes[request.method as keyof NextRoutes](request))
 }
 
 describe('mounts on the page about serving', () => {

@@ -5,6 +5,7 @@ import { basename, dirname, join, relative, resolve } from 'node:path'
 import { Command, Option } from 'commander'
 import { trimEnd } from '../../model/trim-end.js'
 import { addOutputOption } from '../agent-options.js'
+import { sourceOf } from '../init/package-source.js'
 import { filesOf, type Project } from '../init/templates.js'
 import { type Format, Output } from '../output.js'
 import { oneLine, shellWord } from '../printable.js'
@@ -73,18 +74,12 @@ function projectFor(root: string, { name, typescript }: Options): Project {
     packageName: packageName(basename(root)) || packageName(given) || 'agent',
     language: typescript ? 'typescript' : 'javascript',
     versions: {
-      dragoman: placeOf(own.version),
+      dragoman: sourceOf(dirname(require.resolve('dragoman/package.json')), own.version),
       // What this was tried with.
       typescript: own.devDependencies.typescript ?? '*',
       nodeTypes: own.devDependencies['@types/node'] ?? '*',
     },
   }
-}
-
-/** A clone is installed from where it is; what came from npm comes from there again. */
-function placeOf(version: string): string {
-  const root = dirname(require.resolve('dragoman/package.json'))
-  return existsSync(join(root, 'src')) ? `file:${root}` : `^${version}`
 }
 
 /** As npm allows it. */

@@ -5,17 +5,28 @@ import { schemeText } from '../card-text.js'
 
 /** Absent when the card does not say. */
 export function authHint(card: AgentCard, ref: string): string | undefined {
-  const { securityRequirements = [], securitySchemes = {} } = card
-  const [first] = securityRequirements
-  const names = Object.keys(first?.schemes ?? {})
-  if (names.length === 0) return undefined
-  const schemes = names.map(
-    (name) => [name, Object.hasOwn(securitySchemes, name) ? securitySchemes[name] : undefined] as const,
-  )
-  const wanted = schemes.map(([name, scheme]) => schemeText(name, scheme)).join(' and ')
-  const ways = schemes.flatMap(([, scheme]) => wayTo(scheme, ref))
-  const more = securityRequirements.length > 1 ? ', or something else: `dragoman card get` tells' : ''
-  return `It asks for ${wanted}${more}${ways.length > 0 ? `; give it with ${ways.join(' and ')}` : ''}`
+  const wanted = wantedText(card)
+  if (wanted === undefined) return undefined
+  const ways = firstSchemes(card).flatMap(([, scheme]) => wayTo(scheme, ref))
+  return `It asks for ${wanted}${ways.length > 0 ? `; give it with ${ways.join(' and ')}` : ''}`
+}
+
+/** Returns the schemes of the card's first requirement as text; undefined if the card requires none. */
+export function wantedText(card: AgentCard): string | undefined {
+  const schemes = firstSchemes(card)
+  if (schemes.length === 0) return undefined
+  const more = (card.securityRequirements ?? []).length > 1 ? ', or something else: `dragoman card get` tells' : ''
+  return `${schemes.map(([name, scheme]) => schemeText(name, scheme)).join(' and ')}${more}`
+}
+
+function firstSchemes({
+  securityRequirements: [first] = [],
+  securitySchemes = {},
+}: AgentCard): readonly (readonly [name: string, scheme: SecurityScheme | undefined])[] {
+  return Object.keys(first?.schemes ?? {}).map((name) => [
+    name,
+    Object.hasOwn(securitySchemes, name) ? securitySchemes[name] : undefined,
+  ])
 }
 
 function wayTo(scheme: SecurityScheme | undefined, ref: string): readonly string[] {

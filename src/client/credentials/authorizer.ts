@@ -28,6 +28,10 @@ export interface Authorizer {
   additionsFor(url: string, signal?: AbortSignal): Promise<Additions>
   /** The agent refused these (401). Whether other ones can be had now. */
   refused(url: string, given: Additions, signal?: AbortSignal): Promise<boolean>
+  /** Whether calls to this address get credentials. */
+  sendsTo(url: string): boolean
+  /** Whether `additionsFor` or `refused` threw this error: no agent did. */
+  isOwn(error: unknown): boolean
 }
 
 export function createAuthorizer(
@@ -46,7 +50,14 @@ export function createAuthorizer(
   })
   // What each addition was made of, for the sources to know what was refused.
   const made = new WeakMap<Additions, readonly (readonly [PlannedCredential, Credential])[]>()
+  const ownErrors = new WeakSet<object>()
+  const recordError = (error: unknown): Promise<never> => {
+    if (error instanceof Error) ownErrors.add(error)
+    return Promise.reject(error)
+  }
   return {
+    sendsTo: (url) => allowed.has(originOf(url)) && 'uses' in plan && plan.uses.length > 0,
+    isOwn: (error) => error instanceof Error && ownErrors.has(error),
     async additionsFor(url, signal) {
       if (!allowed.has(originOf(url))) return nothing
       if ('problem' in plan) throw new A2AError('UNAUTHENTICATED', plan.problem)
@@ -54,7 +65,7 @@ export function createAuthorizer(
       const context = contextOf(signal)
       const given = await Promise.all(
         plan.uses.map(async (use) => [use, await use.source.get(use.need, context)] as const),
-      )
+      ).catch(recordError)
       const additions = merged(given.map(([, credential]) => credential))
       made.set(additions, given)
       return additions
@@ -63,7 +74,7 @@ export function createAuthorizer(
       const context = contextOf(signal)
       const answers = await Promise.all(
         (made.get(additions) ?? []).map(([{ need, source }, given]) => source.refused?.(need, given, context) ?? false),
-      )
+      ).catch(recordError)
       return answers.some(Boolean)
     },
   }

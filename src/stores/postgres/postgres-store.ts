@@ -4,6 +4,7 @@
  * functions: one round trip each.
  */
 
+import { canParseUrl } from '../../model/can-parse-url.js'
 import type { TaskEvent } from '../../model/event.js'
 import { assertOptions, type NamesOf } from '../../model/option-names.js'
 import type { Records } from '../records.js'
@@ -70,9 +71,23 @@ export async function openPostgresStore(address: string, options: PostgresStoreO
     await (options.mustExist ? database.assertMigrated() : database.migrate())
   } catch (error) {
     await database.close()
-    throw error
+    throw unreachable(address, error) ?? error
   }
   return new PostgresStore(database, options)
+}
+
+/** System errors have a `syscall`; errors of the database do not. The message names the host only, never a password. */
+function unreachable(address: string, error: unknown): Error | undefined {
+  const [first = error] = error instanceof AggregateError ? (error.errors as unknown[]) : []
+  const isSystem = first instanceof Error && 'syscall' in first
+  if (!isSystem && !/timeout exceeded when trying to connect|Connection terminated/.test(String(error)))
+    return undefined
+  const { message } = first as Error
+  return new Error(`The store at ${placeOf(address)} cannot be reached: ${message}`, { cause: error })
+}
+
+function placeOf(address: string): string {
+  return canParseUrl(address) ? `postgres://${new URL(address).host}` : 'this address'
 }
 
 class PostgresStore implements Store {

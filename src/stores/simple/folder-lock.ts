@@ -1,5 +1,6 @@
 /** Lets one process at a time use a folder. */
 import { join } from 'node:path'
+import { loadPackage } from '../../model/load-package.js'
 
 /**
  * Locks the folder and returns the function that unlocks it. Throws if this or another process has locked it. The lock is
@@ -7,7 +8,7 @@ import { join } from 'node:path'
  */
 export async function lockFolder(folder: string): Promise<() => void> {
   // Stores on functions need no lock, and so no database library.
-  const { default: Database } = await import('libsql')
+  const { default: Database } = await loadPackage('The file store', 'libsql', import('libsql'))
   const lock = new Database(join(folder, 'lock'), { timeout: 0 })
   try {
     lock.exec('BEGIN EXCLUSIVE')

@@ -9,7 +9,7 @@ import {
 } from '../../../client/index.js'
 import { type AgentOptions, addAgentOptions, connectOptions, refHelp, splitWords } from '../../agent-options.js'
 import { askUser } from '../../credentials/ask-user.js'
-import { authHint } from '../../credentials/auth-hint.js'
+import { wantedText } from '../../credentials/auth-hint.js'
 import { storeCredential, type Token } from '../../credentials/credential-file.js'
 import { credentialSource } from '../../credentials/credential-source.js'
 import {
@@ -88,17 +88,21 @@ async function readCard(ref: string, options: ConnectOptions): Promise<AgentCard
 
 /** A call that changes nothing; only a refusal of the credential counts, agents may know no lists. */
 async function check(ref: string, options: ConnectOptions): Promise<void> {
-  const agent = await connect(ref, { ...options, onWarning: () => {} })
+  let card: AgentCard | undefined
   try {
+    await using agent = await connect(ref, { ...options, onWarning: () => {} })
+    card = agent.card
     await agent.listTasks({ pageSize: 1 })
   } catch (error) {
     if (isRefusal(error)) {
-      const refused = new A2AError(error.code, `This credential was refused: ${error.message}`)
-      throw new Advised(refused, authHint(agent.card, ref) ?? 'The card does not say what the agent wants instead')
+      const wanted = card && wantedText(card)
+      throw new Advised(
+        error,
+        `Check the credential; it was not stored.${wanted ? ` The agent asks for ${wanted}` : ''}`,
+      )
     }
-    if (!(error instanceof A2AError)) throw error
-  } finally {
-    await agent.close()
+    // Without a card there is no agent to store a credential for.
+    if (!(error instanceof A2AError) || !card) throw error
   }
 }
 

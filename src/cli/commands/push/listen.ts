@@ -55,7 +55,7 @@ async function listen({ port, host, token, jwks, count, output: format }: Option
       if (left <= 0) isOver.abort()
     },
   })
-  const server = createServer(toNodeListener({ fetch: receive }))
+  const server = createServer(toNodeListener(receive))
   server.listen(port, host)
   await once(server, 'listening')
   // A server that listens always has an address of this kind.
