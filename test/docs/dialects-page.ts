@@ -53,6 +53,13 @@ place of v0.1: calls are told from those of v1 and v0.3 by their methods, and \`
 5. Methods that 0.3 and 0.1 share (\`tasks/get\`, \`tasks/cancel\`, \`tasks/resubscribe\`) are answered as the task was
    created; with a version named, in that version.
 
+A JSON-RPC call without an \`id\` is executed in every dialect. In v0.3 and 0.2 it is a notification: the server answers a
+successful call with 204 and no body, and a failed one with an error whose \`id\` is null. In the other
+dialects the server answers it like any other call, with \`id: null\`.
+
+In v0.1 callers choose the ids of tasks: \`tasks/send\` without \`params.id\` fails with "invalid params". In v0.1-go the server
+creates an id if \`params.id\` is missing or empty.
+
 A server with \`logCalls: true\` (\`dragoman serve --verbose\`) logs the dialect of every call.
 
 ## What calls look like

@@ -69,6 +69,8 @@ const pages: Readonly<Record<string, readonly Table[]>> = {
     },
   ],
   'docs/serve.md': [
+    { heading: "Members of an agent's card", of: [['src/engine/agent.ts', 'AgentInit']] },
+    { heading: 'Members of `turn`', of: [['src/engine/agent.ts', 'Turn']] },
     { heading: 'Options of `createHandler` and `serve`', of: [['src/server/handler.ts', 'HandlerOptions']] },
     {
       heading: 'Options of `serve`',

@@ -16,6 +16,13 @@ describe('the pages', () => {
     expect(said.match(/text: 'chunk \d '/g)).toHaveLength(3)
   })
 
+  it('docs/client.md and docs/push.md show snippets that strict TypeScript accepts', { timeout: 60_000 }, async () => {
+    using folder = snippetFolder()
+    folder.write('agents.ts', snippet(readPage('docs/client.md'), 'agents.ts'))
+    folder.write('receiver.ts', snippet(readPage('docs/push.md'), 'receiver.ts'))
+    expect(await typeErrorsIn(['agents.ts', 'receiver.ts'], folder.path)).toBe('')
+  })
+
   it('docs/serve.md shows a form and mounts that strict TypeScript accepts', { timeout: 60_000 }, async () => {
     using folder = snippetFolder()
     const page = readPage('docs/serve.md')
