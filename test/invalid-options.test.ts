@@ -271,8 +271,95 @@ const unsafeValues: readonly Mistake[] = [
   ),
 ]
 
+const aStore = "a store, such as `new MemoryStore()`, or an address, such as 'sqlite:tasks.sqlite'"
+const onlyAStore = 'a store, such as `new MemoryStore()` or `await openSqliteStore(…)`'
+const needsFunctions = 'simpleStore needs the functions `save`, `load` and `list`;'
+const storage = { save: async () => undefined, load: async () => undefined, list: async () => [] }
+
+const stores: readonly Mistake[] = [
+  handlerWith('store is a promise', '`store: await …`', { store: simple.simpleStore(storage) }),
+  serveWith('store is a promise', '`store: await …`', { store: simple.simpleStore(storage) }),
+  serveWith('store is an object without `append`', aStore, { store: {} }),
+  serveWith('store is null', aStore, { store: null }),
+  invalid('createEngine', 'store is a string', onlyAStore, () =>
+    engine.createEngine(shout, given({ store: 'memory' })),
+  ),
+  invalid('createRegistry', 'store is a promise', '`store: await …`', () =>
+    registry.createRegistry(given({ store: simple.simpleStore(storage) })),
+  ),
+  invalid('openStorePush', 'store is a promise', '`store: await …`', () =>
+    server.openStorePush(given(simple.simpleStore(storage))),
+  ),
+  [`${needsFunctions} \`list\` is missing`, () => simple.simpleStore(given({ ...storage, list: undefined }))],
+  [`${needsFunctions} \`save\` is missing`, () => simple.simpleStore(given(new Map()))],
+  [
+    'Unknown option of simpleStore: delete. Its options are save, load, list, remove, ping, close',
+    () => simple.simpleStore(given({ ...storage, delete: async () => undefined })),
+  ],
+]
+
+const unset = undefined as never
+const needsSecret = 'needs a secret, or an object with callers by their secrets; got'
+
+const secrets: readonly Mistake[] = [
+  [`apiKey ${needsSecret} undefined`, () => main.apiKey(unset)],
+  [`apiKey ${needsSecret} a list`, () => main.apiKey(given(['one', 'two']))],
+  ['apiKey needs a secret; got undefined', () => main.apiKey({ [unset]: 'ann' })],
+  [`bearer ${needsSecret} undefined`, () => main.bearer(unset)],
+  ['apiKey needs a key; got undefined', () => client.apiKey(unset)],
+  ['bearer needs a token; got undefined', () => client.bearer(unset)],
+  ['basic needs a user and a password; got undefined', () => client.basic('ann', unset)],
+]
+
+const choices: readonly Mistake[] = [
+  handlerWith('dialects is another string', "'all', or a list: ['v1']", { dialects: 'v1' }),
+  handlerWith('card is another string', "'v1', 'hybrid', '0.3' or 'chat-rpc'", { card: 'v0.3' }),
+  invalid('connect', 'binding is another string', "'JSONRPC', 'HTTP+JSON' or 'GRPC'", () =>
+    client.connect(url, given({ binding: 'grpc' })),
+  ),
+  invalid(
+    'connect',
+    'dialect is another string',
+    "'v1', 'v0.3', 'v0.1', 'v0.1-go', 'task-rest', 'invoke' or 'chat-rpc'",
+    () => client.connect(url, given({ dialect: 'v2' })),
+  ),
+]
+
+const aNumber = 'a finite number, 0 or more'
+
+const numbersAndLists: readonly Mistake[] = [
+  handlerWith('heartbeatMs is a string', aNumber, { heartbeatMs: '15' }),
+  handlerWith('heartbeatMs is infinite', aNumber, { heartbeatMs: Number.POSITIVE_INFINITY }),
+  invalid('createHandler.retention', 'endedTasksMs is a negative number', aNumber, () =>
+    server.createHandler(shout, { retention: { endedTasksMs: -1 } }),
+  ),
+  invalid('createHandler.engine', 'leaseMs is NaN', aNumber, () =>
+    server.createHandler(shout, { engine: { leaseMs: Number.NaN } }),
+  ),
+  invalid('createHandler.engine', 'stallMs is a string', aNumber, () =>
+    server.createHandler(shout, { engine: given({ stallMs: '1' }) }),
+  ),
+  invalid('createHandler.limits', 'runs is a string', 'a number, 0 or more', () =>
+    server.createHandler(shout, { limits: given({ runs: '1' }) }),
+  ),
+  invalid('serve.deadlines', 'bodyMs is a string', aNumber, () =>
+    main.serve(shout, { deadlines: given({ bodyMs: '60s' }) }),
+  ),
+  serveWith('port is a number above 65535', 'an integer from 0 to 65535', { port: 70_000 }),
+  serveWith('port is a string', 'an integer from 0 to 65535', { port: '8001' }),
+  handlerWith('tenants is a string', "a list of strings: ['…']", { tenants: 'acme' }),
+  handlerWith('wrap is a number', 'a function', { wrap: 3 }),
+  invalid('agent', 'skills is a string', 'a list: [{ id: … }]', () =>
+    main.agent(given({ name: 'X', skills: 'abc' }), handle),
+  ),
+  [
+    "agent.skills[1] needs an id: { id: 'shout' }",
+    () => main.agent(given({ name: 'X', skills: [{ id: 'a' }, { name: 'b' }] }), handle),
+  ],
+]
+
 describe('values of the wrong kind', () => {
-  it.each(unsafeValues)('%s', async (expected, call) => {
+  it.each([...unsafeValues, ...stores, ...secrets, ...choices, ...numbersAndLists])('%s', async (expected, call) => {
     await expect((async () => await call())()).rejects.toThrow(new TypeError(expected))
   })
 })

@@ -1,6 +1,6 @@
 import { assertOptions, type NamesOf } from '../model/option-names.js'
 import { type AuthScheme, type Credentials, quoted } from './scheme.js'
-import { type CallersBySecret, secretTable } from './secrets.js'
+import { type CallersBySecret, callersIn, secretTable } from './secrets.js'
 
 export interface ApiKeyOptions {
   /** Where clients send it. Default: the header `X-API-Key`. */
@@ -28,7 +28,7 @@ const optionNames = {
 export function apiKey(keys: string | CallersBySecret, options: ApiKeyOptions = {}): AuthScheme {
   assertOptions('apiKey', options, optionNames)
   const { name = 'X-API-Key', location = 'header', scheme = 'apiKey', description } = options
-  const callers = secretTable(scheme, Object.entries(typeof keys === 'string' ? { [keys]: 'api-key' } : keys))
+  const callers = secretTable(scheme, Object.entries(callersIn('apiKey', keys, 'api-key')))
   const given = ({ headers, url }: Credentials): string | null => {
     if (location === 'header') return headers.get(name)
     return location === 'query' ? new URL(url).searchParams.get(name) : cookie(headers, name)

@@ -7,7 +7,7 @@ import {
   type NamedCaller,
   verdictOf,
 } from './scheme.js'
-import { type CallersBySecret, secretTable } from './secrets.js'
+import { type CallersBySecret, callersIn, secretTable } from './secrets.js'
 
 /** Tells whose token it is, or nothing. Asked for every request: slow checks should remember what they found. */
 export type VerifyToken = (token: string) => NamedCaller | undefined | Promise<NamedCaller | undefined>
@@ -58,7 +58,7 @@ export function bearerToken(credentials: Credentials): string | undefined {
 }
 
 function checkList(scheme: string, tokens: string | CallersBySecret) {
-  return secretTable(scheme, Object.entries(typeof tokens === 'string' ? { [tokens]: 'bearer' } : tokens))
+  return secretTable(scheme, Object.entries(callersIn('bearer', tokens, 'bearer')))
 }
 
 function checkWith(scheme: string, verify: VerifyToken) {

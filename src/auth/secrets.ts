@@ -1,6 +1,6 @@
 /** Secrets that the operator listed, and whose they are. */
 import { hash, randomBytes } from 'node:crypto'
-import { assertOptions, type NamesOf } from '../model/option-names.js'
+import { assertOptions, describeValue, type NamesOf } from '../model/option-names.js'
 import type { Caller } from '../model/service.js'
 import { callerNamed, type NamedCaller, type Verdict } from './scheme.js'
 
@@ -8,6 +8,16 @@ import { callerNamed, type NamedCaller, type Verdict } from './scheme.js'
 export type CallersBySecret = { readonly [secret: string]: NamedCaller }
 
 const callerNames = { id: true, scopes: true } satisfies NamesOf<Exclude<NamedCaller, string>>
+
+/** The callers by their secrets, of one secret or an object. A missing secret is often an unset environment variable. */
+export function callersIn(owner: string, given: string | CallersBySecret, caller: string): CallersBySecret {
+  if (typeof given === 'string') return { [given]: caller }
+  if (typeof given !== 'object' || given === null || Array.isArray(given) || given instanceof Promise)
+    throw new TypeError(
+      `${owner} needs a secret, or an object with callers by their secrets; got ${describeValue(given)}`,
+    )
+  return given
+}
 
 export type SecretTable = (given: string) => Verdict
 
@@ -24,6 +34,8 @@ export function secretTable(scheme: string, callers: Iterable<readonly [string, 
   }
   if (known.size === 0 || known.has(digestOf('')))
     throw new TypeError(`${scheme} needs at least one secret, and none that is empty`)
+  // The name of a member that was computed from an unset variable: `{ [process.env.KEY]: 'ann' }`.
+  if (known.has(digestOf('undefined'))) throw new TypeError(`${scheme} needs a secret; got undefined`)
   return (given) => known.get(digestOf(given)) ?? 'refused'
 }
 

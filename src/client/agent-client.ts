@@ -9,7 +9,8 @@ import type { AgentService, CallContext, SendMessageConfiguration } from '../mod
 import type { Task, TaskState } from '../model/task.js'
 import type { Verification } from './verify-card.js'
 
-export type Binding = 'JSONRPC' | 'HTTP+JSON' | 'GRPC'
+export const bindings = ['JSONRPC', 'HTTP+JSON', 'GRPC'] as const
+export type Binding = (typeof bindings)[number]
 
 /** How the agent is spoken to, and why. */
 export interface Choice {

@@ -3,7 +3,7 @@ import type { DialectName } from '../dialects/dialect.js'
 import type { AgentCard, AgentInterface } from '../model/agent-card.js'
 import { clip } from '../model/errors.js'
 import { TransportError } from '../model/transport-error.js'
-import type { Binding, Choice } from './agent-client.js'
+import { type Binding, bindings, type Choice } from './agent-client.js'
 import { addressFault, addressOf } from './choose-interface-address.js'
 import type { CardFamily } from './read-card.js'
 
@@ -125,8 +125,6 @@ function look(entry: AgentInterface, offer: Offer, wishes: Wishes): Looked {
   if (fault !== undefined) return over(fault)
   return { said, version, url, tenant: entry.tenant, ways: wished }
 }
-
-const bindings: readonly Binding[] = ['JSONRPC', 'HTTP+JSON', 'GRPC']
 
 /** What the card means. Patch numbers never matter (RM-CARD-5). */
 function waysOf(binding: Binding, version: string, { family, isGuess = false }: Offer): readonly Way[] {

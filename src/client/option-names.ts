@@ -1,7 +1,8 @@
 /** The options of `connect` and of calls by name; the compiler keeps the lists complete. */
+import { dialectNames } from '../dialects/dialect.js'
 import { either, type NamesOf } from '../model/option-names.js'
 import type { SendMessageConfiguration } from '../model/service.js'
-import type { SayOptions } from './agent-client.js'
+import { bindings, type SayOptions } from './agent-client.js'
 import type { BreakerOptions } from './breaker.js'
 import type { ConnectOptions } from './connect-options.js'
 import type { RetryOptions } from './retry.js'
@@ -15,8 +16,8 @@ const signatures = {
 } satisfies NamesOf<SignatureOptions>
 
 export const connectOptions = {
-  binding: true,
-  dialect: true,
+  binding: bindings,
+  dialect: dialectNames,
   pin: 'boolean',
   credentials: true,
   headers: true,

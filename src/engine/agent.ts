@@ -51,10 +51,10 @@ const skillNames = {
   id: true,
   name: true,
   description: true,
-  tags: true,
-  examples: true,
-  inputModes: true,
-  outputModes: true,
+  tags: 'strings',
+  examples: 'strings',
+  inputModes: 'strings',
+  outputModes: 'strings',
   securityRequirements: true,
   input: true,
   output: true,
@@ -73,13 +73,13 @@ const cardNames = {
   defaultOutputModes: true,
   skills: [skillNames],
   capabilities: {
-    streaming: true,
-    pushNotifications: true,
-    stateTransitionHistory: true,
+    streaming: 'boolean',
+    pushNotifications: 'boolean',
+    stateTransitionHistory: 'boolean',
     extensions: [extensionNames],
-    extendedAgentCard: true,
+    extendedAgentCard: 'boolean',
   } satisfies NamesOf<AgentCapabilities>,
-  extendedCard: true,
+  extendedCard: 'function',
   onCrash: either(['fail'], { attempts: true }),
 } satisfies NamesOf<AgentInit>
 
@@ -219,6 +219,8 @@ export function initOf(card: string | AgentInit, needsName: string): AgentInit {
   if (typeof init !== 'object' || init === null) throw new TypeError(needsName)
   assertOptions('agent', init, cardNames)
   if (typeof init.name !== 'string' || init.name.trim() === '') throw new TypeError(needsName)
+  for (const [place, skill] of (init.skills ?? []).entries())
+    if (typeof skill?.id !== 'string') throw new TypeError(`agent.skills[${place}] needs an id: { id: 'shout' }`)
   return init
 }
 

@@ -9,6 +9,7 @@ import type { Log } from '../model/log.js'
 import { assertOptions, type NamesOf, namesIn } from '../model/option-names.js'
 import type { AgentService, CallContext } from '../model/service.js'
 import type { Store } from '../stores/store.js'
+import { storeKind } from '../stores/store-kind.js'
 import type { Vitals } from '../telemetry/vitals.js'
 import type { Agent, AgentRef } from './agent.js'
 import { atMost } from './at-most.js'
@@ -81,7 +82,7 @@ const defaults: EngineSettings = {
 const optionNames = {
   ...settingNames,
   limits: namesIn(defaultEngineLimits),
-  store: true,
+  store: storeKind,
   clock: true,
   log: true,
   owner: true,

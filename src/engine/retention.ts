@@ -9,10 +9,10 @@ export type Retention = Omit<Expiry, 'limit'> & {
 }
 
 export const retentionNames = {
-  endedTasksMs: true,
-  maxEndedTasks: true,
-  endedEventsMs: true,
-  sweepMs: true,
+  endedTasksMs: 'number',
+  maxEndedTasks: 'limit',
+  endedEventsMs: 'number',
+  sweepMs: 'number',
 } satisfies NamesOf<Retention>
 
 const sweepLimit = 500

@@ -3,10 +3,10 @@ import type { NamesOf } from '../model/option-names.js'
 import type { EngineSettings } from './internals.js'
 
 export const settingNames = {
-  leaseMs: true,
-  cancelGraceMs: true,
-  stallMs: true,
-  idempotencyMs: true,
+  leaseMs: 'number',
+  cancelGraceMs: 'number',
+  stallMs: 'number',
+  idempotencyMs: 'number',
   dedupeByMessageId: 'boolean',
   cancelTwice: ['task', 'error'],
   pushSecrets: ['creator', 'owner', 'never'],

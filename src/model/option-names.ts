@@ -2,16 +2,25 @@
 import { AuthorError } from './author-error.js'
 import { clip } from './errors.js'
 
-/** The kind of an option's value. `wanted` completes the sentence "Write …" for a value of another kind. */
+type Describe = (value: unknown) => string | undefined
+
+/**
+ * The kind of an option's value. `wanted` completes the sentence "Write …" for a value of another kind. `describe` completes
+ * "The option is …" where more can be said than the type of the value.
+ */
 export class ValueKind {
   readonly wanted: string
   readonly accepts: (value: unknown) => boolean
+  readonly describe: Describe
 
-  constructor(wanted: string, accepts: (value: unknown) => boolean) {
+  constructor(wanted: string, accepts: (value: unknown) => boolean, describe: Describe = () => undefined) {
     this.wanted = wanted
     this.accepts = accepts
+    this.describe = describe
   }
 }
+
+const maxPort = 65_535
 
 const basicKinds = {
   boolean: new ValueKind('`true` or `false`', (value) => typeof value === 'boolean'),
@@ -20,7 +29,7 @@ const basicKinds = {
   function: new ValueKind('a function', (value) => typeof value === 'function'),
   number: new ValueKind('a finite number, 0 or more', (value) => Number.isFinite(value) && isLimit(value)),
   limit: new ValueKind('a number, 0 or more', isLimit),
-  port: new ValueKind('an integer from 0 to 65535', isPort),
+  port: new ValueKind('an integer from 0 to 65535', isPort, describePort),
   strings: new ValueKind("a list of strings: ['…']", (value) => isListOf(value, (each) => typeof each === 'string')),
   numbers: new ValueKind('a list of numbers: [443]', (value) => isListOf(value, isLimit)),
   list: new ValueKind('a list: […]', Array.isArray),
@@ -29,9 +38,16 @@ const basicKinds = {
 /** One of several kinds. */
 class Either {
   readonly kinds: readonly Members[]
+  readonly wanted: string
 
-  constructor(kinds: readonly Members[]) {
+  constructor(kinds: readonly Members[], wanted = kinds.map(wantedBy).join(', or ')) {
     this.kinds = kinds
+    this.wanted = wanted
+  }
+
+  /** The same kinds, with another text after "Write". */
+  withExample(wanted: string): Either {
+    return new Either(this.kinds, wanted)
   }
 }
 
@@ -112,7 +128,7 @@ export function assertOptions(owner: string, options: unknown, names: OptionName
 function assertValue(owner: string, name: string, value: unknown, known: Members): void {
   if (!isAccepted(value, known)) {
     const wanted = value instanceof Promise ? `\`${name}: await …\`` : wantedBy(known)
-    throw new AuthorError(`Invalid option of ${owner}: ${name} is ${describe(value, known)}. Write ${wanted}`)
+    throw new AuthorError(`Invalid option of ${owner}: ${name} is ${describeValue(value, known)}. Write ${wanted}`)
   }
   const matching = known instanceof Either ? known.kinds.find((each) => isAccepted(value, each)) : known
   if (isNamesInList(matching))
@@ -139,8 +155,7 @@ function isAccepted(value: unknown, known: Members): boolean {
 function wantedBy(known: Members): string {
   if (known === true) return 'a value'
   if (typeof known === 'string') return basicKinds[known].wanted
-  if (known instanceof ValueKind) return known.wanted
-  if (known instanceof Either) return known.kinds.map(wantedBy).join(', or ')
+  if (known instanceof ValueKind || known instanceof Either) return known.wanted
   if (isNamesInList(known)) return `a list: [{ ${Object.keys(known[0])[0]}: … }]`
   return isChoices(known) ? alternatives(known) : `an object: { ${Object.keys(known)[0]}: … }`
 }
@@ -151,12 +166,15 @@ function alternatives(choices: readonly string[]): string {
 }
 
 /** The kind of a value, never the value: callers of an agent get the message. */
-function describe(value: unknown, known: Members): string {
+export function describeValue(value: unknown, known: Members = true): string {
   if (value === null) return 'null'
   if (value instanceof Promise) return 'a promise'
   if (Array.isArray(value)) return known === 'strings' || known === 'numbers' ? 'a list of other values' : 'a list'
+  const special = specialIn(value, known)
+  if (special !== undefined) return special
   if (typeof value === 'string') return hasChoices(known) ? 'another string' : 'a string'
   if (typeof value === 'object') return 'an object'
+  if (value === undefined) return 'undefined'
   return typeof value === 'number' ? describeNumber(value) : `a ${typeof value}`
 }
 
@@ -164,13 +182,21 @@ function hasChoices(known: Members): boolean {
   return known instanceof Either ? known.kinds.some(hasChoices) : isChoices(known)
 }
 
-function describeNumber(value: number): string {
-  if (!Number.isFinite(value)) return Number.isNaN(value) ? 'NaN' : 'infinite'
-  if (value < 0) return 'a negative number'
-  return value > maxPort ? `a number above ${maxPort}` : 'a number'
+function specialIn(value: unknown, known: Members): string | undefined {
+  if (known instanceof Either)
+    return known.kinds.map((each) => specialIn(value, each)).find((each) => each !== undefined)
+  const kind = typeof known === 'string' ? basicKinds[known] : known
+  return kind instanceof ValueKind ? kind.describe(value) : undefined
 }
 
-const maxPort = 65_535
+function describeNumber(value: number): string {
+  if (!Number.isFinite(value)) return Number.isNaN(value) ? 'NaN' : 'infinite'
+  return value < 0 ? 'a negative number' : 'a number'
+}
+
+function describePort(value: unknown): string | undefined {
+  return typeof value === 'number' && value > maxPort ? `a number above ${maxPort}` : undefined
+}
 
 function isPort(value: unknown): boolean {
   return Number.isInteger(value) && (value as number) >= 0 && (value as number) <= maxPort

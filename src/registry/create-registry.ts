@@ -10,7 +10,7 @@ import { settleLog } from '../server/default-log.js'
 import { createHealth } from '../server/health.js'
 import { assertPublicUrl, createHostCheck, type HostCheck, hostFault } from '../server/hosts.js'
 import { useStore } from '../server/open-store.js'
-import { rateLimit } from '../server/option-names.js'
+import { rateLimit, storeOption } from '../server/option-names.js'
 import { createReadiness } from '../server/readiness.js'
 import type { Store } from '../stores/store.js'
 import { createAdmission, type RegistryRates } from './admission.js'
@@ -65,7 +65,7 @@ const probes = {
 
 export const registryOptions = {
   limits,
-  store: true,
+  store: storeOption,
   auth: true,
   publicRead: 'boolean',
   isAdmin: 'function',
@@ -78,8 +78,8 @@ export const registryOptions = {
   cards: true,
   signatures: true,
   probes: either('false', probes),
-  heartbeatMs: true,
-  sweepMs: true,
+  heartbeatMs: 'number',
+  sweepMs: 'number',
   now: true,
 } satisfies NamesOf<RegistryOptions>
 

@@ -7,9 +7,11 @@ import { retentionNames } from '../engine/retention.js'
 import { settingNames } from '../engine/setting-names.js'
 import { either, type NamesOf, namesIn } from '../model/option-names.js'
 import { pushNames } from '../push/create-push.js'
+import { storeKind } from '../stores/store-kind.js'
 import { defaultRequestLimits } from '../transports/read-json.js'
 import type { RegisterOptions } from './announce.js'
 import type { PortOptions } from './bind.js'
+import { cardForms } from './card-forms.js'
 import type { ConnectionLimits } from './connection-limits.js'
 import type { HandlerOptions } from './handler.js'
 import type { Limits } from './limits.js'
@@ -23,6 +25,11 @@ import type { Rate } from './rate-limit.js'
 import type { Route } from './routes.js'
 import type { ServedAgent, ServeOptions } from './serve.js'
 
+/** A store, or its address. */
+export const storeOption = either('string', storeKind).withExample(
+  "a store, such as `new MemoryStore()`, or an address, such as 'sqlite:tasks.sqlite'",
+)
+
 export const rateLimit = either(['none'], { perSecond: 'limit', burst: 'limit' } satisfies NamesOf<Rate>)
 
 const limits = {
@@ -33,11 +40,11 @@ const limits = {
 } satisfies NamesOf<Limits>
 
 const deadlines = {
-  firstByteMs: true,
-  headersMs: true,
-  bodyMs: true,
-  readMs: true,
-  minReadRate: true,
+  firstByteMs: 'number',
+  headersMs: 'number',
+  bodyMs: 'number',
+  readMs: 'number',
+  minReadRate: 'number',
 } satisfies NamesOf<Deadlines>
 
 const register = {
@@ -51,24 +58,26 @@ const register = {
 } satisfies NamesOf<RegisterOptions>
 
 export const mountedAgent = { agent: true, path: true } satisfies NamesOf<MountedAgent>
-export const servedAgent = { ...mountedAgent, port: true } satisfies NamesOf<ServedAgent>
+export const servedAgent = { ...mountedAgent, port: 'port' } satisfies NamesOf<ServedAgent>
 export const openStoreOptions = { onNotice: 'function', mustExist: 'boolean' } satisfies NamesOf<OpenStoreOptions>
-export const closeOptions = { deadlineMs: true } as const
+export const closeOptions = { deadlineMs: 'number' } as const
 
 export const handlerOptions = {
-  store: true,
+  store: storeOption,
   auth: true,
-  publicUrl: true,
-  basePath: true,
+  publicUrl: 'string',
+  basePath: 'string',
   allowedHosts: 'strings',
-  tenants: true,
+  tenants: 'strings',
   cors: 'strings',
   policy: { tenants: 'function', canAccess: 'function' } satisfies NamesOf<Policy>,
   limits,
-  heartbeatMs: true,
-  dialects: either(['all'], [{ dialect: true, path: true } satisfies NamesOf<PinnedDialect>]),
-  card: true,
-  editCard: true,
+  heartbeatMs: 'number',
+  dialects: either(['all'], [{ dialect: true, path: true } satisfies NamesOf<PinnedDialect>]).withExample(
+    "'all', or a list: ['v1']",
+  ),
+  card: cardForms,
+  editCard: 'function',
   protectCard: 'boolean',
   signing: true,
   errors: errorProfiles,
@@ -77,20 +86,20 @@ export const handlerOptions = {
   retention: retentionNames,
   push: pushNames,
   engine: settingNames,
-  wrap: true,
-  resolve: true,
+  wrap: 'function',
+  resolve: 'function',
   routes: [{ path: true, answer: true, isPublic: 'boolean' } satisfies NamesOf<Route>],
-  log: true,
+  log: either('function', 'false'),
   logCalls: 'boolean',
-  audit: true,
+  audit: 'function',
 } satisfies NamesOf<HandlerOptions>
 
 export const portOptions = {
-  port: true,
-  host: true,
+  port: 'port',
+  host: 'string',
   auth: true,
   deadlines,
-  connections: { max: true, maxPerAddress: true } satisfies NamesOf<ConnectionLimits>,
+  connections: { max: 'limit', maxPerAddress: 'limit' } satisfies NamesOf<ConnectionLimits>,
   // As `node:tls` takes it.
   tls: true,
 } satisfies NamesOf<PortOptions>

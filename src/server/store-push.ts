@@ -7,6 +7,7 @@ import { createStorePush, type PushOptions, pushNames } from '../push/create-pus
 import type { PushOperations } from '../push/dead-deliveries.js'
 import { type Signer, type SigningOptions, toSigner } from '../signing/signer.js'
 import type { Store } from '../stores/store.js'
+import { storeKind } from '../stores/store-kind.js'
 
 export interface StorePushOptions {
   /** Where webhooks may be, and how they are called: as `serve` has it. */
@@ -36,6 +37,7 @@ export interface StorePush extends PushOperations, AsyncDisposable {}
  * ```
  */
 export async function openStorePush(store: Store, options: StorePushOptions = {}): Promise<StorePush> {
+  assertOptions('openStorePush', { store }, { store: storeKind })
   assertOptions('openStorePush', options, optionNames)
   const { push, signing, publicUrl = '', log = () => undefined } = options
   if (signing && publicUrl === '') throw new TypeError('`signing` needs `publicUrl`: whose deliveries these are')

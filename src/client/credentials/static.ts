@@ -1,5 +1,5 @@
 /** Credentials that are simply there: keys, passwords, tokens that somebody else gets. */
-import { assertOptions, type NamesOf } from '../../model/option-names.js'
+import { assertOptions, describeValue, type NamesOf } from '../../model/option-names.js'
 import { bearerHeader, type Credential, type CredentialSource, type SchemeNeed } from './credential.js'
 
 export interface ApiKeyOptions {
@@ -14,7 +14,7 @@ const keyNames = { name: 'string', location: ['header', 'query', 'cookie'] } sat
 export function apiKey(key: string, options: ApiKeyOptions = {}): CredentialSource {
   assertOptions('apiKey', options, keyNames)
   const { name = 'X-API-Key', location = 'header' } = options
-  mustNotBeEmpty(key, 'apiKey needs a key')
+  assertSecret(key, 'apiKey needs a key')
   return {
     usual: { apiKeySecurityScheme: { location, name } },
     fits: (scheme) => 'apiKeySecurityScheme' in scheme && places.has(scheme.apiKeySecurityScheme.location),
@@ -31,6 +31,8 @@ const places: ReadonlySet<string> = new Set(['header', 'query', 'cookie'])
 
 /** User and password (RFC 7617). */
 export function basic(user: string, password: string): CredentialSource {
+  for (const each of [user, password])
+    if (typeof each !== 'string') throw new TypeError(`basic needs a user and a password; got ${describeValue(each)}`)
   if (user.includes(':')) throw new TypeError('The user name of basic must not have a colon in it')
   const given = new TextEncoder().encode(`${user}:${password}`)
   const credential = { headers: { authorization: `Basic ${btoa(String.fromCharCode(...given))}` } }
@@ -46,7 +48,7 @@ export function basic(user: string, password: string): CredentialSource {
  * refused what it gave. Fits wherever tokens are sent, however they are to be got.
  */
 export function bearer(token: string | (() => string | Promise<string>)): CredentialSource {
-  if (typeof token === 'string') mustNotBeEmpty(token, 'bearer needs a token')
+  if (typeof token !== 'function') assertSecret(token, 'bearer needs a token')
   const get = async () => bearerHeader(typeof token === 'string' ? token : await token())
   return {
     usual: { httpAuthSecurityScheme: { scheme: 'Bearer' } },
@@ -96,6 +98,7 @@ function isSame(one: Credential, other: Credential): boolean {
   return one.headers?.authorization === other.headers?.authorization
 }
 
-function mustNotBeEmpty(value: string, message: string): void {
+function assertSecret(value: unknown, message: string): void {
+  if (typeof value !== 'string') throw new TypeError(`${message}; got ${describeValue(value)}`)
   if (value === '') throw new TypeError(message)
 }

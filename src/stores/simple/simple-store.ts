@@ -59,6 +59,15 @@ export interface SimpleStoreOptions extends Pick<MemoryStoreOptions, 'now' | 'ma
   readonly onNotice?: (text: string, level?: 'warn' | 'error') => void
 }
 
+const storageNames = {
+  save: 'function',
+  load: 'function',
+  list: 'function',
+  remove: 'function',
+  ping: 'function',
+  close: 'function',
+} satisfies NamesOf<SimpleStorage>
+
 export const simpleStoreOptions = {
   now: true,
   maxEndedTasks: true,
@@ -80,7 +89,24 @@ export const simpleStoreOptions = {
  */
 export async function simpleStore(storage: SimpleStorage, options: SimpleStoreOptions = {}): Promise<Store> {
   assertOptions('simpleStore', options, simpleStoreOptions)
+  assertStorage(storage)
   return await openDocuments(storage, options, 'simple store')
+}
+
+/** Refuses unknown functions, such as `delete`, except in instances of classes. Other members may be data of the storage. */
+function assertStorage(storage: SimpleStorage): void {
+  const isPlain = typeof storage !== 'object' || storage === null || Object.getPrototypeOf(storage) === Object.prototype
+  if (isPlain) assertOptions('simpleStore', functionsOf(storage), storageNames)
+  const missing = (['save', 'load', 'list'] as const).find((name) => typeof storage[name] !== 'function')
+  if (missing)
+    throw new TypeError(`simpleStore needs the functions \`save\`, \`load\` and \`list\`; \`${missing}\` is missing`)
+}
+
+function functionsOf(storage: unknown): unknown {
+  if (typeof storage !== 'object' || storage === null) return storage
+  const isChecked = ([name, value]: [string, unknown]) =>
+    typeof value === 'function' || Object.hasOwn(storageNames, name)
+  return Object.fromEntries(Object.entries(storage).filter(isChecked))
 }
 
 /** A change loads the document of its task if it is not cached. */
