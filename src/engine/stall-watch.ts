@@ -103,8 +103,12 @@ function tick(): void {
   const wasReported = isReported
   isReported = false
   if (wasReported || lateMs < stallMs) return
-  const running = [...engines].flatMap(({ name, runs }) =>
-    Array.from(runs.keys(), (id) => `${name} ${id}`).slice(0, maxNamedTasks),
+  // The newest first.
+  const running = [...engines].reverse().flatMap(({ name, runs }) =>
+    Array.from(runs.keys())
+      .slice(-maxNamedTasks)
+      .reverse()
+      .map((id) => `${name} ${id}`),
   )
   const named = running.length > 0 ? `; running: ${running.slice(0, maxNamedTasks).join(', ')}` : ''
   count(outside, lateMs)
