@@ -237,7 +237,6 @@ const unsafeValues: readonly Mistake[] = [
   handlerWith('protectCard is null', yesOrNo, { protectCard: null }),
   serveWith('grpc is a string', yesOrNo, { grpc: 'false' }),
   serveWith('metrics is a string', `${yesOrNo}, or an object: { port: … }`, { metrics: 'true' }),
-  serveWith('allowedHosts is a string', "a list of strings: ['…']", { allowedHosts: 'agents.example' }),
   invalid('serve.engine', 'pushSecrets is another string', "'creator', 'owner' or 'never'", () =>
     main.serve(shout, { engine: given({ pushSecrets: 'none' }) }),
   ),

@@ -70,7 +70,7 @@ export const registryOptions = {
   publicRead: 'boolean',
   isAdmin: 'function',
   publicUrl: true,
-  allowedHosts: 'strings',
+  allowedHosts: true,
   origins: 'strings',
   catalog: { publisher: true, displayName: true } satisfies NamesOf<ArdOptions>,
   log: true,
