@@ -87,7 +87,7 @@ async function assertToldByWebhook(hook: Hook, { name, told }: Followed): Promis
     )
     return toldBy([...byId.values()])
   }
-  await eventually(20_000, `the webhook of ${name} to hear of the end`, () => deliveries().length >= told.length)
+  await eventually(60_000, `the webhook of ${name} to hear of the end`, () => deliveries().length >= told.length)
   assert.deepEqual(deliveries(), told, `deliveries of ${name}`)
 }
 
