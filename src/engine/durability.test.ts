@@ -30,8 +30,10 @@ describe.each(storeKinds)('durability on %s', (kind) => {
     await until(async () => (await store.load({ agent: 'Test', id }))?.record.seq === 4)
     life.kill()
     await using engine = await testEngine(forever, store, { isOwnerDead: (owner) => owner === 'dead' })
-    const { status } = await engine.getTask({ id }, callBy())
-    expect(status.state).toBe('TASK_STATE_FAILED')
+    const status = await until(async () => {
+      const { status } = await engine.getTask({ id }, callBy())
+      return status.state === 'TASK_STATE_FAILED' && status
+    })
     expect(textIn(status.message?.parts ?? [])).toContain('interrupted')
     await store.close()
   })
