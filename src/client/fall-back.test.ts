@@ -122,6 +122,15 @@ describe('several ways to one agent', () => {
     expect(await all(streamed.service.sendStreamingMessage({ message }, keyed))).toHaveLength(2)
   })
 
+  it.each(outages)('does not try another interface of the origin that has the outage: %s', async (outage) => {
+    const well = peer({ getTask: async () => done })
+    const { service } = waysAt([
+      ['http://agent/rpc', deaf(outage)],
+      ['http://agent/rest', well],
+    ])
+    await expect(service.getTask({ id: 't1' }, context)).rejects.toBe(outage)
+  })
+
   it.each(outages)('does not repeat a send without a key that may have arrived: %s', async (outage) => {
     const { service } = waysTo(deaf(outage), peer({}))
     await expect(service.sendMessage({ message }, context)).rejects.toBe(outage)

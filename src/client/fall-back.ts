@@ -1,7 +1,7 @@
 /**
  * Several interfaces of one agent, the best first. A call that the peer did not understand, or that was never sent, is made
- * again at the next interface. So is a call that met a broken connection, 502, 503 or 504, if it may be repeated: reads, and
- * sends with an idempotency key. The first interface that understands a call is kept; later failures are the agent's.
+ * again at the next interface. So is a call that met a broken connection, 502, 503 or 504, if it may be repeated (reads, and
+ * sends with an idempotency key) and if the next interface is at another origin. The first interface that understands a call is kept; later failures are the agent's.
  */
 import { batchesOf, items } from '../model/batches.js'
 import { A2AError, clip } from '../model/errors.js'
@@ -87,10 +87,12 @@ export class Ways {
     return this.#ways[place] as Way // there is one at least, and no place passes the last
   }
 
-  /** Where nobody is there, nobody is there for another binding either. */
+  /** An origin that cannot be reached, or that has an outage, is not tried again over another binding or dialect. */
   #next(place: number, failed: readonly Failed[]): number {
     if (this.#isKept) return this.#place
-    const dead = failed.filter(({ error }) => wasNotSent(error)).map((each) => this.#originAt(each.place))
+    const dead = failed
+      .filter(({ error }) => wasNotSent(error) || isOutage(error))
+      .map((each) => this.#originAt(each.place))
     let next = place + 1
     while (next < this.#ways.length && dead.includes(this.#originAt(next))) next++
     return next
