@@ -1,6 +1,6 @@
 /** The document of one task: its steps, the changes of its webhooks, and their delivery progress. */
 import { createHash } from 'node:crypto'
-import { eventJson, type TaskEvent } from '../../model/event.js'
+import type { TaskEvent } from '../../model/event.js'
 import { isObject } from '../../model/is-object.js'
 import { sizeOf } from '../../model/size-of.js'
 import { isTerminal } from '../../model/task.js'
@@ -51,8 +51,9 @@ export function serializeEntry(entry: Entry): string {
   return `{"at":${entry.at},"append":${step}${events.map(serializeEvent).join(',')}]}}`
 }
 
-function serializeEvent(event: TaskEvent): string {
-  return `{"seq":${event.seq},"time":${event.time},"body":${eventJson(event)}}`
+function serializeEvent({ seq, time, body, json }: TaskEvent): string {
+  // Not `eventJson`, which keeps the text with the event: it can be six times as long as the content.
+  return `{"seq":${seq},"time":${time},"body":${json ?? JSON.stringify(body)}}`
 }
 
 export function serializeEntries({ key, entries, progress }: TaskDocument): SerializedDocument {
