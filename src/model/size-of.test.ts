@@ -17,3 +17,9 @@ it('does not go on when it has seen enough', () => {
   const parts = [{ text: 'x' }, { text: 'x'.repeat(100) }]
   expect(sizeOf(parts, 50)).toBeLessThan(sizeOf(parts))
 })
+
+it('counts control characters of long texts as JSON writes them', () => {
+  const text = '\u0001\n'.repeat(1000)
+  expect(sizeOf(text)).toBeGreaterThan(6000)
+  expect(sizeOf(text)).toBeLessThanOrEqual(JSON.stringify(text).length)
+})

@@ -8,7 +8,7 @@ export function sizeOf(value: unknown, enough = Number.POSITIVE_INFINITY, contai
   const open: unknown[] = [value]
   while (open.length > 0 && size <= enough) {
     const next = open.pop()
-    if (typeof next === 'string') size += next.length + 3
+    if (typeof next === 'string') size += next.length + 3 + escapesOf(next)
     else if (typeof next !== 'object' || next === null) size += 6
     else {
       size += containerSize
@@ -25,6 +25,20 @@ export function sizeOf(value: unknown, enough = Number.POSITIVE_INFINITY, contai
     }
   }
   return size
+}
+
+/** Shorter texts cannot make a value much larger than it counts. */
+const minScanned = 1024
+
+/** The characters that JSON adds to a long text: it writes most control characters as `\u0001`. */
+function escapesOf(text: string): number {
+  if (text.length < minScanned) return 0
+  let added = 0
+  for (let place = 0; place < text.length; place++) {
+    const code = text.charCodeAt(place)
+    if (code < 8 || code === 11 || (code > 13 && code < 32)) added += 5
+  }
+  return added
 }
 
 /** The heap that an object or a list takes beside its members. */
