@@ -192,7 +192,7 @@ export class TaskWriter {
   /** Appends a commit beside the buffer. `next` is called again after each conflict; without a commit the answer is `ending`. */
   async #appendAlone(next: () => Commit | undefined): Promise<number | 'ending' | 'key-taken'> {
     for (;;) {
-      // Nothing may come between the last look and the append: somebody may be about to end the task.
+      // Nothing may run between the last check and the append: another writer may be about to end the task.
       while (this.#busy) await this.settled()
       const commit = this.#isClosed ? undefined : next()
       if (!commit) return 'ending'

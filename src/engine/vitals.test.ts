@@ -184,7 +184,7 @@ describe('stalls', () => {
     }
   })
 
-  it('outside of handlers are logged by each server, whatever others have logged before', async () => {
+  it('outside of handlers are logged by each server, also after another one has logged them', async () => {
     for (const _server of ['first', 'second']) {
       const logged: LogEntry[] = []
       const options = { stallMs: 200, log: (entry: LogEntry) => void logged.push(entry) }
@@ -194,7 +194,7 @@ describe('stalls', () => {
     }
   })
 
-  it('are found with the smallest threshold of the process, whichever engine has it', async () => {
+  it('are found with the smallest threshold of all engines of the process', async () => {
     const logged: LogEntry[] = []
     await using strict = await testEngine(async function* () {}, 'memory', { stallMs: 200 })
     await using engine = await testEngine(

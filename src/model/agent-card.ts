@@ -78,7 +78,7 @@ export interface OAuth2SecurityScheme extends Described {
 
 type Scopes = { readonly [scope: string]: string }
 
-/** How tokens are got. 0.3 may have several flows; in v1.0 each of them is a scheme of its own. */
+/** Flows that get tokens. 0.3 may have several flows; in v1.0 each of them is a scheme of its own. */
 export interface OAuthFlows {
   readonly authorizationCode?: {
     readonly authorizationUrl: string

@@ -12,7 +12,7 @@ import { anonymous } from '../model/service.js'
 import { addressKey, classifyAddress } from '../net/addresses.js'
 import type { FailureLimit, SettledLimits } from './limits.js'
 
-/** Admits callers that meet a requirement, or everybody if there is none. Absent without requirements and rate. */
+/** Admits callers that meet a requirement, or all callers if there is none. Absent without requirements and rate. */
 export function limitAdmission(
   requirements: readonly Requirement[],
   { rate, failedAuthentication: failures }: Pick<SettledLimits, 'rate' | 'failedAuthentication'>,

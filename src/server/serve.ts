@@ -109,7 +109,7 @@ export async function serve(
   const stopWatching = watchStrayErrors(options.log)
   const closeAll = async (deadlineMs: number | undefined) => {
     try {
-      // First, so that nobody is sent to a port that closes.
+      // First, so that the registry sends no client to a port that closes.
       await announced?.withdraw()
       await Promise.all(ports.map((port) => port.close(deadlineMs)))
       stopMeasuring?.()

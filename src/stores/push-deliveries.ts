@@ -8,7 +8,7 @@ export interface StoredPushConfig extends TraceContext {
   readonly config: TaskPushNotificationConfig & { readonly id: string; readonly taskId: string }
   /** The dialect it was registered in: deliveries are spelled in it (RM-PUSH-1). */
   readonly dialect: string
-  /** The caller that set it: nobody else is shown its secrets (R-PUSH-9). */
+  /** The caller that set it: only this caller sees its secrets (R-PUSH-9). */
   readonly setBy?: string
 }
 
@@ -17,13 +17,13 @@ export function isSameConfig(one: StoredPushConfig, other: StoredPushConfig): bo
   return spellConfig(one) === spellConfig(other)
 }
 
-/** What is the same of two configs that are the same. */
+/** Members that two equal configs have in common. */
 export function spellConfig({ config, dialect, setBy }: StoredPushConfig): string {
   return JSON.stringify([config, dialect, setBy])
 }
 
 export interface NewPushConfig extends StoredPushConfig {
-  /** How many configs the task may have; one more is not kept. */
+  /** The maximum number of configs of the task; the store keeps no further one. */
   readonly most: number
 }
 
@@ -52,7 +52,7 @@ export interface LaneClaimRequest extends ClaimRequest {
 export interface LaneClaim {
   /** Those that have been due for longest first. */
   readonly lanes: readonly ClaimedLane[]
-  /** How long until there may be another one, 0 for now; absent when none is waiting. */
+  /** Milliseconds until another one may be due, 0 for now; absent when none is waiting. */
   readonly nextInMs?: number
 }
 
@@ -62,7 +62,7 @@ export interface LaneSettlement {
   readonly fence: number
   readonly seq: number
   readonly attempts: number
-  /** What was given up, committed together with the place behind it. */
+  /** Deliveries that were given up, committed together with the position after them. */
   readonly dead?: readonly BuriedDelivery[]
   /** Hold the lane for longer, or give it back: due at once if there is more to tell, or not before some time. */
   readonly next: { readonly holdMs: number } | 'release' | { readonly retryInMs: number }
@@ -70,7 +70,7 @@ export interface LaneSettlement {
 
 export interface BuriedDelivery {
   readonly seq: number
-  /** How often it was tried. */
+  /** The number of attempts. */
   readonly attempts: number
   readonly error: string
 }

@@ -98,7 +98,7 @@ describe('a card', () => {
       [cardPath]: ({ response }) => response.writeHead(302, { location: inside.origin + cardPath }).end(),
     })
     const connecting = () => connect(`http://agent.example:${server.port}`, { ...quick, fetch: named })
-    // Where no name service knows the agent, or none answers, there is nothing to compare this machine with.
+    // Without an answer of a name service there is nothing to compare this machine with.
     expect(await failureOf(connecting)).toMatch(/^(refused|unreachable|timeout)$/)
     expect(inside.calls).toEqual([])
   })

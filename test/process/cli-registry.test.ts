@@ -93,7 +93,7 @@ describe('dragoman registry', () => {
       stderr: expect.stringContaining(`neither a host that can be found nor an agent that ${registry.url} knows`),
     })
     expect(agent.stderr).toBe('')
-    // What it says to do next finds the agent again, once the secret is filled in.
+    // The command in the hint finds the agent again, once the secret is filled in.
     const asked = await cli(['send', 'Echo', 'ask', ...known])
     const [, next = '', task = ''] =
       /dragoman (send .*) --registry-header 'X-API-Key: …' --task (\S+) "…"/.exec(asked.stderr) ?? []

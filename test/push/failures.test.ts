@@ -278,7 +278,7 @@ describe('addresses that must not be called', () => {
     ['retries', 60_000, 'did not accept event'],
     ['dead letters', 0, 'Gave up'],
   ])(
-    'cause at most 20 warnings a minute about %s, whatever origins callers make up',
+    'cause at most 20 warnings a minute about %s, with any number of made-up origins',
     async (_what, giveUpAfterMs, text) => {
       const lookups = new Map<string, number>()
       const lookup = async (name: string) => {

@@ -56,7 +56,7 @@ describe('routes', () => {
       async () => ({}) as Response,
       '`answer` of a route must return a Response, or undefined',
     ],
-  ])('tell the log what they %s, and nobody else', async (_, answer, message) => {
+  ])('tell only the log what they %s', async (_, answer, message) => {
     const told: unknown[] = []
     const broken: Route = { path: '/broken', answer }
     const handler = await createHandler(shout, { routes: [broken], log: ({ error }) => told.push(error) })

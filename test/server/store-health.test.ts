@@ -119,7 +119,7 @@ describe('a SQLite file that is truncated in place', () => {
     expect(told).toMatchObject([{ level: 'error', message: expect.stringContaining(path) }])
   })
 
-  it('is refused by commits until the store is opened again, whatever size the file gets', async () => {
+  it('is refused by commits until the store is opened again, at any size of the file', async () => {
     const store = await openSqliteStore(path, { checkEveryMs: 0 })
     await store.append(creation('t1'))
     for (let seq = 3; seq < 43; seq++) await store.append(append('t1', seq, [chunk('t1', large)]))

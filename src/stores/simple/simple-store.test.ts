@@ -416,7 +416,7 @@ describe('the storage of a simple store', () => {
 })
 
 describe('the folder of a file store', () => {
-  it('has one file a task, whatever its id', async () => {
+  it('has one file for each task, with any id', async () => {
     const path = newFolder()
     const store = await openFileStore(path)
     const ids = ['../../../etc/passwd', '/etc/passwd', 'a\0b', '..', 'CON', 'job', 'JOB', 'x'.repeat(100_000)]
