@@ -1,6 +1,8 @@
 /** Rejects options that do not exist, with the name that was probably meant, and values of the wrong kind. */
+
 import { AuthorError } from './author-error.js'
 import { clip } from './errors.js'
+import { isObject } from './is-object.js'
 
 type Describe = (value: unknown) => string | undefined
 
@@ -117,7 +119,7 @@ function kindOfDefault(value: unknown): Members {
 export function assertOptions(owner: string, options: unknown, names: OptionNames): void {
   if (!isObject(options)) throw new AuthorError(`The options of ${owner} must be ${wantedBy(names)}`)
   for (const name of Object.keys(options)) {
-    const value: unknown = options[name as keyof typeof options]
+    const value: unknown = options[name]
     if (value === undefined) continue
     const known = Object.hasOwn(names, name) ? names[name] : undefined
     if (known === undefined) throw new AuthorError(`Unknown option of ${owner}: ${clip(name)}. ${advice(name, names)}`)
@@ -208,10 +210,6 @@ function isLimit(value: unknown): boolean {
 
 function isListOf(value: unknown, isEntry: (entry: unknown) => boolean): boolean {
   return Array.isArray(value) && value.every(isEntry)
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 function isChoices(known: Members | undefined): known is readonly string[] {

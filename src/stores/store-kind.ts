@@ -1,4 +1,5 @@
 /** Recognises stores among the values of options. */
+import { isObject } from '../model/is-object.js'
 import { ValueKind } from '../model/option-names.js'
 import type { Store } from './store.js'
 
@@ -43,8 +44,4 @@ export const storeKind = new ValueKind(
 
 function missingIn(value: object): string | undefined {
   return Object.keys(functions).find((name) => typeof Reflect.get(value, name) !== 'function')
-}
-
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null
 }
