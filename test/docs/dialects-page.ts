@@ -11,7 +11,7 @@ dialect is the same task, under the same id, in every other.
 
 This page is made from the code (\`npm run docs\`); a test fails when it is out of date.
 
-## Who speaks what
+## Supported dialects
 
 A2A was published, changed and imitated before it settled. A *dialect* is one of the forms in which it is spoken.
 
