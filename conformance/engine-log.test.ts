@@ -1,7 +1,7 @@
 import { agent, artifact, ask, MemoryStore, type Task, text, working } from 'dragoman'
 import { createEngine } from 'dragoman/engine'
 import { describe, expect, it } from 'vitest'
-import { echoAgent } from '../src/cli/echo-agent.js'
+import { echoAgent } from '../src/testing/echo-agent.js'
 import {
   bindings,
   type Client,

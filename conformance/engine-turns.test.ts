@@ -1,6 +1,6 @@
 import { A2AError, agent, apiKey, ask, failed, MemoryStore, rejected, reply, type Task, working } from 'dragoman'
 import { describe, expect, it } from 'vitest'
-import { echoAgent } from '../src/cli/echo-agent.js'
+import { echoAgent } from '../src/testing/echo-agent.js'
 import { bindings, type Client, gate, outline, soon, testServer, textIn, userMessage } from './fixture.js'
 import { proves } from './proves.js'
 

@@ -1,6 +1,6 @@
 import { A2AError, agent, apiKey, type ErrorCode, errorCodes, MemoryStore } from 'dragoman'
 import { describe, expect, it } from 'vitest'
-import { echoAgent } from '../src/cli/echo-agent.js'
+import { echoAgent } from '../src/testing/echo-agent.js'
 import { bindings, type Client, gate, type Json, readRefusal, testServer, userMessage } from './fixture.js'
 import { proves } from './proves.js'
 

@@ -2,7 +2,7 @@
 import { Client, credentials, type deserialize, Metadata, type ServiceDefinition, status } from '@grpc/grpc-js'
 import { agent, apiKey, artifact, ask, reply, type ServeOptions, serve, working } from 'dragoman'
 import { describe, expect, it } from 'vitest'
-import { echoAgent } from '../src/cli/echo-agent.js'
+import { echoAgent } from '../src/testing/echo-agent.js'
 import { definitions, drain, failureOf } from '../src/transports/grpc/grpc.fixture.js'
 import type { Json } from './fixture.js'
 import type { OldTask } from './older-fixture.js'

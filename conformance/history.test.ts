@@ -1,6 +1,6 @@
 import { agent, apiKey, ask, completed, type Message, type Task, working } from 'dragoman'
 import { describe, expect, it } from 'vitest'
-import { echoAgent } from '../src/cli/echo-agent.js'
+import { echoAgent } from '../src/testing/echo-agent.js'
 import { bindings, type Client, taskIn, testServer, textIn, userMessage } from './fixture.js'
 import { proves } from './proves.js'
 

@@ -1,7 +1,7 @@
 import { A2AError, agent, apiKey, artifact, bearer, completed, MemoryStore, reply, working } from 'dragoman'
 
 import { describe, expect, it } from 'vitest'
-import { echoAgent } from '../src/cli/echo-agent.js'
+import { echoAgent } from '../src/testing/echo-agent.js'
 import { type Answer, type Json, testServer } from './fixture.js'
 import { OlderClient, readEvents, readOldError, rpc } from './older-fixture.js'
 import { proves } from './proves.js'

@@ -1,6 +1,6 @@
 import { agent, apiKey, ask, completed, working } from 'dragoman'
 import { describe, expect, it } from 'vitest'
-import { echoAgent } from '../src/cli/echo-agent.js'
+import { echoAgent } from '../src/testing/echo-agent.js'
 import { type Answer, testServer } from './fixture.js'
 import {
   body01,

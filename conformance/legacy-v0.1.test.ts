@@ -1,6 +1,6 @@
 import { agent, apiKey, artifact, askAuth, MemoryStore, rejected } from 'dragoman'
 import { describe, expect, it } from 'vitest'
-import { echoAgent } from '../src/cli/echo-agent.js'
+import { echoAgent } from '../src/testing/echo-agent.js'
 import { type Json, testServer, userMessage } from './fixture.js'
 import { OlderClient, type OldTask, params01, readEvents, rpc, textOfTask } from './older-fixture.js'
 import { proves } from './proves.js'

@@ -1,7 +1,7 @@
 import { agent, apiKey } from 'dragoman'
 import { validateCard } from 'dragoman/server'
 import { describe, expect, it } from 'vitest'
-import { echoAgent } from '../src/cli/echo-agent.js'
+import { echoAgent } from '../src/testing/echo-agent.js'
 import { type HeaderList, type Json, readRefusal, type TestServer, testServer } from './fixture.js'
 import { checkRestError, message03, OlderClient, type OldTask, params01, protoMessage, rpc } from './older-fixture.js'
 import { proves } from './proves.js'

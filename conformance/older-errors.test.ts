@@ -2,7 +2,7 @@
 import { A2AError, agent, apiKey } from 'dragoman'
 import type { HandlerOptions } from 'dragoman/server'
 import { describe, expect, it } from 'vitest'
-import { echoAgent } from '../src/cli/echo-agent.js'
+import { echoAgent } from '../src/testing/echo-agent.js'
 import { type Answer, type HeaderList, type Json, testServer } from './fixture.js'
 import {
   body01,

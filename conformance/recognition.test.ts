@@ -2,7 +2,7 @@
 import { agent, MemoryStore } from 'dragoman'
 import type { DialectChoice, DialectName } from 'dragoman/server'
 import { describe, expect, it } from 'vitest'
-import { echoAgent } from '../src/cli/echo-agent.js'
+import { echoAgent } from '../src/testing/echo-agent.js'
 import { type HeaderList, type Json, readRefusal, type TestServer, testServer, userMessage } from './fixture.js'
 import {
   body01,

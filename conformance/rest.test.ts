@@ -1,6 +1,6 @@
 import type { Agent, Task } from 'dragoman'
 import { describe, expect, it } from 'vitest'
-import { echoAgent } from '../src/cli/echo-agent.js'
+import { echoAgent } from '../src/testing/echo-agent.js'
 import { type Json, outline, readRefusal, testServer, userMessage } from './fixture.js'
 import { proves } from './proves.js'
 

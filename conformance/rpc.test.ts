@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { echoAgent } from '../src/cli/echo-agent.js'
+import { echoAgent } from '../src/testing/echo-agent.js'
 import { operationNames, readRefusal, testServer } from './fixture.js'
 import { message03, OlderClient } from './older-fixture.js'
 import { proves } from './proves.js'

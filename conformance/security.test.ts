@@ -1,7 +1,7 @@
 import { inspect } from 'node:util'
 import { agent, apiKey, askAuth } from 'dragoman'
 import { describe, expect, it } from 'vitest'
-import { echoAgent } from '../src/cli/echo-agent.js'
+import { echoAgent } from '../src/testing/echo-agent.js'
 import { bindings, type Client, operationNames, readRefusal, testServer, userMessage } from './fixture.js'
 import { proves } from './proves.js'
 

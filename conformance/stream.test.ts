@@ -1,6 +1,6 @@
 import { A2AError, agent, artifact, ask, askAuth, failed, type TaskArtifactUpdateEvent, text, working } from 'dragoman'
 import { describe, expect, it } from 'vitest'
-import { echoAgent } from '../src/cli/echo-agent.js'
+import { echoAgent } from '../src/testing/echo-agent.js'
 import {
   bindings,
   isState,

@@ -1,6 +1,6 @@
 import { agent, artifact, ask, failed, rejected, type StreamResponse, type Task, text, working } from 'dragoman'
 import { describe, expect, it } from 'vitest'
-import { echoAgent } from '../src/cli/echo-agent.js'
+import { echoAgent } from '../src/testing/echo-agent.js'
 import {
   bindings,
   type Client,

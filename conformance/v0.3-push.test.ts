@@ -1,6 +1,6 @@
 import { agent, MemoryStore, type Store } from 'dragoman'
 import { describe, expect, it } from 'vitest'
-import { echoAgent } from '../src/cli/echo-agent.js'
+import { echoAgent } from '../src/testing/echo-agent.js'
 import { type Json, type TestServer, testServer, userMessage } from './fixture.js'
 import { body01, message03, OlderClient, type OldTask, params01, protoMessage } from './older-fixture.js'
 import { proves } from './proves.js'

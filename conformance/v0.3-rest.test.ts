@@ -1,6 +1,6 @@
 import { agent, artifact } from 'dragoman'
 import { describe, expect, it } from 'vitest'
-import { echoAgent } from '../src/cli/echo-agent.js'
+import { echoAgent } from '../src/testing/echo-agent.js'
 import { type Json, testServer } from './fixture.js'
 import { checkRestError, message03, OlderClient, type OldTask, protoMessage, readEvents } from './older-fixture.js'
 import { proves } from './proves.js'

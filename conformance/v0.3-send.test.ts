@@ -1,6 +1,6 @@
 import { agent, artifact, failed, file } from 'dragoman'
 import { describe, expect, it } from 'vitest'
-import { echoAgent } from '../src/cli/echo-agent.js'
+import { echoAgent } from '../src/testing/echo-agent.js'
 import { type Json, testServer } from './fixture.js'
 import {
   message03,

@@ -1,6 +1,6 @@
 import { agent, ask, reply, working } from 'dragoman'
 import { describe, expect, it } from 'vitest'
-import { echoAgent } from '../src/cli/echo-agent.js'
+import { echoAgent } from '../src/testing/echo-agent.js'
 import { gate, type Json, testServer } from './fixture.js'
 import { message03, type OldError, OlderClient, type OldTask, protoMessage, readEvents, rpc } from './older-fixture.js'
 import { proves } from './proves.js'

@@ -1,6 +1,6 @@
 import { agent, artifact, type Task } from 'dragoman'
 import { describe, expect, it } from 'vitest'
-import { echoAgent } from '../src/cli/echo-agent.js'
+import { echoAgent } from '../src/testing/echo-agent.js'
 import { bindings, readRefusal, testServer, textIn, userMessage } from './fixture.js'
 import { proves } from './proves.js'
 

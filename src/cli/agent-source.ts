@@ -8,6 +8,7 @@ import type { Binding } from '../client/index.js'
 import type { Log } from '../engine/index.js'
 import { type Agent, isAgent } from '../index.js'
 import type { DialectName } from '../server/index.js'
+import { echoAgent } from '../testing/echo-agent.js'
 import {
   type AgentOptions,
   connectOptions,
@@ -17,7 +18,6 @@ import {
   toHeader,
   toPositive,
 } from './agent-options.js'
-import { echoAgent } from './echo-agent.js'
 import { execAgent } from './exec-agent.js'
 import { Output } from './output.js'
 import { proxyAgent } from './proxy-agent.js'

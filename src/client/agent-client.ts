@@ -1,6 +1,6 @@
 /** What `connect` gives: an agent somewhere else, as an `AgentService` and with a friendlier face. */
 import type { DialectName } from '../dialects/dialect.js'
-import type { AgentCard } from '../model/agent-card.js'
+import type { AgentCard, Binding } from '../model/agent-card.js'
 import type { Artifact } from '../model/artifact.js'
 import type { StreamResponse } from '../model/event.js'
 import type { Message } from '../model/message.js'
@@ -8,9 +8,6 @@ import type { Part, Struct } from '../model/part.js'
 import type { AgentService, CallContext, SendMessageConfiguration } from '../model/service.js'
 import type { Task, TaskState } from '../model/task.js'
 import type { Verification } from './verify-card.js'
-
-export const bindings = ['JSONRPC', 'HTTP+JSON', 'GRPC'] as const
-export type Binding = (typeof bindings)[number]
 
 /** How the agent is spoken to, and why. */
 export interface Choice {

@@ -1,8 +1,9 @@
 /** The addresses of interfaces: a card may only send its readers to the host it came from. */
+
+import type { Binding } from '../model/agent-card.js'
 import { canParseUrl } from '../model/can-parse-url.js'
 import { TransportError } from '../model/transport-error.js'
 import { isSameHost } from '../net/addresses.js'
-import type { Binding } from './agent-client.js'
 
 /** Absolute; what is relative is so to the card. gRPC's `host:port` stays as it is. */
 export function addressOf(url: string, binding: Binding, cardUrl: string | undefined): string | undefined {

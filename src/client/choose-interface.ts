@@ -1,9 +1,9 @@
 /** Which of a card's interfaces to speak to, in which dialect, and why (R-CARD-4, RM-CARD-4, R3-CARD-5). */
 import type { DialectName } from '../dialects/dialect.js'
-import type { AgentCard, AgentInterface } from '../model/agent-card.js'
+import { type AgentCard, type AgentInterface, type Binding, bindings } from '../model/agent-card.js'
 import { clip } from '../model/errors.js'
 import { TransportError } from '../model/transport-error.js'
-import { type Binding, bindings, type Choice } from './agent-client.js'
+import type { Choice } from './agent-client.js'
 import { addressFault, addressOf } from './choose-interface-address.js'
 import type { CardFamily } from './read-card.js'
 

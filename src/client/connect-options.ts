@@ -1,6 +1,6 @@
 /** What can be said about a connection. Every member has a default that is safe. */
 import type { DialectName } from '../dialects/dialect.js'
-import type { Binding } from './agent-client.js'
+import type { Binding } from '../model/agent-card.js'
 import type { BreakerOptions } from './breaker.js'
 import type { CardCache } from './card-cache.js'
 import type { CredentialSources } from './credentials/index.js'

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { generateSigningKey, apiKey as requireKey, bearer as requireToken, serve } from 'dragoman'
 import { describe, expect, it } from 'vitest'
-import { echoAgent } from '../cli/echo-agent.js'
+import { echoAgent } from '../testing/echo-agent.js'
 import { hostile } from '../transports/grpc/client.fixture.js'
 import { trustedOfFound } from './card-source.js'
 import { v1Card } from './cards.fixture.js'

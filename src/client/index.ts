@@ -1,7 +1,7 @@
 // Calling agents
 
 // The vocabulary
-export type { AgentCard, AgentInterface, AgentSkill, SecurityScheme } from '../model/agent-card.js'
+export type { AgentCard, AgentInterface, AgentSkill, Binding, SecurityScheme } from '../model/agent-card.js'
 export type { Artifact } from '../model/artifact.js'
 // What can go wrong
 export { A2AError, type ErrorCode, errorCodes } from '../model/errors.js'
@@ -16,7 +16,6 @@ export { TransportError, type TransportFailure } from '../model/transport-error.
 export type {
   AgentClient,
   Answer,
-  Binding,
   CallOptions,
   Choice,
   ClientOperations,

@@ -1,8 +1,9 @@
 /** The options of `connect` and of calls by name; the compiler keeps the lists complete. */
 import { dialectNames } from '../dialects/dialect.js'
+import { bindings } from '../model/agent-card.js'
 import { either, type NamesOf } from '../model/option-names.js'
 import type { SendMessageConfiguration } from '../model/service.js'
-import { bindings, type SayOptions } from './agent-client.js'
+import type { SayOptions } from './agent-client.js'
 import type { BreakerOptions } from './breaker.js'
 import type { ConnectOptions } from './connect-options.js'
 import type { RetryOptions } from './retry.js'

@@ -1,10 +1,11 @@
 /** The connections of a session: one for each agent and way of speaking, each with its calls written down. */
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { AgentClient, Binding } from '../client/agent-client.js'
+import type { AgentClient } from '../client/agent-client.js'
 import { type CardCache, createCardCache } from '../client/card-cache.js'
 import { connect } from '../client/connect.js'
 import type { ConnectOptions, WireEntry } from '../client/connect-options.js'
 import type { DialectName } from '../dialects/dialect.js'
+import type { Binding } from '../model/agent-card.js'
 import { A2AError } from '../model/errors.js'
 import type { Operation } from '../model/operations.js'
 import { TransportError } from '../model/transport-error.js'

@@ -1,12 +1,12 @@
 /** What the console's page and its server part say to each other beside the protocol itself. */
-import type { Binding, Choice } from '../client/agent-client.js'
+import type { Choice } from '../client/agent-client.js'
 import type { WireEntry } from '../client/connect-options.js'
 import type { DeviceCode } from '../client/credentials/index.js'
 import type { PushDelivery } from '../client/push-receiver.js'
 import type { Verification } from '../client/verify-card.js'
 import type { DialectName } from '../dialects/dialect.js'
 import type { CardReport } from '../dialects/validate-card/index.js'
-import type { AgentCard } from '../model/agent-card.js'
+import type { AgentCard, Binding } from '../model/agent-card.js'
 import type { Operation } from '../model/operations.js'
 import type { DeadDelivery } from '../push/dead-deliveries.js'
 

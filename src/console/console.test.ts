@@ -1,9 +1,9 @@
 /** The console's server part over real sockets: who gets in, whom it calls, what it remembers. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { apiKey } from '../auth/api-key.js'
-import { echoAgent } from '../cli/echo-agent.js'
 import type { DeadDelivery, PushOperations } from '../push/dead-deliveries.js'
 import { type Served, serve } from '../server/serve.js'
+import { echoAgent } from '../testing/echo-agent.js'
 import { askAt, beginAt, ours } from './console.fixture.js'
 import type { CallSummary, CallView, CardView, ProbeView } from './console-api.js'
 import { createConsole } from './create-console.js'

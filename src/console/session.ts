@@ -1,8 +1,8 @@
 /** What one browser has: the agents it named, its credentials, its calls, its webhook. All of it in memory. */
 import { randomBytes } from 'node:crypto'
-import type { Binding } from '../client/agent-client.js'
 import type { CredentialSources } from '../client/credentials/index.js'
 import { type DialectName, dialectNames } from '../dialects/dialect.js'
+import { type Binding, bindings } from '../model/agent-card.js'
 import { createA2aDoor } from './a2a-door.js'
 import { AgentCredentials } from './agent-credentials.js'
 import { AgentLogin, type LoginPlace, type Redirects } from './agent-login.js'
@@ -144,6 +144,6 @@ export class Session {
 /** A dialect and a binding as they stand in an address; `auto` is up to the card. */
 export function wayOf(ref: string, dialect: string | undefined, binding: string | undefined) {
   const spoken = dialectNames.find((each): each is DialectName => each === dialect)
-  const over = (['JSONRPC', 'HTTP+JSON', 'GRPC'] as const).find((each): each is Binding => each === binding)
+  const over = bindings.find((each): each is Binding => each === binding)
   return { ref, ...(spoken && { dialect: spoken }), ...(over && { binding: over }) }
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { echoAgent } from '../cli/echo-agent.js'
+import { echoAgent } from '../testing/echo-agent.js'
 import { callBy, send, until } from '../testing/index.js'
 import { agent } from './agent.js'
 import { collect, outline, storeKinds, taskIn, testEngine, textIn } from './engine.fixture.js'

@@ -1,5 +1,11 @@
 import type { Struct } from './part.js'
 
+/** The protocol bindings that the specification defines, in order of preference. */
+export const bindings = ['JSONRPC', 'HTTP+JSON', 'GRPC'] as const
+
+/** A protocol binding, as `AgentInterface.protocolBinding` names it. */
+export type Binding = (typeof bindings)[number]
+
 /** One way to reach the agent: address, binding and protocol version. */
 export interface AgentInterface {
   readonly url: string

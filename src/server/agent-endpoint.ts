@@ -7,7 +7,7 @@ import { A2AError } from '../model/errors.js'
 import { anonymous } from '../model/service.js'
 import { readTraceContext } from '../model/trace-context.js'
 import { refusedCall } from '../transports/call-record.js'
-import { type Arrival, type Endpoint, parameterHeaders } from '../transports/transport.js'
+import { type Arrival, type BindingHandler, parameterHeaders } from '../transports/transport.js'
 import type { CurrentCards } from './current-cards.js'
 import { createDoors, type Door, type Doors } from './doors.js'
 import { frontPage, isVisit } from './front-page.js'
@@ -22,7 +22,7 @@ export interface EndpointParts {
   readonly url: string
   readonly offered: OfferedDialects
   /** What every door of this agent shares; each puts its own dialects in. */
-  readonly endpoint: Endpoint
+  readonly endpoint: BindingHandler
   readonly cards: CurrentCards
   readonly startedMs: number
   /** Who a request is from. Absent: everybody is `anonymous`. */

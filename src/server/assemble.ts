@@ -18,7 +18,7 @@ import { applicationTracing } from '../telemetry/tracing.js'
 import type { CallObserver } from '../transports/call-record.js'
 import { BodyInterrupted } from '../transports/read-json.js'
 import { Heartbeats } from '../transports/sse.js'
-import { type Endpoint, parameterHeaders } from '../transports/transport.js'
+import { type BindingHandler, parameterHeaders } from '../transports/transport.js'
 import { type AgentEndpoint, createAgentEndpoint } from './agent-endpoint.js'
 import { createStripBase, type ServedPaths, settleBasePath } from './base-path.js'
 import { completeCard } from './card.js'
@@ -58,7 +58,7 @@ export interface PortFacts {
 
 export interface Assembly extends Handler {
   /** What each agent offers to transports other than HTTP, by mount path. */
-  readonly endpoints: ReadonlyMap<string, Endpoint>
+  readonly endpoints: ReadonlyMap<string, BindingHandler>
   /** Who a request is from. Absent: everybody is `anonymous`. */
   readonly admit: Admit | undefined
   /** The card of each agent for registries, as it is now, by mount path. */
@@ -92,7 +92,7 @@ interface Shared {
 interface Member {
   readonly mount: Mount
   readonly engine: Engine
-  readonly endpoint: Endpoint
+  readonly endpoint: BindingHandler
   readonly answer: AgentEndpoint
   readonly cards: CurrentCards
 }
@@ -317,7 +317,7 @@ function endpointOf(
   card: AgentCard,
   observe: CallObserver | undefined,
   shared: Shared,
-): Endpoint {
+): BindingHandler {
   const { options, offered, heartbeats, tenants, sign } = shared
   const { log } = options
   const agent = card.name

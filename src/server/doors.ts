@@ -3,13 +3,14 @@
  * answer where both are possible. Who may come in is decided elsewhere.
  */
 import type { Dialect } from '../dialects/dialect.js'
+import type { Binding } from '../model/agent-card.js'
 import { A2AError } from '../model/errors.js'
 import { isObject } from '../model/is-object.js'
-import { type Binding, refusedCall } from '../transports/call-record.js'
+import { refusedCall } from '../transports/call-record.js'
 import { createJsonRpcServer, type JsonRpcServer, longestPeek } from '../transports/jsonrpc/server.js'
 import { assertJson, parseJson, readBody } from '../transports/read-json.js'
 import { createRestServer, type RestCall, type RestServer } from '../transports/rest/server.js'
-import type { Arrival, Endpoint } from '../transports/transport.js'
+import type { Arrival, BindingHandler } from '../transports/transport.js'
 
 /** What a request is, before anybody knows who sent it. */
 export interface Door {
@@ -30,7 +31,7 @@ export interface DoorOptions {
   readonly isPinned?: boolean
 }
 
-export function createDoors(endpoint: Endpoint, { isPinned = false }: DoorOptions = {}): Doors {
+export function createDoors(endpoint: BindingHandler, { isPinned = false }: DoorOptions = {}): Doors {
   const rpcByPath = createRpcServers(endpoint, isPinned)
   const restDialects = endpoint.dialects.filter(({ rest }) => rest)
   const rest = restDialects.length > 0 ? createRestServer({ ...endpoint, dialects: restDialects }) : undefined
@@ -51,7 +52,7 @@ export function createDoors(endpoint: Endpoint, { isPinned = false }: DoorOption
 }
 
 /** One server for each set of dialects that share a path. */
-function createRpcServers(endpoint: Endpoint, isPinned: boolean): ReadonlyMap<string, JsonRpcServer> {
+function createRpcServers(endpoint: BindingHandler, isPinned: boolean): ReadonlyMap<string, JsonRpcServer> {
   const dialectsByPath = new Map<string, Dialect[]>()
   for (const dialect of endpoint.dialects) {
     if (!dialect.jsonrpc) continue
@@ -68,7 +69,7 @@ function createRpcServers(endpoint: Endpoint, isPinned: boolean): ReadonlyMap<st
 }
 
 /** A path that takes a bare body and a JSON-RPC one: the body tells which it is. */
-function eitherDoor(endpoint: Endpoint, request: Request, rpc: JsonRpcServer, route: RestCall): Door {
+function eitherDoor(endpoint: BindingHandler, request: Request, rpc: JsonRpcServer, route: RestCall): Door {
   return {
     async answer(arrival) {
       let body: unknown
@@ -97,7 +98,7 @@ function isRpc(body: unknown): boolean {
 }
 
 function noDoor(
-  { observe }: Endpoint,
+  { observe }: BindingHandler,
   request: Request,
   path: string,
   rest: RestServer | undefined,

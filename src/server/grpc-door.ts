@@ -5,7 +5,7 @@ import { fromGeneric, toGeneric } from '../model/generic-service.js'
 import { loadPackage } from '../model/load-package.js'
 import { type AgentService, anonymous, type CallContext } from '../model/service.js'
 import type { GrpcServer } from '../transports/grpc/server.js'
-import type { Endpoint } from '../transports/transport.js'
+import type { BindingHandler } from '../transports/transport.js'
 import type { Assembly } from './assemble.js'
 import { certificateFrom } from './client-certificate.js'
 import { callerKey, UnreadAnswers } from './unread-answers.js'
@@ -76,8 +76,10 @@ async function load({ endpoints, admit }: Assembly, requestMs: number | undefine
  * There are no paths in gRPC. An agent alone on its port takes every call; one that shares it is called
  * by its path as if that were a tenant, which is what its card tells clients to send (R-TEN-2).
  */
-function endpointsByTenant(endpoints: ReadonlyMap<string, Endpoint>): ReadonlyMap<string | undefined, Endpoint> {
-  const byTenant = new Map<string | undefined, Endpoint>()
+function endpointsByTenant(
+  endpoints: ReadonlyMap<string, BindingHandler>,
+): ReadonlyMap<string | undefined, BindingHandler> {
+  const byTenant = new Map<string | undefined, BindingHandler>()
   for (const [path, endpoint] of endpoints) {
     const name = path.slice(1)
     if (name === '' || endpoints.size === 1) byTenant.set(undefined, endpoint)

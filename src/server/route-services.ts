@@ -4,9 +4,9 @@ import { fromGeneric, toGeneric } from '../model/generic-service.js'
 import type { Operation } from '../model/operations.js'
 import type { AgentService, CallContext } from '../model/service.js'
 import { type CallStart, CallWatch } from '../transports/call-record.js'
-import { assertTenant, type Endpoint } from '../transports/transport.js'
+import { assertTenant, type BindingHandler } from '../transports/transport.js'
 
-export type CallableEndpoint = Pick<Endpoint, 'service' | 'hasTenant' | 'observe'>
+export type CallableEndpoint = Pick<BindingHandler, 'service' | 'hasTenant' | 'observe'>
 
 /** `address` is that of the route's own caller, for the audit. */
 export function routeService(endpoint: CallableEndpoint, address: CallStart['address']): AgentService {

@@ -2,12 +2,11 @@
  * What became of a call, told when it has ended: for logs, metrics and audits. It says who did what to which
  * task; it never holds what was said, nor a credential.
  */
+import type { Binding } from '../model/agent-card.js'
 import type { A2AError, ErrorCode } from '../model/errors.js'
 import type { Operation } from '../model/operations.js'
 import type { Caller, StreamItem } from '../model/service.js'
 import type { TraceContext } from '../model/trace-context.js'
-
-export type Binding = 'JSONRPC' | 'HTTP+JSON' | 'GRPC'
 
 export interface CallRecord {
   /** When it arrived, in milliseconds since 1970. */

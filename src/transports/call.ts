@@ -6,7 +6,7 @@ import { isStreaming } from '../model/operations.js'
 import type { StreamItem } from '../model/service.js'
 import type { CallWatch } from './call-record.js'
 import { frame, sseBody, sseHeaders } from './sse.js'
-import { type Arrival, type Call, type Endpoint, prepareCall } from './transport.js'
+import { type Arrival, type BindingHandler, type Call, prepareCall } from './transport.js'
 
 export interface HttpCall extends Call {
   readonly codec: OperationCodec
@@ -22,7 +22,7 @@ export interface Envelope {
 }
 
 export async function answerCall(
-  endpoint: Endpoint,
+  endpoint: BindingHandler,
   arrival: Arrival,
   call: HttpCall,
   envelope: Envelope,
@@ -63,7 +63,7 @@ export async function answerCall(
 }
 
 /** A card that is made for its reader: nobody else's cache may keep it, and its own only for this reader (R-XCARD-3). */
-function perCaller({ vary }: Endpoint): Readonly<Record<string, string>> {
+function perCaller({ vary }: BindingHandler): Readonly<Record<string, string>> {
   return { 'cache-control': 'private, max-age=60', vary }
 }
 
@@ -78,7 +78,7 @@ interface StreamAnswer {
 }
 
 async function streamAnswer(
-  endpoint: Endpoint,
+  endpoint: BindingHandler,
   { items, watch, opened, gone, encoder, envelope, headers }: StreamAnswer,
 ): Promise<Response> {
   const rest = items[Symbol.asyncIterator]()

@@ -3,15 +3,17 @@
  * never names a version; it calls a service and never knows what is behind it.
  */
 import type { CallFacts, Dialect } from '../dialects/dialect.js'
+import type { Binding } from '../model/agent-card.js'
 import { A2AError, clip } from '../model/errors.js'
 import type { Operation } from '../model/operations.js'
 import type { AgentService, CallContext, Caller, CallTraits } from '../model/service.js'
 import { readTraceContext } from '../model/trace-context.js'
-import type { Binding, CallObserver, CallStart, CallWatch } from './call-record.js'
+import type { CallObserver, CallStart, CallWatch } from './call-record.js'
 import type { RequestLimits } from './read-json.js'
 import type { Heartbeats } from './sse.js'
 
-export interface Endpoint {
+/** The inputs of a server-side transport: one agent, as it is served over one binding. */
+export interface BindingHandler {
   readonly service: AgentService
   /** Offered here, in order of preference. */
   readonly dialects: readonly Dialect[]
@@ -110,7 +112,7 @@ export interface Call {
 }
 
 /** The facts that codecs may use, from the headers or the metadata of the call. */
-export function factsOf({ newId }: Endpoint, headers: HeaderReader): CallFacts {
+export function factsOf({ newId }: BindingHandler, headers: HeaderReader): CallFacts {
   return { newId, header: (name) => headers.get(name) }
 }
 
@@ -124,7 +126,7 @@ export interface PreparedCall {
 }
 
 /** Reads a request and everything that came beside it: the part that is the same on every binding. */
-export function prepareCall(endpoint: Endpoint, arrival: Arrival, call: Call): PreparedCall {
+export function prepareCall(endpoint: BindingHandler, arrival: Arrival, call: Call): PreparedCall {
   const { dialect, headers, codec, params } = call
   const caused = readTraceContext((name) => headers.get(name))
   call.watch?.understood(call, caused)
@@ -152,7 +154,7 @@ export function prepareCall(endpoint: Endpoint, arrival: Arrival, call: Call): P
 }
 
 /** The extensions a caller names, once the required ones are among them: checked before the method (R-ERR-10). */
-export function assertExtensions(endpoint: Endpoint, dialect: Dialect, headers: HeaderReader): readonly string[] {
+export function assertExtensions(endpoint: BindingHandler, dialect: Dialect, headers: HeaderReader): readonly string[] {
   const asked = readExtensions(headers, dialect)
   for (const { uri, isRequired } of endpoint.extensions) {
     if (!isRequired || asked.includes(uri)) continue
@@ -164,7 +166,7 @@ export function assertExtensions(endpoint: Endpoint, dialect: Dialect, headers: 
 }
 
 /** Extensions that are in effect: asked for and declared. Unknown ones are ignored (R-EXT-2). */
-function activatedExtensions(endpoint: Endpoint, asked: readonly string[]): string | undefined {
+function activatedExtensions(endpoint: BindingHandler, asked: readonly string[]): string | undefined {
   if (asked.length === 0) return undefined
   const active = endpoint.extensions.filter(({ uri }) => asked.includes(uri))
   return active.length > 0 ? active.map(({ uri }) => uri).join(', ') : undefined
@@ -182,7 +184,7 @@ function readEventId(value: string): number {
 }
 
 /** The tenant of a call: the path decides, and the request must not say otherwise (R-TEN-2). */
-function tenantOf(endpoint: Endpoint, arrival: Arrival, decoded: unknown): string | undefined {
+function tenantOf(endpoint: BindingHandler, arrival: Arrival, decoded: unknown): string | undefined {
   const named = (decoded as { readonly tenant?: string }).tenant
   if (arrival.tenant !== undefined && named !== undefined && named !== arrival.tenant) {
     const description = 'names another tenant than the path'
@@ -195,7 +197,7 @@ function tenantOf(endpoint: Endpoint, arrival: Arrival, decoded: unknown): strin
 
 /** Throws unless the caller may use the tenant. */
 export function assertTenant(
-  { hasTenant }: Pick<Endpoint, 'hasTenant'>,
+  { hasTenant }: Pick<BindingHandler, 'hasTenant'>,
   { tenant, caller }: { readonly tenant?: string | undefined; readonly caller: Caller },
 ): void {
   if (tenant === undefined || hasTenant(tenant, caller)) return

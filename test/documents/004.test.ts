@@ -12,7 +12,7 @@ import { connect } from 'dragoman/client'
 import protobuf from 'protobufjs'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { start } from '../../examples/handler-functions/agent.js'
-import { echoAgent } from '../../src/cli/echo-agent.js'
+import { echoAgent } from '../../src/testing/echo-agent.js'
 import { startWebhook } from './webhook.js'
 
 type Json = Record<string, unknown>

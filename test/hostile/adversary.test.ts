@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { apiKey, serve } from 'dragoman'
 import { createHandler } from 'dragoman/server'
 import { describe, expect, it } from 'vitest'
-import { echoAgent } from '../../src/cli/echo-agent.js'
+import { echoAgent } from '../../src/testing/echo-agent.js'
 import { within } from './waiting.js'
 
 const preface = 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'

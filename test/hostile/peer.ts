@@ -3,7 +3,7 @@ import assert from 'node:assert/strict'
 import type { Agent } from 'dragoman'
 import type { LogEntry } from 'dragoman/engine'
 import { createHandler, type Handler, type HandlerOptions } from 'dragoman/server'
-import { echoAgent } from '../../src/cli/echo-agent.js'
+import { echoAgent } from '../../src/testing/echo-agent.js'
 import { type CheckOptions, type Outcome, readRest, readRpc } from './answers.js'
 import { within } from './waiting.js'
 

@@ -7,7 +7,7 @@ import { type AgentService, agent, artifact, type Served, serve, text } from 'dr
 import { createHandler } from 'dragoman/server'
 import { describe, expect, it } from 'vitest'
 import { proves } from '../../conformance/proves.js'
-import { echoAgent } from '../../src/cli/echo-agent.js'
+import { echoAgent } from '../../src/testing/echo-agent.js'
 import { readRpc } from './answers.js'
 import { envelope, send } from './peer.js'
 import { connect, post } from './raw-client.js'

@@ -4,7 +4,7 @@
  */
 import { agent, artifact, textOf } from 'dragoman'
 import { expect } from 'vitest'
-import { echoAgent } from '../../src/cli/echo-agent.js'
+import { echoAgent } from '../../src/testing/echo-agent.js'
 import { isTold, type Outcome, type Piece, type Speaker, type Told, told } from './speaker.js'
 
 export const matrixAgent = agent(echoAgent.card, async function* (turn) {

@@ -3,7 +3,7 @@ import { MemoryStore, type Store, type Task } from 'dragoman'
 import { createHandler, type Handler, type HandlerOptions } from 'dragoman/server'
 import { openSqliteStore } from 'dragoman/stores/sqlite'
 import { userMessage } from 'dragoman/testing'
-import { echoAgent } from '../../src/cli/echo-agent.js'
+import { echoAgent } from '../../src/testing/echo-agent.js'
 
 export const storeKinds = ['memory', 'sqlite'] as const
 

@@ -1,7 +1,7 @@
 /** Cards that are made for their reader, and extensions that every caller must name, in every dialect. */
 import { agent, apiKey, type Served, serve } from 'dragoman'
 import { describe, expect, it } from 'vitest'
-import { echoAgent } from '../../src/cli/echo-agent.js'
+import { echoAgent } from '../../src/testing/echo-agent.js'
 import { chatRpc, invoke, taskRest } from '../matrix/ad-hoc-speakers.js'
 import { v1Grpc, v1Peer, v03Grpc, v03Peer } from '../matrix/grpc-speakers.js'
 import { type Fetch, type Json, type Speaker, told } from '../matrix/speaker.js'

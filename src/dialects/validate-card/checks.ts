@@ -1,4 +1,5 @@
 /** Checks of single values, the same for every version. Each answers the value when it can be used further. */
+import { bindings } from '../../model/agent-card.js'
 import { canParseUrl } from '../../model/can-parse-url.js'
 import { isObject } from '../../model/is-object.js'
 import { type Place, quote } from './place.js'
@@ -113,7 +114,7 @@ function isHostAndPort(text: string): boolean {
   return port !== undefined && Number(port) >= 1 && Number(port) <= 65_535
 }
 
-const knownBindings: readonly string[] = ['JSONRPC', 'GRPC', 'HTTP+JSON']
+const knownBindings: readonly string[] = bindings
 
 /** One of the three, or a name that cannot be somebody else's (R-CARD-3, R3-CARD-9). */
 export function checkBinding(place: Place, requirement: string): void {

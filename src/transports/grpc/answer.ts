@@ -12,8 +12,8 @@ import { anonymous, type Caller } from '../../model/service.js'
 import { type CallObserver, type CallStart, CallWatch } from '../call-record.js'
 import { type RequestLimits, tooManyElements } from '../read-json.js'
 import {
+  type BindingHandler,
   type Call,
-  type Endpoint,
   type HeaderReader,
   type PreparedCall,
   positionExtension,
@@ -29,7 +29,7 @@ import { TooManyElements } from './wire.js'
 /** Which agents there are, and who may call them. */
 export interface Access {
   /** The agent a call is for: there are no paths here, so only its tenant can tell. */
-  readonly endpointOf: (tenant: string | undefined) => Endpoint | undefined
+  readonly endpointOf: (tenant: string | undefined) => BindingHandler | undefined
   /** Who calls, by the metadata and the certificate of the connection. Absent: everybody is `anonymous`. */
   readonly admit?: (headers: HeaderReader, connection: GrpcConnection) => Admission | Promise<Admission>
   /** Who made a call that was let in; set by the server where there is a gate. */
@@ -70,7 +70,7 @@ interface Listener {
 
 /** A call as far as it was understood. */
 interface Understood {
-  readonly endpoint: Endpoint
+  readonly endpoint: BindingHandler
   readonly prepared: PreparedCall
   readonly params: unknown
 }
@@ -110,7 +110,7 @@ function decodeBytes(rpc: Rpc, request: Buffer, { jsonElements }: RequestLimits)
   }
 }
 
-function endpointOf(access: Access, params: unknown): Endpoint {
+function endpointOf(access: Access, params: unknown): BindingHandler {
   const named = isObject(params) ? params.tenant : undefined
   const tenant = typeof named === 'string' && named !== '' ? named : undefined
   const endpoint = access.endpointOf(tenant)

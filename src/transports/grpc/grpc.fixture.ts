@@ -17,7 +17,7 @@ import type { A2AError } from '../../model/errors.js'
 import type { AgentService } from '../../model/service.js'
 import { defaultRequestLimits } from '../read-json.js'
 import { Heartbeats } from '../sse.js'
-import type { Endpoint } from '../transport.js'
+import type { BindingHandler } from '../transport.js'
 import { createGrpcServer, type GrpcServer, type GrpcServerOptions } from './server.js'
 
 /** ProtoJSON's choices: names for enums, base64 for bytes, absent members stay absent. */
@@ -55,11 +55,11 @@ export interface TestGrpc {
 export async function testGrpc(
   service: AgentService,
   dialect: Dialect,
-  more: { readonly endpoint?: Partial<Endpoint>; readonly options?: Partial<GrpcServerOptions> } = {},
+  more: { readonly endpoint?: Partial<BindingHandler>; readonly options?: Partial<GrpcServerOptions> } = {},
 ): Promise<TestGrpc> {
   const errors: A2AError[] = []
   const onError = (error: A2AError) => void errors.push(error)
-  const endpoint: Endpoint = {
+  const endpoint: BindingHandler = {
     service,
     dialects: [dialect],
     assumeV1: true,

@@ -11,7 +11,7 @@ import { frame, sseHeaders } from '../sse.js'
 import {
   type Arrival,
   assertExtensions,
-  type Endpoint,
+  type BindingHandler,
   factsOf,
   readVersion,
   type ServerTransport,
@@ -53,7 +53,7 @@ interface Voice {
 }
 
 /** For an endpoint whose dialects all have a form for JSON-RPC. */
-export function createJsonRpcServer(endpoint: Endpoint): JsonRpcServer {
+export function createJsonRpcServer(endpoint: BindingHandler): JsonRpcServer {
   const { dialects } = endpoint
   const forms = dialects.map(formOf)
   return {
@@ -108,7 +108,7 @@ async function withoutBody(response: Response): Promise<Response> {
 }
 
 function spokenIn(
-  { dialects, assumeV1 }: Endpoint,
+  { dialects, assumeV1 }: BindingHandler,
   { method }: RpcRequest,
   version: string | undefined,
 ): readonly [Dialect, ...Dialect[]] {
@@ -119,7 +119,7 @@ function spokenIn(
 /** Methods that several versions share are answered as the task was created (RM-DET-4). */
 async function settle(
   candidates: readonly [Dialect, ...Dialect[]],
-  endpoint: Endpoint,
+  endpoint: BindingHandler,
   { params }: RpcRequest,
   arrival: Arrival,
 ): Promise<Dialect> {
@@ -129,7 +129,7 @@ async function settle(
 }
 
 function callOf(
-  endpoint: Endpoint,
+  endpoint: BindingHandler,
   dialect: Dialect,
   { jsonrpc, method, params }: RpcRequest,
   request: Request,

@@ -6,7 +6,7 @@ import { isObject } from '../../model/is-object.js'
 import { answerCall, type Envelope, type HttpCall } from '../call.js'
 import { CallWatch } from '../call-record.js'
 import { assertJson, parseJson, type RequestLimits, readBody } from '../read-json.js'
-import { type Arrival, type Endpoint, readVersion } from '../transport.js'
+import { type Arrival, type BindingHandler, readVersion } from '../transport.js'
 import { createRouter, isAction, type Match } from './route.js'
 
 /** A request whose verb and path are a route of at least one dialect. */
@@ -24,7 +24,7 @@ export interface RestServer {
 }
 
 /** For an endpoint whose dialects all have a form for HTTP+JSON. */
-export function createRestServer(endpoint: Endpoint): RestServer {
+export function createRestServer(endpoint: BindingHandler): RestServer {
   const routers = endpoint.dialects.map((dialect) => ({ dialect, route: createRouter(formOf(dialect).routes) }))
   return {
     find(request, path) {
@@ -62,7 +62,7 @@ export function createRestServer(endpoint: Endpoint): RestServer {
 const routeMethods = ['GET', 'POST', 'DELETE'] as const
 
 async function answer(
-  endpoint: Endpoint,
+  endpoint: BindingHandler,
   request: Request,
   arrival: Arrival,
   matches: ReadonlyMap<Dialect, Match>,
@@ -113,7 +113,7 @@ function likelyDialect(matches: ReadonlyMap<Dialect, unknown>, request: Request)
   return version?.trim() ? dialectByVersion(candidates, version) : (candidates.at(-1) as Dialect) // there is one match at least
 }
 
-function envelopeOf(form: RestForm, request: Request, { vary }: Endpoint): Envelope {
+function envelopeOf(form: RestForm, request: Request, { vary }: BindingHandler): Envelope {
   return {
     // Tasks belong to their caller: no cache may keep them.
     headers: {

@@ -1,24 +1,18 @@
 /**
- * The test-bed agent: acts on the text it is sent, so that clients, benchmarks, tests and people
- * share one peer. See `dragoman serve --echo`.
+ * An agent for tests, benchmarks and `dragoman serve --echo`. It repeats the text it receives; the first word of a text
+ * can ask for something else:
+ *
+ * - `msg TEXT` replies with a message and creates no task
+ * - `chunks N [MS]` streams N chunks, MS milliseconds apart
+ * - `sleep MS` answers after MS milliseconds
+ * - `ask` asks for a second text, then answers with both
+ * - `auth` asks for a credential
+ * - `fail`, `reject` and `crash` end the task without success
+ * - `file` and `data` answer with a file and with structured data
  */
-import {
-  type Agent,
-  agent,
-  artifact,
-  ask,
-  askAuth,
-  data,
-  failed,
-  file,
-  rejected,
-  reply,
-  type Turn,
-  text,
-  textOf,
-  working,
-  type Yield,
-} from '../index.js'
+import { type Agent, agent, type Turn } from '../engine/agent.js'
+import { artifact, ask, askAuth, failed, rejected, reply, working, type Yield } from '../engine/yields.js'
+import { data, file, text, textOf } from '../model/part.js'
 
 type Behaviour = (turn: Turn, rest: string) => AsyncIterable<Yield>
 
@@ -65,6 +59,10 @@ const behaviours: { readonly [word: string]: Behaviour } = {
   },
 }
 
+/**
+ * Repeats the text it receives. The words `msg`, `chunks`, `sleep`, `ask`, `auth`, `fail`, `reject`, `crash`, `file` and
+ * `data` make it do something else: `chunks 10 100` streams ten chunks, 100 ms apart.
+ */
 export const echoAgent: Agent = agent(
   {
     name: 'Echo',
@@ -82,13 +80,12 @@ export const echoAgent: Agent = agent(
     ],
   },
   async function* (turn) {
-    // What `auth` asked for has come by another way.
+    // Answers `auth`: the credential came by `provideCredential`, not in a message.
     if (turn.credential !== undefined) {
       yield `${turn.text}: authorised`
       return
     }
     const [first, ...later] = turn.history
-    // An answer to `ask` or `auth`: both texts together.
     if (first && later.length > 0) {
       yield `${textOf(first)}\n${turn.text}`
       return
