@@ -13,7 +13,7 @@ export interface WriterStart {
   /** Given when the task is not in the store yet. */
   readonly create?: TaskCreation
   /** Given when the lease is already held. */
-  readonly fence?: number
+  readonly fencingToken?: number
   /** Goes with the first commit. */
   readonly withMessage?: WithMessage
   readonly onForeignEvents: () => void

@@ -79,7 +79,7 @@ export function mortal(store: Store): { readonly store: Store; kill(): void } {
     get(target, name: keyof Store) {
       if (name === 'records') return target.records
       const call = target[name].bind(target) as (...args: unknown[]) => unknown
-      if (name === 'watch' || name === 'watchRunnable' || name === 'watchLanes') {
+      if (name === 'watch' || name === 'watchRunnable' || name === 'watchDeliveries') {
         return (subject: unknown, onChange: (seq: number) => void) =>
           call(subject, (seq: number) => {
             if (!isDead) onChange(seq)

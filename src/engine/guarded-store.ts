@@ -49,8 +49,8 @@ export function guardedStore(store: Store, onFailure: (error: unknown) => void):
     listPushConfigs: guard(store.listPushConfigs),
     getPushConfig: guard(store.getPushConfig),
     deletePushConfig: guard(store.deletePushConfig),
-    claimLanes: guard(store.claimLanes),
-    settleLane: guard(store.settleLane),
+    claimCursors: guard(store.claimCursors),
+    settleCursor: guard(store.settleCursor),
     listDeadLetters: guard(store.listDeadLetters),
     getDeadLetter: guard(store.getDeadLetter),
     deleteDeadLetter: guard(store.deleteDeadLetter),
@@ -61,6 +61,6 @@ export function guardedStore(store: Store, onFailure: (error: unknown) => void):
     close: guard(store.close),
     watch: (key, onChange) => guardWatch(() => store.watch(key, onChange)),
     watchRunnable: (agent, onChange) => guardWatch(() => store.watchRunnable(agent, onChange)),
-    watchLanes: (agent, onChange) => guardWatch(() => store.watchLanes(agent, onChange)),
+    watchDeliveries: (agent, onChange) => guardWatch(() => store.watchDeliveries(agent, onChange)),
   }
 }

@@ -68,12 +68,12 @@ export class LeaseKeeper {
     const { runs, store, owner, settings } = this.#internals
     const held: ClaimedTask[] = []
     for (const { writer } of runs.values())
-      if (writer.fence !== undefined) held.push({ key: writer.key, fence: writer.fence })
+      if (writer.fencingToken !== undefined) held.push({ key: writer.key, fencingToken: writer.fencingToken })
     if (held.length === 0) return
-    for (const { key, fence } of await store.renew(held, { owner, ttlMs: settings.leaseMs })) {
+    for (const { key, fencingToken } of await store.renew(held, { owner, ttlMs: settings.leaseMs })) {
       const run = runs.get(key.id)
       // It may have ended, or begun anew, while the store was asked.
-      if (run?.writer.fence === fence) run.stop('fenced')
+      if (run?.writer.fencingToken === fencingToken) run.stop('fenced')
     }
   }
 
@@ -94,12 +94,12 @@ export class LeaseKeeper {
     }
   }
 
-  async #takeOver({ key, fence }: ClaimedTask): Promise<void> {
+  async #takeOver({ key, fencingToken }: ClaimedTask): Promise<void> {
     const { store, agent, log, name } = this.#internals
     const here = this.#internals.runs.get(key.id)
-    if (here?.writer.fence === fence - 1) {
+    if (here?.writer.fencingToken === fencingToken - 1) {
       // Ours had run out and nobody was faster: the run goes on under the new one.
-      here.writer.adopt(fence)
+      here.writer.adopt(fencingToken)
       return
     }
     if (here) {
@@ -119,10 +119,10 @@ export class LeaseKeeper {
     const isMidTurn =
       current && (state === undefined || state === 'TASK_STATE_SUBMITTED' || state === 'TASK_STATE_WORKING')
     if (fold.isTerminal || fold.answer || (!isMidTurn && !next && !fold.isCancelAsked)) {
-      await store.append({ key, expect: seq, events: [], fence, lease: 'release', isRunnable: false })
+      await store.append({ key, expect: seq, events: [], fencingToken, lease: 'release', isRunnable: false })
       return
     }
-    const start = { key, contextId, tenant, owner, dialect, fold, bytes, isNew: false, fence }
+    const start = { key, contextId, tenant, owner, dialect, fold, bytes, isNew: false, fencingToken }
     if (isTooLarge) return await this.#end(new Run(this.#internals, start), 'TASK_STATE_FAILED', taskTooLarge(limits))
     if (fold.isCancelAsked) return await this.#end(new Run(this.#internals, start), 'TASK_STATE_CANCELED')
     if (!isMidTurn) {
@@ -142,7 +142,7 @@ export class LeaseKeeper {
 
   async #end(run: Run, state: 'TASK_STATE_CANCELED' | 'TASK_STATE_FAILED', parts?: readonly Part[]): Promise<void> {
     // Beaten by a message or a cancel: the lease is still ours, so look at the task once more.
-    const { key, fence } = run.writer
-    if (!(await run.end(state, parts)) && fence !== undefined) await this.#takeOver({ key, fence })
+    const { key, fencingToken } = run.writer
+    if (!(await run.end(state, parts)) && fencingToken !== undefined) await this.#takeOver({ key, fencingToken })
   }
 }

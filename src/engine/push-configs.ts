@@ -29,7 +29,7 @@ export async function createPushConfig(
   const made = newPushConfig(internals, request, key.id, context)
   const outcome = await internals.store.putPushConfig(key, made)
   if (outcome === 'no-task') throw taskNotFound(key.id)
-  if (outcome === 'full') throw tooManyWebhooks(key, made.most)
+  if (outcome === 'full') throw tooManyWebhooks(key, made.maxConfigs)
   return made.config
 }
 

@@ -16,7 +16,7 @@ export interface RunStart {
   /** The size of the task in the store; absent for a new one. */
   readonly bytes?: number
   readonly isNew: boolean
-  readonly fence?: number
+  readonly fencingToken?: number
   readonly withMessage?: WithMessage
   /** For the first turn of this run, and no other. */
   readonly credential?: Credential

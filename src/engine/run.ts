@@ -72,7 +72,7 @@ export class Run implements TurnSource {
       ...(start.isNew && {
         create: { tenant: start.tenant, owner: start.owner, contextId: start.contextId, dialect: start.dialect },
       }),
-      ...(start.fence !== undefined && { fence: start.fence }),
+      ...(start.fencingToken !== undefined && { fencingToken: start.fencingToken }),
       ...(start.withMessage && { withMessage: start.withMessage }),
       onForeignEvents: () => this.#onForeignEvents(),
       onFenced: () => this.stop('fenced'),

@@ -34,7 +34,7 @@ export class TaskWriter {
   readonly #onFailed: (error: unknown) => void
   #create: TaskCreation | undefined
   #withMessage: WithMessage | undefined
-  #fence: number | undefined
+  #fencingToken: number | undefined
   readonly #buffer = new EventBuffer()
   /** The size of the task with all that is buffered. */
   #bytes = 0
@@ -57,7 +57,7 @@ export class TaskWriter {
     this.fold = start.fold
     this.#create = start.create
     this.#withMessage = start.withMessage
-    this.#fence = start.fence
+    this.#fencingToken = start.fencingToken
     this.#onForeignEvents = start.onForeignEvents
     this.#onFenced = start.onFenced
     this.#onFull = start.onFull
@@ -65,11 +65,11 @@ export class TaskWriter {
     this.#resize(start.bytes)
     this.#onFailed = start.onFailed
     internals.existingTopic(start.key.id)?.feed(start.fold.seq)
-    if (start.fence !== undefined) this.#watch()
+    if (start.fencingToken !== undefined) this.#watch()
   }
 
-  get fence(): number | undefined {
-    return this.#fence
+  get fencingToken(): number | undefined {
+    return this.#fencingToken
   }
 
   get isStored(): boolean {
@@ -183,7 +183,7 @@ export class TaskWriter {
    */
   async askCancel(metadata: Struct | undefined): Promise<void> {
     await this.#appendAlone(() => {
-      if (this.#fence === undefined || this.fold.isCancelAsked) return undefined
+      if (this.#fencingToken === undefined || this.fold.isCancelAsked) return undefined
       const { body, bytes } = cancelRequest(metadata, this.#bytes, this.#internals.settings.limits)
       return { bodies: [body], bytes, lease: 'keep', withMessage: undefined, isBuffer: false }
     })
@@ -265,8 +265,8 @@ export class TaskWriter {
   }
 
   /** The lease had run out and was taken again by this very process. */
-  adopt(fence: number): void {
-    if (this.#fence !== undefined) this.#fence = fence
+  adopt(fencingToken: number): void {
+    if (this.#fencingToken !== undefined) this.#fencingToken = fencingToken
   }
 
   async #catchUp(): Promise<void> {
@@ -291,7 +291,7 @@ export class TaskWriter {
     let events: readonly TaskEvent[]
     let next: TaskFold | undefined
     let appended: Promise<AppendOutcome>
-    const isClaim = lease === 'keep' && this.#fence === undefined
+    const isClaim = lease === 'keep' && this.#fencingToken === undefined
     try {
       events = this.#number(bodies)
       if (events.length === 0 && lease === 'keep') return Promise.resolve('ok')
@@ -308,7 +308,7 @@ export class TaskWriter {
         create: this.#create,
         idempotency: withMessage?.idempotency,
         pushConfig: withMessage?.pushConfig,
-        fence: this.#fence,
+        fencingToken: this.#fencingToken,
         visibility: summary.visibility,
         status: summary.status,
         lease: lease === 'keep' ? claim : 'release',
@@ -325,7 +325,7 @@ export class TaskWriter {
         if (outcome.result !== 'ok') return this.#refused(commit, outcome.result)
         this.#create = undefined
         if (withMessage === this.#withMessage) this.#withMessage = undefined
-        this.#fence = lease === 'keep' ? outcome.fence : undefined
+        this.#fencingToken = lease === 'keep' ? outcome.fencingToken : undefined
         if (next) this.fold = next
         else for (const event of events) this.fold.apply(event)
         if (commit.isBuffer && (lease !== 'keep' || this.fold.state !== undefined)) this.#counted()

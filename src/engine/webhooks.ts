@@ -65,10 +65,10 @@ export async function assertReachable({ checkWebhook }: Internals, url: string, 
 
 /** For an answer before anything is written; the store counts once more. */
 export async function assertRoomForWebhook({ store }: Internals, key: TaskKey, added: NewPushConfig): Promise<void> {
-  const { most } = added
-  const configs = await store.listPushConfigs(key, { limit: most })
+  const { maxConfigs } = added
+  const configs = await store.listPushConfigs(key, { limit: maxConfigs })
   const isReplaced = configs.some(({ config }) => config.id === added.config.id)
-  if (configs.length >= most && !isReplaced) throw tooManyWebhooks(key, most)
+  if (configs.length >= maxConfigs && !isReplaced) throw tooManyWebhooks(key, maxConfigs)
 }
 
 export function tooManyWebhooks({ id }: TaskKey, most: number): A2AError {
@@ -89,7 +89,7 @@ export function newPushConfig(
     dialect: context.dialect,
     setBy: context.caller.id,
     ...traceContextOf(context),
-    most: internals.settings.limits.pushConfigsPerTask,
+    maxConfigs: internals.settings.limits.pushConfigsPerTask,
   }
 }
 

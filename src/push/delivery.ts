@@ -126,7 +126,7 @@ async function headersOf(
     taskId: key.id,
     request_body_sha256: createHash('sha256').update(delivery.body).digest('hex'),
   }
-  // One that never answers must not keep the lane.
+  // One that never answers must not keep the cursor.
   const jwt = await unlessAborted(signJwt({ ...claims }), signal)
   // The client's own credentials come first (R-PDEL-2); the token then has a header of its own.
   if (headers.authorization === undefined) headers.authorization = `Bearer ${jwt}`

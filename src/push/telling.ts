@@ -1,7 +1,7 @@
 /**
  * What a webhook is told of a task's events, spelled in the dialect it was registered in (RM-PUSH-1). Dialects that send
  * whole tasks need the task as each event left it: it is folded once, from the beginning of the log, and then goes along
- * with the events as long as the lane is held.
+ * with the events as long as the cursor is held.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { Dialect, PushForm } from '../dialects/dialect.js'

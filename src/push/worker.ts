@@ -1,6 +1,6 @@
 /**
- * Delivers what the lanes of a store have to tell (E-2, E-5). It claims lanes that are due, runs many of them at once,
- * and never more than a share of them at one origin. It is woken by the store, by lanes that fall due, and by a
+ * Delivers what the cursors of a store have to tell (E-2, E-5). It claims cursors that are due, runs many of them at once,
+ * and never more than a share of them at one origin. It is woken by the store, by cursors that fall due, and by a
  * poll that makes up for hints that were lost.
  */
 
@@ -8,9 +8,9 @@ import { setMaxListeners } from 'node:events'
 import type { Dialect } from '../dialects/dialect.js'
 import { canParseUrl } from '../model/can-parse-url.js'
 import type { Log } from '../model/log.js'
-import type { BuriedDelivery, ClaimedLane, Store } from '../stores/store.js'
+import type { ClaimedCursor, NewDeadLetter, Store } from '../stores/store.js'
 import type { Send } from './delivery.js'
-import { type LaneParts, LaneRun } from './lane-run.js'
+import { DeliveryRun, type DeliveryRunDeps } from './delivery-run.js'
 import { Origins } from './origins.js'
 import { leaseOf, type PushSettings } from './push-settings.js'
 import { createSparseLog, type SparseLog } from './sparse-log.js'
@@ -36,11 +36,11 @@ const maxWarned = 1000
 
 export class PushWorker {
   readonly #parts: WorkerParts
-  readonly #lanes: LaneParts
+  readonly #cursors: DeliveryRunDeps
   readonly #origins: Origins
   readonly #closing = new AbortController()
-  readonly #running = new Set<LaneRun>()
-  readonly #waiting = new Set<LaneRun>()
+  readonly #running = new Set<DeliveryRun>()
+  readonly #waiting = new Set<DeliveryRun>()
   /** Everything that has to end before the store may be closed. */
   readonly #work = new Set<Promise<void>>()
   // Callers choose origins, so neither kind of warning may fill the log, nor keep the other kind out of it.
@@ -62,7 +62,7 @@ export class PushWorker {
     setMaxListeners(0, this.#closing.signal)
     const now = parts.now ?? Date.now
     this.#origins = new Origins({ perOrigin: parts.settings.perOrigin, now })
-    this.#lanes = {
+    this.#cursors = {
       store: parts.store,
       dialects: parts.dialects,
       events: parts.settings.events,
@@ -71,14 +71,14 @@ export class PushWorker {
       closing: this.#closing.signal,
       now,
       monotonicMs: () => performance.now(),
-      onBuried: (lane, buried) => this.#tellOfBurial(lane, buried),
-      onRetry: (lane, failed) => this.#warn(lane, failed),
+      onBuried: (cursor, buried) => this.#tellOfBurial(cursor, buried),
+      onRetry: (cursor, failed) => this.#warn(cursor, failed),
     }
   }
 
   start(): void {
     const { store, agents, settings } = this.#parts
-    this.#unwatch = agents.map((agent) => store.watchLanes(agent, () => this.#ask()))
+    this.#unwatch = agents.map((agent) => store.watchDeliveries(agent, () => this.#ask()))
     this.#poll = setInterval(() => this.#ask(), settings.pollMs)
     this.#poll.unref()
     this.#ask()
@@ -98,7 +98,7 @@ export class PushWorker {
     clearInterval(this.#poll)
     clearTimeout(this.#wake)
     await this.#sweep
-    for (const run of this.#waiting) this.#own(run.comeBackIn(0), run.lane)
+    for (const run of this.#waiting) this.#own(run.comeBackIn(0), run.cursor)
     this.#waiting.clear()
     while (this.#work.size > 0) await Promise.all(this.#work)
   }
@@ -129,8 +129,13 @@ export class PushWorker {
       const limit = this.#places()
       if (limit <= 0) return this.#wakeIn(lookAgainMs)
       const claimedMs = performance.now()
-      const { lanes, nextInMs } = await store.claimLanes({ agents, lease, limit, maxRetryMs: settings.longestRetryMs })
-      for (const lane of lanes) this.#begin(new LaneRun(this.#lanes, lane, claimedMs))
+      const { cursors, nextInMs } = await store.claimCursors({
+        agents,
+        lease,
+        limit,
+        maxRetryMs: settings.longestRetryMs,
+      })
+      for (const cursor of cursors) this.#begin(new DeliveryRun(this.#cursors, cursor, claimedMs))
       if (nextInMs === 0) continue
       if (nextInMs !== undefined) this.#wakeIn(nextInMs)
       return
@@ -145,18 +150,18 @@ export class PushWorker {
     return Math.min(concurrency - busy, mostRunsEach * concurrency - this.#running.size)
   }
 
-  #begin(run: LaneRun): void {
-    const origin = originOf(run.lane)
+  #begin(run: DeliveryRun): void {
+    const origin = originOf(run.cursor)
     const entry = this.#origins.enter(origin, () => {
       this.#waiting.delete(run)
       this.#run(run, origin)
     })
     if (entry === 'go') this.#run(run, origin)
     else if (entry === 'wait') this.#waiting.add(run)
-    else this.#own(run.comeBackIn(entry.comeBackInMs), run.lane)
+    else this.#own(run.comeBackIn(entry.comeBackInMs), run.cursor)
   }
 
-  #run(run: LaneRun, origin: string): void {
+  #run(run: DeliveryRun, origin: string): void {
     this.#running.add(run)
     const begunMs = performance.now()
     let isOverloaded: boolean | undefined
@@ -171,11 +176,11 @@ export class PushWorker {
         this.#origins.leave(origin, performance.now() - begunMs, isOverloaded)
         this.#ask()
       })
-    this.#own(work, run.lane)
+    this.#own(work, run.cursor)
   }
 
-  /** Failures here are the store's: the lane is free when its lease ends. */
-  #own(work: Promise<void>, { key }: ClaimedLane): void {
+  /** Failures here are the store's: the cursor is free when its lease ends. */
+  #own(work: Promise<void>, { key }: ClaimedCursor): void {
     const owned = work
       .catch((error: unknown) => this.#failed('A webhook cannot be looked after', error, key.id))
       .finally(() => this.#work.delete(owned))
@@ -194,9 +199,9 @@ export class PushWorker {
   }
 
   /** One warning for each origin until it accepts a delivery. */
-  #warn(lane: ClaimedLane, { seq, error }: { readonly seq: number; readonly error: string }): void {
-    const { key, push } = lane
-    const origin = originOf(lane)
+  #warn(cursor: ClaimedCursor, { seq, error }: { readonly seq: number; readonly error: string }): void {
+    const { key, push } = cursor
+    const origin = originOf(cursor)
     if (this.#warned.has(origin)) return
     const message = `Webhook ${push.config.id} did not accept event ${seq}; the delivery is retried: ${error}`
     if (!this.#warnOfRetry(origin, { level: 'warn', message, agent: key.agent, taskId: key.id })) return
@@ -205,14 +210,14 @@ export class PushWorker {
     if (this.#warned.size > maxWarned && oldest !== undefined) this.#warned.delete(oldest)
   }
 
-  #tellOfBurial(lane: ClaimedLane, { seq, attempts, error }: BuriedDelivery): void {
-    const { key, push } = lane
+  #tellOfBurial(cursor: ClaimedCursor, { seq, attempts, error }: NewDeadLetter): void {
+    const { key, push } = cursor
     const message = `Gave up telling webhook ${push.config.id} of event ${seq} after ${attempts} attempts: ${error}`
-    this.#warnOfDeadLetter(originOf(lane), { level: 'warn', message, agent: key.agent, taskId: key.id })
+    this.#warnOfDeadLetter(originOf(cursor), { level: 'warn', message, agent: key.agent, taskId: key.id })
   }
 }
 
-function originOf({ push }: ClaimedLane): string {
+function originOf({ push }: ClaimedCursor): string {
   return canParseUrl(push.config.url) ? new URL(push.config.url).origin : ''
 }
 

@@ -1,7 +1,7 @@
 /** The sizes of the tasks in a memory store, and the choice of tasks to evict. */
 import { isInterrupted } from '../model/task.js'
 import { Heap, type HeapEntry } from './heap.js'
-import { isPending } from './memory-lanes.js'
+import { isPending } from './memory-deliveries.js'
 import type { Row } from './memory-row.js'
 
 /** Evictable tasks, oldest first: a linked list, so that removing one takes constant time. */
@@ -211,8 +211,8 @@ function firstDelivered(rows: RowList): Row | undefined {
   return undefined
 }
 
-function hasPendingWebhook({ lanes }: Row): boolean {
-  if (lanes) for (const lane of lanes.values()) if (isPending(lane)) return true
+function hasPendingWebhook({ cursors }: Row): boolean {
+  if (cursors) for (const cursor of cursors.values()) if (isPending(cursor)) return true
   return false
 }
 

@@ -4,8 +4,8 @@ import { historyMessage, newestMessages } from '../model/history-window.js'
 import type { Message } from '../model/message.js'
 import { sizeOf } from '../model/size-of.js'
 import { isTerminal, type Task, type TaskState, type TaskStatus } from '../model/task.js'
+import type { Cursor } from './memory-deliveries.js'
 import type { ListIndex } from './memory-index.js'
-import type { Lane } from './memory-lanes.js'
 import { type PackedLog, packLog, unpackLog } from './memory-log.js'
 import type { OwnerShare, RowList } from './memory-room.js'
 import {
@@ -14,7 +14,7 @@ import {
   type ListPage,
   type ListQuery,
   type LoadedTask,
-  mostCounted,
+  maxCounted,
   type Scope,
   type TaskCreation,
   type TaskKey,
@@ -56,7 +56,7 @@ export interface Row {
   evictable: RowList | undefined
   older: Row | undefined
   newer: Row | undefined
-  fence: number
+  fencingToken: number
   lease: Lease | undefined
   isRunnable: boolean
   state: TaskState | undefined
@@ -64,7 +64,7 @@ export interface Row {
   endedMs: number | undefined
   sealed: Sealed | undefined
   /** Push configs, by id. */
-  lanes: Map<string, Lane> | undefined
+  cursors: Map<string, Cursor> | undefined
 }
 
 /** An ended task: its snapshot and, in place of its events, what can be made of them again. */
@@ -96,14 +96,14 @@ export function newRow(
     evictable: undefined,
     older: undefined,
     newer: undefined,
-    fence: 0,
+    fencingToken: 0,
     lease: undefined,
     isRunnable: false,
     state: undefined,
     statusTimeMs: 0,
     endedMs: undefined,
     sealed: undefined,
-    lanes: undefined,
+    cursors: undefined,
   }
 }
 
@@ -125,13 +125,13 @@ export function runnableStats(
     else unheldTasks += 1
   }
   return {
-    unheldTasks: Math.min(unheldTasks, mostCounted),
+    unheldTasks: Math.min(unheldTasks, maxCounted),
     ...(endsMs < Number.POSITIVE_INFINITY && { leaseEndsInMs: endsMs - now }),
   }
 }
 
 export function recordOf(row: Row, now: number): TaskRecord {
-  const { key, tenant, owner, contextId, dialect, visibility, seq, fence, state, bytes } = row
+  const { key, tenant, owner, contextId, dialect, visibility, seq, fencingToken, state, bytes } = row
   const leaseOwner = heldBy(row, now)
   return {
     key,
@@ -141,7 +141,7 @@ export function recordOf(row: Row, now: number): TaskRecord {
     dialect,
     visibility,
     seq,
-    fence,
+    fencingToken,
     ...(leaseOwner !== undefined && { leaseOwner }),
     ...(state && { state }),
     bytes,

@@ -3,9 +3,9 @@ import type { TaskEvent } from '../model/event.js'
 import { quarterOfHeap } from '../model/heap-limit.js'
 import { assertOptions } from '../model/option-names.js'
 import { sizeOf } from '../model/size-of.js'
+import { configsOf, type DeliveryProgress, isPending, MemoryDeliveries } from './memory-deliveries.js'
 import { ListIndexes } from './memory-index.js'
 import { MemoryKeys } from './memory-keys.js'
-import { configsOf, type DeliveryProgress, isPending, MemoryLanes } from './memory-lanes.js'
 import { type MemoryStoreOptions, type MemoryTasksDeps, memoryOptions } from './memory-options.js'
 import { MemoryRecords } from './memory-records.js'
 import { EvictionNotices, MemoryRoom } from './memory-room.js'
@@ -38,13 +38,13 @@ import type {
   AppendOutcome,
   ClaimedTask,
   ClaimRequest,
+  CursorClaim,
+  CursorSettlement,
   DeadLetter,
   DeadLetterQuery,
   Expired,
   Expiry,
   KeyedSend,
-  LaneClaim,
-  LaneSettlement,
   LeaseClaim,
   ListPage,
   ListQuery,
@@ -74,7 +74,7 @@ export class MemoryTasks implements Store {
   readonly #runnable = new Set<Row>()
   readonly #lists = new ListIndexes<Row>()
   readonly #keys = new MemoryKeys()
-  readonly #lanes = new MemoryLanes()
+  readonly #deliveries = new MemoryDeliveries()
   readonly #watchers = new Watchers()
   #serial = 0
   #isClosed = false
@@ -115,7 +115,7 @@ export class MemoryTasks implements Store {
       if (this.#isKeyTaken(scopeOf(step.key, step.create), step)) return { result: 'key-taken' }
       if (row) return { result: 'conflict' }
     } else {
-      if (step.fence !== undefined && step.fence !== row?.fence) return { result: 'fenced' }
+      if (step.fencingToken !== undefined && step.fencingToken !== row?.fencingToken) return { result: 'fenced' }
       if (!row || row.seq !== step.expect) return { result: 'conflict' }
       const claims = step.lease !== undefined && step.lease !== 'release'
       if (claims && heldBy(row, this.#now()) !== undefined) return { result: 'conflict' }
@@ -132,7 +132,7 @@ export class MemoryTasks implements Store {
     if (!row) return { result: 'conflict' } // it expired while the step was saved
     if (step.idempotency) this.#keys.take(row, step.idempotency, step.expect + 1, this.#now())
     this.#write(row, step)
-    return { result: 'ok', fence: row.fence }
+    return { result: 'ok', fencingToken: row.fencingToken }
   }
 
   async find(key: TaskKey): Promise<TaskRecord | undefined> {
@@ -179,23 +179,23 @@ export class MemoryTasks implements Store {
       if (claimed.length >= limit) break
       if (!agents.includes(row.key.agent) || heldBy(row, this.#now()) !== undefined) continue
       this.#lease(row, lease)
-      claimed.push({ key: row.key, fence: row.fence })
+      claimed.push({ key: row.key, fencingToken: row.fencingToken })
     }
     return claimed
   }
 
   async renew(held: readonly ClaimedTask[], lease: LeaseClaim): Promise<readonly ClaimedTask[]> {
     this.#assertOpen()
-    return held.filter(({ key, fence }) => {
+    return held.filter(({ key, fencingToken }) => {
       const row = this.#rows.get(rowId(key))
-      if (!row || row.fence !== fence || row.lease?.owner !== lease.owner) return true
+      if (!row || row.fencingToken !== fencingToken || row.lease?.owner !== lease.owner) return true
       row.lease = { owner: lease.owner, untilMs: this.#now() + lease.ttlMs }
       return false
     })
   }
 
   async leaseOwners(): Promise<readonly string[]> {
-    const owners = this.#lanes.owners()
+    const owners = this.#deliveries.owners()
     for (const row of this.#rows.values()) {
       const owner = heldBy(row, this.#now())
       if (owner !== undefined) owners.add(owner)
@@ -209,14 +209,14 @@ export class MemoryTasks implements Store {
       row.lease = undefined
       if (row.isRunnable) this.#watchers.runnable(row.key.agent)
     }
-    for (const agent of this.#lanes.disown(owner, this.#now())) this.#watchers.lanes(agent)
+    for (const agent of this.#deliveries.disown(owner, this.#now())) this.#watchers.deliveries(agent)
   }
 
   async putPushConfig(key: TaskKey, config: NewPushConfig): Promise<'ok' | 'full' | 'no-task'> {
     const row = this.#rows.get(rowId(key))
     if (!row) return 'no-task'
-    const outcome = this.#lanes.put(row, config, row.seq, this.#now())
-    this.#watchers.lanes(key.agent)
+    const outcome = this.#deliveries.put(row, config, row.seq, this.#now())
+    this.#watchers.deliveries(key.agent)
     return outcome
   }
 
@@ -228,48 +228,48 @@ export class MemoryTasks implements Store {
   }
 
   async getPushConfig(key: TaskKey, id: string): Promise<StoredPushConfig | undefined> {
-    return this.#rows.get(rowId(key))?.lanes?.get(id)?.push
+    return this.#rows.get(rowId(key))?.cursors?.get(id)?.push
   }
 
   async deletePushConfig(key: TaskKey, id: string): Promise<void> {
     const row = this.#rows.get(rowId(key))
-    if (row) this.#lanes.remove(row, id)
+    if (row) this.#deliveries.remove(row, id)
   }
 
   /** Sets the delivery progress of the webhooks of a task. Pending webhooks are due at once. */
   restoreProgress(key: TaskKey, progressOf: (configId: string) => DeliveryProgress | undefined): void {
-    for (const lane of this.#rows.get(rowId(key))?.lanes?.values() ?? [])
-      this.#lanes.restore(lane, progressOf(lane.push.config.id), this.#now())
+    for (const cursor of this.#rows.get(rowId(key))?.cursors?.values() ?? [])
+      this.#deliveries.restore(cursor, progressOf(cursor.push.config.id), this.#now())
   }
 
-  async claimLanes(request: ClaimRequest): Promise<LaneClaim> {
+  async claimCursors(request: ClaimRequest): Promise<CursorClaim> {
     this.#assertOpen()
-    return this.#lanes.claim(request, this.#now())
+    return this.#deliveries.claim(request, this.#now())
   }
 
-  holdsLane({ key, configId, fence }: LaneSettlement): boolean {
-    return this.#rows.get(rowId(key))?.lanes?.get(configId)?.fence === fence
+  holdsCursor({ key, configId, fencingToken }: CursorSettlement): boolean {
+    return this.#rows.get(rowId(key))?.cursors?.get(configId)?.fencingToken === fencingToken
   }
 
-  async settleLane(settlement: LaneSettlement): Promise<boolean> {
+  async settleCursor(settlement: CursorSettlement): Promise<boolean> {
     this.#assertOpen()
     const { key, configId, next } = settlement
-    const lane = this.#rows.get(rowId(key))?.lanes?.get(configId)
-    const isOurs = this.#lanes.settle(lane, settlement, this.#now())
-    if (isOurs && next === 'release' && lane && isPending(lane)) this.#watchers.lanes(key.agent)
+    const cursor = this.#rows.get(rowId(key))?.cursors?.get(configId)
+    const isOurs = this.#deliveries.settle(cursor, settlement, this.#now())
+    if (isOurs && next === 'release' && cursor && isPending(cursor)) this.#watchers.deliveries(key.agent)
     return isOurs
   }
 
   async listDeadLetters(query: DeadLetterQuery): Promise<readonly DeadLetter[]> {
-    return this.#lanes.deadLetters(query)
+    return this.#deliveries.deadLetters(query)
   }
 
   async getDeadLetter(id: string): Promise<DeadLetter | undefined> {
-    return this.#lanes.deadLetter(id)
+    return this.#deliveries.deadLetter(id)
   }
 
   async deleteDeadLetter(id: string): Promise<void> {
-    this.#lanes.deleteDeadLetter(id)
+    this.#deliveries.deleteDeadLetter(id)
   }
 
   async expire(agent: string, expiry: Expiry): Promise<Expired> {
@@ -301,13 +301,16 @@ export class MemoryTasks implements Store {
     return this.#watchers.watchRunnable(agent, onChange)
   }
 
-  watchLanes(agent: string, onChange: () => void): () => void {
-    return this.#watchers.watchLanes(agent, onChange)
+  watchDeliveries(agent: string, onChange: () => void): () => void {
+    return this.#watchers.watchDeliveries(agent, onChange)
   }
 
   async stats(agents: readonly string[]): Promise<readonly AgentStats[]> {
     const now = this.#now()
-    return agents.map((agent) => ({ ...runnableStats(this.#runnable, agent, now), ...this.#lanes.stats(agent, now) }))
+    return agents.map((agent) => ({
+      ...runnableStats(this.#runnable, agent, now),
+      ...this.#deliveries.stats(agent, now),
+    }))
   }
 
   /** Steps are taken one by one, at once. */
@@ -360,8 +363,8 @@ export class MemoryTasks implements Store {
       if (row.isRunnable) this.#runnable.add(row)
       else this.#runnable.delete(row)
     }
-    if (step.pushConfig) this.#lanes.put(row, step.pushConfig, step.expect, this.#now())
-    const isTelling = row.lanes && step.events.length > 0 && this.#lanes.mark(row.lanes.values(), this.#now())
+    if (step.pushConfig) this.#deliveries.put(row, step.pushConfig, step.expect, this.#now())
+    const isTelling = row.cursors && step.events.length > 0 && this.#deliveries.mark(row.cursors.values(), this.#now())
     const isEnding = isEnd(step) && row.endedMs === undefined
     if (isEnding) {
       if (step.snapshot) seal(row, step.snapshot)
@@ -371,7 +374,7 @@ export class MemoryTasks implements Store {
     const surplus = isEnding ? this.#room.surplus() : undefined
     if (surplus) this.#evict(surplus)
     this.#watchers.task(row.id, row.seq)
-    if (isTelling || step.pushConfig) this.#watchers.lanes(row.key.agent)
+    if (isTelling || step.pushConfig) this.#watchers.deliveries(row.key.agent)
     if (row.isRunnable && heldBy(row, this.#now()) === undefined) this.#watchers.runnable(row.key.agent)
   }
 
@@ -387,13 +390,13 @@ export class MemoryTasks implements Store {
     this.#room.remove(row)
     row.list.remove(row)
     this.#keys.forget(row)
-    this.#lanes.remove(row)
+    this.#deliveries.remove(row)
     release(row)
     this.#onRemove?.(row.key)
   }
 
   #lease(row: Row, lease: LeaseClaim): void {
-    row.fence += 1
+    row.fencingToken += 1
     row.lease = { owner: lease.owner, untilMs: this.#now() + lease.ttlMs }
   }
 }

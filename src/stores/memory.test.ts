@@ -19,7 +19,7 @@ describe('a memory store that is full', () => {
   const scope = { agent: 'a', tenant: '', owner: 'ann' }
   const idempotency = { key: 'k1', digest: 'd1', ttlMs: 5000 }
   const waiting = { state: 'TASK_STATE_INPUT_REQUIRED', timeMs: 1 } as const
-  const push = { config: { id: 'p', taskId: 'told', url: 'https://hook.example/' }, dialect: '1.0', most: 10 }
+  const push = { config: { id: 'p', taskId: 'told', url: 'https://hook.example/' }, dialect: '1.0', maxConfigs: 10 }
   const ids = async (store: MemoryStore, all: readonly string[]) => {
     const found = await Promise.all(all.map((id) => store.find(key(id))))
     return all.filter((_, place) => found[place])

@@ -24,51 +24,51 @@ export function spellConfig({ config, dialect, setBy }: StoredPushConfig): strin
 
 export interface NewPushConfig extends StoredPushConfig {
   /** The maximum number of configs of the task; the store keeps no further one. */
-  readonly most: number
+  readonly maxConfigs: number
 }
 
 /**
  * A push config and its place in the task's log: its webhook is told of the events behind it, in order. The
- * log is the outbox: an append makes the lanes of its task due, in the same transaction, and copies nothing.
+ * log is the outbox: an append makes the cursors of its task due, in the same transaction, and copies nothing.
  *
- * A lane that is due can be claimed, under a lease with a fence of its own; a claim makes it due again at
- * the end of the lease. Replacing the config raises the fence too.
+ * A cursor that is due can be claimed, under a lease with a fencing token of its own; a claim makes it due again at
+ * the end of the lease. Replacing the config raises the fencing token too.
  */
-export interface ClaimedLane {
+export interface ClaimedCursor {
   readonly key: TaskKey
   readonly push: StoredPushConfig
   /** The last sequence that is settled: delivered, given up, or not worth telling. */
   readonly seq: number
   /** Failures since the last delivery that succeeded. */
   readonly attempts: number
-  readonly fence: number
+  readonly fencingToken: number
 }
 
-export interface LaneClaimRequest extends ClaimRequest {
-  /** The longest wait between two attempts. A store whose clock was set back makes no lane wait longer. */
+export interface CursorClaimRequest extends ClaimRequest {
+  /** The longest wait between two attempts. A store whose clock was set back makes no cursor wait longer. */
   readonly maxRetryMs?: number
 }
 
-export interface LaneClaim {
+export interface CursorClaim {
   /** Those that have been due for longest first. */
-  readonly lanes: readonly ClaimedLane[]
+  readonly cursors: readonly ClaimedCursor[]
   /** Milliseconds until another one may be due, 0 for now; absent when none is waiting. */
   readonly nextInMs?: number
 }
 
-export interface LaneSettlement {
+export interface CursorSettlement {
   readonly key: TaskKey
   readonly configId: string
-  readonly fence: number
+  readonly fencingToken: number
   readonly seq: number
   readonly attempts: number
   /** Deliveries that were given up, committed together with the position after them. */
-  readonly dead?: readonly BuriedDelivery[]
-  /** Hold the lane for longer, or give it back: due at once if there is more to tell, or not before some time. */
+  readonly dead?: readonly NewDeadLetter[]
+  /** Hold the cursor for longer, or give it back: due at once if there is more to tell, or not before some time. */
   readonly next: { readonly holdMs: number } | 'release' | { readonly retryInMs: number }
 }
 
-export interface BuriedDelivery {
+export interface NewDeadLetter {
   readonly seq: number
   /** The number of attempts. */
   readonly attempts: number
@@ -76,7 +76,7 @@ export interface BuriedDelivery {
 }
 
 /** A delivery that was given up; kept as long as its task and its config. */
-export interface DeadLetter extends BuriedDelivery {
+export interface DeadLetter extends NewDeadLetter {
   /** A number that grows from one to the next. */
   readonly id: string
   readonly key: TaskKey

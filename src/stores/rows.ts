@@ -35,7 +35,7 @@ export type RecordRow = [
   dialect: string,
   visibility: number,
   seq: number,
-  fence: number,
+  fencingToken: number,
   leaseOwner: string | null,
   leaseUntil: number,
   state: number,
@@ -55,7 +55,7 @@ export function readRecord(row: RecordRow, now: number): TaskRecord {
     dialect,
     visibility,
     seq,
-    fence,
+    fencingToken,
     leaseOwner,
     leaseUntil,
     stateAt,
@@ -71,7 +71,7 @@ export function readRecord(row: RecordRow, now: number): TaskRecord {
     dialect,
     visibility: visibilities[visibility] ?? 'provisional',
     seq,
-    fence,
+    fencingToken,
     ...(leaseOwner !== null && leaseUntil > now && { leaseOwner }),
     ...(state && { state }),
     bytes,
@@ -93,7 +93,7 @@ export function readBatch([first, , timeMs, body]: EventRow): TaskEvent[] {
 }
 
 /** A push config as it is stored; how many there may be is nothing to remember. */
-export function configBody({ most: _most, ...push }: NewPushConfig): string {
+export function configBody({ maxConfigs: _most, ...push }: NewPushConfig): string {
   return JSON.stringify(push)
 }
 

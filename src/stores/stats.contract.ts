@@ -4,8 +4,8 @@ import { append, chunk, creation, ending, key } from './contract-steps.js'
 import type { Check, TestRunner } from './store.contract.js'
 import type { Store } from './store.js'
 
-const nothing = { unheldTasks: 0, pendingLanes: 0, deadLetters: 0 }
-const webhook = { dialect: '1.0', config: { id: 'h', taskId: 't1', url: 'https://x.example/h' }, most: 10 }
+const nothing = { unheldTasks: 0, pendingCursors: 0, deadLetters: 0 }
+const webhook = { dialect: '1.0', config: { id: 'h', taskId: 't1', url: 'https://x.example/h' }, maxConfigs: 10 }
 
 async function statsOf(store: Store, agent = 'a') {
   const [stats] = await store.stats([agent])
@@ -40,16 +40,16 @@ export function statsContract(describe: TestRunner['describe'], check: Check): v
       assert.deepEqual(await statsOf(store), nothing)
       await store.append(append('t1', 3, [chunk('t1', 'x')]))
       clock.ms += 700
-      assert.deepEqual(await statsOf(store), { ...nothing, pendingLanes: 1, laneOverdueMs: 700 })
+      assert.deepEqual(await statsOf(store), { ...nothing, pendingCursors: 1, cursorOverdueMs: 700 })
       const claim = { agents: ['a'], lease: { owner: 'p1', ttlMs: 1000 }, limit: 1 }
-      const [lane] = (await store.claimLanes(claim)).lanes
-      assert.ok(lane)
+      const [cursor] = (await store.claimCursors(claim)).cursors
+      assert.ok(cursor)
       // Somebody is at it.
-      assert.deepEqual(await statsOf(store), { ...nothing, pendingLanes: 1 })
-      await store.settleLane({
-        key: lane.key,
+      assert.deepEqual(await statsOf(store), { ...nothing, pendingCursors: 1 })
+      await store.settleCursor({
+        key: cursor.key,
         configId: 'h',
-        fence: lane.fence,
+        fencingToken: cursor.fencingToken,
         seq: 4,
         attempts: 0,
         dead: [{ seq: 4, attempts: 3, error: 'gone' }],

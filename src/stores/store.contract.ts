@@ -4,9 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { append, chunk, creation, ending, key, message, status } from './contract-steps.js'
+import { deliveriesContract } from './deliveries.contract.js'
 import { expireContract } from './expire.contract.js'
 import { keysContract } from './keys.contract.js'
-import { lanesContract } from './lanes.contract.js'
 import { listContract } from './list.contract.js'
 import { statsContract } from './stats.contract.js'
 import type { Store } from './store.js'
@@ -61,7 +61,7 @@ export function storeContract({ describe, it }: TestRunner, open: OpenStore): vo
     })
 
     check('refuses to create the same id twice', async (store) => {
-      assert.deepEqual(await store.append(creation('t1')), { result: 'ok', fence: 0 })
+      assert.deepEqual(await store.append(creation('t1')), { result: 'ok', fencingToken: 0 })
       assert.deepEqual(await store.append(creation('t1')), { result: 'conflict' })
     })
 
@@ -169,21 +169,30 @@ export function storeContract({ describe, it }: TestRunner, open: OpenStore): vo
   describe('leases', () => {
     const lease = { owner: 'p1', ttlMs: 1000 }
 
-    check('fence every claim and refuse writers with an older fence', async (store, clock) => {
-      assert.deepEqual(await store.append({ ...creation('t1'), lease, isRunnable: true }), { result: 'ok', fence: 1 })
+    check('raise the fencing token with every claim, and refuse writers with an older one', async (store, clock) => {
+      assert.deepEqual(await store.append({ ...creation('t1'), lease, isRunnable: true }), {
+        result: 'ok',
+        fencingToken: 1,
+      })
       clock.ms += 2000
       const [claimed] = await store.claim({ agents: ['a'], lease: { owner: 'p2', ttlMs: 1000 }, limit: 5 })
-      assert.deepEqual(claimed, { key: key('t1'), fence: 2 })
-      assert.equal((await store.append({ ...append('t1', 3, [chunk('t1', 'late')]), fence: 1 })).result, 'fenced')
-      assert.equal((await store.append({ ...append('t1', 3, [chunk('t1', 'new')]), fence: 2 })).result, 'ok')
+      assert.deepEqual(claimed, { key: key('t1'), fencingToken: 2 })
+      assert.equal(
+        (await store.append({ ...append('t1', 3, [chunk('t1', 'late')]), fencingToken: 1 })).result,
+        'fenced',
+      )
+      assert.equal((await store.append({ ...append('t1', 3, [chunk('t1', 'new')]), fencingToken: 2 })).result, 'ok')
     })
 
-    check('tell a writer with an older fence so, whatever sequence it has seen', async (store, clock) => {
+    check('tell a writer with an older fencing token so, whatever sequence it has seen', async (store, clock) => {
       await store.append({ ...creation('t1'), lease, isRunnable: true })
       clock.ms += 2000
       await store.claim({ agents: ['a'], lease: { owner: 'p2', ttlMs: 1000 }, limit: 5 })
-      await store.append({ ...append('t1', 3, [chunk('t1', 'new')]), fence: 2 })
-      assert.equal((await store.append({ ...append('t1', 3, [chunk('t1', 'late')]), fence: 1 })).result, 'fenced')
+      await store.append({ ...append('t1', 3, [chunk('t1', 'new')]), fencingToken: 2 })
+      assert.equal(
+        (await store.append({ ...append('t1', 3, [chunk('t1', 'late')]), fencingToken: 1 })).result,
+        'fenced',
+      )
     })
 
     check('are not given away while they last', async (store) => {
@@ -197,12 +206,14 @@ export function storeContract({ describe, it }: TestRunner, open: OpenStore): vo
     check('are prolonged by renewing, and a lost one is reported', async (store, clock) => {
       await store.append({ ...creation('t1'), lease, isRunnable: true })
       clock.ms += 900
-      assert.deepEqual(await store.renew([{ key: key('t1'), fence: 1 }], lease), [])
+      assert.deepEqual(await store.renew([{ key: key('t1'), fencingToken: 1 }], lease), [])
       clock.ms += 900
       assert.deepEqual(await store.claim({ agents: ['a'], lease: { owner: 'p2', ttlMs: 1000 }, limit: 5 }), [])
       clock.ms += 900
       await store.claim({ agents: ['a'], lease: { owner: 'p2', ttlMs: 1000 }, limit: 5 })
-      assert.deepEqual(await store.renew([{ key: key('t1'), fence: 1 }], lease), [{ key: key('t1'), fence: 1 }])
+      assert.deepEqual(await store.renew([{ key: key('t1'), fencingToken: 1 }], lease), [
+        { key: key('t1'), fencingToken: 1 },
+      ])
     })
 
     check('are claimed for the named agents only, and no more than asked for', async (store) => {
@@ -215,11 +226,16 @@ export function storeContract({ describe, it }: TestRunner, open: OpenStore): vo
 
     check('are free again once released, and tasks without work are not claimed', async (store) => {
       await store.append({ ...creation('t1'), lease, isRunnable: true })
-      await store.append({ ...append('t1', 3, [chunk('t1', 'x')]), fence: 1, lease: 'release', isRunnable: false })
+      await store.append({
+        ...append('t1', 3, [chunk('t1', 'x')]),
+        fencingToken: 1,
+        lease: 'release',
+        isRunnable: false,
+      })
       assert.deepEqual(await store.claim({ agents: ['a'], lease, limit: 5 }), [])
       const accepted = { accepted: { turn: 2, message: message('again') } }
       const again = { ...append('t1', 4, [accepted]), lease: { owner: 'p2', ttlMs: 1000 }, isRunnable: true }
-      assert.deepEqual(await store.append(again), { result: 'ok', fence: 2 })
+      assert.deepEqual(await store.append(again), { result: 'ok', fencingToken: 2 })
     })
 
     check('of a dead owner end at once', async (store) => {
@@ -236,8 +252,8 @@ export function storeContract({ describe, it }: TestRunner, open: OpenStore): vo
       await store.append({ ...creation('t1'), lease: { owner: 'p1', ttlMs: 1000 }, isRunnable: true })
       const outside = [{ accepted: { turn: 2, message: message('more') } }, { cancelAsked: {} }]
       assert.equal((await store.append(append('t1', 3, outside))).result, 'ok')
-      assert.equal((await store.append({ ...append('t1', 3, [chunk('t1', 'x')]), fence: 1 })).result, 'conflict')
-      assert.equal((await store.append({ ...append('t1', 5, [chunk('t1', 'x')]), fence: 1 })).result, 'ok')
+      assert.equal((await store.append({ ...append('t1', 3, [chunk('t1', 'x')]), fencingToken: 1 })).result, 'conflict')
+      assert.equal((await store.append({ ...append('t1', 5, [chunk('t1', 'x')]), fencingToken: 1 })).result, 'ok')
       assert.equal((await store.load(key('t1')))?.record.leaseOwner, 'p1')
     })
   })
@@ -245,7 +261,7 @@ export function storeContract({ describe, it }: TestRunner, open: OpenStore): vo
   viewsContract(describe, check)
   keysContract(describe, check)
   listContract(describe, check)
-  lanesContract(describe, check)
+  deliveriesContract(describe, check)
   statsContract(describe, check)
   expireContract(describe, check)
 

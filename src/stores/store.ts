@@ -6,8 +6,8 @@
  *   of different tasks may share one transaction; each succeeds or fails on its own.
  * - One log per task, sequences without gaps. A writer says the last sequence it has seen; when
  *   somebody was faster the answer is `conflict` and nothing is written.
- * - A lease gives the right to run a task. Every claim raises the task's fence; a writer that names
- *   an older fence is answered `fenced` and nothing is written (E-9).
+ * - A lease gives the right to run a task. Every claim raises the task's fencing token; a writer that names
+ *   an older fencing token is answered `fenced` and nothing is written (E-9).
  * - The agent's name is part of every key: agents that share a store never meet.
  * - Time is the store's own: leases and expiries are given as durations. Members shared by several
  *   machines use the database's clock; members shared by processes of one machine use a clock for
@@ -18,11 +18,11 @@ import type { TaskEvent } from '../model/event.js'
 import type { HistoryWindow } from '../model/history-window.js'
 import type { Task, TaskState } from '../model/task.js'
 import type {
+  CursorClaim,
+  CursorClaimRequest,
+  CursorSettlement,
   DeadLetter,
   DeadLetterQuery,
-  LaneClaim,
-  LaneClaimRequest,
-  LaneSettlement,
   NewPushConfig,
   StoredPushConfig,
 } from './push-deliveries.js'
@@ -59,8 +59,8 @@ export interface TaskRecord {
   readonly visibility: Visibility
   /** The last sequence committed. */
   readonly seq: number
-  /** The newest fence; 0 when it was never claimed. */
-  readonly fence: number
+  /** The newest fencing token; 0 when it was never claimed. */
+  readonly fencingToken: number
   /** Who holds the lease, unless it was released or has expired. */
   readonly leaseOwner?: string
   /** The newest state; absent while there is no task. */
@@ -127,7 +127,7 @@ export interface Append {
   /** Remembers the first of `events` under this key, in the task's scope. */
   readonly idempotency?: IdempotencyKey | undefined
   /** The lease under which the writer runs. Without it: a request from outside, allowed at any time. */
-  readonly fence?: number | undefined
+  readonly fencingToken?: number | undefined
   readonly visibility?: Visibility | undefined
   /** The newest status among `events`; what lists are sorted and filtered by. */
   readonly status?: { readonly state: TaskState; readonly timeMs: number } | undefined
@@ -145,7 +145,7 @@ export interface Append {
 }
 
 export type AppendOutcome =
-  | { readonly result: 'ok'; readonly fence: number }
+  | { readonly result: 'ok'; readonly fencingToken: number }
   /** Somebody else wrote first, holds the lease, or made a task of that id: load and look again. */
   | { readonly result: 'conflict' }
   /** The lease was lost to a newer one. */
@@ -194,7 +194,7 @@ export interface ClaimRequest {
 
 export interface ClaimedTask {
   readonly key: TaskKey
-  readonly fence: number
+  readonly fencingToken: number
 }
 
 export interface Expiry {
@@ -217,7 +217,7 @@ export interface Expired {
 }
 
 /**
- * What an operator wants to know of one agent. Numbers of many things stop at `mostCounted`, so that asking is
+ * What an operator wants to know of one agent. Numbers of many things stop at `maxCounted`, so that asking is
  * cheap however bad things are.
  */
 export interface AgentStats {
@@ -225,14 +225,14 @@ export interface AgentStats {
   readonly unheldTasks: number
   /** How long until the first of the leases that are held runs out; absent when none is held. */
   readonly leaseEndsInMs?: number
-  /** Lanes with something to tell: due, held, or waiting for another attempt. */
-  readonly pendingLanes: number
-  /** For how long a lane has been due that nobody has taken; absent when none is. */
-  readonly laneOverdueMs?: number
+  /** Delivery cursors with pending events: due, held, or waiting for another attempt. */
+  readonly pendingCursors: number
+  /** For how long a cursor has been due that nobody has taken; absent when none is. */
+  readonly cursorOverdueMs?: number
   readonly deadLetters: number
 }
 
-export const mostCounted = 10_000
+export const maxCounted = 10_000
 
 /** One transaction of a store. */
 export interface Commit {
@@ -278,7 +278,7 @@ export interface Store {
   claim(request: ClaimRequest): Promise<readonly ClaimedTask[]>
   /** Prolong leases. Answers those that were lost. */
   renew(held: readonly ClaimedTask[], lease: LeaseClaim): Promise<readonly ClaimedTask[]>
-  /** Everybody who holds a lease now, of a task or of a lane. */
+  /** Everybody who holds a lease now, of a task or of a cursor. */
   leaseOwners(): Promise<readonly string[]>
   /** Expire every lease of an owner that is known to be dead. */
   disown(owner: string): Promise<void>
@@ -294,13 +294,13 @@ export interface Store {
     options?: { readonly limit?: number; readonly afterId?: string },
   ): Promise<readonly StoredPushConfig[]>
   getPushConfig(key: TaskKey, id: string): Promise<StoredPushConfig | undefined>
-  /** Removes it with its lane and its dead letters. */
+  /** Removes it with its cursor and its dead letters. */
   deletePushConfig(key: TaskKey, id: string): Promise<void>
 
-  /** Take lanes that are due. */
-  claimLanes(request: LaneClaimRequest): Promise<LaneClaim>
-  /** Says how far a claimed lane has come. False when it was lost: nothing is written then. */
-  settleLane(settlement: LaneSettlement): Promise<boolean>
+  /** Take cursors that are due. */
+  claimCursors(request: CursorClaimRequest): Promise<CursorClaim>
+  /** Says how far a claimed cursor has come. False when it was lost: nothing is written then. */
+  settleCursor(settlement: CursorSettlement): Promise<boolean>
   /** Oldest first. */
   listDeadLetters(query: DeadLetterQuery): Promise<readonly DeadLetter[]>
   getDeadLetter(id: string): Promise<DeadLetter | undefined>
@@ -316,8 +316,8 @@ export interface Store {
   watch(key: TaskKey, onChange: (seq: number) => void): () => void
   /** Call back when `claim` may find something for this agent. A hint likewise. */
   watchRunnable(agent: string, onChange: () => void): () => void
-  /** Call back when `claimLanes` may find something for this agent. A hint likewise. */
-  watchLanes(agent: string, onChange: () => void): () => void
+  /** Call back when `claimCursors` may find something for this agent. A hint likewise. */
+  watchDeliveries(agent: string, onChange: () => void): () => void
 
   /** What is so now, of each of the agents, in their order. For operators: never on the way of a call. */
   stats(agents: readonly string[]): Promise<readonly AgentStats[]>

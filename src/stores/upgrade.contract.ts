@@ -43,30 +43,37 @@ export async function assertUpgraded(store: Store, { keepsLeases }: { readonly k
   assert.deepEqual((await store.records.get('cards', 'one'))?.value, { name: 'One' })
 
   const record = await store.find(key('running'))
-  assert.deepEqual([record?.fence, record?.leaseOwner], [1, keepsLeases ? 'p-old' : undefined])
+  assert.deepEqual([record?.fencingToken, record?.leaseOwner], [1, keepsLeases ? 'p-old' : undefined])
   if (keepsLeases) {
     assert.deepEqual(await store.claim(claim), [])
     // The process that holds the lease is upgraded, and dead.
     await store.disown('p-old')
   }
-  assert.deepEqual(await store.claim(claim), [{ key: key('running'), fence: 2 }])
+  assert.deepEqual(await store.claim(claim), [{ key: key('running'), fencingToken: 2 }])
   const more = append('running', 6, [chunk('running', 'three')])
-  assert.equal((await store.append({ ...more, fence: 1, bytes: 10 })).result, 'fenced')
-  assert.equal((await store.append({ ...more, fence: 2, bytes: 10 })).result, 'ok')
+  assert.equal((await store.append({ ...more, fencingToken: 1, bytes: 10 })).result, 'fenced')
+  assert.equal((await store.append({ ...more, fencingToken: 2, bytes: 10 })).result, 'ok')
   assert.deepEqual((await view('running'))?.artifacts, artifacts('one ', 'two ', 'three'))
 
-  const { lanes } = await store.claimLanes(claim)
-  const [lane] = lanes
+  const { cursors } = await store.claimCursors(claim)
+  const [cursor] = cursors
   const url = 'https://hook.example/h'
-  assert.deepEqual([lanes.length, lane?.push.config.url, lane?.seq, lane?.attempts], [1, url, 3, 2])
+  assert.deepEqual([cursors.length, cursor?.push.config.url, cursor?.seq, cursor?.attempts], [1, url, 3, 2])
   assert.equal((await store.getPushConfig(key('running'), 'h'))?.setBy, 'ann')
   assert.deepEqual(
     (await store.listDeadLetters({ limit: 9 })).map(({ seq, error }) => [seq, error]),
     [[3, 'HTTP 500']],
   )
-  const settlement = { key: key('running'), configId: 'h', fence: lane?.fence ?? 0, seq: 7, attempts: 0, dead: [] }
-  assert.equal(await store.settleLane({ ...settlement, next: 'release' }), true)
-  assert.deepEqual(await store.claimLanes(claim), { lanes: [] })
+  const settlement = {
+    key: key('running'),
+    configId: 'h',
+    fencingToken: cursor?.fencingToken ?? 0,
+    seq: 7,
+    attempts: 0,
+    dead: [],
+  }
+  assert.equal(await store.settleCursor({ ...settlement, next: 'release' }), true)
+  assert.deepEqual(await store.claimCursors(claim), { cursors: [] })
 
   const answer = append('waiting', 4, [{ accepted: { turn: 2, message: message('more') } }])
   assert.equal((await store.append({ ...answer, isRunnable: true })).result, 'ok')

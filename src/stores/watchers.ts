@@ -2,7 +2,7 @@
 export class Watchers {
   readonly #tasks = new Map<string, Set<(seq: number) => void>>()
   readonly #agents = new Map<string, Set<() => void>>()
-  readonly #lanes = new Map<string, Set<() => void>>()
+  readonly #deliveries = new Map<string, Set<() => void>>()
   readonly #collections = new Map<string, Set<() => void>>()
 
   watchTask(id: string, onChange: (seq: number) => void): () => void {
@@ -13,8 +13,8 @@ export class Watchers {
     return add(this.#agents, agent, onChange)
   }
 
-  watchLanes(agent: string, onChange: () => void): () => void {
-    return add(this.#lanes, agent, onChange)
+  watchDeliveries(agent: string, onChange: () => void): () => void {
+    return add(this.#deliveries, agent, onChange)
   }
 
   watchCollection(name: string, onChange: () => void): () => void {
@@ -22,7 +22,7 @@ export class Watchers {
   }
 
   get isIdle(): boolean {
-    return [this.#tasks, this.#agents, this.#lanes, this.#collections].every(({ size }) => size === 0)
+    return [this.#tasks, this.#agents, this.#deliveries, this.#collections].every(({ size }) => size === 0)
   }
 
   task(id: string, seq: number): void {
@@ -34,8 +34,8 @@ export class Watchers {
     callAll(this.#agents.get(agent))
   }
 
-  lanes(agent: string): void {
-    callAll(this.#lanes.get(agent))
+  deliveries(agent: string): void {
+    callAll(this.#deliveries.get(agent))
   }
 
   collection(name: string): void {
@@ -45,7 +45,7 @@ export class Watchers {
   /** Something changed and nobody knows what. */
   everything(): void {
     for (const agent of [...this.#agents.keys()]) this.runnable(agent)
-    for (const agent of [...this.#lanes.keys()]) this.lanes(agent)
+    for (const agent of [...this.#deliveries.keys()]) this.deliveries(agent)
     for (const name of [...this.#collections.keys()]) this.collection(name)
   }
 }

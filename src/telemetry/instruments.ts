@@ -51,7 +51,7 @@ export const instruments = {
     description: 'Events that the slowest reader of a stream of this process has not been given yet',
   },
 
-  pendingLanes: { name: 'dragoman.push.pending', description: 'Webhooks with something to be told' },
+  pendingCursors: { name: 'dragoman.push.pending', description: 'Webhooks with something to be told' },
   overdue: {
     name: 'dragoman.push.overdue',
     description: 'For how long a webhook has been due that no process has taken up',

@@ -54,7 +54,7 @@ export function measureAgents(
     streamLag: gauge('streamLag'),
     unheld: gauge('unheld'),
     leaseAge: gauge('leaseAge'),
-    pendingLanes: gauge('pendingLanes'),
+    pendingCursors: gauge('pendingCursors'),
     overdue: gauge('overdue'),
     deadLetters: gauge('deadLetters'),
     fenced: counter('fenced'),
@@ -84,14 +84,14 @@ export function measureAgents(
     const stats = await store.stats(agents.map(({ name }) => name)).catch(() => [])
     for (const [
       place,
-      { unheldTasks, leaseEndsInMs, pendingLanes, laneOverdueMs = 0, deadLetters },
+      { unheldTasks, leaseEndsInMs, pendingCursors, cursorOverdueMs = 0, deadLetters },
     ] of stats.entries()) {
       const { name: agent = '', vitals } = agents[place] ?? {}
       const tell = (observable: Observable, value: number) => result.observe(observable, value, { agent })
       tell(of.unheld, unheldTasks)
       tell(of.leaseAge, leaseEndsInMs === undefined ? 0 : Math.max(0, (vitals?.().leaseMs ?? 0) - leaseEndsInMs) / 1000)
-      tell(of.pendingLanes, pendingLanes)
-      tell(of.overdue, laneOverdueMs / 1000)
+      tell(of.pendingCursors, pendingCursors)
+      tell(of.overdue, cursorOverdueMs / 1000)
       tell(of.deadLetters, deadLetters)
     }
   })

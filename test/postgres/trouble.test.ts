@@ -71,7 +71,7 @@ describe('an answer that never arrives', () => {
     })
     const store = await openPostgresStore(proxy.address)
     isArmed = true
-    assert.deepEqual(await store.append(creation('t1')), { result: 'ok', fence: 0 })
+    assert.deepEqual(await store.append(creation('t1')), { result: 'ok', fencingToken: 0 })
     assert.equal(isArmed, false, 'the connection was cut')
     isArmed = true
     assert.equal((await store.append(append('t1', 3, [chunk('t1', 'a'), chunk('t1', 'b')]))).result, 'ok')
@@ -97,12 +97,12 @@ describe('an answer that never arrives', () => {
     proxy.abandon()
     await held.waiting(2)
     await held.release()
-    assert.deepEqual(await outcome, { result: 'ok', fence: 0 })
+    assert.deepEqual(await outcome, { result: 'ok', fencingToken: 0 })
     assert.equal((await store.load(key('t1')))?.events.length, step.expect + step.events.length)
     await store.close()
   })
 
-  it('hands nobody the fence of whoever has taken the task over since', async () => {
+  it('does not return the fencing token of a process that has taken the task over since', async () => {
     const address = await freshDatabase(server)
     await using proxy = await meddlingProxy(address, () => 'pass')
     const store = await openPostgresStore(proxy.address, { patienceMs: 20_000 })
@@ -133,7 +133,7 @@ describe('calls of several replicas', () => {
     const store = await openPostgresStore(address)
     for (const id of [first, second]) await store.append({ ...creation(id), lease, isRunnable: true })
     const other = await obstacle(address, `SELECT FROM dragoman.tasks WHERE task_id = '${first}' FOR UPDATE`)
-    const held = [second, first].map((id) => ({ key: key(id), fence: 1 }))
+    const held = [second, first].map((id) => ({ key: key(id), fencingToken: 1 }))
     const lost = store.renew(held, lease)
     await other.waiting(1)
     await run(address, `SELECT FROM dragoman.tasks WHERE task_id = '${second}' FOR UPDATE NOWAIT`)

@@ -30,7 +30,7 @@ async function killAgainAndAgain(seed: number): Promise<void> {
   await using folder = await temporaryFolder()
   const path = join(folder.path, 'tasks.sqlite')
   const start = () => startServer(['--echo', '--store', `sqlite:${path}`, '--allow-webhook', '127.0.0.1'])
-  // Some calls are slow, some fail: kills find lanes in every state.
+  // Some calls are slow, some fail: kills find delivery cursors in every state.
   await using hook = await openHook(async (_call, response) => {
     await new Promise((resolve) => setTimeout(resolve, random() * 4))
     response.writeHead(random() < 0.02 ? 503 : 200).end()

@@ -168,7 +168,9 @@ describe.each(storeKinds)('a webhook, on the %s store,', (store) => {
     for (const hook of slow) await hook[Symbol.asyncDispose]()
   })
 
-  it('of many lanes at one origin is called by few at a time, and hears everything', { timeout: 30_000 }, async () => {
+  it('of many cursors at one origin is called by few at a time, and hears everything', {
+    timeout: 30_000,
+  }, async () => {
     await using hook = await openHook()
     await using server = await pushServer({ store, push: { perOrigin: 3 } })
     await Promise.all(Array.from({ length: 60 }, () => server.send('hello', { url: hook.url })))

@@ -76,12 +76,12 @@ it('what a dead server held is taken over by the next one at once', async () => 
     const config = { id: 'mine', taskId: '', url: hook.url }
     const { tasks } = await first.call<{ tasks: { id: string }[] }>('ListTasks', {})
     const key = { agent: 'Echo', id: tasks[0]?.id ?? '' }
-    await store.putPushConfig(key, { config: { ...config, taskId: key.id }, dialect: 'v1', most: 9 })
+    await store.putPushConfig(key, { config: { ...config, taskId: key.id }, dialect: 'v1', maxConfigs: 9 })
     // Claimed for an hour by a process of this machine that is not there any more.
     const { processIdentity } = await import('../../src/server/process-identity.js')
     const owner = processIdentity().replace(/^([^/]+)\/\d+\//, '$1/4194305/')
     const claim = { agents: ['Echo'], lease: { owner, ttlMs: 3_600_000 }, limit: 1 }
-    expect((await store.claimLanes(claim)).lanes).toHaveLength(1)
+    expect((await store.claimCursors(claim)).cursors).toHaveLength(1)
     await using _second = await pushServer({ store })
     expect(toldBy(await hook.received(3))).toEqual(['task WORKING', 'artifact hello', 'status COMPLETED'])
     await until(async () => (await store.leaseOwners()).length === 0)

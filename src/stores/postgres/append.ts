@@ -103,24 +103,24 @@ export class Appender {
   async #attempt(group: readonly Queued[], isAgain: boolean): Promise<ReadonlyMap<Queued, AppendOutcome>> {
     const outcomes = new Map<Queued, AppendOutcome>()
     const rows = await this.#database.queryOnce<
-      [place: number, result: AppendOutcome['result'], fence: number, hasLanes: boolean, isFree: boolean]
+      [place: number, result: AppendOutcome['result'], fencingToken: number, hasCursors: boolean, isFree: boolean]
     >(
       appendCall,
       columns.map(({ encode }) => encode(group)),
     )
-    for (const [place, result, fence, hasLanes, isFree] of rows) {
+    for (const [place, result, fencingToken, hasCursors, isFree] of rows) {
       const queued = group[place - 1] as Queued // places are of those that were sent
-      outcomes.set(queued, result === 'ok' ? { result, fence } : { result })
-      if (result === 'ok') this.#tell(queued, hasLanes, isFree)
+      outcomes.set(queued, result === 'ok' ? { result, fencingToken } : { result })
+      if (result === 'ok') this.#tell(queued, hasCursors, isFree)
     }
     if (isAgain) await this.#findDone(outcomes)
     return outcomes
   }
 
-  #tell({ step: { key, expect, events }, token, agent }: Queued, hasLanes: boolean, isFree: boolean): void {
+  #tell({ step: { key, expect, events }, token, agent }: Queued, hasCursors: boolean, isFree: boolean): void {
     if (events.length > 0) this.#notices.tellTask(token, expect + events.length)
     if (isFree) this.#notices.tellAgent(key.agent, agent)
-    if (hasLanes) this.#notices.tellLanes(key.agent, agent)
+    if (hasCursors) this.#notices.tellDeliveries(key.agent, agent)
   }
 
   /** Corrects what was refused because an attempt nobody heard back from had done it. Whether others were told of it nobody knows. */
@@ -130,7 +130,7 @@ export class Appender {
     const asked = [...outcomes].filter(isRefused).map(([queued]) => queued)
     if (asked.length === 0) return
     const rows = await this.#database.queryOnce<
-      [place: number, fence: number, leaseOwner: string | null, hasLanes: boolean, isFree: boolean]
+      [place: number, fencingToken: number, leaseOwner: string | null, hasCursors: boolean, isFree: boolean]
     >(findDone, [
       literalArray(asked.map(({ agent }) => agent)),
       textArray(asked.map(({ step }) => toStorable(step.key.id))),
@@ -138,13 +138,16 @@ export class Appender {
       literalArray(asked.map(({ step }) => step.expect + step.events.length)),
       textArray(asked.map(({ body }) => body)),
     ])
-    for (const [place, fence, leaseOwner, hasLanes, isFree] of rows) {
+    for (const [place, fencingToken, leaseOwner, hasCursors, isFree] of rows) {
       const queued = asked[place - 1] as Queued // places are of those that were asked for
-      // Somebody may have taken the task over since: the fence of today is for its holder alone.
+      // Another process may have taken the task over since: the current fencing token belongs to it alone.
       const claim = claimOf(queued)
       const isLost = claim !== undefined && claim.owner !== leaseOwner
-      outcomes.set(queued, isLost ? { result: 'fenced' } : { result: 'ok', fence: queued.step.fence ?? fence })
-      this.#tell(queued, hasLanes, isFree)
+      outcomes.set(
+        queued,
+        isLost ? { result: 'fenced' } : { result: 'ok', fencingToken: queued.step.fencingToken ?? fencingToken },
+      )
+      this.#tell(queued, hasCursors, isFree)
     }
   }
 }
@@ -202,7 +205,7 @@ const columns: readonly Column[] = [
   literals('int', ({ scope }) => scope),
   texts(({ step }) => storable(step.create?.contextId)),
   texts(({ step }) => step.create?.dialect),
-  literals('bigint', ({ step }) => step.fence),
+  literals('bigint', ({ step }) => step.fencingToken),
   literals('smallint', ({ step }) => (step.visibility === undefined ? undefined : visibilityNumber(step.visibility))),
   literals('smallint', ({ step }) => step.status && stateNumber(step.status.state)),
   literals('bigint', ({ step }) => step.status?.timeMs),
@@ -223,7 +226,7 @@ const columns: readonly Column[] = [
   texts(({ step }) => storable(step.pushConfig?.config.id)),
   texts(({ step: { pushConfig } }) => pushConfig && configBody(pushConfig)),
   texts(({ step: { pushConfig } }) => pushConfig && spellConfig(pushConfig)),
-  literals('int', ({ step }) => step.pushConfig?.most),
+  literals('int', ({ step }) => step.pushConfig?.maxConfigs),
 ]
 
 const appendCall = `SELECT place, outcome, new_fence, has_lanes, is_free FROM dragoman.append(${columns

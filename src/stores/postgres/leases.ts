@@ -9,7 +9,7 @@ export async function claim(
   database: Database,
   { agents, lease, limit }: ClaimRequest,
 ): Promise<readonly ClaimedTask[]> {
-  const rows = await database.query<[agent: string, taskId: string, fence: number]>(
+  const rows = await database.query<[agent: string, taskId: string, fencingToken: number]>(
     `UPDATE dragoman.tasks t SET fence = t.fence + 1, lease_owner = $2, lease_until = dragoman.now_ms() + $3
       FROM dragoman.agents a
       WHERE a.id = t.agent AND t.id IN (
@@ -20,7 +20,10 @@ export async function claim(
       RETURNING a.name, t.task_id, t.fence`,
     [agents.map(toStorable), lease.owner, lease.ttlMs, limit],
   )
-  return rows.map(([agent, id, fence]) => ({ key: { agent: fromStorable(agent), id: fromStorable(id) }, fence }))
+  return rows.map(([agent, id, fencingToken]) => ({
+    key: { agent: fromStorable(agent), id: fromStorable(id) },
+    fencingToken,
+  }))
 }
 
 /** Answers those that were lost. Rows are locked in the order in which appends lock them: neither waits for the other in a circle. */
@@ -47,7 +50,7 @@ export async function renew(
     [
       inOrder.map(({ key }) => toStorable(key.agent)),
       inOrder.map(({ key }) => toStorable(key.id)),
-      inOrder.map(({ fence }) => fence),
+      inOrder.map(({ fencingToken }) => fencingToken),
       lease.owner,
       lease.ttlMs,
     ],

@@ -92,10 +92,10 @@ export class Notices {
     return this.#watchers.watchRunnable(agent, onChange)
   }
 
-  watchLanes(agent: string, onChange: () => void): () => void {
+  watchDeliveries(agent: string, onChange: () => void): () => void {
     this.#learn(agent)
     this.#start()
-    return this.#watchers.watchLanes(agent, onChange)
+    return this.#watchers.watchDeliveries(agent, onChange)
   }
 
   watchCollection(name: string, onChange: () => void): () => void {
@@ -114,13 +114,13 @@ export class Notices {
     this.#teller.tell(`r${number}`)
   }
 
-  tellLanes(agent: string, number: number): void {
-    this.#watchers.lanes(agent)
+  tellDeliveries(agent: string, number: number): void {
+    this.#watchers.deliveries(agent)
     this.#teller.tell(`l${number}`)
   }
 
-  wakeLanes(agent: string): void {
-    this.#watchers.lanes(agent)
+  wakeDeliveries(agent: string): void {
+    this.#watchers.deliveries(agent)
   }
 
   wakeAll(): void {
@@ -255,7 +255,7 @@ export class Notices {
     for (const [token, seq] of notice.tasks) this.#watchers.task(token, seq)
     // An agent without a known number is not watched here: watching one looks up its number.
     for (const number of notice.runnable) this.#watchers.runnable(this.#names.agentName(number) ?? '')
-    for (const number of notice.lanes) this.#watchers.lanes(this.#names.agentName(number) ?? '')
+    for (const number of notice.cursors) this.#watchers.deliveries(this.#names.agentName(number) ?? '')
     for (const name of notice.collections) this.#watchers.collection(name)
   }
 

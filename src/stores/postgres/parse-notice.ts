@@ -13,7 +13,7 @@ export interface Notice {
   /** Numbers of agents that have tasks to run. */
   readonly runnable: ReadonlySet<number>
   /** Numbers of agents that have webhooks to call. */
-  readonly lanes: ReadonlySet<number>
+  readonly cursors: ReadonlySet<number>
   /** Collections of records. */
   readonly collections: ReadonlySet<string>
 }
@@ -26,7 +26,7 @@ export function parseNotice(payload: string): Notice | undefined {
   const [sender = '', ...words] = payload.split(' ')
   const tasks = new Map<string, number>()
   const runnable = new Set<number>()
-  const lanes = new Set<number>()
+  const cursors = new Set<number>()
   const collections = new Set<string>()
   let isEcho = false
   // A payload may repeat a word thousands of times: each target is woken once per notice.
@@ -36,13 +36,13 @@ export function parseNotice(payload: string): Notice | undefined {
       const [token = '', seq] = word.split('.')
       tasks.set(token, Math.max(tasks.get(token) ?? 0, Number(seq)))
     } else if (/^r\d{1,10}$/.test(word)) runnable.add(Number(word.slice(1)))
-    else if (/^l\d{1,10}$/.test(word)) lanes.add(Number(word.slice(1)))
+    else if (/^l\d{1,10}$/.test(word)) cursors.add(Number(word.slice(1)))
     else if (word.startsWith('c')) {
       const name = decodeName(word.slice(1))
       if (name !== undefined) collections.add(name)
     }
   }
-  return { sender, isEcho, tasks, runnable, lanes, collections }
+  return { sender, isEcho, tasks, runnable, cursors, collections }
 }
 
 function decodeName(text: string): string | undefined {

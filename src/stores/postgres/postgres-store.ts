@@ -15,13 +15,13 @@ import type {
   ClaimedTask,
   ClaimRequest,
   Commit,
+  CursorClaim,
+  CursorSettlement,
   DeadLetter,
   DeadLetterQuery,
   Expired,
   Expiry,
   KeyedSend,
-  LaneClaim,
-  LaneSettlement,
   LeaseClaim,
   ListPage,
   ListQuery,
@@ -37,7 +37,7 @@ import type {
 } from '../store.js'
 import { Appender } from './append.js'
 import { Database, type DatabaseOptions } from './database.js'
-import { Lanes } from './lanes.js'
+import { PostgresDeliveries } from './deliveries.js'
 import { claim, disown, leaseOwners, renew } from './leases.js'
 import { listTasks } from './list.js'
 import { Names } from './names.js'
@@ -97,7 +97,7 @@ class PostgresStore implements Store {
   readonly #notices: Notices
   readonly #appender: Appender
   readonly #reads: Reads
-  readonly #lanes: Lanes
+  readonly #deliveries: PostgresDeliveries
 
   constructor(database: Database, options: PostgresStoreOptions) {
     this.#database = database
@@ -105,7 +105,7 @@ class PostgresStore implements Store {
     this.#notices = new Notices(database, this.#names, options)
     this.#appender = new Appender(database, this.#names, this.#notices)
     this.#reads = new Reads(database, this.#names)
-    this.#lanes = new Lanes(database, this.#names)
+    this.#deliveries = new PostgresDeliveries(database, this.#names)
     this.records = new PostgresRecords(database, this.#notices)
   }
 
@@ -155,15 +155,15 @@ class PostgresStore implements Store {
 
   async disown(owner: string): Promise<void> {
     await disown(this.#database, owner)
-    await this.#lanes.disown(owner)
+    await this.#deliveries.disown(owner)
     this.#notices.wakeAll()
   }
 
   async putPushConfig(key: TaskKey, config: NewPushConfig): Promise<'ok' | 'full' | 'no-task'> {
-    const outcome = await this.#lanes.put(key, config)
+    const outcome = await this.#deliveries.put(key, config)
     const agent = await this.#names.findAgent(key.agent)
     // One that was replaced goes on at once, wherever that may be.
-    if (outcome === 'ok' && agent !== undefined) this.#notices.tellLanes(key.agent, agent)
+    if (outcome === 'ok' && agent !== undefined) this.#notices.tellDeliveries(key.agent, agent)
     return outcome
   }
 
@@ -171,37 +171,37 @@ class PostgresStore implements Store {
     key: TaskKey,
     options: { readonly limit?: number; readonly afterId?: string } = {},
   ): Promise<readonly StoredPushConfig[]> {
-    return this.#lanes.list(key, options)
+    return this.#deliveries.list(key, options)
   }
 
   getPushConfig(key: TaskKey, id: string): Promise<StoredPushConfig | undefined> {
-    return this.#lanes.get(key, id)
+    return this.#deliveries.get(key, id)
   }
 
   deletePushConfig(key: TaskKey, id: string): Promise<void> {
-    return this.#lanes.delete(key, id)
+    return this.#deliveries.delete(key, id)
   }
 
-  claimLanes(request: ClaimRequest): Promise<LaneClaim> {
-    return this.#lanes.claim(request)
+  claimCursors(request: ClaimRequest): Promise<CursorClaim> {
+    return this.#deliveries.claim(request)
   }
 
-  async settleLane(settlement: LaneSettlement): Promise<boolean> {
-    const isHeld = await this.#lanes.settle(settlement)
-    if (isHeld && settlement.next === 'release') this.#notices.wakeLanes(settlement.key.agent)
+  async settleCursor(settlement: CursorSettlement): Promise<boolean> {
+    const isHeld = await this.#deliveries.settle(settlement)
+    if (isHeld && settlement.next === 'release') this.#notices.wakeDeliveries(settlement.key.agent)
     return isHeld
   }
 
   listDeadLetters(query: DeadLetterQuery): Promise<readonly DeadLetter[]> {
-    return this.#lanes.listDead(query)
+    return this.#deliveries.listDead(query)
   }
 
   getDeadLetter(id: string): Promise<DeadLetter | undefined> {
-    return this.#lanes.getDead(id)
+    return this.#deliveries.getDead(id)
   }
 
   deleteDeadLetter(id: string): Promise<void> {
-    return this.#lanes.deleteDead(id)
+    return this.#deliveries.deleteDead(id)
   }
 
   expire(agent: string, expiry: Expiry): Promise<Expired> {
@@ -216,8 +216,8 @@ class PostgresStore implements Store {
     return this.#notices.watchAgent(agent, onChange)
   }
 
-  watchLanes(agent: string, onChange: () => void): () => void {
-    return this.#notices.watchLanes(agent, onChange)
+  watchDeliveries(agent: string, onChange: () => void): () => void {
+    return this.#notices.watchDeliveries(agent, onChange)
   }
 
   stats(agents: readonly string[]): Promise<readonly AgentStats[]> {

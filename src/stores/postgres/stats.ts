@@ -1,18 +1,18 @@
 /** What an operator wants to know: one statement, over indexes, and no more rows of each than are counted. */
 import { toStorable } from '../storable-text.js'
-import { type AgentStats, mostCounted } from '../store.js'
+import { type AgentStats, maxCounted } from '../store.js'
 import type { Database } from './database.js'
 
 type Row = [unheld: number, leaseEndsInMs: number | null, pending: number, overdueMs: number | null, dead: number]
 
 /** Asked once: whoever collects asks again soon enough. */
 export async function readStats(database: Database, agents: readonly string[]): Promise<readonly AgentStats[]> {
-  const rows = await database.queryOnce<Row>(statsOf, [agents.map(toStorable), mostCounted])
-  return rows.map(([unheldTasks, leaseEndsInMs, pendingLanes, overdueMs, deadLetters]) => ({
+  const rows = await database.queryOnce<Row>(statsOf, [agents.map(toStorable), maxCounted])
+  return rows.map(([unheldTasks, leaseEndsInMs, pendingCursors, overdueMs, deadLetters]) => ({
     unheldTasks,
     ...(leaseEndsInMs !== null && { leaseEndsInMs }),
-    pendingLanes,
-    ...(overdueMs !== null && overdueMs > 0 && { laneOverdueMs: overdueMs }),
+    pendingCursors,
+    ...(overdueMs !== null && overdueMs > 0 && { cursorOverdueMs: overdueMs }),
     deadLetters,
   }))
 }

@@ -4,7 +4,7 @@ import type { TaskEvent } from '../../model/event.js'
 import { isObject } from '../../model/is-object.js'
 import { sizeOf } from '../../model/size-of.js'
 import { isTerminal } from '../../model/task.js'
-import type { DeliveryProgress } from '../memory-lanes.js'
+import type { DeliveryProgress } from '../memory-deliveries.js'
 import type { Append, NewPushConfig, TaskKey, TaskRecord } from '../store.js'
 
 /** `at`: the time of the change, in milliseconds since 1970. */
@@ -43,12 +43,35 @@ export function textLength({ entries }: SerializedDocument): number {
 }
 
 export function serializeEntry(entry: Entry): string {
+  if ('putConfig' in entry) return JSON.stringify({ ...entry, putConfig: storedConfig(entry.putConfig) })
   if (!('append' in entry)) return JSON.stringify(entry)
   // Leases end with the process: a later process claims the task again.
-  const { events, lease: _lease, fence: _fence, snapshot, ...rest } = entry.append
+  const { events, lease: _lease, fencingToken: _token, snapshot, pushConfig, ...rest } = entry.append
   const isLarge = sizeOf(snapshot, maxSnapshotBytes) > maxSnapshotBytes
-  const step = JSON.stringify({ ...rest, ...(snapshot && !isLarge && { snapshot }), events: [] }).slice(0, -']}'.length)
+  const saved = {
+    ...rest,
+    ...(pushConfig && { pushConfig: storedConfig(pushConfig) }),
+    ...(snapshot && !isLarge && { snapshot }),
+    events: [],
+  }
+  const step = JSON.stringify(saved).slice(0, -']}'.length)
   return `{"at":${entry.at},"append":${step}${events.map(serializeEvent).join(',')}]}}`
+}
+
+/** Documents call the limit of configs `most`. */
+function storedConfig({ maxConfigs, ...config }: NewPushConfig): object {
+  return { ...config, most: maxConfigs }
+}
+
+function readConfig(stored: NewPushConfig & { readonly most?: number }): NewPushConfig {
+  const { most = Number.POSITIVE_INFINITY, ...config } = stored
+  return { ...config, maxConfigs: most }
+}
+
+function readEntry(entry: Entry): Entry {
+  if ('putConfig' in entry) return { ...entry, putConfig: readConfig(entry.putConfig) }
+  if (!('append' in entry) || !entry.append.pushConfig) return entry
+  return { ...entry, append: { ...entry.append, pushConfig: readConfig(entry.append.pushConfig) } }
 }
 
 function serializeEvent({ seq, time, body, json }: TaskEvent): string {
@@ -72,7 +95,7 @@ export function readDocument(text: string): TaskDocument {
     throw new Error('the task is not created')
   const wrong = entries.findIndex((entry) => !isEntry(entry))
   if (wrong !== -1) throw new Error(`entry ${wrong} is invalid`)
-  return { key, entries, progress: progress as TaskDocument['progress'] }
+  return { key, entries: entries.map(readEntry), progress: progress as TaskDocument['progress'] }
 }
 
 function isKey(value: unknown): value is TaskKey {

@@ -69,7 +69,7 @@ const hook = 'constructor'
 const webhook = (taskId: string, id = hook) => ({
   config: { id, taskId, url: 'https://x.example/h' },
   dialect: '1.0',
-  most: 10,
+  maxConfigs: 10,
 })
 
 describe('simple store', () => storeContract({ describe, it }, ({ now }) => simpleStore(texts(), { now })))
@@ -87,7 +87,7 @@ describe('a simple store that is opened again', () => {
     const idempotency = { key: 'k1', digest: 'd1', ttlMs: 5000 }
     const store = await open()
     await store.append({ ...creation('runs'), lease, isRunnable: true, idempotency })
-    await store.append({ ...append('runs', 3, [chunk('runs', 'a')]), fence: 1 })
+    await store.append({ ...append('runs', 3, [chunk('runs', 'a')]), fencingToken: 1 })
     await store.append(creation('ended'))
     await store.append(ending('ended', 3))
     await store.close()
@@ -99,8 +99,8 @@ describe('a simple store that is opened again', () => {
     expect((await again.append({ ...creation('other'), idempotency })).result).toBe('key-taken')
     const [claimed] = await again.claim({ agents: ['a'], lease: { owner: 'p2', ttlMs: 1000 }, limit: 5 })
     expect(claimed?.key).toEqual(key('runs'))
-    const { fence } = claimed as { fence: number }
-    expect((await again.append({ ...append('runs', 4, [chunk('runs', 'b')]), fence })).result).toBe('ok')
+    const { fencingToken } = claimed as { fencingToken: number }
+    expect((await again.append({ ...append('runs', 4, [chunk('runs', 'b')]), fencingToken })).result).toBe('ok')
     now = 6001
     expect(await again.findKey(scope, 'k1')).toBeUndefined()
   })
@@ -135,17 +135,17 @@ describe('a simple store that is opened again', () => {
       await store.append(append(id, 3, [status(id, 'TASK_STATE_WORKING')]))
     }
     const claim = { agents: ['a'], lease, limit: 10 }
-    for (const { key: of, fence } of (await store.claimLanes(claim)).lanes) {
+    for (const { key: of, fencingToken } of (await store.claimCursors(claim)).cursors) {
       const dead = of.id === 'told' ? [{ seq: 4, attempts: 3, error: 'gone' }] : []
       const seq = of.id === 'told' ? 4 : 3
-      await store.settleLane({ key: of, configId: hook, fence, seq, attempts: 0, dead, next: 'release' })
+      await store.settleCursor({ key: of, configId: hook, fencingToken, seq, attempts: 0, dead, next: 'release' })
     }
     await store.append({ ...creation('new'), pushConfig: webhook('new') })
     await store.close()
     now += passedMs
     const again = await open()
-    const { lanes } = await again.claimLanes(claim)
-    expect(lanes.map(({ key: of, seq }) => [of.id, seq])).toEqual([
+    const { cursors } = await again.claimCursors(claim)
+    expect(cursors.map(({ key: of, seq }) => [of.id, seq])).toEqual([
       ['pending', 3],
       ['new', 0],
     ])
@@ -201,10 +201,12 @@ describe('a simple store that is opened again', () => {
     const store = await simpleStore(storage)
     await store.append({ ...creation('t1'), pushConfig: webhook('t1', 'old') })
     await store.append({ ...creation('t2'), pushConfig: webhook('t2') })
-    for (const { key: of, fence, push } of (await store.claimLanes({ agents: ['a'], lease, limit: 10 })).lanes) {
+    for (const { key: of, fencingToken, push } of (await store.claimCursors({ agents: ['a'], lease, limit: 10 }))
+      .cursors) {
       const dead = [{ seq: 3, attempts: 3, error: 'gone' }]
       const { id: configId } = push.config
-      const settle = () => store.settleLane({ key: of, configId, fence, seq: 3, attempts: 0, dead, next: 'release' })
+      const settle = () =>
+        store.settleCursor({ key: of, configId, fencingToken, seq: 3, attempts: 0, dead, next: 'release' })
       fault.isFull = true
       await expect(settle()).rejects.toThrow('no space left')
       fault.isFull = false

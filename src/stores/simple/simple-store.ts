@@ -7,7 +7,7 @@
  */
 import { assertOptions, type NamesOf } from '../../model/option-names.js'
 import { CommitWatchers } from '../commit-watchers.js'
-import type { DeliveryProgress } from '../memory-lanes.js'
+import type { DeliveryProgress } from '../memory-deliveries.js'
 import type { MemoryStoreOptions } from '../memory-options.js'
 import { isAlwaysTaken } from '../memory-row.js'
 import { MemoryTasks } from '../memory-tasks.js'
@@ -15,8 +15,8 @@ import type { Records } from '../records.js'
 import {
   type Append,
   type AppendOutcome,
+  type CursorSettlement,
   isSameConfig,
-  type LaneSettlement,
   type Store,
   type TaskKey,
 } from '../store.js'
@@ -236,7 +236,7 @@ export async function openDocuments(
       change(key, async () => {
         const before = await memory.getPushConfig(key, config.config.id)
         const isSame = before !== undefined && isSameConfig(before, config)
-        const isFull = !before && (await memory.listPushConfigs(key)).length >= config.most
+        const isFull = !before && (await memory.listPushConfigs(key)).length >= config.maxConfigs
         if (!isSame && !isFull && (await memory.find(key)))
           await saveEntry(await documentOf(key), serializeEntry({ at: now(), putConfig: config }))
         return await memory.putPushConfig(key, config)
@@ -252,12 +252,12 @@ export async function openDocuments(
         await saveEntry({ ...document, progress }, serializeEntry({ at: now(), deleteConfig: id }))
         await memory.deletePushConfig(key, id)
       }),
-    claimLanes: (request) => memory.claimLanes(request),
-    settleLane: (settlement) =>
+    claimCursors: (request) => memory.claimCursors(request),
+    settleCursor: (settlement) =>
       change(settlement.key, async () => {
-        if (memory.holdsLane(settlement) && !isHeld(settlement))
+        if (memory.holdsCursor(settlement) && !isHeld(settlement))
           await saveProgress(settlement.key, settlement.configId, (before) => settled(before, settlement, now()))
-        return await memory.settleLane(settlement)
+        return await memory.settleCursor(settlement)
       }),
     listDeadLetters: (query) => memory.listDeadLetters(query),
     getDeadLetter: (id) => memory.getDeadLetter(id),
@@ -280,7 +280,7 @@ export async function openDocuments(
     },
     watch: (key, onChange) => memory.watch(key, onChange),
     watchRunnable: (agent, onChange) => memory.watchRunnable(agent, onChange),
-    watchLanes: (agent, onChange) => memory.watchLanes(agent, onChange),
+    watchDeliveries: (agent, onChange) => memory.watchDeliveries(agent, onChange),
     stats: (agents) => memory.stats(agents),
     watchCommits: (onCommit) => commits.watch(onCommit),
     async ping() {
@@ -308,11 +308,15 @@ function changesTask({ events, create, isRunnable, visibility, status, pushConfi
 const noProgress: DeliveryProgress = { seq: 0, attempts: 0, dead: [] }
 
 /** The worker goes on with the next events. A crash repeats the deliveries since its last release. */
-function isHeld({ next, dead = [] }: LaneSettlement): boolean {
+function isHeld({ next, dead = [] }: CursorSettlement): boolean {
   return typeof next === 'object' && 'holdMs' in next && dead.length === 0
 }
 
-function settled(before: DeliveryProgress, { seq, attempts, dead = [] }: LaneSettlement, at: number): DeliveryProgress {
+function settled(
+  before: DeliveryProgress,
+  { seq, attempts, dead = [] }: CursorSettlement,
+  at: number,
+): DeliveryProgress {
   return { seq: Math.max(before.seq, seq), attempts, dead: [...before.dead, ...dead.map((each) => ({ ...each, at }))] }
 }
 

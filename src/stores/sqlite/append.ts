@@ -2,7 +2,7 @@ import { batchBody, countedAs, countStep, noState, stateNumber, visibilityNumber
 import { toStorable } from '../storable-text.js'
 import type { Append, AppendOutcome, TaskCreation } from '../store.js'
 import { kindOf, snapshotRow } from '../views.js'
-import { markLanes, putLane } from './lanes.js'
+import { markCursors, putCursor } from './deliveries.js'
 import { type Session, watchId } from './session.js'
 
 type TaskRow = [
@@ -11,10 +11,10 @@ type TaskRow = [
   visibility: number,
   seq: number,
   state: number,
-  fence: number,
+  fencingToken: number,
   leaseEnd: number,
   runnable: number,
-  lanes: number,
+  cursors: number,
   bytes: number,
   counted: number,
 ]
@@ -34,7 +34,7 @@ function create(session: Session, step: Append, creation: TaskCreation): AppendO
   const claim = step.lease === 'release' ? undefined : step.lease
   const visibility = visibilityNumber(step.visibility ?? 'provisional')
   const state = step.status ? stateNumber(step.status.state) : noState
-  const fence = claim ? 1 : 0
+  const fencingToken = claim ? 1 : 0
   const bytes = step.bytes ?? 0
   const place = countedAs(visibility, state)
   const inserted = sql.insertTask.run(
@@ -49,7 +49,7 @@ function create(session: Session, step: Append, creation: TaskCreation): AppendO
     step.status?.timeMs ?? 0,
     step.status ? step.events.length : 0,
     step.isRunnable ? 1 : 0,
-    fence,
+    fencingToken,
     claim?.owner ?? null,
     claim ? session.leaseAfter(claim.ttlMs) : 0,
     bytes,
@@ -59,36 +59,36 @@ function create(session: Session, step: Append, creation: TaskCreation): AppendO
   const task = Number(inserted.lastInsertRowid)
   if (place !== undefined) session.counts.add(scope, place, 1, bytes)
   if (step.isRunnable && !claim) session.touched.agents.add(step.key.agent)
-  writeDetails(session, { task, scope, hasLanes: false }, step)
-  return { result: 'ok', fence }
+  writeDetails(session, { task, scope, hasCursors: false }, step)
+  return { result: 'ok', fencingToken }
 }
 
 function advance(session: Session, step: Append): AppendOutcome {
   const { sql } = session
   const agent = session.names.agent(step.key.agent)
   const row = agent === undefined ? undefined : (sql.taskRow.get(agent, toStorable(step.key.id)) as TaskRow | undefined)
-  if (!row) return { result: step.fence === undefined ? 'conflict' : 'fenced' }
+  if (!row) return { result: step.fencingToken === undefined ? 'conflict' : 'fenced' }
   const [
     task,
     scope,
     visibilityBefore,
     seq,
     stateBefore,
-    fenceBefore,
+    tokenBefore,
     leaseEnd,
     runnableBefore,
-    lanes,
+    cursors,
     bytesBefore,
     counted,
   ] = row
-  if (step.fence !== undefined && step.fence !== fenceBefore) return { result: 'fenced' }
+  if (step.fencingToken !== undefined && step.fencingToken !== tokenBefore) return { result: 'fenced' }
   if (seq !== step.expect) return { result: 'conflict' }
   const claim = step.lease === 'release' ? undefined : step.lease
   if (claim && leaseEnd > session.leaseNow()) return { result: 'conflict' }
   if (isKeyTaken(session, scope, step)) return { result: 'key-taken' }
 
   const last = seq + step.events.length
-  const fence = claim ? fenceBefore + 1 : fenceBefore
+  const fencingToken = claim ? tokenBefore + 1 : tokenBefore
   const visibility = step.visibility ? visibilityNumber(step.visibility) : visibilityBefore
   const state = step.status ? stateNumber(step.status.state) : stateBefore
   const bytes = bytesBefore + (step.bytes ?? 0)
@@ -112,7 +112,7 @@ function advance(session: Session, step: Append): AppendOutcome {
       step.status?.timeMs ?? null,
       step.status ? last : null,
       runnable,
-      fence,
+      fencingToken,
       isKept ? leaseOwnerOf(session, task) : (claim?.owner ?? null),
       isKept ? leaseEnd : claim ? session.leaseAfter(claim.ttlMs) : 0,
       task,
@@ -121,8 +121,8 @@ function advance(session: Session, step: Append): AppendOutcome {
       session.touched.agents.add(step.key.agent)
     }
   }
-  writeDetails(session, { task, scope, hasLanes: lanes > 0 }, step)
-  return { result: 'ok', fence }
+  writeDetails(session, { task, scope, hasCursors: cursors > 0 }, step)
+  return { result: 'ok', fencingToken }
 }
 
 interface Move {
@@ -152,10 +152,10 @@ function leaseOwnerOf(session: Session, task: number): string | null {
 interface Place {
   readonly task: number
   readonly scope: number
-  readonly hasLanes: boolean
+  readonly hasCursors: boolean
 }
 
-function writeDetails(session: Session, { task, scope, hasLanes }: Place, step: Append): void {
+function writeDetails(session: Session, { task, scope, hasCursors }: Place, step: Append): void {
   const { sql, now } = session
   const { events, snapshot, idempotency, pushConfig } = step
   const first = events[0]
@@ -173,7 +173,7 @@ function writeDetails(session: Session, { task, scope, hasLanes }: Place, step: 
   }
   if (pushConfig) {
     const seq = step.expect + events.length
-    putLane(session, { agent: step.key.agent, task, seq, from: step.expect }, pushConfig)
+    putCursor(session, { agent: step.key.agent, task, seq, from: step.expect }, pushConfig)
   }
-  if ((hasLanes || pushConfig) && events.length > 0) markLanes(session, step.key.agent, task)
+  if ((hasCursors || pushConfig) && events.length > 0) markCursors(session, step.key.agent, task)
 }

@@ -75,7 +75,7 @@ export class Sweeper {
     sql.deleteTask.run(id)
     sql.deleteEvents.run(id)
     sql.deleteSnapshot.run(id)
-    sql.deleteLanesOf.run(id)
+    sql.deleteCursorsOf.run(id)
     sql.deleteDeadLettersOf.run(id)
     sql.deleteKeysOf.run(id)
     counts.add(scope, state, -1, -bytes)

@@ -49,32 +49,34 @@ const withoutBootId = () => open({ leaseClock: clampedClock(now, () => machine.m
 async function runTask(store: Store, owner: string): Promise<number> {
   const outcome = await store.append({ ...creation('t1'), lease: leaseOf(owner), isRunnable: true })
   assert.equal(outcome.result, 'ok')
-  return outcome.fence
+  return outcome.fencingToken
 }
 
 /** A webhook that failed and is tried again after `retryInMs`. */
 async function failWebhook(store: Store, retryInMs: number): Promise<void> {
   await store.append(creation('t1'))
   const config = { id: 'h', taskId: 't1', url: 'https://x.example/h' }
-  await store.putPushConfig(key('t1'), { config, dialect: '1.0', most: 1 })
+  await store.putPushConfig(key('t1'), { config, dialect: '1.0', maxConfigs: 1 })
   await store.append(append('t1', 3, [chunk('t1', 'x')]))
-  const [lane] = (await store.claimLanes(claimAs('p1'))).lanes
-  assert.ok(lane)
-  const { fence, seq } = lane
-  assert.ok(await store.settleLane({ key: key('t1'), configId: 'h', fence, seq, attempts: 1, next: { retryInMs } }))
+  const [cursor] = (await store.claimCursors(claimAs('p1'))).cursors
+  assert.ok(cursor)
+  const { fencingToken, seq } = cursor
+  assert.ok(
+    await store.settleCursor({ key: key('t1'), configId: 'h', fencingToken, seq, attempts: 1, next: { retryInMs } }),
+  )
 }
 
-const dueLanes = async (store: Store) => (await store.claimLanes(claimAs('p2'))).lanes.length
+const dueCursors = async (store: Store) => (await store.claimCursors(claimAs('p2'))).cursors.length
 
 describe('a wall clock that is set while two processes use one file', () => {
   it.each([hourMs, -hourMs])('E-9: by %d ms moves no lease of the system clock', async (jumpMs) => {
     // The clocks of this machine, except that the wall clock is set.
     const [one, other] = [await open({}), await open({})]
-    const fence = await runTask(one, 'p1')
+    const fencingToken = await runTask(one, 'p1')
     machine.wallMs += jumpMs
     assert.deepEqual(await other.claim(claimAs('p2')), [])
     assert.deepEqual(await other.leaseOwners(), ['p1'])
-    assert.deepEqual(await one.renew([{ key: key('t1'), fence }], leaseOf('p1')), [])
+    assert.deepEqual(await one.renew([{ key: key('t1'), fencingToken }], leaseOf('p1')), [])
   })
 
   it.each([hourMs, -hourMs])('E-9: by %d ms neither shortens nor prolongs a lease', async (jumpMs) => {
@@ -84,7 +86,7 @@ describe('a wall clock that is set while two processes use one file', () => {
     passMs(14_999)
     assert.deepEqual(await other.claim(claimAs('p2')), [])
     passMs(1)
-    assert.deepEqual(await other.claim(claimAs('p2')), [{ key: key('t1'), fence: 2 }])
+    assert.deepEqual(await other.claim(claimAs('p2')), [{ key: key('t1'), fencingToken: 2 }])
   })
 
   it.each([hourMs, -hourMs])('by %d ms changes no retry of a webhook', async (jumpMs) => {
@@ -92,9 +94,9 @@ describe('a wall clock that is set while two processes use one file', () => {
     await failWebhook(one, minuteMs)
     machine.wallMs += jumpMs
     passMs(minuteMs - 1)
-    assert.equal(await dueLanes(other), 0)
+    assert.equal(await dueCursors(other), 0)
     passMs(1)
-    assert.equal(await dueLanes(other), 1)
+    assert.equal(await dueCursors(other), 1)
   })
 })
 
@@ -105,39 +107,39 @@ describe('another boot', () => {
     machine.monotonicMs = 10
     const after = await withBootId('boot-2')
     assert.deepEqual(await after.leaseOwners(), [])
-    assert.deepEqual(await after.claim(claimAs('p2')), [{ key: key('t1'), fence: 2 }])
+    assert.deepEqual(await after.claim(claimAs('p2')), [{ key: key('t1'), fencingToken: 2 }])
   })
 
   it('makes webhooks due that wait for a retry', async () => {
     await failWebhook(await withBootId('boot-1'), 15 * minuteMs)
     machine.monotonicMs = 10
-    assert.equal(await dueLanes(await withBootId('boot-2')), 1)
+    assert.equal(await dueCursors(await withBootId('boot-2')), 1)
   })
 
   it('is noticed by a process that uses the file on another machine', async () => {
     const one = await withBootId('boot-1')
-    const fence = await runTask(one, 'p1')
+    const fencingToken = await runTask(one, 'p1')
     await withBootId('boot-2')
     await assert.rejects(one.claim(claimAs('p1')), /share no clock/)
-    await assert.rejects(one.renew([{ key: key('t1'), fence }], leaseOf('p1')), /share no clock/)
+    await assert.rejects(one.renew([{ key: key('t1'), fencingToken }], leaseOf('p1')), /share no clock/)
   })
 })
 
 describe('a wall clock that is set where there is no boot id', () => {
   it('E-9: forward, leaves processes a minute to renew their leases', async () => {
     const [one, other] = [await withoutBootId(), await withoutBootId()]
-    const fence = await runTask(one, 'p1')
+    const fencingToken = await runTask(one, 'p1')
     machine.wallMs += hourMs
     passMs(14_999)
     assert.deepEqual(await other.claim(claimAs('p2')), [])
-    assert.deepEqual(await one.renew([{ key: key('t1'), fence }], leaseOf('p1')), [])
+    assert.deepEqual(await one.renew([{ key: key('t1'), fencingToken }], leaseOf('p1')), [])
     for (let renewals = 0; renewals < 12; renewals++) {
       passMs(10_000)
       assert.deepEqual(await other.claim(claimAs('p2')), [])
-      assert.deepEqual(await one.renew([{ key: key('t1'), fence }], leaseOf('p1')), [])
+      assert.deepEqual(await one.renew([{ key: key('t1'), fencingToken }], leaseOf('p1')), [])
     }
     passMs(15_000)
-    assert.deepEqual(await other.claim(claimAs('p2')), [{ key: key('t1'), fence: 2 }])
+    assert.deepEqual(await other.claim(claimAs('p2')), [{ key: key('t1'), fencingToken: 2 }])
   })
 
   it('E-9: back, makes no lease longer than four leases', async () => {
@@ -146,15 +148,15 @@ describe('a wall clock that is set where there is no boot id', () => {
     machine.wallMs -= hourMs
     assert.deepEqual(await other.claim(claimAs('p2')), [])
     passMs(4 * 15_000)
-    assert.deepEqual(await other.claim(claimAs('p2')), [{ key: key('t1'), fence: 2 }])
+    assert.deepEqual(await other.claim(claimAs('p2')), [{ key: key('t1'), fencingToken: 2 }])
   })
 
   it('back, delays no webhook by more than the longest retry', async () => {
     const [one, other] = [await withoutBootId(), await withoutBootId()]
     await failWebhook(one, minuteMs)
     machine.wallMs -= hourMs
-    assert.equal(await dueLanes(other), 0)
+    assert.equal(await dueCursors(other), 0)
     passMs(15 * minuteMs)
-    assert.equal(await dueLanes(other), 1)
+    assert.equal(await dueCursors(other), 1)
   })
 })

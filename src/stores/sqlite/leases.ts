@@ -1,7 +1,7 @@
 /** Leases of tasks. All times are those of the session's lease clock. */
 import { fromStorable, toStorable } from '../storable-text.js'
 import type { ClaimedTask, ClaimRequest, LeaseClaim } from '../store.js'
-import { disownLanes } from './lanes.js'
+import { disownCursors } from './deliveries.js'
 import { assertEpoch, maxLeases, wallEpoch } from './lease-clock.js'
 import type { Session } from './session.js'
 
@@ -17,9 +17,9 @@ export function claim(session: Session, { agents, lease, limit }: ClaimRequest):
     // The monotonic clock makes no lease longer than it was written.
     if (session.epoch === wallEpoch) sql.shortenLeases.run(session.leaseAfter(maxLeases * lease.ttlMs), number)
     const rows = sql.claimable.all(number, now, limit - claimed.length) as [number, string, number][]
-    for (const [id, taskId, fence] of rows) {
-      sql.takeLease.run(fence + 1, lease.owner, session.leaseAfter(lease.ttlMs), id)
-      claimed.push({ key: { agent, id: fromStorable(taskId) }, fence: fence + 1 })
+    for (const [id, taskId, fencingToken] of rows) {
+      sql.takeLease.run(fencingToken + 1, lease.owner, session.leaseAfter(lease.ttlMs), id)
+      claimed.push({ key: { agent, id: fromStorable(taskId) }, fencingToken: fencingToken + 1 })
     }
   }
   return claimed
@@ -33,9 +33,9 @@ export function renew(
   assertEpoch(session)
   const { sql, names } = session
   const end = session.leaseAfter(ttlMs)
-  return held.filter(({ key, fence }) => {
+  return held.filter(({ key, fencingToken }) => {
     const agent = names.agent(key.agent)
-    return agent === undefined || sql.renewLease.run(end, agent, toStorable(key.id), fence, owner).changes === 0
+    return agent === undefined || sql.renewLease.run(end, agent, toStorable(key.id), fencingToken, owner).changes === 0
   })
 }
 
@@ -44,11 +44,11 @@ export function leaseOwners({ sql, leaseNow }: Session): readonly string[] {
   for (const [agent] of sql.agentIds.all() as [number][]) {
     for (const [owner] of sql.leaseOwners.all(agent, leaseNow()) as [string][]) owners.add(owner)
   }
-  for (const [owner] of sql.laneOwners.all() as [string][]) owners.add(owner)
+  for (const [owner] of sql.cursorOwners.all() as [string][]) owners.add(owner)
   return [...owners]
 }
 
 export function disown(session: Session, owner: string): void {
   for (const [agent] of session.sql.agentIds.all() as [number][]) session.sql.disown.run(agent, owner)
-  disownLanes(session, owner)
+  disownCursors(session, owner)
 }

@@ -25,8 +25,8 @@ export interface Touched {
   readonly tasks: Map<string, number>
   /** Agents with work that nobody holds. */
   readonly agents: Set<string>
-  /** Agents with lanes that are due. */
-  readonly lanes: Set<string>
+  /** Agents with cursors that are due. */
+  readonly cursors: Set<string>
 }
 
 export function watchId({ agent, id }: TaskKey): string {

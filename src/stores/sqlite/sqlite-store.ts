@@ -15,14 +15,14 @@ import type {
   ClaimedTask,
   ClaimRequest,
   Commit,
+  CursorClaim,
+  CursorClaimRequest,
+  CursorSettlement,
   DeadLetter,
   DeadLetterQuery,
   Expired,
   Expiry,
   KeyedSend,
-  LaneClaim,
-  LaneClaimRequest,
-  LaneSettlement,
   LeaseClaim,
   ListPage,
   ListQuery,
@@ -39,10 +39,10 @@ import type {
 import { Watchers } from '../watchers.js'
 import { appendStep } from './append.js'
 import { listDeadLetters } from './dead-letters.js'
+import { claimCursors, deleteCursor, findWaiting, hasLateCursors, putCursor, settleCursor } from './deliveries.js'
 import { Sweeper } from './expire.js'
 import { FileHealth, type FileHealthOptions } from './file-health.js'
 import { GroupCommit } from './group-commit.js'
-import { claimLanes, deleteLane, findWaiting, hasLateLanes, putLane, settleLane } from './lanes.js'
 import { type LeaseClock, systemLeaseClock } from './lease-clock.js'
 import { claim, disown, leaseOwners, renew } from './leases.js'
 import { listTasks } from './list.js'
@@ -118,7 +118,7 @@ export class SqliteStore implements Store {
       leaseAfter: (ms) => leaseClock.after?.(ms) ?? leaseClock.now() + ms,
       epoch: leaseClock.epoch,
       counts: new CountChanges(),
-      touched: { tasks: new Map(), agents: new Set(), lanes: new Set() },
+      touched: { tasks: new Map(), agents: new Set(), cursors: new Set() },
       names: new Names(this.#sql),
     }
     this.#sweeper = new Sweeper(this.#session)
@@ -221,7 +221,7 @@ export class SqliteStore implements Store {
     return this.#commits.write(() => {
       const row = this.#taskRow(key)
       if (!row) return 'no-task'
-      return putLane(this.#session, { agent: key.agent, task: row.id, seq: row.seq, from: row.seq }, config)
+      return putCursor(this.#session, { agent: key.agent, task: row.id, seq: row.seq, from: row.seq }, config)
     })
   }
 
@@ -231,34 +231,34 @@ export class SqliteStore implements Store {
   ): Promise<readonly StoredPushConfig[]> {
     const row = this.#taskRow(key)
     if (!row) return []
-    return this.#sql.listLanes.all(row.id, toStorable(options.afterId ?? ''), options.limit ?? -1).map(readConfig)
+    return this.#sql.listCursors.all(row.id, toStorable(options.afterId ?? ''), options.limit ?? -1).map(readConfig)
   }
 
   async getPushConfig(key: TaskKey, id: string): Promise<StoredPushConfig | undefined> {
     const row = this.#taskRow(key)
-    const found = row && this.#sql.lane.get(row.id, toStorable(id))
+    const found = row && this.#sql.cursor.get(row.id, toStorable(id))
     return found ? readConfig(found) : undefined
   }
 
   deletePushConfig(key: TaskKey, id: string): Promise<void> {
     return this.#commits.write(() => {
       const row = this.#taskRow(key)
-      if (row) deleteLane(this.#session, row.id, id)
+      if (row) deleteCursor(this.#session, row.id, id)
     })
   }
 
-  async claimLanes(request: LaneClaimRequest): Promise<LaneClaim> {
+  async claimCursors(request: CursorClaimRequest): Promise<CursorClaim> {
     // Most hints lead to nothing: looking first spares the others a transaction.
     const waiting = findWaiting(this.#session, request.agents)
-    if (waiting.nextInMs !== 0 && !hasLateLanes(this.#session, request)) return waiting
-    return await this.#commits.write(() => claimLanes(this.#session, request))
+    if (waiting.nextInMs !== 0 && !hasLateCursors(this.#session, request)) return waiting
+    return await this.#commits.write(() => claimCursors(this.#session, request))
   }
 
-  settleLane(settlement: LaneSettlement): Promise<boolean> {
+  settleCursor(settlement: CursorSettlement): Promise<boolean> {
     return this.#commits.write(() => {
       const row = this.#taskRow(settlement.key)
       return (
-        row !== undefined && settleLane(this.#session, { task: row.id, scope: row.scope, seq: row.seq }, settlement)
+        row !== undefined && settleCursor(this.#session, { task: row.id, scope: row.scope, seq: row.seq }, settlement)
       )
     })
   }
@@ -288,8 +288,8 @@ export class SqliteStore implements Store {
     return this.#watching(this.#watchers.watchRunnable(agent, onChange))
   }
 
-  watchLanes(agent: string, onChange: () => void): () => void {
-    return this.#watching(this.#watchers.watchLanes(agent, onChange))
+  watchDeliveries(agent: string, onChange: () => void): () => void {
+    return this.#watching(this.#watchers.watchDeliveries(agent, onChange))
   }
 
   async stats(agents: readonly string[]): Promise<readonly AgentStats[]> {
@@ -330,19 +330,19 @@ export class SqliteStore implements Store {
   }
 
   #wake(): void {
-    const { tasks, agents, lanes } = this.#session.touched
+    const { tasks, agents, cursors } = this.#session.touched
     for (const [id, seq] of tasks) this.#watchers.task(id, seq)
     for (const agent of agents) this.#watchers.runnable(agent)
-    for (const agent of lanes) this.#watchers.lanes(agent)
+    for (const agent of cursors) this.#watchers.deliveries(agent)
     tasks.clear()
     agents.clear()
-    lanes.clear()
+    cursors.clear()
   }
 
   #forget(): void {
     this.#session.touched.tasks.clear()
     this.#session.touched.agents.clear()
-    this.#session.touched.lanes.clear()
+    this.#session.touched.cursors.clear()
     this.#session.counts.clear()
     this.#session.names.forget()
   }

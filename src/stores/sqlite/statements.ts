@@ -99,28 +99,28 @@ export function prepareStatements(db: Database.Database) {
     agentIds: prepare('SELECT id FROM agents'),
     disown: command('UPDATE tasks SET lease_end = 0 WHERE agent = ? AND runnable = 1 AND lease_owner = ?'),
 
-    lane: prepare('SELECT body, seq, fence FROM lanes WHERE task = ? AND config = ?'),
-    insertLane: command(`INSERT INTO lanes (task, config, agent, body, seq, attempts, fence)
+    cursor: prepare('SELECT body, seq, fence FROM lanes WHERE task = ? AND config = ?'),
+    insertCursor: command(`INSERT INTO lanes (task, config, agent, body, seq, attempts, fence)
       VALUES (?, ?, ?, ?, ?, 0, 0)`),
-    replaceLane: command(`UPDATE lanes SET body = ?, attempts = 0, fence = fence + 1, due = ?, lease_owner = NULL
+    replaceCursor: command(`UPDATE lanes SET body = ?, attempts = 0, fence = fence + 1, due = ?, lease_owner = NULL
       WHERE task = ? AND config = ?`),
-    countLanes: command('UPDATE tasks SET lanes = (SELECT count(*) FROM lanes WHERE task = ?1) WHERE id = ?1'),
-    listLanes: prepare('SELECT body FROM lanes WHERE task = ? AND config > ? ORDER BY config LIMIT ?'),
-    deleteLane: command('DELETE FROM lanes WHERE task = ? AND config = ?'),
-    // A lane that is due or held already is found so by its index, and nothing is written.
-    markLanes: command('UPDATE lanes SET due = ? WHERE task = ? AND due IS NULL'),
-    dueLanes: prepare(`SELECT l.task, l.config, l.body, l.seq, l.attempts, l.fence, l.due, t.task_id
+    countCursors: command('UPDATE tasks SET lanes = (SELECT count(*) FROM lanes WHERE task = ?1) WHERE id = ?1'),
+    listCursors: prepare('SELECT body FROM lanes WHERE task = ? AND config > ? ORDER BY config LIMIT ?'),
+    deleteCursor: command('DELETE FROM lanes WHERE task = ? AND config = ?'),
+    // A cursor that is due or held already is found so by its index, and nothing is written.
+    markCursors: command('UPDATE lanes SET due = ? WHERE task = ? AND due IS NULL'),
+    dueCursors: prepare(`SELECT l.task, l.config, l.body, l.seq, l.attempts, l.fence, l.due, t.task_id
       FROM lanes l JOIN tasks t ON t.id = l.task WHERE l.agent = ? AND l.due <= ? ORDER BY l.due LIMIT ?`),
     firstDue: prepare('SELECT min(due) FROM lanes WHERE agent = ? AND due IS NOT NULL'),
     lastDue: prepare('SELECT max(due) FROM lanes WHERE agent = ? AND due IS NOT NULL'),
-    shortenLanes: command('UPDATE lanes SET due = ?1 WHERE agent = ?2 AND due > ?1'),
-    takeLane: command('UPDATE lanes SET fence = ?, due = ?, lease_owner = ? WHERE task = ? AND config = ?'),
-    holdLane: command(`UPDATE lanes SET seq = ?, attempts = ?, due = ?
+    shortenCursors: command('UPDATE lanes SET due = ?1 WHERE agent = ?2 AND due > ?1'),
+    takeCursor: command('UPDATE lanes SET fence = ?, due = ?, lease_owner = ? WHERE task = ? AND config = ?'),
+    holdCursor: command(`UPDATE lanes SET seq = ?, attempts = ?, due = ?
       WHERE task = ? AND config = ? AND fence = ?`),
-    freeLane: command(`UPDATE lanes SET seq = ?, attempts = ?, due = ?, lease_owner = NULL
+    freeCursor: command(`UPDATE lanes SET seq = ?, attempts = ?, due = ?, lease_owner = NULL
       WHERE task = ? AND config = ? AND fence = ?`),
-    laneOwners: prepare('SELECT DISTINCT lease_owner FROM lanes WHERE lease_owner IS NOT NULL'),
-    disownLanes: command(`UPDATE lanes SET due = ?, lease_owner = NULL, fence = fence + 1 WHERE lease_owner = ?`),
+    cursorOwners: prepare('SELECT DISTINCT lease_owner FROM lanes WHERE lease_owner IS NOT NULL'),
+    disownCursors: command(`UPDATE lanes SET due = ?, lease_owner = NULL, fence = fence + 1 WHERE lease_owner = ?`),
 
     insertDeadLetter: command(`INSERT INTO dead_letters (scope, task, config, seq, attempts, error, time_ms)
       VALUES (?, ?, ?, ?, ?, ?, ?)`),
@@ -148,13 +148,13 @@ export function prepareStatements(db: Database.Database) {
       AND EXISTS (SELECT 1 FROM snapshots WHERE task = ?1 AND in_log = 0)`),
     deleteSnapshot: command('DELETE FROM snapshots WHERE task = ?'),
     deleteKeysOf: command('DELETE FROM keys WHERE task = ?'),
-    deleteLanesOf: command('DELETE FROM lanes WHERE task = ?'),
+    deleteCursorsOf: command('DELETE FROM lanes WHERE task = ?'),
     deleteDeadLettersOf: command('DELETE FROM dead_letters WHERE task = ?'),
 
     // The free ones first, then those whose lease ends first.
     runnableLeases: prepare(`SELECT lease_end FROM tasks WHERE agent = ? AND runnable = 1
       ORDER BY lease_end LIMIT ?`),
-    pendingLanes: prepare(`SELECT count(*), min(due) FROM
+    pendingCursors: prepare(`SELECT count(*), min(due) FROM
       (SELECT due FROM lanes WHERE agent = ? AND due IS NOT NULL ORDER BY due LIMIT ?)`),
     countDeadLetters: prepare(`SELECT s.agent, count(*) FROM (SELECT scope FROM dead_letters LIMIT ?) d
       JOIN scopes s ON s.id = d.scope GROUP BY s.agent`),

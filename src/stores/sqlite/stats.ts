@@ -1,21 +1,21 @@
 /** What an operator wants to know, from indexes alone. */
-import { type AgentStats, mostCounted } from '../store.js'
+import { type AgentStats, maxCounted } from '../store.js'
 import type { Session } from './session.js'
 
 export function readStats({ sql, names, leaseNow }: Session, agents: readonly string[]): readonly AgentStats[] {
   const now = leaseNow()
-  const dead = new Map(sql.countDeadLetters.all(mostCounted) as [agent: number, count: number][])
+  const dead = new Map(sql.countDeadLetters.all(maxCounted) as [agent: number, count: number][])
   return agents.map((name) => {
     const agent = names.agent(name)
-    if (agent === undefined) return { unheldTasks: 0, pendingLanes: 0, deadLetters: 0 }
-    const leases = sql.runnableLeases.all(agent, mostCounted) as [end: number][]
+    if (agent === undefined) return { unheldTasks: 0, pendingCursors: 0, deadLetters: 0 }
+    const leases = sql.runnableLeases.all(agent, maxCounted) as [end: number][]
     const [held] = leases.find(([end]) => end > now) ?? []
-    const [pendingLanes, due] = sql.pendingLanes.get(agent, mostCounted) as [number, number | null]
+    const [pendingCursors, due] = sql.pendingCursors.get(agent, maxCounted) as [number, number | null]
     return {
       unheldTasks: leases.filter(([end]) => end <= now).length,
       ...(held !== undefined && { leaseEndsInMs: held - now }),
-      pendingLanes,
-      ...(due !== null && due < now && { laneOverdueMs: now - due }),
+      pendingCursors,
+      ...(due !== null && due < now && { cursorOverdueMs: now - due }),
       deadLetters: dead.get(agent) ?? 0,
     }
   })

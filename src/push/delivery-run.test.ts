@@ -2,9 +2,9 @@ import { describe, expect, it } from 'vitest'
 import { createDialects } from '../dialects/index.js'
 import { append, chunk, creation, ending, key } from '../stores/contract-steps.js'
 import { MemoryStore } from '../stores/memory.js'
-import type { BuriedDelivery, ClaimedLane, Store } from '../stores/store.js'
+import type { ClaimedCursor, NewDeadLetter, Store } from '../stores/store.js'
 import type { Delivery, Outcome } from './delivery.js'
-import { LaneRun } from './lane-run.js'
+import { DeliveryRun } from './delivery-run.js'
 import { defaultSettings, leaseOf, type PushSettings, retryDelay } from './push-settings.js'
 
 const delivered: Outcome = { result: 'delivered' }
@@ -16,10 +16,10 @@ interface Scene {
   /** How long things take. */
   readonly watch: { ms: number }
   readonly sent: Delivery[]
-  readonly buried: BuriedDelivery[]
+  readonly buried: NewDeadLetter[]
   readonly closing: AbortController
-  claim(): Promise<ClaimedLane | undefined>
-  run(lane: ClaimedLane, answer?: (delivery: Delivery) => Outcome | Promise<Outcome>): Promise<unknown>
+  claim(): Promise<ClaimedCursor | undefined>
+  run(cursor: ClaimedCursor, answer?: (delivery: Delivery) => Outcome | Promise<Outcome>): Promise<unknown>
 }
 
 /** Task `t1` with a webhook from its beginning. */
@@ -28,10 +28,10 @@ async function scene(dialect = 'v1', more: Partial<PushSettings> = {}): Promise<
   const watch = { ms: 0 }
   const store = new MemoryStore({ now: () => clock.ms })
   const config = { id: 'h', taskId: 't1', url: 'https://hook.example/' }
-  await store.append({ ...creation('t1'), pushConfig: { config, dialect, most: 9 } })
+  await store.append({ ...creation('t1'), pushConfig: { config, dialect, maxConfigs: 9 } })
   const settings = { ...defaultSettings, giveUpAfterMs: Number.POSITIVE_INFINITY, ...more }
   const sent: Delivery[] = []
-  const buried: BuriedDelivery[] = []
+  const buried: NewDeadLetter[] = []
   const closing = new AbortController()
   return {
     store,
@@ -42,9 +42,9 @@ async function scene(dialect = 'v1', more: Partial<PushSettings> = {}): Promise<
     closing,
     async claim() {
       const lease = { owner: 'p', ttlMs: leaseOf(settings) }
-      return (await store.claimLanes({ agents: ['a'], lease, limit: 1 })).lanes[0]
+      return (await store.claimCursors({ agents: ['a'], lease, limit: 1 })).cursors[0]
     },
-    async run(lane, answer = () => delivered) {
+    async run(cursor, answer = () => delivered) {
       const send = async (delivery: Delivery) => {
         sent.push(delivery)
         return await answer(delivery)
@@ -58,22 +58,22 @@ async function scene(dialect = 'v1', more: Partial<PushSettings> = {}): Promise<
         closing: closing.signal,
         now: () => clock.ms,
         monotonicMs: () => watch.ms,
-        onBuried: (_lane: ClaimedLane, each: BuriedDelivery) => void buried.push(each),
+        onBuried: (_cursor: ClaimedCursor, each: NewDeadLetter) => void buried.push(each),
         onRetry: () => undefined,
       }
-      return await new LaneRun(parts, lane, watch.ms).run()
+      return await new DeliveryRun(parts, cursor, watch.ms).run()
     },
   }
 }
 
-async function claimed({ claim }: Scene): Promise<ClaimedLane> {
-  const lane = await claim()
-  if (!lane) throw new Error('There is no lane to claim')
-  return lane
+async function claimed({ claim }: Scene): Promise<ClaimedCursor> {
+  const cursor = await claim()
+  if (!cursor) throw new Error('There is no cursor to claim')
+  return cursor
 }
 
 /** A store that counts. */
-function counting(store: Store, name: 'settleLane' | 'read') {
+function counting(store: Store, name: 'settleCursor' | 'read') {
   const counted = { calls: 0 }
   const original = store[name].bind(store) as (...args: unknown[]) => unknown
   Object.assign(store, {
@@ -85,7 +85,7 @@ function counting(store: Store, name: 'settleLane' | 'read') {
   return counted
 }
 
-describe('a lane', () => {
+describe('a cursor', () => {
   it('is given back at its end, and due again with the next event', async () => {
     const each = await scene()
     await each.run(await claimed(each))
@@ -102,9 +102,9 @@ describe('a lane', () => {
     each.clock.ms += 59_999
     expect(await each.claim()).toBeUndefined()
     each.clock.ms += 1
-    const lane = await claimed(each)
-    expect(lane).toMatchObject({ seq: 2, attempts: 1 })
-    await each.run(lane, asked(Number.MAX_SAFE_INTEGER))
+    const cursor = await claimed(each)
+    expect(cursor).toMatchObject({ seq: 2, attempts: 1 })
+    await each.run(cursor, asked(Number.MAX_SAFE_INTEGER))
     each.clock.ms += defaultSettings.longestRetryMs
     expect(await claimed(each)).toMatchObject({ attempts: 2 })
   })
@@ -139,13 +139,13 @@ describe('a lane', () => {
     expect(await claimed(each)).toMatchObject({ seq: 6, attempts: 1 })
   })
 
-  it('tells of what it gave up when that is written down, and not when somebody else has the lane', async () => {
+  it('tells of what it gave up when that is written down, and not when somebody else has the cursor', async () => {
     const refused: Outcome = { result: 'refused', error: 'The webhook answered 410' }
     const each = await scene()
-    const lane = await claimed(each)
+    const cursor = await claimed(each)
     each.clock.ms += leaseOf(defaultSettings)
     const rival = await claimed(each)
-    await each.run(lane, () => refused)
+    await each.run(cursor, () => refused)
     expect(each.buried).toEqual([])
     await each.run(rival, () => refused)
     expect(each.buried).toMatchObject([{ seq: 3, attempts: 1 }])
@@ -171,7 +171,7 @@ describe('a lane', () => {
     const each = await scene()
     const bodies = Array.from({ length: 2000 }, (_, n) => chunk('t1', String(n)))
     await each.store.append(append('t1', 3, bodies))
-    const settled = counting(each.store, 'settleLane')
+    const settled = counting(each.store, 'settleCursor')
     await each.run(await claimed(each))
     expect(each.sent).toHaveLength(2001)
     expect(settled.calls).toBeLessThan(50)
@@ -186,11 +186,11 @@ describe('a lane', () => {
         Array.from({ length: 10 }, (_, n) => chunk('t1', String(n))),
       ),
     )
-    const lane = await claimed(each)
+    const cursor = await claimed(each)
     each.clock.ms += leaseOf(defaultSettings)
     const rival = await claimed(each)
     // Each attempt takes so long that the lease is asked for anew.
-    await each.run(lane, () => {
+    await each.run(cursor, () => {
       each.watch.ms += defaultSettings.timeoutMs
       return delivered
     })
@@ -253,10 +253,10 @@ describe('a lane', () => {
   it('is gone with its task', async () => {
     const each = await scene()
     await each.store.append(ending('t1', 3, each.clock.ms))
-    const lane = await claimed(each)
+    const cursor = await claimed(each)
     each.clock.ms += 10_000
     await each.store.expire('a', { endedTasksMs: 5000, limit: 9 })
-    await each.run(lane)
+    await each.run(cursor)
     expect(each.sent).toEqual([])
     expect(await each.store.load(key('t1'))).toBeUndefined()
   })

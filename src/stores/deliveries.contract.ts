@@ -1,23 +1,23 @@
-/** The part of the suite that is about webhooks: push configs, their lanes, and dead letters. */
+/** The part of the suite that is about webhooks: push configs, their cursors, and dead letters. */
 import assert from 'node:assert/strict'
 import { append, chunk, creation, ending, key } from './contract-steps.js'
 import type { Check, TestRunner } from './store.contract.js'
-import type { ClaimedLane, LaneSettlement, NewPushConfig, Store } from './store.js'
+import type { ClaimedCursor, CursorSettlement, NewPushConfig, Store } from './store.js'
 
 const lease = { owner: 'p1', ttlMs: 1000 }
 const claim = { agents: ['a'], lease, limit: 10 }
 
 function push(id: string, more: Partial<NewPushConfig> = {}): NewPushConfig {
-  return { dialect: '1.0', config: { id, taskId: 't1', url: `https://x.example/${id}` }, most: 10, ...more }
+  return { dialect: '1.0', config: { id, taskId: 't1', url: `https://x.example/${id}` }, maxConfigs: 10, ...more }
 }
 
 function stored(id: string) {
-  const { most: _most, ...rest } = push(id)
+  const { maxConfigs: _most, ...rest } = push(id)
   return rest
 }
 
 /** Task `t1` with three events, and webhooks that have been told of them. */
-async function withLanes(store: Store, ...ids: readonly string[]): Promise<void> {
+async function withCursors(store: Store, ...ids: readonly string[]): Promise<void> {
   await store.append(creation('t1'))
   for (const id of ids) assert.equal(await store.putPushConfig(key('t1'), push(id)), 'ok')
 }
@@ -26,23 +26,23 @@ async function grow(store: Store, from: number, id = 't1'): Promise<void> {
   assert.equal((await store.append(append(id, from, [chunk(id, `${from}`)]))).result, 'ok')
 }
 
-async function claimOne(store: Store, more: Partial<typeof claim> = {}): Promise<ClaimedLane> {
-  const [lane] = (await store.claimLanes({ ...claim, ...more })).lanes
-  assert.ok(lane, 'there is a lane to claim')
-  return lane
+async function claimOne(store: Store, more: Partial<typeof claim> = {}): Promise<ClaimedCursor> {
+  const [cursor] = (await store.claimCursors({ ...claim, ...more })).cursors
+  assert.ok(cursor, 'there is a cursor to claim')
+  return cursor
 }
 
-function settlement(lane: ClaimedLane, more: Partial<LaneSettlement> = {}): LaneSettlement {
-  const { key, push, fence, seq } = lane
-  return { key, configId: push.config.id, fence, seq, attempts: 0, next: 'release', ...more }
+function settlement(cursor: ClaimedCursor, more: Partial<CursorSettlement> = {}): CursorSettlement {
+  const { key, push, fencingToken, seq } = cursor
+  return { key, configId: push.config.id, fencingToken, seq, attempts: 0, next: 'release', ...more }
 }
 
-const idsOf = (lanes: readonly ClaimedLane[]) => lanes.map(({ push: { config } }) => config.id)
+const idsOf = (cursors: readonly ClaimedCursor[]) => cursors.map(({ push: { config } }) => config.id)
 
-export function lanesContract(describe: TestRunner['describe'], check: Check): void {
+export function deliveriesContract(describe: TestRunner['describe'], check: Check): void {
   describe('push configs', () => {
     check('are kept per task, overwritten by id, and deleted for good', async (store) => {
-      await withLanes(store, 'b', 'a', 'c')
+      await withCursors(store, 'b', 'a', 'c')
       await store.putPushConfig(key('t1'), push('a', { dialect: '0.3' }))
       const list = await store.listPushConfigs(key('t1'))
       assert.deepEqual(
@@ -73,26 +73,32 @@ export function lanesContract(describe: TestRunner['describe'], check: Check): v
     check('are no more than the task may have, however many come at once', async (store) => {
       await store.append(creation('t1'))
       const ids = Array.from({ length: 9 }, (_, n) => `c${n}`)
-      const outcomes = await Promise.all(ids.map((id) => store.putPushConfig(key('t1'), push(id, { most: 3 }))))
+      const outcomes = await Promise.all(ids.map((id) => store.putPushConfig(key('t1'), push(id, { maxConfigs: 3 }))))
       assert.deepEqual(outcomes.filter((each) => each === 'full').length, 6)
       const kept = await store.listPushConfigs(key('t1'))
       assert.equal(kept.length, 3)
       // Whichever came first: a config that is there may be replaced however full it is.
       const id = kept[0]?.config.id ?? ''
-      assert.equal(await store.putPushConfig(key('t1'), push(id, { most: 3, dialect: '0.3' })), 'ok')
-      await store.append({ ...append('t1', 3, [chunk('t1', 'x')]), pushConfig: push('late', { most: 3 }) })
+      assert.equal(await store.putPushConfig(key('t1'), push(id, { maxConfigs: 3, dialect: '0.3' })), 'ok')
+      await store.append({ ...append('t1', 3, [chunk('t1', 'x')]), pushConfig: push('late', { maxConfigs: 3 }) })
       assert.equal((await store.listPushConfigs(key('t1'))).length, 3)
       assert.equal(await store.putPushConfig(key('none'), push('c0')), 'no-task')
     })
   })
 
-  describe('lanes', () => {
+  describe('cursors', () => {
     check('are due from the first event behind them, and not before', async (store) => {
-      await withLanes(store, 'h')
-      assert.deepEqual(await store.claimLanes(claim), { lanes: [] })
+      await withCursors(store, 'h')
+      assert.deepEqual(await store.claimCursors(claim), { cursors: [] })
       await grow(store, 3)
-      const lane = await claimOne(store)
-      assert.deepEqual(lane, { key: key('t1'), push: stored('h'), seq: 3, attempts: 0, fence: lane.fence })
+      const cursor = await claimOne(store)
+      assert.deepEqual(cursor, {
+        key: key('t1'),
+        push: stored('h'),
+        seq: 3,
+        attempts: 0,
+        fencingToken: cursor.fencingToken,
+      })
     })
 
     check('begin before the message they came with', async (store) => {
@@ -100,79 +106,79 @@ export function lanesContract(describe: TestRunner['describe'], check: Check): v
       assert.equal((await claimOne(store)).seq, 0)
       await store.append({ ...append('t1', 3, [chunk('t1', 'x')]), pushConfig: push('later') })
       assert.deepEqual(
-        (await store.claimLanes(claim)).lanes.map(({ push: { config }, seq }) => [config.id, seq]),
+        (await store.claimCursors(claim)).cursors.map(({ push: { config }, seq }) => [config.id, seq]),
         [['later', 3]],
       )
     })
 
     check('are held by one claimer until the lease ends', async (store, clock) => {
-      await withLanes(store, 'h')
+      await withCursors(store, 'h')
       await grow(store, 3)
       const first = await claimOne(store)
-      assert.deepEqual(await store.claimLanes(claim), { lanes: [], nextInMs: 1000 })
+      assert.deepEqual(await store.claimCursors(claim), { cursors: [], nextInMs: 1000 })
       await grow(store, 4)
       clock.ms += 999
-      assert.deepEqual(await store.claimLanes(claim), { lanes: [], nextInMs: 1 })
+      assert.deepEqual(await store.claimCursors(claim), { cursors: [], nextInMs: 1 })
       clock.ms += 1
       const second = await claimOne(store)
-      assert.ok(second.fence > first.fence)
-      assert.equal(await store.settleLane(settlement(first, { seq: 5 })), false)
-      assert.equal(await store.settleLane(settlement(second, { seq: 4 })), true)
+      assert.ok(second.fencingToken > first.fencingToken)
+      assert.equal(await store.settleCursor(settlement(first, { seq: 5 })), false)
+      assert.equal(await store.settleCursor(settlement(second, { seq: 4 })), true)
       assert.equal((await claimOne(store)).seq, 4)
     })
 
     check('go to exactly one of many who claim at once', async (store) => {
-      await withLanes(store, 'h')
+      await withCursors(store, 'h')
       await grow(store, 3)
-      const claims = await Promise.all(Array.from({ length: 8 }, () => store.claimLanes(claim)))
-      assert.equal(claims.flatMap(({ lanes }) => lanes).length, 1)
+      const claims = await Promise.all(Array.from({ length: 8 }, () => store.claimCursors(claim)))
+      assert.equal(claims.flatMap(({ cursors }) => cursors).length, 1)
     })
 
     check('can be held for longer, from a place further on', async (store, clock) => {
-      await withLanes(store, 'h')
+      await withCursors(store, 'h')
       await grow(store, 3)
-      const lane = await claimOne(store)
+      const cursor = await claimOne(store)
       clock.ms += 900
-      assert.equal(await store.settleLane(settlement(lane, { seq: 4, next: { holdMs: 1000 } })), true)
+      assert.equal(await store.settleCursor(settlement(cursor, { seq: 4, next: { holdMs: 1000 } })), true)
       clock.ms += 900
-      assert.deepEqual(await store.claimLanes(claim), { lanes: [], nextInMs: 100 })
+      assert.deepEqual(await store.claimCursors(claim), { cursors: [], nextInMs: 100 })
       clock.ms += 100
       assert.equal((await claimOne(store)).seq, 4)
     })
 
     check('rest when all is told, and are due again with the next event', async (store) => {
-      await withLanes(store, 'h')
+      await withCursors(store, 'h')
       await grow(store, 3)
-      const lane = await claimOne(store)
-      await store.settleLane(settlement(lane, { seq: 4 }))
-      assert.deepEqual(await store.claimLanes(claim), { lanes: [] })
+      const cursor = await claimOne(store)
+      await store.settleCursor(settlement(cursor, { seq: 4 }))
+      assert.deepEqual(await store.claimCursors(claim), { cursors: [] })
       await grow(store, 4)
       assert.equal((await claimOne(store)).seq, 4)
     })
 
     check('lose nothing that is appended while they are held', async (store) => {
-      await withLanes(store, 'h')
+      await withCursors(store, 'h')
       await grow(store, 3)
-      const lane = await claimOne(store)
+      const cursor = await claimOne(store)
       await grow(store, 4)
-      await store.settleLane(settlement(lane, { seq: 4 }))
+      await store.settleCursor(settlement(cursor, { seq: 4 }))
       assert.equal((await claimOne(store)).seq, 4)
     })
 
     check('wait as long as they are told to after a failure, also when there are new events', async (store, clock) => {
-      await withLanes(store, 'h', 'other')
+      await withCursors(store, 'h', 'other')
       await grow(store, 3)
-      const { lanes } = await store.claimLanes(claim)
-      for (const lane of lanes) {
-        const isFailed = lane.push.config.id === 'h'
+      const { cursors } = await store.claimCursors(claim)
+      for (const cursor of cursors) {
+        const isFailed = cursor.push.config.id === 'h'
         const next = isFailed ? { attempts: 3, next: { retryInMs: 5000 } } : { seq: 4 }
-        await store.settleLane(settlement(lane, next))
+        await store.settleCursor(settlement(cursor, next))
       }
       await grow(store, 4)
-      const now = await store.claimLanes(claim)
-      assert.deepEqual([idsOf(now.lanes), now.nextInMs], [['other'], 1000])
+      const now = await store.claimCursors(claim)
+      assert.deepEqual([idsOf(now.cursors), now.nextInMs], [['other'], 1000])
       clock.ms += 5000
-      const later = (await store.claimLanes(claim)).lanes
+      const later = (await store.claimCursors(claim)).cursors
       assert.deepEqual(
         later.map(({ push: { config }, seq, attempts }) => [config.id, seq, attempts]),
         [
@@ -192,76 +198,76 @@ export function lanesContract(describe: TestRunner['describe'], check: Check): v
       const other = { agent: 'other', id: 't1' }
       await store.append({ ...creation('t1'), key: other, pushConfig: push('h') })
       const tasks = async (limit: number) => {
-        const { lanes, nextInMs } = await store.claimLanes({ ...claim, limit })
-        return [lanes.map((lane) => lane.key.id), nextInMs]
+        const { cursors, nextInMs } = await store.claimCursors({ ...claim, limit })
+        return [cursors.map((cursor) => cursor.key.id), nextInMs]
       }
       assert.deepEqual(await tasks(2), [['t3', 't1'], 0])
       assert.deepEqual(await tasks(2), [['t2'], 1000])
-      const both = await store.claimLanes({ ...claim, agents: ['a', 'other'] })
+      const both = await store.claimCursors({ ...claim, agents: ['a', 'other'] })
       assert.deepEqual(
-        both.lanes.map((lane) => lane.key),
+        both.cursors.map((cursor) => cursor.key),
         [other],
       )
     })
 
     check('go on at once, and anew, when their config is replaced', async (store) => {
-      await withLanes(store, 'h')
+      await withCursors(store, 'h')
       await grow(store, 3)
       const before = await claimOne(store)
       await store.putPushConfig(key('t1'), push('h', { traceparent: '00-3-4-01' }))
-      assert.deepEqual((await store.claimLanes(claim)).lanes, [], 'the same config changes nothing')
-      await store.settleLane(settlement(before, { attempts: 7, next: { retryInMs: 60_000 } }))
+      assert.deepEqual((await store.claimCursors(claim)).cursors, [], 'the same config changes nothing')
+      await store.settleCursor(settlement(before, { attempts: 7, next: { retryInMs: 60_000 } }))
       const config = { ...push('h').config, token: 'new' }
       await store.putPushConfig(key('t1'), push('h', { config }))
-      const lane = await claimOne(store)
-      assert.deepEqual([lane.push.config.token, lane.seq, lane.attempts], ['new', 3, 0])
-      assert.equal(await store.settleLane(settlement(before, { seq: 4 })), false)
+      const cursor = await claimOne(store)
+      assert.deepEqual([cursor.push.config.token, cursor.seq, cursor.attempts], ['new', 3, 0])
+      assert.equal(await store.settleCursor(settlement(before, { seq: 4 })), false)
     })
 
     check('are gone with their config', async (store) => {
-      await withLanes(store, 'h')
+      await withCursors(store, 'h')
       await grow(store, 3)
-      const lane = await claimOne(store)
-      await store.settleLane(settlement(lane, { seq: 4, dead: [{ seq: 4, attempts: 1, error: 'no' }] }))
+      const cursor = await claimOne(store)
+      await store.settleCursor(settlement(cursor, { seq: 4, dead: [{ seq: 4, attempts: 1, error: 'no' }] }))
       await grow(store, 4)
       const again = await claimOne(store)
       await store.deletePushConfig(key('t1'), 'h')
-      assert.equal(await store.settleLane(settlement(again)), false)
+      assert.equal(await store.settleCursor(settlement(again)), false)
       await grow(store, 5)
-      assert.deepEqual(await store.claimLanes(claim), { lanes: [] })
+      assert.deepEqual(await store.claimCursors(claim), { cursors: [] })
       assert.deepEqual(await store.listDeadLetters({ agents: ['a'], limit: 9 }), [])
     })
 
     check('of a dead process are free at once', async (store) => {
-      await withLanes(store, 'h')
+      await withCursors(store, 'h')
       await grow(store, 3)
-      const lane = await claimOne(store)
+      const cursor = await claimOne(store)
       assert.deepEqual(await store.leaseOwners(), ['p1'])
       await store.disown('p1')
       const next = await claimOne(store, { lease: { owner: 'p2', ttlMs: 1000 } })
-      assert.equal(await store.settleLane(settlement(lane, { seq: 4 })), false)
+      assert.equal(await store.settleCursor(settlement(cursor, { seq: 4 })), false)
       assert.deepEqual(await store.leaseOwners(), ['p2'])
-      await store.settleLane(settlement(next, { seq: 4 }))
+      await store.settleCursor(settlement(next, { seq: 4 }))
       assert.deepEqual(await store.leaseOwners(), [])
     })
 
     check('are told of to those who watch for them', async (store) => {
       let calls = 0
-      const unwatch = store.watchLanes('a', () => {
+      const unwatch = store.watchDeliveries('a', () => {
         calls += 1
       })
-      await withLanes(store, 'h')
+      await withCursors(store, 'h')
       const before = calls
       await grow(store, 3)
       assert.ok(calls > before)
-      const lane = await claimOne(store)
+      const cursor = await claimOne(store)
       await grow(store, 4)
       const held = calls
-      await store.settleLane(settlement(lane, { seq: 4 }))
+      await store.settleCursor(settlement(cursor, { seq: 4 }))
       assert.ok(calls > held, 'there is more behind what was told')
       unwatch()
       const after = calls
-      await store.settleLane(settlement(await claimOne(store), { seq: 5 }))
+      await store.settleCursor(settlement(await claimOne(store), { seq: 5 }))
       await grow(store, 5)
       assert.equal(calls, after)
     })
@@ -270,19 +276,19 @@ export function lanesContract(describe: TestRunner['describe'], check: Check): v
   describe('dead letters', () => {
     const bury = async (store: Store, id: string, owner: string) => {
       await store.append({ ...creation(id, undefined, owner), pushConfig: push('h') })
-      const lane = await claimOne(store)
+      const cursor = await claimOne(store)
       const dead = [
         { seq: 2, attempts: 4, error: 'refused\0' },
         { seq: 3, attempts: 1, error: 'gone' },
       ]
-      assert.equal(await store.settleLane(settlement(lane, { seq: 3, dead })), true)
+      assert.equal(await store.settleCursor(settlement(cursor, { seq: 3, dead })), true)
     }
 
     check('are kept with the place behind them, and listed page by page', async (store, clock) => {
       await bury(store, 't1', 'ann')
       clock.ms += 5
       await bury(store, 't2', 'bob')
-      assert.deepEqual((await store.claimLanes(claim)).lanes, [])
+      assert.deepEqual((await store.claimCursors(claim)).cursors, [])
       const all = await store.listDeadLetters({ agents: ['a'], limit: 9 })
       assert.deepEqual(all.map(({ id: _, ...rest }) => rest)[0], {
         key: key('t1'),
@@ -320,25 +326,25 @@ export function lanesContract(describe: TestRunner['describe'], check: Check): v
       assert.deepEqual(await store.listDeadLetters({ agents: ['a'], limit: 9 }), [second])
     })
 
-    check('are not written when the lane was lost', async (store, clock) => {
-      await withLanes(store, 'h')
+    check('are not written when the cursor was lost', async (store, clock) => {
+      await withCursors(store, 'h')
       await grow(store, 3)
-      const lane = await claimOne(store)
+      const cursor = await claimOne(store)
       clock.ms += 1000
       await claimOne(store)
       const dead = [{ seq: 4, attempts: 1, error: 'x' }]
-      assert.equal(await store.settleLane(settlement(lane, { seq: 4, dead })), false)
+      assert.equal(await store.settleCursor(settlement(cursor, { seq: 4, dead })), false)
       assert.deepEqual(await store.listDeadLetters({ agents: ['a'], limit: 9 }), [])
     })
 
-    check('go with their task, like configs and lanes (E-11)', async (store, clock) => {
+    check('go with their task, like configs and cursors (E-11)', async (store, clock) => {
       await bury(store, 't1', 'ann')
       await store.append(ending('t1', 3, clock.ms))
       clock.ms += 10_000
       await store.expire('a', { endedTasksMs: 5000, limit: 100 })
       assert.equal(await store.load(key('t1')), undefined)
       assert.deepEqual(await store.listPushConfigs(key('t1')), [])
-      assert.deepEqual(await store.claimLanes(claim), { lanes: [] })
+      assert.deepEqual(await store.claimCursors(claim), { cursors: [] })
       assert.deepEqual(await store.listDeadLetters({ agents: ['a'], limit: 9 }), [])
     })
   })

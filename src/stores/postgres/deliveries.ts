@@ -2,12 +2,12 @@
 import { configBody, type DeadLetterRow, readConfig, readDeadLetter } from '../rows.js'
 import { fromStorable, toStorable } from '../storable-text.js'
 import {
-  type ClaimedLane,
+  type ClaimedCursor,
   type ClaimRequest,
+  type CursorClaim,
+  type CursorSettlement,
   type DeadLetter,
   type DeadLetterQuery,
-  type LaneClaim,
-  type LaneSettlement,
   type NewPushConfig,
   type StoredPushConfig,
   spellConfig,
@@ -16,7 +16,7 @@ import {
 import type { Database } from './database.js'
 import type { Names } from './names.js'
 
-export class Lanes {
+export class PostgresDeliveries {
   readonly #database: Database
   readonly #names: Names
 
@@ -36,7 +36,7 @@ export class Lanes {
         toStorable(config.config.id),
         configBody(config),
         spellConfig(config),
-        config.most,
+        config.maxConfigs,
       ],
     )
     return row?.[0] ?? 'no-task'
@@ -71,12 +71,12 @@ export class Lanes {
     )
   }
 
-  async claim({ agents, lease, limit }: ClaimRequest): Promise<LaneClaim> {
+  async claim({ agents, lease, limit }: ClaimRequest): Promise<CursorClaim> {
     // Most hints lead to nothing: looking first spares a write.
     const nextInMs = await this.#nextInMs(agents)
-    if (nextInMs !== 0) return { lanes: [], ...(nextInMs !== undefined && { nextInMs }) }
+    if (nextInMs !== 0) return { cursors: [], ...(nextInMs !== undefined && { nextInMs }) }
     const rows = await this.#database.query<
-      [agent: string, taskId: string, body: string, seq: number, attempts: number, fence: number, dueMs: number]
+      [agent: string, taskId: string, body: string, seq: number, attempts: number, fencingToken: number, dueMs: number]
     >(
       `WITH due AS (
           SELECT task, config, due_ms FROM dragoman.lanes
@@ -91,19 +91,19 @@ export class Lanes {
     )
     rows.sort((a, b) => a[6] - b[6])
     const next = await this.#nextInMs(agents)
-    const lanes = rows.map(
-      ([agent, taskId, body, seq, attempts, fence]): ClaimedLane => ({
+    const cursors = rows.map(
+      ([agent, taskId, body, seq, attempts, fencingToken]): ClaimedCursor => ({
         key: { agent: fromStorable(agent), id: fromStorable(taskId) },
         push: readConfig([body]),
         seq,
         attempts,
-        fence,
+        fencingToken,
       }),
     )
-    return { lanes, ...(next !== undefined && { nextInMs: next }) }
+    return { cursors, ...(next !== undefined && { nextInMs: next }) }
   }
 
-  async settle({ key, configId, fence, seq, attempts, dead = [], next }: LaneSettlement): Promise<boolean> {
+  async settle({ key, configId, fencingToken, seq, attempts, dead = [], next }: CursorSettlement): Promise<boolean> {
     const { holdMs = null, retryInMs = null } =
       next === 'release' ? {} : (next as { readonly holdMs?: number; readonly retryInMs?: number })
     const [row] = await this.#database.query<[boolean]>(
@@ -111,7 +111,7 @@ export class Lanes {
       [
         ...(await this.#task(key)),
         toStorable(configId),
-        fence,
+        fencingToken,
         seq,
         attempts,
         holdMs,

@@ -1,23 +1,23 @@
 /**
  * Tells one webhook what happened behind its place in the log: in order, one call at a time (R-PDEL-7), under the
- * lane's lease. The place is written down now and then, not after every call; what was told behind it
+ * cursor's lease. The place is written down now and then, not after every call; what was told behind it
  * is told again after a crash, with the same ids.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { TaskEvent } from '../model/event.js'
 import type { Task } from '../model/task.js'
 import {
-  type BuriedDelivery,
-  type ClaimedLane,
+  type ClaimedCursor,
+  type CursorSettlement,
   isSameConfig,
-  type LaneSettlement,
+  type NewDeadLetter,
   type Store,
 } from '../stores/store.js'
 import { type Delivery, deliveryId, type Outcome, type Send } from './delivery.js'
 import { leaseOf, type PushSettings, retryDelay } from './push-settings.js'
 import { EventsRemoved, endedTask, Telling, type TellingParts } from './telling.js'
 
-export interface LaneParts extends TellingParts {
+export interface DeliveryRunDeps extends TellingParts {
   readonly store: Store
   readonly settings: PushSettings
   readonly send: Send
@@ -28,13 +28,13 @@ export interface LaneParts extends TellingParts {
   /** Milliseconds on a clock that nobody sets: how long something takes. */
   readonly monotonicMs: () => number
   /** Told when it is written down. */
-  readonly onBuried: (lane: ClaimedLane, buried: BuriedDelivery) => void
+  readonly onBuried: (cursor: ClaimedCursor, buried: NewDeadLetter) => void
   /** Called for the first failed attempt of a delivery that is retried. */
-  readonly onRetry: (lane: ClaimedLane, failed: { readonly seq: number; readonly error: string }) => void
+  readonly onRetry: (cursor: ClaimedCursor, failed: { readonly seq: number; readonly error: string }) => void
 }
 
 /** How it went with the origin: `undefined` when it was not called. */
-export interface LaneResult {
+export interface DeliveryRunResult {
   readonly isOverloaded?: boolean
   /** Whether the webhook accepted a delivery. */
   readonly hasDelivered: boolean
@@ -43,67 +43,67 @@ export interface LaneResult {
 /** Events told before the place is written down, and how long that may take. */
 const mostUnsettled = 100
 const settleEveryMs = 500
-/** Then the lane is given back, so that others at the same origin get their turn. */
+/** Then the cursor is given back, so that others at the same origin get their turn. */
 const longestTurnMs = 10_000
 /** A webhook that keeps a call waiting for so long does not count as busy any more. */
 const stuckAfterMs = 1_000
 
 const readAhead = 256
 
-export class LaneRun {
-  readonly lane: ClaimedLane
-  readonly #parts: LaneParts
+export class DeliveryRun {
+  readonly cursor: ClaimedCursor
+  readonly #parts: DeliveryRunDeps
   readonly #telling: Telling
   #begunMs = 0
   #heldSinceMs: number
   #seq: number
   #attempts: number
   #unsettled = 0
-  #dead: BuriedDelivery[] = []
+  #dead: NewDeadLetter[] = []
   #calledMs: number | undefined
   #isOverloaded: boolean | undefined
   #hasDelivered = false
   /** Expired deliveries that failed one after the other. */
   #givenUp = 0
 
-  /** `claimedMs`: just before the lane was claimed, by `monotonicMs`. */
-  constructor(parts: LaneParts, lane: ClaimedLane, claimedMs: number) {
-    this.lane = lane
+  /** `claimedMs`: just before the cursor was claimed, by `monotonicMs`. */
+  constructor(parts: DeliveryRunDeps, cursor: ClaimedCursor, claimedMs: number) {
+    this.cursor = cursor
     this.#parts = parts
-    this.#telling = new Telling(parts, lane.key, lane.push)
+    this.#telling = new Telling(parts, cursor.key, cursor.push)
     this.#heldSinceMs = claimedMs
-    this.#seq = lane.seq
-    this.#attempts = lane.attempts
+    this.#seq = cursor.seq
+    this.#attempts = cursor.attempts
   }
 
   get isStuck(): boolean {
     return this.#calledMs !== undefined && this.#parts.monotonicMs() - this.#calledMs > stuckAfterMs
   }
 
-  /** Ends when the lane is given back, or lost. Throws only when the store is in trouble. */
-  async run(): Promise<LaneResult> {
+  /** Ends when the cursor is given back, or lost. Throws only when the store is in trouble. */
+  async run(): Promise<DeliveryRunResult> {
     this.#begunMs = this.#parts.monotonicMs()
     await this.#settle(await this.#tellAll())
     const hasDelivered = this.#hasDelivered
     return this.#isOverloaded === undefined ? { hasDelivered } : { hasDelivered, isOverloaded: this.#isOverloaded }
   }
 
-  /** Gives the lane back without having told anything. */
+  /** Gives the cursor back without having told anything. */
   async comeBackIn(ms: number): Promise<void> {
     await this.#settle(ms === 0 ? 'release' : { retryInMs: ms })
   }
 
-  /** What is to become of the lane; nothing when it was lost. */
-  async #tellAll(): Promise<LaneSettlement['next'] | undefined> {
+  /** What is to become of the cursor; nothing when it was lost. */
+  async #tellAll(): Promise<CursorSettlement['next'] | undefined> {
     const { store, settings } = this.#parts
     // Registered through a newer program: left to those who know the dialect.
     if (this.#telling.contentType === undefined) return { retryInMs: settings.longestRetryMs }
     try {
       for (;;) {
-        const events = await store.read(this.lane.key, this.#seq, readAhead)
+        const events = await store.read(this.cursor.key, this.#seq, readAhead)
         if (!events) return await this.#startOver()
         if (events.length === 0) return 'release'
-        if (this.#seq > this.lane.seq && !(await this.#isStillWanted())) return undefined
+        if (this.#seq > this.cursor.seq && !(await this.#isStillWanted())) return undefined
         for (const event of events) {
           if (event.seq <= this.#seq) continue // given up together with one before it
           const next = await this.#tell(event)
@@ -120,12 +120,12 @@ export class LaneRun {
 
   /** Somebody may have deleted or replaced the config meanwhile: what happened since is not for this one. */
   async #isStillWanted(): Promise<boolean> {
-    const { key, push } = this.lane
+    const { key, push } = this.cursor
     const config = await this.#parts.store.getPushConfig(key, push.config.id)
     return config !== undefined && isSameConfig(config, push)
   }
 
-  async #tell(event: TaskEvent): Promise<LaneSettlement['next'] | undefined | 'told'> {
+  async #tell(event: TaskEvent): Promise<CursorSettlement['next'] | undefined | 'told'> {
     const body = await this.#telling.bodyOf(event)
     if (body === undefined) {
       this.#seq = event.seq
@@ -135,15 +135,15 @@ export class LaneRun {
   }
 
   /** Retention removed what was not told yet: the task as it is stands for it (E-4). */
-  async #startOver(): Promise<LaneSettlement['next'] | undefined> {
-    const ended = await endedTask(this.#parts.store, this.lane.key)
+  async #startOver(): Promise<CursorSettlement['next'] | undefined> {
+    const ended = await endedTask(this.#parts.store, this.cursor.key)
     if (!ended) return 'release'
     const body = this.#telling.bodyOfTask(ended.task)
     const next = body !== undefined && (await this.#deliver(body, ended.record.seq, endOf(ended.task)))
     return next === 'told' || next === false ? 'release' : next
   }
 
-  async #deliver(body: string, seq: number, timeMs: number): Promise<LaneSettlement['next'] | undefined | 'told'> {
+  async #deliver(body: string, seq: number, timeMs: number): Promise<CursorSettlement['next'] | undefined | 'told'> {
     if (this.#parts.closing.aborted || this.#parts.monotonicMs() - this.#begunMs > longestTurnMs) return 'release'
     if (!(await this.#hold())) return undefined
     const outcome = await this.#call(body, seq)
@@ -166,7 +166,7 @@ export class LaneRun {
   }
 
   async #call(body: string, seq: number): Promise<Outcome> {
-    const { key, push } = this.lane
+    const { key, push } = this.cursor
     const id = deliveryId(key, push.config.id, seq)
     const contentType = this.#telling.contentType ?? ''
     const delivery: Delivery = { id, key, push, contentType, body }
@@ -185,12 +185,12 @@ export class LaneRun {
     { error, retryAfterMs }: Extract<Outcome, { result: 'failed' }>,
     seq: number,
     timeMs: number,
-  ): Promise<LaneSettlement['next'] | 'told'> {
+  ): Promise<CursorSettlement['next'] | 'told'> {
     const { settings, now } = this.#parts
     this.#attempts += 1
     const isExpired = now() - timeMs >= settings.giveUpAfterMs
     if (!isExpired) {
-      if (this.#attempts === 1) this.#parts.onRetry(this.lane, { seq, error })
+      if (this.#attempts === 1) this.#parts.onRetry(this.cursor, { seq, error })
       return { retryInMs: retryDelay(settings, this.#attempts, retryAfterMs) }
     }
     this.#bury(seq, error)
@@ -204,7 +204,7 @@ export class LaneRun {
   async #buryExpired(error: string): Promise<void> {
     const { store, settings, now } = this.#parts
     for (;;) {
-      const events = await store.read(this.lane.key, this.#seq, readAhead)
+      const events = await store.read(this.cursor.key, this.#seq, readAhead)
       if (!events?.length) return
       for (const event of events) {
         if (now() - event.time < settings.giveUpAfterMs) return
@@ -239,22 +239,22 @@ export class LaneRun {
     return isOurs
   }
 
-  async #settle(next: LaneSettlement['next'] | undefined): Promise<boolean> {
+  async #settle(next: CursorSettlement['next'] | undefined): Promise<boolean> {
     if (next === undefined) return false
-    const { key, push, fence } = this.lane
+    const { key, push, fencingToken } = this.cursor
     const dead = this.#dead
     this.#dead = []
     this.#unsettled = 0
-    const isOurs = await this.#parts.store.settleLane({
+    const isOurs = await this.#parts.store.settleCursor({
       key,
       configId: push.config.id,
-      fence,
+      fencingToken,
       seq: this.#seq,
       attempts: this.#attempts,
       ...(dead.length > 0 && { dead }),
       next,
     })
-    if (isOurs) for (const buried of dead) this.#parts.onBuried(this.lane, buried)
+    if (isOurs) for (const buried of dead) this.#parts.onBuried(this.cursor, buried)
     return isOurs
   }
 }

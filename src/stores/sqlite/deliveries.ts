@@ -1,0 +1,135 @@
+/** Push configs with their places in the log. What writes runs inside a transaction that the caller opened. */
+import { configBody, readConfig } from '../rows.js'
+import { fromStorable, toStorable } from '../storable-text.js'
+import {
+  type ClaimedCursor,
+  type CursorClaim,
+  type CursorClaimRequest,
+  type CursorSettlement,
+  isSameConfig,
+  type NewPushConfig,
+} from '../store.js'
+import { maxLeases } from './lease-clock.js'
+import type { Session } from './session.js'
+
+/** A task as its cursors see it: `seq` is its last event, `from` where a new cursor begins. */
+interface CursorTask {
+  readonly agent: string
+  readonly task: number
+  readonly seq: number
+  readonly from: number
+}
+
+type DueRow = [
+  task: number,
+  config: string,
+  body: string,
+  seq: number,
+  attempts: number,
+  fencingToken: number,
+  due: number,
+  taskId: string,
+]
+
+export function putCursor(session: Session, of: CursorTask, push: NewPushConfig): 'ok' | 'full' {
+  const { sql, names, leaseNow, touched } = session
+  const id = toStorable(push.config.id)
+  const found = sql.cursor.get(of.task, id) as [string, number] | undefined
+  if (found) {
+    if (isSameConfig(readConfig(found), push)) return 'ok'
+    sql.replaceCursor.run(configBody(push), of.seq > found[1] ? leaseNow() : null, of.task, id)
+    touched.cursors.add(of.agent)
+    return 'ok'
+  }
+  if (sql.listCursors.all(of.task, '', push.maxConfigs).length >= push.maxConfigs) return 'full'
+  sql.insertCursor.run(of.task, id, names.makeAgent(of.agent), configBody(push), of.from)
+  sql.countCursors.run(of.task)
+  return 'ok'
+}
+
+export function deleteCursor({ sql }: Session, task: number, configId: string): void {
+  const id = toStorable(configId)
+  sql.deleteCursor.run(task, id)
+  sql.deleteDeadLetters.run(task, id)
+  sql.countCursors.run(task)
+}
+
+/** The task has new events. */
+export function markCursors({ sql, leaseNow, touched }: Session, agent: string, task: number): void {
+  if (sql.markCursors.run(leaseNow(), task).changes > 0) touched.cursors.add(agent)
+}
+
+/** When the next cursor may be claimed, without claiming any. */
+export function findWaiting({ sql, names, leaseNow }: Session, agents: readonly string[]): CursorClaim {
+  let first: number | undefined
+  for (const agent of agents) {
+    const number = names.agent(agent)
+    const [due] = number === undefined ? [null] : (sql.firstDue.get(number) as [number | null])
+    if (due !== null) first = Math.min(first ?? due, due)
+  }
+  return { cursors: [], ...(first !== undefined && { nextInMs: Math.max(0, first - leaseNow()) }) }
+}
+
+/** Whether a cursor waits longer than any retry does, because a clock was set back. */
+export function hasLateCursors({ sql, names, leaseAfter }: Session, request: CursorClaimRequest): boolean {
+  const lastDue = leaseAfter(maxWaitMs(request))
+  return request.agents.some((agent) => {
+    const number = names.agent(agent)
+    const [due] = number === undefined ? [null] : (sql.lastDue.get(number) as [number | null])
+    return due !== null && due > lastDue
+  })
+}
+
+function maxWaitMs({ maxRetryMs = Number.POSITIVE_INFINITY, lease }: CursorClaimRequest): number {
+  return Math.max(maxRetryMs, maxLeases * lease.ttlMs)
+}
+
+export function claimCursors(session: Session, request: CursorClaimRequest): CursorClaim {
+  const { agents, lease, limit } = request
+  const { sql, names } = session
+  const now = session.leaseNow()
+  const due: { readonly agent: string; readonly row: DueRow }[] = []
+  for (const agent of agents) {
+    const number = names.agent(agent)
+    if (number !== undefined) sql.shortenCursors.run(session.leaseAfter(maxWaitMs(request)), number)
+    const rows = number === undefined ? [] : (sql.dueCursors.all(number, now, limit) as DueRow[])
+    for (const row of rows) due.push({ agent, row })
+  }
+  due.sort((a, b) => a.row[6] - b.row[6])
+  const cursors = due.slice(0, limit).map(({ agent, row }): ClaimedCursor => {
+    const [task, config, body, seq, attempts, fencingToken, , taskId] = row
+    sql.takeCursor.run(fencingToken + 1, session.leaseAfter(lease.ttlMs), lease.owner, task, config)
+    const key = { agent, id: fromStorable(taskId) }
+    return { key, push: readConfig([body]), seq, attempts, fencingToken: fencingToken + 1 }
+  })
+  return { ...findWaiting(session, agents), cursors }
+}
+
+export function settleCursor(
+  session: Session,
+  of: { readonly task: number; readonly scope: number; readonly seq: number },
+  { key, configId, fencingToken, seq, attempts, dead = [], next }: CursorSettlement,
+): boolean {
+  const { sql, touched } = session
+  const id = toStorable(configId)
+  const found = sql.cursor.get(of.task, id) as [string, number, number] | undefined
+  if (found?.[2] !== fencingToken) return false
+  const place = Math.max(seq, found[1])
+  if (next !== 'release' && 'holdMs' in next)
+    sql.holdCursor.run(place, attempts, session.leaseAfter(next.holdMs), of.task, id, fencingToken)
+  else {
+    const due = next === 'release' ? session.leaseNow() : session.leaseAfter(next.retryInMs)
+    const hasMore = of.seq > place
+    sql.freeCursor.run(place, attempts, hasMore ? due : null, of.task, id, fencingToken)
+    if (hasMore && next === 'release') touched.cursors.add(key.agent)
+  }
+  for (const each of dead) {
+    sql.insertDeadLetter.run(of.scope, of.task, id, each.seq, each.attempts, toStorable(each.error), session.now())
+  }
+  return true
+}
+
+export function disownCursors({ sql, leaseNow, touched, names }: Session, owner: string): void {
+  if (sql.disownCursors.run(leaseNow(), owner).changes > 0)
+    for (const agent of names.known()) touched.cursors.add(agent)
+}
