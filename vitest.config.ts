@@ -36,7 +36,8 @@ export default defineConfig({
           include: ['test/process/**/*.test.ts', 'test/browser/**/*.test.ts'],
           // After `unit`, which needs all cores for itself.
           sequence: { groupOrder: 1 },
-          maxWorkers,
+          // These tests wait for processes most of the time; a third worker uses the idle cores.
+          maxWorkers: maxWorkers + 1,
           testTimeout: 240_000,
           hookTimeout: 120_000,
         },

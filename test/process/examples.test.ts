@@ -18,6 +18,8 @@ describe.each(programs)('the example %s', (name) => {
   const files = [`dist/examples/${name}/client.js`, ...(stripsTypes ? [`examples/${name}/client.ts`] : [])]
   it.each(files)('runs from %s', { timeout: 60_000 }, async (file) => {
     const { stdout, stderr } = await promisify(execFile)(process.execPath, [file], { cwd: root })
-    expect([stdout.length > 0, stderr]).toEqual([true, ''])
+    // On a busy machine the process waits for a core, which the server reports as a blocked event loop.
+    const messages = stderr.split('\n').filter((line) => line !== '' && !line.includes('The event loop was blocked'))
+    expect([stdout.length > 0, messages]).toEqual([true, []])
   })
 })
