@@ -9,6 +9,7 @@ export { jwt } from './auth/jwt.js'
 export { mtls } from './auth/mtls.js'
 export { oidc } from './auth/oidc.js'
 export { allOf, withScopes } from './auth/requirement.js'
+export type { Credential } from './engine/admission/provide-credential.js'
 export {
   type Agent,
   type AgentInit,
@@ -22,7 +23,6 @@ export {
   type SkillInit,
   type Turn,
 } from './engine/agent.js'
-export type { Credential } from './engine/provide-credential.js'
 export {
   type ArtifactOptions,
   type AskOptions,

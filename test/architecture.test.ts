@@ -20,7 +20,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'net/read-at-most.ts',
   ],
   'stores/': ['model/'],
-  'engine/': ['model/', 'stores/store.ts', 'stores/store-kind.ts', 'telemetry/tracing.ts', 'telemetry/vitals.ts'],
+  'engine/': ['model/', 'stores/store.ts', 'stores/store-kind.ts', 'telemetry/tracing.ts', 'telemetry/engine-stats.ts'],
   'auth/': ['model/', 'net/load-jose.ts', 'net/read-at-most.ts'],
   'net/': ['model/'],
   'push/': ['model/', 'dialects/', 'stores/store.ts', 'telemetry/tracing.ts', 'net/', 'signing/'],

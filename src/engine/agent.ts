@@ -6,7 +6,7 @@ import { assertOptions, either, type NamesOf } from '../model/option-names.js'
 import type { JsonValue, Struct } from '../model/part.js'
 import type { AgentService, Caller } from '../model/service.js'
 import type { Task } from '../model/task.js'
-import type { Credential } from './provide-credential.js'
+import type { Credential } from './admission/provide-credential.js'
 import type { Content, Yield } from './yields.js'
 
 /** A skill; what is left out gets an honest default. Schemas are checked and published as JSON Schema. */

@@ -10,26 +10,24 @@ import { assertOptions, type NamesOf, namesIn } from '../model/option-names.js'
 import type { AgentService, CallContext } from '../model/service.js'
 import type { Store } from '../stores/store.js'
 import { storeKind } from '../stores/store-kind.js'
-import type { Vitals } from '../telemetry/vitals.js'
+import type { EngineStats } from '../telemetry/engine-stats.js'
+import type { CanAccess } from './access.js'
+import { credentialNames, type ProvidedCredential, provideCredential } from './admission/provide-credential.js'
+import type { CheckWebhook } from './admission/push-configs.js'
+import { createPushConfig, deletePushConfig, getPushConfig, listPushConfigs } from './admission/push-configs.js'
+import { sendMessage, sendStreamingMessage } from './admission/send.js'
 import type { Agent, AgentRef } from './agent.js'
-import { atMost } from './at-most.js'
-import { cancelTask } from './cancel.js'
+import { cancelTask } from './execution/cancel.js'
+import { LeaseKeeper } from './execution/execution.js'
+import { watchStalls } from './execution/handler-watch.js'
+import { atMost } from './execution/stop.js'
+import { subscribeToTask } from './following/following.js'
+import { createdIn, getTask, listTasks } from './following/task-reader.js'
 import { type EngineSettings, Internals } from './internals.js'
-import { LeaseKeeper } from './lease.js'
 import { defaultEngineLimits, type EngineLimits } from './limits.js'
-import type { CanAccess } from './ownership.js'
-import { credentialNames, type ProvidedCredential, provideCredential } from './provide-credential.js'
-import { createPushConfig, deletePushConfig, getPushConfig, listPushConfigs } from './push-configs.js'
-import { createdIn, getTask, listTasks } from './read-tasks.js'
-import { type Retention, retentionNames, startRetention } from './retention.js'
-import { schemaCheckOf } from './schemas.js'
-import { sendMessage, sendStreamingMessage } from './send.js'
-import { settingNames } from './setting-names.js'
-import { watchStalls } from './stall-watch.js'
-import { subscribeToTask } from './subscribe.js'
+import { schemaCheckOf } from './message-checks.js'
+import { type Retention, retentionNames, settingNames, startRetention } from './settings.js'
 import { systemClock } from './system-clock.js'
-import { vitalsOf } from './vitals.js'
-import type { CheckWebhook } from './webhooks.js'
 
 export interface EngineOptions extends Partial<Omit<EngineSettings, 'limits'>> {
   /** What is left out has its default. */
@@ -65,7 +63,7 @@ export interface Engine extends AgentService {
   /** True from the first moment of a drain. */
   readonly isDraining: boolean
   /** How it is doing here. */
-  vitals(): Vitals
+  stats(): EngineStats
 }
 
 const defaults: EngineSettings = {
@@ -119,7 +117,7 @@ export function createEngine(agent: Agent, options: EngineOptions): Engine {
     get isDraining() {
       return internals.isDraining
     },
-    vitals: () => vitalsOf(internals),
+    stats: () => vitalsOf(internals),
     async provideCredential(provided) {
       assertOptions('provideCredential', provided, credentialNames)
       await provideCredential(internals, provided).catch(rethrowFrom(internals))
@@ -196,4 +194,20 @@ async function getExtendedAgentCard(
   if (!extendedCard)
     throw new A2AError('EXTENDED_AGENT_CARD_NOT_CONFIGURED', 'This agent declares an extended card but has none')
   return await extendedCard(context)
+}
+
+export function vitalsOf(internals: Internals): EngineStats {
+  const { runs, running, streaming, topics, counts, settings } = internals
+  let waitingMessages = 0
+  for (const { writer } of runs.values()) waitingMessages += writer.fold.waiting.length
+  let streamLag = 0
+  for (const topic of topics) streamLag = Math.max(streamLag, topic.lag)
+  return {
+    runningTasks: running.total,
+    waitingMessages,
+    openStreams: streaming.total,
+    streamLag,
+    ...counts,
+    leaseMs: settings.leaseMs,
+  }
 }

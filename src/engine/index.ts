@@ -48,6 +48,9 @@ export type {
   TaskRecord,
   Visibility,
 } from '../stores/store.js'
+export type { CanAccess, SharedTask, SharingOperation } from './access.js'
+export type { Credential, ProvidedCredential } from './admission/provide-credential.js'
+export type { CheckWebhook, PushSecrets } from './admission/push-configs.js'
 export {
   type AbandonedTask,
   type Agent,
@@ -63,12 +66,9 @@ export {
 export { createEngine, type Engine, type EngineOptions } from './engine.js'
 export type { EngineSettings } from './internals.js'
 export type { EngineLimits } from './limits.js'
-export type { CanAccess, SharedTask, SharingOperation } from './ownership.js'
-export type { Credential, ProvidedCredential } from './provide-credential.js'
 export { relayAgent } from './relay-agent.js'
-export type { Retention } from './retention.js'
+export type { Retention } from './settings.js'
 export { systemClock } from './system-clock.js'
-export type { CheckWebhook, PushSecrets } from './webhooks.js'
 export {
   type ArtifactOptions,
   type AskOptions,

@@ -7,15 +7,15 @@ import type { Log } from '../model/log.js'
 import type { AgentService, CallContext } from '../model/service.js'
 import type { Scope, Store, TaskKey } from '../stores/store.js'
 import { applicationTracing } from '../telemetry/tracing.js'
+import type { CanAccess } from './access.js'
+import type { CheckWebhook, PushSecrets } from './admission/push-configs.js'
 import type { Agent, AgentRef } from './agent.js'
-import { CallerBytes } from './caller-bytes.js'
+import type { Run } from './execution/run.js'
+import { CallerBytes } from './execution/usage.js'
+import { Topic } from './following/topic.js'
 import { guardedStore } from './guarded-store.js'
 import { type EngineLimits, Tally } from './limits.js'
-import type { CanAccess } from './ownership.js'
-import type { Run } from './run.js'
-import type { SchemaCheck } from './schemas.js'
-import { Topic } from './topic.js'
-import type { CheckWebhook, PushSecrets } from './webhooks.js'
+import type { SchemaCheck } from './message-checks.js'
 
 export interface EngineSettings {
   readonly leaseMs: number
@@ -63,7 +63,7 @@ export class Internals {
   /** Absent when nobody traces. */
   readonly tracing = applicationTracing()
   isDraining = false
-  /** Since the start; see `Vitals`. */
+  /** Since the start; see `EngineStats`. */
   readonly counts = { storeFailures: 0, expiredTasks: 0, fencedRuns: 0, stalls: 0, stalledMs: 0 }
 
   readonly #topics = new Map<string, Topic>()

@@ -4,7 +4,7 @@ import { append, chunk, creation, key } from '../stores/contract-steps.js'
 import { MemoryStore } from '../stores/memory.js'
 import { callBy, gate, send, until } from '../testing/index.js'
 import { collect, openTestStore, outline, plain, storeKinds, taskIn, testEngine, textIn } from './engine.fixture.js'
-import { Topic } from './topic.js'
+import { Topic } from './following/topic.js'
 import { artifact, ask, working } from './yields.js'
 
 async function* letters() {

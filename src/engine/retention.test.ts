@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, it, vi } from 'vitest'
 import type { Expired } from '../stores/store.js'
 import type { Internals } from './internals.js'
-import { startRetention } from './retention.js'
+import { startRetention } from './settings.js'
 
 beforeEach(() => void vi.useFakeTimers())
 afterEach(() => void vi.useRealTimers())

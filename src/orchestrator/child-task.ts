@@ -1,5 +1,5 @@
 /** One task at an agent, as far as it is known here: put together from what the agent says. */
-import { RetoldArtifacts, taskIdIn } from '../engine/retold-artifacts.js'
+import { RetoldArtifacts, taskIdIn } from '../engine/relay-agent.js'
 import { working, type Yield } from '../engine/yields.js'
 import { TaskFold } from '../model/apply-event.js'
 import type { StreamResponse } from '../model/event.js'

@@ -1,6 +1,6 @@
 /** The steps that the function of a workflow sees, under names that begin with those of the rounds around them. */
 
-import { firstData } from '../engine/turn.js'
+import { firstData } from '../engine/execution/turn.js'
 import { type AskOptions, ask, type Content } from '../engine/yields.js'
 import { assertOptions, type NamesOf } from '../model/option-names.js'
 import { type JsonValue, type Part, textOf } from '../model/part.js'

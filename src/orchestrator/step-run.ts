@@ -5,7 +5,7 @@
  */
 import { askedDelay } from '../client/retry.js'
 import { waiting } from '../client/waiting.js'
-import { taskIdIn } from '../engine/retold-artifacts.js'
+import { taskIdIn } from '../engine/relay-agent.js'
 import type { StatusDraft } from '../engine/yields.js'
 import { A2AError } from '../model/errors.js'
 import type { StreamResponse } from '../model/event.js'

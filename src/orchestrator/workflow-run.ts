@@ -8,7 +8,7 @@
  */
 import { waiting } from '../client/waiting.js'
 import type { Turn } from '../engine/agent.js'
-import { stopOf } from '../engine/stop.js'
+import { stopOf } from '../engine/execution/stop.js'
 import type { StatusDraft, Yield } from '../engine/yields.js'
 import type { Message } from '../model/message.js'
 import type { JsonValue } from '../model/part.js'

@@ -1,5 +1,5 @@
 import { type Agent, type AgentInit, agent, type InputOf, initOf, type SkillInit, type Turn } from '../engine/agent.js'
-import { firstData } from '../engine/turn.js'
+import { firstData } from '../engine/execution/turn.js'
 import { artifact, working } from '../engine/yields.js'
 import { assertOptions, type NamesOf } from '../model/option-names.js'
 import { type JsonValue, textOf } from '../model/part.js'

@@ -4,7 +4,7 @@ import type { Admit } from '../auth/admit.js'
 import { type Requirement, requirementsOf, schemesOf } from '../auth/requirement.js'
 import { createDialects } from '../dialects/index.js'
 import { createEngine, type Engine } from '../engine/engine.js'
-import { stallsOutsideHandlers } from '../engine/stall-watch.js'
+import { stallsOutsideHandlers } from '../engine/execution/handler-watch.js'
 import type { AgentCard } from '../model/agent-card.js'
 import { assertOptions } from '../model/option-names.js'
 import type { AgentService, Caller } from '../model/service.js'
@@ -285,7 +285,7 @@ function registeredIn({ now, first }: CurrentCards): () => Promise<object> {
 /** Answers how to stop it. */
 function measure({ meter, store, port }: Shared, members: readonly Member[]): () => void {
   if (!meter) return () => undefined
-  const agents = members.map(({ mount, engine }) => ({ name: mount.agent.card.name, vitals: () => engine.vitals() }))
+  const agents = members.map(({ mount, engine }) => ({ name: mount.agent.card.name, stats: () => engine.stats() }))
   const stopAgents = measureAgents(meter, store, agents, stallsOutsideHandlers)
   const stopCommits = port.meter ? undefined : measureCommits(meter, store)
   return () => {

@@ -1,5 +1,5 @@
 /** Who may use what, beyond having proved who it is. */
-import type { SharedTask, SharingOperation } from '../engine/ownership.js'
+import type { SharedTask, SharingOperation } from '../engine/access.js'
 import type { Caller } from '../model/service.js'
 
 export interface Policy {

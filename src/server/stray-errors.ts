@@ -4,7 +4,7 @@
  * tells. Other rejections are logged; other exceptions end the process, as without a server. An application that
  * listens for these events itself keeps them.
  */
-import { attributeStrayErrors, currentTurn } from '../engine/turn-context.js'
+import { attributeStrayErrors, currentTurn } from '../engine/execution/handler-watch.js'
 import { type LogOption, settleLog } from './default-log.js'
 
 const servers = new Set<{ readonly log: LogOption }>()

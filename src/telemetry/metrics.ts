@@ -7,13 +7,13 @@ import { performance } from 'node:perf_hooks'
 import { type BatchObservableCallback, createNoopMeter, type Meter, metrics, type Observable } from '@opentelemetry/api'
 import type { Store } from '../stores/store.js'
 import type { CallObserver } from '../transports/call-record.js'
+import type { EngineStats } from './engine-stats.js'
 import { instruments } from './instruments.js'
-import type { Vitals } from './vitals.js'
 
 /** An agent that is measured. */
 export interface MeasuredAgent {
   readonly name: string
-  readonly vitals: () => Vitals
+  readonly stats: () => EngineStats
 }
 
 /** Where the application collects metrics; absent when it does not. */
@@ -36,7 +36,7 @@ export function measureCalls(meter: Meter, agent: string): CallObserver['ended']
 }
 
 /** Stalls of the process in which no handler ran. */
-type StallsOutside = () => Pick<Vitals, 'stalls' | 'stalledMs'>
+type StallsOutside = () => Pick<EngineStats, 'stalls' | 'stalledMs'>
 
 /** Looks at agents of one store whenever somebody collects. Answers how to stop that. */
 export function measureAgents(
@@ -64,8 +64,8 @@ export function measureAgents(
     stalled: counter('stalled'),
   }
   return observe(meter, Object.values(of), async (result) => {
-    for (const { name, vitals } of agents) {
-      const now = vitals()
+    for (const { name, stats } of agents) {
+      const now = stats()
       const tell = (observable: Observable, value: number) => result.observe(observable, value, { agent: name })
       tell(of.running, now.runningTasks)
       tell(of.waiting, now.waitingMessages)
@@ -81,15 +81,18 @@ export function measureAgents(
     result.observe(of.stalls, stalls, { agent: 'none' })
     result.observe(of.stalled, stalledMs / 1000, { agent: 'none' })
     // What a store that is away has to say is missing; the rest is told.
-    const stats = await store.stats(agents.map(({ name }) => name)).catch(() => [])
+    const stored = await store.stats(agents.map(({ name }) => name)).catch(() => [])
     for (const [
       place,
       { unheldTasks, leaseEndsInMs, pendingCursors, cursorOverdueMs = 0, deadLetters },
-    ] of stats.entries()) {
-      const { name: agent = '', vitals } = agents[place] ?? {}
+    ] of stored.entries()) {
+      const { name: agent = '', stats: engineStats } = agents[place] ?? {}
       const tell = (observable: Observable, value: number) => result.observe(observable, value, { agent })
       tell(of.unheld, unheldTasks)
-      tell(of.leaseAge, leaseEndsInMs === undefined ? 0 : Math.max(0, (vitals?.().leaseMs ?? 0) - leaseEndsInMs) / 1000)
+      tell(
+        of.leaseAge,
+        leaseEndsInMs === undefined ? 0 : Math.max(0, (engineStats?.().leaseMs ?? 0) - leaseEndsInMs) / 1000,
+      )
       tell(of.pendingCursors, pendingCursors)
       tell(of.overdue, cursorOverdueMs / 1000)
       tell(of.deadLetters, deadLetters)

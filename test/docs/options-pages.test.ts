@@ -103,7 +103,7 @@ const pages: Readonly<Record<string, readonly Table[]>> = {
       heading: '`retention`',
       of: [
         ['src/stores/store.ts', 'Expiry'],
-        ['src/engine/retention.ts', 'Retention'],
+        ['src/engine/settings.ts', 'Retention'],
       ],
       without: ['limit'],
     },

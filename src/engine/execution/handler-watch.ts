@@ -1,0 +1,188 @@
+/**
+ * Detects a blocked event loop, and names the handler that blocked it. Two clock readings around each step of a
+ * handler find the handler that ran; a timer finds stalls that no handler returned from. One loop, one watch: the state
+ * is shared by all engines of the process.
+ */
+
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { Log } from '../../model/log.js'
+
+interface Counts {
+  stalls: number
+  stalledMs: number
+}
+
+/** An engine that is watched. */
+export interface WatchedEngine {
+  readonly name: string
+  readonly log: Log
+  /** One loop serves all engines: the smallest value above 0 holds for all of them. */
+  readonly settings: { readonly stallMs: number }
+  /** By task id. */
+  readonly runs: ReadonlyMap<string, unknown>
+  readonly counts: Counts
+}
+
+const maxTickMs = 250
+/** Between two log entries of one engine, or of one log about stalls in which no handler ran. */
+const quietMs = 10_000
+const maxNamedTasks = 3
+
+const engines = new Set<WatchedEngine>()
+let timer: NodeJS.Timeout | undefined
+let tickMs = maxTickMs
+let stallMs = Number.POSITIVE_INFINITY
+/** When the loop was last seen to run. */
+let aliveMs = 0
+let tickedMs = 0
+/** A stall since the last tick has been reported with its handler. */
+let isReported = false
+/** Stalls in which no handler ran. */
+const outside: Counts = { stalls: 0, stalledMs: 0 }
+/** By engine; for stalls in which no handler ran, by log, so that each server of the process has an entry. */
+const entries = new WeakMap<WatchedEngine | Log, { readonly loggedMs: number; readonly unlogged: number }>()
+
+/** Stalls of this process in which no handler ran, since its start. */
+export function stallsOutsideHandlers(): Readonly<Counts> {
+  return outside
+}
+
+/** Watches until the returned function is called. */
+export function watchStalls(engine: WatchedEngine): () => void {
+  if (engine.settings.stallMs <= 0) return () => undefined
+  engines.add(engine)
+  restart()
+  return () => {
+    if (engines.delete(engine)) restart()
+  }
+}
+
+/** Before a handler runs: time that passed until now is not its own. */
+export function enterHandler(): void {
+  if (timer) aliveMs = performance.now()
+}
+
+/** After a handler has run. */
+export function leaveHandler(engine: WatchedEngine, taskId: string): void {
+  check(engine, taskId, 'while the agent ran; move the work to another process or thread')
+}
+
+/** After a handler has waited. Code that ran meanwhile, its own or not, may have blocked the loop. */
+export function resumeHandler(engine: WatchedEngine, taskId: string): void {
+  check(engine, taskId, 'by the agent or by code that ran while it waited')
+}
+
+function check(engine: WatchedEngine, taskId: string, how: string): void {
+  if (!timer) return
+  const now = performance.now()
+  const blockedMs = now - aliveMs
+  aliveMs = now
+  if (blockedMs < stallMs) return
+  isReported = true
+  count(engine.counts, blockedMs)
+  const message = messageFor(engine, blockedMs, how)
+  if (message !== undefined) engine.log({ level: 'warn', message, agent: engine.name, taskId })
+}
+
+function restart(): void {
+  clearInterval(timer)
+  timer = undefined
+  if (engines.size === 0) return
+  stallMs = Math.min(...Array.from(engines, ({ settings }) => settings.stallMs))
+  tickMs = Math.min(maxTickMs, stallMs / 2)
+  aliveMs = performance.now()
+  tickedMs = aliveMs
+  isReported = false
+  timer = setInterval(tick, tickMs)
+  timer.unref()
+}
+
+function tick(): void {
+  const now = performance.now()
+  const lateMs = now - tickedMs - tickMs
+  tickedMs = now
+  aliveMs = now
+  const wasReported = isReported
+  isReported = false
+  if (wasReported || lateMs < stallMs) return
+  // The newest first.
+  const running = [...engines].reverse().flatMap(({ name, runs }) =>
+    Array.from(runs.keys())
+      .slice(-maxNamedTasks)
+      .reverse()
+      .map((id) => `${name} ${id}`),
+  )
+  const named = running.length > 0 ? `; running: ${running.slice(0, maxNamedTasks).join(', ')}` : ''
+  count(outside, lateMs)
+  for (const log of new Set(Array.from(engines, (engine) => engine.log))) {
+    const message = messageFor(log, lateMs, `outside of the steps of an agent${named}`)
+    if (message !== undefined) log({ level: 'warn', message })
+  }
+}
+
+function count(counts: Counts, blockedMs: number): void {
+  counts.stalls += 1
+  counts.stalledMs += blockedMs
+}
+
+/** Undefined when the last entry is too recent. */
+function messageFor(key: WatchedEngine | Log, blockedMs: number, how: string): string | undefined {
+  const now = performance.now()
+  const { loggedMs, unlogged } = entries.get(key) ?? { loggedMs: Number.NEGATIVE_INFINITY, unlogged: 0 }
+  if (now - loggedMs < quietMs) {
+    entries.set(key, { loggedMs, unlogged: unlogged + 1 })
+    return undefined
+  }
+  entries.set(key, { loggedMs: now, unlogged: 0 })
+  const more = unlogged > 0 ? ` (${unlogged} more stalls since the last entry)` : ''
+  return `The event loop was blocked for ${(blockedMs / 1000).toFixed(1)} s ${how}${more}`
+}
+
+/**
+ * Takes the stray errors of one task's handler. Timers and sockets that the handler made can outlive the run with their
+ * asynchronous context, so `release` lets go of the run: later errors are logged only.
+ */
+export class TurnContext {
+  readonly #log: Log
+  readonly #facts: { readonly agent: string; readonly taskId: string }
+  #fail: (() => void) | undefined
+
+  /** `fail` ends the turn that runs. */
+  constructor(log: Log, facts: { readonly agent: string; readonly taskId: string }, fail: () => void) {
+    this.#log = log
+    this.#facts = facts
+    this.#fail = fail
+  }
+
+  strayError(error: unknown): void {
+    this.#log({ level: 'error', message: 'Unhandled error in the handler', ...this.#facts, error })
+    this.#fail?.()
+  }
+
+  release(): void {
+    this.#fail = undefined
+  }
+}
+
+const contexts = new AsyncLocalStorage<TurnContext>()
+let users = 0
+
+/** Attributes stray errors to turns until the returned function is called. */
+export function attributeStrayErrors(): () => void {
+  users += 1
+  let isOn = true
+  return () => {
+    if (isOn) users -= 1
+    isOn = false
+  }
+}
+
+/** Runs work of a handler, and everything that it starts, in the context of its turn. */
+export function inTurn<Result>(context: TurnContext, work: () => Result): Result {
+  return users > 0 ? contexts.run(context, work) : work()
+}
+
+/** The turn in whose context the caller runs. */
+export function currentTurn(): TurnContext | undefined {
+  return users > 0 ? contexts.getStore() : undefined
+}
