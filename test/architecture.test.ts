@@ -35,7 +35,6 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'net/addresses.ts',
     'net/address-rules.ts',
     'net/load-jose.ts',
-    'net/not-connected.ts',
     'net/read-at-most.ts',
     'net/runtime.ts',
     'signing/card-payload.ts',

@@ -20,9 +20,9 @@ export interface Choice {
 }
 
 /** What to say: text, parts, or a whole message. */
-export type Say = string | readonly Part[] | Message
+export type MessageInput = string | readonly Part[] | Message
 
-export interface SayOptions {
+export interface SendOptions {
   readonly contextId?: string
   readonly taskId?: string
   readonly referenceTaskIds?: readonly string[]
@@ -57,10 +57,10 @@ export interface TaskHandle {
   readonly id: string
   get(historyLength?: number): Promise<Task>
   /** Until it ends or asks something. */
-  wait(options?: Pick<SayOptions, 'signal' | 'timeoutMs'>): Promise<Task>
+  wait(options?: Pick<SendOptions, 'signal' | 'timeoutMs'>): Promise<Task>
   cancel(): Promise<Task>
   /** Its events from now on, beginning with the task; heals like every stream. */
-  watch(options?: Pick<SayOptions, 'signal'>): AsyncIterable<Update>
+  watch(options?: Pick<SendOptions, 'signal'>): AsyncIterable<Update>
 }
 
 /** Turns that belong together: the context is kept, and a question's task until it is answered. */
@@ -68,8 +68,8 @@ export interface Conversation {
   readonly contextId: string | undefined
   /** The task that waits for an answer. */
   readonly taskId: string | undefined
-  ask(say: Say, options?: SayOptions): Promise<Answer>
-  stream(say: Say, options?: SayOptions): AsyncIterable<Update>
+  ask(say: MessageInput, options?: SendOptions): Promise<Answer>
+  stream(say: MessageInput, options?: SendOptions): AsyncIterable<Update>
 }
 
 /** What a caller may say beside its request; who it is, the credentials tell. */
@@ -96,9 +96,9 @@ export interface AgentClient extends ClientOperations {
   /** Whether the card is signed, and by whom. */
   readonly signature: Verification
   /** Sends and waits for the end: of the task, or of its turn when the agent asks something. */
-  ask(say: Say, options?: SayOptions): Promise<Answer>
+  ask(say: MessageInput, options?: SendOptions): Promise<Answer>
   /** Sends and follows; where the peer cannot stream it is asked again and again, behind the same iterator. */
-  stream(say: Say, options?: SayOptions): AsyncIterable<Update>
+  stream(say: MessageInput, options?: SendOptions): AsyncIterable<Update>
   conversation(start?: { readonly contextId?: string; readonly taskId?: string }): Conversation
   task(id: string): TaskHandle
   /** Closes connections that are kept open. */

@@ -4,13 +4,13 @@
  * address is checked.
  */
 import { type AddressRules, createAddressGuard } from '../net/address-rules.js'
-import type { Reach } from './reach.js'
+import type { ClientDialer } from './client-dialer.js'
 
 export function createGrpcClient(): never {
   throw new Error('gRPC is not supported in browsers')
 }
 
-export function createGuardedDialer(rules: AddressRules): Reach & { check(url: string): Promise<void> } {
+export function createGuardedDialer(rules: AddressRules): ClientDialer & { check(url: string): Promise<void> } {
   const { check, resolve } = createAddressGuard(rules)
   return {
     check,

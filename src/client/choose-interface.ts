@@ -4,8 +4,8 @@ import { type AgentCard, type AgentInterface, type Binding, bindings } from '../
 import { clip } from '../model/errors.js'
 import { TransportError } from '../model/transport-error.js'
 import type { Choice } from './agent-client.js'
-import { addressFault, addressOf } from './choose-interface-address.js'
 import type { CardFamily } from './read-card.js'
+import { addressFault, addressOf } from './trusted-origins.js'
 
 export interface Wishes {
   /** Only this binding. */

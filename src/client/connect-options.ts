@@ -1,8 +1,8 @@
 /** What can be said about a connection. Every member has a default that is safe. */
 import type { DialectName } from '../dialects/dialect.js'
 import type { Binding } from '../model/agent-card.js'
-import type { BreakerOptions } from './breaker.js'
 import type { CardCache } from './card-cache.js'
+import type { CircuitBreakerOptions } from './circuit-breaker.js'
 import type { CredentialSources } from './credentials/index.js'
 import type { CardResolver } from './resolve-card.js'
 import type { RetryOptions } from './retry.js'
@@ -44,7 +44,7 @@ export interface ConnectOptions {
   /** Stops the search for the card. Calls of the client have signals of their own. */
   readonly signal?: AbortSignal
   readonly retry?: RetryOptions
-  readonly breaker?: BreakerOptions
+  readonly breaker?: CircuitBreakerOptions
   /** Whether cards must be signed, by whom, and over what. Default `warn`, of signatures that are there and not good. */
   readonly signatures?: SignaturePolicy | SignatureOptions
   /** Addresses inside private networks may be followed, although the user named a public one. */

@@ -3,7 +3,6 @@ import { generateSigningKey, apiKey as requireKey, bearer as requireToken, serve
 import { describe, expect, it } from 'vitest'
 import { echoAgent } from '../testing/echo-agent.js'
 import { hostile } from '../transports/grpc/client.fixture.js'
-import { trustedOfFound } from './card-source.js'
 import { v1Card } from './cards.fixture.js'
 import { json, serveHttp } from './http-server.fixture.js'
 import {
@@ -18,6 +17,7 @@ import {
   createCardCache,
   type WireEntry,
 } from './index.js'
+import { trustedOfFound } from './trusted-origins.js'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   version: string

@@ -8,35 +8,40 @@ import { wasNotSent } from '../model/transport-error.js'
 import { classifyHost } from '../net/addresses.js'
 import { applicationTracing } from '../telemetry/tracing.js'
 import type { AgentClient, CallOptions, Choice } from './agent-client.js'
-import { Breaker, breaking } from './breaker.js'
-import { authorizeCard, type Callee, createCaller, isTrusted, reachOptions } from './callers.js'
-import { type CardSource, cannotBeOverheard, reachableFrom, trustedOfFound } from './card-source.js'
 import { chooseInterface, chooseWithoutCard } from './choose-interface.js'
-import { originOf } from './choose-interface-address.js'
+import { CircuitBreaker, withCircuitBreaker } from './circuit-breaker.js'
+import { type ClientDialer, createClientDialer } from './client-dialer.js'
 import type { ConnectOptions } from './connect-options.js'
+import { createConvenience } from './convenience.js'
 import { assertCredentials, certificateOf, listOf } from './credentials/index.js'
-import { createFace } from './face.js'
-import { Ways } from './fall-back.js'
 import { healing } from './heal.js'
 import { Instances } from './instances.js'
-import { hasGrpc, openInterface } from './open-interface.js'
+import { InterfaceFallback } from './interface-fallback.js'
+import {
+  authorizeCard,
+  type Callee,
+  createCaller,
+  hasGrpc,
+  isTrusted,
+  openInterface,
+  reachOptions,
+} from './open-interface.js'
 import { connectOptions } from './option-names.js'
-import { polling } from './poll.js'
-import { createReach, type Reach } from './reach.js'
+import { withPolling } from './poll.js'
 import {
   assertResolvers,
   explainHost,
   type FoundName,
+  placesOf,
   type ResolvedCard,
   resolveCard,
   resolveName,
 } from './resolve-card.js'
-import { placesOf } from './resolve-card-places.js'
-import { attempt, retrying } from './retry.js'
+import { retry, systemTiming, withRetries } from './retry.js'
 import { traceCalls } from './trace-calls.js'
+import { type CardSource, cannotBeOverheard, originOf, reachableFrom, trustedOfFound } from './trusted-origins.js'
 import { type Verification, type VerifyOptions, verifyCard } from './verify-card.js'
-import { waiting } from './waiting.js'
-import { fromHttp } from './wire-entries.js'
+import { fromHttp } from './wire-log.js'
 
 const usualTimeoutMs = 60_000
 /** A card is a small file; a caller in a hurry does not wait longer for it than for an answer. */
@@ -72,7 +77,7 @@ export async function connect(ref: string | object, options: ConnectOptions = {}
   }
   return {
     ...operationsOf(service, choice),
-    ...createFace(service, { newId, timeoutMs: 0, dialect: () => choice().dialect, waiting }),
+    ...createConvenience(service, { newId, timeoutMs: 0, dialect: () => choice().dialect, timing: systemTiming }),
     card,
     signature,
     get choice() {
@@ -88,7 +93,7 @@ function openTarget(target: Target, options: ConnectOptions, warn: (warning: str
   for (const warning of [...target.warnings, ...withheldFrom(target, options)]) warn(warning)
   const caller = createCaller(target, { ...options, timeoutMs: options.timeoutMs ?? usualTimeoutMs })
   const opened = target.choices.map((choice) => ({ choice, ...openInterface(choice, caller(choice)) }))
-  const ways = new Ways(opened, {
+  const ways = new InterfaceFallback(opened, {
     onFallBack: (choice, why) => warn(`Fell back to ${choice.dialect} over ${choice.binding}: ${why}`),
     cardUrl: target.cardUrl,
   })
@@ -155,7 +160,7 @@ async function find(ref: string | object, options: ConnectOptions, source: CardS
   }
   const reachable = source === 'user' ? undefined : reachableFrom(source, options)
   const home = reachable
-    ? createReach({ ...reachOptions(options), named: reachable })
+    ? createClientDialer({ ...reachOptions(options), namedOrigins: reachable })
     : typeof ref === 'string'
       ? reachFor([placesOf(ref).origin, ...allowedOrigins], options)
       : undefined
@@ -171,8 +176,8 @@ async function find(ref: string | object, options: ConnectOptions, source: CardS
   }
   // A connection that broke is worth another one; an address where nobody is was most likely mistyped.
   const isWorthIt = (error: unknown) => !wasNotSent(error)
-  const retry = { ...options.retry, isWorthIt }
-  const resolved = await attempt(() => resolveCard(ref, search), retry, waiting, options.signal)
+  const retryOptions = { ...options.retry, isWorthIt }
+  const resolved = await retry(() => resolveCard(ref, search), retryOptions, systemTiming, options.signal)
   // Keys that the origin of a found card publishes are as unknown as the card.
   const signature = await verifyCard(source === 'user' ? resolved : { raw: resolved.raw }, verifyOptions(options))
   const choices = chooseInterface(resolved, {
@@ -221,9 +226,9 @@ function verifyOptions(options: ConnectOptions): VerifyOptions {
   }
 }
 
-function reachFor(named: readonly string[], options: ConnectOptions): Reach {
+function reachFor(namedOrigins: readonly string[], options: ConnectOptions): ClientDialer {
   const certificate = options.credentials && certificateOf(listOf(options.credentials))
-  return createReach({ ...reachOptions(options), named, ...(certificate && { certificate }) })
+  return createClientDialer({ ...reachOptions(options), namedOrigins, ...(certificate && { certificate }) })
 }
 
 /**
@@ -277,11 +282,11 @@ function withheldFrom(target: Target, { headers = {}, credentials }: ConnectOpti
 
 /** The breaker, retries, and healing or polling, from the inside out. */
 function dependable(service: AgentService, card: AgentCard, options: ConnectOptions): AgentService {
-  const guarded = breaking(service, new Breaker(options.breaker ?? {}, Date.now))
-  const retried = retrying(guarded, options.retry ?? {}, waiting)
+  const guarded = withCircuitBreaker(service, new CircuitBreaker(options.breaker ?? {}, Date.now))
+  const retried = withRetries(guarded, options.retry ?? {}, systemTiming)
   // Said aloud: an agent that does not say whether it streams is tried.
   const canStream = card.capabilities.streaming !== false
-  return canStream ? healing(retried, options.retry ?? {}, waiting) : polling(retried, waiting)
+  return canStream ? healing(retried, options.retry ?? {}, systemTiming) : withPolling(retried, systemTiming)
 }
 
 /** The operations for those who have nothing to say about themselves. */

@@ -3,8 +3,7 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, it, vi } from 'vitest'
 import { TransportError } from '../model/transport-error.js'
 import { userAgent } from '../model/user-agent.js'
-import { failureOf } from './fetch-failure.js'
-import { createSender, type GuardedRequest, type SenderOptions } from './guarded-fetch.js'
+import { createSender, failureOf, type GuardedRequest, type SenderOptions } from './guarded-fetch.js'
 import { fetchWithNames, json, serveHttp } from './http-server.fixture.js'
 import type { WireEvent } from './wire-log.js'
 
@@ -13,7 +12,7 @@ const get = (url: string, rest: Partial<GuardedRequest> = {}) => ({ method: 'GET
 /** As the agent of somebody on the internet would be reached. */
 function senderTo(name: string, port: number, options: Partial<SenderOptions> = {}) {
   return createSender({
-    named: [`http://${name}:${port}`],
+    namedOrigins: [`http://${name}:${port}`],
     fetch: fetchWithNames(name, 'other.example'),
     lookup: async (host) => (host === 'inside.example' ? ['10.0.0.1'] : ['8.8.8.8']),
     ...options,
@@ -32,7 +31,7 @@ async function failure(promise: Promise<unknown>): Promise<TransportError> {
 describe('createSender', () => {
   it('sends and reads', async () => {
     await using server = await serveHttp((seen, response) => json(response, { got: seen.body }))
-    const send = createSender({ named: [server.origin] })
+    const send = createSender({ namedOrigins: [server.origin] })
     const request = { method: 'POST', url: `${server.origin}/a`, headers: { 'x-one': '1' }, body: 'hello' }
     const response = await send(request)
     expect(await response.json()).toEqual({ got: 'hello' })
@@ -42,7 +41,7 @@ describe('createSender', () => {
 
   it('passes on statuses without a body', async () => {
     await using server = await serveHttp((_, response) => response.writeHead(304).end())
-    expect((await createSender({ named: [server.origin] })(get(server.origin))).status).toBe(304)
+    expect((await createSender({ namedOrigins: [server.origin] })(get(server.origin))).status).toBe(304)
   })
 
   describe('redirects', () => {
@@ -52,14 +51,14 @@ describe('createSender', () => {
         if (left === 0) json(response, 'true')
         else response.writeHead(302, { location: `/${left - 1}` }).end()
       })
-      const send = createSender({ named: [server.origin] })
+      const send = createSender({ namedOrigins: [server.origin] })
       expect((await send(get(`${server.origin}/3`))).url).toBe(`${server.origin}/0`)
       expect((await failure(send(get(`${server.origin}/4`)))).message).toContain('more than 3 times')
     })
 
     it('follows none for POST', async () => {
       await using server = await serveHttp((_, response) => response.writeHead(307, { location: '/other' }).end())
-      const send = createSender({ named: [server.origin] })
+      const send = createSender({ namedOrigins: [server.origin] })
       const refusal = await failure(send({ ...get(server.origin), method: 'POST', body: '{}' }))
       expect(refusal).toMatchObject({ failure: 'refused', isRetryable: false })
       expect(server.seen).toHaveLength(1)
@@ -92,7 +91,7 @@ describe('createSender', () => {
           ? json(response, '"end"')
           : response.writeHead(302, { location: `http://localhost:${server.port}/end` }).end(),
       )
-      const fromLoopback = await createSender({ named: [server.origin] })(get(server.origin))
+      const fromLoopback = await createSender({ namedOrigins: [server.origin] })(get(server.origin))
       expect(await fromLoopback.text()).toBe('"end"')
       const send = senderTo('agent.example', server.port, { allowPrivate: true })
       expect(await (await send(get(`http://agent.example:${server.port}/`))).text()).toBe('"end"')
@@ -102,7 +101,9 @@ describe('createSender', () => {
       await using server = await serveHttp((_, response) =>
         response.writeHead(302, { location: 'http://10.0.0.1/' }).end(),
       )
-      expect((await failure(createSender({ named: [server.origin] })(get(server.origin)))).message).toContain('private')
+      expect((await failure(createSender({ namedOrigins: [server.origin] })(get(server.origin)))).message).toContain(
+        'private',
+      )
     })
 
     it('does not go from https to http', async () => {
@@ -130,14 +131,14 @@ describe('createSender', () => {
 
     it('says that a browser does not tell where they lead', async () => {
       const opaque = { type: 'opaqueredirect', status: 0, headers: new Headers(), body: null } as Response // as browsers have it
-      const send = createSender({ named: ['http://127.0.0.1'], fetch: async () => opaque })
+      const send = createSender({ namedOrigins: ['http://127.0.0.1'], fetch: async () => opaque })
       expect((await failure(send(get('http://127.0.0.1/')))).failure).toBe('refused')
     })
   })
 
   it('refuses addresses that were never named, before it asks them', async () => {
     await using server = await serveHttp((_, response) => json(response, '1'))
-    const refusal = await failure(createSender({ named: ['https://8.8.8.8'] })(get(server.origin)))
+    const refusal = await failure(createSender({ namedOrigins: ['https://8.8.8.8'] })(get(server.origin)))
     expect(refusal.failure).toBe('refused')
     expect(server.seen).toEqual([])
   })
@@ -153,10 +154,10 @@ describe('createSender', () => {
           response.end()
         }
       })
-      const send = createSender({ named: [server.origin], maxBytes: 4999 })
+      const send = createSender({ namedOrigins: [server.origin], maxBytes: 4999 })
       for (const path of ['/announced', '/packed', '/chunked'])
         expect((await failure(send(get(server.origin + path)))).failure).toBe('refused')
-      const enough = createSender({ named: [server.origin], maxBytes: 5000 })
+      const enough = createSender({ namedOrigins: [server.origin], maxBytes: 5000 })
       expect(await (await enough(get(`${server.origin}/packed`))).text()).toBe(long)
     })
 
@@ -166,7 +167,7 @@ describe('createSender', () => {
         response.writeHead(200).write('{')
       })
       const timeoutOf = async (path: string, limits: Partial<SenderOptions>) =>
-        await failure(createSender({ named: [server.origin], ...limits })(get(`${server.origin}/${path}`)))
+        await failure(createSender({ namedOrigins: [server.origin], ...limits })(get(`${server.origin}/${path}`)))
       expect(await timeoutOf('head', { headersTimeoutMs: 50 })).toMatchObject({ failure: 'timeout' })
       expect((await timeoutOf('body', { bodyTimeoutMs: 60 })).message).toContain('within 60 ms')
     })
@@ -180,7 +181,7 @@ describe('createSender', () => {
       const limits = { headersTimeoutMs: 40, bodyTimeoutMs: 20, maxBytes: 5 }
       vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
       try {
-        const send = createSender({ named: [server.origin], ...limits })
+        const send = createSender({ namedOrigins: [server.origin], ...limits })
         const response = await send(get(server.origin, { isStream: true }))
         vi.advanceTimersByTime(1000)
         end()
@@ -192,7 +193,7 @@ describe('createSender', () => {
 
     it('limits what answers a stream without being one', async () => {
       await using server = await serveHttp((_, response) => json(response, 'x'.repeat(100)))
-      const send = createSender({ named: [server.origin], maxBytes: 10 })
+      const send = createSender({ namedOrigins: [server.origin], maxBytes: 10 })
       expect((await failure(send(get(server.origin, { isStream: true })))).failure).toBe('refused')
     })
   })
@@ -201,13 +202,13 @@ describe('createSender', () => {
     it('says when nothing listens', async () => {
       const server = await serveHttp(() => undefined)
       await server[Symbol.asyncDispose]()
-      const error = await failure(createSender({ named: [server.origin] })(get(server.origin)))
+      const error = await failure(createSender({ namedOrigins: [server.origin] })(get(server.origin)))
       expect(error).toMatchObject({ failure: 'unreachable', isRetryable: true, wasSent: false })
       expect(error.message).toBe(`127.0.0.1:${server.port} cannot be reached: nothing listens there (ECONNREFUSED)`)
     })
 
     it('says when fetch does not allow a port, and keeps reasons that have no code', async () => {
-      const error = await failure(createSender({ named: ['http://localhost:9'] })(get('http://localhost:9/')))
+      const error = await failure(createSender({ namedOrigins: ['http://localhost:9'] })(get('http://localhost:9/')))
       expect(error).toMatchObject({ failure: 'unreachable', isRetryable: false, wasSent: false })
       expect(error.message).toBe(
         'localhost:9 cannot be reached: fetch does not allow this port, serve on another one (BAD_PORT)',
@@ -220,7 +221,7 @@ describe('createSender', () => {
 
     it('says when a name is not known', async () => {
       const url = 'http://no-such-host.invalid/'
-      const error = await failure(createSender({ named: [url] })(get(url)))
+      const error = await failure(createSender({ namedOrigins: [url] })(get(url)))
       expect(error).toMatchObject({ failure: 'unreachable', wasSent: false })
       expect(error.message).toMatch(/no-such-host\.invalid cannot be reached: the name/)
     })
@@ -231,7 +232,7 @@ describe('createSender', () => {
       )
       await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
       const { port } = server.address() as { port: number } // it listens on a port
-      const send = createSender({ named: ['http://127.0.0.1'] })
+      const send = createSender({ namedOrigins: ['http://127.0.0.1'] })
       expect((await failure(send(get(`http://127.0.0.1:${port}/`)))).failure).toBe('bad-answer')
       const encrypted = await failure(send(get(`https://127.0.0.1:${port}/`)))
       expect([encrypted.message, encrypted.wasSent]).toEqual([expect.stringContaining('does not speak TLS'), false])
@@ -240,20 +241,20 @@ describe('createSender', () => {
 
     it('does not take what was sent for unsent', async () => {
       await using server = await serveHttp((_, response) => response.destroy())
-      const error = await failure(createSender({ named: [server.origin] })(get(server.origin)))
+      const error = await failure(createSender({ namedOrigins: [server.origin] })(get(server.origin)))
       expect(error).toMatchObject({ failure: 'unreachable', wasSent: true })
     })
 
     it('knows of a `fetch` that is not ours by what it says', async () => {
       const server = await serveHttp(() => undefined)
       await server[Symbol.asyncDispose]()
-      const send = createSender({ named: [server.origin], fetch: (url, init) => fetch(url, init) })
+      const send = createSender({ namedOrigins: [server.origin], fetch: (url, init) => fetch(url, init) })
       expect(await failure(send(get(server.origin)))).toMatchObject({ failure: 'unreachable', wasSent: false })
     })
 
     it('tells an abort from a deadline of the caller', async () => {
       await using server = await serveHttp(() => undefined)
-      const send = createSender({ named: [server.origin] })
+      const send = createSender({ namedOrigins: [server.origin] })
       const controller = new AbortController()
       const aborted = failure(send(get(server.origin, { signal: controller.signal })))
       controller.abort()
@@ -269,7 +270,7 @@ describe('createSender', () => {
         json(response, { echo: body }, { 'set-cookie': 'a=s3cret' }),
       )
       const events: WireEvent[] = []
-      const send = createSender({ named: [server.origin], onWire: (event) => events.push(event) })
+      const send = createSender({ namedOrigins: [server.origin], onWire: (event) => events.push(event) })
       const request: GuardedRequest = {
         method: 'POST',
         url: `${server.origin}/a?api_key=s3cret&q=1&odd=inv%2Fented`,
@@ -306,7 +307,7 @@ describe('createSender', () => {
           : json(response, { access_token: 't' }),
       )
       const events: WireEvent[] = []
-      const send = createSender({ named: [server.origin], onWire: (event) => events.push(event), maxBytes: 100 })
+      const send = createSender({ namedOrigins: [server.origin], onWire: (event) => events.push(event), maxBytes: 100 })
       expect(await (await send(get(`${server.origin}/stream`, { isStream: true }))).text()).toBe('data: 1\n\n')
       expect(events.at(-1)).toMatchObject({ kind: 'chunk', text: 'data: 1\n\n', url: `${server.origin}/stream` })
       await send(get(server.origin, { isConfidential: true } as Partial<GuardedRequest>))

@@ -137,16 +137,16 @@ describe('a stream that heals', () => {
   })
 
   it('gives up after several failures without an event in between, and waits longer each time', async () => {
-    const waiting = noWaiting()
+    const timing = noWaiting()
     const service = healing(
       peer({ subscribeToTask: () => play([], broken) }),
       { attempts: 4, firstDelayMs: 100 },
-      waiting,
+      timing,
     )
     await expect(all(service.subscribeToTask({ id: 't1' }, context))).rejects.toBe(broken)
-    expect(waiting.waits).toEqual([100, 200, 400])
+    expect(timing.waits).toEqual([100, 200, 400])
     await expect(all(service.subscribeToTask({ id: 't1' }, { ...context, attempts: 1 }))).rejects.toBe(broken)
-    expect(waiting.waits).toHaveLength(3)
+    expect(timing.waits).toHaveLength(3)
   })
 
   it('is over when the task is, however the connection ends', async () => {
@@ -176,14 +176,14 @@ describe('a stream that heals', () => {
 
   it('says why nothing could be sent', async () => {
     const refused = new TransportError('unreachable', 'Nothing listens there')
-    const waiting = noWaiting()
-    const service = healing(peer({ sendStreamingMessage: () => play([], refused) }), {}, waiting)
+    const timing = noWaiting()
+    const service = healing(peer({ sendStreamingMessage: () => play([], refused) }), {}, timing)
     await expect(all(service.sendStreamingMessage({ message }, context))).rejects.toBe(refused)
-    expect(waiting.waits).toEqual([])
+    expect(timing.waits).toEqual([])
   })
 
   it('waits when it is told that it comes too often', async () => {
-    const waiting = noWaiting()
+    const timing = noWaiting()
     let opened = 0
     const service = healing(
       peer({
@@ -196,10 +196,10 @@ describe('a stream that heals', () => {
         },
       }),
       { firstDelayMs: 100 },
-      waiting,
+      timing,
     )
     expect(await all(service.sendStreamingMessage({ message }, context))).toHaveLength(2)
-    expect(waiting.waits).toEqual([100, 2000])
+    expect(timing.waits).toEqual([100, 2000])
   })
 
   it.each([

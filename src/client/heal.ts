@@ -10,8 +10,8 @@ import { batchesOf, items } from '../model/batches.js'
 import type { AgentService, CallContext, SendMessageRequest, StreamItem } from '../model/service.js'
 import { isInterrupted, isTerminal, type Task, type TaskState } from '../model/task.js'
 import { TransportError, wasNotSent } from '../model/transport-error.js'
-import { changes, isRefusal, taskInstead } from './poll.js'
-import { delayBefore, type RetryOptions, type Waiting } from './retry.js'
+import { isRefusal, pollChanges, taskAfterRefusal } from './poll.js'
+import { type RetryOptions, retryDelay, type Timing } from './retry.js'
 
 /** What is known of the task that a stream is about. */
 interface Progress {
@@ -37,11 +37,11 @@ interface Opening {
 interface Healing {
   readonly service: AgentService
   readonly options: RetryOptions
-  readonly waiting: Waiting
+  readonly timing: Timing
 }
 
-export function healing(service: AgentService, options: RetryOptions, waiting: Waiting): AgentService {
-  const parts: Healing = { service, options, waiting }
+export function healing(service: AgentService, options: RetryOptions, timing: Timing): AgentService {
+  const parts: Healing = { service, options, timing }
   return {
     ...service,
     sendStreamingMessage: (request: SendMessageRequest, context) =>
@@ -69,7 +69,7 @@ async function* healed(
   context: CallContext,
   opening: Opening,
 ): AsyncGenerator<readonly StreamItem[], void, void> {
-  const { options, waiting } = parts
+  const { options, timing } = parts
   const { attempts = options.attempts ?? 4 } = context
   const progress: Progress = {
     taskId: opening.taskId,
@@ -108,9 +108,9 @@ async function* healed(
     }
     if (progress.taskId === undefined && !opening.canRepeat && !wasNotSent(cause)) throw brokenSend(cause)
     progress.failures += 1
-    const delayMs = progress.failures < attempts ? delayBefore(cause, progress.failures, options, waiting) : undefined
+    const delayMs = progress.failures < attempts ? retryDelay(cause, progress.failures, options, timing) : undefined
     if (delayMs === undefined) throw cause
-    await waiting.wait(delayMs, context.signal)
+    await timing.wait(delayMs, context.signal)
   }
 }
 
@@ -129,7 +129,7 @@ function brokenSend(cause: unknown): unknown {
  * the task, or has nothing to say behind it, or cannot be subscribed to at all, is asked again and again.
  */
 async function* reopened(
-  { service, waiting }: Healing,
+  { service, timing }: Healing,
   { taskId: id = '', seq }: Progress,
   context: CallContext,
 ): AsyncGenerator<StreamItem, void, void> {
@@ -143,11 +143,11 @@ async function* reopened(
     )
       return
   } catch (error) {
-    task = await taskInstead(service, id, rest, error)
+    task = await taskAfterRefusal(service, id, rest, error)
   }
   task ??= await service.getTask({ id }, rest)
   yield { event: { task } }
-  yield* changes(service, task, rest, waiting)
+  yield* pollChanges(service, task, rest, timing)
 }
 
 /** Their streams tell what is new and nothing else: a subscription says nothing of what was missed. */

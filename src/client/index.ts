@@ -20,8 +20,8 @@ export type {
   Choice,
   ClientOperations,
   Conversation,
-  Say,
-  SayOptions,
+  MessageInput,
+  SendOptions,
   TaskHandle,
   Update,
 } from './agent-client.js'
@@ -35,6 +35,7 @@ export {
   connectAgents,
 } from './connect-agents.js'
 export type { ConnectOptions, WireEntry } from './connect-options.js'
+export { collect } from './convenience.js'
 // Who calls
 export {
   apiKey,
@@ -51,7 +52,6 @@ export {
   type RedirectReceiver,
   type TokenStore,
 } from './credentials/index.js'
-export { collect } from './face.js'
 // Being called back
 export { createPushReceiver, type PushDelivery, type PushReceiverOptions } from './push-receiver.js'
 export {
@@ -64,6 +64,7 @@ export {
   readField,
 } from './question-form.js'
 export type { CardResolver } from './resolve-card.js'
+export type { PublicKey } from './verify-card.js'
 // Whom to believe
 export {
   type SignatureOptions,
@@ -72,4 +73,3 @@ export {
   type VerifyOptions,
   verifyCard,
 } from './verify-card.js'
-export type { PublicKey } from './verify-card-keys.js'

@@ -3,8 +3,8 @@ import { dialectNames } from '../dialects/dialect.js'
 import { bindings } from '../model/agent-card.js'
 import { either, type NamesOf } from '../model/option-names.js'
 import type { SendMessageConfiguration } from '../model/service.js'
-import type { SayOptions } from './agent-client.js'
-import type { BreakerOptions } from './breaker.js'
+import type { SendOptions } from './agent-client.js'
+import type { CircuitBreakerOptions } from './circuit-breaker.js'
 import type { ConnectOptions } from './connect-options.js'
 import type { RetryOptions } from './retry.js'
 import { type SignatureOptions, signaturePolicies } from './verify-card.js'
@@ -25,7 +25,7 @@ export const connectOptions = {
   timeoutMs: true,
   signal: true,
   retry: { attempts: true, firstDelayMs: true, longestDelayMs: true } satisfies NamesOf<RetryOptions>,
-  breaker: { failures: true, openMs: true } satisfies NamesOf<BreakerOptions>,
+  breaker: { failures: true, openMs: true } satisfies NamesOf<CircuitBreakerOptions>,
   signatures: either(signaturePolicies, signatures),
   allowPrivate: 'boolean',
   allowedOrigins: 'strings',
@@ -54,7 +54,9 @@ export const sayOptions = {
   idempotencyKey: true,
   signal: true,
   timeoutMs: true,
-} satisfies NamesOf<SayOptions>
+} satisfies NamesOf<SendOptions>
 
-export const waitOptions = { signal: true, timeoutMs: true } satisfies NamesOf<Pick<SayOptions, 'signal' | 'timeoutMs'>>
+export const waitOptions = { signal: true, timeoutMs: true } satisfies NamesOf<
+  Pick<SendOptions, 'signal' | 'timeoutMs'>
+>
 export const conversationStart = { contextId: true, taskId: true } as const

@@ -3,16 +3,16 @@ import { A2AError, type ErrorCode } from '../model/errors.js'
 import type { StreamResponse } from '../model/event.js'
 import type { AgentService, CallContext, SendMessageRequest, StreamItem } from '../model/service.js'
 import { isInterrupted, isTerminal, type Task } from '../model/task.js'
-import type { Waiting } from './retry.js'
+import type { Timing } from './retry.js'
 
 const firstPollMs = 250
 const longestPollMs = 5_000
 
-export function polling(service: AgentService, waiting: Waiting): AgentService {
+export function withPolling(service: AgentService, timing: Timing): AgentService {
   return {
     ...service,
-    sendStreamingMessage: (request, context) => sendAndPoll(service, request, context, waiting),
-    subscribeToTask: ({ id }, context) => follow(service, id, context, waiting),
+    sendStreamingMessage: (request, context) => sendAndPoll(service, request, context, timing),
+    subscribeToTask: ({ id }, context) => follow(service, id, context, timing),
   }
 }
 
@@ -20,27 +20,27 @@ async function* sendAndPoll(
   service: AgentService,
   request: SendMessageRequest,
   context: CallContext,
-  waiting: Waiting,
+  timing: Timing,
 ): AsyncGenerator<StreamItem, void, void> {
   // Older peers cannot be asked to return at once: then the answer is the end already.
   const configuration = { ...request.configuration, returnImmediately: true }
   const answer = await service.sendMessage({ ...request, configuration }, context)
   yield { event: answer }
-  if ('task' in answer) yield* changes(service, answer.task, context, waiting)
+  if ('task' in answer) yield* pollChanges(service, answer.task, context, timing)
 }
 
 async function* follow(
   service: AgentService,
   id: string,
   context: CallContext,
-  waiting: Waiting,
+  timing: Timing,
 ): AsyncGenerator<StreamItem, void, void> {
   const task = await service.getTask({ id }, context)
   if (isTerminal(task.status.state))
     throw new A2AError('UNSUPPORTED_OPERATION', `Task ${id} has ended; there is nothing more to follow`)
   yield { event: { task } }
   // A question does not end a subscription, unless it was open when it began and nothing moves.
-  yield* changes(service, task, context, waiting)
+  yield* pollChanges(service, task, context, timing)
 }
 
 /**
@@ -48,7 +48,7 @@ async function* follow(
  * UnsupportedOperation, InvalidParams, TaskNotFound or an error of their own, so the task itself decides. Throws
  * `error` if the task still runs and the peer supports subscriptions, or if the call may succeed later.
  */
-export async function taskInstead(
+export async function taskAfterRefusal(
   service: AgentService,
   id: string,
   context: CallContext,
@@ -68,11 +68,11 @@ export function isRefusal(error: unknown): error is A2AError {
 }
 
 /** What becomes of a task, until it ends or asks something. */
-export async function* changes(
+export async function* pollChanges(
   service: AgentService,
   first: Task,
   context: CallContext,
-  { wait }: Waiting,
+  { wait }: Timing,
 ): AsyncGenerator<StreamItem, void, void> {
   let task = first
   let pauseMs = firstPollMs

@@ -4,8 +4,7 @@ import { createCardCache, freshForMs } from './card-cache.js'
 import { v0_1Card, v0_3Card, v1Card } from './cards.fixture.js'
 import { connect } from './connect.js'
 import { fetchWithNames, json, serveHttp } from './http-server.fixture.js'
-import { resolveCard } from './resolve-card.js'
-import { placesOf } from './resolve-card-places.js'
+import { placesOf, resolveCard } from './resolve-card.js'
 
 /** A server with answers at some paths, and 404 elsewhere. */
 function serveAt(answers: Record<string, (response: ServerResponse, headers: Record<string, unknown>) => unknown>) {

@@ -4,17 +4,18 @@
  */
 import { type CardReport, validateCard } from '../dialects/validate-card/index.js'
 import type { AgentCard } from '../model/agent-card.js'
+import { canParseUrl } from '../model/can-parse-url.js'
 import { A2AError, clip } from '../model/errors.js'
 import { explained, TransportError } from '../model/transport-error.js'
+import { withoutTrailingSlashes } from '../model/trim-end.js'
+import { classifyHost } from '../net/addresses.js'
 import type { HttpRequest, HttpSender } from '../transports/http-sender.js'
 import { parseJson } from '../transports/read-json.js'
 import { type CachedCard, type CardCache, cachedCard, validators } from './card-cache.js'
-import { type CardSource, reachableFrom } from './card-source.js'
-import { createSender, type SenderOptions } from './guarded-fetch.js'
-import { createReach, type Reach } from './reach.js'
+import { type ClientDialer, createClientDialer } from './client-dialer.js'
+import { createSender, readLimited, type SenderOptions } from './guarded-fetch.js'
 import { type CardFamily, readCard } from './read-card.js'
-import { readLimited } from './read-limited.js'
-import { type CardPlaces, isAddress, placesOf } from './resolve-card-places.js'
+import { type CardSource, reachableFrom } from './trusted-origins.js'
 
 /** Finds agents by name: an address, a card, a list of these for the instances of one agent (best first), or nothing. */
 export interface CardResolver {
@@ -27,9 +28,9 @@ export interface CardResolver {
 }
 
 export interface ResolveOptions
-  extends Omit<SenderOptions, 'named' | 'headersTimeoutMs' | 'bodyTimeoutMs' | 'maxBytes'> {
+  extends Omit<SenderOptions, 'namedOrigins' | 'headersTimeoutMs' | 'bodyTimeoutMs' | 'maxBytes'> {
   /** In place of one made of the other options. */
-  readonly reach?: Reach
+  readonly reach?: ClientDialer
   readonly resolvers?: readonly CardResolver[]
   /** Default: nothing is remembered. */
   readonly cache?: CardCache
@@ -75,8 +76,8 @@ export async function resolveCard(ref: string | object, options: ResolveOptions 
   const target: unknown = Array.isArray(found) ? found[0] : found
   if (typeof target !== 'string') return understand(target, [])
   const places = placesOf(target)
-  const named = source === 'user' ? [places.origin] : reachableFrom(source, {})
-  const reach = options.reach ?? createReach({ ...options, named })
+  const namedOrigins = source === 'user' ? [places.origin] : reachableFrom(source, {})
+  const reach = options.reach ?? createClientDialer({ ...options, namedOrigins })
   const { raw, url, warnings } = await findCard(places, { ...options, reach }).catch((error: unknown) => {
     throw explainHost(error, name)
   })
@@ -140,7 +141,10 @@ interface Found {
   readonly warnings: readonly string[]
 }
 
-async function findCard(places: CardPlaces, options: ResolveOptions & { readonly reach: Reach }): Promise<Found> {
+async function findCard(
+  places: CardPlaces,
+  options: ResolveOptions & { readonly reach: ClientDialer },
+): Promise<Found> {
   const { now = Date.now, refresh = false, cache } = options
   const key = places.urls[0] as string // there is always one
   const known = await cache?.get(key)
@@ -185,7 +189,7 @@ interface FoundAnswer {
 
 type CardAnswer = FoundAnswer | { readonly miss: string }
 
-function createAsker(options: ResolveOptions & { readonly reach: Reach }) {
+function createAsker(options: ResolveOptions & { readonly reach: ClientDialer }) {
   const { timeoutMs = 15_000, maxBytes = 1024 * 1024, signal } = options
   const send = createSender({ ...options, headersTimeoutMs: timeoutMs, maxBytes })
   const deadline = AbortSignal.timeout(timeoutMs)
@@ -272,4 +276,58 @@ async function readAnswer(
       ...(new URL(finalUrl).origin === new URL(url).origin ? [] : [`${url} redirects to ${finalUrl}`]),
     ],
   }
+}
+
+export interface CardPlaces {
+  /** What the user named. */
+  readonly origin: string
+  /** The address with its path that the user named, if it has one: cards below it come before those of the origin. */
+  readonly address?: string
+  /** In the order in which they are tried. */
+  readonly urls: readonly string[]
+}
+
+const newer = '/.well-known/agent-card.json'
+const older = '/.well-known/agent.json'
+
+/** Whether a reference can only be an address, so that no registry need be asked. */
+export function isAddress(ref: string): boolean {
+  if (/^https?:\/\//i.test(ref) || ref.includes('/')) return true
+  const host = ref.replace(/:\d{1,5}$/, '')
+  return host !== ref || (host !== '' && classifyHost(host) !== 'name' && !/\s/.test(host))
+}
+
+/** A host, a host with a port, an address, or the address of a card itself. */
+export function placesOf(ref: string): CardPlaces {
+  const url = toUrl(ref)
+  const { origin, pathname } = url
+  if (/\.json$/i.test(pathname) || pathname.includes('/.well-known/')) return { origin, urls: [url.href] }
+  const path = withoutTrailingSlashes(pathname)
+  const urlsAt = (base: string) => [base + newer, base + older]
+  if (path === '') return { origin, urls: urlsAt(origin) }
+  const address = origin + path
+  return { origin, address, urls: [...urlsAt(address), ...urlsAt(origin)] }
+}
+
+/** Without a scheme, this machine is spoken to in the clear and everybody else is not. */
+function toUrl(ref: string): URL {
+  const text = ref.trim()
+  const hasScheme = /^[a-z][a-z\d+.-]*:\/\//i.test(text)
+  const host = /^(\[[^\]]*\]|[^/:?#]*)/.exec(text)?.[0] ?? ''
+  const scheme = classifyHost(host) === 'loopback' ? 'http' : 'https'
+  const spelled = hasScheme ? text : `${scheme}://${text}`
+  const isUsable = canParseUrl(spelled) && !/\s/.test(text) && text.length <= 2048
+  if (!isUsable) throw new TransportError('refused', `${quoted(text)} is neither an address nor the name of an agent`)
+  const url = new URL(spelled)
+  if (url.protocol !== 'http:' && url.protocol !== 'https:')
+    throw new TransportError(
+      'refused',
+      `${quoted(text)} is no address of an agent: it must begin with http:// or https://`,
+    )
+  url.hash = ''
+  return url
+}
+
+function quoted(text: string): string {
+  return JSON.stringify(text.length > 200 ? `${text.slice(0, 200)}…` : text)
 }

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest'
 import { A2AError } from '../model/errors.js'
 import { TransportError } from '../model/transport-error.js'
-import { Breaker, breaking } from './breaker.js'
-import { polling } from './poll.js'
-import { retrying } from './retry.js'
+import { CircuitBreaker, withCircuitBreaker } from './circuit-breaker.js'
+import { withPolling } from './poll.js'
+import { withRetries } from './retry.js'
 import { all, context, noWaiting, peer, taskIn } from './scripted.fixture.js'
 
 const message = { messageId: 'm1', role: 'ROLE_USER' as const, parts: [{ text: 'hi' }] }
@@ -25,30 +25,30 @@ function failing(times: number, error: unknown) {
 
 describe('a call that may be made again', () => {
   it('is, with longer and longer pauses', async () => {
-    const waiting = noWaiting()
+    const timing = noWaiting()
     const script = failing(3, unreachable)
-    const service = retrying(peer({ getTask: () => script.call(task) }), { firstDelayMs: 100 }, waiting)
+    const service = withRetries(peer({ getTask: () => script.call(task) }), { firstDelayMs: 100 }, timing)
     expect(await service.getTask({ id: 't1' }, context)).toBe(task)
-    expect(waiting.waits).toEqual([100, 200, 400])
+    expect(timing.waits).toEqual([100, 200, 400])
   })
 
   it('waits as long as it is asked to, but not for ever', async () => {
-    const waiting = noWaiting()
+    const timing = noWaiting()
     const patient = failing(1, new A2AError('RATE_LIMITED', 'Slow down', { retryAfterSeconds: 2 }))
-    await retrying(peer({ getTask: () => patient.call(task) }), {}, waiting).getTask({ id: 't1' }, context)
-    expect(waiting.waits).toEqual([2000])
+    await withRetries(peer({ getTask: () => patient.call(task) }), {}, timing).getTask({ id: 't1' }, context)
+    expect(timing.waits).toEqual([2000])
     const forever = failing(1, new A2AError('UNAVAILABLE', 'Come back tomorrow', { retryAfterSeconds: 86_400 }))
-    const service = retrying(peer({ getTask: () => forever.call(task) }), {}, waiting)
+    const service = withRetries(peer({ getTask: () => forever.call(task) }), {}, timing)
     await expect(service.getTask({ id: 't1' }, context)).rejects.toMatchObject({ code: 'UNAVAILABLE' })
   })
 
   it('is not when the agent has answered, when it was aborted, or when the attempts are used up', async () => {
     const answered = failing(9, new A2AError('TASK_NOT_FOUND', 'No task'))
-    const service = retrying(peer({ getTask: () => answered.call(task) }), {}, noWaiting())
+    const service = withRetries(peer({ getTask: () => answered.call(task) }), {}, noWaiting())
     await expect(service.getTask({ id: 't1' }, context)).rejects.toMatchObject({ code: 'TASK_NOT_FOUND' })
     expect(answered.count()).toBe(1)
     const silent = failing(9, unreachable)
-    const tired = retrying(peer({ getTask: () => silent.call(task) }), { attempts: 3 }, noWaiting())
+    const tired = withRetries(peer({ getTask: () => silent.call(task) }), { attempts: 3 }, noWaiting())
     await expect(tired.getTask({ id: 't1' }, context)).rejects.toBe(unreachable)
     expect(silent.count()).toBe(3)
     await expect(tired.getTask({ id: 't1' }, { ...context, attempts: 1 })).rejects.toBe(unreachable)
@@ -57,14 +57,14 @@ describe('a call that may be made again', () => {
 
   it('is a send that was never sent', async () => {
     const unsent = failing(2, new TransportError('unreachable', 'Nothing listens there', { wasSent: false }))
-    const service = retrying(peer({ sendMessage: () => unsent.call({ task }) }), {}, noWaiting())
+    const service = withRetries(peer({ sendMessage: () => unsent.call({ task }) }), {}, noWaiting())
     expect(await service.sendMessage({ message }, context)).toEqual({ task })
   })
 
   it('is any other send only under an idempotency key', async () => {
     const plain = failing(1, unreachable)
     const service = (script: ReturnType<typeof failing>) =>
-      retrying(peer({ sendMessage: () => script.call({ task }) }), {}, noWaiting())
+      withRetries(peer({ sendMessage: () => script.call({ task }) }), {}, noWaiting())
     await expect(service(plain).sendMessage({ message }, context)).rejects.toBe(unreachable)
     const keyed = failing(1, unreachable)
     expect(await service(keyed).sendMessage({ message }, { ...context, idempotencyKey: 'k' })).toEqual({ task })
@@ -76,8 +76,8 @@ describe('the circuit breaker', () => {
     let now = 0
     let isDown = true
     let calls = 0
-    const breaker = new Breaker({ failures: 2, openMs: 1000 }, () => now)
-    const service = breaking(
+    const breaker = new CircuitBreaker({ failures: 2, openMs: 1000 }, () => now)
+    const service = withCircuitBreaker(
       peer({
         getTask: async () => {
           calls += 1
@@ -102,8 +102,8 @@ describe('the circuit breaker', () => {
   })
 
   it('takes an error of the agent for a sign of life', async () => {
-    const breaker = new Breaker({ failures: 1 }, () => 0)
-    const service = breaking(
+    const breaker = new CircuitBreaker({ failures: 1 }, () => 0)
+    const service = withCircuitBreaker(
       peer({ getTask: () => Promise.reject(new A2AError('TASK_NOT_FOUND', 'No task')) }),
       breaker,
     )
@@ -121,7 +121,7 @@ describe('a peer that cannot stream', () => {
       taskIn('TASK_STATE_COMPLETED', { artifacts: [{ artifactId: 'a1', parts: [{ text: 'x' }] }] }),
     ]
     const asked: unknown[] = []
-    const service = polling(
+    const service = withPolling(
       peer({
         sendMessage: async ({ configuration }) => {
           asked.push(configuration)

@@ -6,7 +6,7 @@ import { A2AError } from '../model/errors.js'
 import { fromGeneric, toGeneric } from '../model/generic-service.js'
 import type { Operation } from '../model/operations.js'
 import type { AgentService, CallContext } from '../model/service.js'
-import { TransportError, wasNotSent } from '../model/transport-error.js'
+import { leftBy, TransportError, wasNotSent } from '../model/transport-error.js'
 
 export interface RetryOptions {
   /** Attempts in all. Default 4. */
@@ -17,7 +17,7 @@ export interface RetryOptions {
   readonly longestDelayMs?: number
 }
 
-export interface Waiting {
+export interface Timing {
   /** Resolves after a while, or rejects when the signal fires. */
   wait(ms: number, signal: AbortSignal | undefined): Promise<void>
   random(): number
@@ -41,7 +41,7 @@ export function isRepeatable(operation: Operation, { idempotencyKey }: CallConte
   return idempotent.has(operation) || operation === 'subscribeToTask' || idempotencyKey !== undefined
 }
 
-export function retrying(service: AgentService, options: RetryOptions, waiting: Waiting): AgentService {
+export function withRetries(service: AgentService, options: RetryOptions, timing: Timing): AgentService {
   const { unary, streaming } = toGeneric(service)
   return fromGeneric({
     unary(operation, request, context) {
@@ -49,7 +49,7 @@ export function retrying(service: AgentService, options: RetryOptions, waiting: 
       const call = () => unary(operation, request, context)
       const isWorthIt = (error: unknown) => isSafe || wasNotSent(error)
       const { attempts = options.attempts } = context
-      return attempt(call, { ...options, ...(attempts && { attempts }), isWorthIt }, waiting, context.signal)
+      return retry(call, { ...options, ...(attempts && { attempts }), isWorthIt }, timing, context.signal)
     },
     // Streams heal by themselves.
     streaming,
@@ -57,10 +57,10 @@ export function retrying(service: AgentService, options: RetryOptions, waiting: 
 }
 
 /** Makes a call again while that is worth it, and its failures are of the kind that passes. */
-export async function attempt<T>(
+export async function retry<T>(
   call: () => Promise<T>,
   options: RetryOptions & { readonly isWorthIt: (error: unknown) => boolean },
-  waiting: Waiting,
+  timing: Timing,
   signal: AbortSignal | undefined,
 ): Promise<T> {
   const { attempts = 4, isWorthIt } = options
@@ -68,32 +68,49 @@ export async function attempt<T>(
     try {
       return await call()
     } catch (error) {
-      const delayMs = made < attempts && isWorthIt(error) ? delayBefore(error, made, options, waiting) : undefined
+      const delayMs = made < attempts && isWorthIt(error) ? retryDelay(error, made, options, timing) : undefined
       if (delayMs === undefined || signal?.aborted) throw error
-      await waiting.wait(delayMs, signal)
+      await timing.wait(delayMs, signal)
     }
   }
 }
 
 /** How long to wait before trying again; absent when trying again makes no sense. */
-export function delayBefore(error: unknown, made: number, options: RetryOptions, waiting: Waiting): number | undefined {
-  const asked = askedDelay(error)
+export function retryDelay(error: unknown, made: number, options: RetryOptions, timing: Timing): number | undefined {
+  const asked = requestedDelay(error)
   if (asked === undefined || asked > (options.longestDelayMs ?? usualLongestDelayMs)) return undefined
-  return Math.max(asked, backOff(made, options, waiting))
+  return Math.max(asked, backoffDelay(made, options, timing))
 }
 
 /** Longer each time. Between half and the whole: callers that failed together do not come back together. */
-export function backOff(
+export function backoffDelay(
   made: number,
   { firstDelayMs = 200, longestDelayMs = usualLongestDelayMs }: RetryOptions,
-  { random }: Waiting,
+  { random }: Timing,
 ): number {
   return Math.min(longestDelayMs, firstDelayMs * 2 ** (made - 1)) * (0.5 + random() / 2)
 }
 
 /** How long the peer wants to be left alone. 0: it did not say. Absent: the same call would fail again. */
-export function askedDelay(error: unknown): number | undefined {
+export function requestedDelay(error: unknown): number | undefined {
   if (error instanceof TransportError) return error.isRetryable ? (error.retryAfterMs ?? 0) : undefined
   const isPassing = error instanceof A2AError && (error.code === 'UNAVAILABLE' || error.code === 'RATE_LIMITED')
   return isPassing ? (error.details.retryAfterSeconds ?? 0) * 1000 : undefined
+}
+
+/** Real time and real chance. */
+export const systemTiming: Timing = {
+  random: Math.random,
+  wait: (ms, signal) =>
+    new Promise((resolve, reject) => {
+      const done = () => {
+        clearTimeout(timer)
+        signal?.removeEventListener('abort', done)
+        if (signal?.aborted) reject(leftBy(signal))
+        else resolve()
+      }
+      const timer = setTimeout(done, ms)
+      signal?.addEventListener('abort', done)
+      if (signal?.aborted) done()
+    }),
 }

@@ -2,7 +2,7 @@
 import type { StreamResponse } from '../model/event.js'
 import { type AgentService, anonymous, type CallContext, type StreamItem } from '../model/service.js'
 import type { Task, TaskState } from '../model/task.js'
-import type { Waiting } from './retry.js'
+import type { Timing } from './retry.js'
 
 export const context: CallContext = { caller: anonymous, dialect: 'v1' }
 
@@ -41,7 +41,7 @@ export function peer(operations: Partial<AgentService>): AgentService {
 }
 
 /** Waiting that takes no time and is written down. */
-export function noWaiting(): Waiting & { readonly waits: number[] } {
+export function noWaiting(): Timing & { readonly waits: number[] } {
   const waits: number[] = []
   return {
     waits,

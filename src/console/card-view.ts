@@ -1,13 +1,11 @@
 /** A card looked at from all sides: as it is, what is wrong with it, who signed it, what can be spoken. */
 import type { Choice } from '../client/agent-client.js'
-import { authorizeCard } from '../client/callers.js'
 import { chooseInterface } from '../client/choose-interface.js'
+import { createClientDialer } from '../client/client-dialer.js'
 import { certificateOf, listOf } from '../client/credentials/index.js'
 import { createSender } from '../client/guarded-fetch.js'
-import { hasGrpc } from '../client/open-interface.js'
-import { createReach } from '../client/reach.js'
-import { cardSender, type ResolvedCard, type ResolveOptions, resolveCard } from '../client/resolve-card.js'
-import { placesOf } from '../client/resolve-card-places.js'
+import { authorizeCard, hasGrpc } from '../client/open-interface.js'
+import { cardSender, placesOf, type ResolvedCard, type ResolveOptions, resolveCard } from '../client/resolve-card.js'
 import { verifyCard } from '../client/verify-card.js'
 import { readAtMost } from '../net/read-at-most.js'
 import { registryResolver } from '../registry/resolvers/registry.js'
@@ -61,7 +59,7 @@ type Shown = Pick<ResolveOptions, 'certificate' | 'authorize'>
 /** Clients of older versions name none, and may see another card. */
 async function readUnversioned({ url, origin }: ResolvedCard, { certificate, authorize }: Shown): Promise<unknown> {
   if (url === undefined || origin === undefined) return undefined
-  const reach = createReach({ named: [origin], ...(certificate && { certificate }) })
+  const reach = createClientDialer({ namedOrigins: [origin], ...(certificate && { certificate }) })
   try {
     const send = createSender({ reach, headersTimeoutMs: timeoutMs, maxBytes })
     const get = cardSender(send, authorize)

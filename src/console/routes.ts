@@ -1,6 +1,6 @@
 /** What the page may ask for, beside calling agents. Everything here is for a session that exists. */
 
-import { isAddress, placesOf } from '../client/resolve-card-places.js'
+import { isAddress, placesOf } from '../client/resolve-card.js'
 import { canParseUrl } from '../model/can-parse-url.js'
 import { isObject } from '../model/is-object.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'

@@ -10,10 +10,15 @@
 import { isIP, type LookupFunction } from 'node:net'
 import type { Agent, Dispatcher, RequestInit as UndiciInit } from 'undici'
 import { assertOptions, type NamesOf } from '../model/option-names.js'
-import { AddressRefused, type AddressRules, createAddressGuard, type NameLookup, ruleNames } from './address-rules.js'
+import {
+  AddressRefused,
+  type AddressRules,
+  createAddressGuard,
+  type NameLookup,
+  NotConnected,
+  ruleNames,
+} from './address-rules.js'
 import { lookupName } from './lookup-name.js'
-import { NotConnected } from './not-connected.js'
-import { unlessAborted } from './unless-aborted.js'
 
 export interface TlsOptions {
   /** A client certificate and its key, as PEM. */
@@ -176,4 +181,14 @@ async function plainly<T>(run: () => Promise<T>): Promise<T> {
       if (error instanceof AddressRefused) throw error
     throw caught
   }
+}
+
+/** For work that takes no signal: it goes on, but nobody waits for it any more. */
+export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason)
+    if (signal.aborted) abort()
+    signal.addEventListener('abort', abort, { once: true })
+    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+  })
 }

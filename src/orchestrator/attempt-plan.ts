@@ -2,7 +2,7 @@
  * Who is asked in which attempt of a step, and when. All of it follows from the step and the number of the attempt,
  * so that a run that starts again comes to the same.
  */
-import { askedDelay, backOff, type Waiting } from '../client/retry.js'
+import { backoffDelay, requestedDelay, type Timing } from '../client/retry.js'
 import type { Step, StepAgent } from './flow.js'
 
 const usualDelayMs = 200
@@ -31,10 +31,10 @@ export class AttemptPlan {
   }
 
   /** Another agent is asked at once; the same one after a while that doubles, and not before it wants to be. */
-  delayBefore(attempt: number, failure: unknown, waiting: Waiting): number {
+  delayBefore(attempt: number, failure: unknown, timing: Timing): number {
     const timesAsked = (attempt - 1) % this.#attemptsEach
     if (timesAsked === 0) return 0
-    const pauseMs = backOff(timesAsked, { firstDelayMs: this.#firstDelayMs, longestDelayMs }, waiting)
-    return Math.max(pauseMs, askedDelay(failure) ?? 0)
+    const pauseMs = backoffDelay(timesAsked, { firstDelayMs: this.#firstDelayMs, longestDelayMs }, timing)
+    return Math.max(pauseMs, requestedDelay(failure) ?? 0)
   }
 }

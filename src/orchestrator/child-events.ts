@@ -1,6 +1,6 @@
 /** What an agent says about one task, from a message or from the task as it is, until it has ended or asks something. */
-import { changes, taskInstead } from '../client/poll.js'
-import type { Waiting } from '../client/retry.js'
+import { pollChanges, taskAfterRefusal } from '../client/poll.js'
+import type { Timing } from '../client/retry.js'
 import type { StreamResponse } from '../model/event.js'
 import type { AgentService, CallContext, SendMessageRequest, StreamItem } from '../model/service.js'
 import { isInterrupted, isTerminal, type Task } from '../model/task.js'
@@ -18,7 +18,7 @@ export async function* followed(
   service: AgentService,
   task: Task,
   context: CallContext,
-  waiting: Waiting,
+  timing: Timing,
 ): AsyncGenerator<StreamResponse, void, void> {
   if (isPaused(task)) {
     yield { task }
@@ -27,9 +27,9 @@ export async function* followed(
   try {
     yield* upToPause(service.subscribeToTask({ id: task.id }, context))
   } catch (error) {
-    const now = await taskInstead(service, task.id, context, error)
+    const now = await taskAfterRefusal(service, task.id, context, error)
     yield { task: now }
-    yield* upToPause(changes(service, now, context, waiting))
+    yield* upToPause(pollChanges(service, now, context, timing))
   }
 }
 

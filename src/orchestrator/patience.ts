@@ -1,18 +1,18 @@
 /** How long an agent that gives no answer is asked again, in one attempt and with one key. */
-import { askedDelay, backOff, type Waiting } from '../client/retry.js'
+import { backoffDelay, requestedDelay, type Timing } from '../client/retry.js'
 import { TransportError } from '../model/transport-error.js'
 
 const pauses = { firstDelayMs: 100, longestDelayMs: 2_000 }
 
 export class Patience {
-  readonly #waiting: Waiting
+  readonly #waiting: Timing
   readonly #now: () => number
   #failures = 0
   #failingSince = 0
   #failedAt = 0
   #isHeard = true
 
-  constructor(waiting: Waiting, now: () => number) {
+  constructor(waiting: Timing, now: () => number) {
     this.#waiting = waiting
     this.#now = now
   }
@@ -33,10 +33,10 @@ export class Patience {
     this.#isHeard = false
     this.#failedAt = now
     this.#failures += 1
-    const askedMs = askedDelay(error) ?? (isSilence(error) ? 0 : undefined)
+    const askedMs = requestedDelay(error) ?? (isSilence(error) ? 0 : undefined)
     const leftMs = this.#failingSince + patienceMs - now
     if (askedMs === undefined || leftMs <= 0 || askedMs > leftMs) return undefined
-    return Math.max(askedMs, backOff(this.#failures, pauses, this.#waiting))
+    return Math.max(askedMs, backoffDelay(this.#failures, pauses, this.#waiting))
   }
 }
 

@@ -3,8 +3,7 @@
  * attempt has a key of its own, made of the run, the step and its number: an agent that has been asked already
  * answers with the task it has (E-10). Where an agent knows no keys, its task is found by its id.
  */
-import { askedDelay } from '../client/retry.js'
-import { waiting } from '../client/waiting.js'
+import { requestedDelay, systemTiming } from '../client/retry.js'
 import { taskIdIn } from '../engine/relay-agent.js'
 import type { StatusDraft } from '../engine/yields.js'
 import { A2AError } from '../model/errors.js'
@@ -43,7 +42,7 @@ export class StepRun {
   readonly #step: Step
   readonly #plan: AttemptPlan
   readonly #span: StepSpan | undefined
-  #patience = new Patience(waiting, Date.now)
+  #patience = new Patience(systemTiming, Date.now)
   #record: StepRecord
   #service: AgentService | undefined
   #isAnswered = false
@@ -96,7 +95,7 @@ export class StepRun {
       if (this.#run.isFailing && this.#record.kind !== 'undo') throw this.#run.over
       const next = this.#plan.after(this.#record.attempt, outcome.canRetry)
       if (next === undefined) return await this.#failed(outcome.why, outcome.cause)
-      await this.#run.pause(this.#plan.delayBefore(next, outcome.cause, waiting))
+      await this.#run.pause(this.#plan.delayBefore(next, outcome.cause, systemTiming))
       const { taskId: _lost, ...rest } = this.#record
       this.#record = { ...rest, attempt: next, attemptAt: Date.now(), error: outcome.why }
       this.#mayHaveBegun = false
@@ -118,7 +117,7 @@ export class StepRun {
   async #attempt(agent: StepAgent): Promise<Outcome> {
     const { timeoutMs } = this.#step
     using limit = untilAborted(this.#run.left)
-    this.#patience = new Patience(waiting, Date.now)
+    this.#patience = new Patience(systemTiming, Date.now)
     // What ended while nobody looked is still taken.
     let earliest = this.#record.taskId === undefined ? 0 : Date.now() + graceMs
     for (;;) {
@@ -135,7 +134,7 @@ export class StepRun {
         earliest = 0
         const delayMs = this.#patience.delayAfter(error, this.#patienceMs)
         if (delayMs === undefined) return failureOf(agent, error)
-        await waiting.wait(delayMs, limit.signal).catch(() => undefined) // looked at above
+        await systemTiming.wait(delayMs, limit.signal).catch(() => undefined) // looked at above
       }
     }
   }
@@ -194,7 +193,7 @@ export class StepRun {
     const answer = this.#isAnswered ? undefined : this.#run.answerTo(this.#name, fingerprintOf(task.status))
     if (answer && isInterrupted(task.status.state)) return this.#answering(service, task, answer.parts, context)
     this.#run.delivered(this.#name)
-    return followed(service, task, context, waiting)
+    return followed(service, task, context, systemTiming)
   }
 
   async *#answering(
@@ -301,7 +300,7 @@ function failureOf(agent: StepAgent, error: unknown): Outcome {
   const name = nameOf(agent)
   if (error instanceof UnknownAgentError) return { why: error.message, canRetry: false, cause: error }
   // Who wants to be left alone for long is; there may be others.
-  const isBackSoon = (askedDelay(error) ?? 0) <= usualPatienceMs
+  const isBackSoon = (requestedDelay(error) ?? 0) <= usualPatienceMs
   if (error instanceof TransportError) return { why: `${name} cannot be reached`, canRetry: isBackSoon, cause: error }
   if (error instanceof A2AError) {
     const canRetry = isBackSoon && !isOurFault.has(error.code)

@@ -6,7 +6,7 @@
  * does not see that error: its promises stay pending, and the next turn runs it again. Agents go on with their tasks,
  * unless the run was cancelled.
  */
-import { waiting } from '../client/waiting.js'
+import { systemTiming } from '../client/retry.js'
 import type { Turn } from '../engine/agent.js'
 import { stopOf } from '../engine/execution/stop.js'
 import type { StatusDraft, Yield } from '../engine/yields.js'
@@ -119,7 +119,7 @@ export class WorkflowRun {
 
   /** Waits; rejects with `over` if the turn ends first. */
   async pause(ms: number): Promise<void> {
-    await waiting.wait(ms, this.left).catch(() => {
+    await systemTiming.wait(ms, this.left).catch(() => {
       throw this.over
     })
   }

@@ -7,7 +7,7 @@ import {
   type AgentClient,
   type Conversation,
   isInterrupted,
-  type Say,
+  type MessageInput,
   schemaOf,
   type Task,
 } from '../../client/index.js'
@@ -28,7 +28,7 @@ export interface ChatOptions {
   readonly start: { readonly contextId?: string; readonly taskId?: string }
   readonly timeoutMs?: number
   /** Shows a form; absent when nobody can fill one in. */
-  readonly askForm?: (schema: Struct) => Promise<Say | undefined>
+  readonly askForm?: (schema: Struct) => Promise<MessageInput | undefined>
 }
 
 const help = `/exit    leave (Ctrl-D too)
@@ -122,7 +122,7 @@ class Chat {
     output.result(task, () => output.said(taskText(task)))
   }
 
-  async #turn(say: Say): Promise<void> {
+  async #turn(say: MessageInput): Promise<void> {
     const { output, named, timeoutMs } = this.#options
     const printer = new StreamPrinter(output, named)
     const stop = new AbortController()
@@ -174,7 +174,7 @@ class Chat {
   }
 
   /** The answer to a question that came with a form, when somebody fills it in. */
-  async #form(): Promise<Say | undefined> {
+  async #form(): Promise<MessageInput | undefined> {
     const { askForm, output } = this.#options
     const schema = this.#schema()
     if (!schema || !askForm) return undefined
@@ -193,7 +193,7 @@ class Chat {
   }
 
   /** A form may be answered with a line of JSON. */
-  #sayOf(line: string): Say {
+  #sayOf(line: string): MessageInput {
     if (!/^[[{]/.test(line) || this.#talk.taskId === undefined) return line
     try {
       return [{ data: JSON.parse(line), mediaType: 'application/json' }]

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { Command } from 'commander'
-import type { AgentClient, Part, SayOptions } from '../../client/index.js'
+import type { AgentClient, Part, SendOptions } from '../../client/index.js'
 import type { Struct } from '../../index.js'
 import { type AgentOptions, addAgentOptions, refHelp, splitReference, withAgent } from '../agent-options.js'
 import { withDeadline } from '../deadline.js'
@@ -78,7 +78,7 @@ function collect(id: string, before: readonly string[] = []): readonly string[] 
   return [...before, id]
 }
 
-async function sayOptions({ context, task, reference, metadata, key }: Options): Promise<SayOptions> {
+async function sayOptions({ context, task, reference, metadata, key }: Options): Promise<SendOptions> {
   return {
     ...(context !== undefined && { contextId: context }),
     ...(task !== undefined && { taskId: task }),
@@ -94,12 +94,12 @@ async function readStruct(given: string): Promise<Struct> {
   throw new UsageError('--metadata: write a JSON object')
 }
 
-async function stream(client: AgentClient, parts: readonly Part[], say: SayOptions, place: Place): Promise<void> {
+async function stream(client: AgentClient, parts: readonly Part[], say: SendOptions, place: Place): Promise<void> {
   await new StreamPrinter(place.output, place.named).follow(client.stream(parts, say))
 }
 
 /** One call, whatever has become of the task when it answers. */
-async function sendOnly(client: AgentClient, parts: readonly Part[], say: SayOptions, place: Place): Promise<void> {
+async function sendOnly(client: AgentClient, parts: readonly Part[], say: SendOptions, place: Place): Promise<void> {
   const { contextId, taskId, referenceTaskIds, metadata, idempotencyKey, signal } = say
   const answer = await client.sendMessage(
     {
@@ -123,7 +123,7 @@ async function sendOnly(client: AgentClient, parts: readonly Part[], say: SayOpt
   output.note(`Its answer: dragoman task get ${named} ${shellWord(oneLine(task.id))} --wait`)
 }
 
-async function sendAndWait(client: AgentClient, parts: readonly Part[], say: SayOptions, place: Place): Promise<void> {
+async function sendAndWait(client: AgentClient, parts: readonly Part[], say: SendOptions, place: Place): Promise<void> {
   const { output, named } = place
   const { task, message } = await output.during(`${client.card.name} is working`, client.ask(parts, say))
   if (task) {

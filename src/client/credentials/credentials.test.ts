@@ -5,10 +5,9 @@ import { createSender } from '../guarded-fetch.js'
 import { fetchWithNames, json, serveHttp } from '../http-server.fixture.js'
 import { readCard } from '../read-card.js'
 import type { WireEvent } from '../wire-log.js'
-import { createAuthorizer, withCredentials } from './authorizer.js'
+import { createAuthorizer, planCredentials, withCredentials } from './authorizer.js'
 import type { CredentialSource, CredentialSources } from './credential.js'
-import { planCredentials } from './plan.js'
-import { apiKey, basic, bearer, certificateOf, mutualTls } from './static.js'
+import { apiKey, basic, bearer, certificateOf, mutualTls } from './static-credentials.js'
 
 const key = { apiKeySecurityScheme: { location: 'header', name: 'X-Key' } }
 const http = (scheme: string) => ({ httpAuthSecurityScheme: { scheme } })
@@ -135,7 +134,7 @@ describe('withCredentials', () => {
     const authorizer = createAuthorizer(cardWith(schemes, [['key', 'query', 'token']]), [apiKey('k3y'), bearer('t')], {
       origins: [own.origin],
     })
-    const send = withCredentials(createSender({ named: [own.origin] }), authorizer)
+    const send = withCredentials(createSender({ namedOrigins: [own.origin] }), authorizer)
     await send(call(`${own.origin}/rpc?x=1`))
     await send(call(`${other.origin}/rpc?x=1`))
     expect(own.seen[0]).toMatchObject({
@@ -158,7 +157,7 @@ describe('withCredentials', () => {
     const authorizer = createAuthorizer(cardWith({ key }, [['key']]), apiKey('k3y'), { origins: [origin] })
     const fetch = fetchWithNames('agent.example', 'thief.example')
     const send = withCredentials(
-      createSender({ named: [origin], fetch, lookup: async () => ['8.8.8.8'], allowPrivate: true }),
+      createSender({ namedOrigins: [origin], fetch, lookup: async () => ['8.8.8.8'], allowPrivate: true }),
       authorizer,
     )
     for (const path of ['/port', '/host']) await send({ method: 'GET', url: origin + path, headers: {} })
@@ -181,7 +180,7 @@ describe('withCredentials', () => {
       { origins: [own.origin] },
     )
     const send = withCredentials(
-      createSender({ named: [own.origin], onWire: (event) => events.push(event) }),
+      createSender({ namedOrigins: [own.origin], onWire: (event) => events.push(event) }),
       authorizer,
     )
     await send(call(own.origin))
@@ -200,7 +199,7 @@ describe('withCredentials', () => {
       bearer(() => tokens.shift() ?? '0'),
       { origins: [own.origin] },
     )
-    const send = withCredentials(createSender({ named: [own.origin] }), authorizer)
+    const send = withCredentials(createSender({ namedOrigins: [own.origin] }), authorizer)
     expect((await send(call(own.origin))).status).toBe(401) // the same token again: there is no use in trying
     expect((await send(call(own.origin))).status).toBe(200)
     expect(own.seen).toHaveLength(2)
@@ -214,7 +213,7 @@ describe('withCredentials', () => {
       bearer(() => String(count++)),
       { origins: [own.origin] },
     )
-    const send = withCredentials(createSender({ named: [own.origin] }), authorizer)
+    const send = withCredentials(createSender({ namedOrigins: [own.origin] }), authorizer)
     expect((await send(call(own.origin))).status).toBe(401)
     expect(own.seen).toHaveLength(2)
   })
@@ -222,9 +221,9 @@ describe('withCredentials', () => {
   it('does not ask again with credentials that stay the same', async () => {
     await using own = await serveHttp((_, response) => json(response, '1', {}, 401))
     const authorizer = createAuthorizer(cardWith({ key }, [['key']]), apiKey('k'), { origins: [own.origin] })
-    expect((await withCredentials(createSender({ named: [own.origin] }), authorizer)(call(own.origin))).status).toBe(
-      401,
-    )
+    expect(
+      (await withCredentials(createSender({ namedOrigins: [own.origin] }), authorizer)(call(own.origin))).status,
+    ).toBe(401)
     expect(own.seen).toHaveLength(1)
   })
 })

@@ -8,7 +8,7 @@ import { TransportError } from '../../model/transport-error.js'
 import { classifyHost } from '../../net/addresses.js'
 import type { HttpSender } from '../../transports/http-sender.js'
 import type { GuardedRequest } from '../guarded-fetch.js'
-import { waiting } from '../waiting.js'
+import { systemTiming } from '../retry.js'
 import type { FoundServer } from './oauth2-server.js'
 
 export type FlowName = 'clientCredentials' | 'deviceCode' | 'authorizationCode'
@@ -92,7 +92,7 @@ const flows: Readonly<Record<FlowName, (tools: Tools, call: FlowCall) => Promise
     })
     const endsAt = Date.now() + device.expires_in * 1000
     for (let seconds = Math.max(device.interval ?? 5, shortestInterval); Date.now() < endsAt; ) {
-      await waiting.wait(seconds * 1000, signal)
+      await systemTiming.wait(seconds * 1000, signal)
       const response = await oauth.deviceCodeGrantRequest(server, client, auth, device.device_code, http)
       try {
         return await oauth.processDeviceCodeResponse(server, client, response)

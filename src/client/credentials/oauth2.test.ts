@@ -3,12 +3,11 @@ import type { OAuthFlows, SecurityScheme } from '../../model/agent-card.js'
 import { listenForRedirect } from '../../net/node-redirect-receiver.js'
 import { createSender } from '../guarded-fetch.js'
 import { json, serveHttp } from '../http-server.fixture.js'
-import { waiting } from '../waiting.js'
+import { systemTiming } from '../retry.js'
 import type { WireEvent } from '../wire-log.js'
 import { serveTokens } from './authorization-server.fixture.js'
 import type { CredentialContext, SchemeNeed } from './credential.js'
-import { type OAuth2Options, oauth2 } from './oauth2.js'
-import { createTokenStore } from './token-store.js'
+import { createTokenStore, type OAuth2Options, oauth2 } from './oauth2.js'
 
 const client = { clientId: 'me', clientSecret: 's3cret' }
 
@@ -22,7 +21,7 @@ const credentialsFlow = (origin: string): OAuthFlows => ({
 /** The agent is on this machine, as the authorization server is: its own host. */
 const context = (rest: Partial<CredentialContext> = {}): CredentialContext => ({
   origin: 'http://127.0.0.1:9',
-  sender: (named) => createSender({ named }),
+  sender: (namedOrigins) => createSender({ namedOrigins }),
   ...rest,
 })
 
@@ -104,7 +103,7 @@ describe('oauth2', () => {
   it('shows the code of the device flow and waits, a second at least between two questions', async () => {
     await using server = await serveTokens() // which wants to be asked fifty times a second
     const waits: number[] = []
-    using _ = vi.spyOn(waiting, 'wait').mockImplementation(async (ms) => {
+    using _ = vi.spyOn(systemTiming, 'wait').mockImplementation(async (ms) => {
       if (waits.push(ms) === 2) server.approve()
     })
     const codes: string[] = []
@@ -301,7 +300,8 @@ describe('oauth2', () => {
   it('shows neither secrets nor tokens in the log of the wire', async () => {
     await using server = await serveTokens({ hasRefreshTokens: true })
     const events: WireEvent[] = []
-    const sender = (named: readonly string[]) => createSender({ named, onWire: (event) => events.push(event) })
+    const sender = (namedOrigins: readonly string[]) =>
+      createSender({ namedOrigins, onWire: (event) => events.push(event) })
     await oauth2(client).get(needOf(credentialsFlow(server.origin)), context({ sender }))
     expect(events).toHaveLength(2)
     expect(JSON.stringify(events)).not.toMatch(/s3cret|token-0|refresh-1/)

@@ -3,11 +3,10 @@ import type { TokenEndpointResponse } from 'oauth4webapi'
 import type { SecurityScheme } from '../../model/agent-card.js'
 import { A2AError } from '../../model/errors.js'
 import { assertOptions, type NamesOf } from '../../model/option-names.js'
+import { TransportError } from '../../model/transport-error.js'
 import { bearerHeader, type CredentialContext, type CredentialSource, type SchemeNeed } from './credential.js'
 import { type FlowCall, type FlowName, type FlowOptions, refresh, runFlow } from './oauth2-flows.js'
 import { findServer, namedOrigins, type ServerOptions } from './oauth2-server.js'
-import { createSingleFlight } from './single-flight.js'
-import { createTokenStore, type StoredToken, type TokenStore } from './token-store.js'
 
 export interface OAuth2Options extends FlowOptions, ServerOptions {
   /** Default: the card's, else the first one of these options that everything is given for. */
@@ -153,4 +152,95 @@ function flowFor(scheme: SecurityScheme, options: OAuth2Options): FlowName | und
   if (flow !== undefined) return able.find((each) => each === flow)
   const named = 'oauth2SecurityScheme' in scheme ? Object.keys(scheme.oauth2SecurityScheme.flows) : []
   return able.find((each) => named.includes(each)) ?? able[0]
+}
+
+/** Where tokens are kept. */
+
+export interface StoredToken {
+  /** Absent after an agent refused it; what it can be renewed with is still there. */
+  readonly accessToken?: string
+  readonly refreshToken?: string
+  readonly expiresAtMs?: number
+}
+
+/** Plain values by plain keys: a key chain, a file, a browser's storage. */
+export interface TokenStore {
+  get(key: string): StoredToken | undefined | Promise<StoredToken | undefined>
+  set(key: string, token: StoredToken): void | Promise<void>
+  delete(key: string): void | Promise<void>
+}
+
+/** Forgets everything when the process ends. */
+export function createTokenStore(): TokenStore {
+  const tokens = new Map<string, StoredToken>()
+  return {
+    get: (key) => tokens.get(key),
+    set(key, token) {
+      tokens.set(key, token)
+    },
+    delete(key) {
+      tokens.delete(key)
+    },
+  }
+}
+
+export type SingleFlight<T> = (
+  key: string,
+  work: (signal: AbortSignal) => Promise<T>,
+  signal?: AbortSignal,
+) => Promise<T>
+
+interface Flight<T> {
+  readonly result: Promise<T>
+  readonly controller: AbortController
+  waiting: number
+}
+
+export function createSingleFlight<T>(): SingleFlight<T> {
+  const flights = new Map<string, Flight<T>>()
+  const start = (key: string, work: (signal: AbortSignal) => Promise<T>): Flight<T> => {
+    const controller = new AbortController()
+    const result = work(controller.signal).finally(() => {
+      if (flights.get(key) === flight) flights.delete(key)
+    })
+    const flight: Flight<T> = { result, controller, waiting: 0 }
+    // Whoever waits hears of failures; when nobody does any more, nobody has to.
+    result.catch(() => undefined)
+    flights.set(key, flight)
+    return flight
+  }
+  return async (key, work, signal) => {
+    if (signal?.aborted) throw stopped(signal)
+    const flight = flights.get(key) ?? start(key, work)
+    flight.waiting += 1
+    try {
+      return await (signal ? until(flight.result, signal) : flight.result)
+    } finally {
+      flight.waiting -= 1
+      if (flight.waiting === 0) {
+        if (flights.get(key) === flight) flights.delete(key)
+        flight.controller.abort()
+      }
+    }
+  }
+}
+
+async function until<T>(result: Promise<T>, signal: AbortSignal): Promise<T> {
+  let stop: () => void = () => undefined
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(stopped(signal))
+    signal.addEventListener('abort', stop)
+  })
+  try {
+    return await Promise.race([result, aborted])
+  } finally {
+    signal.removeEventListener('abort', stop)
+  }
+}
+
+function stopped({ reason }: AbortSignal): TransportError {
+  const isTimeout = reason instanceof Error && reason.name === 'TimeoutError'
+  return isTimeout
+    ? new TransportError('timeout', 'No credential was there in time', { cause: reason })
+    : new TransportError('aborted', 'The call was aborted while it waited for a credential', { cause: reason })
 }

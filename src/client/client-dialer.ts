@@ -10,11 +10,11 @@ import type { AddressRules, NameLookup } from '../net/address-rules.js'
 import { isHost } from '../net/addresses.js'
 import { isNode } from '../net/runtime.js'
 import { createGuardedDialer as createBrowserDialer } from './browser-stubs.js'
-import type { ClientCertificate } from './credentials/static.js'
+import type { ClientCertificate } from './credentials/static-credentials.js'
 
-export interface ReachOptions {
+export interface ClientDialerOptions {
   /** Origins that the user named, such as `https://agent.example`. */
-  readonly named: readonly string[]
+  readonly namedOrigins: readonly string[]
   /** Other addresses that are not on the internet may be reached too. */
   readonly allowPrivate?: boolean
   /** In place of the one that is made here. It makes connections of its own, which nobody can check. */
@@ -25,7 +25,7 @@ export interface ReachOptions {
   readonly lookup?: NameLookup
 }
 
-export interface Reach {
+export interface ClientDialer {
   /** Follows no redirects. Rejects with `AddressRefused`, or with whatever goes wrong on the way. */
   fetch(url: string, init: RequestInit): Promise<Response>
   /** The addresses of a host that may be dialled. Rejects with `AddressRefused`. On Node only. */
@@ -34,9 +34,11 @@ export interface Reach {
   close(): Promise<void>
 }
 
-export function createReach(options: ReachOptions): Reach {
-  const { named, allowPrivate = false, fetch, certificate, lookup } = options
-  const allowHosts = named.flatMap((origin) => (canParseUrl(origin) ? new URL(origin).hostname : [])).filter(isHost)
+export function createClientDialer(options: ClientDialerOptions): ClientDialer {
+  const { namedOrigins, allowPrivate = false, fetch, certificate, lookup } = options
+  const allowHosts = namedOrigins
+    .flatMap((origin) => (canParseUrl(origin) ? new URL(origin).hostname : []))
+    .filter(isHost)
   const rules: AddressRules = { httpsOnly: false, allowHosts, allowPrivate, allowNeighbours: true }
   let made: ReturnType<typeof make> | undefined
   const make = async () => {
@@ -58,7 +60,7 @@ export function createReach(options: ReachOptions): Reach {
   }
 }
 
-function checkedFirst(check: (url: string) => Promise<void>, fetch: typeof globalThis.fetch): Reach['fetch'] {
+function checkedFirst(check: (url: string) => Promise<void>, fetch: typeof globalThis.fetch): ClientDialer['fetch'] {
   return async (url, init) => {
     await check(url)
     return fetch(url, { ...init, redirect: 'manual' })

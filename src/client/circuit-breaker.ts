@@ -7,14 +7,14 @@ import { fromGeneric, toGeneric } from '../model/generic-service.js'
 import type { AgentService, StreamItem } from '../model/service.js'
 import { TransportError } from '../model/transport-error.js'
 
-export interface BreakerOptions {
+export interface CircuitBreakerOptions {
   /** Failures in a row that open it. Default 5; 0 switches it off. */
   readonly failures?: number
   /** How long it stays open. Default 10 s. */
   readonly openMs?: number
 }
 
-export class Breaker {
+export class CircuitBreaker {
   readonly #most: number
   readonly #openMs: number
   readonly #now: () => number
@@ -24,7 +24,7 @@ export class Breaker {
   #openedAt: number | undefined
   #isTrying = false
 
-  constructor({ failures = 5, openMs = 10_000 }: BreakerOptions, now: () => number) {
+  constructor({ failures = 5, openMs = 10_000 }: CircuitBreakerOptions, now: () => number) {
     this.#most = failures
     this.#openMs = openMs
     this.#now = now
@@ -74,7 +74,7 @@ export class Breaker {
   }
 }
 
-export function breaking(service: AgentService, breaker: Breaker): AgentService {
+export function withCircuitBreaker(service: AgentService, breaker: CircuitBreaker): AgentService {
   const { unary, streaming } = toGeneric(service)
   return fromGeneric({
     async unary(...call) {
@@ -94,7 +94,7 @@ export function breaking(service: AgentService, breaker: Breaker): AgentService 
 
 async function* watched(
   open: () => AsyncIterable<StreamItem>,
-  breaker: Breaker,
+  breaker: CircuitBreaker,
 ): AsyncGenerator<readonly StreamItem[], void, void> {
   breaker.assertClosed()
   try {

@@ -35,7 +35,7 @@ describe('the way to addresses', () => {
     )
     const asked: string[] = []
     const send = createSender({
-      named: [`http://agent.example:${named.port}`],
+      namedOrigins: [`http://agent.example:${named.port}`],
       async lookup(name) {
         asked.push(name)
         // The agent is on the internet, except for the one connection that this test needs.

@@ -1,9 +1,45 @@
-/** The addresses of interfaces: a card may only send its readers to the host it came from. */
-
+/**
+ * Trust in cards by their source. The user vouches for an address, a card or a list of agents that the user wrote. Anybody
+ * may have published a card that is found in a registry: such cards are reached through the address guard, and get
+ * credentials only where the user or a trusted signature says so.
+ */
 import type { Binding } from '../model/agent-card.js'
 import { canParseUrl } from '../model/can-parse-url.js'
 import { TransportError } from '../model/transport-error.js'
-import { isSameHost } from '../net/addresses.js'
+import { classifyHost, isSameHost } from '../net/addresses.js'
+import type { Choice } from './agent-client.js'
+import type { ConnectOptions } from './connect-options.js'
+import type { Verification } from './verify-card.js'
+
+/** `user`, or the address of the registry that a card comes from, if it is known. */
+export type CardSource = 'user' | { readonly registry?: string }
+
+/** Origins whose hosts, and whose neighbours, the interfaces of a found card may be at. */
+export function reachableFrom(
+  { registry }: Exclude<CardSource, 'user'>,
+  { allowedOrigins = [], allowNeighbours = true }: ConnectOptions,
+): readonly string[] {
+  return [...(allowNeighbours && registry !== undefined ? [registry] : []), ...allowedOrigins]
+}
+
+/** Origins of a found card's interfaces that may get credentials. */
+export function trustedOfFound(
+  choices: readonly Choice[],
+  { allowedOrigins = [] }: ConnectOptions,
+  { state }: Verification,
+): readonly string[] {
+  const isTrusted = (url: string) =>
+    (state === 'valid' || isAllowedOrigin(url, allowedOrigins)) && cannotBeOverheard(originOf(url) ?? '')
+  return choices.flatMap(({ url }) => (isTrusted(url) ? (originOf(url) ?? []) : []))
+}
+
+/** https, or this machine. Other names may lead elsewhere by the next call, and nothing proves who answers. */
+export function cannotBeOverheard(origin: string): boolean {
+  if (!canParseUrl(origin)) return false
+  const { protocol, hostname } = new URL(origin)
+  if (protocol === 'https:') return true
+  return classifyHost(hostname) === 'loopback' && !/\.localhost\.?$/i.test(hostname)
+}
 
 /** Absolute; what is relative is so to the card. gRPC's `host:port` stays as it is. */
 export function addressOf(url: string, binding: Binding, cardUrl: string | undefined): string | undefined {

@@ -2,14 +2,19 @@ import { describe, expect, it } from 'vitest'
 import { A2AError } from '../model/errors.js'
 import type { AgentService } from '../model/service.js'
 import type { Task } from '../model/task.js'
-import { createFace } from './face.js'
+import { createConvenience } from './convenience.js'
 import { noWaiting, numbered, peer, play, status, taskIn } from './scripted.fixture.js'
 
 const working = taskIn('TASK_STATE_WORKING')
 const done = taskIn('TASK_STATE_COMPLETED')
 
 function faceOf(operations: Partial<AgentService>) {
-  return createFace(peer(operations), { newId: () => 'm1', timeoutMs: 0, dialect: () => 'v1', waiting: noWaiting() })
+  return createConvenience(peer(operations), {
+    newId: () => 'm1',
+    timeoutMs: 0,
+    dialect: () => 'v1',
+    timing: noWaiting(),
+  })
 }
 
 function inTurn(...tasks: Task[]): () => Promise<Task> {

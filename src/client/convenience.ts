@@ -13,24 +13,32 @@ import {
 } from '../model/service.js'
 import { isInterrupted, isTerminal, type Task } from '../model/task.js'
 import { TransportError } from '../model/transport-error.js'
-import type { AgentClient, Answer, Conversation, Say, SayOptions, TaskHandle, Update } from './agent-client.js'
+import type {
+  AgentClient,
+  Answer,
+  Conversation,
+  MessageInput,
+  SendOptions,
+  TaskHandle,
+  Update,
+} from './agent-client.js'
 import { conversationStart, sayOptions, waitOptions } from './option-names.js'
-import { changes, taskInstead } from './poll.js'
-import type { Waiting } from './retry.js'
+import { pollChanges, taskAfterRefusal } from './poll.js'
+import type { Timing } from './retry.js'
 
-type Face = Pick<AgentClient, 'ask' | 'stream' | 'conversation' | 'task'>
+type Convenience = Pick<AgentClient, 'ask' | 'stream' | 'conversation' | 'task'>
 
-interface FaceOptions {
+interface ConvenienceOptions {
   readonly newId: () => string
   /** For calls that name no time of their own; 0 is none. */
   readonly timeoutMs: number
   /** What is spoken at the moment. */
   readonly dialect: () => string
-  readonly waiting: Waiting
+  readonly timing: Timing
 }
 
-export function createFace(service: AgentService, options: FaceOptions): Face {
-  const contextOf = (given: SayOptions): CallContext => {
+export function createConvenience(service: AgentService, options: ConvenienceOptions): Convenience {
+  const contextOf = (given: SendOptions): CallContext => {
     const signal = signalOf(given, options.timeoutMs)
     return {
       caller: anonymous,
@@ -39,15 +47,15 @@ export function createFace(service: AgentService, options: FaceOptions): Face {
       ...(signal && { signal }),
     }
   }
-  const ask = async (say: Say, given: SayOptions = {}): Promise<Answer> => {
+  const ask = async (say: MessageInput, given: SendOptions = {}): Promise<Answer> => {
     assertOptions('ask', given, sayOptions)
     const result = await service.sendMessage(requestOf(say, given, options.newId), contextOf(given))
     if ('message' in result) return messageAnswer(result.message)
     if (isSettled(result.task)) return taskAnswer(result.task)
     // Some agents answer before they are done, whatever they were asked.
-    return taskAnswer(await waitFor(service, result.task.id, contextOf(given), options.waiting))
+    return taskAnswer(await waitFor(service, result.task.id, contextOf(given), options.timing))
   }
-  const stream = (say: Say, given: SayOptions = {}): AsyncIterable<Update> => {
+  const stream = (say: MessageInput, given: SendOptions = {}): AsyncIterable<Update> => {
     assertOptions('stream', given, sayOptions)
     const context = contextOf({ timeoutMs: 0, ...given })
     return updates(service.sendStreamingMessage(requestOf(say, given, options.newId), context))
@@ -58,7 +66,7 @@ export function createFace(service: AgentService, options: FaceOptions): Face {
       service.getTask({ id, ...(historyLength !== undefined && { historyLength }) }, contextOf({})),
     async wait(given = {}) {
       assertOptions('wait', given, waitOptions)
-      return await waitFor(service, id, contextOf({ timeoutMs: 0, ...given }), options.waiting)
+      return await waitFor(service, id, contextOf({ timeoutMs: 0, ...given }), options.timing)
     },
     cancel: () => service.cancelTask({ id }, contextOf({})),
     watch(given = {}) {
@@ -95,13 +103,13 @@ async function* told(stream: AsyncIterable<StreamItem>): AsyncGenerator<readonly
 }
 
 /** By subscribing, so that the end is known when it comes; by asking again where that cannot be. */
-async function waitFor(service: AgentService, id: string, context: CallContext, waiting: Waiting): Promise<Task> {
+async function waitFor(service: AgentService, id: string, context: CallContext, timing: Timing): Promise<Task> {
   const now = await service.getTask({ id }, context)
   if (isSettled(now)) return now
   try {
     await settled(service.subscribeToTask({ id }, context))
   } catch (error) {
-    await settled(changes(service, await taskInstead(service, id, context, error), context, waiting))
+    await settled(pollChanges(service, await taskAfterRefusal(service, id, context, error), context, timing))
   }
   return await service.getTask({ id }, context)
 }
@@ -117,22 +125,25 @@ async function settled(items: AsyncIterable<StreamItem>): Promise<void> {
 class Talk implements Conversation {
   contextId: string | undefined
   taskId: string | undefined
-  readonly #face: Pick<Face, 'ask' | 'stream'>
+  readonly #face: Pick<Convenience, 'ask' | 'stream'>
 
-  constructor(face: Pick<Face, 'ask' | 'stream'>, start: { readonly contextId?: string; readonly taskId?: string }) {
+  constructor(
+    face: Pick<Convenience, 'ask' | 'stream'>,
+    start: { readonly contextId?: string; readonly taskId?: string },
+  ) {
     this.#face = face
     this.contextId = start.contextId
     this.taskId = start.taskId
   }
 
-  async ask(say: Say, options: SayOptions = {}): Promise<Answer> {
+  async ask(say: MessageInput, options: SendOptions = {}): Promise<Answer> {
     const answer = await this.#face.ask(say, this.#placed(options))
     if (answer.task) this.#keep(answer.task)
     else this.contextId = answer.message?.contextId ?? this.contextId
     return answer
   }
 
-  async *stream(say: Say, options: SayOptions = {}): AsyncGenerator<Update> {
+  async *stream(say: MessageInput, options: SendOptions = {}): AsyncGenerator<Update> {
     const fold = new Progress()
     for await (const update of this.#face.stream(say, this.#placed(options))) {
       fold.see(update)
@@ -142,7 +153,7 @@ class Talk implements Conversation {
     }
   }
 
-  #placed(options: SayOptions): SayOptions {
+  #placed(options: SendOptions): SendOptions {
     return {
       ...(this.contextId !== undefined && { contextId: this.contextId }),
       ...(this.taskId !== undefined && { taskId: this.taskId }),
@@ -200,7 +211,7 @@ function taskAnswer(task: Task): Answer {
   return { text, artifacts, state: status.state, task }
 }
 
-function requestOf(say: Say, options: SayOptions, newId: () => string): SendMessageRequest {
+function requestOf(say: MessageInput, options: SendOptions, newId: () => string): SendMessageRequest {
   const { contextId, taskId, referenceTaskIds, metadata, configuration } = options
   return {
     message: {
@@ -214,7 +225,7 @@ function requestOf(say: Say, options: SayOptions, newId: () => string): SendMess
   }
 }
 
-function messageOf(say: Say, newId: () => string): Message {
+function messageOf(say: MessageInput, newId: () => string): Message {
   if (typeof say === 'object' && 'messageId' in say) return say
   const parts: readonly Part[] = typeof say === 'string' ? [{ text: say }] : say
   return { messageId: newId(), role: 'ROLE_USER', parts }
@@ -224,7 +235,7 @@ function isSettled({ status }: Task): boolean {
   return isTerminal(status.state) || isInterrupted(status.state)
 }
 
-function signalOf({ signal, timeoutMs }: SayOptions, usualMs: number): AbortSignal | undefined {
+function signalOf({ signal, timeoutMs }: SendOptions, usualMs: number): AbortSignal | undefined {
   const ms = timeoutMs ?? usualMs
   if (ms <= 0) return signal
   const timeout = AbortSignal.timeout(ms)

@@ -10,32 +10,32 @@ import type { Operation } from '../model/operations.js'
 import type { AgentService, CallContext, StreamItem } from '../model/service.js'
 import { explained, TransportError, wasNotSent } from '../model/transport-error.js'
 import type { Choice } from './agent-client.js'
-import { originOf } from './choose-interface-address.js'
 import { isRepeatable } from './retry.js'
+import { originOf } from './trusted-origins.js'
 
-export interface Way {
+export interface OpenedInterface {
   readonly choice: Choice
   readonly service: AgentService
 }
 
-export interface WaysOptions {
+export interface InterfaceFallbackOptions {
   readonly onFallBack: (choice: Choice, why: string) => void
   /** The address of the card that names the interfaces; absent when the card was given. */
   readonly cardUrl?: string | undefined
 }
 
-export class Ways {
-  readonly #ways: readonly Way[]
-  readonly #options: WaysOptions
+export class InterfaceFallback {
+  readonly #ways: readonly OpenedInterface[]
+  readonly #options: InterfaceFallbackOptions
   #place = 0
   #isKept = false
 
-  constructor(ways: readonly Way[], options: WaysOptions) {
+  constructor(ways: readonly OpenedInterface[], options: InterfaceFallbackOptions) {
     this.#ways = ways
     this.#options = options
   }
 
-  get current(): Way {
+  get current(): OpenedInterface {
     return this.#way(this.#place)
   }
 
@@ -83,8 +83,8 @@ export class Ways {
     }
   }
 
-  #way(place: number): Way {
-    return this.#ways[place] as Way // there is one at least, and no place passes the last
+  #way(place: number): OpenedInterface {
+    return this.#ways[place] as OpenedInterface // there is one at least, and no place passes the last
   }
 
   /** An origin that cannot be reached, or that has an outage, is not tried again over another binding or dialect. */

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { A2AError } from '../model/errors.js'
 import type { AgentService } from '../model/service.js'
 import { TransportError } from '../model/transport-error.js'
-import { Ways } from './fall-back.js'
+import { InterfaceFallback } from './interface-fallback.js'
 import { all, context, numbered, peer, play, status, taskIn } from './scripted.fixture.js'
 
 const unknownMethod = new A2AError('METHOD_NOT_FOUND', 'Method not found')
@@ -21,7 +21,7 @@ function waysTo(...services: AgentService[]) {
 
 function waysAt(places: readonly (readonly [url: string, service: AgentService])[]) {
   const told: string[] = []
-  const ways = new Ways(
+  const ways = new InterfaceFallback(
     places.map(([url, service]) => ({ service, choice: { dialect: 'v1', binding: 'JSONRPC', url, reasons: [] } })),
     { onFallBack: (choice, why) => told.push(`${choice.url} ${why}`) },
   )

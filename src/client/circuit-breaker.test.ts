@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { TransportError } from '../model/transport-error.js'
-import { Breaker, breaking } from './breaker.js'
+import { CircuitBreaker, withCircuitBreaker } from './circuit-breaker.js'
 import { all, context, peer, play, taskIn } from './scripted.fixture.js'
 
 const silence = new TransportError('unreachable', 'Nothing listens there')
@@ -10,9 +10,9 @@ describe('a breaker', () => {
   it('leaves an agent alone after several failures, and tries it again after a while', async () => {
     let now = 0
     let isThere = false
-    const service = breaking(
+    const service = withCircuitBreaker(
       peer({ getTask: () => (isThere ? Promise.resolve(working.task) : Promise.reject(silence)) }),
-      new Breaker({ failures: 2, openMs: 1000 }, () => now),
+      new CircuitBreaker({ failures: 2, openMs: 1000 }, () => now),
     )
     const call = () => service.getTask({ id: 't1' }, context)
     await expect(call()).rejects.toBe(silence)
@@ -31,9 +31,9 @@ describe('a breaker', () => {
   it('lets the next call try after a stream that said nothing', async () => {
     let now = 0
     const answers = [() => Promise.reject(silence), () => Promise.resolve(working.task)]
-    const service = breaking(
+    const service = withCircuitBreaker(
       peer({ getTask: () => answers.shift()?.() ?? Promise.reject(silence), subscribeToTask: () => play([]) }),
-      new Breaker({ failures: 1, openMs: 1000 }, () => now),
+      new CircuitBreaker({ failures: 1, openMs: 1000 }, () => now),
     )
     await expect(service.getTask({ id: 't1' }, context)).rejects.toBe(silence)
     now = 1000
