@@ -1,14 +1,14 @@
-/** What the page about security shows runs, in the order it is shown. */
+/** The examples of docs/security.md run, in their order. */
 import { readFileSync } from 'node:fs'
 import * as dragoman from 'dragoman'
 import { describe, expect, it } from 'vitest'
 
 const page = readFileSync(new URL('../../docs/security.md', import.meta.url), 'utf8')
-const [, section = ''] = /\n## Who may call\n([\s\S]*?)\n## /.exec(page) ?? []
+const [, section = ''] = /\n## Authentication\n([\s\S]*?)\n## /.exec(page) ?? []
 const snippets = [...section.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, code = '']) => code)
 
-describe('the page about security', () => {
-  it('shows agents that can be served, and that nobody can call without a credential', async () => {
+describe('docs/security.md', () => {
+  it('shows agents that start and reject calls without credentials', async () => {
     expect(snippets.length).toBeGreaterThanOrEqual(5)
     const served: dragoman.Served[] = []
     const serve: typeof dragoman.serve = async (...args) => {
@@ -16,7 +16,7 @@ describe('the page about security', () => {
       served.push(one)
       return one
     }
-    // They share their constants, as a reader does; what they import is there already.
+    // The examples share their constants; the imported names are parameters of the function.
     const code = snippets.join('\n').replaceAll(/^import .*$/gm, '')
     const names = Object.keys(dragoman)
     const AsyncFunction = (async () => undefined).constructor as FunctionConstructor
