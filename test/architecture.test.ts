@@ -111,7 +111,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
 /** What is loaded on use only, so that nobody pays for it at start-up. */
 const mayLoad: Readonly<Record<string, readonly string[]>> = {
   'server/': ['stores/sqlite/index.ts', 'stores/postgres/index.ts', 'stores/simple/index.ts'],
-  'client/': ['net/node-dialer.ts'],
+  'client/': ['net/node-dialer.ts', 'server/handler.ts'],
 }
 
 interface Import {

@@ -12,7 +12,8 @@ import type { Verification } from './verify-card.js'
 /** How the agent is spoken to, and why. */
 export interface Choice {
   readonly dialect: DialectName
-  readonly binding: Binding
+  /** `in-process` if `connect` was given a service, which is called directly. */
+  readonly binding: Binding | 'in-process'
   readonly url: string
   readonly tenant?: string
   /** One sentence for each interface that was looked at, in order: taken, or passed over and why. */

@@ -6,6 +6,10 @@
 import { type AddressRules, createAddressGuard } from '../net/address-rules.js'
 import type { ClientDialer } from './client-dialer.js'
 
+export function createHandler(): never {
+  throw new Error('Agents cannot run in browsers: connect to the address of a server')
+}
+
 export function createGrpcClient(): never {
   throw new Error('gRPC is not supported in browsers')
 }

@@ -9,6 +9,7 @@ import { canParseUrl } from '../model/can-parse-url.js'
 import type { AddressRules, NameLookup } from '../net/address-rules.js'
 import { isHost } from '../net/addresses.js'
 import { isNode } from '../net/runtime.js'
+import { type FetchHandler, inProcessFetch } from '../transports/in-process.js'
 import { createGuardedDialer as createBrowserDialer } from './browser-stubs.js'
 import type { ClientCertificate } from './credentials/static-credentials.js'
 
@@ -19,6 +20,8 @@ export interface ClientDialerOptions {
   readonly allowPrivate?: boolean
   /** In place of the one that is made here. It makes connections of its own, which nobody can check. */
   readonly fetch?: typeof fetch
+  /** Answers every request in this process: nothing is dialled, so no address is checked. */
+  readonly handle?: FetchHandler
   /** Shown to whoever asks for it, on Node. */
   readonly certificate?: ClientCertificate
   /** In place of the name service of the platform, on Node. */
@@ -35,7 +38,8 @@ export interface ClientDialer {
 }
 
 export function createClientDialer(options: ClientDialerOptions): ClientDialer {
-  const { namedOrigins, allowPrivate = false, fetch, certificate, lookup } = options
+  const { namedOrigins, allowPrivate = false, fetch, handle, certificate, lookup } = options
+  if (handle) return { fetch: inProcessFetch(handle), resolve: async () => [], close: async () => undefined }
   const allowHosts = namedOrigins
     .flatMap((origin) => (canParseUrl(origin) ? new URL(origin).hostname : []))
     .filter(isHost)

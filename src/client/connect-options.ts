@@ -1,6 +1,7 @@
 /** What can be said about a connection. Every member has a default that is safe. */
 import type { DialectName } from '../dialects/dialect.js'
 import type { Binding } from '../model/agent-card.js'
+import type { Choice } from './agent-client.js'
 import type { CardCache } from './card-cache.js'
 import type { CircuitBreakerOptions } from './circuit-breaker.js'
 import type { CredentialSources } from './credentials/index.js'
@@ -13,7 +14,7 @@ export interface WireEntry {
   readonly direction: 'request' | 'response' | 'event'
   /** The same for a request and everything that follows from it; no other request of any connection has it. */
   readonly exchange: string
-  readonly binding: Binding | 'card' | 'keys'
+  readonly binding: Choice['binding'] | 'card' | 'keys'
   /** Method and address, or the rpc. */
   readonly what: string
   readonly status?: number | string

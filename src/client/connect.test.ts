@@ -1,11 +1,15 @@
 import { readFileSync } from 'node:fs'
+import type { AgentService } from 'dragoman'
 import { generateSigningKey, apiKey as requireKey, bearer as requireToken, serve } from 'dragoman'
+import { createHandler } from 'dragoman/server'
 import { describe, expect, it } from 'vitest'
 import { echoAgent } from '../testing/echo-agent.js'
 import { hostile } from '../transports/grpc/client.fixture.js'
 import { v1Card } from './cards.fixture.js'
 import { json, serveHttp } from './http-server.fixture.js'
 import {
+  A2AError,
+  type AgentClient,
   apiKey,
   basic,
   bearer,
@@ -30,6 +34,64 @@ describe('connect', () => {
     expect((await agent.ask('Hello')).text).toBe('Hello')
     expect(agent.choice).toMatchObject({ dialect: 'v1', binding: 'JSONRPC', url: served.url })
     expect(agent.choice.reasons[0]).toMatch(/^Took JSONRPC 1\.0/)
+  })
+
+  describe('to an agent in this process', () => {
+    const calls = async (client: AgentClient) => {
+      const { task } = await client.ask('ask')
+      const chunks = await collect(client.stream('chunks 2'))
+      const unknown = await client
+        .task('none')
+        .get()
+        .catch((error: unknown) => error)
+      return [task?.status.state, chunks.text, unknown instanceof A2AError && unknown.code]
+    }
+    const answers = ['TASK_STATE_INPUT_REQUIRED', 'chunk 1 chunk 2 ', 'TASK_NOT_FOUND']
+
+    it('calls a handler, a fetch-style function, a service and an agent', async () => {
+      const handler = await createHandler(echoAgent, { publicUrl: 'https://agents.example/api' })
+      const service = handler.services.get('Echo') as AgentService
+      for (const ref of [handler, (request: Request) => handler.fetch(request), service, echoAgent]) {
+        await using client = await connect(ref)
+        expect(await calls(client)).toEqual(answers)
+      }
+      await handler.close()
+    })
+
+    it('calls any dialect and HTTP binding of a handler, with credentials', async () => {
+      const handler = await createHandler([echoAgent], { auth: [requireToken('secret')] })
+      await expect(connect(handler).then((client) => client.ask('hello'))).rejects.toThrow(
+        expect.objectContaining({ code: 'UNAUTHENTICATED' }),
+      )
+      for (const [dialect, binding] of [
+        ['v1', 'HTTP+JSON'],
+        ['v0.3', 'JSONRPC'],
+      ] as const) {
+        await using client = await connect(handler, { dialect, binding, credentials: bearer('secret') })
+        expect(await calls(client)).toEqual(answers)
+        expect(client.choice).toMatchObject({
+          dialect,
+          binding,
+          url: expect.stringMatching('^http://localhost/echo/?$'),
+        })
+      }
+      await handler.close()
+    })
+
+    it('refuses options that a service cannot use', async () => {
+      const handler = await createHandler(echoAgent)
+      const service = handler.services.get('Echo') as AgentService
+      await expect(connect(service, { credentials: bearer('secret') })).rejects.toThrow(
+        '`credentials` has no effect on a service, which is called directly; connect to the handler instead',
+      )
+      await handler.close()
+    })
+
+    it('ends the agent that it started when it is closed', async () => {
+      const client = await connect(echoAgent)
+      await client.close()
+      await expect(client.ask('hello')).rejects.toThrow()
+    })
   })
 
   it('names `publicUrl` when the agent cannot be reached at the address on its card', async () => {

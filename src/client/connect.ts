@@ -7,6 +7,7 @@ import { type AgentService, anonymous, type CallContext } from '../model/service
 import { wasNotSent } from '../model/transport-error.js'
 import { classifyHost } from '../net/addresses.js'
 import { applicationTracing } from '../telemetry/tracing.js'
+import { createInProcessClient } from '../transports/in-process.js'
 import type { AgentClient, CallOptions, Choice } from './agent-client.js'
 import { chooseInterface, chooseWithoutCard } from './choose-interface.js'
 import { CircuitBreaker, withCircuitBreaker } from './circuit-breaker.js'
@@ -15,6 +16,7 @@ import type { ConnectOptions } from './connect-options.js'
 import { createConvenience } from './convenience.js'
 import { assertCredentials, certificateOf, listOf } from './credentials/index.js'
 import { healing } from './heal.js'
+import { type InProcessTarget, inProcessTarget } from './in-process.js'
 import { Instances } from './instances.js'
 import { InterfaceFallback } from './interface-fallback.js'
 import {
@@ -23,6 +25,7 @@ import {
   createCaller,
   hasGrpc,
   isTrusted,
+  type OpenOptions,
   openInterface,
   reachOptions,
 } from './open-interface.js'
@@ -49,15 +52,20 @@ const longestSearchMs = 15_000
 const mostInstances = 20
 
 /**
- * Connects to an agent of any age: finds its card, chooses an interface both sides speak, and says why.
+ * Connects to an agent of any protocol version: reads its card and chooses an interface that both sides support.
+ * `choice.reasons` explains the choice.
  *
  * ```ts
  * const agent = await connect('localhost:8001')
  * const { text } = await agent.ask('Hello')
  * ```
+ *
+ * `ref` is the address, the name or the card of an agent. It can also be in this process, and is then called without a
+ * port: a handler (of `createHandler`, or any function from `Request` to `Response`), an `AgentService`, or an agent,
+ * which runs until the client is closed. Of a handler with several agents, the first is called.
  */
 export async function connect(ref: string | object, options: ConnectOptions = {}): Promise<AgentClient> {
-  if (typeof ref !== 'string' && (typeof ref !== 'object' || ref === null))
+  if (typeof ref !== 'string' && typeof ref !== 'function' && (typeof ref !== 'object' || ref === null))
     throw new TypeError(
       `\`connect\` needs the address, the name or the card of an agent: connect('http://localhost:8001'); got ${String(ref)}`,
     )
@@ -65,7 +73,11 @@ export async function connect(ref: string | object, options: ConnectOptions = {}
   assertCredentials(options.credentials)
   assertResolvers(options.resolvers)
   const warn = options.onWarning ?? (() => undefined)
-  const opened = (await findInstances(ref, options, warn)).map((target) => openTarget(target, options, warn))
+  const local = await inProcessTarget(ref, options)
+  const found = local ? inProcessOptions(local, options) : options
+  const targets =
+    local && 'service' in local ? [serviceTarget(local)] : await findInstances(local?.url ?? ref, found, warn)
+  const opened = targets.map((target) => openTarget(target, found, warn))
   const instances = new Instances(opened, ({ ways }, why) => warn(`Went on at ${ways.current.choice.url}: ${why}`))
   const { card, cardUrl, signature } = instances.current.target
   const choice = () => instances.current.ways.current.choice
@@ -74,6 +86,7 @@ export async function connect(ref: string | object, options: ConnectOptions = {}
   const service = tracing ? traceCalls(reliable, tracing, { agent: card.name, card: cardUrl, choice }) : reliable
   const close = async () => {
     await Promise.all(opened.map((each) => each.close()))
+    if (local && 'close' in local) await local.close?.()
   }
   return {
     ...operationsOf(service, choice),
@@ -89,10 +102,15 @@ export async function connect(ref: string | object, options: ConnectOptions = {}
 }
 
 /** One instance of the agent: the ways its card offers. */
-function openTarget(target: Target, options: ConnectOptions, warn: (warning: string) => void) {
+function openTarget(target: Target, options: OpenOptions, warn: (warning: string) => void) {
   for (const warning of [...target.warnings, ...withheldFrom(target, options)]) warn(warning)
-  const caller = createCaller(target, { ...options, timeoutMs: options.timeoutMs ?? usualTimeoutMs })
-  const opened = target.choices.map((choice) => ({ choice, ...openInterface(choice, caller(choice)) }))
+  const timeoutMs = options.timeoutMs ?? usualTimeoutMs
+  const caller = createCaller(target, { ...options, timeoutMs })
+  const open = (choice: Choice) =>
+    target.service
+      ? { service: createInProcessClient(target.service, { timeoutMs }), close: () => undefined }
+      : openInterface(choice, caller(choice))
+  const opened = target.choices.map((choice) => ({ choice, ...open(choice) }))
   const ways = new InterfaceFallback(opened, {
     onFallBack: (choice, why) => warn(`Fell back to ${choice.dialect} over ${choice.binding}: ${why}`),
     cardUrl: target.cardUrl,
@@ -107,7 +125,7 @@ function openTarget(target: Target, options: ConnectOptions, warn: (warning: str
 /** Names may stand for several instances; those that cannot even be looked at are left out while others can. */
 async function findInstances(
   ref: string | object,
-  options: ConnectOptions,
+  options: OpenOptions,
   warn: (warning: string) => void,
 ): Promise<readonly Target[]> {
   const isName = typeof ref === 'string' && options.dialect !== 'invoke'
@@ -136,11 +154,32 @@ interface Target extends Callee {
   /** Where the card was found; absent when it was given. */
   readonly cardUrl?: string
   readonly choices: readonly Choice[]
+  /** Called in place of an interface. */
+  readonly service?: AgentService
   readonly signature: Verification
   readonly warnings: readonly string[]
 }
 
-async function find(ref: string | object, options: ConnectOptions, source: CardSource): Promise<Target> {
+/** Every address leads to the handler. Its card is not cached: other handlers have the same address. */
+function inProcessOptions(local: InProcessTarget, { cache: _, ...options }: ConnectOptions): OpenOptions {
+  return 'handle' in local ? { ...options, handle: local.handle, allowedOrigins: ['*'] } : options
+}
+
+function serviceTarget({ service, card }: Extract<InProcessTarget, { readonly service: AgentService }>): Target {
+  const url = 'in-process:'
+  return {
+    card,
+    service,
+    choices: [{ dialect: 'v1', binding: 'in-process', url, reasons: ['Called directly: a service of this process'] }],
+    reach: createClientDialer({ namedOrigins: [] }),
+    trusted: [],
+    isSecure: true,
+    signature: { state: 'absent', reason: 'There is no card' },
+    warnings: [],
+  }
+}
+
+async function find(ref: string | object, options: OpenOptions, source: CardSource): Promise<Target> {
   const { dialect, binding, allowedOrigins = [] } = options
   const url = typeof ref === 'string' && source === 'user' ? addressWithoutCard(ref, dialect) : undefined
   if (url !== undefined) {
@@ -181,7 +220,7 @@ async function find(ref: string | object, options: ConnectOptions, source: CardS
   // Keys that the origin of a found card publishes are as unknown as the card.
   const signature = await verifyCard(source === 'user' ? resolved : { raw: resolved.raw }, verifyOptions(options))
   const choices = chooseInterface(resolved, {
-    hasGrpc,
+    hasGrpc: hasGrpc && !options.handle,
     allowedOrigins,
     ...(binding && { binding }),
     ...(dialect && { dialect }),
@@ -217,7 +256,7 @@ async function find(ref: string | object, options: ConnectOptions, source: CardS
   }
 }
 
-function verifyOptions(options: ConnectOptions): VerifyOptions {
+function verifyOptions(options: OpenOptions): VerifyOptions {
   const { signatures = 'warn', onWire } = options
   return {
     ...(typeof signatures === 'string' ? { policy: signatures } : signatures),
@@ -226,7 +265,7 @@ function verifyOptions(options: ConnectOptions): VerifyOptions {
   }
 }
 
-function reachFor(namedOrigins: readonly string[], options: ConnectOptions): ClientDialer {
+function reachFor(namedOrigins: readonly string[], options: OpenOptions): ClientDialer {
   const certificate = options.credentials && certificateOf(listOf(options.credentials))
   return createClientDialer({ ...reachOptions(options), namedOrigins, ...(certificate && { certificate }) })
 }

@@ -122,6 +122,9 @@ function lazily(make: () => Promise<GrpcClient>): OpenInterface {
   }
 }
 
+/** Options of `connect`, and the handler if the agent is in this process. */
+export type OpenOptions = ConnectOptions & Pick<ClientDialerOptions, 'handle'>
+
 export interface Callee {
   readonly card: AgentCard
   /** The way to its addresses. */
@@ -152,7 +155,7 @@ export function createCaller(
     credentials &&
     createAuthorizer(callee.card, credentials, {
       origins: callee.trusted,
-      sender: (namedOrigins) => createSender({ ...reachOptions(options), namedOrigins }),
+      sender: (namedOrigins) => createSender({ ...networkOptions(options), namedOrigins }),
     })
   return ({ binding, url }) => {
     const given = isTrusted(url, callee) ? headers : {}
@@ -211,7 +214,7 @@ export function authorizeCard(origin: string, options: ConnectOptions): ((send: 
   const trusted = [origin]
   const authorizer = createAuthorizer(cardWithoutSchemes, canAdd ? credentials : undefined, {
     origins: trusted,
-    sender: (namedOrigins) => createSender({ ...reachOptions(options), namedOrigins }),
+    sender: (namedOrigins) => createSender({ ...networkOptions(options), namedOrigins }),
   })
   return (send) => withCredentials(withHeaders(send, headers, { trusted }), authorizer)
 }
@@ -237,6 +240,11 @@ function withHeaders(
 }
 
 /** What a connection says of the way to addresses, whoever's they are. Certificates are for the agent alone. */
-export function reachOptions({ fetch, allowPrivate }: ConnectOptions): Omit<ClientDialerOptions, 'namedOrigins'> {
+export function reachOptions({ handle, ...options }: OpenOptions): Omit<ClientDialerOptions, 'namedOrigins'> {
+  return { ...networkOptions(options), ...(handle && { handle }) }
+}
+
+/** For requests that never go to the agent itself, such as those for tokens. */
+function networkOptions({ fetch, allowPrivate }: ConnectOptions): Omit<ClientDialerOptions, 'namedOrigins'> {
   return { ...(fetch && { fetch }), ...(allowPrivate !== undefined && { allowPrivate }) }
 }

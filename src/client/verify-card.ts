@@ -46,6 +46,7 @@ const optionNames = {
   now: true,
   allowPrivate: 'boolean',
   fetch: true,
+  handle: true,
   certificate: true,
   lookup: true,
   headersTimeoutMs: true,

@@ -6,7 +6,7 @@ import type { PushDelivery } from '../client/push-receiver.js'
 import type { Verification } from '../client/verify-card.js'
 import type { DialectName } from '../dialects/dialect.js'
 import type { CardReport } from '../dialects/validate-card/index.js'
-import type { AgentCard, Binding } from '../model/agent-card.js'
+import type { AgentCard } from '../model/agent-card.js'
 import type { Operation } from '../model/operations.js'
 import type { DeadDelivery } from '../push/dead-deliveries.js'
 
@@ -116,7 +116,7 @@ export interface ProbeView {
   readonly card: ProbeStep
   readonly bindings: readonly (ProbeStep & {
     readonly dialect: DialectName
-    readonly binding: Binding
+    readonly binding: Choice['binding']
     readonly url: string
   })[]
   /** Only when it was asked for: calls may cost something. */

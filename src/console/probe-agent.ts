@@ -23,7 +23,7 @@ export async function probeAgent(
         dialect,
         binding,
         url,
-        ...(await answers(session, { ref, dialect, binding })),
+        ...(await answers(session, { ref, dialect, ...(binding !== 'in-process' && { binding }) })),
       })),
     )
     const isSpoken = bindings.some(({ isGood }) => isGood)

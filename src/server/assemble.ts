@@ -168,6 +168,7 @@ export async function assemble(agents: Agents, options: LoggedOptions, port: Por
   })
   return {
     fetch,
+    agents: mounts.map(({ agent, path }) => ({ name: agent.card.name, url: `${url}${path}` })),
     mounts,
     services: shared.services,
     push: push.operations,

@@ -126,6 +126,8 @@ export interface Handler {
    * `agent` is the agent's name, needed where there are several.
    */
   provideCredential(provided: ProvidedCredential & { readonly agent?: string }): Promise<void>
+  /** The name and the address of each agent. */
+  readonly agents: readonly { readonly name: string; readonly url: string }[]
   /** Where each agent is mounted. */
   readonly mounts: readonly Mount[]
   /** Stops admitting, waits for running turns up to the deadline, hands the rest over, closes the store it opened. */
@@ -150,10 +152,10 @@ export async function createHandler(agents: Agents, options: HandlerOptions = {}
     await release()
     throw error
   })
-  const { fetch, services, push, mounts, provideCredential } = assembly
+  const { fetch, services, push, agents: served, mounts, provideCredential } = assembly
   const close: Handler['close'] = async (closing) => {
     await assembly.close(closing)
     await release()
   }
-  return { fetch, services, push, mounts, provideCredential, close }
+  return { fetch, services, push, agents: served, mounts, provideCredential, close }
 }

@@ -1,0 +1,66 @@
+/** Agents of this process as targets of `connect`: an agent, a handler or a service. */
+import type { AgentCard } from '../model/agent-card.js'
+import { isObject } from '../model/is-object.js'
+import type { AgentService } from '../model/service.js'
+import type { FetchHandler } from '../transports/in-process.js'
+import type { ConnectOptions } from './connect-options.js'
+
+export type InProcessTarget =
+  | {
+      readonly handle: FetchHandler
+      /** Address of the agent. The handler gets requests for this address. */
+      readonly url: string
+      /** Ends what was started for the connection. */
+      close?(): Promise<void>
+    }
+  | { readonly service: AgentService; readonly card: AgentCard }
+
+/** Undefined if the reference is an address, a name or a card. */
+export async function inProcessTarget(ref: unknown, options: ConnectOptions): Promise<InProcessTarget | undefined> {
+  if (typeof ref === 'function') return { handle: ref as FetchHandler, url: localUrl }
+  if (!isObject(ref)) return undefined
+  if (isService(ref)) return { service: ref, card: cardOf(ref, options) }
+  if (isHandler(ref)) return { handle: (request) => ref.fetch(request), url: ref.agents?.[0]?.url ?? localUrl }
+  if (typeof ref.handler !== 'function' || !isObject(ref.card)) return undefined
+  const { createHandler } = await import('#handler')
+  const handler = await createHandler(ref as never) // an agent: nothing else has a card and a handler
+  return { handle: (request) => handler.fetch(request), url: localUrl, close: () => handler.close() }
+}
+
+const localUrl = 'http://localhost'
+
+function isService(ref: object): ref is AgentService & { readonly card?: AgentCard } {
+  return 'sendMessage' in ref && typeof ref.sendMessage === 'function' && 'subscribeToTask' in ref
+}
+
+interface HandlerLike {
+  readonly fetch: FetchHandler
+  readonly agents?: readonly { readonly url: string }[]
+}
+
+function isHandler(ref: object): ref is HandlerLike {
+  return 'fetch' in ref && typeof ref.fetch === 'function'
+}
+
+const wireOptions = ['credentials', 'headers', 'binding', 'dialect', 'fetch', 'onWire'] as const
+
+/** The card of a service that is a client itself. Other services have none. */
+function cardOf({ card }: { readonly card?: AgentCard }, options: ConnectOptions): AgentCard {
+  const unused = wireOptions.find((name) => options[name] !== undefined)
+  if (unused !== undefined)
+    throw new TypeError(
+      `\`${unused}\` has no effect on a service, which is called directly; connect to the handler instead: connect(await createHandler(agent), { ${unused} })`,
+    )
+  return (
+    card ?? {
+      name: 'Agent in this process',
+      description: 'A service without a card',
+      version: '',
+      supportedInterfaces: [],
+      capabilities: { streaming: true },
+      defaultInputModes: ['text/plain'],
+      defaultOutputModes: ['text/plain'],
+      skills: [],
+    }
+  )
+}

@@ -1,0 +1,96 @@
+/**
+ * The in-process transport: a client calls a service, or a fetch-style handler, of its own process. There is no socket.
+ * Errors, timeouts and aborts look the same as over a network.
+ */
+import { batchesOf, items } from '../model/batches.js'
+import { A2AError } from '../model/errors.js'
+import { fromGeneric, toGeneric } from '../model/generic-service.js'
+import type { Operation } from '../model/operations.js'
+import type { AgentService, CallContext, StreamItem } from '../model/service.js'
+import { leftBy, TransportError } from '../model/transport-error.js'
+
+/** Answers a request, as `createHandler(…).fetch` and the handlers of most frameworks do. */
+export type FetchHandler = (request: Request) => Response | Promise<Response>
+
+/** Makes `fetch` of a handler. As with `fetch`, an aborted signal rejects the call and breaks off the response's body. */
+export function inProcessFetch(handle: FetchHandler): (url: string, init: RequestInit) => Promise<Response> {
+  return async (url, init) => {
+    const response = await unlessAborted(async () => await handle(new Request(url, init)), init.signal)
+    const { body, status, statusText, headers } = response
+    if (!body || !init.signal) return response
+    const piped = body.pipeThrough(new TransformStream(), { signal: init.signal })
+    return new Response(piped, { status, statusText, headers })
+  }
+}
+
+export interface InProcessClientOptions {
+  /** Limits each unary call. 0: no limit. */
+  readonly timeoutMs: number
+}
+
+/** Calls a service directly. Calls that are aborted reject at once; what they started goes on (R-SEND-11). */
+export function createInProcessClient(service: AgentService, { timeoutMs }: InProcessClientOptions): AgentService {
+  const { unary, streaming } = toGeneric(service)
+  async function* followed(
+    operation: Operation,
+    request: unknown,
+    { signal, ...context }: CallContext,
+  ): AsyncGenerator<readonly StreamItem[], void, void> {
+    const gone = new AbortController()
+    const batches = batchesOf(streaming(operation, request, { ...context, signal: gone.signal }))
+    try {
+      for (;;) {
+        const next = await unlessAborted(() => batches.next(), signal)
+        if (next.done) return
+        yield next.value.map(({ event, seq }) => (seq === undefined ? { event } : { event, seq }))
+      }
+    } catch (error) {
+      throw failureOf(error, signal)
+    } finally {
+      gone.abort()
+      // Not awaited: a read that is pending ends with the signal.
+      batches.return().catch(() => undefined)
+    }
+  }
+  return fromGeneric({
+    async unary(operation, request, { signal, ...context }) {
+      const deadline = timeoutMs > 0 ? startDeadline(timeoutMs) : undefined
+      const signals = [signal, deadline?.signal].filter((each) => each !== undefined)
+      const either = signals.length > 1 ? AbortSignal.any(signals) : signals[0]
+      try {
+        return await unlessAborted(() => unary(operation, request, context), either)
+      } catch (error) {
+        throw failureOf(error, either)
+      } finally {
+        deadline?.stop()
+      }
+    },
+    streaming: (...call) => items(followed(...call)),
+  })
+}
+
+/** Callers see `A2AError` and `TransportError` only. */
+function failureOf(error: unknown, signal: AbortSignal | undefined): unknown {
+  if (error instanceof A2AError || error instanceof TransportError) return error
+  return signal?.aborted ? leftBy(signal) : A2AError.from(error)
+}
+
+function startDeadline(timeoutMs: number) {
+  const controller = new AbortController()
+  const late = () => controller.abort(new DOMException(`No answer within ${timeoutMs} ms`, 'TimeoutError'))
+  const timer = setTimeout(late, timeoutMs)
+  return { signal: controller.signal, stop: () => clearTimeout(timer) }
+}
+
+/** The result of the work, or a rejection with the signal's reason as soon as it aborts. */
+async function unlessAborted<T>(work: () => Promise<T>, signal: AbortSignal | null | undefined): Promise<T> {
+  if (!signal) return await work()
+  signal.throwIfAborted()
+  return await new Promise<T>((resolve, reject) => {
+    const onAbort = () => reject(signal.reason)
+    signal.addEventListener('abort', onAbort, { once: true })
+    work()
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener('abort', onAbort))
+  })
+}
