@@ -1,4 +1,5 @@
-import { A2AError, agent, apiKey, type ErrorCode, errorCodes, MemoryStore } from 'dragoman'
+import { A2AError, agent, apiKey, type ErrorCode, MemoryStore } from 'dragoman'
+import { errorCodes } from 'dragoman/model'
 import { describe, expect, it } from 'vitest'
 import { echoAgent } from '../src/testing/echo-agent.js'
 import { bindings, type Client, gate, type Json, readRefusal, testServer, userMessage } from './fixture.js'

@@ -4,8 +4,9 @@
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
-import type { FieldViolation, Message, StreamResponse, Task, TaskState } from 'dragoman'
-import { type Agents, createHandler, type Handler, type HandlerOptions } from 'dragoman/server'
+import type { Message, StreamResponse, Task, TaskState } from 'dragoman'
+import type { FieldViolation } from 'dragoman/model'
+import { type Agents, createHandler, type FetchHandler, type HandlerOptions } from 'dragoman/server'
 import { createParser } from 'eventsource-parser'
 
 export type Json = Record<string, unknown>
@@ -74,7 +75,7 @@ export interface Refusal {
 }
 
 export interface TestServer extends AsyncDisposable {
-  readonly handler: Handler
+  readonly handler: FetchHandler
   fetch(path: string, init?: RequestInit): Promise<Response>
   /** A request with the usual headers, its answer not yet read. */
   request(method: string, path: string, body?: unknown, headers?: HeaderList): Promise<Response>

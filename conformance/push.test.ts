@@ -1,4 +1,5 @@
-import { agent, apiKey, type TaskPushNotificationConfig } from 'dragoman'
+import { agent, apiKey } from 'dragoman'
+import type { TaskPushNotificationConfig } from 'dragoman/model'
 import { describe, expect, it } from 'vitest'
 import { echoAgent } from '../src/testing/echo-agent.js'
 import { bindings, type Client, testServer, userMessage } from './fixture.js'

@@ -1,4 +1,5 @@
-import { A2AError, agent, artifact, ask, askAuth, failed, type TaskArtifactUpdateEvent, text, working } from 'dragoman'
+import { A2AError, agent, artifact, ask, askAuth, failed, text, working } from 'dragoman'
+import type { TaskArtifactUpdateEvent } from 'dragoman/model'
 import { describe, expect, it } from 'vitest'
 import { echoAgent } from '../src/testing/echo-agent.js'
 import {

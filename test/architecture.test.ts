@@ -57,7 +57,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'stores/memory.ts',
   ],
   'orchestrator/': ['model/', 'engine/', 'client/', 'telemetry/tracing.ts'],
-  'index.ts': ['model/', 'dialects/', 'transports/', 'stores/', 'engine/', 'auth/', 'net/', 'signing/', 'server/'],
+  'index.ts': ['model/', 'stores/', 'engine/', 'auth/', 'client/', 'server/'],
   'registry/': [
     'model/',
     'dialects/',
@@ -88,6 +88,8 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   ],
   'cli/': [
     'index.ts',
+    'model/index.ts',
+    'net/index.ts',
     'model/can-parse-url.ts',
     'model/error-facts.ts',
     'model/is-object.ts',

@@ -4,6 +4,8 @@ import * as auth from 'dragoman/auth'
 import * as client from 'dragoman/client'
 import * as consoleEntry from 'dragoman/console'
 import * as engine from 'dragoman/engine'
+import * as model from 'dragoman/model'
+import * as net from 'dragoman/net'
 import * as orchestrator from 'dragoman/orchestrator'
 import * as registry from 'dragoman/registry'
 import * as server from 'dragoman/server'
@@ -48,7 +50,7 @@ const schemes: Readonly<Record<string, readonly Mistake[]>> = {
   ],
   withFlows: [
     mistake('withFlows', 'metadataURL', 'metadataUrl', () =>
-      main.withFlows(main.bearer('token'), {}, given({ metadataURL: url })),
+      auth.withFlows(main.bearer('token'), {}, given({ metadataURL: url })),
     ),
   ],
   mtls: [mistake('mtls', 'callr', 'caller', () => main.mtls(given({ callr: 'dns' })))],
@@ -64,6 +66,9 @@ const authoring: Readonly<Record<string, readonly Mistake[]>> = {
     mistake('agent.capabilities', 'pushNotification', 'pushNotifications', () =>
       main.agent(given({ name: 'X', capabilities: { pushNotification: true } }), handle),
     ),
+  ],
+  apiKeyCredential: [
+    mistake('apiKeyCredential', 'nmae', 'name', () => client.apiKeyCredential('key', given({ nmae: 'X-Key' }))),
   ],
   artifact: [mistake('artifact', 'apend', 'append', () => main.artifact('a', 'b', given({ apend: true })))],
   ask: [mistake('ask', 'shema', 'schema', () => main.ask('?', given({ shema: {} })))],
@@ -100,20 +105,18 @@ const functions: Readonly<Record<string, readonly Mistake[]>> = {
   ...authoring,
   MemoryStore: [mistake('MemoryStore', 'maxByte', 'maxBytes', () => new main.MemoryStore(given({ maxByte: 1 })))],
   createGuardedDialer: [
-    mistake('createGuardedDialer', 'allowHost', 'allowHosts', () => main.createGuardedDialer(given({ allowHost: [] }))),
+    mistake('createGuardedDialer', 'allowHost', 'allowHosts', () => net.createGuardedDialer(given({ allowHost: [] }))),
   ],
-  createSigner: [mistake('createSigner', 'key', 'keys', () => main.createSigner(given({ key: [] })))],
+  createSigner: [mistake('createSigner', 'key', 'keys', () => server.createSigner(given({ key: [] })))],
   fetchFile: [
-    mistake('fetchFile', 'limit', 'limits', () => main.fetchFile({ url }, given({ limit: {} }))),
-    mistake('fetchFile.limits', 'maxByte', 'maxBytes', () =>
-      main.fetchFile({ url }, { limits: given({ maxByte: 1 }) }),
-    ),
+    mistake('fetchFile', 'limit', 'limits', () => net.fetchFile({ url }, given({ limit: {} }))),
+    mistake('fetchFile.limits', 'maxByte', 'maxBytes', () => net.fetchFile({ url }, { limits: given({ maxByte: 1 }) })),
   ],
   file: [mistake('file', 'fileName', 'filename', () => main.file(new URL(url), given({ fileName: 'x' })))],
   generateSigningKey: [
-    mistake('generateSigningKey', 'algo', 'alg', () => main.generateSigningKey(given({ algo: 'ES256' }))),
+    mistake('generateSigningKey', 'algo', 'alg', () => server.generateSigningKey(given({ algo: 'ES256' }))),
   ],
-  listenForRedirect: [mistake('listenForRedirect', 'prot', 'port', () => main.listenForRedirect(given({ prot: 1 })))],
+  listenForRedirect: [mistake('listenForRedirect', 'prot', 'port', () => net.listenForRedirect(given({ prot: 1 })))],
   serve: serving,
   createHandler: handler,
   openStore: [
@@ -212,7 +215,7 @@ const without: readonly string[] = [
   ...['data', 'text', 'textOf', 'isAgent', 'isInterrupted', 'isTerminal', 'systemClock', 'graphOf'],
   ...['expressMount', 'fastifyMount', 'honoMount', 'nextMount', 'toNodeListener', 'validateCard'],
   ...['collect', 'createCardCache', 'createTokenStore', 'exampleAnswer', 'fieldsOf', 'formAnswer', 'readField'],
-  ...['schemaOf', 'fileResolver', 'staticResolver'],
+  ...['schemaOf', 'fileResolver', 'staticResolver', 'basicCredential', 'bearerCredential'],
 ]
 
 function invalid(owner: string, problem: string, write: string, call: () => unknown): Mistake {
@@ -259,8 +262,8 @@ const unsafeValues: readonly Mistake[] = [
   invalid('apiKey', 'location is another string', "'header', 'query' or 'cookie'", () =>
     main.apiKey('k', given({ location: 'body' })),
   ),
-  invalid('apiKey', 'location is another string', "'header', 'query' or 'cookie'", () =>
-    client.apiKey('k', given({ location: 'body' })),
+  invalid('apiKeyCredential', 'location is another string', "'header', 'query' or 'cookie'", () =>
+    client.apiKeyCredential('k', given({ location: 'body' })),
   ),
   invalid('openSqliteStore', 'durability is another string', "'process' or 'full'", () =>
     sqlite.openSqliteStore(':memory:', given({ durability: 'ful' })),
@@ -305,9 +308,9 @@ const secrets: readonly Mistake[] = [
   [`apiKey ${needsSecret} a list`, () => main.apiKey(given(['one', 'two']))],
   ['apiKey needs a secret; got undefined', () => main.apiKey({ [unset]: 'ann' })],
   [`bearer ${needsSecret} undefined`, () => main.bearer(unset)],
-  ['apiKey needs a key; got undefined', () => client.apiKey(unset)],
-  ['bearer needs a token; got undefined', () => client.bearer(unset)],
-  ['basic needs a user and a password; got undefined', () => client.basic('ann', unset)],
+  ['apiKeyCredential needs a key; got undefined', () => client.apiKeyCredential(unset)],
+  ['bearerCredential needs a token; got undefined', () => client.bearerCredential(unset)],
+  ['basicCredential needs a user and a password; got undefined', () => client.basicCredential('ann', unset)],
 ]
 
 const choices: readonly Mistake[] = [
@@ -365,7 +368,8 @@ describe('values of the wrong kind', () => {
 
 describe('unknown options', () => {
   it('are tried on every public function', () => {
-    const entries = [main, auth, client, consoleEntry, engine, orchestrator, registry, server, postgres, simple, sqlite]
+    const servers = [main, server, auth, registry, consoleEntry, orchestrator]
+    const entries = [...servers, model, client, engine, net, postgres, simple, sqlite]
     // Beside them: `./testing`, `./proto/*` and `./package.json`.
     expect(Object.keys(manifest.exports)).toHaveLength(entries.length + 3)
     const names = entries.flatMap((entry) =>
@@ -376,11 +380,6 @@ describe('unknown options', () => {
 
   it.each(Object.values(functions).flat())('%s', async (expected, call) => {
     await expect((async () => await call())()).rejects.toThrow(new TypeError(expected))
-  })
-
-  it('are refused by `apiKey` of the client, too', () => {
-    const options = given({ nmae: 'X-Key' })
-    expect(() => client.apiKey('secret', options)).toThrow('Unknown option of apiKey: nmae. Did you mean `name`?')
   })
 
   it('are refused in calls', async () => {

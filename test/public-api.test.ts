@@ -1,6 +1,7 @@
-/** What others rely on, typed in by hand: an accidental change is loud. */
+/** The public names and the wire format, as literals: a change of either fails here. */
 import { readFileSync } from 'node:fs'
-import { operations } from 'dragoman'
+import { dirname, join } from 'node:path'
+import { operations } from 'dragoman/model'
 import { describe, expect, it } from 'vitest'
 import { createDialects } from '../src/dialects/index.js'
 import { errors } from '../src/dialects/v1/errors.js'
@@ -13,90 +14,62 @@ const manifest = JSON.parse(readFileSync(new URL('../package.json', import.meta.
 }
 
 const authoring = ['agent', 'artifact', 'ask', 'askAuth', 'completed', 'failed', 'rejected', 'reply', 'working']
+const schemes = ['apiKey', 'basic', 'bearer', 'jwt', 'mtls', 'oidc']
+const content = ['data', 'file', 'isInterrupted', 'isTerminal', 'text', 'textOf']
 
-/** Every entry and the names it exports at run time. */
+/** Every entry and the values it exports. */
 const entries: Readonly<Record<string, readonly string[]>> = {
-  '.': [
-    ...authoring,
-    'A2AError',
-    'AddressRefused',
-    'MemoryStore',
-    'allOf',
-    'apiKey',
-    'basic',
-    'bearer',
-    'createGuardedDialer',
-    'createSigner',
-    'data',
-    'errorCodes',
-    'fetchFile',
-    'file',
-    'generateSigningKey',
-    'isAgent',
-    'isInterrupted',
-    'isTerminal',
-    'jwt',
-    'listenForRedirect',
-    'mtls',
-    'oidc',
-    'operations',
-    'serve',
-    'signingAlgorithms',
-    'text',
-    'textOf',
-    'withFlows',
-    'withScopes',
-  ],
+  '.': [...authoring, ...schemes, ...content, 'A2AError', 'MemoryStore', 'TransportError', 'connect', 'serve'],
+  './model': [...content, 'A2AError', 'TransportError', 'errorCodes', 'operations'],
+  './net': ['AddressRefused', 'createGuardedDialer', 'fetchFile', 'listenForRedirect'],
   './server': [
     'cardForms',
     'createHandler',
+    'createSigner',
     'dialectNames',
     'errorProfiles',
     'expressMount',
     'fastifyMount',
+    'generateSigningKey',
     'honoMount',
     'nextMount',
     'openStore',
     'openStorePush',
     'questionStatuses',
     'serve',
+    'signingAlgorithms',
     'skillSchemasUri',
     'toNodeListener',
     'validateCard',
   ],
   './client': [
+    ...content,
     'A2AError',
     'TransportError',
-    'apiKey',
-    'basic',
-    'bearer',
+    'apiKeyCredential',
+    'basicCredential',
+    'bearerCredential',
     'collect',
     'connect',
     'connectAgents',
     'createCardCache',
     'createPushReceiver',
     'createTokenStore',
-    'data',
     'errorCodes',
     'exampleAnswer',
     'fieldsOf',
-    'file',
     'formAnswer',
-    'isInterrupted',
-    'isTerminal',
     'mutualTls',
     'oauth2',
     'readField',
     'schemaOf',
-    'text',
-    'textOf',
     'verifyCard',
   ],
-  './engine': [...authoring, 'createEngine', 'relayAgent', 'systemClock'],
+  './engine': ['createEngine', 'isAgent', 'relayAgent', 'systemClock'],
   './stores/sqlite': ['openSqliteStore'],
   './stores/postgres': ['openPostgresStore'],
   './stores/simple': ['openFileStore', 'simpleStore'],
-  './auth': ['allOf', 'apiKey', 'basic', 'bearer', 'jwt', 'mtls', 'oidc', 'withFlows', 'withScopes'],
+  './auth': [...schemes, 'allOf', 'withFlows', 'withScopes'],
   './orchestrator': ['StepError', 'StepResult', 'graphOf', 'workflow', 'workflowUri'],
   './registry': [
     'RegistryError',
@@ -124,6 +97,8 @@ const entries: Readonly<Record<string, readonly string[]>> = {
 
 const importers: Readonly<Record<string, () => Promise<object>>> = {
   '.': () => import('dragoman'),
+  './model': () => import('dragoman/model'),
+  './net': () => import('dragoman/net'),
   './server': () => import('dragoman/server'),
   './client': () => import('dragoman/client'),
   './engine': () => import('dragoman/engine'),
@@ -136,6 +111,57 @@ const importers: Readonly<Record<string, () => Promise<object>>> = {
   './console': () => import('dragoman/console'),
   './testing': () => import('dragoman/testing'),
 }
+
+/** A public name, types included, and the declaration behind it. */
+interface PublicName {
+  readonly entry: string
+  readonly name: string
+  /** Path of the declaring file and name in it. */
+  readonly declaration: string
+  readonly comment: string
+}
+
+const sourceOf = (entry: string) => (entry === '.' ? 'src/index.ts' : `src/${entry.slice(2)}/index.ts`)
+const read = (path: string) => readFileSync(new URL(`../${path}`, import.meta.url), 'utf8')
+const exportLists = /^export (?:type )?\{([^}]*)\} from '([^']+)'/gm
+
+function exportedFrom(path: string): readonly { readonly name: string; readonly from: string }[] {
+  return [...read(path).matchAll(exportLists)].flatMap(([, list = '', from = '']) =>
+    list
+      .split(',')
+      .map((item) => item.trim().replace(/^type /, ''))
+      .filter((item) => item !== '')
+      .map((name) => ({ name, from: join(dirname(path), from.replace(/\.js$/, '.ts')) })),
+  )
+}
+
+/** Follows re-exports to the declaration of a name. */
+function find(name: string, path: string): Pick<PublicName, 'declaration' | 'comment'> | undefined {
+  const source = read(path)
+  const kinds = '(?:declare |abstract |async )*(?:function\\*?|class|const|interface|type)'
+  const [, before] = new RegExp(`^([\\s\\S]*?)^export ${kinds} ${name}\\b`, 'm').exec(source) ?? []
+  if (before !== undefined) {
+    const [comment = ''] = /\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n$/.exec(before) ?? []
+    return { declaration: `${path} ${name}`, comment }
+  }
+  const passedOn = exportedFrom(path).find((each) => each.name === name)
+  const everything = [...source.matchAll(/^export \* from '([^']+)'/gm)].map(([, from = '']) =>
+    join(dirname(path), from.replace(/\.js$/, '.ts')),
+  )
+  for (const next of passedOn ? [passedOn.from] : everything) {
+    const found = find(name, next)
+    if (found) return found
+  }
+  return undefined
+}
+
+const publicNames: readonly PublicName[] = Object.keys(entries).flatMap((entry) =>
+  exportedFrom(sourceOf(entry)).map(({ name, from }) => {
+    const found = find(name, from)
+    if (!found) throw new Error(`${name} of ${entry} is not declared in ${from}`)
+    return { entry, name, ...found }
+  }),
+)
 
 describe('the package', () => {
   it('has these entries and no others', () => {
@@ -154,9 +180,28 @@ describe('the package', () => {
     })
   })
 
-  it.each(Object.entries(entries))('exports from %s what was promised', async (entry, names) => {
+  it.each(Object.entries(entries))('exports exactly these values from %s', async (entry, names) => {
     const module = await importers[entry]?.()
     expect(Object.keys(module ?? {}).sort()).toEqual([...names].sort())
+  })
+
+  it('exports at most 60 names from its main entry, types included', () => {
+    const names = publicNames.filter(({ entry }) => entry === '.')
+    expect(names.length).toBeGreaterThan(40)
+    expect(names.length).toBeLessThanOrEqual(60)
+  })
+
+  it('has section comments in entries with many exports, in the order write, serve, call, extend', () => {
+    const sections = [...read('src/index.ts').matchAll(/^\/\/ (\w+).*\n\n/gm)].map(([, first]) => first)
+    expect(sections).toEqual(['Write', 'Serve', 'Call', 'Extend'])
+    const large = Object.keys(entries).filter((entry) => exportedFrom(sourceOf(entry)).length > 12)
+    expect(large.filter((entry) => !/\n\n\/\/ .*\n\n/.test(read(sourceOf(entry))))).toEqual([])
+  })
+
+  it('means one thing by each name, whatever the entry', () => {
+    const declarations = new Map(publicNames.map(({ name, declaration }) => [name, declaration]))
+    const ambiguous = publicNames.filter(({ name, declaration }) => declarations.get(name) !== declaration)
+    expect(ambiguous.map(({ entry, name }) => `${name} of ${entry}`)).toEqual([])
   })
 })
 

@@ -1,6 +1,7 @@
 // A conversation that calls several agents. The handler yields only pieces of its answer, so that a stream reads as one
 // text. It reads earlier messages from its own tasks, so that a conversation survives a restart.
-import { agent, ask, type CallResult, isInterrupted, type Turn } from 'dragoman'
+import { agent, ask, isInterrupted, type Turn } from 'dragoman'
+import type { CallResult } from 'dragoman/engine'
 import { inLanguageOf } from '../writing/language.ts'
 import { createWriter } from '../writing/writer.ts'
 import { routeOf } from './chat-routes.ts'

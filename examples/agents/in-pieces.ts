@@ -1,4 +1,5 @@
-import { type ArtifactOptions, artifact, data, type Struct, text } from 'dragoman'
+import { type ArtifactOptions, artifact, data, text } from 'dragoman'
+import type { Struct } from 'dragoman/model'
 
 /**
  * Streams a text as one artifact, piece by piece. The last piece also carries a data part with the whole text, for callers

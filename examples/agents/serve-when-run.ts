@@ -3,7 +3,7 @@ import { realpathSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
 import { type Agent, apiKey, bearer, type ServeOptions, serve } from 'dragoman'
-import { connectAgents, apiKey as showKey, bearer as showToken } from 'dragoman/client'
+import { apiKeyCredential, bearerCredential, connectAgents } from 'dragoman/client'
 import { registryResolver } from 'dragoman/registry'
 import type { RegisterOptions, Route } from 'dragoman/server'
 
@@ -88,8 +88,8 @@ export function registryLookup(registry: string, secrets: Secrets) {
 
 /** Returns options for `connect` that send a secret. */
 export function clientCredentials({ key, token }: Secrets) {
-  if (key) return { credentials: showKey(key) }
-  return token ? { credentials: showToken(token) } : {}
+  if (key) return { credentials: apiKeyCredential(key) }
+  return token ? { credentials: bearerCredential(token) } : {}
 }
 
 /** Returns options for registry clients that send a secret. */

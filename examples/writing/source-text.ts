@@ -1,5 +1,7 @@
 // Finds the text to summarise in a message.
-import { type JsonValue, type Message, textOf } from 'dragoman'
+
+import { type Message, textOf } from 'dragoman'
+import type { JsonValue } from 'dragoman/model'
 
 /** Members of a data part that hold the text, best first. */
 const members = ['document', 'text', 'content', 'body']

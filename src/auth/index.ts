@@ -1,3 +1,5 @@
+/** Authentication of callers: the schemes of `serve({ auth })`. */
+
 // Schemes
 
 export { type ApiKeyOptions, apiKey } from './api-key.js'
@@ -12,18 +14,18 @@ export type { KeyTimes } from './remote-keys.js'
 export type { CallersBySecret } from './secrets.js'
 export type { TokenOptions } from './token.js'
 
-// Requirements
+// Requirements: several schemes, scopes
 
 export { type Auth, allOf, type Requirement, withScopes } from './requirement.js'
 
-// For authors of schemes
+// Extend: write a scheme
 
 export type {
   AuthScheme,
-  ClientCertificate,
   Connection,
   Credentials,
   NamedCaller,
   Shortfall,
   Verdict,
+  VerifiedCertificate,
 } from './scheme.js'

@@ -1,10 +1,10 @@
 import { assertOptions, type NamesOf } from '../model/option-names.js'
 import {
   type AuthScheme,
-  type ClientCertificate,
   foreignId,
   type NamedCaller,
   type Verdict,
+  type VerifiedCertificate,
   verdictOf,
 } from './scheme.js'
 
@@ -13,7 +13,7 @@ export type CertificateName = 'commonName' | 'dns' | 'uri' | 'email' | 'fingerpr
 
 export interface MtlsOptions {
   /** Who a certificate is: one of its names, or a function that tells. Default: the common name. */
-  readonly caller?: CertificateName | ((certificate: ClientCertificate) => NamedCaller | undefined)
+  readonly caller?: CertificateName | ((certificate: VerifiedCertificate) => NamedCaller | undefined)
   readonly description?: string
   /** What the card calls the scheme. Default `mtls`. */
   readonly scheme?: string
@@ -47,7 +47,7 @@ export function mtls(options: MtlsOptions = {}): AuthScheme {
   }
 }
 
-function nameIn(certificate: ClientCertificate, name: CertificateName): string | undefined {
+function nameIn(certificate: VerifiedCertificate, name: CertificateName): string | undefined {
   if (name === 'commonName') return certificate.commonName
   if (name === 'fingerprint') return certificate.fingerprint
   const mark = name === 'email' ? 'email:' : `${name.toUpperCase()}:`

@@ -49,7 +49,7 @@ export function assertAuth(auth: unknown): asserts auth is Auth {
   for (const part of Array.isArray(auth) ? auth : [auth]) {
     if (isClientCredential(part))
       throw new TypeError(
-        "`auth` has a credential of a client: import `apiKey`, `basic` and `bearer` from 'dragoman', not from 'dragoman/client', and write `auth: [apiKey('…')]`",
+        "`auth` contains a client credential from 'dragoman/client'. Import a scheme such as `apiKey` from 'dragoman' and write `auth: apiKey('…')`",
       )
     const isScheme = typeof part === 'object' && part !== null && ('authenticate' in part || 'needs' in part)
     if (!isScheme || !Array.isArray(auth))

@@ -10,7 +10,7 @@ import type { SecurityScheme } from '../model/agent-card.js'
 import type { Caller } from '../model/service.js'
 
 /** A certificate that a client showed, and that the server's authorities vouch for. */
-export interface ClientCertificate {
+export interface VerifiedCertificate {
   /** The subject's common name; absent when it has none, or several. */
   readonly commonName?: string
   /** Its other names with their kinds: `DNS:agent.example`, `URI:spiffe://example/agent`. */
@@ -26,7 +26,7 @@ export interface Connection {
   /** Where it comes from, as far as the network tells. */
   readonly address?: () => string | undefined
   /** The certificate the peer showed; only if an authority that the server trusts vouches for it. */
-  readonly certificate?: () => ClientCertificate | undefined
+  readonly certificate?: () => VerifiedCertificate | undefined
   /** Receives the caller once its credentials are verified. */
   readonly onCaller?: (caller: Caller) => void
 }

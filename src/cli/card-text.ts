@@ -1,6 +1,6 @@
 /** A card in words. Everything in it is a stranger's: each value is made one line. */
 import type { AgentCard, AgentSkill, Choice, Verification } from '../client/index.js'
-import type { SecurityScheme } from '../index.js'
+import type { SecurityScheme } from '../model/index.js'
 import { oneLine, table } from './printable.js'
 
 export function cardText(card: AgentCard, signature: Verification): string {

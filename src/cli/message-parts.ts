@@ -2,7 +2,8 @@
 import { readFile } from 'node:fs/promises'
 import { basename, extname } from 'node:path'
 import type { Command } from 'commander'
-import { file, type JsonValue, type Part } from '../index.js'
+import { file, type Part } from '../index.js'
+import type { JsonValue } from '../model/index.js'
 import { UsageError } from './usage-error.js'
 
 interface GivenPart {

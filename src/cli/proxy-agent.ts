@@ -7,8 +7,8 @@ import {
   connect,
   type ErrorCode,
 } from '../client/index.js'
-import { type AgentInit, relayAgent } from '../engine/index.js'
-import type { Agent, AgentService, Caller } from '../index.js'
+import { relayAgent } from '../engine/index.js'
+import type { Agent, AgentInit, AgentService, Caller } from '../index.js'
 import { oneLine } from './printable.js'
 
 export interface ProxyOptions {

@@ -6,8 +6,8 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import type { ReadableStream } from 'node:stream/web'
 import { TransportError } from '../client/index.js'
-import { AddressRefused, createGuardedDialer, type GuardedDialer } from '../index.js'
 import { canParseUrl } from '../model/can-parse-url.js'
+import { AddressRefused, createGuardedDialer, type GuardedDialer } from '../net/index.js'
 import type { ArtifactFile } from './artifact-files.js'
 
 interface SaveOptions {

@@ -1,7 +1,7 @@
 /** Keys in files: those that sign, which are for their owner alone, and those that are trusted. */
 import { readFile, stat, writeFile } from 'node:fs/promises'
 import type { PublicKey } from '../client/index.js'
-import type { KeyMaterial } from '../index.js'
+import type { KeyMaterial } from '../server/index.js'
 import { UsageError } from './usage-error.js'
 
 /** A JWK or a PEM. `warn` is told when others can read it too. */

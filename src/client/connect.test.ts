@@ -1,7 +1,6 @@
 import { readFileSync } from 'node:fs'
-import type { AgentService } from 'dragoman'
-import { generateSigningKey, apiKey as requireKey, bearer as requireToken, serve } from 'dragoman'
-import { createHandler } from 'dragoman/server'
+import { type AgentService, apiKey as requireKey, bearer as requireToken, serve } from 'dragoman'
+import { createHandler, generateSigningKey } from 'dragoman/server'
 import { describe, expect, it } from 'vitest'
 import { echoAgent } from '../testing/echo-agent.js'
 import { hostile } from '../transports/grpc/client.fixture.js'
@@ -10,9 +9,9 @@ import { json, serveHttp } from './http-server.fixture.js'
 import {
   A2AError,
   type AgentClient,
-  apiKey,
-  basic,
-  bearer,
+  apiKeyCredential,
+  basicCredential,
+  bearerCredential,
   type ConnectOptions,
   type CredentialSource,
   collect,
@@ -151,9 +150,9 @@ describe('connect', () => {
   })
 
   it.each([
-    ['an API key', { credentials: apiKey('secret') }],
-    ['a token', { credentials: [bearer('token')] }],
-    ['a credential by the name of its scheme', { credentials: { bearer: bearer('token') } }],
+    ['an API key', { credentials: apiKeyCredential('secret') }],
+    ['a token', { credentials: [bearerCredential('token')] }],
+    ['a credential by the name of its scheme', { credentials: { bearer: bearerCredential('token') } }],
     ['a header', { headers: { 'x-api-key': 'secret' } }],
   ])('reads a protected card with %s', async (_, options) => {
     await using served = await serve(echoAgent, {
@@ -161,7 +160,7 @@ describe('connect', () => {
       protectCard: true,
     })
     await expect(connect(served.url)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
-    await expect(connect(served.url, { credentials: apiKey('wrong') })).rejects.toMatchObject({
+    await expect(connect(served.url, { credentials: apiKeyCredential('wrong') })).rejects.toMatchObject({
       code: 'UNAUTHENTICATED',
       message: expect.stringContaining('the credentials that were sent were refused'),
     })
@@ -192,8 +191,8 @@ describe('connect', () => {
       const missing = expect.not.stringContaining('that were sent')
       expect(await refusalWith({})).toEqual([missing, missing])
       expect(await refusalWith({ headers: { 'x-trace': '1' } })).toEqual([missing, missing])
-      expect(await refusalWith({ credentials: bearer('x') })).toEqual([missing, missing])
-      expect(await refusalWith({ credentials: apiKey('wrong') })).toEqual([refused, refused])
+      expect(await refusalWith({ credentials: bearerCredential('x') })).toEqual([missing, missing])
+      expect(await refusalWith({ credentials: apiKeyCredential('wrong') })).toEqual([refused, refused])
       expect(await refusalWith({ headers: { 'X-API-Key': 'wrong' } })).toEqual([refused, refused])
     },
   )
@@ -201,7 +200,7 @@ describe('connect', () => {
   it('shows credentials for a card only after a refusal, and only to the origin that the user named', async () => {
     const secrets = (server: { readonly seen: readonly { readonly headers: object }[] }) =>
       server.seen.map(({ headers }) => /secret/.test(JSON.stringify(headers)))
-    const options = { credentials: apiKey('secret'), headers: { 'x-also': 'secret too' } }
+    const options = { credentials: apiKeyCredential('secret'), headers: { 'x-also': 'secret too' } }
     await using other = await serveHttp((_, response) => json(response, {}, {}, 401))
     await using open = await serveHttp((_, response) => json(response, v1Card('http://localhost:9')))
     await (await connect(open.origin, { ...options, allowedOrigins: ['*'] })).close()
@@ -235,7 +234,7 @@ describe('connect', () => {
     const wire: WireEntry[] = []
     await using known = await connect(served.url, {
       binding,
-      credentials: apiKey('secret'),
+      credentials: apiKeyCredential('secret'),
       onWire: (entry) => wire.push(entry),
     })
     expect((await known.ask('hi')).text).toBe('hi')
@@ -266,17 +265,17 @@ describe('connect', () => {
     [
       'a key under a header of any name',
       { apiKeySecurityScheme: { location: 'header', name: 'X-Odd' } },
-      apiKey('o"dd-value'),
+      apiKeyCredential('o"dd-value'),
       ['dd-value'],
     ],
     [
       'a key under a parameter of any name',
       { apiKeySecurityScheme: { location: 'query', name: 'odd' } },
-      apiKey('value!~odd'),
+      apiKeyCredential('value!~odd'),
       ['value!~odd', 'value%21%7Eodd'],
     ],
-    ['a token', { httpAuthSecurityScheme: { scheme: 'Bearer' } }, bearer('to-be-kept'), ['to-be-kept']],
-    ['a password', { httpAuthSecurityScheme: { scheme: 'Basic' } }, basic('me', 'kept'), [btoa('me:kept')]],
+    ['a token', { httpAuthSecurityScheme: { scheme: 'Bearer' } }, bearerCredential('to-be-kept'), ['to-be-kept']],
+    ['a password', { httpAuthSecurityScheme: { scheme: 'Basic' } }, basicCredential('me', 'kept'), [btoa('me:kept')]],
   ])('shows nobody %s, wherever the agent repeats it (R-SEC-5)', async (_what, scheme, credentials, hidden) => {
     await using server = await serveHttp(({ path, headers }, response) => {
       if (path.startsWith('/.well-known'))
@@ -314,7 +313,7 @@ describe('connect', () => {
       sent.push({ version: request.headers.get('a2a-version'), key: request.headers.get('x-api-key'), body })
       return await fetch(request)
     }
-    await using agent = await connect(served.url, { credentials: apiKey('secret'), fetch: spying })
+    await using agent = await connect(served.url, { credentials: apiKeyCredential('secret'), fetch: spying })
     const { task } = await agent.ask('hi')
     await agent.task(task?.id ?? '').get()
     await collect(agent.stream('chunks 2'))
@@ -400,7 +399,12 @@ describe('agents that a registry knows', () => {
       const resolvers = [knowing(await cardAt(served.url), here)]
       const warnings: string[] = []
       const wire: WireEntry[] = []
-      const options = { binding, resolvers, credentials: apiKey('secret'), headers: { 'x-tenant-secret': 'hidden' } }
+      const options = {
+        binding,
+        resolvers,
+        credentials: apiKeyCredential('secret'),
+        headers: { 'x-tenant-secret': 'hidden' },
+      }
       await using found = await connect('echo', {
         ...options,
         onWarning: (warning) => warnings.push(warning),
@@ -420,7 +424,7 @@ describe('agents that a registry knows', () => {
     const key = await generateSigningKey()
     const { d: _, ...publicKey } = key
     await using served = await serve(echoAgent, { auth: [requireKey('secret')], signing: { keys: [key] } })
-    const options = { resolvers: [knowing(await cardAt(served.url), here)], credentials: apiKey('secret') }
+    const options = { resolvers: [knowing(await cardAt(served.url), here)], credentials: apiKeyCredential('secret') }
     await using agent = await connect('echo', { ...options, signatures: { keys: [publicKey] } })
     expect((await agent.ask('hi')).text).toBe('hi')
     // A key that the agent itself publishes proves only that the agent signed.

@@ -1,18 +1,7 @@
-// Calling agents
+/** Calling agents. Runs in browsers too. */
 
-// The vocabulary
-export type { AgentCard, AgentInterface, AgentSkill, Binding, SecurityScheme } from '../model/agent-card.js'
-export type { Artifact } from '../model/artifact.js'
-// What can go wrong
-export { A2AError, type ErrorCode, errorCodes } from '../model/errors.js'
-export type { StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from '../model/event.js'
-export type { Message } from '../model/message.js'
-export { data, file, type Part, text, textOf } from '../model/part.js'
-// Answering questions that carry a form
-export { schemaOf } from '../model/question-schema.js'
-export type { AgentService, CallContext, SendMessageRequest, StreamItem } from '../model/service.js'
-export { isInterrupted, isTerminal, type Task, type TaskState } from '../model/task.js'
-export { TransportError, type TransportFailure } from '../model/transport-error.js'
+// Call agents
+
 export type {
   AgentClient,
   Answer,
@@ -36,11 +25,14 @@ export {
 } from './connect-agents.js'
 export type { ConnectOptions, WireEntry } from './connect-options.js'
 export { collect } from './convenience.js'
-// Who calls
+export type { CardResolver } from './resolve-card.js'
+
+// Send credentials
+
 export {
-  apiKey,
-  basic,
-  bearer,
+  apiKeyCredential,
+  basicCredential,
+  bearerCredential,
   type ClientCertificate,
   type CredentialSource,
   type CredentialSources,
@@ -52,8 +44,25 @@ export {
   type RedirectReceiver,
   type TokenStore,
 } from './credentials/index.js'
-// Being called back
+
+// Verify signed cards
+
+export type { PublicKey } from './verify-card.js'
+export {
+  type SignatureOptions,
+  type SignaturePolicy,
+  type Verification,
+  type VerifyOptions,
+  verifyCard,
+} from './verify-card.js'
+
+// Receive webhooks
+
 export { createPushReceiver, type PushDelivery, type PushReceiverOptions } from './push-receiver.js'
+
+// Answer questions that carry a form
+
+export { schemaOf } from '../model/question-schema.js'
 export {
   exampleAnswer,
   type Field,
@@ -63,13 +72,15 @@ export {
   formAnswer,
   readField,
 } from './question-form.js'
-export type { CardResolver } from './resolve-card.js'
-export type { PublicKey } from './verify-card.js'
-// Whom to believe
-export {
-  type SignatureOptions,
-  type SignaturePolicy,
-  type Verification,
-  type VerifyOptions,
-  verifyCard,
-} from './verify-card.js'
+
+// The protocol's vocabulary; `dragoman/model` has all of it
+
+export type { AgentCard, AgentInterface, AgentSkill, Binding, SecurityScheme } from '../model/agent-card.js'
+export type { Artifact } from '../model/artifact.js'
+export { A2AError, type ErrorCode, errorCodes } from '../model/errors.js'
+export type { StreamResponse, TaskArtifactUpdateEvent, TaskStatusUpdateEvent } from '../model/event.js'
+export type { Message } from '../model/message.js'
+export { data, file, type Part, text, textOf } from '../model/part.js'
+export type { AgentService, CallContext, SendMessageRequest, StreamItem } from '../model/service.js'
+export { isInterrupted, isTerminal, type Task, type TaskState } from '../model/task.js'
+export { TransportError, type TransportFailure } from '../model/transport-error.js'

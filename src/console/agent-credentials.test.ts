@@ -5,7 +5,7 @@ import { audience, type OpenIdProvider, openIdProvider } from '../../test/auth/o
 import { eventually } from '../../test/hostile/waiting.js'
 import { allOf, apiKey, basic, mtls, oidc } from '../auth/index.js'
 import { v1Card } from '../client/cards.fixture.js'
-import { mutualTls, apiKey as showKey } from '../client/credentials/index.js'
+import { apiKeyCredential, mutualTls } from '../client/credentials/index.js'
 import { json, serveHttp } from '../client/http-server.fixture.js'
 import { type Served, serve } from '../server/serve.js'
 import { echoAgent } from '../testing/echo-agent.js'
@@ -81,7 +81,7 @@ describe('credentials of an agent', () => {
     const agent = await serve(echoAgent, { auth: [apiKey('open sesame')], protectCard: true })
     await using served = await serveConsole({
       agents: [agent.url],
-      credentials: { [agent.url]: showKey('open sesame') },
+      credentials: { [agent.url]: apiKeyCredential('open sesame') },
     })
     const visitor = await Visitor.at(served)
     const card = await visitor.ask('GET', `api/card?${new URLSearchParams({ ref: agent.url })}`)
@@ -99,7 +99,7 @@ describe('credentials of an agent', () => {
     )
     await using served = await serveConsole({
       agents: [agent.origin],
-      credentials: { [agent.origin]: showKey('open sesame') },
+      credentials: { [agent.origin]: apiKeyCredential('open sesame') },
     })
     const visitor = await Visitor.at(served)
     const card = await visitor.ask('GET', `api/card?${new URLSearchParams({ ref: agent.origin })}`)
@@ -109,7 +109,7 @@ describe('credentials of an agent', () => {
   it('of whoever started the console are for the agents that were named then, and are not shown', async () => {
     const agent = await serve(echoAgent, { auth: [basic({ alice: 'correct horse' }), apiKey('open sesame')] })
     const alias = agent.url.replace('localhost', '127.0.0.1')
-    const credentials = { [agent.url]: showKey('open sesame'), [alias]: showKey('open sesame') }
+    const credentials = { [agent.url]: apiKeyCredential('open sesame'), [alias]: apiKeyCredential('open sesame') }
     await using served = await serveConsole({ agents: [agent.url], credentials })
     const visitor = await Visitor.at(served)
     expect(await visitor.says(agent.url, 'hello')).toMatchObject(answered)

@@ -1,8 +1,8 @@
 /** Credentials as people type them into the page, and what a client makes of them. */
 import {
-  apiKey,
-  basic,
-  bearer,
+  apiKeyCredential,
+  basicCredential,
+  bearerCredential,
   type CredentialSource,
   createTokenStore,
   type OAuth2Options,
@@ -64,11 +64,11 @@ export function readCredentials(value: unknown): Readonly<Record<string, GivenCr
 export function sourceFor(given: GivenCredential, asking?: Asking): CredentialSource | undefined {
   switch (given.kind) {
     case 'bearer':
-      return bearer(given.token)
+      return bearerCredential(given.token)
     case 'apiKey':
-      return apiKey(given.key, given.name === undefined ? {} : { name: given.name })
+      return apiKeyCredential(given.key, given.name === undefined ? {} : { name: given.name })
     case 'basic':
-      return basic(given.user, given.password)
+      return basicCredential(given.user, given.password)
     case 'header':
       return undefined
     case 'oauth2': {

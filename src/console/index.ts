@@ -1,6 +1,12 @@
-// Running the console
+/** The web console: its server, and the types that its page and its server exchange. */
 
-// What its page and its server part say to each other
+// Serve the console
+
+export { type Console, type ConsoleOptions, createConsole } from './create-console.js'
+export { type ServeConsoleOptions, type ServedConsole, serveConsole } from './serve-console.js'
+
+// Exchanged by the page and its server
+
 export {
   type CallSummary,
   type CallView,
@@ -21,5 +27,3 @@ export {
   tabHeader,
   type WireLine,
 } from './console-api.js'
-export { type Console, type ConsoleOptions, createConsole } from './create-console.js'
-export { type ServeConsoleOptions, type ServedConsole, serveConsole } from './serve-console.js'

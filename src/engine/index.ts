@@ -1,24 +1,33 @@
-// For agent authors
+/** Running agents without a server, and the contract of stores. */
+
+// Write agents: types of rarely named members
+
+export type { Credential, ProvidedCredential } from './admission/provide-credential.js'
+export {
+  type AbandonedTask,
+  type AgentRef,
+  type CallAgentOptions,
+  type CallResult,
+  type CheckpointOptions,
+  isAgent,
+} from './agent.js'
+export { relayAgent } from './relay-agent.js'
+
+// Run an engine
 
 export type { Clock } from '../model/clock.js'
-export type { EventBody, PrivateEvent, TaskEvent, TurnRequest } from '../model/event.js'
 export type { Log, LogEntry } from '../model/log.js'
-export type {
-  CancelTaskRequest,
-  DeleteTaskPushNotificationConfigRequest,
-  GetExtendedAgentCardRequest,
-  GetTaskPushNotificationConfigRequest,
-  GetTaskRequest,
-  ListTaskPushNotificationConfigsRequest,
-  ListTaskPushNotificationConfigsResponse,
-  ListTasksRequest,
-  ListTasksResponse,
-  SendMessageConfiguration,
-  SendMessageRequest,
-  SendMessageResponse,
-  SubscribeToTaskRequest,
-} from '../model/service.js'
-// For authors of stores
+export type { CanAccess, SharedTask, SharingOperation } from './access.js'
+export type { CheckWebhook, PushSecrets } from './admission/push-configs.js'
+export { createEngine, type Engine, type EngineOptions } from './engine.js'
+export type { EngineSettings } from './internals.js'
+export type { EngineLimits } from './limits.js'
+export type { Retention } from './settings.js'
+export { systemClock } from './system-clock.js'
+
+// Extend: write a store
+
+export type { EventBody, PrivateEvent, TaskEvent, TurnRequest } from '../model/event.js'
 export type {
   Append,
   AppendOutcome,
@@ -48,38 +57,3 @@ export type {
   TaskRecord,
   Visibility,
 } from '../stores/store.js'
-export type { CanAccess, SharedTask, SharingOperation } from './access.js'
-export type { Credential, ProvidedCredential } from './admission/provide-credential.js'
-export type { CheckWebhook, PushSecrets } from './admission/push-configs.js'
-export {
-  type AbandonedTask,
-  type Agent,
-  type AgentInit,
-  type AgentRef,
-  agent,
-  type CallResult,
-  type Handler,
-  type SkillInit,
-  type Turn,
-} from './agent.js'
-// For those who run the engine without a server
-export { createEngine, type Engine, type EngineOptions } from './engine.js'
-export type { EngineSettings } from './internals.js'
-export type { EngineLimits } from './limits.js'
-export { relayAgent } from './relay-agent.js'
-export type { Retention } from './settings.js'
-export { systemClock } from './system-clock.js'
-export {
-  type ArtifactOptions,
-  type AskOptions,
-  artifact,
-  ask,
-  askAuth,
-  type Content,
-  completed,
-  failed,
-  rejected,
-  reply,
-  working,
-  type Yield,
-} from './yields.js'

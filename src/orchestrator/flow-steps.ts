@@ -4,7 +4,7 @@ import { firstData } from '../engine/execution/turn.js'
 import { type AskOptions, ask, type Content } from '../engine/yields.js'
 import { assertOptions, type NamesOf } from '../model/option-names.js'
 import { type JsonValue, type Part, textOf } from '../model/part.js'
-import type { Answer, Step, Steps } from './flow.js'
+import type { Step, Steps, WorkflowAnswer } from './flow.js'
 import type { StepResult } from './step-result.js'
 import type { WorkflowRun } from './workflow-run.js'
 
@@ -86,7 +86,12 @@ async function loop<Result>(
   return undefined
 }
 
-async function askCaller(run: WorkflowRun, name: string, question: Content, options: AskOptions = {}): Promise<Answer> {
+async function askCaller(
+  run: WorkflowRun,
+  name: string,
+  question: Content,
+  options: AskOptions = {},
+): Promise<WorkflowAnswer> {
   run.claimName(name)
   const record = run.records.get(name)
   if (record?.state === 'completed') return answerOf(record.value as unknown as readonly Part[]) // written below
@@ -126,6 +131,6 @@ async function once<Value extends JsonValue>(
   return value
 }
 
-function answerOf(parts: readonly Part[]): Answer {
+function answerOf(parts: readonly Part[]): WorkflowAnswer {
   return { text: textOf(parts), data: firstData({ parts }), parts }
 }

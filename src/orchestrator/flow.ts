@@ -43,7 +43,7 @@ export interface Compensation {
 }
 
 /** What somebody answered to a question of the workflow. */
-export interface Answer {
+export interface WorkflowAnswer {
   readonly text: string
   /** The first data part: the form, where the question had a schema. */
   readonly data: JsonValue | undefined
@@ -74,7 +74,7 @@ export interface Steps {
     round: (steps: Steps, number: number) => Promise<Result | undefined>,
   ): Promise<Result | undefined>
   /** Asks whoever started the run, and waits for the answer, over restarts too. */
-  ask(name: string, question: Content, options?: AskOptions): Promise<Answer>
+  ask(name: string, question: Content, options?: AskOptions): Promise<WorkflowAnswer>
   /** Something that must not be done or decided twice: the time, a random choice, a call of another kind. */
   once<Value extends JsonValue>(name: string, work: () => Value | Promise<Value>): Promise<Value>
 }

@@ -1,12 +1,15 @@
-// Writing workflows
+/** Workflows: agents whose steps other agents do, each step once. */
+
+// Write workflows
 
 export type { WorkflowEnd } from './ending.js'
-export type { Answer, Compensation, Flow, Said, Step, StepAgent, Steps } from './flow.js'
-// Looking at runs
-export { type GraphNode, graphOf, type WorkflowGraph, workflowUri } from './graph.js'
-// Finding their agents
+export type { Compensation, Flow, Said, Step, StepAgent, Steps, WorkflowAnswer } from './flow.js'
 export type { AgentResolver, StepAgentName } from './step-agents.js'
 export { StepError } from './step-error.js'
-export type { StepState } from './step-record.js'
 export { StepResult } from './step-result.js'
 export { type WorkflowOptions, workflow } from './workflow.js'
+
+// Inspect runs
+
+export { type GraphNode, graphOf, type WorkflowGraph, workflowUri } from './graph.js'
+export type { StepState } from './step-record.js'

@@ -43,14 +43,18 @@ export interface RegistryClient {
     options?: { readonly version?: string; readonly includeUnhealthy?: boolean },
   ): Promise<RegisteredAgent | undefined>
   list(request?: ListRequest): Promise<RegisteredPage>
-  publish(name: string, request: PublishRequest, options?: CallOptions): Promise<RegisteredAgent>
+  publish(name: string, request: PublishRequest, options?: RegistryCallOptions): Promise<RegisteredAgent>
   /** Says that an instance still runs. False when the registry does not know it: then it has to be published again. */
-  renew(name: string, instance: Pick<InstanceKey, 'version' | 'instance'>, options?: CallOptions): Promise<boolean>
+  renew(
+    name: string,
+    instance: Pick<InstanceKey, 'version' | 'instance'>,
+    options?: RegistryCallOptions,
+  ): Promise<boolean>
   /** One instance, one version, or all of an agent. Answers how many instances went. */
   withdraw(
     name: string,
     which?: Partial<Pick<InstanceKey, 'version' | 'instance'>>,
-    options?: CallOptions,
+    options?: RegistryCallOptions,
   ): Promise<number>
   /** Until the stream ends or breaks; goes on behind `after`. */
   watch(
@@ -58,7 +62,7 @@ export interface RegistryClient {
   ): AsyncGenerator<{ readonly revision: number; readonly event: RegistryEvent }, void, void>
 }
 
-export interface CallOptions {
+export interface RegistryCallOptions {
   /** Gives the call up, beside its time-out. */
   readonly signal?: AbortSignal
 }
@@ -74,7 +78,7 @@ export interface WatchRequest {
 
 const getNames = { version: true, includeUnhealthy: true } as const
 const placeNames = { version: true, instance: true } as const
-const callNames = { signal: true } satisfies NamesOf<CallOptions>
+const callNames = { signal: true } satisfies NamesOf<RegistryCallOptions>
 const listNames = {
   namespace: true,
   text: true,
@@ -138,7 +142,12 @@ export function registryClient(url: string, options: RegistryClientOptions = {})
     }
   }
   const read = (response: Response): Promise<unknown> => readJsonAtMost(response, largestAnswer).catch(failed)
-  const call = async (method: string, path: string, body?: object, given: CallOptions = {}): Promise<unknown> => {
+  const call = async (
+    method: string,
+    path: string,
+    body?: object,
+    given: RegistryCallOptions = {},
+  ): Promise<unknown> => {
     assertOptions('a call of the registry', given, callNames)
     const deadline = AbortSignal.timeout(timeoutMs)
     const signal = given.signal ? AbortSignal.any([given.signal, deadline]) : deadline

@@ -1,6 +1,21 @@
-// Talking to one
+/** Agent registries: run one, call one, and find agents in one by name. */
+
+// Serve a registry
+
+export type { RegistryRates } from './admission.js'
+export { createRegistry, type Registry, type RegistryOptions } from './create-registry.js'
+export type { InstanceDocument, ProbeReport } from './documents.js'
+export type { ArdOptions } from './doors/ard.js'
+export type { FindQuery, FoundAgent, FoundPage } from './finds.js'
+export type { RegistryLimits } from './limits.js'
+export type { ProbeOptions } from './prober.js'
+export type { Publication, Publisher } from './publications.js'
+export { type ServedRegistry, type ServeRegistryOptions, serveRegistry } from './serve-registry.js'
+
+// Call a registry
+
 export {
-  type CallOptions,
+  type RegistryCallOptions,
   type RegistryClient,
   type RegistryClientOptions,
   registryClient,
@@ -19,19 +34,10 @@ export type {
   RegisteredPage,
   RegistryEvent,
 } from '../registry-client/registry-words.js'
-// Running a registry
-export type { RegistryRates } from './admission.js'
-export { createRegistry, type Registry, type RegistryOptions } from './create-registry.js'
-// What it holds
-export type { InstanceDocument, ProbeReport } from './documents.js'
-export type { ArdOptions } from './doors/ard.js'
-export type { FindQuery, FoundAgent, FoundPage } from './finds.js'
-export type { RegistryLimits } from './limits.js'
-export type { ProbeOptions } from './prober.js'
-export type { Publication, Publisher } from './publications.js'
-// Finding agents in one
+
+// Find agents by name
+
 export { fileResolver } from './resolvers/file.js'
 export { type NacosResolverOptions, nacosResolver } from './resolvers/nacos.js'
 export { type RegistryResolver, type RegistryResolverOptions, registryResolver } from './resolvers/registry.js'
 export { type AgentPlaces, staticResolver } from './resolvers/static.js'
-export { type ServedRegistry, type ServeRegistryOptions, serveRegistry } from './serve-registry.js'

@@ -27,7 +27,7 @@ import { continueContext } from './continue-context.js'
 import { type CurrentCards, currentCards } from './current-cards.js'
 import { boundedEdit, cardVersionOf } from './edit-card.js'
 import { guardSkills } from './guard-skills.js'
-import type { Handler, HandlerOptions, LoggedOptions } from './handler.js'
+import type { FetchHandler, HandlerOptions, LoggedOptions } from './handler.js'
 import { createHostCheck } from './hosts.js'
 import { limitAdmission } from './limit-admission.js'
 import { type SettledLimits, settleLimits } from './limits.js'
@@ -56,7 +56,7 @@ export interface PortFacts {
   readonly meter?: Meter | undefined
 }
 
-export interface Assembly extends Handler {
+export interface Assembly extends FetchHandler {
   /** What each agent offers to transports other than HTTP, by mount path. */
   readonly endpoints: ReadonlyMap<string, BindingHandler>
   /** Who a request is from. Absent: everybody is `anonymous`. */

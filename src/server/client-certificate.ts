@@ -1,12 +1,12 @@
 /** The certificate that a client showed on its connection, as schemes see it. */
 import type { Socket } from 'node:net'
 import type { PeerCertificate, TLSSocket } from 'node:tls'
-import type { ClientCertificate } from '../auth/scheme.js'
+import type { VerifiedCertificate } from '../auth/scheme.js'
 
 /** A connection has one certificate as long as it lives (the listener forbids renegotiation). */
-const read = new WeakMap<Socket, ClientCertificate | 'none'>()
+const read = new WeakMap<Socket, VerifiedCertificate | 'none'>()
 
-export function certificateOf(socket: Socket): ClientCertificate | undefined {
+export function certificateOf(socket: Socket): VerifiedCertificate | undefined {
   let known = read.get(socket)
   if (known === undefined) {
     known = certificateFrom(trustedPeer(socket as TLSSocket)) ?? 'none' // without TLS it lacks the members asked for
@@ -20,7 +20,7 @@ function trustedPeer(socket: Partial<TLSSocket>): PeerCertificate | undefined {
   return socket.authorized === true ? socket.getPeerCertificate?.() : undefined
 }
 
-export function certificateFrom(peer: PeerCertificate | undefined): ClientCertificate | undefined {
+export function certificateFrom(peer: PeerCertificate | undefined): VerifiedCertificate | undefined {
   if (!peer?.raw) return undefined
   const { CN: commonName } = peer.subject as { readonly CN?: string | readonly string[] } // several make a list
   return {

@@ -1,4 +1,4 @@
-import type { Handler } from './handler.js'
+import type { FetchHandler } from './handler.js'
 import { type NodeListener, toNodeListener } from './node.js'
 
 /**
@@ -8,7 +8,7 @@ import { type NodeListener, toNodeListener } from './node.js'
  * app.use('/agents/shout', expressMount(handler))
  * ```
  */
-export function expressMount(handler: Pick<Handler, 'fetch'>): NodeListener {
+export function expressMount(handler: Pick<FetchHandler, 'fetch'>): NodeListener {
   // Express strips the mount path from `request.url`, which is what the handler expects.
   return toNodeListener(handler)
 }

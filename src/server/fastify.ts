@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Handler } from './handler.js'
+import type { FetchHandler } from './handler.js'
 import { toNodeListener } from './node.js'
 
 /** The parts of Fastify that are used, so that it need not be installed. */
@@ -26,7 +26,7 @@ interface FastifyLike {
  * await app.register(fastifyMount(handler), { prefix: '/agents/shout' })
  * ```
  */
-export function fastifyMount(handler: Pick<Handler, 'fetch'>): (app: FastifyLike) => Promise<void> {
+export function fastifyMount(handler: Pick<FetchHandler, 'fetch'>): (app: FastifyLike) => Promise<void> {
   const listener = toNodeListener(handler)
   return async (app) => {
     // The handler reads bodies itself, with its own limits and errors.

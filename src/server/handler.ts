@@ -114,7 +114,7 @@ export interface LoggedOptions extends Omit<HandlerOptions, 'log'> {
   readonly log: Log
 }
 
-export interface Handler {
+export interface FetchHandler {
   /** Answers a request. Who knows the connection it came on says so: client certificates and addresses are found there. */
   readonly fetch: (request: Request, connection?: Connection) => Promise<Response>
   /** The operations of each agent, by name: for calls inside this process. */
@@ -142,7 +142,7 @@ export interface Handler {
  * const response = await handler.fetch(request)
  * ```
  */
-export async function createHandler(agents: Agents, options: HandlerOptions = {}): Promise<Handler> {
+export async function createHandler(agents: Agents, options: HandlerOptions = {}): Promise<FetchHandler> {
   assertOptions('createHandler', options, handlerOptions)
   assertPublicUrl(options.publicUrl)
   const signer = options.signing && (await toSigner(options.signing))
@@ -153,7 +153,7 @@ export async function createHandler(agents: Agents, options: HandlerOptions = {}
     throw error
   })
   const { fetch, services, push, agents: served, mounts, provideCredential } = assembly
-  const close: Handler['close'] = async (closing) => {
+  const close: FetchHandler['close'] = async (closing) => {
     await assembly.close(closing)
     await release()
   }

@@ -1,5 +1,5 @@
 import type { HttpBindings } from '@hono/node-server'
-import type { Handler } from './handler.js'
+import type { FetchHandler } from './handler.js'
 import { PeerConnection } from './node.js'
 
 /** The part of Hono's context that is used, so that any version of Hono will do. */
@@ -17,7 +17,7 @@ export type HonoMount = (given: Request | HonoContext, env?: unknown) => Promise
  * app.mount('/agents/shout', honoMount(handler))
  * ```
  */
-export function honoMount({ fetch }: Pick<Handler, 'fetch'>): HonoMount {
+export function honoMount({ fetch }: Pick<FetchHandler, 'fetch'>): HonoMount {
   return (given, bindings) => {
     const [request, env] = 'req' in given ? [given.req.raw, given.env] : [given, bindings]
     // Only `@hono/node-server` passes the connection.

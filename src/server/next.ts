@@ -1,6 +1,6 @@
-import type { Handler } from './handler.js'
+import type { FetchHandler } from './handler.js'
 
-type Mountable = Pick<Handler, 'fetch'>
+type Mountable = Pick<FetchHandler, 'fetch'>
 type RouteHandler = (request: Request) => Promise<Response>
 
 /** The route handlers that Next.js takes from a `route.ts`. */

@@ -7,7 +7,7 @@ import { A2AError } from '../model/errors.js'
 import type { Caller } from '../model/service.js'
 import { feedOf } from '../transports/sse.js'
 import { certificateOf } from './client-certificate.js'
-import type { Handler } from './handler.js'
+import type { FetchHandler } from './handler.js'
 import { inOrder } from './in-order.js'
 import { refusalOf } from './refusal.js'
 import { callerKey, UnreadAnswers } from './unread-answers.js'
@@ -16,7 +16,7 @@ import { writeSse } from './write-sse.js'
 export type NodeListener = (request: IncomingMessage, response: ServerResponse) => void
 
 /** Adapts a handler, or a function that answers a `Request`, for `http.createServer`. */
-export function toNodeListener(handler: Pick<Handler, 'fetch'> | Handler['fetch']): NodeListener {
+export function toNodeListener(handler: Pick<FetchHandler, 'fetch'> | FetchHandler['fetch']): NodeListener {
   const fetch = typeof handler === 'function' ? handler : handler.fetch
   if (typeof fetch !== 'function')
     throw new TypeError('Expected a handler or a function: write `await createHandler(…)`')

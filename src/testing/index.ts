@@ -1,9 +1,13 @@
-// Things to test with
+/** Helpers for tests of agents, and the suites that stores must pass. */
 
-// Suites for those who write members of a family
-export { recordsContract } from '../stores/records.contract.js'
-export { type OpenStore, storeContract, type TestRunner } from '../stores/store.contract.js'
+// Test agents
+
 export { echoAgent } from './echo-agent.js'
 export { type FakeClock, fakeClock } from './fake-clock.js'
 export { callBy, send, userMessage } from './messages.js'
 export { type Gate, gate, until } from './wait.js'
+
+// Extend: test a store
+
+export { recordsContract } from '../stores/records.contract.js'
+export { type OpenStore, storeContract, type TestRunner } from '../stores/store.contract.js'

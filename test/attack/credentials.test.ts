@@ -3,7 +3,8 @@
  * no credentials and with bad ones; paths that are nearly public; what is public is listed here.
  */
 import { Client, credentials, Metadata, type ServiceError, status } from '@grpc/grpc-js'
-import { apiKey, generateSigningKey, jwt, type Served, serve } from 'dragoman'
+import { apiKey, jwt, type Served, serve } from 'dragoman'
+import { generateSigningKey } from 'dragoman/server'
 import { exportJWK, generateKeyPair, SignJWT, UnsecuredJWT } from 'jose'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { proves } from '../../conformance/proves.js'

@@ -1,6 +1,7 @@
 /** Tokens of a real OpenID provider, good and bad, over HTTP and gRPC. */
 
-import { oidc, type Served, serve, withScopes } from 'dragoman'
+import { oidc, type Served, serve } from 'dragoman'
+import { withScopes } from 'dragoman/auth'
 import { exportSPKI, importJWK, SignJWT } from 'jose'
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
 import { proves } from '../../conformance/proves.js'

@@ -1,21 +1,10 @@
 /** Keys, passwords and tokens of the operator's own, and what is made of several schemes. */
 
-import {
-  agent,
-  allOf,
-  apiKey,
-  basic,
-  bearer,
-  generateSigningKey,
-  jwt,
-  type ServeOptions,
-  serve,
-  withFlows,
-  withScopes,
-} from 'dragoman'
+import { agent, apiKey, basic, bearer, jwt, type ServeOptions, serve } from 'dragoman'
 import type { Auth, AuthScheme } from 'dragoman/auth'
-import { connect, bearer as sendToken } from 'dragoman/client'
-import { createHandler, validateCard } from 'dragoman/server'
+import { allOf, withFlows, withScopes } from 'dragoman/auth'
+import { bearerCredential, connect } from 'dragoman/client'
+import { createHandler, generateSigningKey, validateCard } from 'dragoman/server'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
@@ -501,9 +490,9 @@ describe('withFlows', () => {
       }
     }
     await using served = await serve(guarded, { auth: [withFlows(new Tokens(), flows)] })
-    await using client = await connect(served.url, { credentials: sendToken(sharedToken) })
+    await using client = await connect(served.url, { credentials: bearerCredential(sharedToken) })
     expect((await client.ask('hi')).text).toBe('oauth2:alice')
-    await using stranger = await connect(served.url, { credentials: sendToken('x') })
+    await using stranger = await connect(served.url, { credentials: bearerCredential('x') })
     await expect(stranger.ask('hi')).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
   })
 
@@ -525,10 +514,10 @@ describe('withFlows', () => {
   it('lets callers in by the scheme that it describes, and by their skills’ requirements', async () => {
     await using served = await serve(guarded, { auth: [tokens] })
     for (const dialect of ['v1', 'v0.3'] as const) {
-      await using client = await connect(served.url, { dialect, pin: true, credentials: sendToken(sharedToken) })
+      await using client = await connect(served.url, { dialect, pin: true, credentials: bearerCredential(sharedToken) })
       expect((await client.ask('hi')).text).toBe('oauth2:alice')
     }
-    await using stranger = await connect(served.url, { credentials: sendToken('x') })
+    await using stranger = await connect(served.url, { credentials: bearerCredential('x') })
     await expect(stranger.ask('hi')).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
   })
 })

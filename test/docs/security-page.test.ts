@@ -1,6 +1,8 @@
 /** The examples of docs/security.md run, in their order. */
+
 import { readFileSync } from 'node:fs'
 import * as dragoman from 'dragoman'
+import * as auth from 'dragoman/auth'
 import { describe, expect, it } from 'vitest'
 
 const page = readFileSync(new URL('../../docs/security.md', import.meta.url), 'utf8')
@@ -18,10 +20,10 @@ describe('docs/security.md', () => {
     }
     // The examples share their constants; the imported names are parameters of the function.
     const code = snippets.join('\n').replaceAll(/^import .*$/gm, '')
-    const names = Object.keys(dragoman)
+    const imported = { ...dragoman, ...auth, serve }
     const AsyncFunction = (async () => undefined).constructor as FunctionConstructor
     try {
-      await new AsyncFunction(...names, code)(...Object.values({ ...dragoman, serve }))
+      await new AsyncFunction(...Object.keys(imported), code)(...Object.values(imported))
       expect(served).toHaveLength(snippets.length)
       for (const { url } of served) {
         expect((await fetch(`${url}tasks`)).status).toBe(401)

@@ -3,9 +3,10 @@ import { readFileSync } from 'node:fs'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
-import { agent, apiKey, generateSigningKey, oidc, type Served, serve, withScopes } from 'dragoman'
-import { connect, apiKey as showKey } from 'dragoman/client'
-import { createHandler, validateCard } from 'dragoman/server'
+import { agent, apiKey, oidc, type Served, serve } from 'dragoman'
+import { withScopes } from 'dragoman/auth'
+import { apiKeyCredential, connect } from 'dragoman/client'
+import { createHandler, generateSigningKey, validateCard } from 'dragoman/server'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createImageAgent } from '../../examples/agents/image.js'
 import { createTravelAgent } from '../../examples/agents/travel.js'
@@ -205,7 +206,7 @@ describe('the card', () => {
   it('that holds sensitive information is protected, and still found by a client with credentials', async () => {
     await using closed = await serve(echoAgent, { port: 0, auth: [apiKey('k')], protectCard: true })
     expect((await fetch(`${closed.url}.well-known/agent-card.json`)).status).toBe(401)
-    await using client = await connect(closed.url, { dialect: 'v0.3', credentials: showKey('k') })
+    await using client = await connect(closed.url, { dialect: 'v0.3', credentials: apiKeyCredential('k') })
     expect((await client.ask('hi')).text).toBe('hi')
   })
 })

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { type Agent, agent, apiKey, artifact, type ServeOptions, serve } from 'dragoman'
-import { type AgentClient, collect, connect, connectAgents, apiKey as showKey } from 'dragoman/client'
+import { type AgentClient, collect, connect, connectAgents, apiKeyCredential } from 'dragoman/client'
 import { describe, expect, it } from 'vitest'
 import { createChatAgent } from '../../examples/agents/chat.js'
 import { routeOf } from '../../examples/agents/chat-routes.js'
@@ -142,7 +142,7 @@ describe('the chat agent', () => {
     await using far = await openHouse([documentWorkflow], { auth: [apiKey('k1')], dialects: 'all' })
     const resolve = connectAgents(
       { DocumentWorkflow: far.urlOf('DocumentWorkflow'), OrderAgent: 'http://127.0.0.1:9' },
-      { credentials: showKey('k1') },
+      { credentials: apiKeyCredential('k1') },
     )
     await using served = await serve(createChatAgent(createOfflineWriter()), { resolve })
     const chat = await connect(served.url)

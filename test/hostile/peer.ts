@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import type { Agent } from 'dragoman'
 import type { LogEntry } from 'dragoman/engine'
-import { createHandler, type Handler, type HandlerOptions } from 'dragoman/server'
+import { createHandler, type FetchHandler, type HandlerOptions } from 'dragoman/server'
 import { echoAgent } from '../../src/testing/echo-agent.js'
 import { type CheckOptions, type Outcome, readRest, readRpc } from './answers.js'
 import { within } from './waiting.js'
@@ -14,13 +14,13 @@ export type Headed = Readonly<Record<string, string>>
 const patienceMs = 3000
 
 export class Peer implements AsyncDisposable {
-  readonly handler: Handler
+  readonly handler: FetchHandler
   /** What the server logged, and no caller may see. */
   readonly logs: LogEntry[]
   readonly #check: CheckOptions
   #lastId = 0
 
-  constructor(handler: Handler, logs: LogEntry[], check: CheckOptions) {
+  constructor(handler: FetchHandler, logs: LogEntry[], check: CheckOptions) {
     this.handler = handler
     this.logs = logs
     this.#check = check

@@ -1,5 +1,5 @@
 /** Every dialect over HTTP's two bindings, on every store, without a port. */
-import { createHandler, type Handler } from 'dragoman/server'
+import { createHandler, type FetchHandler } from 'dragoman/server'
 import { openPostgresStore } from 'dragoman/stores/postgres'
 import { openSqliteStore } from 'dragoman/stores/sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -25,7 +25,7 @@ const stores = {
   postgres: async () => await openPostgresStore(await freshDatabase(server)),
 }
 
-let handler: Handler
+let handler: FetchHandler
 const fetch: Fetch = (path, init) => handler.fetch(new Request(`http://localhost${path}`, init))
 
 const speakers: readonly Speaker[] = [

@@ -87,7 +87,10 @@ async function expectMissingPackagesNamed(app: string): Promise<void> {
     await (await connect(card)).ask('hi')`
   writeFileSync(join(app, 'grpc.mjs'), grpc)
   await expect(run(process.execPath, ['grpc.mjs'], app)).rejects.toThrow('run `npm install @grpc/grpc-js`')
-  writeFileSync(join(app, 'jose.mjs'), `import { generateSigningKey } from 'dragoman'\nawait generateSigningKey()`)
+  writeFileSync(
+    join(app, 'jose.mjs'),
+    `import { generateSigningKey } from 'dragoman/server'\nawait generateSigningKey()`,
+  )
   await expect(run(process.execPath, ['jose.mjs'], app)).rejects.toThrow('run `npm install jose`')
 }
 

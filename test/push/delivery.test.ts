@@ -1,7 +1,7 @@
 /** What webhooks are told, when, and how. */
-import { agent, generateSigningKey } from 'dragoman'
+import { agent } from 'dragoman'
 import { createPushReceiver, type PushDelivery } from 'dragoman/client'
-import { createHandler, type Handler } from 'dragoman/server'
+import { createHandler, type FetchHandler, generateSigningKey } from 'dragoman/server'
 import { gate, until } from 'dragoman/testing'
 import { describe, expect, it } from 'vitest'
 import { proves } from '../../conformance/proves.js'
@@ -158,7 +158,7 @@ const rpc = (method: string, params: object) => ({ jsonrpc: '2.0', id: 7, method
 const old = (text: string) => ({ id: 'job', message: { role: 'user', parts: [{ type: 'text', text }] } })
 const webhook = (url: string) => ({ url, token: 'tk', authentication: { schemes: ['Bearer'], credentials: 'cr' } })
 
-async function post(handler: Handler, path: string, body: object, headers: Record<string, string> = {}) {
+async function post(handler: FetchHandler, path: string, body: object, headers: Record<string, string> = {}) {
   const answer = await handler.fetch(
     new Request(`http://localhost${path}`, {
       method: 'POST',

@@ -2,8 +2,8 @@
 
 import type { AddressInfo } from 'node:net'
 import { createServer } from 'node:net'
-import { createSigner, generateSigningKey, type Signer } from 'dragoman'
 import type { LogEntry } from 'dragoman/engine'
+import { createSigner, generateSigningKey, type Signer } from 'dragoman/server'
 import { until } from 'dragoman/testing'
 import { describe, expect, it } from 'vitest'
 import { proves } from '../../conformance/proves.js'

@@ -1,6 +1,6 @@
 /** An agent that may call webhooks on this machine, with little patience; on the store of one's choice. */
 import { MemoryStore, type Store, type Task } from 'dragoman'
-import { createHandler, type Handler, type HandlerOptions } from 'dragoman/server'
+import { createHandler, type FetchHandler, type HandlerOptions } from 'dragoman/server'
 import { openSqliteStore } from 'dragoman/stores/sqlite'
 import { userMessage } from 'dragoman/testing'
 import { echoAgent } from '../../src/testing/echo-agent.js'
@@ -8,7 +8,7 @@ import { echoAgent } from '../../src/testing/echo-agent.js'
 export const storeKinds = ['memory', 'sqlite'] as const
 
 export interface PushServer extends AsyncDisposable {
-  readonly handler: Handler
+  readonly handler: FetchHandler
   readonly store: Store
   readonly logged: string[]
   call<Result>(method: string, params: object): Promise<Result>

@@ -11,7 +11,7 @@ import {
   type Agents,
   createHandler,
   expressMount,
-  type Handler,
+  type FetchHandler,
   type HandlerOptions,
   honoMount,
   type NextRoutes,
@@ -93,7 +93,7 @@ async function run(names: readonly string[]): Promise<Record<string, unknown>> {
 }
 
 interface Defined {
-  readonly handler?: Handler
+  readonly handler?: FetchHandler
   readonly server?: Server
   readonly app?: { readonly server?: Server }
 }
@@ -137,13 +137,15 @@ describe('mounts on the page about serving', () => {
   it('route.ts answers below its path', async () => {
     const defined = await run(['handler.ts', 'route.ts'])
     const { handler: _handler, ...exported } = defined
-    expect(Object.keys(exported)).toEqual(expect.arrayContaining(Object.keys(nextMount(defined.handler as Handler))))
+    expect(Object.keys(exported)).toEqual(
+      expect.arrayContaining(Object.keys(nextMount(defined.handler as FetchHandler))),
+    )
     const server = await onNext(defined as unknown as NextRoutes)
     try {
       await check(`${server.url}/api/a2a`)
     } finally {
       await server.close()
-      await (defined.handler as Handler).close()
+      await (defined.handler as FetchHandler).close()
     }
   })
 })
@@ -153,7 +155,7 @@ describe('a request whose body the application has read before', () => {
   const text = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendMessage', params: { message } })
   const init = { method: 'POST', headers: { 'content-type': 'application/json', 'a2a-version': '1.0' } }
 
-  it.each<[string, (handler: Handler, path: string) => Promise<Response>]>([
+  it.each<[string, (handler: FetchHandler, path: string) => Promise<Response>]>([
     [
       'fetch',
       async (handler, path) => {
@@ -181,7 +183,7 @@ describe('a request whose body the application has read before', () => {
     await handler.close()
   })
 
-  async function onExpress(handler: Handler, send: (url: string) => Promise<Response>): Promise<Response> {
+  async function onExpress(handler: FetchHandler, send: (url: string) => Promise<Response>): Promise<Response> {
     const server = express().use(express.json(), expressMount(handler)).listen(0, '127.0.0.1')
     await once(server, 'listening')
     try {
@@ -292,7 +294,9 @@ describe('mounts that do not remove the path', () => {
 
 describe('nextMount', () => {
   it('asks for the handler itself where a promise of it is given', () => {
-    expect(() => expressMount(createHandler(shout) as unknown as Handler)).toThrow('write `await createHandler(…)`')
+    expect(() => expressMount(createHandler(shout) as unknown as FetchHandler)).toThrow(
+      'write `await createHandler(…)`',
+    )
   })
 
   it('makes the handler with the first request, and again after it failed', async () => {

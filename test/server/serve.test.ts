@@ -1,6 +1,6 @@
 import { connect } from 'node:net'
 import { A2AError, agent, apiKey, type ServeOptions, serve, working } from 'dragoman'
-import { apiKey as clientApiKey } from 'dragoman/client'
+import { apiKeyCredential } from 'dragoman/client'
 import { createHandler } from 'dragoman/server'
 import { describe, expect, it, vi } from 'vitest'
 import { z } from 'zod'
@@ -118,8 +118,8 @@ describe('serve', () => {
     [{ auth: apiKey('x') }, /^`auth` must be a list of schemes: write `auth: \[apiKey\('…'\)\]`/],
     [{ auth: 'secret' }, /^`auth` must be a list of schemes/],
     [{ auth: ['secret'] }, /^`auth` must be a list of schemes/],
-    [{ auth: clientApiKey('x') }, /import `apiKey`.* from 'dragoman', not from 'dragoman\/client'/],
-    [{ auth: [clientApiKey('x')] }, /import `apiKey`.* from 'dragoman', not from 'dragoman\/client'/],
+    [{ auth: apiKeyCredential('x') }, /client credential from 'dragoman\/client'\. Import a scheme such as `apiKey` from 'dragoman'/],
+    [{ auth: [apiKeyCredential('x')] }, /client credential from 'dragoman\/client'\. Import a scheme such as `apiKey` from 'dragoman'/],
     [
       { cors: '*' },
       /^`cors` must be a list of origins: write `cors: \['https:\/\/app\.example'\]`; '\*' is not supported/,

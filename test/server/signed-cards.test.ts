@@ -1,17 +1,7 @@
 /** Cards that are signed when they are served, and checked when they are read, over real HTTP. */
-import {
-  type AgentCard,
-  agent,
-  apiKey,
-  type Caller,
-  createSigner,
-  generateSigningKey,
-  type ServeOptions,
-  type Signer,
-  serve,
-} from 'dragoman'
+import { type AgentCard, agent, apiKey, type Caller, type ServeOptions, serve } from 'dragoman'
 import { connect } from 'dragoman/client'
-import { createHandler } from 'dragoman/server'
+import { createHandler, createSigner, generateSigningKey, type Signer } from 'dragoman/server'
 import { gate, until } from 'dragoman/testing'
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'

@@ -1,7 +1,7 @@
 /** Asks the fields of a form one by one, on a terminal. */
 import { confirm, isCancel, multiselect, select, text } from '@clack/prompts'
 import { type Field, type FieldAnswer, fieldsOf, formAnswer, readField } from '../../client/index.js'
-import type { JsonValue, Struct } from '../../index.js'
+import type { JsonValue, Struct } from '../../model/index.js'
 import { oneLine } from '../printable.js'
 
 /** The answer; absent when somebody left the form. */

@@ -11,7 +11,7 @@ import {
   schemaOf,
   type Task,
 } from '../../client/index.js'
-import type { Struct } from '../../index.js'
+import type { Struct } from '../../model/index.js'
 import { onStderr } from '../colours.js'
 import type { Output } from '../output.js'
 import { StreamPrinter } from '../stream-printer.js'

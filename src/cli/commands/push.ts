@@ -1,6 +1,7 @@
 import { Command } from 'commander'
-import { A2AError, type TaskPushNotificationConfig } from '../../index.js'
+import { A2AError } from '../../index.js'
 import { canParseUrl } from '../../model/can-parse-url.js'
+import type { TaskPushNotificationConfig } from '../../model/index.js'
 import { type AgentOptions, addAgentOptions, refHelp, splitReference, splitWords, withAgent } from '../agent-options.js'
 import { Advised } from '../failure.js'
 import { oneLine, table } from '../printable.js'

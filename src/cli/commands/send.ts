@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { Command } from 'commander'
 import type { AgentClient, Part, SendOptions } from '../../client/index.js'
-import type { Struct } from '../../index.js'
+import type { Struct } from '../../model/index.js'
 import { type AgentOptions, addAgentOptions, refHelp, splitReference, withAgent } from '../agent-options.js'
 import { withDeadline } from '../deadline.js'
 import { addPartOptions, readJson, readParts } from '../message-parts.js'

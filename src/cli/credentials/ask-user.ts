@@ -1,6 +1,6 @@
 /** Asks the user for an authorisation: by a code, or in a browser that comes back to this machine. */
 import { spawn } from 'node:child_process'
-import { listenForRedirect } from '../../index.js'
+import { listenForRedirect } from '../../net/index.js'
 import type { Output } from '../output.js'
 import { oneLine } from '../printable.js'
 import type { Asking } from './credential-source.js'

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentCard } from '../../client/index.js'
-import type { SecurityScheme } from '../../index.js'
+import type { SecurityScheme } from '../../model/index.js'
 import { authHint } from './auth-hint.js'
 
 function cardWith(

@@ -1,6 +1,6 @@
 /** What an agent wants of its callers, and how to give it: for whoever was refused. Pure. */
 import type { AgentCard } from '../../client/index.js'
-import type { SecurityScheme } from '../../index.js'
+import type { SecurityScheme } from '../../model/index.js'
 import { schemeText } from '../card-text.js'
 
 /** Absent when the card does not say. */

@@ -1,9 +1,9 @@
 /** From what is kept to what a client asks for credentials. */
 import {
   A2AError,
-  apiKey,
-  basic,
-  bearer,
+  apiKeyCredential,
+  basicCredential,
+  bearerCredential,
   type CredentialSource,
   type OAuth2Options,
   oauth2,
@@ -15,9 +15,9 @@ import type { StoredCredential } from './credential-file.js'
 export type Asking = Pick<OAuth2Options, 'showCode' | 'open' | 'receiver'>
 
 export function credentialSource(credential: StoredCredential, tokens: TokenStore, asking: Asking): CredentialSource {
-  if (credential.kind === 'api-key') return apiKey(credential.key)
-  if (credential.kind === 'bearer') return bearer(credential.token)
-  if (credential.kind === 'basic') return basic(credential.user, credential.password)
+  if (credential.kind === 'api-key') return apiKeyCredential(credential.key)
+  if (credential.kind === 'bearer') return bearerCredential(credential.token)
+  if (credential.kind === 'basic') return basicCredential(credential.user, credential.password)
   const { kind: _, tokens: _kept, ...options } = credential
   return oauth2({ ...options, ...asking, store: tokens })
 }

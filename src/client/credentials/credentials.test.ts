@@ -7,7 +7,7 @@ import { readCard } from '../read-card.js'
 import type { WireEvent } from '../wire-log.js'
 import { createAuthorizer, planCredentials, withCredentials } from './authorizer.js'
 import type { CredentialSource, CredentialSources } from './credential.js'
-import { apiKey, basic, bearer, certificateOf, mutualTls } from './static-credentials.js'
+import { apiKeyCredential, basicCredential, bearerCredential, certificateOf, mutualTls } from './static-credentials.js'
 
 const key = { apiKeySecurityScheme: { location: 'header', name: 'X-Key' } }
 const http = (scheme: string) => ({ httpAuthSecurityScheme: { scheme } })
@@ -24,25 +24,25 @@ async function additions(card: AgentCard, sources: CredentialSources, url = 'htt
 
 describe('credentials from the card', () => {
   it.each<[string, SecurityScheme, CredentialSource, object]>([
-    ['an API key in a header', key, apiKey('k'), { headers: { 'x-key': 'k' } }],
+    ['an API key in a header', key, apiKeyCredential('k'), { headers: { 'x-key': 'k' } }],
     [
       'an API key in the query',
       { apiKeySecurityScheme: { location: 'query', name: 'q' } },
-      apiKey('k'),
+      apiKeyCredential('k'),
       { query: { q: 'k' } },
     ],
     [
       'an API key in a cookie',
       { apiKeySecurityScheme: { location: 'cookie', name: 'c' } },
-      apiKey('a b'),
+      apiKeyCredential('a b'),
       { headers: { cookie: 'c=a%20b' } },
     ],
-    ['a password', http('Basic'), basic('ü', 'p:w'), { headers: { authorization: 'Basic w7w6cDp3' } }],
-    ['a token', http('bearer'), bearer('t'), { headers: { authorization: 'Bearer t' } }],
+    ['a password', http('Basic'), basicCredential('ü', 'p:w'), { headers: { authorization: 'Basic w7w6cDp3' } }],
+    ['a token', http('bearer'), bearerCredential('t'), { headers: { authorization: 'Bearer t' } }],
     [
       'a token of somebody else',
       { openIdConnectSecurityScheme: { openIdConnectUrl: 'https://x.example' } },
-      bearer(async () => 't'),
+      bearerCredential(async () => 't'),
       { headers: { authorization: 'Bearer t' } },
     ],
     ['a certificate', { mtlsSecurityScheme: {} }, mutualTls({ cert: 'c', key: 'k' }), { headers: {}, query: {} }],
@@ -61,42 +61,47 @@ describe('credentials from the card', () => {
     const wire = v1Card('https://agent.example', { securitySchemes: { token: http('Bearer') } })
     const { card } = readCard({ ...wire, securityRequirements: [requirement] })
     expect(card.securityRequirements).toEqual([{ schemes: { token: scopes.length > 0 ? { list: scopes } : {} } }])
-    expect((await additions(card, bearer('t'))).headers).toEqual({ authorization: 'Bearer t' })
+    expect((await additions(card, bearerCredential('t'))).headers).toEqual({ authorization: 'Bearer t' })
     // Nothing that fits: that is an error, not an agent that asks for nothing.
-    await expect(additions(card, apiKey('k'))).rejects.toThrow('asks for token (HTTP Bearer)')
+    await expect(additions(card, apiKeyCredential('k'))).rejects.toThrow('asks for token (HTTP Bearer)')
   })
 
   it('take the first requirement that can be met, and all of its schemes', async () => {
     const schemes = { key, basic: http('Basic'), token: http('Bearer') }
     const both = cardWith(schemes, [['key', 'token'], ['basic']])
-    expect((await additions(both, [bearer('t'), apiKey('k')])).headers).toEqual({
+    expect((await additions(both, [bearerCredential('t'), apiKeyCredential('k')])).headers).toEqual({
       'x-key': 'k',
       authorization: 'Bearer t',
     })
-    expect((await additions(both, [apiKey('k'), basic('u', 'p')])).headers).toEqual({ authorization: 'Basic dTpw' })
-    await expect(additions(both, apiKey('k'))).rejects.toThrow(
+    expect((await additions(both, [apiKeyCredential('k'), basicCredential('u', 'p')])).headers).toEqual({
+      authorization: 'Basic dTpw',
+    })
+    await expect(additions(both, apiKeyCredential('k'))).rejects.toThrow(
       'do not fit: Agent asks for key (an API key in the header X-Key) and token (HTTP Bearer), or basic (HTTP Basic)',
     )
   })
 
   it('may be given by the names of schemes', async () => {
     const schemes = { one: key, two: { apiKeySecurityScheme: { location: 'header', name: 'X-Two' } } }
-    const { headers } = await additions(cardWith(schemes, [['one', 'two']]), { one: apiKey('1'), two: apiKey('2') })
+    const { headers } = await additions(cardWith(schemes, [['one', 'two']]), {
+      one: apiKeyCredential('1'),
+      two: apiKeyCredential('2'),
+    })
     expect(headers).toEqual({ 'x-key': '1', 'x-two': '2' })
-    expect(planCredentials(cardWith({ constructor: key }, [['constructor']]), { other: apiKey('k') })).toHaveProperty(
-      'problem',
-    )
+    expect(
+      planCredentials(cardWith({ constructor: key }, [['constructor']]), { other: apiKeyCredential('k') }),
+    ).toHaveProperty('problem')
   })
 
   it('do not meet a requirement whose scheme nobody knows', () => {
     const card = cardWith({ key }, [['key', 'unknown']])
-    expect(planCredentials(card, apiKey('k'))).toHaveProperty('problem')
+    expect(planCredentials(card, apiKeyCredential('k'))).toHaveProperty('problem')
   })
 
   it('are sent as usual where the card asks for nothing, and not at all where it says that nothing is needed', async () => {
-    expect((await additions(cardWith({}, []), apiKey('k'))).headers).toEqual({ 'x-api-key': 'k' })
-    expect((await additions(cardWith({ key }, []), apiKey('k'))).headers).toEqual({ 'x-key': 'k' })
-    expect((await additions(cardWith({ key }, [[]]), bearer('t'))).headers).toEqual({})
+    expect((await additions(cardWith({}, []), apiKeyCredential('k'))).headers).toEqual({ 'x-api-key': 'k' })
+    expect((await additions(cardWith({ key }, []), apiKeyCredential('k'))).headers).toEqual({ 'x-key': 'k' })
+    expect((await additions(cardWith({ key }, [[]]), bearerCredential('t'))).headers).toEqual({})
     expect(
       await createAuthorizer(cardWith({ key }, [['key']]), undefined, {
         origins: ['https://agent.example'],
@@ -109,18 +114,18 @@ describe('credentials from the card', () => {
     async (name) => {
       const scheme = { apiKeySecurityScheme: { location: 'header', name } }
       const card = { ...cardWith({ s: key }, [['s']]), securitySchemes: { s: scheme } }
-      await expect(additions(card, apiKey('k'))).rejects.toMatchObject({ failure: 'refused' })
+      await expect(additions(card, apiKeyCredential('k'))).rejects.toMatchObject({ failure: 'refused' })
     },
   )
 
   it('with line breaks are refused without being repeated', async () => {
-    const promise = additions(cardWith({ key }, [['key']]), apiKey('sec\r\nret'))
+    const promise = additions(cardWith({ key }, [['key']]), apiKeyCredential('sec\r\nret'))
     await expect(promise).rejects.toThrow('A credential has characters in it that no header can carry')
   })
 
   it('say where the certificate is', () => {
-    expect(certificateOf([apiKey('k'), mutualTls({ cert: 'c', key: 'k' })])).toEqual({ cert: 'c', key: 'k' })
-    expect(certificateOf([apiKey('k')])).toBeUndefined()
+    expect(certificateOf([apiKeyCredential('k'), mutualTls({ cert: 'c', key: 'k' })])).toEqual({ cert: 'c', key: 'k' })
+    expect(certificateOf([apiKeyCredential('k')])).toBeUndefined()
   })
 })
 
@@ -131,9 +136,13 @@ describe('withCredentials', () => {
     await using own = await serveHttp((_, response) => json(response, '1'))
     await using other = await serveHttp((_, response) => json(response, '1'))
     const schemes = { key, query: { apiKeySecurityScheme: { location: 'query', name: 'q' } }, token: http('Bearer') }
-    const authorizer = createAuthorizer(cardWith(schemes, [['key', 'query', 'token']]), [apiKey('k3y'), bearer('t')], {
-      origins: [own.origin],
-    })
+    const authorizer = createAuthorizer(
+      cardWith(schemes, [['key', 'query', 'token']]),
+      [apiKeyCredential('k3y'), bearerCredential('t')],
+      {
+        origins: [own.origin],
+      },
+    )
     const send = withCredentials(createSender({ namedOrigins: [own.origin] }), authorizer)
     await send(call(`${own.origin}/rpc?x=1`))
     await send(call(`${other.origin}/rpc?x=1`))
@@ -154,7 +163,7 @@ describe('withCredentials', () => {
         .end(),
     )
     const origin = `http://agent.example:${own.port}`
-    const authorizer = createAuthorizer(cardWith({ key }, [['key']]), apiKey('k3y'), { origins: [origin] })
+    const authorizer = createAuthorizer(cardWith({ key }, [['key']]), apiKeyCredential('k3y'), { origins: [origin] })
     const fetch = fetchWithNames('agent.example', 'thief.example')
     const send = withCredentials(
       createSender({ namedOrigins: [origin], fetch, lookup: async () => ['8.8.8.8'], allowPrivate: true }),
@@ -176,7 +185,7 @@ describe('withCredentials', () => {
     const events: WireEvent[] = []
     const authorizer = createAuthorizer(
       cardWith(schemes, [['odd', 'query', 'basic']]),
-      [apiKey('s3cr3t/+ value'), basic('user', 'passw0rd')],
+      [apiKeyCredential('s3cr3t/+ value'), basicCredential('user', 'passw0rd')],
       { origins: [own.origin] },
     )
     const send = withCredentials(
@@ -196,7 +205,7 @@ describe('withCredentials', () => {
     const tokens = ['1', '1', '2', '2']
     const authorizer = createAuthorizer(
       cardWith({ s: http('Bearer') }, [['s']]),
-      bearer(() => tokens.shift() ?? '0'),
+      bearerCredential(() => tokens.shift() ?? '0'),
       { origins: [own.origin] },
     )
     const send = withCredentials(createSender({ namedOrigins: [own.origin] }), authorizer)
@@ -210,7 +219,7 @@ describe('withCredentials', () => {
     let count = 0
     const authorizer = createAuthorizer(
       cardWith({ s: http('Bearer') }, [['s']]),
-      bearer(() => String(count++)),
+      bearerCredential(() => String(count++)),
       { origins: [own.origin] },
     )
     const send = withCredentials(createSender({ namedOrigins: [own.origin] }), authorizer)
@@ -220,7 +229,7 @@ describe('withCredentials', () => {
 
   it('does not ask again with credentials that stay the same', async () => {
     await using own = await serveHttp((_, response) => json(response, '1', {}, 401))
-    const authorizer = createAuthorizer(cardWith({ key }, [['key']]), apiKey('k'), { origins: [own.origin] })
+    const authorizer = createAuthorizer(cardWith({ key }, [['key']]), apiKeyCredential('k'), { origins: [own.origin] })
     expect(
       (await withCredentials(createSender({ namedOrigins: [own.origin] }), authorizer)(call(own.origin))).status,
     ).toBe(401)

@@ -2,4 +2,11 @@ export { assertCredentials, createAuthorizer, listOf, withCredentials } from './
 export type { CredentialSource, CredentialSources } from './credential.js'
 export { createTokenStore, type OAuth2Options, oauth2, type TokenStore } from './oauth2.js'
 export type { DeviceCode, RedirectReceiver } from './oauth2-flows.js'
-export { apiKey, basic, bearer, type ClientCertificate, certificateOf, mutualTls } from './static-credentials.js'
+export {
+  apiKeyCredential,
+  basicCredential,
+  bearerCredential,
+  type ClientCertificate,
+  certificateOf,
+  mutualTls,
+} from './static-credentials.js'

@@ -10,11 +10,11 @@ export interface ApiKeyOptions {
 
 const keyNames = { name: 'string', location: ['header', 'query', 'cookie'] } satisfies NamesOf<ApiKeyOptions>
 
-/** An API key, sent where the card wants it. */
-export function apiKey(key: string, options: ApiKeyOptions = {}): CredentialSource {
-  assertOptions('apiKey', options, keyNames)
+/** Sends an API key in the header, query parameter or cookie that the agent's card names. */
+export function apiKeyCredential(key: string, options: ApiKeyOptions = {}): CredentialSource {
+  assertOptions('apiKeyCredential', options, keyNames)
   const { name = 'X-API-Key', location = 'header' } = options
-  assertSecret(key, 'apiKey needs a key')
+  assertSecret(key, 'apiKeyCredential needs a key')
   return {
     usual: { apiKeySecurityScheme: { location, name } },
     fits: (scheme) => 'apiKeySecurityScheme' in scheme && places.has(scheme.apiKeySecurityScheme.location),
@@ -29,11 +29,12 @@ export function apiKey(key: string, options: ApiKeyOptions = {}): CredentialSour
 
 const places: ReadonlySet<string> = new Set(['header', 'query', 'cookie'])
 
-/** User and password (RFC 7617). */
-export function basic(user: string, password: string): CredentialSource {
+/** Sends a user name and a password with HTTP Basic authentication (RFC 7617). */
+export function basicCredential(user: string, password: string): CredentialSource {
   for (const each of [user, password])
-    if (typeof each !== 'string') throw new TypeError(`basic needs a user and a password; got ${describeValue(each)}`)
-  if (user.includes(':')) throw new TypeError('The user name of basic must not have a colon in it')
+    if (typeof each !== 'string')
+      throw new TypeError(`basicCredential needs a user and a password; got ${describeValue(each)}`)
+  if (user.includes(':')) throw new TypeError('The user name of basicCredential must not contain a colon')
   const given = new TextEncoder().encode(`${user}:${password}`)
   const credential = { headers: { authorization: `Basic ${btoa(String.fromCharCode(...given))}` } }
   return {
@@ -44,11 +45,11 @@ export function basic(user: string, password: string): CredentialSource {
 }
 
 /**
- * A token, or a function that gets one. The function is asked for every call, and once more when the agent
- * refused what it gave. Fits wherever tokens are sent, however they are to be got.
+ * Sends a token in the `Authorization` header. A function is called for each request, and again when the agent rejected
+ * its token. Satisfies bearer, OAuth 2 and OpenID Connect schemes.
  */
-export function bearer(token: string | (() => string | Promise<string>)): CredentialSource {
-  if (typeof token !== 'function') assertSecret(token, 'bearer needs a token')
+export function bearerCredential(token: string | (() => string | Promise<string>)): CredentialSource {
+  if (typeof token !== 'function') assertSecret(token, 'bearerCredential needs a token')
   const get = async () => bearerHeader(typeof token === 'string' ? token : await token())
   return {
     usual: { httpAuthSecurityScheme: { scheme: 'Bearer' } },

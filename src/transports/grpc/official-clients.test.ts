@@ -6,7 +6,7 @@ import { describe, expect, it } from 'vitest'
 import { v0_3 } from '../../dialects/v0_3/index.js'
 import { v1 } from '../../dialects/v1/index.js'
 import { testEngine } from '../../engine/engine.fixture.js'
-import { artifact, type Handler } from '../../engine/index.js'
+import { artifact, type Handler } from '../../index.js'
 import { testGrpc } from './grpc.fixture.js'
 
 const echo: Handler = async function* ({ message }) {

@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander'
-import { createSigner, generateSigningKey, type SigningAlgorithm, signingAlgorithms } from '../../../index.js'
+import { createSigner, generateSigningKey, type SigningAlgorithm, signingAlgorithms } from '../../../server/index.js'
 import { addOutputOption } from '../../agent-options.js'
 import { type Format, Output } from '../../output.js'
 import { writeSigningKey } from '../../signing-keys.js'

@@ -1,6 +1,6 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
 import type { AgentClient, Task, TaskState } from '../../../client/index.js'
-import type { ListTasksRequest, ListTasksResponse } from '../../../engine/index.js'
+import type { ListTasksRequest, ListTasksResponse } from '../../../model/index.js'
 import { type AgentOptions, addAgentOptions, refHelp, splitWords, toPositive, withAgent } from '../../agent-options.js'
 import { oneLine, table } from '../../printable.js'
 import { stateName, stateNames } from '../../task-text.js'
