@@ -66,7 +66,7 @@ describe('connect', () => {
         ['v1', 'HTTP+JSON'],
         ['v0.3', 'JSONRPC'],
       ] as const) {
-        await using client = await connect(handler, { dialect, binding, credentials: bearer('secret') })
+        await using client = await connect(handler, { dialect, binding, credentials: bearerCredential('secret') })
         expect(await calls(client)).toEqual(answers)
         expect(client.choice).toMatchObject({
           dialect,
@@ -80,7 +80,7 @@ describe('connect', () => {
     it('refuses options that a service cannot use', async () => {
       const handler = await createHandler(echoAgent)
       const service = handler.services.get('Echo') as AgentService
-      await expect(connect(service, { credentials: bearer('secret') })).rejects.toThrow(
+      await expect(connect(service, { credentials: bearerCredential('secret') })).rejects.toThrow(
         '`credentials` has no effect on a service, which is called directly; connect to the handler instead',
       )
       await handler.close()

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { type Agent, agent, apiKey, artifact, type ServeOptions, serve } from 'dragoman'
-import { type AgentClient, collect, connect, connectAgents, apiKeyCredential } from 'dragoman/client'
+import { type AgentClient, apiKeyCredential, collect, connect, connectAgents } from 'dragoman/client'
 import { describe, expect, it } from 'vitest'
 import { createChatAgent } from '../../examples/agents/chat.js'
 import { routeOf } from '../../examples/agents/chat-routes.js'

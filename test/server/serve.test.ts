@@ -118,8 +118,14 @@ describe('serve', () => {
     [{ auth: apiKey('x') }, /^`auth` must be a list of schemes: write `auth: \[apiKey\('…'\)\]`/],
     [{ auth: 'secret' }, /^`auth` must be a list of schemes/],
     [{ auth: ['secret'] }, /^`auth` must be a list of schemes/],
-    [{ auth: apiKeyCredential('x') }, /client credential from 'dragoman\/client'\. Import a scheme such as `apiKey` from 'dragoman'/],
-    [{ auth: [apiKeyCredential('x')] }, /client credential from 'dragoman\/client'\. Import a scheme such as `apiKey` from 'dragoman'/],
+    [
+      { auth: apiKeyCredential('x') },
+      /client credential from 'dragoman\/client'\. Import a scheme such as `apiKey` from 'dragoman'/,
+    ],
+    [
+      { auth: [apiKeyCredential('x')] },
+      /client credential from 'dragoman\/client'\. Import a scheme such as `apiKey` from 'dragoman'/,
+    ],
     [
       { cors: '*' },
       /^`cors` must be a list of origins: write `cors: \['https:\/\/app\.example'\]`; '\*' is not supported/,
