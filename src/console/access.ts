@@ -5,15 +5,20 @@
  */
 
 import { randomBytes } from 'node:crypto'
+import { createAdmit } from '../auth/admit.js'
 import type { Auth } from '../auth/requirement.js'
-import type { Connection } from '../auth/scheme.js'
+import { cardSecurity, requirementsOf } from '../auth/requirement.js'
+import type { Connection, Credentials } from '../auth/scheme.js'
+import { createAuthorizer } from '../client/credentials/authorizer.js'
+import { isRefused } from '../model/admission.js'
 import { canParseUrl } from '../model/can-parse-url.js'
 import { A2AError, overLimit } from '../model/errors.js'
+import { limitAdmission } from '../server/limit-admission.js'
 import { RateLimit } from '../server/rate-limit.js'
-import { consoleHeader } from './console-api.js'
-import { cookieFor, cookieOf, hashed, isSame } from './cookies.js'
-import { createLogin, guesses, type Login } from './login.js'
-import { Session, type SessionParts } from './session.js'
+import { consoleHeader, emptyCard } from './console-api.js'
+import { readCredentials, sourceFor } from './given-credential.js'
+import { cookieFor, cookieOf, hashed, isSame } from './responses.js'
+import { Session, type SessionDeps } from './session.js'
 
 export interface AccessOptions {
   /** Whoever has it gets a session. */
@@ -27,24 +32,24 @@ export interface AccessOptions {
 }
 
 /** What a page says to get a session. */
-export interface Asked {
+export interface SessionRequest {
   readonly token?: unknown
   /** What somebody typed, by the names of schemes. */
   readonly credentials?: unknown
 }
 
-export interface Begun {
+export interface SessionStart {
   readonly session: Session
   /** To be set. */
   readonly cookie?: string
 }
 
 /** That many are kept for people who may come back. */
-const mostSessions = 20
+const maxIdleSessions = 20
 /** That many are there at most, whoever looks on. */
-const mostAtOnce = 200
+const maxSessions = 200
 /** Somebody whose credential was withdrawn is not here for ever. */
-const longestLoginMs = 12 * 60 * 60 * 1000
+const maxSessionMs = 12 * 60 * 60 * 1000
 const ownNames = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i
 /** Where connections from this machine come from. */
 const loopback = /^((::ffff:)?127(\.\d{1,3}){3}|::1)$/i
@@ -61,14 +66,14 @@ interface Entry {
 
 export class Access {
   readonly #options: AccessOptions
-  readonly #parts: SessionParts
+  readonly #parts: SessionDeps
   readonly #login: Login | undefined
   /** Wrong answers, by the address they are from: tokens and credentials count alike. */
-  readonly #failures = new RateLimit(guesses)
+  readonly #failures = new RateLimit(failedLoginRate)
   /** By the hash of the cookie: who reads memory finds no key. */
   readonly #sessions = new Map<string, Entry>()
 
-  constructor(options: AccessOptions, parts: SessionParts) {
+  constructor(options: AccessOptions, parts: SessionDeps) {
     this.#options = options
     this.#parts = parts
     this.#login = options.auth && createLogin(options.auth, this.#failures)
@@ -111,7 +116,7 @@ export class Access {
   }
 
   /** A session for somebody who may have one; throws in plain words for others. */
-  async begin(request: Request, asked: Asked, connection: Connection): Promise<Begun> {
+  async begin(request: Request, asked: SessionRequest, connection: Connection): Promise<SessionStart> {
     const known = this.find(request)
     if (known) return { session: known }
     await this.#admit(request, asked, connection)
@@ -120,7 +125,7 @@ export class Access {
     const hash = hashed(key)
     const session = new Session(this.#parts)
     // A page that stays open asks for nothing: it is not left to the next request to notice the end.
-    const ending = this.#login && setTimeout(() => this.#drop(hash), longestLoginMs).unref()
+    const ending = this.#login && setTimeout(() => this.#drop(hash), maxSessionMs).unref()
     this.#sessions.set(hash, { session, ending })
     const facts = { path: '/console', sameSite: 'Strict', publicUrl: this.#options.publicUrl } as const
     return { session, cookie: cookieFor(request, 'console', key, facts) }
@@ -150,7 +155,7 @@ export class Access {
     return this.#options.token === undefined && this.#login === undefined
   }
 
-  async #admit(request: Request, { token, credentials }: Asked, connection: Connection): Promise<void> {
+  async #admit(request: Request, { token, credentials }: SessionRequest, connection: Connection): Promise<void> {
     const { token: wanted } = this.#options
     if (wanted !== undefined && typeof token === 'string') {
       const peer = connection.address?.() ?? ''
@@ -174,11 +179,11 @@ export class Access {
   }
 
   #makeRoom(): void {
-    if (this.#sessions.size < mostSessions) return
+    if (this.#sessions.size < maxIdleSessions) return
     const idle = [...this.#sessions].filter(([, { session }]) => !session.isWatched)
     const [oldest] = idle.sort(([, a], [, b]) => a.session.usedAt - b.session.usedAt)
     if (oldest) this.#drop(oldest[0])
-    else if (this.#sessions.size >= mostAtOnce)
+    else if (this.#sessions.size >= maxSessions)
       throw new A2AError('RATE_LIMITED', 'Too many people use this console at once')
   }
 }
@@ -189,4 +194,55 @@ export function hostOf(request: Request): string {
 
 function keyOf(request: Request): string | undefined {
   return cookieOf(request, 'console')
+}
+
+/** Passwords can be guessed. */
+export const failedLoginRate = { perSecond: 0.2, burst: 10 }
+
+export interface Login {
+  /** As in a card. */
+  readonly asks: ReturnType<typeof cardSecurity>
+  /** Throws in plain words when nobody can be let in. */
+  admit(request: Request, typed: unknown, connection: Connection): Promise<void>
+}
+
+export function createLogin(auth: Auth, failures: RateLimit): Login {
+  // Who opens the console calls agents from here, with what was given for them.
+  if (!Array.isArray(auth) || auth.length === 0)
+    throw new TypeError('A console is never for everybody: give `auth` a scheme, or leave it out for a token')
+  const requirements = requirementsOf(auth)
+  const asks = cardSecurity(requirements)
+  const admit = createAdmit(requirements)
+  const limited = limitAdmission(requirements, {
+    rate: undefined,
+    failedAuthentication: { rate: failures, isPublicOnly: false },
+  })
+  return {
+    asks,
+    async admit(request, typed, connection) {
+      const credentials = { ...connection, ...(await asSent(request, typed, asks)) }
+      // A page that was just opened has tried nothing.
+      const admission = await ((typed !== undefined && limited) || admit)(credentials)
+      if (isRefused(admission)) throw admission.refused
+    },
+  }
+}
+
+/**
+ * What somebody typed, as the request of a client that has it. Whatever else the browser sends proves nothing: what is
+ * guessed here is counted.
+ */
+async function asSent({ url }: Request, typed: unknown, asks: Login['asks']): Promise<Credentials> {
+  const sources = Object.fromEntries(
+    Object.entries(readCredentials(typed)).flatMap(([scheme, given]) => {
+      const source = sourceFor(given)
+      return source ? [[scheme, source]] : []
+    }),
+  )
+  const { origin } = new URL(url)
+  const { additionsFor } = createAuthorizer({ ...emptyCard, ...asks }, sources, { origins: [origin] })
+  const { headers, query } = await additionsFor(url).catch((cause: unknown) => {
+    throw new A2AError('UNAUTHENTICATED', 'That is not what is asked for here', { cause })
+  })
+  return { headers: new Headers(headers), url: `${origin}/?${new URLSearchParams(query)}` }
 }

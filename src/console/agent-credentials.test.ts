@@ -11,7 +11,7 @@ import { type Served, serve } from '../server/serve.js'
 import { echoAgent } from '../testing/echo-agent.js'
 import { askAt, beginAt, ours } from './console.fixture.js'
 import { emptyCard, type LoginView, type NamedAgent } from './console-api.js'
-import { type ServedConsole, serveConsole } from './serve-console.js'
+import { type ServedConsole, serveConsole } from './create-console.js'
 
 /** A browser with a session, as far as it is needed here. */
 class Visitor {

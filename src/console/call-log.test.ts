@@ -2,10 +2,10 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it, vi } from 'vitest'
 import type { WireEntry } from '../client/connect-options.js'
-import { type CallFacts, CallLog } from './call-log.js'
+import { CallLog, type CallTarget } from './call-log.js'
 
 const megabyte = 1024 * 1024
-const facts: CallFacts = { ref: 'r', operation: 'sendMessage', dialect: 'v1', binding: 'JSONRPC', url: 'http://agent' }
+const facts: CallTarget = { ref: 'r', operation: 'sendMessage', dialect: 'v1', binding: 'JSONRPC', url: 'http://agent' }
 const entry = (body: unknown, more: Partial<WireEntry> = {}): WireEntry => ({
   direction: 'event',
   exchange: 'one',

@@ -3,17 +3,17 @@ import type { WireEntry } from '../client/connect-options.js'
 import type { Operation } from '../model/operations.js'
 import type { CallSummary, CallView, WireLine } from './console-api.js'
 
-const mostCalls = 300
-const mostBytes = 64 * 1024 * 1024
+const maxCalls = 300
+const maxLogBytes = 64 * 1024 * 1024
 /** Of each call the beginning is kept, and as much of its newest lines. */
-const mostLines = 4000
-const mostBytesOfLines = 8 * 1024 * 1024
-const longestBody = 512 * 1024
-const longestError = 4096
+const maxLines = 4000
+const maxCallBytes = 8 * 1024 * 1024
+const maxBodyLength = 512 * 1024
+const maxErrorLength = 4096
 /** A busy stream changes its summary all the time; people see this often. */
-const tellEveryMs = 200
+const notifyIntervalMs = 200
 
-export interface CallFacts {
+export interface CallTarget {
   readonly ref: string
   readonly operation: Operation
   readonly dialect: string
@@ -32,9 +32,9 @@ interface KeptLine {
   readonly bytes: number
 }
 
-export class CallRecord {
+export class LoggedCall {
   readonly id = crypto.randomUUID()
-  #facts: CallFacts
+  #facts: CallTarget
   readonly #startedAt = new Date()
   readonly #begun = performance.now()
   #first: KeptLine[] = []
@@ -51,12 +51,12 @@ export class CallRecord {
   bytes = 0
   onChange: () => void = () => undefined
 
-  constructor(facts: CallFacts) {
+  constructor(facts: CallTarget) {
     this.#facts = facts
   }
 
   /** How it turned out to be spoken. */
-  spoken(facts: Pick<CallFacts, 'dialect' | 'binding' | 'url'>): void {
+  spoken(facts: Pick<CallTarget, 'dialect' | 'binding' | 'url'>): void {
     this.#facts = { ...this.#facts, ...facts }
     this.onChange()
   }
@@ -65,12 +65,12 @@ export class CallRecord {
     if (this.#isForgotten) return
     const kept = keptLine(entry, Math.round(performance.now() - this.#begun))
     this.bytes += kept.bytes
-    this.#isFirstFull ||= this.#first.length >= mostLines || this.bytes > mostBytesOfLines
+    this.#isFirstFull ||= this.#first.length >= maxLines || this.bytes > maxCallBytes
     if (this.#isFirstFull) {
       this.#last.push(kept)
       this.#lastBytes += kept.bytes
       // Now and then, so that a line costs the same however many came before it.
-      if (this.#last.length > 2 * mostLines || this.#lastBytes > mostBytesOfLines) this.#leaveOut()
+      if (this.#last.length > 2 * maxLines || this.#lastBytes > maxCallBytes) this.#leaveOut()
     } else this.#first.push(kept)
     this.onChange()
   }
@@ -80,7 +80,7 @@ export class CallRecord {
     let count = 0
     while (
       count < this.#last.length - 1 &&
-      (this.#last.length - count > mostLines || this.#lastBytes > mostBytesOfLines / 2)
+      (this.#last.length - count > maxLines || this.#lastBytes > maxCallBytes / 2)
     ) {
       const { bytes } = this.#last[count++] as KeptLine // before the last one
       this.#lastBytes -= bytes
@@ -101,7 +101,7 @@ export class CallRecord {
   end(error?: string): void {
     if (this.#ms !== undefined) return
     this.#ms = Math.round(performance.now() - this.#begun)
-    this.#error = error === undefined ? undefined : copied(error.slice(0, longestError))
+    this.#error = error === undefined ? undefined : copied(error.slice(0, maxErrorLength))
     this.onChange()
   }
 
@@ -113,7 +113,7 @@ export class CallRecord {
   }
 
   /** Over, and as expected: somebody who asks again wants to see the newer one. */
-  isReplacedBy({ ref, operation }: CallFacts): boolean {
+  isReplacedBy({ ref, operation }: CallTarget): boolean {
     const isDone = this.#ms !== undefined && this.#error === undefined
     return isDone && operation === 'listTasks' && operation === this.#facts.operation && ref === this.#facts.ref
   }
@@ -139,15 +139,15 @@ export class CallRecord {
 }
 
 export class CallLog {
-  readonly #calls = new Map<string, CallRecord>()
+  readonly #calls = new Map<string, LoggedCall>()
   readonly #tell: (summary: CallSummary) => void
 
   constructor(tell: (summary: CallSummary) => void) {
     this.#tell = tell
   }
 
-  begin(facts: CallFacts): CallRecord {
-    const call = new CallRecord(facts)
+  begin(facts: CallTarget): LoggedCall {
+    const call = new LoggedCall(facts)
     let isToBeTold = false
     call.onChange = () => {
       this.#makeRoomFor(call)
@@ -156,7 +156,7 @@ export class CallLog {
       setTimeout(() => {
         isToBeTold = false
         this.#tell(call.summary())
-      }, tellEveryMs).unref()
+      }, notifyIntervalMs).unref()
     }
     // Lists are asked for again and again while somebody looks at one: they would push everything else out.
     const last = [...this.#calls.values()].at(-1)
@@ -166,7 +166,7 @@ export class CallLog {
     return call
   }
 
-  get(id: string): CallRecord | undefined {
+  get(id: string): LoggedCall | undefined {
     return this.#calls.get(id)
   }
 
@@ -180,18 +180,18 @@ export class CallLog {
   }
 
   /** The oldest make room. One call alone never needs all of it. */
-  #makeRoomFor(growing: CallRecord): void {
+  #makeRoomFor(growing: LoggedCall): void {
     let bytes = 0
     for (const call of this.#calls.values()) bytes += call.bytes
     for (const call of this.#calls.values()) {
-      if (this.#calls.size <= mostCalls && bytes <= mostBytes) return
+      if (this.#calls.size <= maxCalls && bytes <= maxLogBytes) return
       if (call === growing) continue
       bytes -= call.bytes
       this.#forget(call)
     }
   }
 
-  #forget(call: CallRecord): void {
+  #forget(call: LoggedCall): void {
     this.#calls.delete(call.id)
     call.forget()
   }
@@ -203,7 +203,7 @@ function keptLine(entry: WireEntry, at: number): KeptLine {
   const line = { ...rest, ...(text !== undefined && { body: clipped(text) }), at }
   return {
     line,
-    isJson: typeof body !== 'string' && text !== undefined && text.length <= longestBody,
+    isJson: typeof body !== 'string' && text !== undefined && text.length <= maxBodyLength,
     bytes: 200 + Buffer.byteLength(line.body ?? '') + Buffer.byteLength(JSON.stringify(rest)),
   }
 }
@@ -213,8 +213,8 @@ function shown({ line, isJson }: KeptLine): WireLine {
 }
 
 function clipped(text: string): string {
-  if (text.length <= longestBody) return text
-  return `${copied(text.slice(0, longestBody))}… (${text.length} characters in all)`
+  if (text.length <= maxBodyLength) return text
+  return `${copied(text.slice(0, maxBodyLength))}… (${text.length} characters in all)`
 }
 
 /** A part of a text keeps the whole of it in memory, unless it is written anew. */

@@ -7,10 +7,11 @@ import { createSender } from '../client/guarded-fetch.js'
 import { authorizeCard, hasGrpc } from '../client/open-interface.js'
 import { cardSender, placesOf, type ResolvedCard, type ResolveOptions, resolveCard } from '../client/resolve-card.js'
 import { verifyCard } from '../client/verify-card.js'
+import { A2AError } from '../model/errors.js'
 import { readAtMost } from '../net/read-at-most.js'
 import { registryResolver } from '../registry/resolvers/registry.js'
-import { inWords } from './connections.js'
-import type { CardView } from './console-api.js'
+import { describeError, probeTaskId, understoodCodes } from './connections.js'
+import type { CardView, ProbeStep, ProbeView } from './console-api.js'
 import type { Session } from './session.js'
 
 const timeoutMs = 10_000
@@ -35,7 +36,7 @@ export async function viewCard(session: Session, ref: string, source: CardSource
   try {
     offer.choices = chooseInterface(resolved, { hasGrpc, allowedOrigins }).map(({ isGuess: _, ...choice }) => choice)
   } catch (caught) {
-    offer.refusal = inWords(caught).message
+    offer.refusal = describeError(caught).message
   }
   return {
     ...{ card, raw, report, signature, warnings, ...offer },
@@ -72,4 +73,61 @@ async function readUnversioned({ url, origin }: ResolvedCard, { certificate, aut
   } finally {
     await reach.close()
   }
+}
+
+const probeTimeoutMs = 15_000
+
+export async function probeAgent(
+  session: Session,
+  ref: string,
+  { text, ...source }: CardSource & { readonly text?: string | undefined },
+): Promise<ProbeView> {
+  const begun = performance.now()
+  try {
+    const view = await viewCard(session, ref, source)
+    const errors = view.report.problems.filter(({ severity }) => severity === 'error').length
+    const detail = errors > 0 ? `${errors} errors in the card` : (view.url ?? 'given by the registry')
+    const card = { isGood: true, ms: since(begun), detail }
+    const bindings = await Promise.all(
+      view.choices.map(async ({ dialect, binding, url }) => ({
+        dialect,
+        binding,
+        url,
+        ...(await answers(session, { ref, dialect, ...(binding !== 'in-process' && { binding }) })),
+      })),
+    )
+    const isSpoken = bindings.some(({ isGood }) => isGood)
+    return { card, bindings, ...(text !== undefined && isSpoken && { call: await calls(session, ref, text) }) }
+  } catch (caught) {
+    return { card: { isGood: false, ms: since(begun), detail: describeError(caught).message }, bindings: [] }
+  }
+}
+
+async function answers(session: Session, way: Parameters<Session['connections']['open']>[0]): Promise<ProbeStep> {
+  const begun = performance.now()
+  try {
+    const client = await session.connections.open(way)
+    await client.getTask({ id: probeTaskId }, { signal: AbortSignal.timeout(probeTimeoutMs) })
+    return { isGood: true, ms: since(begun), detail: 'answers' }
+  } catch (caught) {
+    const error = describeError(caught)
+    const isUnderstood = caught instanceof A2AError && understoodCodes.has(caught.code)
+    return { isGood: isUnderstood, ms: since(begun), detail: isUnderstood ? 'answers' : error.message }
+  }
+}
+
+async function calls(session: Session, ref: string, text: string): Promise<ProbeStep> {
+  const begun = performance.now()
+  try {
+    const client = await session.connections.open({ ref })
+    const answer = await client.ask(text, { timeoutMs: probeTimeoutMs })
+    const isGood = answer.state !== 'TASK_STATE_FAILED' && answer.state !== 'TASK_STATE_REJECTED'
+    return { isGood, ms: since(begun), detail: answer.text.slice(0, 200) || answer.state }
+  } catch (caught) {
+    return { isGood: false, ms: since(begun), detail: describeError(caught).message }
+  }
+}
+
+function since(begun: number): number {
+  return Math.round(performance.now() - begun)
 }

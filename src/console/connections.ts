@@ -10,16 +10,16 @@ import { A2AError } from '../model/errors.js'
 import type { Operation } from '../model/operations.js'
 import { TransportError } from '../model/transport-error.js'
 import { registryResolver } from '../registry/resolvers/registry.js'
-import type { CallLog, CallRecord } from './call-log.js'
+import type { CallLog, LoggedCall } from './call-log.js'
 
 /** An agent, and how it is to be spoken to; what is absent is negotiated. */
-export interface Way {
+export interface AgentTarget {
   readonly ref: string
   readonly dialect?: DialectName
   readonly binding?: Binding
 }
 
-export interface ConnectionParts {
+export interface ConnectionDeps {
   readonly calls: CallLog
   /** Where `registry:` references are looked up. */
   readonly registry?: string | undefined
@@ -33,30 +33,34 @@ interface Opened {
   usedAt: number
 }
 
-const mostConnections = 50
+const maxConnections = 50
 /** No task has this name; an agent that says so has understood the question. */
-export const noTask = 'dragoman-console-probe'
+export const probeTaskId = 'dragoman-console-probe'
 /** Answers to it that only somebody gives who knows the protocol, and has let the caller in. */
-export const understood: ReadonlySet<string> = new Set(['TASK_NOT_FOUND', 'UNSUPPORTED_OPERATION', 'INVALID_PARAMS'])
+export const understoodCodes: ReadonlySet<string> = new Set([
+  'TASK_NOT_FOUND',
+  'UNSUPPORTED_OPERATION',
+  'INVALID_PARAMS',
+])
 const refusals: ReadonlySet<string> = new Set(['UNAUTHENTICATED', 'PERMISSION_DENIED'])
 
 export class Connections {
-  readonly #parts: ConnectionParts
+  readonly #parts: ConnectionDeps
   readonly #opened = new Map<string, Opened>()
-  readonly #running = new AsyncLocalStorage<CallRecord>()
+  readonly #running = new AsyncLocalStorage<LoggedCall>()
   /** Whose line of the wire is whose: the pieces of a stream come when nobody waits for them. */
-  readonly #exchanges = new Map<string, CallRecord>()
+  readonly #exchanges = new Map<string, LoggedCall>()
   readonly cache: CardCache = createCardCache()
 
-  constructor(parts: ConnectionParts) {
+  constructor(parts: ConnectionDeps) {
     this.#parts = parts
   }
 
   /** Makes a call, written down from its first byte, the search for the card included. */
   async call<T>(
-    way: Way,
+    way: AgentTarget,
     operation: Operation,
-    { begun, work }: { begun(call: CallRecord): void; work(client: AgentClient, call: CallRecord): Promise<T> },
+    { begun, work }: { begun(call: LoggedCall): void; work(client: AgentClient, call: LoggedCall): Promise<T> },
   ): Promise<T> {
     const call = this.#parts.calls.begin({
       ref: way.ref,
@@ -74,17 +78,17 @@ export class Connections {
         return await work(client, call)
       } catch (caught) {
         this.failed(call, caught)
-        throw inWords(caught)
+        throw describeError(caught)
       }
     })
   }
 
   /** Whatever is done in it belongs to a call. */
-  within<T>(call: CallRecord, work: () => T): T {
+  within<T>(call: LoggedCall, work: () => T): T {
     return this.#running.run(call, work)
   }
 
-  async open(way: Way): Promise<AgentClient> {
+  async open(way: AgentTarget): Promise<AgentClient> {
     const key = JSON.stringify([way.ref, way.dialect, way.binding])
     const known = this.#opened.get(key)
     if (known) {
@@ -109,10 +113,10 @@ export class Connections {
     // Somebody may have to log in first, which takes as long as it takes.
     const client = await connect(target, { ...options, timeoutMs: 0, retry: { attempts: 1 } })
     try {
-      await client.getTask({ id: noTask }, { signal })
+      await client.getTask({ id: probeTaskId }, { signal })
     } catch (caught) {
-      if (caught instanceof A2AError && understood.has(caught.code)) return
-      const error = inWords(caught)
+      if (caught instanceof A2AError && understoodCodes.has(caught.code)) return
+      const error = describeError(caught)
       if (refusals.has(error.code)) throw error
       throw new A2AError(error.code, `The credentials could not be tried: ${error.message}`, { cause: caught })
     } finally {
@@ -146,7 +150,7 @@ export class Connections {
     }
   }
 
-  #targetOf({ ref, dialect, binding }: Way): Parameters<typeof connect> {
+  #targetOf({ ref, dialect, binding }: AgentTarget): Parameters<typeof connect> {
     const { registry, registryHeaders: headers } = this.#parts
     const options: ConnectOptions = {
       ...this.optionsFor(ref),
@@ -173,19 +177,19 @@ export class Connections {
   }
 
   /** It broke, or somebody left it. */
-  failed(call: CallRecord, caught: unknown): void {
+  failed(call: LoggedCall, caught: unknown): void {
     if (caught instanceof TransportError && caught.failure === 'aborted') call.leave()
-    else call.end(inWords(caught).message)
+    else call.end(describeError(caught).message)
     this.over(call)
   }
 
   /** A call that is over gets no more lines. */
-  over(call: CallRecord): void {
+  over(call: LoggedCall): void {
     for (const [exchange, of] of this.#exchanges) if (of === call) this.#exchanges.delete(exchange)
   }
 
   #closeOldest(): void {
-    if (this.#opened.size <= mostConnections) return
+    if (this.#opened.size <= maxConnections) return
     const [oldest] = [...this.#opened].sort(([, a], [, b]) => a.usedAt - b.usedAt)
     if (!oldest) return
     this.#opened.delete(oldest[0])
@@ -198,7 +202,7 @@ function closeQuietly({ client }: Opened): void {
 }
 
 /** What broke on the way to the agent is what the page's user wants to know. */
-export function inWords(caught: unknown): A2AError {
+export function describeError(caught: unknown): A2AError {
   if (caught instanceof TransportError)
     return new A2AError('INTERNAL_ERROR', caught.message, { metadata: { failure: caught.failure }, cause: caught })
   return A2AError.from(caught)

@@ -5,8 +5,7 @@ import { createAuthority } from '../../test/auth/authority.js'
 import { type AuthScheme, allOf, apiKey, basic, bearer, mtls, type Requirement } from '../auth/index.js'
 import { askAt, beginAt, ours } from './console.fixture.js'
 import type { SessionRefusal } from './console-api.js'
-import { createConsole } from './create-console.js'
-import { serveConsole } from './serve-console.js'
+import { createConsole, serveConsole } from './create-console.js'
 
 const enter = (to: string, body: unknown, headers: Readonly<Record<string, string>> = {}) =>
   askAt(to, '/console/api/session', { method: 'POST', headers: { ...ours, ...headers }, body })

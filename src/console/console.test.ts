@@ -6,8 +6,7 @@ import { type Served, serve } from '../server/serve.js'
 import { echoAgent } from '../testing/echo-agent.js'
 import { askAt, beginAt, ours } from './console.fixture.js'
 import type { CallSummary, CallView, CardView, ProbeView } from './console-api.js'
-import { createConsole } from './create-console.js'
-import { type ServedConsole, serveConsole } from './serve-console.js'
+import { createConsole, type ServedConsole, serveConsole } from './create-console.js'
 
 let agent: Served
 let closed: Served

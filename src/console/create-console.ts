@@ -1,4 +1,6 @@
 /** The console as one function from `Request` to `Response`: the page, its session, and a door to the agents. */
+
+import { randomBytes } from 'node:crypto'
 import type { Connection } from '../auth/scheme.js'
 import type { CredentialSources } from '../client/credentials/index.js'
 import { A2AError, type ErrorCode } from '../model/errors.js'
@@ -6,20 +8,23 @@ import { isObject } from '../model/is-object.js'
 import { assertOptions, type NamesOf } from '../model/option-names.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
 import type { PushOperations } from '../push/dead-deliveries.js'
+import { closePort, isLoopback, listen, type PortOptions, tlsFor } from '../server/bind.js'
 import { assertPublicUrl } from '../server/hosts.js'
+import { createListener } from '../server/listener.js'
+import { toNodeListener } from '../server/node.js'
+import { portOptions } from '../server/option-names.js'
 import { parseJson, readBody } from '../transports/read-json.js'
 import { Access, type AccessOptions, hostOf } from './access.js'
-import { Redirects } from './agent-login.js'
-import { json, refusal } from './answers.js'
+import { Redirects } from './agent-credentials.js'
 import { type ConsoleSession, type SessionRefusal, tabHeader } from './console-api.js'
-import { cookieOf } from './cookies.js'
 import { readPageFiles } from './page-files.js'
 import { createRegistryView } from './registry-view.js'
-import { answerRoute, callbackPath, type RouteParts } from './routes.js'
-import { type Session, type SessionParts, wayOf } from './session.js'
+import { cookieOf, json, refusal } from './responses.js'
+import { answerRoute, callbackPath, type RouteDeps } from './routes.js'
+import { agentTarget, type Session, type SessionDeps } from './session.js'
 
 /** Of what a page says to get a session. */
-const longestAsking = 32 * 1024
+const maxSessionRequestBytes = 32 * 1024
 const refusalStatus: Partial<Record<ErrorCode, number>> = {
   UNAUTHENTICATED: 401,
   PERMISSION_DENIED: 403,
@@ -85,7 +90,7 @@ export function assembleConsole(options: ConsoleOptions): Console {
   const { registry, registryHeaders, workflow, agents = [], credentials, publicUrl, push = [] } = options
   const given = [...new Set([...agents, ...(workflow ? [workflow.ref] : [])])]
   const redirects = new Redirects()
-  const sessionParts: SessionParts = { registry, registryHeaders, given, credentials, redirects }
+  const sessionParts: SessionDeps = { registry, registryHeaders, given, credentials, redirects }
   const access = new Access(options, sessionParts)
   const registryView =
     registry === undefined
@@ -97,7 +102,7 @@ export function assembleConsole(options: ConsoleOptions): Console {
           },
         })
   const servers = Array.isArray(push) ? (push as readonly PushOperations[]) : [push as PushOperations]
-  const parts: RouteParts = { ...sessionParts, registryView, push: servers, publicUrl }
+  const parts: RouteDeps = { ...sessionParts, registryView, push: servers, publicUrl }
 
   const describe = (session: Session, request: Request): ConsoleSession => ({
     version: options.version ?? '',
@@ -110,7 +115,7 @@ export function assembleConsole(options: ConsoleOptions): Console {
   })
 
   const begin = async (request: Request, connection: Connection): Promise<Response> => {
-    const body = await readBody(request, longestAsking).then(parseJson, () => undefined)
+    const body = await readBody(request, maxSessionRequestBytes).then(parseJson, () => undefined)
     try {
       const { session, cookie } = await access.begin(request, isObject(body) ? body : {}, connection)
       return json(200, describe(session, request), cookie === undefined ? {} : { 'set-cookie': cookie })
@@ -136,7 +141,7 @@ export function assembleConsole(options: ConsoleOptions): Console {
     const [tab = '', stream = ''] = (request.headers.get(tabHeader) ?? '').split('/')
     // Before anything is said to the agent: the page opens one, and says it again.
     if (tab !== '' && !session.tab(tab)) return refusal(409, 'This tab has no stream: open one first')
-    const response = await session.answer(request, wayOf(ref, dialect, binding))
+    const response = await session.answer(request, agentTarget(ref, dialect, binding))
     const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
     if (!isStream || tab === '' || !response.body) return response
     const carrier = session.tab(tab)
@@ -205,4 +210,48 @@ function namesIn(path: string): readonly string[] {
 /** Whether a person is looking, and not a program. */
 function isVisit({ method, headers }: Request): boolean {
   return (method === 'GET' || method === 'HEAD') && /\btext\/html\b/i.test(headers.get('accept') ?? '')
+}
+
+export interface ServeConsoleOptions extends ConsoleOptions, Omit<PortOptions, 'auth'> {}
+
+const optionNames = { ...portOptions, ...consoleOptions } satisfies NamesOf<ServeConsoleOptions>
+
+export interface ServedConsole {
+  /** What to open in a browser; with the token, where one is needed. */
+  readonly url: string
+  close(): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/**
+ * The console on a port of its own. On another address than loopback it makes a token, unless one or `auth` is given.
+ *
+ * ```ts
+ * const { url } = await serveConsole({ port: 8010, agents: ['http://localhost:8001'] })
+ * ```
+ */
+export async function serveConsole(options: ServeConsoleOptions = {}): Promise<ServedConsole> {
+  assertOptions('serveConsole', options, optionNames)
+  assertPublicUrl(options.publicUrl)
+  const isHere = isLoopback(options.host)
+  const { token = isHere || options.auth ? undefined : randomBytes(18).toString('base64url') } = options
+  const publicHost = options.publicUrl === undefined ? [] : [new URL(options.publicUrl).host]
+  let front: ReturnType<typeof assembleConsole> | undefined
+  const nothing = () => Promise.resolve(new Response(null, { status: 404 }))
+  const fetch: Extract<Parameters<typeof toNodeListener>[0], { fetch: unknown }>['fetch'] = (request, connection) =>
+    front?.fetch(request, connection && { connection }) ?? nothing()
+  const listener = createListener(toNodeListener({ fetch }), {
+    deadlines: options.deadlines,
+    connections: options.connections,
+    tls: tlsFor(options),
+  })
+  const address = await listen(listener, options)
+  front = assembleConsole({
+    ...options,
+    ...(token !== undefined && { token }),
+    hosts: [...(options.hosts ?? []), ...publicHost, ...(isHere ? [] : [new URL(address).host])],
+  })
+  const close = () => closePort(listener, async () => front?.close())
+  const base = withoutTrailingSlashes(options.publicUrl ?? address)
+  return { url: `${base}/${token === undefined ? '' : `?token=${token}`}`, close, [Symbol.asyncDispose]: close }
 }

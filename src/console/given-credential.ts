@@ -12,7 +12,7 @@ import { isObject } from '../model/is-object.js'
 import type { CredentialKind, GivenCredential } from './console-api.js'
 
 /** How the person is asked for what only a browser or another device can give. */
-export type Asking = Required<Pick<OAuth2Options, 'showCode' | 'open' | 'receiver'>>
+export type LoginPrompts = Required<Pick<OAuth2Options, 'showCode' | 'open' | 'receiver'>>
 
 interface Members {
   readonly needed: readonly string[]
@@ -27,7 +27,7 @@ const members: Readonly<Record<CredentialKind, Members>> = {
   oauth2: { needed: ['clientId'], optional: ['clientSecret', 'issuer', 'flow', 'scopes'] },
 }
 const flows = ['clientCredentials', 'deviceCode', 'authorizationCode'] as const
-const longest = 16 * 1024
+const maxLength = 16 * 1024
 
 /** Known members alone, each of them a text on one line that is not empty; absent when it is no credential. */
 export function readCredential(value: unknown): GivenCredential | undefined {
@@ -35,7 +35,7 @@ export function readCredential(value: unknown): GivenCredential | undefined {
   const { needed, optional = [] } = members[value.kind as CredentialKind] // it is one of them
   const isText = (name: string) => {
     const given = value[name]
-    return typeof given === 'string' && given !== '' && given.length <= longest && !/\p{Cc}/u.test(given)
+    return typeof given === 'string' && given !== '' && given.length <= maxLength && !/\p{Cc}/u.test(given)
   }
   if (!needed.every(isText)) return undefined
   const read = Object.fromEntries([...needed, ...optional].filter(isText).map((name) => [name, value[name]]))
@@ -61,7 +61,7 @@ export function readCredentials(value: unknown): Readonly<Record<string, GivenCr
 }
 
 /** Absent for a header, which is sent as it is, and for logins where nobody can be asked. */
-export function sourceFor(given: GivenCredential, asking?: Asking): CredentialSource | undefined {
+export function sourceFor(given: GivenCredential, asking?: LoginPrompts): CredentialSource | undefined {
   switch (given.kind) {
     case 'bearer':
       return bearerCredential(given.token)

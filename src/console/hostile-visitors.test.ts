@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { json, serveHttp } from '../client/http-server.fixture.js'
 import { askAt, beginAt, ours } from './console.fixture.js'
 import type { InboxDelivery, NamedAgent } from './console-api.js'
-import { type ServedConsole, serveConsole } from './serve-console.js'
+import { type ServedConsole, serveConsole } from './create-console.js'
 
 const megabyte = 1024 * 1024
 

@@ -2,8 +2,14 @@
 
 // Serve the console
 
-export { type Console, type ConsoleOptions, createConsole } from './create-console.js'
-export { type ServeConsoleOptions, type ServedConsole, serveConsole } from './serve-console.js'
+export {
+  type Console,
+  type ConsoleOptions,
+  createConsole,
+  type ServeConsoleOptions,
+  type ServedConsole,
+  serveConsole,
+} from './create-console.js'
 
 // Exchanged by the page and its server
 

@@ -1,7 +1,7 @@
 /** The registry as the page sees it: looked through, followed, and published to, with the console's credentials. */
 import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { registryClient } from '../registry-client/registry-client.js'
-import { json, refusal } from './answers.js'
+import { json, refusal } from './responses.js'
 
 const timeoutMs = 15_000
 const retryMs = 2000

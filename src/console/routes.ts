@@ -7,20 +7,18 @@ import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { fetchFile } from '../net/fetch-file.js'
 import type { DeadDelivery, PushOperations } from '../push/dead-deliveries.js'
 import { parseJson, readBody } from '../transports/read-json.js'
-import { json, refusal } from './answers.js'
-import { viewCard } from './card-view.js'
-import { inWords } from './connections.js'
-import { cookieFor } from './cookies.js'
+import { probeAgent, viewCard } from './card-view.js'
+import { describeError } from './connections.js'
 import { readCredential } from './given-credential.js'
-import { probeAgent } from './probe-agent.js'
 import type { RegistryView } from './registry-view.js'
-import type { Session, SessionParts } from './session.js'
+import { cookieFor, json, refusal } from './responses.js'
+import type { Session, SessionDeps } from './session.js'
 
-const longestBody = 2 * 1024 * 1024
+const maxBodyBytes = 2 * 1024 * 1024
 /** Where logins at authorization servers come back to. */
 export const callbackPath = '/console/oauth/callback'
 
-export interface RouteParts extends SessionParts {
+export interface RouteDeps extends SessionDeps {
   readonly registryView?: RegistryView | undefined
   readonly push: readonly PushOperations[]
   /** Where people and webhooks reach this console. */
@@ -33,7 +31,7 @@ export interface RouteCall {
   readonly session: Session
 }
 
-type Route = (call: RouteCall, parts: RouteParts) => Response | Promise<Response>
+type Route = (call: RouteCall, parts: RouteDeps) => Response | Promise<Response>
 
 /** By method and path below `/console/api/`. */
 export const routes: Readonly<Record<string, Route>> = {
@@ -158,7 +156,7 @@ export const routes: Readonly<Record<string, Route>> = {
 }
 
 /** Answers, or says in words what went wrong. */
-export async function answerRoute(path: string, call: RouteCall, parts: RouteParts): Promise<Response> {
+export async function answerRoute(path: string, call: RouteCall, parts: RouteDeps): Promise<Response> {
   const route = Object.hasOwn(routes, `${call.request.method} ${path}`)
     ? routes[`${call.request.method} ${path}`]
     : undefined
@@ -166,7 +164,7 @@ export async function answerRoute(path: string, call: RouteCall, parts: RoutePar
   try {
     return await route(call, parts)
   } catch (caught) {
-    const error = inWords(caught)
+    const error = describeError(caught)
     const isOurFault = error.code === 'INTERNAL_ERROR' && !('failure' in (error.details.metadata ?? {}))
     const words = isOurFault && caught instanceof TypeError ? caught.message : error.message
     const status = error.code === 'PAYLOAD_TOO_LARGE' ? 413 : isOurFault && words === error.message ? 500 : 422
@@ -180,7 +178,7 @@ function placed(letter: DeadDelivery, place: number): DeadDelivery {
 }
 
 async function bodyOf(request: Request): Promise<Record<string, unknown>> {
-  const body = parseJson(await readBody(request, longestBody))
+  const body = parseJson(await readBody(request, maxBodyBytes))
   if (!isObject(body)) throw new TypeError('The body is no JSON object')
   return body
 }

@@ -1,21 +1,21 @@
 /** What one browser has: the agents it named, its credentials, its calls, its webhook. All of it in memory. */
-import { randomBytes } from 'node:crypto'
+import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { CredentialSources } from '../client/credentials/index.js'
+import { createPushReceiver } from '../client/push-receiver.js'
 import { type DialectName, dialectNames } from '../dialects/dialect.js'
 import { type Binding, bindings } from '../model/agent-card.js'
-import { createA2aDoor } from './a2a-door.js'
-import { AgentCredentials } from './agent-credentials.js'
-import { AgentLogin, type LoginPlace, type Redirects } from './agent-login.js'
+import { readBody } from '../transports/read-json.js'
+import { sseHeaders } from '../transports/sse.js'
+import { createA2aProxy } from './a2a-proxy.js'
+import { AgentCredentials, AgentLogin, type LoginBrowser, type Redirects } from './agent-credentials.js'
 import { CallLog } from './call-log.js'
 import { Connections } from './connections.js'
-import type { GivenCredential, NamedAgent, TabEvent } from './console-api.js'
-import { PushInbox } from './push-inbox.js'
-import { TabStream } from './tab-stream.js'
+import type { GivenCredential, InboxDelivery, NamedAgent, TabEvent } from './console-api.js'
 
-const mostAgents = 200
-const mostTabs = 50
+const maxAgents = 200
+const maxTabs = 50
 
-export interface SessionParts {
+export interface SessionDeps {
   readonly registry?: string | undefined
   readonly registryHeaders?: Readonly<Record<string, string>> | undefined
   /** Agents that whoever started the console named. */
@@ -32,18 +32,18 @@ interface Entry {
 }
 
 export class Session {
-  readonly #parts: SessionParts
+  readonly #parts: SessionDeps
   readonly #agents = new Map<string, Entry>()
   readonly #tabs = new Map<string, TabStream>()
   readonly calls = new CallLog((call) => this.tell({ call }))
   readonly inbox = new PushInbox((delivery) => this.tell({ delivery: delivery.id }))
   readonly connections: Connections
-  readonly answer: ReturnType<typeof createA2aDoor>
+  readonly answer: ReturnType<typeof createA2aProxy>
   /** The browser that has this session shows it when it comes back from a login, however many it has begun. */
   readonly #browser = randomBytes(18).toString('base64url')
   usedAt = performance.now()
 
-  constructor(parts: SessionParts) {
+  constructor(parts: SessionDeps) {
     const { registry, registryHeaders, given } = parts
     this.#parts = parts
     this.connections = new Connections({
@@ -53,7 +53,7 @@ export class Session {
       credentialsOf: (ref) => this.#agents.get(ref)?.credentials.options ?? {},
       allowsOrigins: (ref) => this.#agents.get(ref)?.allowsOrigins ?? false,
     })
-    this.answer = createA2aDoor(this.connections)
+    this.answer = createA2aProxy(this.connections)
     for (const ref of given) this.#agents.set(ref, this.#entry(ref, 'given'))
   }
 
@@ -73,7 +73,7 @@ export class Session {
   /** False when there are too many. */
   name(ref: string, from: NamedAgent['from']): boolean {
     if (this.#agents.has(ref)) return true
-    if (this.#agents.size >= mostAgents) return false
+    if (this.#agents.size >= maxAgents) return false
     this.#agents.set(ref, this.#entry(ref, from))
     this.tell({ agents: true })
     return true
@@ -100,7 +100,7 @@ export class Session {
   }
 
   /** Tries an agent's credentials; resolves when it is known how that went, or that somebody has to log in. */
-  async login(ref: string, redirectUri: string): Promise<Pick<LoginPlace, 'browser'>> {
+  async login(ref: string, redirectUri: string): Promise<Pick<LoginBrowser, 'browser'>> {
     const [browser, login] = [this.#browser, this.#agents.get(ref)?.credentials.login]
     await login?.begin({ redirectUri, browser }, (signal) => this.connections.attempt(ref, signal))
     return { browser }
@@ -116,7 +116,7 @@ export class Session {
 
   openTab(): TabStream {
     const [oldest] = this.#tabs.values()
-    if (this.#tabs.size >= mostTabs) oldest?.close()
+    if (this.#tabs.size >= maxTabs) oldest?.close()
     const tab = new TabStream(() => this.#tabs.delete(tab.id))
     this.#tabs.set(tab.id, tab)
     return tab
@@ -142,8 +142,161 @@ export class Session {
 }
 
 /** A dialect and a binding as they stand in an address; `auto` is up to the card. */
-export function wayOf(ref: string, dialect: string | undefined, binding: string | undefined) {
+export function agentTarget(ref: string, dialect: string | undefined, binding: string | undefined) {
   const spoken = dialectNames.find((each): each is DialectName => each === dialect)
   const over = bindings.find((each): each is Binding => each === binding)
   return { ref, ...(spoken && { dialect: spoken }), ...(over && { binding: over }) }
+}
+
+const maxDeliveries = 500
+/** Whoever knows the address may send as much as they like. */
+const maxInboxBytes = 16 * 1024 * 1024
+const maxDeliveryBytes = 1024 * 1024
+
+export class PushInbox {
+  /** In the address; who knows it may deliver. */
+  readonly secret = randomBytes(18).toString('base64url')
+  readonly #deliveries: InboxDelivery[] = []
+  #bytes = 0
+  readonly #tell: (delivery: InboxDelivery) => void
+
+  constructor(tell: (delivery: InboxDelivery) => void) {
+    this.#tell = tell
+  }
+
+  isFor(secret: string): boolean {
+    const [given, own] = [Buffer.from(secret), Buffer.from(this.secret)]
+    return given.length === own.length && timingSafeEqual(given, own)
+  }
+
+  /** Newest first. */
+  list(): readonly InboxDelivery[] {
+    return this.#deliveries
+  }
+
+  async receive(request: Request): Promise<Response> {
+    if (request.method !== 'POST') return await createPushReceiver({ onDelivery: () => undefined })(request)
+    const bytes = await readBody(request, maxDeliveryBytes).catch(() => undefined)
+    if (!bytes) return new Response(null, { status: 413 })
+    const receive = createPushReceiver({
+      maxBytes: maxDeliveryBytes,
+      onDelivery: (delivery) => {
+        const taken: InboxDelivery = {
+          ...delivery,
+          id: request.headers.get('x-a2a-delivery-id')?.slice(0, 200) ?? crypto.randomUUID(),
+          receivedAt: new Date().toISOString(),
+          headers: withoutSecrets(request.headers),
+          body: new TextDecoder().decode(bytes),
+        }
+        this.#deliveries.unshift(taken)
+        this.#bytes += Buffer.byteLength(taken.body)
+        while (this.#deliveries.length > maxDeliveries || (this.#bytes > maxInboxBytes && this.#deliveries.length > 1))
+          this.#bytes -= Buffer.byteLength(this.#deliveries.pop()?.body ?? '')
+        this.#tell(taken)
+      },
+    })
+    const { url, method, headers } = request
+    return await receive(new Request(url, { method, headers, body: new Uint8Array(bytes) }))
+  }
+}
+
+function withoutSecrets(headers: Headers): Record<string, string> {
+  return Object.fromEntries(
+    [...headers].map(([name, value]) => [name, /authori|token|cookie|key/i.test(name) ? '[redacted]' : value]),
+  )
+}
+
+const encoder = new TextEncoder()
+/** What waits for the page before the streams behind it are read no further. */
+const highWaterMark = 512 * 1024
+/** And beyond that, before the page counts as gone. */
+const maxUnreadBytes = 8 * 1024 * 1024
+const heartbeatMs = 15_000
+
+export class TabStream {
+  readonly id = crypto.randomUUID()
+  readonly response: Response
+  /** Aborted when the page is gone. */
+  readonly gone = new AbortController()
+  #controller: ReadableStreamDefaultController<Uint8Array> | undefined
+  #waiting: (() => void)[] = []
+  readonly #streams = new Map<number, AbortController>()
+
+  constructor(onGone: () => void) {
+    const heartbeat = setInterval(() => this.#write(':\n\n'), heartbeatMs).unref()
+    this.gone.signal.addEventListener('abort', () => {
+      clearInterval(heartbeat)
+      this.#wake()
+      onGone()
+    })
+    const body = new ReadableStream<Uint8Array>(
+      {
+        start: (controller) => {
+          this.#controller = controller
+        },
+        pull: () => this.#wake(),
+        cancel: () => this.gone.abort(),
+      },
+      { highWaterMark, size: (chunk) => chunk.byteLength },
+    )
+    this.response = new Response(body, { headers: { ...sseHeaders, 'cache-control': 'no-store' } })
+    this.tell({ tab: this.id })
+  }
+
+  tell(event: TabEvent): void {
+    this.#write(`data: ${JSON.stringify(event)}\n\n`)
+  }
+
+  /** Moves the body of an answer into this stream, as fast as the page reads. */
+  async carry(stream: number, body: ReadableStream<Uint8Array>): Promise<void> {
+    const left = new AbortController()
+    this.#streams.set(stream, left)
+    const decoder = new TextDecoder()
+    const reader = body.getReader()
+    const leave = () => reader.cancel().catch(() => undefined) // nobody is left to tell
+    const signal = AbortSignal.any([left.signal, this.gone.signal])
+    signal.addEventListener('abort', leave, { once: true })
+    try {
+      for (;;) {
+        const { done, value } = await reader.read()
+        if (done || signal.aborted) return
+        this.tell({ stream, text: decoder.decode(value, { stream: true }) })
+        await this.#drained()
+      }
+    } catch {
+      // A body that breaks ends here: the page's client sees that it is not whole, and asks again.
+    } finally {
+      this.#streams.delete(stream)
+      this.tell({ stream, end: true })
+    }
+  }
+
+  /** The page does not want the rest. */
+  leave(stream: number): void {
+    this.#streams.get(stream)?.abort()
+  }
+
+  close(): void {
+    if (this.gone.signal.aborted) return
+    this.gone.abort()
+    this.#controller?.close()
+  }
+
+  #write(text: string): void {
+    if (this.gone.signal.aborted) return
+    this.#controller?.enqueue(encoder.encode(text))
+    // A page that has stopped to read asks for everything anew when it wakes up.
+    if ((this.#controller?.desiredSize ?? 0) < -maxUnreadBytes) this.close()
+  }
+
+  async #drained(): Promise<void> {
+    while (!this.gone.signal.aborted && (this.#controller?.desiredSize ?? 1) <= 0)
+      await new Promise<void>((resolve) => this.#waiting.push(resolve))
+  }
+
+  #wake(): void {
+    const waiting = this.#waiting
+    this.#waiting = []
+    for (const wake of waiting) wake()
+  }
 }

@@ -11,17 +11,17 @@ import { type AgentService, anonymous, type CallContext, type ReadAhead, type St
 import { createJsonRpcServer } from '../transports/jsonrpc/server.js'
 import { defaultRequestLimits } from '../transports/read-json.js'
 import { Heartbeats } from '../transports/sse.js'
-import type { CallRecord } from './call-log.js'
-import { type Connections, inWords, type Way } from './connections.js'
+import type { LoggedCall } from './call-log.js'
+import { type AgentTarget, type Connections, describeError } from './connections.js'
 import { callHeader } from './console-api.js'
 
 const maxBodyBytes = 32 * 1024 * 1024
 
-export function createA2aDoor(connections: Connections, heartbeats = new Heartbeats(15_000)) {
-  return async (request: Request, way: Way): Promise<Response> => {
-    let made: CallRecord | undefined
+export function createA2aProxy(connections: Connections, heartbeats = new Heartbeats(15_000)) {
+  return async (request: Request, way: AgentTarget): Promise<Response> => {
+    let made: LoggedCall | undefined
     const { answer } = createJsonRpcServer({
-      service: writtenDown(connections, way, (call) => {
+      service: loggedService(connections, way, (call) => {
         made = call
       }),
       dialects: [createV1()],
@@ -42,22 +42,22 @@ export function createA2aDoor(connections: Connections, heartbeats = new Heartbe
 }
 
 /** The agent as a service whose calls can be looked at later. */
-function writtenDown(connections: Connections, way: Way, onCall: (call: CallRecord) => void): AgentService {
+function loggedService(connections: Connections, way: AgentTarget, onCall: (call: LoggedCall) => void): AgentService {
   return fromGeneric({
     unary: (operation, request, context) =>
       connections.call(way, operation, {
         begun: onCall,
         async work(client, call) {
-          about(call, request)
+          noteIds(call, request)
           const result = await operationOf<Promise<unknown>>(client, operation)(request, context)
-          about(call, result)
+          noteIds(call, result)
           call.end()
           connections.over(call)
           return result
         },
       }),
     streaming: (operation, request, context) => ({
-      [Symbol.asyncIterator]: () => new WrittenStream(connections, way, { operation, request, context, onCall }),
+      [Symbol.asyncIterator]: () => new LoggedStream(connections, way, { operation, request, context, onCall }),
     }),
   })
 }
@@ -66,18 +66,18 @@ interface StreamCall {
   readonly operation: Operation
   readonly request: unknown
   readonly context: CallContext
-  readonly onCall: (call: CallRecord) => void
+  readonly onCall: (call: LoggedCall) => void
 }
 
 /** A stream every step of which is taken in the name of its call. */
-class WrittenStream implements ReadAhead {
+class LoggedStream implements ReadAhead {
   readonly #connections: Connections
-  readonly #way: Way
+  readonly #way: AgentTarget
   readonly #asked: StreamCall
-  #call: CallRecord | undefined
+  #call: LoggedCall | undefined
   #iterator: ReadAhead | undefined
 
-  constructor(connections: Connections, way: Way, asked: StreamCall) {
+  constructor(connections: Connections, way: AgentTarget, asked: StreamCall) {
     this.#connections = connections
     this.#way = way
     this.#asked = asked
@@ -94,11 +94,11 @@ class WrittenStream implements ReadAhead {
         this.#end()
         return { done: true, value: undefined }
       }
-      about(call, next.value.event)
+      noteIds(call, next.value.event)
       return next
     } catch (caught) {
       this.#connections.failed(call, caught)
-      throw inWords(caught)
+      throw describeError(caught)
     }
   }
 
@@ -119,7 +119,7 @@ class WrittenStream implements ReadAhead {
     await this.#connections.call(this.#way, operation, {
       begun: onCall,
       work: async (client, call) => {
-        about(call, request)
+        noteIds(call, request)
         this.#call = call
         const stream = operationOf<AsyncIterable<StreamItem>>(client, operation)(request, context)
         this.#iterator = stream[Symbol.asyncIterator]()
@@ -142,7 +142,7 @@ function operationOf<Result>(client: AgentClient, operation: Operation): Call<Re
 }
 
 /** Learns from a request, an answer or an event which task and context a call is about. */
-function about(call: CallRecord, value: unknown): void {
+function noteIds(call: LoggedCall, value: unknown): void {
   const { taskId, contextId } = namesIn(value as Partial<Record<string, unknown>>)
   if (typeof taskId === 'string') call.taskId ??= taskId
   if (typeof contextId === 'string') call.contextId ??= contextId
