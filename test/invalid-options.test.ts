@@ -413,7 +413,7 @@ describe('unknown options', () => {
     const steps = orchestrator.workflow('Steps', async (flow) => {
       await failing(() => flow.step('one', given({ agent: 'Shout', message: 'hi', retrys: { attempts: 2 } })))
       await failing(() => flow.step('two', given({ agent: 'Shout', message: 'hi', retry: { attempt: 2 } })))
-      await failing(() => flow.each('three', [1], () => ({ agent: 'Shout', message: 'hi' }), given({ atonce: 1 })))
+      await failing(() => flow.each('three', [1], () => ({ agent: 'Shout', message: 'hi' }), given({ concurency: 1 })))
       await failing(() => flow.ask('four', 'really?', given({ shema: {} })))
       return 'done'
     })
@@ -427,7 +427,7 @@ describe('unknown options', () => {
       'Unknown option of turn.checkpoint: fromReserv. Did you mean `fromReserve`?',
       'Unknown option of the step one: retrys. Did you mean `retry`?',
       'Unknown option of the step two.retry: attempt. Did you mean `attempts`?',
-      'Unknown option of each: atonce. Did you mean `atOnce`?',
+      'Unknown option of each: concurency. Did you mean `concurrency`?',
       'Unknown option of ask: shema. Did you mean `schema`?',
     ])
   })

@@ -9,7 +9,7 @@ import { documentsApi } from './documents-api.ts'
 const name = 'DocumentWorkflow'
 
 /** Retry on another instance, if there is one, when an agent is unreachable for this long. Steps have no side effects. */
-const dependable = { retry: { attempts: 5 }, patienceMs: 10_000 }
+const dependable = { retry: { attempts: 5 }, retryBudgetMs: 10_000 }
 
 const documentWorkflow = workflow(
   {

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { A2AError } from '../model/errors.js'
 import { TransportError } from '../model/transport-error.js'
-import { AttemptPlan } from './attempt-plan.js'
-import { Patience } from './patience.js'
+import { AttemptPlan, RetryBudget } from './attempt-plan.js'
 
 /** Waits are not waited for here; chance is what a test says. */
 const waiting = (random = 1) => ({ random: () => random, wait: async () => undefined })
@@ -42,7 +41,7 @@ describe('the attempts of a step', () => {
 describe('patience', () => {
   const clocked = () => {
     const clock = { ms: 1_000 }
-    return { clock, patience: new Patience(waiting(), () => clock.ms) }
+    return { clock, patience: new RetryBudget(waiting(), () => clock.ms) }
   }
   const away = new TransportError('unreachable', 'Nobody listens')
 

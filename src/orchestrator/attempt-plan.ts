@@ -3,10 +3,11 @@
  * so that a run that starts again comes to the same.
  */
 import { backoffDelay, requestedDelay, type Timing } from '../client/retry.js'
+import { TransportError } from '../model/transport-error.js'
 import type { Step, StepAgent } from './flow.js'
 
-const usualDelayMs = 200
-const longestDelayMs = 10_000
+const defaultDelayMs = 200
+const maxDelayMs = 10_000
 
 export class AttemptPlan {
   readonly #agents: readonly [StepAgent, ...StepAgent[]]
@@ -16,7 +17,7 @@ export class AttemptPlan {
   constructor({ agent, fallback = [], retry }: Pick<Step, 'agent' | 'fallback' | 'retry'>) {
     this.#agents = [agent, ...(Array.isArray(fallback) ? (fallback as readonly StepAgent[]) : [fallback as StepAgent])]
     this.#attemptsEach = Math.max(1, retry?.attempts ?? 1)
-    this.#firstDelayMs = retry?.delayMs ?? usualDelayMs
+    this.#firstDelayMs = retry?.delayMs ?? defaultDelayMs
   }
 
   /** Attempts are counted from 1. */
@@ -34,7 +35,50 @@ export class AttemptPlan {
   delayBefore(attempt: number, failure: unknown, timing: Timing): number {
     const timesAsked = (attempt - 1) % this.#attemptsEach
     if (timesAsked === 0) return 0
-    const pauseMs = backoffDelay(timesAsked, { firstDelayMs: this.#firstDelayMs, longestDelayMs }, timing)
+    const pauseMs = backoffDelay(timesAsked, { firstDelayMs: this.#firstDelayMs, longestDelayMs: maxDelayMs }, timing)
     return Math.max(pauseMs, requestedDelay(failure) ?? 0)
   }
+}
+
+const pauses = { firstDelayMs: 100, longestDelayMs: 2_000 }
+
+export class RetryBudget {
+  readonly #timing: Timing
+  readonly #now: () => number
+  #failures = 0
+  #failingSince = 0
+  #failedAt = 0
+  #isHeard = true
+
+  constructor(timing: Timing, now: () => number) {
+    this.#timing = timing
+    this.#now = now
+  }
+
+  /** The agent said something: it is there. */
+  heard(): void {
+    this.#isHeard = true
+  }
+
+  /** How long to wait before the agent is asked again; absent when that makes no sense, or not within this time. */
+  delayAfter(error: unknown, retryBudgetMs: number): number | undefined {
+    const now = this.#now()
+    if (this.#isHeard) {
+      this.#failingSince = now
+      // A line that breaks again at once is no good line yet.
+      if (now - this.#failedAt > pauses.longestDelayMs) this.#failures = 0
+    }
+    this.#isHeard = false
+    this.#failedAt = now
+    this.#failures += 1
+    const askedMs = requestedDelay(error) ?? (isSilence(error) ? 0 : undefined)
+    const leftMs = this.#failingSince + retryBudgetMs - now
+    if (askedMs === undefined || leftMs <= 0 || askedMs > leftMs) return undefined
+    return Math.max(askedMs, backoffDelay(this.#failures, pauses, this.#timing))
+  }
+}
+
+/** Other callers have waited long enough then; a step has a key, and asks whether it was heard. */
+function isSilence(error: unknown): boolean {
+  return error instanceof TransportError && (error.failure === 'timeout' || error.failure === 'circuit-open')
 }

@@ -4,7 +4,7 @@ import { mortal, openTestStore, storeKinds, taskIn, testEngine, textIn } from '.
 import { artifact, working } from '../engine/yields.js'
 import type { Task } from '../model/task.js'
 import { callBy, gate, send, until } from '../testing/index.js'
-import { besides, graphLines } from './workflow.fixture.js'
+import { graphLines, resolveAmong } from './workflow.fixture.js'
 import { workflow } from './workflow.js'
 
 const immediately = { returnImmediately: true }
@@ -38,7 +38,7 @@ describe.each(storeKinds)('a run on %s whose process dies', (kind) => {
       return `${number}: ${third.text}`
     })
     await using child = await testEngine(worker, 'memory')
-    const resolve = besides(new Map([['Worker', child]]))
+    const resolve = resolveAmong(new Map([['Worker', child]]))
     const life = mortal(store)
     const one = await testEngine(flow, life.store, { owner: 'p1', resolve })
     const { id } = taskIn(await one.sendMessage(send('go', {}, immediately), callBy()))
@@ -95,11 +95,11 @@ describe.each(storeKinds)('a run on %s whose process dies', (kind) => {
       ['Worker', child],
       ['Gone', before],
     ])
-    const one = await testEngine(flow, life.store, { owner: 'p1', resolve: besides(all) })
+    const one = await testEngine(flow, life.store, { owner: 'p1', resolve: resolveAmong(all) })
     const { id } = taskIn(await one.sendMessage(send('go', {}, immediately), callBy()))
     await until(async () => graphLines(await one.getTask({ id }, callBy())).length === 3)
     life.kill()
-    const resolve = besides(new Map([['Worker', child]]))
+    const resolve = resolveAmong(new Map([['Worker', child]]))
     await using two = await testEngine(flow, store, { owner: 'p2', resolve, isOwnerDead: (owner) => owner === 'p1' })
     release.open()
     const task = await ended(two, id)
@@ -139,7 +139,7 @@ describe.each(storeKinds)('a run on %s whose process dies', (kind) => {
         }
       },
     }
-    const resolve = besides(new Map([['Worker', deaf]]))
+    const resolve = resolveAmong(new Map([['Worker', deaf]]))
     const one = await testEngine(flow, life.store, { owner: 'p1', resolve })
     const { id } = taskIn(await one.sendMessage(send('go', {}, immediately), callBy()))
     await until(async () => (await child.listTasks({}, callBy())).totalSize === 1)
@@ -168,7 +168,7 @@ describe.each(storeKinds)('a run on %s whose process dies', (kind) => {
       await steps.step('only', { agent: worker, message: 'go' })
     })
     await using child = await testEngine(worker, 'memory')
-    const resolve = besides(new Map([['Worker', child]]))
+    const resolve = resolveAmong(new Map([['Worker', child]]))
     const one = await testEngine(flow, store, { owner: 'p1', resolve })
     const { id } = taskIn(await one.sendMessage(send('go', {}, immediately), callBy()))
     await until(() => runs === 1)
@@ -198,7 +198,7 @@ describe.each(storeKinds)('a run on %s whose process dies', (kind) => {
       if (heard.length === 2) throw new Error('No')
     })
     await using child = await testEngine(booker, 'memory')
-    const resolve = besides(new Map([['Booker', child]]))
+    const resolve = resolveAmong(new Map([['Booker', child]]))
     const life = mortal(store)
     const one = await testEngine(flow, life.store, { owner: 'p1', resolve })
     const { id } = taskIn(await one.sendMessage(send('go', {}, immediately), callBy()))
@@ -241,7 +241,7 @@ describe.each(storeKinds)('a run on %s whose process dies', (kind) => {
       throw new Error('No')
     })
     await using child = await testEngine(booker, 'memory')
-    const resolve = besides(new Map([['Booker', child]]))
+    const resolve = resolveAmong(new Map([['Booker', child]]))
     const life = mortal(store)
     const one = await testEngine(flow, life.store, { owner: 'p1', resolve })
     const { id } = taskIn(await one.sendMessage(send('go', {}, immediately), callBy()))

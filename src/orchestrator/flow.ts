@@ -14,12 +14,12 @@ import type { StepResult } from './step-result.js'
 export type StepAgent = string | Agent | AgentCard | AgentService | { readonly skill: string }
 
 /** What a step says: text, parts, and results of earlier steps, whose parts travel as they are. */
-export type Said = string | Part | StepResult | readonly (string | Part | StepResult)[]
+export type StepMessage = string | Part | StepResult | readonly (string | Part | StepResult)[]
 
 export interface Step {
   readonly agent: StepAgent
   /** Results in it are what the step builds on: the agent is told their tasks. */
-  readonly message: Said
+  readonly message: StepMessage
   /** Further results the step builds on, without their content. */
   readonly after?: readonly StepResult[]
   /** Metadata of the request. */
@@ -31,7 +31,7 @@ export interface Step {
   /** Agents to ask, in order, when the first one has failed or cannot be reached. */
   readonly fallback?: StepAgent | readonly StepAgent[]
   /** How long an agent that has the task may be out of reach before it counts as dead. Default 30 s. */
-  readonly patienceMs?: number
+  readonly retryBudgetMs?: number
   /** What undoes this step, when it was done and the run fails or is cancelled later. Asked for as soon as it is done. */
   readonly compensate?: (result: StepResult) => Compensation
 }
@@ -39,7 +39,7 @@ export interface Step {
 /** Written down with the step, so its agent has to have a name, an address or a skill. */
 export interface Compensation {
   readonly agent: string | Agent | { readonly skill: string }
-  readonly message: Said
+  readonly message: StepMessage
 }
 
 /** What somebody answered to a question of the workflow. */
@@ -62,7 +62,7 @@ export interface Steps {
     name: string,
     items: readonly Item[],
     step: (item: Item, place: number) => Step,
-    options?: { readonly atOnce?: number },
+    options?: { readonly concurrency?: number },
   ): Promise<readonly StepResult[]>
   /**
    * Rounds, at most so many, until one returns something; what it returned, or `undefined`. Steps of a round are

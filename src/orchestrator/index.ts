@@ -2,12 +2,11 @@
 
 // Write workflows
 
-export type { WorkflowEnd } from './ending.js'
-export type { Compensation, Flow, Said, Step, StepAgent, Steps, WorkflowAnswer } from './flow.js'
+export type { Compensation, Flow, Step, StepAgent, StepMessage, Steps, WorkflowAnswer } from './flow.js'
 export type { AgentResolver, StepAgentName } from './step-agents.js'
-export { StepError } from './step-error.js'
-export { StepResult } from './step-result.js'
+export { StepError, StepResult } from './step-result.js'
 export { type WorkflowOptions, workflow } from './workflow.js'
+export type { WorkflowEnd } from './workflow-run.js'
 
 // Inspect runs
 

@@ -4,7 +4,7 @@ import { storeKinds, taskIn, textIn } from '../engine/engine.fixture.js'
 import { artifact, ask, askAuth } from '../engine/yields.js'
 import type { Task } from '../model/task.js'
 import { callBy, gate, send, until } from '../testing/index.js'
-import { castOf, graphLines } from './workflow.fixture.js'
+import { graphLines, openWorkflow } from './workflow.fixture.js'
 import { workflow } from './workflow.js'
 
 const schema = { type: 'object', properties: { size: { type: 'string' } } }
@@ -29,7 +29,7 @@ describe.each(storeKinds)('questions of a workflow on %s', (kind) => {
         steps.step('hat', { agent: 'Hats', message: 'hat' }),
       ])
     })
-    await using cast = await castOf(flow, [tailor('Coats'), tailor('Hats')], kind)
+    await using cast = await openWorkflow(flow, [tailor('Coats'), tailor('Hats')], kind)
     const asked = taskIn(await cast.workflow.sendMessage(send('go'), callBy()))
     const first = questionIn(asked)
     expect(['INPUT_REQUIRED coat: Which size of coat?', 'INPUT_REQUIRED hat: Which size of hat?']).toContain(first)
@@ -61,7 +61,7 @@ describe.each(storeKinds)('questions of a workflow on %s', (kind) => {
         ran.push('finally')
       }
     })
-    await using cast = await castOf(flow, [], kind)
+    await using cast = await openWorkflow(flow, [], kind)
     const { id } = taskIn(await cast.workflow.sendMessage(send('go'), callBy()))
     expect(ran).toEqual([])
     await cast.workflow.sendMessage(send('L', { taskId: id }), callBy())
@@ -79,7 +79,7 @@ describe.each(storeKinds)('questions of a workflow on %s', (kind) => {
       const { data } = await steps.ask('again', 'Really?', { schema: approval })
       return JSON.stringify(data)
     })
-    await using cast = await castOf(flow, [editor], kind)
+    await using cast = await openWorkflow(flow, [editor], kind)
     const { id } = taskIn(await cast.workflow.sendMessage(send('go'), callBy()))
     const answer = (text: string) => cast.workflow.sendMessage(send(text, { taskId: id }), callBy())
     for (const round of ['edit', 'again']) {
@@ -113,7 +113,7 @@ describe.each(storeKinds)('questions of a workflow on %s', (kind) => {
       ])
       return said.text
     })
-    await using cast = await castOf(flow, [slow], kind)
+    await using cast = await openWorkflow(flow, [slow], kind)
     const asked = taskIn(await cast.workflow.sendMessage(send('go'), callBy()))
     expect(questionIn(asked)).toBe('INPUT_REQUIRED Which colour?')
     expect(graphLines(asked)).toEqual(['slow running', 'colour asking'])
@@ -138,7 +138,7 @@ describe.each(storeKinds)('questions of a workflow on %s', (kind) => {
     const flow = workflow('Flow', async (steps) => {
       await steps.step('curious', { agent: curious, message: steps.text })
     })
-    await using cast = await castOf(flow, [curious], kind)
+    await using cast = await openWorkflow(flow, [curious], kind)
     let task = taskIn(await cast.workflow.sendMessage(send('go'), callBy()))
     const asked = [questionIn(task)]
     for (const answer of ['a', 'b', 'done']) {

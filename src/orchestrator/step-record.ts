@@ -52,11 +52,13 @@ export interface OpenQuestion {
 }
 
 const stepPrefix = 'step:'
-const longestName = 150
+const maxNameLength = 150
 
 export function stepKey(name: string): string {
-  if (name === '' || name.length > longestName)
-    throw new TypeError(`The name of a step has 1 to ${longestName} characters, those of the rounds around it included`)
+  if (name === '' || name.length > maxNameLength)
+    throw new TypeError(
+      `The name of a step has 1 to ${maxNameLength} characters, those of the rounds around it included`,
+    )
   return `${stepPrefix}${name}`
 }
 

@@ -8,33 +8,30 @@ import { taskIdIn } from '../engine/relay-agent.js'
 import type { StatusDraft } from '../engine/yields.js'
 import { A2AError } from '../model/errors.js'
 import type { StreamResponse } from '../model/event.js'
+import type { Part } from '../model/part.js'
 import { textOf } from '../model/part.js'
 import type { AgentService, CallContext, SendMessageRequest } from '../model/service.js'
 import { isInterrupted, type Task, type TaskStatus } from '../model/task.js'
 import { traceContextOf } from '../model/trace-context.js'
 import { TransportError, wasNotSent } from '../model/transport-error.js'
-import { AttemptPlan } from './attempt-plan.js'
-import { followed, isPaused, sent } from './child-events.js'
-import { answerId, ChildTask, startNote } from './child-task.js'
-import type { Step, StepAgent } from './flow.js'
-import { partsToSay, resultsBefore } from './message-parts.js'
-import { Patience } from './patience.js'
+import { AttemptPlan, RetryBudget } from './attempt-plan.js'
+import { answerId, ChildTask, followTask, isPaused, sendAndFollow, startNote } from './child-task.js'
+import type { Step, StepAgent, StepMessage } from './flow.js'
 import { nameOf, placeOf, UnknownAgentError } from './step-agents.js'
-import { StepError } from './step-error.js'
 import type { StepRecord } from './step-record.js'
-import { StepResult } from './step-result.js'
+import { StepError, StepResult } from './step-result.js'
+import { createTimeLimit } from './time-limit.js'
 import { type StepSpan, traceStep } from './trace-step.js'
-import { untilAborted } from './waiting.js'
 import type { WorkflowRun } from './workflow-run.js'
 
-type Outcome =
+type AttemptOutcome =
   | { readonly child: ChildTask }
   | { readonly why: string; readonly canRetry: boolean; readonly cause?: unknown }
 
-const usualPatienceMs = 30_000
-const longestSilenceMs = 3_000
+const defaultRetryBudgetMs = 30_000
+const maxSilenceMs = 3_000
 const graceMs = 1_000
-const longestFarewellMs = 5_000
+const maxCancelMs = 5_000
 
 export class StepRun {
   readonly #run: WorkflowRun
@@ -42,7 +39,7 @@ export class StepRun {
   readonly #step: Step
   readonly #plan: AttemptPlan
   readonly #span: StepSpan | undefined
-  #patience = new Patience(systemTiming, Date.now)
+  #retryBudget = new RetryBudget(systemTiming, Date.now)
   #record: StepRecord
   #service: AgentService | undefined
   #isAnswered = false
@@ -58,7 +55,7 @@ export class StepRun {
     this.#plan = new AttemptPlan(step)
     this.#span = traceStep(name, nameOf(this.#plan.agentOf(1)), run)
     const now = Date.now()
-    const after = resultsBefore(step).map((result) => result.name)
+    const after = inputsOf(step).map((result) => result.name)
     this.#record = run.records.get(name) ?? {
       kind,
       state: 'running',
@@ -114,10 +111,10 @@ export class StepRun {
     await this.#named
   }
 
-  async #attempt(agent: StepAgent): Promise<Outcome> {
+  async #attempt(agent: StepAgent): Promise<AttemptOutcome> {
     const { timeoutMs } = this.#step
-    using limit = untilAborted(this.#run.left)
-    this.#patience = new Patience(systemTiming, Date.now)
+    using limit = createTimeLimit(this.#run.left)
+    this.#retryBudget = new RetryBudget(systemTiming, Date.now)
     // What ended while nobody looked is still taken.
     let earliest = this.#record.taskId === undefined ? 0 : Date.now() + graceMs
     for (;;) {
@@ -132,7 +129,7 @@ export class StepRun {
         }
         this.#mayHaveBegun ||= !wasNotSent(error)
         earliest = 0
-        const delayMs = this.#patience.delayAfter(error, this.#patienceMs)
+        const delayMs = this.#retryBudget.delayAfter(error, this.#retryBudgetMs)
         if (delayMs === undefined) return failureOf(agent, error)
         await systemTiming.wait(delayMs, limit.signal).catch(() => undefined) // looked at above
       }
@@ -143,7 +140,7 @@ export class StepRun {
   async #letGo(): Promise<void> {
     const id = this.#record.taskId
     if (id === undefined) return
-    const signal = AbortSignal.timeout(longestFarewellMs)
+    const signal = AbortSignal.timeout(maxCancelMs)
     await this.#service?.cancelTask({ id }, this.#context(signal)).catch(() => undefined) // it may have ended meanwhile
   }
 
@@ -151,14 +148,14 @@ export class StepRun {
    * A task that is somewhere is waited for. Who went silent while it was being asked may have begun, and is asked
    * once more with the same key before another one is; who was never reached has nothing to lose.
    */
-  get #patienceMs(): number {
-    const { patienceMs = usualPatienceMs } = this.#step
+  get #retryBudgetMs(): number {
+    const { retryBudgetMs = defaultRetryBudgetMs } = this.#step
     const isOnlyHope = this.#record.taskId !== undefined || this.#plan.after(this.#record.attempt, true) === undefined
-    if (isOnlyHope) return patienceMs
-    return this.#mayHaveBegun ? Math.min(patienceMs, longestSilenceMs) : 0
+    if (isOnlyHope) return retryBudgetMs
+    return this.#mayHaveBegun ? Math.min(retryBudgetMs, maxSilenceMs) : 0
   }
 
-  async #exchange(agent: StepAgent, signal: AbortSignal): Promise<Outcome> {
+  async #exchange(agent: StepAgent, signal: AbortSignal): Promise<AttemptOutcome> {
     const { turn, agents } = this.#run
     this.#service = await agents.find(agent, this.#record.attempt, turn)
     if (this.#isCancelled) throw this.#run.over
@@ -166,7 +163,7 @@ export class StepRun {
     // Whoever asks again is `Patience`, and nobody below it.
     const context: CallContext = { ...this.#context(signal), attempts: 1 }
     for await (const event of await this.#events(this.#service, context)) {
-      this.#patience.heard()
+      this.#retryBudget.heard()
       await this.#learnName(event)
       for (const said of child.see(event)) await this.#run.say(said)
     }
@@ -188,12 +185,12 @@ export class StepRun {
 
   async #events(service: AgentService, context: CallContext): Promise<AsyncIterable<StreamResponse>> {
     const { taskId } = this.#record
-    if (taskId === undefined) return sent(service, this.#request(), { ...context, idempotencyKey: this.#key })
+    if (taskId === undefined) return sendAndFollow(service, this.#request(), { ...context, idempotencyKey: this.#key })
     const task = await service.getTask({ id: taskId }, context)
     const answer = this.#isAnswered ? undefined : this.#run.answerTo(this.#name, fingerprintOf(task.status))
     if (answer && isInterrupted(task.status.state)) return this.#answering(service, task, answer.parts, context)
     this.#run.delivered(this.#name)
-    return followed(service, task, context, systemTiming)
+    return followTask(service, task, context, systemTiming)
   }
 
   async *#answering(
@@ -205,7 +202,7 @@ export class StepRun {
     const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', taskId: id, contextId, parts } as const
     this.#record = { ...this.#record, attemptAt: Date.now() }
     const idempotencyKey = `${this.#key}:${this.#run.turn.number}`
-    for await (const event of sent(service, { message }, { ...context, idempotencyKey })) {
+    for await (const event of sendAndFollow(service, { message }, { ...context, idempotencyKey })) {
       this.#isAnswered = true
       this.#run.delivered(this.#name)
       yield event
@@ -249,7 +246,7 @@ export class StepRun {
       endedAt: Date.now(),
       artifacts: artifacts.map(({ artifactId }) => artifactId),
       ...(task && { status: task.status }),
-      ...(undo && { undo: { agent: placeOf(undo.agent) ?? '', parts: partsToSay(undo.message) } }),
+      ...(undo && { undo: { agent: placeOf(undo.agent) ?? '', parts: partsOf(undo.message) } }),
     })
     return result
   }
@@ -266,13 +263,13 @@ export class StepRun {
   #request(): SendMessageRequest {
     const { contextId } = this.#run.turn
     const { message, metadata } = this.#step
-    const referenceTaskIds = resultsBefore(this.#step).flatMap(({ task }) => (task ? [task.id] : []))
+    const referenceTaskIds = inputsOf(this.#step).flatMap(({ task }) => (task ? [task.id] : []))
     return {
       message: {
         messageId: crypto.randomUUID(),
         role: 'ROLE_USER',
         contextId,
-        parts: partsToSay(message),
+        parts: partsOf(message),
         ...(referenceTaskIds.length > 0 && { referenceTaskIds }),
       },
       ...(metadata && { metadata }),
@@ -296,11 +293,11 @@ function wordsFor({ state, message }: TaskStatus): string {
   return words === '' ? what : `${what}: ${words}`
 }
 
-function failureOf(agent: StepAgent, error: unknown): Outcome {
+function failureOf(agent: StepAgent, error: unknown): AttemptOutcome {
   const name = nameOf(agent)
   if (error instanceof UnknownAgentError) return { why: error.message, canRetry: false, cause: error }
   // Who wants to be left alone for long is; there may be others.
-  const isBackSoon = (requestedDelay(error) ?? 0) <= usualPatienceMs
+  const isBackSoon = (requestedDelay(error) ?? 0) <= defaultRetryBudgetMs
   if (error instanceof TransportError) return { why: `${name} cannot be reached`, canRetry: isBackSoon, cause: error }
   if (error instanceof A2AError) {
     const canRetry = isBackSoon && !isOurFault.has(error.code)
@@ -326,4 +323,22 @@ const isOurFault: ReadonlySet<A2AError['code']> = new Set([
 /** What tells a question from the next one: some peers make up ids each time they are asked. */
 function fingerprintOf({ state, timestamp = '', message }: TaskStatus): string {
   return `${state} ${timestamp} ${message ? textOf(message).slice(0, 500) : ''}`
+}
+
+export function partsOf(said: StepMessage): readonly Part[] {
+  return listOf(said).flatMap((each) => {
+    if (typeof each === 'string') return [{ text: each }]
+    return each instanceof StepResult ? each.parts : [each]
+  })
+}
+
+/** The results a step builds on, each once. */
+export function inputsOf({ message, after = [] }: Pick<Step, 'message' | 'after'>): readonly StepResult[] {
+  const inMessage = listOf(message).filter((each) => each instanceof StepResult)
+  return [...new Set([...inMessage, ...after])]
+}
+
+function listOf(said: StepMessage): readonly (string | Part | StepResult)[] {
+  // `Array.isArray` does not narrow readonly arrays.
+  return Array.isArray(said) ? (said as readonly (string | Part | StepResult)[]) : [said as string | Part | StepResult]
 }

@@ -7,7 +7,7 @@ import type { Message } from '../model/message.js'
 import { data } from '../model/part.js'
 import { callBy, gate, send } from '../testing/index.js'
 import { graphOf } from './graph.js'
-import { castOf, graphLines } from './workflow.fixture.js'
+import { graphLines, openWorkflow } from './workflow.fixture.js'
 import { workflow } from './workflow.js'
 
 it.each(storeKinds)('books a journey: hotel and snowmobile on the flight, the spa on the hotel (%s)', async (kind) => {
@@ -37,7 +37,7 @@ it.each(storeKinds)('books a journey: hotel and snowmobile on the flight, the sp
     await spaBooked.opened
   })
   const hotels = booker('Hotels', () => tourBegun.opened)
-  await using cast = await castOf(travel, [booker('Flights'), hotels, tours], kind)
+  await using cast = await openWorkflow(travel, [booker('Flights'), hotels, tours], kind)
   const task = taskIn(await cast.workflow.sendMessage(send('Book a flight to Helsinki'), callBy()))
   expect(task.status.state).toBe('TASK_STATE_COMPLETED')
   expect([...graphLines(task)].sort()).toEqual([

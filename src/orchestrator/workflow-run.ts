@@ -10,20 +10,20 @@ import { systemTiming } from '../client/retry.js'
 import type { Turn } from '../engine/agent.js'
 import { stopOf } from '../engine/execution/stop.js'
 import type { StatusDraft, Yield } from '../engine/yields.js'
+import { artifact, type Content, failed } from '../engine/yields.js'
+import { A2AError } from '../model/errors.js'
 import type { Message } from '../model/message.js'
 import type { JsonValue } from '../model/part.js'
-import { cancelChildren, undoable } from './abandon.js'
-import { endOf, endOfFailure, type Failure, failureOf, RunTimeoutError, type WorkflowEnd } from './ending.js'
+import type { Task } from '../model/task.js'
+import { cancelChildren, undoable } from './abandon-run.js'
 import type { Step } from './flow.js'
-import { GraphKeeper } from './graph-keeper.js'
+import { GraphPublisher } from './graph.js'
 import { Outbox } from './outbox.js'
-import { recordedResult } from './recorded-result.js'
 import type { StepAgents } from './step-agents.js'
-import { StepError } from './step-error.js'
 import { type OpenQuestion, recordsIn, type StepRecord, stepKey, undoName } from './step-record.js'
-import type { StepResult } from './step-result.js'
+import { StepError, StepResult } from './step-result.js'
 import { StepRun } from './step-run.js'
-import { untilAborted } from './waiting.js'
+import { createTimeLimit } from './time-limit.js'
 
 export interface WorkflowRunStart {
   readonly name: string
@@ -40,7 +40,7 @@ interface ActiveStep {
   readonly work: Promise<unknown>
 }
 
-const longestBeginningMs = 1_000
+const maxTaskIdWaitMs = 1_000
 
 export class WorkflowRun {
   readonly turn: Turn<unknown>
@@ -50,7 +50,7 @@ export class WorkflowRun {
   readonly over = new DOMException('The turn is over', 'AbortError')
   readonly #start: WorkflowRunStart
   readonly #outbox = new Outbox()
-  readonly #graph: GraphKeeper
+  readonly #graph: GraphPublisher
   readonly #leaving = new AbortController()
   readonly #names = new Set<string>()
   readonly #active = new Map<string, ActiveStep>()
@@ -66,7 +66,7 @@ export class WorkflowRun {
     this.agents = start.agents
     const { checkpoints, number } = start.turn
     this.records = recordsIn(checkpoints)
-    this.#graph = new GraphKeeper(start.name, this.records, (draft) => this.tell(draft))
+    this.#graph = new GraphPublisher(start.name, this.records, (draft) => this.tell(draft))
     const question = checkpoints.get('question') as OpenQuestion | undefined // written by `ask`
     this.#question = question && question.askedIn < number ? question : undefined
     this.#delivery = new Promise((resolve) => {
@@ -194,7 +194,7 @@ export class WorkflowRun {
   /** Steps that were just begun get a moment to be under way: then they can be cancelled while the question is open. */
   async #settleNames(): Promise<void> {
     const names = Array.from(this.#active.values(), ({ run }) => run.named())
-    await Promise.race([Promise.all(names), this.pause(longestBeginningMs)])
+    await Promise.race([Promise.all(names), this.pause(maxTaskIdWaitMs)])
   }
 
   async #live(): Promise<void> {
@@ -221,7 +221,7 @@ export class WorkflowRun {
       return end
     } catch (error) {
       if (error === this.over) throw error
-      const failure = failureOf(error)
+      const failure = runFailureOf(error)
       this.isFailing = true
       await this.note('failure', failure.text === undefined ? {} : { text: failure.text })
       return await this.#failed(failure)
@@ -251,7 +251,7 @@ export class WorkflowRun {
     if (timeoutMs === undefined) return await body()
     const begun = this.turn.checkpoints.get('begun') ?? Date.now()
     await this.note('begun', begun)
-    const limit = untilAborted(this.left)
+    const limit = createTimeLimit(this.left)
     limit.at(Number(begun) + timeoutMs)
     const late = new Promise<never>((_, reject) => {
       limit.signal.addEventListener('abort', () => {
@@ -289,4 +289,54 @@ export class WorkflowRun {
 /** Worth telling whoever watches: also which task it is, so that a step can be followed while it runs. */
 function isNews(before: StepRecord, { state, attempt, taskId }: StepRecord): boolean {
   return before.state !== state || before.attempt !== attempt || before.taskId !== taskId
+}
+
+/**
+ * What the function of a workflow returns: nothing, the result (an artifact called `result`), a step's result,
+ * or `completed(…)`, `failed(…)`, `rejected(…)`.
+ */
+// biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing returns `void`
+export type WorkflowEnd = void | Content | StepResult | StatusDraft
+
+/** Why a run failed; `text` is for whoever started it, and is absent when it is none of his business. */
+export interface Failure {
+  readonly text?: string
+  readonly error?: unknown
+}
+
+export function endOf(value: WorkflowEnd): readonly Yield[] {
+  if (value === undefined) return []
+  if (value instanceof StepResult)
+    return value.parts.length > 0 ? [artifact('result', value.parts, { id: 'result' })] : []
+  if (typeof value === 'object' && 'kind' in value) return [value]
+  return [artifact('result', value, { id: 'result' })]
+}
+
+export function runFailureOf(error: unknown): Failure {
+  const isForPeer = error instanceof StepError || error instanceof RunTimeoutError || error instanceof A2AError
+  return isForPeer ? { text: error.message } : { error }
+}
+
+/** What nobody outside may read is thrown: the engine logs it and says no more than that the agent failed (E-8). */
+export function endOfFailure({ text, error }: Failure): readonly Yield[] {
+  if (text !== undefined) return [failed(text)]
+  throw error ?? new Error('The workflow failed in an earlier attempt')
+}
+
+export class RunTimeoutError extends Error {
+  constructor(timeoutMs: number) {
+    super(`The workflow was not done within ${timeoutMs} ms`)
+  }
+}
+
+/** The result of a step that was done in an earlier attempt or turn: its artifacts are artifacts of the run. */
+export function recordedResult(name: string, record: StepRecord, run: Task): StepResult {
+  const { agent = '', taskId, status, artifacts = [] } = record
+  const byId = new Map((run.artifacts ?? []).map((each) => [each.artifactId, each]))
+  const made = artifacts.flatMap((artifactId) => {
+    const kept = byId.get(`${name}/${artifactId}`)
+    return kept ? [{ ...kept, artifactId }] : []
+  })
+  const task = taskId !== undefined && status && { id: taskId, contextId: run.contextId, status, artifacts: made }
+  return new StepResult({ name, agent, artifacts: made, task: task || undefined })
 }

@@ -7,22 +7,22 @@ import type { Task } from '../model/task.js'
 import type { Store } from '../stores/store.js'
 import { graphOf } from './graph.js'
 
-export interface Cast {
+export interface TestWorkflow {
   readonly workflow: TestEngine
   /** The agents it asks, by name. */
   readonly agents: ReadonlyMap<string, TestEngine>
   [Symbol.asyncDispose](): Promise<void>
 }
 
-export async function castOf(
+export async function openWorkflow(
   workflow: Agent,
   others: readonly Agent[],
   kind: StoreKind | Store = 'memory',
   options: Partial<EngineOptions> = {},
-): Promise<Cast> {
+): Promise<TestWorkflow> {
   const agents = new Map<string, TestEngine>()
   for (const each of others) agents.set(each.card.name, await testEngine(each, 'memory'))
-  const engine = await testEngine(workflow, kind, { resolve: besides(agents), ...options })
+  const engine = await testEngine(workflow, kind, { resolve: resolveAmong(agents), ...options })
   return {
     workflow: engine,
     agents,
@@ -34,7 +34,7 @@ export async function castOf(
 }
 
 /** As `serve` finds agents that it serves together. */
-export function besides(agents: ReadonlyMap<string, AgentService>): NonNullable<EngineOptions['resolve']> {
+export function resolveAmong(agents: ReadonlyMap<string, AgentService>): NonNullable<EngineOptions['resolve']> {
   return (ref) => agents.get(typeof ref === 'string' ? ref : ref.card.name)
 }
 

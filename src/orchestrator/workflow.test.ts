@@ -10,7 +10,7 @@ import { data } from '../model/part.js'
 import { callBy, gate, send, until } from '../testing/index.js'
 import { graphOf } from './graph.js'
 import type { StepAgentName } from './step-agents.js'
-import { type Cast, castOf, graphLines } from './workflow.fixture.js'
+import { graphLines, openWorkflow, type TestWorkflow } from './workflow.fixture.js'
 import { workflow } from './workflow.js'
 
 const outliner = agent('OutlineAgent', async function* ({ text }) {
@@ -36,7 +36,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
       const text = await flow.step('document', { agent: 'DocAgent', message: ['Write this up', outline] })
       return `${chapters.length} chapters; ${text.text}`
     })
-    await using cast = await castOf(document, [outliner, listener('DocAgent', heard)], kind)
+    await using cast = await openWorkflow(document, [outliner, listener('DocAgent', heard)], kind)
     const task = taskIn(await cast.workflow.sendMessage(send('Dragons'), callBy()))
     expect(task.status.state).toBe('TASK_STATE_COMPLETED')
     const named = Object.fromEntries((task.artifacts ?? []).map(({ artifactId, parts }) => [artifactId, parts]))
@@ -64,7 +64,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
     const flow = workflow('Flow', async (steps) => {
       await steps.step('write', { agent: slow, message: 'go' })
     })
-    await using cast = await castOf(flow, [slow], kind)
+    await using cast = await openWorkflow(flow, [slow], kind)
     const seen: string[] = []
     for await (const { event } of cast.workflow.sendStreamingMessage(send('go'), callBy())) {
       if ('artifactUpdate' in event && event.artifactUpdate.artifact.artifactId.startsWith('write/')) {
@@ -93,7 +93,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
     })
     const flow = workflow('Flow', async ({ each, loop, once }) => {
       const words = await each('word', ['a', 'b', 'c', 'd'], (word) => ({ agent: counted, message: word }), {
-        atOnce: 2,
+        concurrency: 2,
       })
       const good = await loop('try', 5, async (round, number) => {
         const tried = await round.step('draft', { agent: counted, message: `draft ${number}`, after: words })
@@ -102,7 +102,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
       const none = await loop('never', 2, async () => undefined)
       return `${words.map(({ text }) => text).join('')} ${good} ${none} ${await once('seven', () => 7)}`
     })
-    await using cast = await castOf(flow, [counted], kind)
+    await using cast = await openWorkflow(flow, [counted], kind)
     const task = taskIn(await cast.workflow.sendMessage(send('go'), callBy()))
     expect(textIn(task.artifacts?.find(({ artifactId }) => artifactId === 'result')?.parts ?? [])).toBe(
       'ABCD DRAFT 3 undefined 7',
@@ -128,7 +128,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
       const said = await steps.step('ask', { agent: brief, message: 'go' })
       return `${said.text} ${JSON.stringify(said.data())} ${said.task === undefined}`
     })
-    await using cast = await castOf(flow, [brief], kind)
+    await using cast = await openWorkflow(flow, [brief], kind)
     const task = taskIn(await cast.workflow.sendMessage(send('go'), callBy()))
     expect(textIn(task.artifacts?.find(({ artifactId }) => artifactId === 'result')?.parts ?? [])).toBe(
       'in short {"n":1} true',
@@ -151,7 +151,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
       steps.artifact('both', `${first.text}, ${second.agent}`)
       await steps.step('end', { agent: 'Broken', message: 'go', fallback: ['Nobody'] })
     })
-    await using cast = await castOf(flow, [flaky, broken], kind)
+    await using cast = await openWorkflow(flow, [flaky, broken], kind)
     const task = taskIn(await cast.workflow.sendMessage(send('go'), callBy()))
     expect(task.status).toMatchObject({
       state: 'TASK_STATE_FAILED',
@@ -183,7 +183,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
   afterEach(() => vi.restoreAllMocks())
 
   /** Resolves when the workflow knows the task of a step. */
-  async function knowsTaskOf(cast: Cast, step: string): Promise<void> {
+  async function knowsTaskOf(cast: TestWorkflow, step: string): Promise<void> {
     await until(async () => {
       const { tasks } = await cast.workflow.listTasks({ includeArtifacts: true }, callBy())
       return tasks[0] && graphOf(tasks[0])?.nodes.find(({ id }) => id === step)?.taskId
@@ -201,7 +201,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
       const late = await steps.step('late', { agent: sleeper, message: 'go', timeoutMs }).catch((error: Error) => error)
       return completed(late instanceof Error ? late.message : 'too early')
     })
-    await using cast = await castOf(flow, [sleeper], kind)
+    await using cast = await openWorkflow(flow, [sleeper], kind)
     const limits = limitsSet()
     const sending = cast.workflow.sendMessage(send('go'), callBy())
     await knowsTaskOf(cast, 'late')
@@ -230,7 +230,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
       const mute = await steps.step('mute', { agent: silent, message: 'go', timeoutMs, fallback: quick })
       return `${again.text}, ${other.text}, ${mute.text}`
     })
-    await using cast = await castOf(flow, [second, quick], kind)
+    await using cast = await openWorkflow(flow, [second, quick], kind)
     const limits = limitsSet()
     const sending = cast.workflow.sendMessage(send('go'), callBy())
     // Each attempt sets a limit: the first, the third and the fifth run out.
@@ -263,7 +263,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
       },
       { timeoutMs },
     )
-    await using cast = await castOf(flow, [sleeper], kind)
+    await using cast = await openWorkflow(flow, [sleeper], kind)
     const limits = limitsSet()
     const sending = cast.workflow.sendMessage(send('go'), callBy())
     await knowsTaskOf(cast, 'sleep')
@@ -287,7 +287,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
       await steps.step('hotel', { agent: booker, message: 'hotel', compensate: undo('hotel') })
       await steps.step('spa', { agent: broken, message: 'spa' })
     })
-    await using cast = await castOf(flow, [booker, broken], kind)
+    await using cast = await openWorkflow(flow, [booker, broken], kind)
     const task = taskIn(await cast.workflow.sendMessage(send('go'), callBy()))
     expect(textIn(task.status.message?.parts ?? [])).toBe('Step spa failed: Broken failed: sold out')
     expect(heard.map(wordsOf)).toEqual(['flight', 'hotel', 'cancel hotel', 'cancel flight'])
@@ -314,7 +314,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
       }
       throw new Error('full')
     })
-    await using cast = await castOf(flow, [booker], kind)
+    await using cast = await openWorkflow(flow, [booker], kind)
     const task = taskIn(await cast.workflow.sendMessage(send('go'), callBy()))
     expect(task.status.state).toBe('TASK_STATE_FAILED')
     expect(heard.map(wordsOf)).toEqual(['flight', 'hotel', 'cancel hotel', 'cancel flight'])
@@ -338,7 +338,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
         resolve,
       },
     )
-    await using cast = await castOf(flow, [], kind)
+    await using cast = await openWorkflow(flow, [], kind)
     const task = taskIn(await cast.workflow.sendMessage(send('go'), callBy()))
     expect(textIn(task.status.message?.parts ?? [])).toContain('No agent called')
     expect(asked).toEqual([peer.origin])
@@ -349,7 +349,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
     const flow = workflow('Flow', async () => {
       throw new Error('secret')
     })
-    await using cast = await castOf(flow, [], kind)
+    await using cast = await openWorkflow(flow, [], kind)
     const task = taskIn(await cast.workflow.sendMessage(send('go'), callBy()))
     expect(textIn(task.status.message?.parts ?? [])).toBe('The agent failed')
     expect(cast.workflow.logged.join()).toContain('secret')
@@ -360,7 +360,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
       await steps.step('same', { agent: 'OutlineAgent', message: 'a' })
       await steps.step('same', { agent: 'OutlineAgent', message: 'b' })
     })
-    await using cast = await castOf(flow, [outliner], kind)
+    await using cast = await openWorkflow(flow, [outliner], kind)
     const task = taskIn(await cast.workflow.sendMessage(send('go'), callBy()))
     expect(task.status.state).toBe('TASK_STATE_FAILED')
     expect(cast.workflow.logged.join()).toContain('Two steps are called same')
@@ -383,7 +383,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
       if (steps.text === 'ask') await steps.ask('sure', 'Sure?')
       await Promise.all(asleep)
     })
-    await using cast = await castOf(flow, [booker, sleeper], kind)
+    await using cast = await openWorkflow(flow, [booker, sleeper], kind)
     const states = async () => {
       const { tasks } = (await cast.agents.get('Sleeper')?.listTasks({}, callBy())) ?? { tasks: [] }
       return tasks.map(({ status }) => status.state)
@@ -407,7 +407,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
     const flow = workflow('Flow', async (steps) => {
       await steps.step('outline', { agent: 'OutlineAgent', message: 'a' })
     })
-    await using cast = await castOf(flow, [outliner], kind)
+    await using cast = await openWorkflow(flow, [outliner], kind)
     const items = await collect(cast.workflow.sendStreamingMessage(send('go'), callBy()))
     const graphs = items.flatMap(({ event }) =>
       'artifactUpdate' in event && event.artifactUpdate.artifact.artifactId === 'workflow-graph'
@@ -427,7 +427,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
     const flow = workflow('Flow', async (steps) => {
       await steps.step('wait', { agent: slow, message: 'go' })
     })
-    await using cast = await castOf(flow, [slow], kind)
+    await using cast = await openWorkflow(flow, [slow], kind)
     const run = taskIn(await cast.workflow.sendMessage(send('go', {}, { returnImmediately: true }), callBy()))
     const nodes = async () => graphOf(await cast.workflow.getTask({ id: run.id }, callBy()))?.nodes ?? []
     await until(async () => (await nodes())[0]?.taskId !== undefined)

@@ -1,15 +1,14 @@
 import { type Agent, type AgentInit, agent, type InputOf, initOf, type SkillInit, type Turn } from '../engine/agent.js'
 import { firstData } from '../engine/execution/turn.js'
-import { artifact, working } from '../engine/yields.js'
+import { type AskOptions, artifact, ask, type Content, working } from '../engine/yields.js'
 import { assertOptions, type NamesOf } from '../model/option-names.js'
-import { type JsonValue, textOf } from '../model/part.js'
-import { abandonRun } from './abandon.js'
-
-import type { WorkflowEnd } from './ending.js'
-import type { Flow } from './flow.js'
-import { stepsOf } from './flow-steps.js'
+import { type JsonValue, type Part, textOf } from '../model/part.js'
+import { abandonRun } from './abandon-run.js'
+import type { Flow, Step, Steps, WorkflowAnswer } from './flow.js'
 import { workflowUri } from './graph.js'
 import { type AgentResolver, StepAgents } from './step-agents.js'
+import type { StepResult } from './step-result.js'
+import type { WorkflowEnd } from './workflow-run.js'
 import { WorkflowRun } from './workflow-run.js'
 
 export interface WorkflowOptions {
@@ -22,7 +21,7 @@ export interface WorkflowOptions {
 const optionNames = { resolve: true, timeoutMs: true } satisfies NamesOf<WorkflowOptions>
 
 /** A run outlives its process; one that kills its process each time must end some day. */
-const usualAttempts = 20
+const defaultAttempts = 20
 
 /**
  * Makes an agent whose work other agents do. Its function is ordinary code; each of its steps is done once, also
@@ -77,7 +76,7 @@ function withDefaults(init: AgentInit): AgentInit {
     description: 'Runs of a workflow: the artifact `workflow-graph` shows their steps',
   }
   return {
-    onCrash: { attempts: usualAttempts },
+    onCrash: { attempts: defaultAttempts },
     ...init,
     capabilities: { ...capabilities, extensions: [...(capabilities.extensions ?? []), declared] },
   }
@@ -103,4 +102,131 @@ async function flowOf(run: WorkflowRun, hasSchemas: boolean): Promise<Flow<unkno
     artifact: (name, content, more) => run.tell(artifact(name, content, { ...more, id: `own/${name}` })),
     progress: (content) => run.tell(working(content)),
   }
+}
+
+const defaultConcurrency = 8
+/** A question of the workflow is always the same one: its name says which. */
+const ownQuestion = 'own'
+
+const stepNames = {
+  agent: true,
+  message: true,
+  after: true,
+  metadata: true,
+  retry: { attempts: true, delayMs: true } satisfies NamesOf<NonNullable<Step['retry']>>,
+  timeoutMs: true,
+  fallback: true,
+  retryBudgetMs: true,
+  compensate: true,
+} satisfies NamesOf<Step>
+
+export function stepsOf(run: WorkflowRun, prefix = ''): Steps {
+  const given = <Value>(work: Promise<Value>) => promiseForFunction(run, work)
+  const steps: Steps = {
+    step: (name, step) => given(runStep(run, `${prefix}${name}`, step)),
+    each: (name, items, stepOf, options = {}) =>
+      given(each(items, options, (item, place) => steps.step(`${name}[${place + 1}]`, stepOf(item, place)))),
+    loop: (name, most, round) => given(loop(run, `${prefix}${name}`, most, round)),
+    ask: (name, question, options) => given(askCaller(run, `${prefix}${name}`, question, options)),
+    once: (name, work) => given(once(run, `${prefix}${name}`, work)),
+  }
+  return steps
+}
+
+/**
+ * Makes the promise that the function of the workflow gets. It stays pending when the turn is over: the function runs again
+ * in the next turn, so its `catch` and `finally` blocks must not run in this one.
+ */
+function promiseForFunction<Value>({ over }: WorkflowRun, work: Promise<Value>): Promise<Value> {
+  const promise = new Promise<Value>((resolve, reject) => {
+    work.then(resolve, (error: unknown) => {
+      if (error !== over) reject(error)
+    })
+  })
+  // A rejection ends the process if the function awaits something else at that moment.
+  promise.catch(() => undefined)
+  return promise
+}
+
+async function runStep(run: WorkflowRun, name: string, step: Step): Promise<StepResult> {
+  assertOptions(`the step ${name}`, step, stepNames)
+  return await run.step(name, step)
+}
+
+async function each<Item>(
+  items: readonly Item[],
+  options: { readonly concurrency?: number },
+  work: (item: Item, place: number) => Promise<StepResult>,
+): Promise<readonly StepResult[]> {
+  assertOptions('each', options, { concurrency: true })
+  const { concurrency = defaultConcurrency } = options
+  const results: StepResult[] = []
+  const places = items.entries()
+  const worker = async () => {
+    for (const [place, item] of places) results[place] = await work(item, place)
+  }
+  await Promise.all(Array.from({ length: Math.max(1, Math.min(concurrency, items.length)) }, worker))
+  return results
+}
+
+async function loop<Result>(
+  run: WorkflowRun,
+  name: string,
+  most: number,
+  round: (steps: Steps, number: number) => Promise<Result | undefined>,
+): Promise<Result | undefined> {
+  for (let number = 1; number <= most; number++) {
+    const result = await round(stepsOf(run, `${name}[${number}]/`), number)
+    if (result !== undefined) return result
+  }
+  return undefined
+}
+
+async function askCaller(
+  run: WorkflowRun,
+  name: string,
+  question: Content,
+  options: AskOptions = {},
+): Promise<WorkflowAnswer> {
+  run.claimName(name)
+  const record = run.records.get(name)
+  if (record?.state === 'completed') return answerOf(record.value as unknown as readonly Part[]) // written below
+  const now = Date.now()
+  const begun = record ?? { kind: 'ask', state: 'asking', startedAt: now, attempt: 1, attemptAt: now }
+  const answer = run.answerTo(name, ownQuestion)
+  if (!answer) {
+    if (!record) await run.write(name, begun)
+    return await run.ask(name, ownQuestion, ask(question, options))
+  }
+  const value = answer.parts as unknown as JsonValue // parts are JSON
+  await run.write(name, { ...begun, state: 'completed', endedAt: now, value })
+  run.delivered(name)
+  return answerOf(answer.parts)
+}
+
+async function once<Value extends JsonValue>(
+  run: WorkflowRun,
+  name: string,
+  work: () => Value | Promise<Value>,
+): Promise<Value> {
+  run.claimName(name)
+  const record = run.records.get(name)
+  if (record) return record.value as Value // written below, by the same code
+  const startedAt = Date.now()
+  const value = await work()
+  const endedAt = Date.now()
+  await run.write(name, {
+    kind: 'once',
+    state: 'completed',
+    startedAt,
+    endedAt,
+    attempt: 1,
+    attemptAt: startedAt,
+    value,
+  })
+  return value
+}
+
+function answerOf(parts: readonly Part[]): WorkflowAnswer {
+  return { text: textOf(parts), data: firstData({ parts }), parts }
 }

@@ -14,7 +14,7 @@ import { isObject } from '../model/is-object.js'
 import { AddressRefused } from '../net/address-rules.js'
 import type { GuardedDialer } from '../net/node-dialer.js'
 import { invalid, RegistryError, type RegistryProblem } from '../registry-client/registry-error.js'
-import type { RegistryLimits } from './limits.js'
+import type { RegistryLimits } from './registry-limits.js'
 
 export interface CardRules {
   readonly limits: RegistryLimits

@@ -1,6 +1,6 @@
 /** Who calls a registry, and whether it may: credentials, what is open to everybody, and how often. */
 import { type Auth, requirementsOf, schemesOf } from '../auth/requirement.js'
-import type { Connection } from '../auth/scheme.js'
+import type { AuthScheme, Connection } from '../auth/scheme.js'
 import { isRefused, type Refused } from '../model/admission.js'
 import { anonymous, type Caller } from '../model/service.js'
 import { addressKey } from '../net/addresses.js'
@@ -8,7 +8,6 @@ import { RegistryError } from '../registry-client/registry-error.js'
 import { limitAdmission } from '../server/limit-admission.js'
 import { failureLimit, type Limits } from '../server/limits.js'
 import { type Rate, RateLimit } from '../server/rate-limit.js'
-import { withAccessToken } from './doors/access-token.js'
 import type { Publisher } from './publications.js'
 import type { RateCharge } from './work-queue.js'
 
@@ -36,21 +35,21 @@ export interface Admitted {
   readonly rateCharge: RateCharge
 }
 
-export interface Arrival {
+export interface RegistryRequest {
   readonly request: Request
   readonly connection: Connection | undefined
   /** Whether it only reads. */
   readonly isRead: boolean
 }
 
-const usualRate: Rate = { perSecond: 200, burst: 1000 }
+const defaultRate: Rate = { perSecond: 200, burst: 1000 }
 /** The publisher of calls without credentials. */
 const anonymousPublisher: Publisher = { id: anonymous.id, isAdmin: false, isKnown: false }
 
-export function createAdmission(options: AdmissionOptions): (arrival: Arrival) => Promise<Admitted> {
+export function createAdmission(options: AdmissionOptions): (arrival: RegistryRequest) => Promise<Admitted> {
   const requirements = options.auth === undefined || options.auth === 'none' ? [] : requirementsOf(options.auth)
   const schemes = schemesOf(requirements)
-  const { rate: given = usualRate } = options.limits ?? {}
+  const { rate: given = defaultRate } = options.limits ?? {}
   const rate = given === 'none' ? undefined : new RateLimit(given)
   const ofAddresses = given === 'none' ? undefined : new RateLimit(given)
   const isOpenToAll = requirements.length === 0
@@ -104,4 +103,20 @@ function refusalFor({ refused, challenge }: Refused): RegistryError {
 
 function tooOften(message: string, retryAfterSeconds: number): RegistryError {
   return new RegistryError('QUOTA', message, { retryAfterSeconds })
+}
+
+export function withAccessToken(headers: Headers, schemes: readonly AuthScheme[]): Pick<Headers, 'get'> {
+  const token = headers.get('accesstoken')
+  if (token === null) return headers
+  const keyNames = schemes.flatMap(({ card }) =>
+    'apiKeySecurityScheme' in card ? [card.apiKeySecurityScheme.name.toLowerCase()] : [],
+  )
+  return {
+    get(name) {
+      const own = headers.get(name)
+      if (own !== null) return own
+      if (name.toLowerCase() === 'authorization') return `Bearer ${token}`
+      return keyNames.includes(name.toLowerCase()) ? token : null
+    },
+  }
 }

@@ -9,16 +9,18 @@ import {
   agentId,
   type HealthDocument,
   type InstanceDocument,
+  type InstanceSummary,
   instanceId,
   readId,
+  summarize,
+  tagsOf,
   versionIn,
 } from './documents.js'
-import { type HeldInstance, hold, tagsOf } from './held-instance.js'
 import { SearchIndex } from './search-index.js'
 
 export interface CatalogInstance {
   readonly key: InstanceKey
-  readonly document: HeldInstance
+  readonly document: InstanceSummary
   readonly health: HealthDocument | undefined
 }
 
@@ -36,7 +38,7 @@ export interface CatalogAgent {
 }
 
 /** Parts may come in any order: the log says what is, not what came first. */
-interface Parts {
+interface AgentRecords {
   readonly key: AgentKey
   document: AgentDocument | undefined
   readonly instances: Map<string, Omit<CatalogInstance, 'health'>>
@@ -45,15 +47,15 @@ interface Parts {
   agent: CatalogAgent | undefined
 }
 
-export interface Owned {
+export interface Usage {
   readonly agents: number
   readonly bytes: number
 }
 
 export class Catalog {
   readonly index = new SearchIndex()
-  readonly #parts = new Map<string, Parts>()
-  readonly #owned = new Map<string, Owned>()
+  readonly #parts = new Map<string, AgentRecords>()
+  readonly #owned = new Map<string, Usage>()
   #sorted: readonly string[] | undefined
   #agents = 0
   #bytes = 0
@@ -89,7 +91,7 @@ export class Catalog {
   }
 
   /** How many agents somebody owns, and what their instances weigh. */
-  ownedBy(owner: string): Owned {
+  ownedBy(owner: string): Usage {
     return this.#owned.get(owner) ?? { agents: 0, bytes: 0 }
   }
 
@@ -139,7 +141,7 @@ export class Catalog {
     else if (about.kind === 'health') set(parts.health, instanceId(about.key), value as HealthDocument | undefined)
     else {
       const document = value as InstanceDocument | undefined
-      set(parts.instances, instanceId(about.key), document && { key: about.key, document: hold(document) })
+      set(parts.instances, instanceId(about.key), document && { key: about.key, document: summarize(document) })
       this.#onInstance(about.key, document !== undefined)
     }
     this.#count(parts, 1)
@@ -147,7 +149,7 @@ export class Catalog {
     if (about.kind !== 'health') this.#reindex(partsId)
   }
 
-  #partsOf(id: string, { namespace, name }: AgentKey): Parts {
+  #partsOf(id: string, { namespace, name }: AgentKey): AgentRecords {
     let parts = this.#parts.get(id)
     if (!parts) {
       const key = { namespace, name }
@@ -157,12 +159,12 @@ export class Catalog {
     return parts
   }
 
-  #setDocument(id: string, parts: Parts, document: AgentDocument | undefined): void {
+  #setDocument(id: string, parts: AgentRecords, document: AgentDocument | undefined): void {
     if (!parts.document !== !document) this.#list(id, document !== undefined)
     parts.document = document
   }
 
-  #count({ document, instances }: Parts, sign: 1 | -1): void {
+  #count({ document, instances }: AgentRecords, sign: 1 | -1): void {
     let bytes = 0
     for (const instance of instances.values()) bytes += instance.document.bytes
     this.#bytes += sign * bytes
@@ -183,7 +185,7 @@ export class Catalog {
   }
 }
 
-function assemble(parts: Parts, document: AgentDocument): CatalogAgent {
+function assemble(parts: AgentRecords, document: AgentDocument): CatalogAgent {
   const { key, instances, health, revision } = parts
   const all = [...instances].map(([id, instance]) => ({ ...instance, health: health.get(id) }))
   all.sort((a, b) => a.document.publishedMs - b.document.publishedMs || (a.key.instance < b.key.instance ? -1 : 1))

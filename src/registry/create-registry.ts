@@ -6,21 +6,24 @@ import { assertOptions, either, type NamesOf, namesIn } from '../model/option-na
 import type { Caller } from '../model/service.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { RegistryError } from '../registry-client/registry-error.js'
+import { assertClosedByDefault, closePort, listen, type PortOptions, tlsFor } from '../server/bind.js'
 import { settleLog } from '../server/default-log.js'
 import { createHealth } from '../server/health.js'
-import { assertPublicUrl, createHostCheck, type HostCheck, hostFault } from '../server/hosts.js'
+import { assertPublicUrl, createHostCheck, type HostCheck, hostFault, hostsOnPort } from '../server/hosts.js'
+import { createListener } from '../server/listener.js'
+import { toNodeListener } from '../server/node.js'
 import { useStore } from '../server/open-store.js'
-import { rateLimit, storeOption } from '../server/option-names.js'
+import { portOptions, rateLimit, storeOption } from '../server/option-names.js'
 import { createReadiness } from '../server/readiness.js'
 import type { Store } from '../stores/store.js'
 import { createAdmission, type RegistryRates } from './admission.js'
-import { type ArdOptions, createArdDoor } from './doors/ard.js'
-import type { Door, DoorParts } from './doors/door.js'
-import { createNacosDoor } from './doors/nacos.js'
-import { createRestDoor } from './doors/rest.js'
-import { type RegistryLimits, usualLimits } from './limits.js'
 import type { ProbeOptions } from './prober.js'
 import { openRegistry, type RegistryCore, type RegistryCoreOptions } from './registry.js'
+import { defaultRegistryLimits, type RegistryLimits } from './registry-limits.js'
+import { type ArdOptions, createArdRoutes } from './routes/ard.js'
+import { createNacosRoutes } from './routes/nacos.js'
+import { createRestRoutes } from './routes/rest.js'
+import type { RouteGroup, RouteGroupDeps } from './routes/route-group.js'
 
 export interface RegistryOptions extends Omit<RegistryCoreOptions, 'store' | 'limits' | 'onFailure'> {
   /** Sizes, quotas and rates. What is left out has its default. */
@@ -49,14 +52,16 @@ export interface RegistryOptions extends Omit<RegistryCoreOptions, 'store' | 'li
   readonly log?: Log | false
 }
 
-const limits = { ...namesIn(usualLimits), rate: rateLimit, failedAuthentication: rateLimit } satisfies NamesOf<
-  NonNullable<RegistryOptions['limits']>
->
+const limits = {
+  ...namesIn(defaultRegistryLimits),
+  rate: rateLimit,
+  failedAuthentication: rateLimit,
+} satisfies NamesOf<NonNullable<RegistryOptions['limits']>>
 
 const probes = {
   intervalMs: true,
   retryMs: true,
-  longestRetryMs: true,
+  maxRetryMs: true,
   timeoutMs: true,
   concurrency: true,
   failures: true,
@@ -115,13 +120,13 @@ export async function assembleRegistry(options: RegistryOptions, publicUrl: () =
     await release()
     throw error
   })
-  const parts: DoorParts = {
+  const parts: RouteGroupDeps = {
     registry: core,
     publicUrl: () => withoutTrailingSlashes(publicUrl()),
     // A card and what goes with it; form fields take up to three characters for one.
-    maxBodyBytes: (options.limits?.maxCardBytes ?? usualLimits.maxCardBytes) * 3 + 16 * 1024,
+    maxBodyBytes: (options.limits?.maxCardBytes ?? defaultRegistryLimits.maxCardBytes) * 3 + 16 * 1024,
   }
-  const doors = [createRestDoor(parts), createNacosDoor(parts), createArdDoor(parts, options.catalog)]
+  const doors = [createRestRoutes(parts), createNacosRoutes(parts), createArdRoutes(parts, options.catalog)]
   const close = async () => {
     await core.close()
     await release()
@@ -135,7 +140,7 @@ export async function assembleRegistry(options: RegistryOptions, publicUrl: () =
   }
 }
 
-interface FetchParts {
+interface FetchDeps {
   readonly options: RegistryOptions
   readonly store: Store
   readonly core: RegistryCore
@@ -145,14 +150,14 @@ interface FetchParts {
   onFailure(error: unknown): void
 }
 
-function createFetch(doors: readonly Door[], parts: FetchParts): Registry['fetch'] {
+function createFetch(doors: readonly RouteGroup[], parts: FetchDeps): Registry['fetch'] {
   const { options, store, core, onFailure, isOwnHost, publicUrl } = parts
   const admit = createAdmission(options)
   const health = createHealth(createReadiness(store, () => false))
   const isFromHere = (origin: string | null) =>
     origin === null || origin === new URL(publicUrl()).origin || options.origins?.includes(origin) === true
 
-  const answer = async (door: Door, request: Request, connection: Connection | undefined): Promise<Response> => {
+  const answer = async (door: RouteGroup, request: Request, connection: Connection | undefined): Promise<Response> => {
     const fault = isOwnHost && hostFault(request, isOwnHost)
     if (fault !== undefined) throw new RegistryError('FORBIDDEN', fault)
     // A web page may send simple requests, forms among them, to any address its reader can reach.
@@ -166,7 +171,7 @@ function createFetch(doors: readonly Door[], parts: FetchParts): Registry['fetch
     const url = new URL(request.url)
     const known = health(request, url.pathname)
     if (known) return await known
-    const door = doors.find((each) => each.owns(url.pathname)) ?? (doors[0] as Door) // there are three
+    const door = doors.find((each) => each.owns(url.pathname)) ?? (doors[0] as RouteGroup) // there are three
     try {
       return await answer(door, request, connection)
     } catch (caught) {
@@ -178,4 +183,52 @@ function createFetch(doors: readonly Door[], parts: FetchParts): Registry['fetch
       return refusal
     }
   }
+}
+
+export interface ServeRegistryOptions extends RegistryOptions, Omit<PortOptions, 'auth'> {}
+
+const optionNames = { ...portOptions, ...registryOptions } satisfies NamesOf<ServeRegistryOptions>
+
+export interface ServedRegistry {
+  /** Where clients find it: the public address, or the one it listens at. */
+  readonly url: string
+  /** Where it listens. */
+  readonly address: string
+  readonly registry: Registry
+  close(): Promise<void>
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/**
+ * A registry behind a port.
+ *
+ * ```ts
+ * const { url } = await serveRegistry({ port: 8848, store: 'sqlite:registry.sqlite' })
+ * await serve(agent, { register: url })
+ * ```
+ */
+export async function serveRegistry(options: ServeRegistryOptions = {}): Promise<ServedRegistry> {
+  assertOptions('serveRegistry', options, optionNames)
+  assertClosedByDefault(options, 'registry')
+  const tls = tlsFor(options)
+  let address = ''
+  const allowedHosts = hostsOnPort(options)
+  const registry = await assembleRegistry(
+    { ...options, ...(allowedHosts && { allowedHosts }) },
+    () => options.publicUrl ?? address,
+  )
+  const listener = createListener(toNodeListener(registry), {
+    deadlines: options.deadlines,
+    connections: options.connections,
+    tls,
+    log: settleLog(options.log),
+  })
+  try {
+    address = await listen(listener, options)
+  } catch (error) {
+    await registry.close()
+    throw error
+  }
+  const close = () => closePort(listener, () => registry.close())
+  return { url: options.publicUrl ?? address, address, registry, close, [Symbol.asyncDispose]: close }
 }

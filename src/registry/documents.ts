@@ -3,6 +3,7 @@
  * name, which versions there are), instances (a published card and where it runs) and the health of instances.
  */
 import type { Verification } from '../client/verify-card.js'
+import type { AgentCard } from '../model/agent-card.js'
 import type { AgentKey, HealthState, InstanceKey, ProbeMessage } from '../registry-client/registry-words.js'
 import type { Records } from '../stores/records.js'
 
@@ -102,4 +103,42 @@ export function readId(id: string): RecordKey | undefined {
   if (version === undefined || instance === undefined) return undefined
   const kind = letter === letters.instance ? 'instance' : letter === letters.health ? 'health' : undefined
   return kind && { kind, key: { namespace, name, version, instance } }
+}
+
+export interface InstanceSummary extends Omit<InstanceDocument, 'card' | 'published' | 'probe'> {
+  readonly card: CardSummary
+  /** What counts towards the quotas. */
+  readonly bytes: number
+}
+
+export interface CardSummary extends Pick<AgentCard, 'name' | 'description'> {
+  readonly skills: readonly Pick<AgentCard['skills'][number], 'id' | 'name' | 'description' | 'tags' | 'examples'>[]
+}
+
+/** Keys, health and places in lists, which even the smallest card needs. */
+const overheadBytes = 1024
+
+export function quotaBytes(published: string): number {
+  return Buffer.byteLength(published) + overheadBytes
+}
+
+export function summarize(document: InstanceDocument): InstanceSummary {
+  const { card: _card, published, probe: _probe, ...rest } = document
+  const { name, description, skills } = JSON.parse(cardTextOf(document)) as AgentCard // written by publish
+  return { ...rest, bytes: quotaBytes(published), card: { name, description, skills: skills.map(skillSummary) } }
+}
+
+function skillSummary({
+  id,
+  name,
+  description,
+  tags,
+  examples,
+}: CardSummary['skills'][number]): CardSummary['skills'][number] {
+  return { id, name, description, tags, ...(examples && { examples }) }
+}
+
+/** Those of the publisher and those of the skills. */
+export function tagsOf({ tags, card }: InstanceSummary): readonly string[] {
+  return [...new Set([...tags, ...card.skills.flatMap((skill) => skill.tags)])]
 }

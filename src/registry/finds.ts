@@ -2,8 +2,7 @@
 import { invalid, notFound } from '../registry-client/registry-error.js'
 import type { AgentKey } from '../registry-client/registry-words.js'
 import { type Catalog, type CatalogAgent, type CatalogInstance, instancesOf, isOffered } from './catalog.js'
-import { versionIn } from './documents.js'
-import { tagsOf } from './held-instance.js'
+import { tagsOf, versionIn } from './documents.js'
 import type { WorkShare } from './work-queue.js'
 
 /** Conditions that an agent must all satisfy. */

@@ -3,14 +3,20 @@
 // Serve a registry
 
 export type { RegistryRates } from './admission.js'
-export { createRegistry, type Registry, type RegistryOptions } from './create-registry.js'
+export {
+  createRegistry,
+  type Registry,
+  type RegistryOptions,
+  type ServedRegistry,
+  type ServeRegistryOptions,
+  serveRegistry,
+} from './create-registry.js'
 export type { InstanceDocument, ProbeReport } from './documents.js'
-export type { ArdOptions } from './doors/ard.js'
 export type { FindQuery, FoundAgent, FoundPage } from './finds.js'
-export type { RegistryLimits } from './limits.js'
 export type { ProbeOptions } from './prober.js'
 export type { Publication, Publisher } from './publications.js'
-export { type ServedRegistry, type ServeRegistryOptions, serveRegistry } from './serve-registry.js'
+export type { RegistryLimits } from './registry-limits.js'
+export type { ArdOptions } from './routes/ard.js'
 
 // Call a registry
 
@@ -37,7 +43,6 @@ export type {
 
 // Find agents by name
 
-export { fileResolver } from './resolvers/file.js'
 export { type NacosResolverOptions, nacosResolver } from './resolvers/nacos.js'
 export { type RegistryResolver, type RegistryResolverOptions, registryResolver } from './resolvers/registry.js'
-export { type AgentPlaces, staticResolver } from './resolvers/static.js'
+export { type AgentPlaces, fileResolver, staticResolver } from './resolvers/static.js'

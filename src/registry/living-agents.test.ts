@@ -13,12 +13,11 @@ import { serve } from '../server/serve.js'
 import { generateSigningKey } from '../signing/signing-key.js'
 import { openSqliteStore } from '../stores/sqlite/index.js'
 import { until } from '../testing/wait.js'
+import { type ServeRegistryOptions, serveRegistry } from './create-registry.js'
 import { ann, cardFor, testRegistry } from './registry.fixture.js'
-import { fileResolver } from './resolvers/file.js'
 import { nacosResolver } from './resolvers/nacos.js'
 import { type RegistryResolver, registryResolver } from './resolvers/registry.js'
-import { staticResolver } from './resolvers/static.js'
-import { type ServeRegistryOptions, serveRegistry } from './serve-registry.js'
+import { fileResolver, staticResolver } from './resolvers/static.js'
 
 const folder = mkdtempSync(join(tmpdir(), 'dragoman-registry-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))

@@ -3,17 +3,25 @@
  * the first time, ever more rarely when it goes on failing. One process of those that share a store does it, the one
  * that holds the lease for it. What changes somebody's health is written to the log; every result goes to the history.
  */
-import type { HealthState, InstanceKey } from '../registry-client/registry-words.js'
+
+import { connect } from '../client/connect.js'
+import { resolveCard } from '../client/resolve-card.js'
+import type { AgentCard } from '../model/agent-card.js'
+import { A2AError, clip, type ErrorCode } from '../model/errors.js'
+import type { GuardedDialer } from '../net/node-dialer.js'
+import type { HealthState, InstanceKey, ProbeMessage } from '../registry-client/registry-words.js'
 import type { Records } from '../stores/records.js'
 import {
+  cardTextOf,
   collection,
   type HealthDocument,
+  type InstanceDocument,
   instanceId,
+  type ProbeLevels,
   type ProbeReport,
   probeCollection,
   readInstance,
 } from './documents.js'
-import { isHealthy, type Probe } from './probe.js'
 
 export interface ProbeOptions {
   /** Between two probes of an instance that is well. Default 30 s. */
@@ -21,7 +29,7 @@ export interface ProbeOptions {
   /** After the first failure; doubled with each that follows. Default 5 s. */
   readonly retryMs?: number
   /** The longest pause between probes of an instance that is not well. Default 5 minutes. */
-  readonly longestRetryMs?: number
+  readonly maxRetryMs?: number
   /** For each level of a probe. Default 5 s. */
   readonly timeoutMs?: number
   /** How many at once. Default 8. */
@@ -32,7 +40,7 @@ export interface ProbeOptions {
   readonly history?: number
 }
 
-export interface ProberParts extends Required<Omit<ProbeOptions, 'timeoutMs'>> {
+export interface ProberDeps extends Required<Omit<ProbeOptions, 'timeoutMs'>> {
   readonly records: Records
   readonly probe: Probe
   /** Names this process. */
@@ -42,7 +50,7 @@ export interface ProberParts extends Required<Omit<ProbeOptions, 'timeoutMs'>> {
   onFailure(error: unknown): void
 }
 
-interface Patient {
+interface ProbeTarget {
   readonly key: InstanceKey
   dueMs: number
   failures: number
@@ -55,13 +63,13 @@ const leaseMs = 15_000
 const healthMs = 60 * 60_000
 
 export class Prober {
-  readonly #parts: ProberParts
-  readonly #patients = new Map<string, Patient>()
+  readonly #parts: ProberDeps
+  readonly #patients = new Map<string, ProbeTarget>()
   readonly #running = new Set<Promise<void>>()
   #leaseUntilMs = 0
   #timer: ReturnType<typeof setInterval> | undefined
 
-  constructor(parts: ProberParts) {
+  constructor(parts: ProberDeps) {
     this.#parts = parts
   }
 
@@ -116,7 +124,7 @@ export class Prober {
     return outcome
   }
 
-  async #examine(patient: Patient): Promise<void> {
+  async #examine(patient: ProbeTarget): Promise<void> {
     const { probe, records, now, random } = this.#parts
     const startedMs = now()
     let report: ProbeReport
@@ -139,11 +147,11 @@ export class Prober {
   }
 
   #pauseMs(failures: number): number {
-    const { intervalMs, retryMs, longestRetryMs } = this.#parts
-    return failures === 0 ? intervalMs : Math.min(longestRetryMs, retryMs * 2 ** (failures - 1))
+    const { intervalMs, retryMs, maxRetryMs } = this.#parts
+    return failures === 0 ? intervalMs : Math.min(maxRetryMs, retryMs * 2 ** (failures - 1))
   }
 
-  async #record(patient: Patient, report: ProbeReport): Promise<void> {
+  async #record(patient: ProbeTarget, report: ProbeReport): Promise<void> {
     const { records, history, failures, now } = this.#parts
     const id = instanceId(patient.key)
     const before = await records.get(probeCollection, id)
@@ -170,4 +178,109 @@ export class Prober {
 /** The last results of an instance, newest first. */
 export async function readHistory(records: Records, key: InstanceKey): Promise<readonly ProbeReport[]> {
   return ((await records.get(probeCollection, instanceId(key)))?.value as readonly ProbeReport[] | undefined) ?? []
+}
+
+export interface ProbeDeps {
+  readonly dialer: GuardedDialer
+  /** For each level. */
+  readonly timeoutMs: number
+}
+
+export type Probe = (instance: InstanceDocument) => Promise<ProbeLevels>
+
+export function createProbe({ dialer, timeoutMs }: ProbeDeps): Probe {
+  // Every connection goes through the guard, whatever the card has come to say since it was published.
+  const fetch = dialer.fetch as typeof globalThis.fetch
+  return async (instance) => {
+    const { url, probe } = instance
+    const card = await okOrReason(async () => {
+      await resolveCard(url, { fetch, timeoutMs, allowPrivate: true }).catch(unlessProtected)
+      return 'ok'
+    })
+    const callable = withoutGrpc(instance)
+    const binding = callable && (await okOrReason(() => probeBinding(callable, { fetch, timeoutMs })))
+    const call =
+      callable && probe && binding === 'ok'
+        ? await okOrReason(() => probeCall(callable, probe, { fetch, timeoutMs }))
+        : undefined
+    return {
+      card,
+      ...(binding !== undefined && binding !== notProbed && { binding }),
+      ...(call !== undefined && { call }),
+    }
+  }
+}
+
+/** An agent that asks for credentials before it shows its card has answered. */
+function unlessProtected(caught: unknown): void {
+  if (caught instanceof A2AError && (caught.code === 'UNAUTHENTICATED' || caught.code === 'PERMISSION_DENIED')) return
+  throw caught
+}
+
+/** gRPC has no `fetch` to be guarded by, so it is not spoken here; who speaks nothing else is judged by the card. */
+function withoutGrpc(instance: InstanceDocument): object | undefined {
+  const card = JSON.parse(cardTextOf(instance)) as AgentCard // written by publish
+  const others = card.supportedInterfaces.filter(({ protocolBinding }) => protocolBinding.toUpperCase() !== 'GRPC')
+  if (others.length === card.supportedInterfaces.length) return JSON.parse(instance.published) as object
+  return others.length > 0 ? { ...card, supportedInterfaces: others } : undefined
+}
+
+/** A card that cannot be read again is no reason to avoid an agent that answers. */
+export function isHealthy({ card, binding, call }: ProbeLevels): boolean {
+  return (binding === undefined ? card === 'ok' : binding === 'ok') && (call === undefined || call === 'ok')
+}
+
+interface ProbeCallOptions {
+  readonly fetch: typeof fetch
+  readonly timeoutMs: number
+}
+
+/** The dialect has no call that is cheap. */
+const notProbed = 'untried'
+
+/** Refusals that only somebody who understood the question can give. */
+const understoodCodes: ReadonlySet<ErrorCode> = new Set([
+  'TASK_NOT_FOUND',
+  'UNAUTHENTICATED',
+  'PERMISSION_DENIED',
+  'INVALID_PARAMS',
+  'RATE_LIMITED',
+])
+
+async function probeBinding(card: object, parts: ProbeCallOptions): Promise<string> {
+  const agent = await open(card, parts)
+  try {
+    await agent.getTask({ id: crypto.randomUUID() })
+    return 'ok'
+  } catch (caught) {
+    if (!(caught instanceof A2AError)) throw caught
+    if (caught.code === 'UNSUPPORTED_OPERATION') return notProbed
+    if (understoodCodes.has(caught.code)) return 'ok'
+    throw caught
+  } finally {
+    await agent.close()
+  }
+}
+
+async function probeCall(card: object, { text }: ProbeMessage, parts: ProbeCallOptions): Promise<string> {
+  const agent = await open(card, parts)
+  try {
+    const { task } = await agent.ask(text)
+    const state = task?.status.state
+    return state === 'TASK_STATE_FAILED' || state === 'TASK_STATE_REJECTED' ? `the call ended ${state}` : 'ok'
+  } finally {
+    await agent.close()
+  }
+}
+
+function open(card: object, { fetch, timeoutMs }: ProbeCallOptions) {
+  return connect(card, { fetch, timeoutMs, retry: { attempts: 1 }, signatures: 'ignore' })
+}
+
+async function okOrReason(work: () => Promise<string>): Promise<string> {
+  try {
+    return await work()
+  } catch (caught) {
+    return clip(caught instanceof Error ? caught.message : String(caught))
+  }
 }

@@ -32,7 +32,7 @@ describe('health by behaviour', () => {
     await registry.publish({ ...key, card: await cardAt(served.url) }, ann)
     expect(healthOf(registry)).toEqual(['unknown'])
     expect(registry.find(key).instances).toHaveLength(1)
-    await registry.examine()
+    await registry.probeDue()
     expect(healthOf(registry)).toEqual(['healthy'])
     const [instance] = registry.find(key).instances
     expect(instance?.health?.levels).toEqual({ card: 'ok', binding: 'ok' })
@@ -47,7 +47,7 @@ describe('health by behaviour', () => {
       await using served = await serve(echo, { auth: [apiKey('secret')], protectCard })
       await using registry = await testRegistry({ probes })
       await registry.publish({ ...key, card: await cardAt(served.url, { 'x-api-key': 'secret' }) }, ann)
-      await registry.examine()
+      await registry.probeDue()
       expect(healthOf(registry)).toEqual(['healthy'])
       expect(registry.find(key).instances[0]?.health?.levels).toEqual({ card: 'ok', binding: 'ok' })
     },
@@ -64,14 +64,14 @@ describe('health by behaviour', () => {
     await using registry = await testRegistry({ probes: { ...probes, failures: 1 } })
     const card = await cardAt(served.url)
     await registry.publish({ ...key, card }, ann)
-    await registry.examine()
+    await registry.probeDue()
     expect(seen).toEqual([])
     await registry.publish({ ...key, card, probe: { text: 'ping' } }, ann)
-    await registry.examine()
+    await registry.probeDue()
     expect(seen).toEqual(['ping'])
     expect(registry.find(key).instances[0]?.health?.state).toBe('healthy')
     await registry.publish({ ...key, card, probe: { text: 'fail' } }, ann)
-    await registry.examine()
+    await registry.probeDue()
     expect(healthOf(registry)).toEqual(['unhealthy'])
   })
 
@@ -81,20 +81,20 @@ describe('health by behaviour', () => {
     const first = await serve(echo)
     const port = Number(new URL(first.url).port)
     await registry.publish({ ...key, card: await cardAt(first.url) }, ann)
-    await registry.examine()
+    await registry.probeDue()
     await first.close()
     registry.clock.ms += 60_000
-    await registry.examine()
+    await registry.probeDue()
     expect(healthOf(registry)).toEqual(['healthy'])
     registry.clock.ms += 10_000
-    await registry.examine()
+    await registry.probeDue()
     expect(healthOf(registry)).toEqual(['unhealthy'])
     expect(() => registry.find(key)).toThrow('no agent')
     expect((await registry.list({ limit: 10 })).total).toBe(0)
     expect((await registry.list({ limit: 10, includeUnhealthy: true })).total).toBe(1)
     await using _second = await serve(echo, { port })
     registry.clock.ms += 60_000
-    await registry.examine()
+    await registry.probeDue()
     expect(registry.find(key).instances).toHaveLength(1)
     const log = (await store.records.readAfter('registry', 0, 100)).changes.filter(({ id }) => id.startsWith('h/'))
     expect(log).toMatchObject([{ value: { state: 'healthy' } }])
@@ -102,13 +102,13 @@ describe('health by behaviour', () => {
 
   it('waits ever longer for what goes on failing', async () => {
     await using server = await serveHttp((_, response) => response.writeHead(500).end())
-    await using registry = await testRegistry({ probes: { ...probes, longestRetryMs: 40_000 } })
+    await using registry = await testRegistry({ probes: { ...probes, maxRetryMs: 40_000 } })
     await registry.publish({ ...key, card: cardFor('Echo', at(`${server.origin}/`)) }, ann)
     const probesUntil = async (ms: number) => {
       let count = 0
       for (let waited = 0; waited < ms; waited += 1000) {
         const before = server.seen.length
-        await registry.examine()
+        await registry.probeDue()
         if (server.seen.length > before) count += 1
         registry.clock.ms += 1000
       }
@@ -126,7 +126,7 @@ describe('health by behaviour', () => {
     )
     await using registry = await testRegistry({ probes: { ...probes, failures: 1 } })
     await registry.publish({ ...key, card: cardFor('Echo', at(`${server.origin}/`)) }, ann)
-    await registry.examine()
+    await registry.probeDue()
     expect(healthOf(registry)).toEqual(['unhealthy'])
   })
 
@@ -135,7 +135,7 @@ describe('health by behaviour', () => {
     await using registry = await testRegistry({ probes: { ...probes, history: 3 } })
     const instance = await registry.publish({ ...key, card: cardFor('Echo', at(`${server.origin}/`)) }, ann)
     for (let n = 0; n < 5; n++) {
-      await registry.examine()
+      await registry.probeDue()
       registry.clock.ms += 600_000
     }
     expect(await registry.history(instance)).toHaveLength(3)
@@ -147,7 +147,7 @@ describe('health by behaviour', () => {
     await using open = await testRegistry({ store })
     await open.publish({ ...key, card: cardFor('Echo', at(`${inside.origin}/`)) }, ann)
     await using closed = await testRegistry({ store, allowPrivate: false, probes: { ...probes, failures: 1 } })
-    await closed.examine()
+    await closed.probeDue()
     expect(inside.seen).toEqual([])
     expect(closed.find(key, { includeUnhealthy: true }).instances[0]?.health).toMatchObject({
       state: 'unhealthy',
@@ -161,10 +161,10 @@ describe('health by behaviour', () => {
     await using first = await testRegistry({ store, probes })
     await using second = await testRegistry({ store, probes })
     await first.publish({ ...key, card: cardFor('Echo', at(`${server.origin}/`)) }, ann)
-    await first.examine()
+    await first.probeDue()
     const seen = server.seen.length
     expect(seen).toBeGreaterThan(0)
-    await second.examine()
+    await second.probeDue()
     expect(server.seen).toHaveLength(seen)
   })
 })

@@ -7,12 +7,18 @@ import { invalid, notFound, RegistryError } from '../registry-client/registry-er
 import type { AgentKey, InstanceKey, ProbeMessage } from '../registry-client/registry-words.js'
 import type { Records } from '../stores/records.js'
 import { type AcceptedCard, acceptCard, type CardRules } from './accept-card.js'
-import { type Catalog, instancesOf } from './catalog.js'
-import { type AgentDocument, agentId, collection, type InstanceDocument, instanceId, versionIn } from './documents.js'
+import { type Catalog, instancesOf, type Usage } from './catalog.js'
+import {
+  type AgentDocument,
+  agentId,
+  collection,
+  type InstanceDocument,
+  instanceId,
+  quotaBytes,
+  versionIn,
+} from './documents.js'
 import type { FollowedLog } from './follow-log.js'
-import { weigh } from './held-instance.js'
-import { mustBeName, mustBeTags } from './names.js'
-import { Quotas } from './quotas.js'
+import type { RegistryLimits } from './registry-limits.js'
 
 /** Who asks. */
 export interface Publisher {
@@ -37,7 +43,7 @@ export interface Publication extends AgentKey {
   readonly expect?: 'absent' | 'present'
 }
 
-export interface PublicationsParts {
+export interface PublicationsDeps {
   readonly records: Records
   readonly catalog: Catalog
   readonly log: FollowedLog
@@ -48,9 +54,9 @@ export interface PublicationsParts {
 export type Publications = ReturnType<typeof createPublications>
 
 /** A name that changes hands more often than this in the middle of one call is somebody's game. */
-const mostAttempts = 10
+const maxAttempts = 10
 
-export function createPublications({ records, catalog, log, rules, now }: PublicationsParts) {
+export function createPublications({ records, catalog, log, rules, now }: PublicationsDeps) {
   const { limits } = rules
   const quotas = new Quotas(catalog, limits)
 
@@ -60,7 +66,7 @@ export function createPublications({ records, catalog, log, rules, now }: Public
     publisher: Publisher,
     next: (before: AgentDocument | undefined) => AgentDocument,
   ): Promise<number> {
-    for (let attempt = 0; attempt < mostAttempts; attempt++) {
+    for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const found = await records.get(collection, agentId(key))
       const before = found?.value as AgentDocument | undefined // written below
       if (before) mustOwn(key, before, publisher)
@@ -94,7 +100,7 @@ export function createPublications({ records, catalog, log, rules, now }: Public
     await log.caughtUp()
     const known = catalog.get(key)
     if (known) mustOwn(key, known.document, publisher)
-    const release = quotas.reserve(key, weigh(accepted.published), publisher)
+    const release = quotas.reserve(key, quotaBytes(accepted.published), publisher)
     try {
       await write(key, accepted, publication, publisher)
     } finally {
@@ -266,4 +272,76 @@ export function createPublications({ records, catalog, log, rules, now }: Public
 function mustOwn({ name }: AgentKey, { owner }: AgentDocument, { id, isAdmin }: Publisher): void {
   if (owner === id || isAdmin) return
   throw new RegistryError('FORBIDDEN', `${name} was published by somebody else`)
+}
+
+/** Any printable text without a slash in front or around it; names are shown, compared and put into addresses. */
+export function mustBeName(field: string, value: unknown, longest = 128): asserts value is string {
+  if (typeof value !== 'string' || value === '') throw invalid(field, 'is missing')
+  if (value.length > longest) throw invalid(field, `is longer than ${longest} characters`)
+  const isPrintable = value.isWellFormed() && !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(value) && value.trim() === value
+  if (!isPrintable) throw invalid(field, 'holds characters that cannot be shown')
+}
+
+export function mustBeTags(tags: unknown, most: number): asserts tags is readonly string[] {
+  if (!Array.isArray(tags)) throw invalid('tags', 'is a list of texts')
+  if (tags.length > most) throw new RegistryError('INVALID', `tags: there may be ${most} at most`)
+  for (const [place, tag] of tags.entries()) mustBeName(`tags[${place}]`, tag, 64)
+}
+
+const nothing: Usage = { agents: 0, bytes: 0 }
+
+export class Quotas {
+  readonly #catalog: Catalog
+  readonly #limits: RegistryLimits
+  /** What is being written, by owner. */
+  readonly #underWay = new Map<string, Usage>()
+  #allUnderWay = nothing
+
+  constructor(catalog: Catalog, limits: RegistryLimits) {
+    this.#catalog = catalog
+    this.#limits = limits
+  }
+
+  /** Throws `QUOTA` when it is too much; else there is room for it until the function that is given back is called. */
+  reserve(key: InstanceKey, bytes: number, publisher: Publisher): () => void {
+    const { maxAgents, maxBytes, maxAgentsPerOwner, maxBytesPerOwner, maxInstances } = this.#limits
+    const known = this.#catalog.get(key)
+    const siblings = known ? instancesOf(known, key.version) : []
+    const replaced = siblings.find((each) => each.key.instance === key.instance)
+    if (siblings.length >= maxInstances && !replaced)
+      throw quotaExceeded(`${maxInstances} instances of one version are the most there may be`)
+    const more = { agents: known ? 0 : 1, bytes: Math.max(0, bytes - (replaced?.document.bytes ?? 0)) }
+    const all = sum(sum({ agents: this.#catalog.size, bytes: this.#catalog.bytes }, this.#allUnderWay), more)
+    if (isOver(all, more, { agents: maxAgents, bytes: maxBytes })) throw quotaExceeded('The registry is full')
+    const owner = known?.document.owner ?? publisher.id
+    if (publisher.isKnown && !publisher.isAdmin) {
+      const owned = sum(sum(this.#catalog.ownedBy(owner), this.#underWay.get(owner) ?? nothing), more)
+      if (isOver(owned, more, { agents: maxAgentsPerOwner, bytes: Number.POSITIVE_INFINITY }))
+        throw quotaExceeded(`${maxAgentsPerOwner} agents of one owner are the most there may be`)
+      if (isOver(owned, more, { agents: Number.POSITIVE_INFINITY, bytes: maxBytesPerOwner }))
+        throw quotaExceeded(`${maxBytesPerOwner} bytes of cards of one owner are the most there may be`)
+    }
+    this.#add(owner, more)
+    return () => this.#add(owner, { agents: -more.agents, bytes: -more.bytes })
+  }
+
+  #add(owner: string, more: Usage): void {
+    this.#allUnderWay = sum(this.#allUnderWay, more)
+    const next = sum(this.#underWay.get(owner) ?? nothing, more)
+    if (next.agents === 0 && next.bytes === 0) this.#underWay.delete(owner)
+    else this.#underWay.set(owner, next)
+  }
+}
+
+function sum(one: Usage, other: Usage): Usage {
+  return { agents: one.agents + other.agents, bytes: one.bytes + other.bytes }
+}
+
+/** Who adds nothing is never refused: limits may be lower than they were. */
+function isOver(all: Usage, more: Usage, most: Usage): boolean {
+  return (more.agents > 0 && all.agents > most.agents) || (more.bytes > 0 && all.bytes > most.bytes)
+}
+
+function quotaExceeded(message: string): RegistryError {
+  return new RegistryError('QUOTA', message)
 }

@@ -1,8 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { AgentCard } from '../model/agent-card.js'
-import { AnswerCache } from './doors/answer-cache.js'
-import { open } from './doors/doors.fixture.js'
-import { admin, ann, bob, cardFor, type TestRegistry, testRegistry } from './registry.fixture.js'
+import { admin, ann, bob, cardFor, open, type TestRegistry, testRegistry } from './registry.fixture.js'
+import { ResponseCache } from './routes/response-cache.js'
 
 const KB = 1024
 /** A card with something in it that nobody here understands. */
@@ -108,7 +107,7 @@ describe('answers', () => {
   it('are put together once, and held as long as there is room', async () => {
     await using registry = await testRegistry()
     await publish(registry, 'a', cardFor('a'))
-    const cache = new AnswerCache()
+    const cache = new ResponseCache()
     const { agent } = registry.find({ namespace: 'public', name: 'a' })
     let made = 0
     const ask = (asked: string, length = 100 * KB) =>

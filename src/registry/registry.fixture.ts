@@ -2,6 +2,7 @@
 import type { AgentCard } from '../model/agent-card.js'
 import { MemoryStore } from '../stores/memory.js'
 import type { Store } from '../stores/store.js'
+import { type ServeRegistryOptions, serveRegistry } from './create-registry.js'
 import type { Publisher } from './publications.js'
 import { openRegistry, type RegistryCore, type RegistryCoreOptions } from './registry.js'
 
@@ -40,4 +41,31 @@ export async function testRegistry(options: Partial<RegistryCoreOptions> = {}): 
   const store = options.store ?? new MemoryStore({ now })
   const core = await openRegistry({ allowPrivate: true, probes: false, sweepMs: 1_000_000, now, ...options, store })
   return { ...core, store, clock, [Symbol.asyncDispose]: () => core.close() }
+}
+
+export interface Answer {
+  readonly status: number
+  readonly headers: Headers
+  // biome-ignore lint/suspicious/noExplicitAny: the tests say what they expect of it
+  readonly body: any
+}
+
+export async function open(options: ServeRegistryOptions = {}) {
+  const served = await serveRegistry({ allowPrivate: true, probes: false, ...options })
+  const call = async (
+    method: string,
+    path: string,
+    body?: unknown,
+    headers: Record<string, string> = {},
+  ): Promise<Answer> => {
+    const isForm = body instanceof URLSearchParams
+    const response = await fetch(served.address + path, {
+      method,
+      headers: { ...(body !== undefined && !isForm && { 'content-type': 'application/json' }), ...headers },
+      ...(body !== undefined && { body: isForm ? body : typeof body === 'string' ? body : JSON.stringify(body) }),
+    })
+    const text = await response.text()
+    return { status: response.status, headers: response.headers, body: text === '' ? undefined : JSON.parse(text) }
+  }
+  return { served, call, [Symbol.asyncDispose]: () => served.close() }
 }

@@ -6,7 +6,6 @@ import { Heartbeats } from '../transports/sse.js'
 import type { CardRules } from './accept-card.js'
 import { Catalog } from './catalog.js'
 import { collection, type InstanceDocument, type ProbeReport, probeCollection, readInstance } from './documents.js'
-import { EventTail } from './event-tail.js'
 import {
   type AgentFilter,
   type FindQuery,
@@ -17,13 +16,11 @@ import {
   visitAgents,
 } from './finds.js'
 import { followLog } from './follow-log.js'
-import { type RegistryLimits, usualLimits } from './limits.js'
-import { createProbe } from './probe.js'
-import { type ProbeOptions, Prober, readHistory } from './prober.js'
+import { createProbe, type ProbeOptions, Prober, readHistory } from './prober.js'
 import { createPublications, type Publications } from './publications.js'
-import { reachableRecords, reasonOf } from './reachable-records.js'
-import { readableRecords } from './readable-records.js'
-import { Watches, type WatchOptions } from './watch.js'
+import { reachableRecords, readableRecords, reasonOf } from './readable-records.js'
+import { defaultRegistryLimits, type RegistryLimits } from './registry-limits.js'
+import { EventTail, Watches, type WatchOptions } from './watch.js'
 import { type RateCharge, WorkQueue, type WorkShare } from './work-queue.js'
 
 export interface RegistryCoreOptions {
@@ -62,7 +59,7 @@ export interface RegistryCore extends Publications {
   /** Removes what has run out. Happens by itself; tests whose clock stands still call it. */
   sweep(): Promise<void>
   /** Probes what is due. Happens by itself, likewise. */
-  examine(): Promise<void>
+  probeDue(): Promise<void>
   close(): Promise<void>
 }
 
@@ -75,7 +72,7 @@ export async function openRegistry(options: RegistryCoreOptions): Promise<Regist
   const { store, allowPrivate = false, cards = 'valid', signatures = 'record', now = Date.now } = options
   const onFailure = (error: unknown) => options.onFailure?.(reasonOf(error))
   const records = reachableRecords(readableRecords(store.records, onFailure))
-  const limits = { ...usualLimits, ...options.limits }
+  const limits = { ...defaultRegistryLimits, ...options.limits }
   const dialer = createGuardedDialer({ httpsOnly: false, allowPrivate })
   const prober =
     options.probes === false ? undefined : createProber(options.probes ?? {}, { records, dialer, now, onFailure })
@@ -141,7 +138,7 @@ export async function openRegistry(options: RegistryCoreOptions): Promise<Regist
     history: (key) => readHistory(records, key),
     watch: (wanted) => watches.open(wanted),
     sweep,
-    async examine() {
+    async probeDue() {
       await prober?.tick()
       await log.caughtUp()
     },
@@ -167,7 +164,7 @@ function createProber(
   return new Prober({
     intervalMs: 30_000,
     retryMs: 5000,
-    longestRetryMs: 5 * 60_000,
+    maxRetryMs: 5 * 60_000,
     concurrency: 8,
     failures: 2,
     history: 20,

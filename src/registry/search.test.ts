@@ -1,9 +1,7 @@
 import SearchableMap from 'minisearch/SearchableMap'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { isPrefix, mistakesIn, termOf } from './index-terms.js'
 import { ann, cardFor, testRegistry } from './registry.fixture.js'
-import { SearchIndex } from './search-index.js'
-import { tokenize } from './tokenize.js'
+import { isPrefix, mistakesIn, SearchIndex, termOf, tokenize } from './search-index.js'
 import { sortInSlices, WorkQueue } from './work-queue.js'
 
 describe('tokenize', () => {

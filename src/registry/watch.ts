@@ -3,11 +3,11 @@
  * a gap. A reader that does not keep up costs nothing: it is a place in the log, and reads from there when it can.
  */
 import { RegistryError } from '../registry-client/registry-error.js'
-import type { Records } from '../stores/records.js'
+import type { RegistryEvent } from '../registry-client/registry-words.js'
+import type { RecordChange, Records } from '../stores/records.js'
 import { frame, type Heartbeats, sseBody, sseHeaders } from '../transports/sse.js'
-import { collection } from './documents.js'
-import { type EventTail, type TailEvent, tell } from './event-tail.js'
-import type { RegistryLimits } from './limits.js'
+import { type AgentDocument, collection, type HealthDocument, type InstanceDocument, readId } from './documents.js'
+import type { RegistryLimits } from './registry-limits.js'
 
 export interface WatchOptions {
   /** Go on behind this revision; 0: everything there is, then what comes. Absent: what comes from now on. */
@@ -18,7 +18,7 @@ export interface WatchOptions {
   readonly callerKey?: string
 }
 
-export interface WatchesParts {
+export interface WatchesDeps {
   readonly records: Records
   readonly tail: EventTail
   readonly limits: Pick<RegistryLimits, 'maxWatches' | 'maxWatchesPerCaller'>
@@ -30,15 +30,15 @@ export interface WatchesParts {
 /** Documents may be large, and a page is read in one piece. */
 const pageSize = 20
 /** Readers of the store at one time: those who are far behind wait for each other, and nobody else for them. */
-const mostReading = 4
+const maxStoreReaders = 4
 
 export class Watches {
-  readonly #parts: WatchesParts
+  readonly #parts: WatchesDeps
   readonly #open = new Set<Watcher>()
   readonly #counts = new Map<string, number>()
-  readonly #reading = new Turns(mostReading)
+  readonly #reading = new Semaphore(maxStoreReaders)
 
-  constructor(parts: WatchesParts) {
+  constructor(parts: WatchesDeps) {
     this.#parts = parts
   }
 
@@ -92,7 +92,7 @@ export class Watches {
 class Watcher {
   readonly #records: Records
   readonly #tail: EventTail
-  readonly #reading: Turns
+  readonly #reading: Semaphore
   readonly #options: WatchOptions
   readonly #unfollow: () => void
   onStop: () => void = () => undefined
@@ -104,7 +104,7 @@ class Watcher {
   #trouble: { readonly error: unknown } | undefined
   #wake: (() => void) | undefined
 
-  constructor({ records, tail }: WatchesParts, reading: Turns, options: WatchOptions) {
+  constructor({ records, tail }: WatchesDeps, reading: Semaphore, options: WatchOptions) {
     this.#records = records
     this.#tail = tail
     this.#reading = reading
@@ -169,7 +169,7 @@ class Watcher {
       this.#hasNews = true
       return ready + frame(JSON.stringify({ type: 'reset' }), 0)
     }
-    const text = this.#told(changes.map(tell))
+    const text = this.#told(changes.map(tailEvent))
     if (changes.length === pageSize) this.#hasNews = true
     else {
       this.#isWhole = true
@@ -207,7 +207,7 @@ class Watcher {
 }
 
 /** Lets so many do something at one time; the others wait for their turn. */
-class Turns {
+class Semaphore {
   #free: number
   readonly #waiting: (() => void)[] = []
 
@@ -226,4 +226,99 @@ class Turns {
       else this.#free += 1
     }
   }
+}
+
+export interface TailEvent {
+  readonly revision: number
+  /** Absent where there is nothing to tell. */
+  readonly event: RegistryEvent | undefined
+  readonly text: string
+}
+
+export interface TailFollower {
+  onNews(): void
+  /** Nobody knows what comes next. */
+  onTrouble(error: unknown): void
+}
+
+const defaultLength = 1000
+
+export class EventTail {
+  readonly #length: number
+  readonly #followers = new Set<TailFollower>()
+  #events: TailEvent[] = []
+  /** Everything behind this revision is here. Absent while nobody knows from where on that is so. */
+  #from: number | undefined
+
+  constructor(length = defaultLength) {
+    this.#length = length
+  }
+
+  /** The newest revision that is known. */
+  get head(): number | undefined {
+    return this.#events.at(-1)?.revision ?? this.#from
+  }
+
+  /** All that came behind a revision, oldest first; absent when that is not known here. */
+  after(revision: number): readonly TailEvent[] | undefined {
+    const { head } = this
+    if (head === undefined || this.#from === undefined || revision < this.#from || revision > head) return undefined
+    return this.#events.slice(this.#events.findLastIndex((each) => each.revision <= revision) + 1)
+  }
+
+  /** Everything up to here was told. */
+  begin(revision: number): void {
+    if (this.#from !== undefined) return
+    this.#from = revision
+    this.#wake()
+  }
+
+  append(change: RecordChange): void {
+    if (this.#from !== undefined) this.#events.push(tailEvent(change))
+    if (this.#events.length >= this.#length * 2) {
+      const gone = this.#events.splice(0, this.#length)
+      this.#from = gone.at(-1)?.revision ?? this.#from
+    }
+    this.#wake()
+  }
+
+  /** What was told does not hold any more. */
+  clear(): void {
+    this.#events = []
+    this.#from = undefined
+  }
+
+  fail(error: unknown): void {
+    for (const each of [...this.#followers]) each.onTrouble(error)
+  }
+
+  follow(follower: TailFollower): () => void {
+    this.#followers.add(follower)
+    return () => this.#followers.delete(follower)
+  }
+
+  #wake(): void {
+    for (const each of this.#followers) each.onNews()
+  }
+}
+
+export function tailEvent(change: RecordChange): TailEvent {
+  const { revision } = change
+  const event = eventOf(change)
+  return { revision, event, text: event ? frame(JSON.stringify(event), revision) : '' }
+}
+
+/** Tombstones say what is gone by their id alone. */
+function eventOf({ id, value }: RecordChange): RegistryEvent | undefined {
+  const about = readId(id)
+  if (!about) return undefined
+  if (about.kind === 'agent')
+    return value === undefined
+      ? { type: 'removed', ...about.key }
+      : { type: 'agent', ...about.key, latest: (value as AgentDocument).latest }
+  if (about.kind === 'health')
+    return value === undefined ? undefined : { type: 'health', ...about.key, state: (value as HealthDocument).state }
+  if (value === undefined) return { type: 'withdrawn', ...about.key }
+  const { url, tags } = value as InstanceDocument // what is in the store was put there by this code
+  return { type: 'published', ...about.key, url, tags }
 }

@@ -20,7 +20,7 @@ const states = {
     ])`,
   },
   'in steps for each item': {
-    body: "await flow.each('a', [1, 2, 3], () => ({ ...worker, timeoutMs: 30_000 }), { atOnce: 2 })",
+    body: "await flow.each('a', [1, 2, 3], () => ({ ...worker, timeoutMs: 30_000 }), { concurrency: 2 })",
   },
   'in a step that the function does not await': { body: "flow.step('a', { ...worker, timeoutMs: 30_000 })" },
   'in a fallback': {
@@ -31,11 +31,11 @@ const states = {
     until: 'broken',
   },
   'in a step whose agent does not answer': {
-    body: "await flow.step('a', { agent: silent, message: 'x', timeoutMs: 30_000, patienceMs: 60_000 })",
+    body: "await flow.step('a', { agent: silent, message: 'x', timeoutMs: 30_000, retryBudgetMs: 60_000 })",
     until: 'silent',
   },
   'in a step whose agent cannot be reached': {
-    body: "await flow.step('a', { agent: 'http://127.0.0.1:1', message: 'x', timeoutMs: 30_000, patienceMs: 60_000 })",
+    body: "await flow.step('a', { agent: 'http://127.0.0.1:1', message: 'x', timeoutMs: 30_000, retryBudgetMs: 60_000 })",
     until: 'begun',
   },
   'in a resolver that does not answer': {

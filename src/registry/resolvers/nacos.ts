@@ -27,7 +27,7 @@ const optionNames = {
 } satisfies NamesOf<NacosResolverOptions>
 
 /** One card, and what Nacos adds to it. */
-const largestAnswer = 2 * 1024 * 1024
+const maxAnswerBytes = 2 * 1024 * 1024
 
 /**
  * Finds agents in Nacos 3.1 or later, by its HTTP API.
@@ -60,7 +60,7 @@ export function nacosResolver(url: string, options: NacosResolverOptions = {}): 
           redirect: 'error',
           signal: AbortSignal.timeout(timeoutMs),
         })
-        return { status: response.status, body: await readJsonAtMost(response, largestAnswer) }
+        return { status: response.status, body: await readJsonAtMost(response, maxAnswerBytes) }
       } catch (cause) {
         throw new TransportError('unreachable', `Nacos at ${base} cannot be reached`, { cause })
       }

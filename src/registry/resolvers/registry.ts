@@ -44,10 +44,10 @@ interface Known {
   untilMs: number
 }
 
-const mostKnown = 1000
+const maxCachedNames = 1000
 const watchRetryMs = 2000
 /** Whatever the watch says: what it missed is not believed for ever. */
-const longestTrustMs = 60_000
+const maxCacheMs = 60_000
 
 /**
  * ```ts
@@ -71,9 +71,9 @@ export function registryResolver(url: string, options: RegistryResolverOptions =
       const found = await registry.get(name, version === undefined ? {} : { version })
       known.delete(name)
       if (!found) return undefined
-      if (known.size >= mostKnown) known.clear()
+      if (known.size >= maxCachedNames) known.clear()
       // What changed while the registry answered may not be in the answer.
-      const freshMs = isFollowing && changes === asked ? longestTrustMs : isFollowing ? 0 : cacheMs
+      const freshMs = isFollowing && changes === asked ? maxCacheMs : isFollowing ? 0 : cacheMs
       known.set(name, { instances: found.instances, untilMs: Date.now() + freshMs })
       return inOrder(found.instances)
     } catch (caught) {

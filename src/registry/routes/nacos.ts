@@ -5,12 +5,20 @@ import { type AgentKey, usualNamespace } from '../../registry-client/registry-wo
 import { type CatalogAgent, instancesOf } from '../catalog.js'
 import { cardTextOf, type InstanceDocument } from '../documents.js'
 import type { FoundAgent } from '../finds.js'
-import { type Door, type DoorCall, type DoorParts, json, numberIn, objectIn, readAll } from './door.js'
+import {
+  json,
+  numberIn,
+  objectIn,
+  type RegistryCall,
+  type RouteGroup,
+  type RouteGroupDeps,
+  readAll,
+} from './route-group.js'
 
 export const nacosPath = '/nacos/v3/admin/ai/a2a'
 
-export function createNacosDoor({ registry, maxBodyBytes }: DoorParts): Door {
-  const save = async ({ publisher }: DoorCall, form: URLSearchParams, expect: 'absent' | 'present') => {
+export function createNacosRoutes({ registry, maxBodyBytes }: RouteGroupDeps): RouteGroup {
+  const save = async ({ publisher }: RegistryCall, form: URLSearchParams, expect: 'absent' | 'present') => {
     const card = cardIn(form)
     const name = asciiName(card.name)
     const type = form.get('registrationType') || 'URL'
@@ -22,7 +30,7 @@ export function createNacosDoor({ registry, maxBodyBytes }: DoorParts): Door {
     return success('ok')
   }
 
-  const remove = async ({ publisher }: DoorCall, form: URLSearchParams) => {
+  const remove = async ({ publisher }: RegistryCall, form: URLSearchParams) => {
     const version = form.get('version')
     try {
       await registry.withdraw({ ...keyIn(form), ...(version && { version }) }, publisher)
@@ -43,7 +51,7 @@ export function createNacosDoor({ registry, maxBodyBytes }: DoorParts): Door {
 
   const firstOf = async ({ instances: [first] }: FoundAgent) => first && (await registry.read(first.key))
 
-  const list = async ({ share }: DoorCall, form: URLSearchParams) => {
+  const list = async ({ share }: RegistryCall, form: URLSearchParams) => {
     const search = (form.get('search') ?? '').toLowerCase()
     if (search !== 'blur' && search !== 'accurate')
       throw new RegistryError('INVALID', 'Request parameter `search` should be `accurate` or `blur`.')
@@ -109,7 +117,7 @@ function success(data: unknown): Response {
   return json(200, { code: 0, message: 'success', data })
 }
 
-const mostFields = 100
+const maxFields = 100
 
 /** Fields of the query and of the body are one form. */
 async function formOf(request: Request, url: URL, maxBytes: number): Promise<URLSearchParams> {
@@ -122,8 +130,8 @@ async function formOf(request: Request, url: URL, maxBytes: number): Promise<URL
     throw new RegistryError('INVALID', 'Send application/x-www-form-urlencoded')
   const text = new TextDecoder().decode(body)
   // Each field that is set is compared with all that are there.
-  if (text.split('&', mostFields + 1).length > mostFields)
-    throw new RegistryError('INVALID', `A form has ${mostFields} fields at most`)
+  if (text.split('&', maxFields + 1).length > maxFields)
+    throw new RegistryError('INVALID', `A form has ${maxFields} fields at most`)
   for (const [name, value] of new URLSearchParams(text)) form.set(name, value)
   return form
 }

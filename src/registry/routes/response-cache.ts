@@ -3,17 +3,17 @@ import type { CatalogAgent } from '../catalog.js'
 import { agentId } from '../documents.js'
 
 /** In characters. */
-const mostHeld = 16 * 1024 * 1024
-const longestHeld = 256 * 1024
+const maxCacheLength = 16 * 1024 * 1024
+const maxEntryLength = 256 * 1024
 
-interface Held {
+interface CachedResponse {
   readonly revision: number
   readonly text: string
 }
 
-export class AnswerCache {
+export class ResponseCache {
   /** The one asked for last is the last. */
-  readonly #held = new Map<string, Held>()
+  readonly #held = new Map<string, CachedResponse>()
   #length = 0
 
   /** How many characters are held. */
@@ -26,16 +26,16 @@ export class AnswerCache {
     const known = this.#held.get(name)
     this.#forget(name)
     const text = known?.revision === agent.revision ? known.text : await make()
-    if (text.length <= longestHeld) this.#keep(name, { revision: agent.revision, text })
+    if (text.length <= maxEntryLength) this.#keep(name, { revision: agent.revision, text })
     return text
   }
 
-  #keep(name: string, held: Held): void {
+  #keep(name: string, held: CachedResponse): void {
     this.#forget(name) // somebody else may have asked for the same meanwhile
     this.#held.set(name, held)
     this.#length += held.text.length
     for (const oldest of this.#held.keys()) {
-      if (this.#length <= mostHeld) break
+      if (this.#length <= maxCacheLength) break
       this.#forget(oldest)
     }
   }

@@ -1,21 +1,31 @@
 /** The registry's own door: `/v1/…`, plain JSON. `docs/registry.md` describes it. */
 import { isObject } from '../../model/is-object.js'
 import { invalid, notFound, RegistryError, type RegistryErrorCode } from '../../registry-client/registry-error.js'
-import type { AgentKey } from '../../registry-client/registry-words.js'
+import type { AgentKey, InstanceKey } from '../../registry-client/registry-words.js'
+import type { CatalogInstance } from '../catalog.js'
+import { cardTextOf, type InstanceDocument, tagsOf } from '../documents.js'
 import type { FoundAgent } from '../finds.js'
 import type { Publication, Publisher } from '../publications.js'
-import { AnswerCache } from './answer-cache.js'
-import { describeAgent, describeInstance } from './describe-agent.js'
-import { type Door, type DoorCall, type DoorParts, json, numberIn, readObject, segmentsOf, text } from './door.js'
+import { ResponseCache } from './response-cache.js'
+import {
+  json,
+  numberIn,
+  type RegistryCall,
+  type RouteGroup,
+  type RouteGroupDeps,
+  readObject,
+  segmentsOf,
+  text,
+} from './route-group.js'
 
-const largestPage = 100
+const maxPageSize = 100
 /** What the instances of a page may weigh. */
-const heaviestPage = 4 * 1024 * 1024
+const maxPageBytes = 4 * 1024 * 1024
 /** Media type of a card, by which catalogs name it. */
 export const cardMediaType = 'application/a2a-agent-card+json'
 
-export function createRestDoor({ registry, maxBodyBytes }: DoorParts): Door {
-  const answers = new AnswerCache()
+export function createRestRoutes({ registry, maxBodyBytes }: RouteGroupDeps): RouteGroup {
+  const answers = new ResponseCache()
   /** Put together once for all who ask the same, until something changes. */
   const answerFor = (found: FoundAgent): Promise<string> =>
     // Of one version those that are offered are some of all, or all: their number says which.
@@ -28,7 +38,7 @@ export function createRestDoor({ registry, maxBodyBytes }: DoorParts): Door {
     return text(200, document.published, { 'content-type': cardMediaType })
   }
 
-  const agents = async (call: DoorCall, key: AgentKey, rest: readonly string[]): Promise<Response | undefined> => {
+  const agents = async (call: RegistryCall, key: AgentKey, rest: readonly string[]): Promise<Response | undefined> => {
     const { request, url, publisher } = call
     const [verb, ...more] = rest
     if (more.length > 0) return undefined
@@ -77,13 +87,13 @@ export function createRestDoor({ registry, maxBodyBytes }: DoorParts): Door {
     return json(200, { instances: await Promise.all(shown) })
   }
 
-  const list = async ({ url, share }: DoorCall): Promise<Response> => {
+  const list = async ({ url, share }: RegistryCall): Promise<Response> => {
     const of = (name: string) => url.searchParams.get(name) ?? undefined
     const [namespace, words, skill, tag, cursor] = ['namespace', 'text', 'skill', 'tag', 'cursor'].map(of)
     const { includeUnhealthy } = wantedOf(url)
     const query = {
-      limit: numberIn(url.searchParams.get('limit'), { field: 'limit', usual: 20, most: largestPage }),
-      maxBytes: heaviestPage,
+      limit: numberIn(url.searchParams.get('limit'), { field: 'limit', usual: 20, most: maxPageSize }),
+      maxBytes: maxPageBytes,
       includeUnhealthy,
       ...(namespace !== undefined && { namespace }),
       ...(words !== undefined && { text: words }),
@@ -101,7 +111,7 @@ export function createRestDoor({ registry, maxBodyBytes }: DoorParts): Door {
     return text(200, `{"agents":[${found.join(',')}],"total":${page.total}${end}}`)
   }
 
-  const watch = ({ request, url, callerKey }: DoorCall): Response => {
+  const watch = ({ request, url, callerKey }: RegistryCall): Response => {
     const given = request.headers.get('last-event-id') ?? url.searchParams.get('after')
     const after = given === null ? undefined : Number(given)
     if (after !== undefined && !(Number.isSafeInteger(after) && after >= 0))
@@ -170,4 +180,57 @@ function publicationIn(body: Readonly<Record<string, unknown>>): Omit<Publicatio
     ...(ttlSeconds !== undefined && { ttlMs: ttlSeconds * 1000 }),
     ...(isProbe && { probe: { text: String(probe.text) } }),
   }
+}
+
+export type ReadInstance = (key: InstanceKey) => Promise<InstanceDocument | undefined>
+
+export async function describeAgent(found: FoundAgent, read: ReadInstance): Promise<string> {
+  const { agent, version } = found
+  const { key, document, latest, revision } = agent
+  const whole = await Promise.all(found.instances.map(async (held) => ({ held, stored: await read(held.key) })))
+  // What is gone by now is not told of.
+  const instances = whole.flatMap(({ held, stored }) => (stored ? [{ held, stored }] : []))
+  const [first] = instances
+  const head = {
+    ...key,
+    version,
+    latest,
+    versions: Object.entries(document.versions).map(([each, { createdMs, updatedMs }]) => ({
+      version: each,
+      isLatest: each === latest,
+      instances: agent.instances.filter((instance) => instance.key.version === each).length,
+      createdAt: timeOf(createdMs),
+      updatedAt: timeOf(updatedMs),
+    })),
+    owner: document.owner,
+    tags: first ? tagsOf(first.held.document) : [],
+    ...(first && { signature: first.held.document.signature }),
+    revision,
+  }
+  const described = instances.map(({ held, stored }) => withMembers(describeInstance(held), { card: stored.published }))
+  return withMembers(head, {
+    ...(first && { card: cardTextOf(first.stored) }),
+    instances: `[${described.join(',')}]`,
+  })
+}
+
+export function describeInstance({ key, document, health }: CatalogInstance): object {
+  return {
+    instance: key.instance,
+    version: key.version,
+    url: document.url,
+    publishedAt: timeOf(document.publishedMs),
+    ...(document.ttlMs !== undefined && { ttlSeconds: document.ttlMs / 1000 }),
+    health: health ? { state: health.state, since: timeOf(health.sinceMs), ...health.levels } : { state: 'unknown' },
+  }
+}
+
+/** The JSON of an object that has some, with more members whose JSON is there already. */
+function withMembers(object: object, members: Readonly<Record<string, string>>): string {
+  const more = Object.entries(members).map(([name, json]) => `,${JSON.stringify(name)}:${json}`)
+  return `${JSON.stringify(object).slice(0, -1)}${more.join('')}}`
+}
+
+export function timeOf(ms: number): string {
+  return new Date(ms).toISOString()
 }

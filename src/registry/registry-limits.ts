@@ -31,7 +31,7 @@ export interface RegistryLimits {
   readonly nameKeptMs: number
 }
 
-export const usualLimits: RegistryLimits = {
+export const defaultRegistryLimits: RegistryLimits = {
   maxCardBytes: 256 * 1024,
   maxSkills: 200,
   maxInterfaces: 20,

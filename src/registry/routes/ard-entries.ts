@@ -1,30 +1,29 @@
 /** Filters, orders and facets over the entries of a catalog, which are not built for it. */
 import { isObject } from '../../model/is-object.js'
 import { RegistryError } from '../../registry-client/registry-error.js'
+import { type InstanceSummary, tagsOf, versionIn } from '../documents.js'
 import type { FoundAgent } from '../finds.js'
-import { tagsOf } from '../held-instance.js'
 import type { WorkShare } from '../work-queue.js'
-import { displayNameOf, documentOf, type EntrySource, type ReadValues, readerOf, updatedMsOf } from './ard-entry.js'
-import { numberIn } from './door.js'
-import { cardMediaType } from './rest.js'
+import { cardMediaType, timeOf } from './rest.js'
+import { numberIn } from './route-group.js'
 
 export type FoundFilter = (found: FoundAgent) => boolean
 
 /** What is sent here is held against every agent there is, so there is not much of it. */
-const mostFields = 20
-const mostValues = 1000
-const mostFacets = 20
+const maxFields = 20
+const maxValues = 1000
+const maxFacets = 20
 /** Distinct values of a facet that are counted one by one. */
 const maxBuckets = 10_000
-const longestExpression = 4000
+const maxExpressionLength = 4000
 
 /** Values within a key are alternatives; keys must all hold. */
 export function entryFilter(filter: Readonly<Record<string, unknown>>, source: EntrySource): FoundFilter {
   const fields = Object.entries(filter)
-  if (fields.length > mostFields) throw tooMany('query.filter', mostFields, 'fields')
+  if (fields.length > maxFields) throw tooMany('query.filter', maxFields, 'fields')
   const tests = fields.map(([path, wanted]) => {
     const values: readonly unknown[] = Array.isArray(wanted) ? wanted : [wanted]
-    if (values.length > mostValues) throw tooMany(`query.filter.${path.slice(0, 40)}`, mostValues, 'values')
+    if (values.length > maxValues) throw tooMany(`query.filter.${path.slice(0, 40)}`, maxValues, 'values')
     const allowed = new Set(values.map(textOf))
     const read = readerOf(path)
     return (found: FoundAgent) => read(found, source).some((value) => allowed.has(value))
@@ -58,7 +57,7 @@ export interface Facets {
 
 /** Understands what is asked for before anything is counted. */
 export function createFacets(asked: readonly unknown[], source: EntrySource, share: WorkShare): Facets {
-  if (asked.length > mostFacets) throw tooMany('resultType.facets', mostFacets, 'facets')
+  if (asked.length > maxFacets) throw tooMany('resultType.facets', maxFacets, 'facets')
   const facets = asked.map((facet): Facet => {
     if (!isObject(facet) || typeof facet.field !== 'string')
       throw new RegistryError('INVALID', 'resultType.facets: each names a `field`')
@@ -105,8 +104,8 @@ function bucketsOf({ counts, uncounted, limit, minCount }: Facet): object {
 /** `type = 'a,b' AND updatedAfter > '2026-01-01'`: clauses must all hold, values with commas are alternatives. */
 export function listFilter(expression: string | null, source: EntrySource): FoundFilter {
   if (expression === null || expression.trim() === '') return () => true
-  if (expression.length > longestExpression)
-    throw new RegistryError('INVALID', `filter: is longer than ${longestExpression} characters`)
+  if (expression.length > maxExpressionLength)
+    throw new RegistryError('INVALID', `filter: is longer than ${maxExpressionLength} characters`)
   const tests = expression.split(/\sAND\s/i).map((clause) => {
     const [, field = '', value] = /^\s*([\w.]+)\s*(?:=|>|>=)\s*(?:'([^']*)'|"[^"]*"|\S+)\s*$/.exec(clause) ?? []
     const given =
@@ -188,4 +187,101 @@ export function listOrder(orderBy: string | null): ListOrder {
     throw new RegistryError('INVALID', `orderBy: one of ${Object.keys(orders).join(', ')}, with ASC or DESC`)
   const sign = /^desc$/i.test(direction) ? -1 : 1
   return { keyOf, compare: (a, b) => (a.key === b.key ? 0 : a.key < b.key ? -sign : sign) }
+}
+
+/** An entry of a catalog; exactly one of `url` and `data`, here always `url`. */
+export interface CatalogEntry {
+  readonly identifier: string
+  readonly displayName: string
+  readonly type: string
+  readonly url: string
+  readonly description?: string
+  readonly tags?: readonly string[]
+  readonly capabilities?: readonly string[]
+  readonly representativeQueries?: readonly string[]
+  readonly version?: string
+  readonly updatedAt?: string
+  readonly metadata?: Readonly<Record<string, string | number>>
+}
+
+/** The registry that the entries belong to. */
+export interface EntrySource {
+  readonly publicUrl: string
+  readonly publisher: string
+}
+
+type Member = keyof CatalogEntry
+
+const members: { readonly [Name in Member]-?: (found: FoundAgent, source: EntrySource) => CatalogEntry[Name] } = {
+  identifier: ({ agent: { key } }, { publisher }) =>
+    ['urn:air', publisher, urnSegment(key.namespace), urnSegment(key.name)].join(':'),
+  displayName: (found) => displayNameOf(found),
+  type: () => cardMediaType,
+  url: ({ agent: { key } }, { publicUrl }) =>
+    `${publicUrl}/v1/agents/${encodeURIComponent(key.namespace)}/${encodeURIComponent(key.name)}/card`,
+  description: (found) => documentOf(found)?.card.description,
+  tags: (found) => {
+    const document = documentOf(found)
+    return document && tagsOf(document)
+  },
+  capabilities: (found) => documentOf(found)?.card.skills.map((skill) => skill.name) ?? [],
+  representativeQueries: (found) => {
+    const examples = documentOf(found)?.card.skills.flatMap((skill) => skill.examples ?? [])
+    const queries = [...new Set(examples)].slice(0, 5)
+    return queries.length >= 2 ? queries : undefined
+  },
+  version: ({ version }) => version,
+  updatedAt: (found) => timeOf(updatedMsOf(found)),
+  metadata: ({ agent: { key }, instances }) => ({ ...key, instances: instances.length }),
+}
+
+export function buildEntry(found: FoundAgent, source: EntrySource): CatalogEntry {
+  const all = Object.entries(members).map(([name, read]) => [name, read(found, source)])
+  return Object.fromEntries(all.filter(([, value]) => value !== undefined)) as CatalogEntry // all members, in order
+}
+
+export type ReadValues = (found: FoundAgent, source: EntrySource) => readonly string[]
+
+const maxPathLength = 200
+
+/** Reads the texts and numbers that a path such as `metadata.namespace` leads to, through lists. */
+export function readerOf(path: string): ReadValues {
+  if (path === 'publisher') return (_, { publisher }) => [publisher]
+  if (path.length > maxPathLength) throw new RegistryError('INVALID', `${path.slice(0, 40)}… leads to no field`)
+  const [first = '', ...names] = path.split('.').slice(0, 8)
+  if (!Object.hasOwn(members, first)) return () => []
+  const member = members[first as Member] // it is one
+  return (found, source) => {
+    let values: readonly unknown[] = [member(found, source)].flat()
+    for (const name of names)
+      values = values.flatMap((value) =>
+        isObject(value) && Object.hasOwn(value, name) ? (value[name] as unknown) : [],
+      )
+    return values.flatMap((value) => (typeof value === 'string' || typeof value === 'number' ? [String(value)] : []))
+  }
+}
+
+export function displayNameOf(found: FoundAgent): string {
+  return documentOf(found)?.card.name ?? found.agent.key.name
+}
+
+export function updatedMsOf({ agent: { document }, version }: FoundAgent): number {
+  return versionIn(document, version)?.updatedMs ?? document.createdMs
+}
+
+export function documentOf({ instances }: FoundAgent): InstanceSummary | undefined {
+  return instances[0]?.document
+}
+
+/**
+ * Letters, digits, dots, dashes and underscores; no two names have the same segment. A name of other characters, or
+ * one that begins with `_`, becomes `_` and the name with every other byte written as `_` and two hexadecimal digits.
+ */
+export function urnSegment(name: string): string {
+  if (/^[a-zA-Z0-9.-][a-zA-Z0-9._-]*$/.test(name)) return name
+  const escaped = Array.from(Buffer.from(name), (byte) => {
+    const character = String.fromCharCode(byte)
+    return /[a-zA-Z0-9.-]/.test(character) ? character : `_${byte.toString(16).padStart(2, '0').toUpperCase()}`
+  })
+  return `_${escaped.join('')}`
 }

@@ -1,8 +1,7 @@
 /** All three doors over real HTTP, call by call. */
 import { describe, expect, it } from 'vitest'
 import { apiKey } from '../../auth/api-key.js'
-import { at, cardFor } from '../registry.fixture.js'
-import { open } from './doors.fixture.js'
+import { at, cardFor, open } from '../registry.fixture.js'
 
 const place = '/v1/agents/public/shout'
 

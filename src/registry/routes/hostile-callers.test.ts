@@ -4,8 +4,7 @@ import { apiKey } from '../../auth/api-key.js'
 import { MemoryStore } from '../../stores/memory.js'
 import { createRegistry, type RegistryOptions } from '../create-registry.js'
 import { agentId, collection, instanceId } from '../documents.js'
-import { cardFor } from '../registry.fixture.js'
-import { open } from './doors.fixture.js'
+import { cardFor, open } from '../registry.fixture.js'
 
 /** A registry that holds one agent, and what went into its log. */
 async function filled(options: RegistryOptions = {}) {

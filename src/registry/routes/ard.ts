@@ -3,10 +3,26 @@ import { isObject } from '../../model/is-object.js'
 import { invalid, RegistryError, type RegistryErrorCode } from '../../registry-client/registry-error.js'
 import type { FoundAgent } from '../finds.js'
 import { sortInSlices } from '../work-queue.js'
-import { AnswerCache } from './answer-cache.js'
-import { buildEntry, type CatalogEntry, type EntrySource } from './ard-entry.js'
-import { createFacets, entryFilter, type FoundFilter, listFilter, listOrder } from './ard-filter.js'
-import { type Door, type DoorCall, type DoorParts, json, text as jsonText, numberIn, readObject } from './door.js'
+import {
+  buildEntry,
+  type CatalogEntry,
+  createFacets,
+  type EntrySource,
+  entryFilter,
+  type FoundFilter,
+  listFilter,
+  listOrder,
+} from './ard-entries.js'
+import { ResponseCache } from './response-cache.js'
+import {
+  json,
+  text as jsonText,
+  numberIn,
+  type RegistryCall,
+  type RouteGroup,
+  type RouteGroupDeps,
+  readObject,
+} from './route-group.js'
 
 export interface ArdOptions {
   /** The domain that stands behind the entries. Default: the host of the public address. */
@@ -16,14 +32,17 @@ export interface ArdOptions {
 }
 
 /** A catalog is a file that crawlers read whole: what does not fit is found by searching. */
-const largestCatalog = 1000
+const maxCatalogEntries = 1000
 /** Of the cards behind the entries. */
-const largestCatalogBytes = 16 * 1024 * 1024
+const maxCatalogBytes = 16 * 1024 * 1024
 const catalogPath = '/.well-known/ai-catalog.json'
 const federations: readonly unknown[] = ['auto', 'referrals', 'none']
 
-export function createArdDoor({ registry, publicUrl, maxBodyBytes }: DoorParts, options: ArdOptions = {}): Door {
-  const answers = new AnswerCache()
+export function createArdRoutes(
+  { registry, publicUrl, maxBodyBytes }: RouteGroupDeps,
+  options: ArdOptions = {},
+): RouteGroup {
+  const answers = new ResponseCache()
   const sourceOf = (): EntrySource => {
     const url = publicUrl()
     return { publicUrl: url, publisher: options.publisher ?? domainOf(url) }
@@ -38,7 +57,7 @@ export function createArdDoor({ registry, publicUrl, maxBodyBytes }: DoorParts, 
     return entries
   }
 
-  const catalog = async ({ share }: DoorCall): Promise<Response> => {
+  const catalog = async ({ share }: RegistryCall): Promise<Response> => {
     const source = sourceOf()
     const displayName = options.displayName ?? source.publisher
     const itself: CatalogEntry = {
@@ -48,13 +67,13 @@ export function createArdDoor({ registry, publicUrl, maxBodyBytes }: DoorParts, 
       url: `${source.publicUrl}/`,
       description: 'Search for all agents of this registry',
     }
-    const { found } = await registry.list({ limit: largestCatalog, maxBytes: largestCatalogBytes }, share)
+    const { found } = await registry.list({ limit: maxCatalogEntries, maxBytes: maxCatalogBytes }, share)
     const entries = [JSON.stringify(itself), ...(await entriesOf(found, source))]
     const host = JSON.stringify({ displayName })
     return jsonText(200, `{"specVersion":"1.0","host":${host},"entries":[${entries.join(',')}]}`)
   }
 
-  const search = async ({ share }: DoorCall, body: Readonly<Record<string, unknown>>): Promise<Response> => {
+  const search = async ({ share }: RegistryCall, body: Readonly<Record<string, unknown>>): Promise<Response> => {
     const { federation = 'auto', pageSize, pageToken } = body
     const source = sourceOf()
     const { text, isWanted } = queryIn(body.query, source)
@@ -70,7 +89,7 @@ export function createArdDoor({ registry, publicUrl, maxBodyBytes }: DoorParts, 
     return jsonText(200, `{"results":[${results.join(',')}]${referrals}${tokenAfter(page, total)}}`)
   }
 
-  const explore = async ({ share }: DoorCall, body: Readonly<Record<string, unknown>>): Promise<Response> => {
+  const explore = async ({ share }: RegistryCall, body: Readonly<Record<string, unknown>>): Promise<Response> => {
     const source = sourceOf()
     const { text, isWanted } = queryIn(body.query, source)
     const asked = isObject(body.resultType) ? body.resultType.facets : undefined
@@ -80,7 +99,7 @@ export function createArdDoor({ registry, publicUrl, maxBodyBytes }: DoorParts, 
     return json(200, { resultType: 'facets', facets: await facets.buckets() })
   }
 
-  const list = async ({ url: { searchParams }, share }: DoorCall): Promise<Response> => {
+  const list = async ({ url: { searchParams }, share }: RegistryCall): Promise<Response> => {
     const source = sourceOf()
     const isWanted = listFilter(searchParams.get('filter'), source)
     const { keyOf, compare } = listOrder(searchParams.get('orderBy'))

@@ -1,9 +1,9 @@
 /** Time limits that end with a turn. */
 
 /** Node's timers fire at once when they are given more. */
-const longestTimerMs = 2 ** 31 - 1
+const maxTimerMs = 2 ** 31 - 1
 
-export interface Limit extends Disposable {
+export interface TimeLimit extends Disposable {
   readonly signal: AbortSignal
   /** It was the time that ran out. */
   readonly isLate: boolean
@@ -12,7 +12,7 @@ export interface Limit extends Disposable {
 }
 
 /** A signal that aborts with another one, or when its time is over. Its timer ends with the other signal too. */
-export function untilAborted(other: AbortSignal): Limit {
+export function createTimeLimit(other: AbortSignal): TimeLimit {
   const controller = new AbortController()
   let timer: NodeJS.Timeout | undefined
   let isLate = false
@@ -35,7 +35,7 @@ export function untilAborted(other: AbortSignal): Limit {
           isLate = true
           controller.abort(new DOMException('The time is over', 'TimeoutError'))
         },
-        Math.min(longestTimerMs, Math.max(0, timeMs - Date.now())),
+        Math.min(maxTimerMs, Math.max(0, timeMs - Date.now())),
       )
     },
     [Symbol.dispose]() {

@@ -7,7 +7,7 @@ import type { Publisher } from '../publications.js'
 import type { RegistryCore } from '../registry.js'
 import type { WorkShare } from '../work-queue.js'
 
-export interface DoorCall {
+export interface RegistryCall {
   readonly request: Request
   readonly url: URL
   /** The caller; where nobody is known, there is one caller for all. */
@@ -18,16 +18,16 @@ export interface DoorCall {
   readonly share: WorkShare
 }
 
-export interface Door {
+export interface RouteGroup {
   /** Whether a path leads here. */
   owns(path: string): boolean
   /** Whether a call only reads. */
   isRead(request: Request): boolean
-  answer(call: DoorCall): Promise<Response>
+  answer(call: RegistryCall): Promise<Response>
   refuse(error: RegistryError): Response
 }
 
-export interface DoorParts {
+export interface RouteGroupDeps {
   readonly registry: RegistryCore
   /** The address clients use, without a slash at its end. */
   readonly publicUrl: () => string
