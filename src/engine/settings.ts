@@ -2,6 +2,7 @@
 import type { NamesOf } from '../model/option-names.js'
 import type { Expiry } from '../stores/store.js'
 import type { EngineSettings, Internals } from './internals.js'
+import { startTimer } from './system-clock.js'
 
 export const settingNames = {
   leaseMs: 'number',
@@ -45,7 +46,5 @@ export function startRetention(internals: Internals, { sweepMs = 60_000, ...expi
       isSweeping = false
     }
   }
-  const timer = setInterval(() => void sweep(), sweepMs)
-  timer.unref()
-  return () => clearInterval(timer)
+  return startTimer(internals.clock, () => void sweep(), sweepMs, { repeats: true })
 }

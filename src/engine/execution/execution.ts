@@ -8,6 +8,7 @@ import type { ClaimedTask } from '../../stores/store.js'
 import { foldOf } from '../following/task-reader.js'
 import type { Internals } from '../internals.js'
 import { taskTooLarge } from '../limits.js'
+import { startTimer } from '../system-clock.js'
 import { Run } from './run.js'
 
 const interrupted: readonly Part[] = [{ text: 'The agent was interrupted before it finished' }]
@@ -16,7 +17,7 @@ const tooManyAttempts: readonly Part[] = [{ text: 'The agent was interrupted too
 export class LeaseKeeper {
   readonly #internals: Internals
   readonly #isOwnerDead: (owner: string) => boolean
-  #timer: NodeJS.Timeout | undefined
+  #stopTimer: (() => void) | undefined
   #unwatch: (() => void) | undefined
   #sweep: Promise<void> | undefined
   #isSweepAsked = false
@@ -28,19 +29,19 @@ export class LeaseKeeper {
 
   /** Resolves when everything that was left behind has been taken over. */
   async start(): Promise<void> {
-    const { store, name, settings } = this.#internals
+    const { store, name, settings, clock } = this.#internals
     // Before anything is taken over: a long recovery must not lose the leases it has just taken.
-    this.#timer = setInterval(() => {
+    const tick = () => {
       this.#renew().catch((error) => this.#internals.failure(error))
       this.#ask()
-    }, settings.leaseMs / 3)
-    this.#timer.unref()
+    }
+    this.#stopTimer = startTimer(clock, tick, settings.leaseMs / 3, { repeats: true })
     this.#unwatch = store.watchRunnable(name, () => this.#ask())
     await this.#takeOverAll()
   }
 
   async stop(): Promise<void> {
-    clearInterval(this.#timer)
+    this.#stopTimer?.()
     this.#unwatch?.()
     await this.#sweep
   }

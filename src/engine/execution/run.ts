@@ -188,7 +188,10 @@ export class Run implements TurnSource {
 
   stop(stop: Stop): void {
     // Listeners of the handler's signal are part of its turn.
-    if (!this.#isClosed) inTurn(this.#context, () => this.#stopping.ask(stop, this.#internals.settings.cancelGraceMs))
+    if (!this.#isClosed)
+      inTurn(this.#context, () =>
+        this.#stopping.ask(stop, this.#internals.settings.cancelGraceMs, this.#internals.clock),
+      )
   }
 
   close(): void {

@@ -1,3 +1,6 @@
+import type { Clock } from '../../model/clock.js'
+import { startTimer } from '../system-clock.js'
+
 /** Why a turn is stopped before it has ended by itself. */
 export type Stop =
   /** Somebody wants the task to end (E-7). */
@@ -33,7 +36,7 @@ export function stopOf({ reason }: AbortSignal): Stop | undefined {
 export class Stopping {
   /** Made when the handler looks at its signal: most never do, and a controller is not cheap. */
   #controller: AbortController | undefined
-  #graceTimer: NodeJS.Timeout | undefined
+  #stopTimer: (() => void) | undefined
   #why: Stop | undefined
   /** The handler is not waited for any longer. */
   onGivenUp: () => void = () => undefined
@@ -52,12 +55,12 @@ export class Stopping {
   }
 
   /** The first reason counts, unless the task is lost. */
-  ask(why: Stop, graceMs: number): void {
+  ask(why: Stop, graceMs: number, clock: Clock): void {
     if (this.#why && why !== 'fenced') return
     this.#tell(why)
-    clearTimeout(this.#graceTimer)
+    this.#stopTimer?.()
     if (why === 'fenced' || why === 'failed') this.onGivenUp()
-    else this.#graceTimer = setTimeout(() => this.onGivenUp(), graceMs)
+    else this.#stopTimer = startTimer(clock, () => this.onGivenUp(), graceMs)
   }
 
   /** The run has failed: what the handler still yields goes nowhere. */
@@ -66,7 +69,7 @@ export class Stopping {
   }
 
   end(): void {
-    clearTimeout(this.#graceTimer)
+    this.#stopTimer?.()
   }
 
   #tell(why: Stop): void {
