@@ -90,6 +90,7 @@ const entries: Readonly<Record<string, readonly string[]>> = {
     'recordsContract',
     'send',
     'storeContract',
+    'testAgent',
     'until',
     'userMessage',
   ],

@@ -1,10 +1,12 @@
 /** Bounds on the cost of reading and storing tasks of any size. */
+
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { A2AError } from '../model/errors.js'
 import { MemoryStore } from '../stores/memory.js'
 import { callBy, gate, send, until } from '../testing/index.js'
+import { mortalStore } from '../testing/mortal-store.js'
 import { type AbandonedTask, agent } from './agent.js'
-import { mortal, openTestStore, storeKinds, taskIn, testEngine, textIn } from './engine.fixture.js'
+import { openTestStore, storeKinds, taskIn, testEngine, textIn } from './engine.fixture.js'
 import { artifact, ask, completed, working } from './yields.js'
 
 /** Counts the characters of JSON that are parsed during a call. */
@@ -193,7 +195,7 @@ describe.each(storeKinds)('the size of a task on %s', (kind) => {
 
   it('ends a task of a dead process that is larger than it, without reading its artifacts', async () => {
     const store = await openTestStore(kind)
-    const dying = mortal(store)
+    const dying = mortalStore(store)
     const first = await testEngine(
       async function* () {
         yield working()
@@ -227,7 +229,7 @@ describe.each(storeKinds)('the size of a task on %s', (kind) => {
 
   it('beyond the longest string does not keep the task of a dead process from ending', async () => {
     const store = await openTestStore(kind)
-    const dying = mortal(store)
+    const dying = mortalStore(store)
     const chunk = 'x'.repeat(1_000_000)
     const first = await testEngine(
       async function* () {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { callBy, gate, send, until } from '../testing/index.js'
+import { mortalStore } from '../testing/mortal-store.js'
 import { type AbandonedTask, agent, type Handler } from './agent.js'
 import {
   bound,
   collect,
-  mortal,
   openTestStore,
   outline,
   sharedFile,
@@ -24,7 +24,7 @@ const forever: Handler = async function* () {
 describe.each(storeKinds)('durability on %s', (kind) => {
   it('E-9: a task left behind by a dead process is failed at the next start', async () => {
     const store = await openTestStore(kind)
-    const life = mortal(store)
+    const life = mortalStore(store)
     const dead = await testEngine(forever, life.store, { owner: 'dead' })
     const { id } = taskIn(await dead.sendMessage(send('go', {}, immediately), callBy()))
     await until(async () => (await store.load({ agent: 'Test', id }))?.record.seq === 4)
@@ -47,7 +47,7 @@ describe.each(storeKinds)('durability on %s', (kind) => {
       if (attempt < 3) await new Promise(() => undefined)
       yield artifact('out', `${attempt}.2`, { append: true })
     })
-    const [life1, life2] = [mortal(store), mortal(store)]
+    const [life1, life2] = [mortalStore(store), mortalStore(store)]
     const first = await testEngine(retrying, life1.store, { owner: 'p1' })
     const { id } = taskIn(await first.sendMessage(send('go', {}, immediately), callBy()))
     await until(async () => (await first.getTask({ id }, callBy())).artifacts?.length === 1)
@@ -79,7 +79,7 @@ describe.each(storeKinds)('durability on %s', (kind) => {
       if (turn.number === 1 && turn.attempt === 1) await new Promise(() => undefined)
       if (turn.number === 1) yield ask('More?')
     })
-    const life = mortal(store)
+    const life = mortalStore(store)
     const first = await testEngine(careful, life.store, { owner: 'p1' })
     const { id } = taskIn(await first.sendMessage(send('go', {}, immediately), callBy()))
     await until(async () => (await first.getTask({ id }, callBy())).status.state === 'TASK_STATE_WORKING')
@@ -161,7 +161,7 @@ describe.each(storeKinds)('durability on %s', (kind) => {
     const retrying = agent({ name: 'Test', onCrash: { attempts: 2 } }, forever)
     let id = ''
     for (const n of [1, 2, 3]) {
-      const life = mortal(store)
+      const life = mortalStore(store)
       const engine = await testEngine(retrying, life.store, {
         owner: `p${n}`,
         isOwnerDead: (owner) => owner !== `p${n}`,
@@ -177,7 +177,7 @@ describe.each(storeKinds)('durability on %s', (kind) => {
   it('E-9: a lease that expires is taken over, and the writer that slept is refused', async () => {
     const store = await openTestStore(kind)
     const release = gate()
-    const watched = mortal(store)
+    const watched = mortalStore(store)
     const sleeper = await testEngine(
       async function* () {
         yield working()
@@ -222,7 +222,7 @@ describe.each(storeKinds)('durability on %s', (kind) => {
       await new Promise(() => undefined)
       yield 'never'
     }
-    const life = mortal(store)
+    const life = mortalStore(store)
     const dead = await testEngine(silent, life.store, { owner: 'dead' })
     const request = send('go')
     const context = callBy('ann', { idempotencyKey: 'k' })

@@ -68,34 +68,6 @@ export async function testEngine(
   }
 }
 
-/**
- * A store as seen by a process that can be killed: from then on none of its calls is answered and none
- * of its watchers is told anything, while others go on with the same store.
- */
-export function mortal(store: Store): { readonly store: Store; kill(): void } {
-  let isDead = false
-  const never = new Promise<never>(() => undefined)
-  const handler: ProxyHandler<Store> = {
-    get(target, name: keyof Store) {
-      if (name === 'records') return target.records
-      const call = target[name].bind(target) as (...args: unknown[]) => unknown
-      if (name === 'watch' || name === 'watchRunnable' || name === 'watchDeliveries') {
-        return (subject: unknown, onChange: (seq: number) => void) =>
-          call(subject, (seq: number) => {
-            if (!isDead) onChange(seq)
-          })
-      }
-      return (...args: unknown[]) => (isDead ? never : call(...args))
-    },
-  }
-  return {
-    store: new Proxy(store, handler),
-    kill: () => {
-      isDead = true
-    },
-  }
-}
-
 /** A store as a plain object, for tests that replace single operations. */
 export function bound(store: Store): Store {
   const member = (name: string | symbol) => {

@@ -1,9 +1,10 @@
 import { describe, expect, it } from 'vitest'
 import { agent } from '../engine/agent.js'
-import { mortal, openTestStore, storeKinds, taskIn, testEngine, textIn } from '../engine/engine.fixture.js'
+import { openTestStore, storeKinds, taskIn, testEngine, textIn } from '../engine/engine.fixture.js'
 import { artifact, working } from '../engine/yields.js'
 import type { Task } from '../model/task.js'
 import { callBy, gate, send, until } from '../testing/index.js'
+import { mortalStore } from '../testing/mortal-store.js'
 import { graphLines, resolveAmong } from './workflow.fixture.js'
 import { workflow } from './workflow.js'
 
@@ -39,7 +40,7 @@ describe.each(storeKinds)('a run on %s whose process dies', (kind) => {
     })
     await using child = await testEngine(worker, 'memory')
     const resolve = resolveAmong(new Map([['Worker', child]]))
-    const life = mortal(store)
+    const life = mortalStore(store)
     const one = await testEngine(flow, life.store, { owner: 'p1', resolve })
     const { id } = taskIn(await one.sendMessage(send('go', {}, immediately), callBy()))
     await until(async () => {
@@ -90,7 +91,7 @@ describe.each(storeKinds)('a run on %s whose process dies', (kind) => {
     })
     await using child = await testEngine(worker, 'memory')
     await using before = await testEngine(gone, 'memory')
-    const life = mortal(store)
+    const life = mortalStore(store)
     const all = new Map([
       ['Worker', child],
       ['Gone', before],
@@ -123,7 +124,7 @@ describe.each(storeKinds)('a run on %s whose process dies', (kind) => {
       await steps.step('only', { agent: 'Worker', message: 'go' })
     })
     await using child = await testEngine(worker, 'memory')
-    const life = mortal(store)
+    const life = mortalStore(store)
     const deaf: typeof child = {
       ...child,
       // It dies when the agent has the message and before it hears of the task.
@@ -199,7 +200,7 @@ describe.each(storeKinds)('a run on %s whose process dies', (kind) => {
     })
     await using child = await testEngine(booker, 'memory')
     const resolve = resolveAmong(new Map([['Booker', child]]))
-    const life = mortal(store)
+    const life = mortalStore(store)
     const one = await testEngine(flow, life.store, { owner: 'p1', resolve })
     const { id } = taskIn(await one.sendMessage(send('go', {}, immediately), callBy()))
     // Told by the run, so its task is written down.
@@ -242,7 +243,7 @@ describe.each(storeKinds)('a run on %s whose process dies', (kind) => {
     })
     await using child = await testEngine(booker, 'memory')
     const resolve = resolveAmong(new Map([['Booker', child]]))
-    const life = mortal(store)
+    const life = mortalStore(store)
     const one = await testEngine(flow, life.store, { owner: 'p1', resolve })
     const { id } = taskIn(await one.sendMessage(send('go', {}, immediately), callBy()))
     // Told by the run, so its task is written down.

@@ -6,6 +6,7 @@ import { createDialects } from '../dialects/index.js'
 import { createEngine, type Engine } from '../engine/engine.js'
 import { stallsOutsideHandlers } from '../engine/execution/handler-watch.js'
 import type { AgentCard } from '../model/agent-card.js'
+import type { Clock } from '../model/clock.js'
 import { assertOptions } from '../model/option-names.js'
 import type { AgentService, Caller } from '../model/service.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
@@ -49,6 +50,8 @@ export interface PortFacts {
   /** Closed by whoever opened it: several ports may share it. */
   readonly store: Store
   readonly signer: Signer | undefined
+  /** For tests. Default: the clock of the system. */
+  readonly clock?: Clock
   /** Where this port answers gRPC, as `host:port`. */
   readonly grpcAuthority?: string
   readonly registeredFor?: RegisteredAddress
@@ -245,6 +248,7 @@ async function createMember(mount: Mount, shared: Shared): Promise<Member> {
     checkWebhook: shared.push.checkWebhook,
     limits: shared.limits.engine,
     store,
+    ...(shared.port.clock && { clock: shared.port.clock }),
     log: options.log,
     retention: options.retention ?? { endedTasksMs: 7 * 24 * 60 * 60_000 },
     ...(options.policy?.canAccess && { canAccess: options.policy.canAccess }),

@@ -3,8 +3,9 @@
 // Test agents
 
 export { echoAgent } from './echo-agent.js'
-export { type FakeClock, fakeClock } from './fake-clock.js'
+export { type Duration, type FakeClock, fakeClock } from './fake-clock.js'
 export { callBy, send, userMessage } from './messages.js'
+export { type TestAgent, type TestAgentOptions, testAgent } from './test-agent.js'
 export { type Gate, gate, until } from './wait.js'
 
 // Extend: test a store

@@ -14,13 +14,19 @@ export type FetchHandler = (request: Request) => Response | Promise<Response>
 
 /** Makes `fetch` of a handler. As with `fetch`, an aborted signal rejects the call and breaks off the response's body. */
 export function inProcessFetch(handle: FetchHandler): (url: string, init: RequestInit) => Promise<Response> {
-  return async (url, init) => {
-    const response = await unlessAborted(async () => await handle(new Request(url, init)), init.signal)
-    const { body, status, statusText, headers } = response
-    if (!body || !init.signal) return response
-    const piped = body.pipeThrough(new TransformStream(), { signal: init.signal })
-    return new Response(piped, { status, statusText, headers })
-  }
+  return (url, init) => answerUnlessAborted(handle, new Request(url, init), init.signal)
+}
+
+/** Hands a request to a handler. If the signal aborts, rejects or breaks off the response's body with its reason. */
+export async function answerUnlessAborted(
+  handle: FetchHandler,
+  request: Request,
+  signal: AbortSignal | null | undefined,
+): Promise<Response> {
+  const response = await unlessAborted(async () => await handle(request), signal)
+  const { body, status, statusText, headers } = response
+  if (!body || !signal) return response
+  return new Response(body.pipeThrough(new TransformStream(), { signal }), { status, statusText, headers })
 }
 
 export interface InProcessClientOptions {
