@@ -1,10 +1,11 @@
 /** Which of a card's interfaces to speak to, in which dialect, and why (R-CARD-4, RM-CARD-4, R3-CARD-5). */
-import type { DialectName } from '../dialects/dialect.js'
+import type { ClientDialect } from '../dialects/client-dialect.js'
+import { type ClientDialects, withClientDialects } from '../dialects/clients.js'
+import { bindingsOf, type DialectName } from '../dialects/dialect.js'
 import { type AgentCard, type AgentInterface, type Binding, bindings } from '../model/agent-card.js'
 import { clip } from '../model/errors.js'
 import { TransportError } from '../model/transport-error.js'
 import type { Choice } from './agent-client.js'
-import type { CardFamily } from './read-card.js'
 import { addressFault, addressOf } from './trusted-origins.js'
 
 export interface Wishes {
@@ -20,12 +21,15 @@ export interface Wishes {
   readonly allowedOrigins?: readonly string[]
   /** gRPC can be spoken here. */
   readonly hasGrpc: boolean
+  /** Dialects to choose from. Default: those of this package. */
+  readonly dialects?: ClientDialects
 }
 
 /** What is known of a card, as `resolveCard` gives it. */
 export interface Offer {
   readonly card: AgentCard
-  readonly family: CardFamily
+  /** The dialect that the card is written in. */
+  readonly dialect: DialectName
   readonly isGuess?: boolean
   readonly url?: string
   /** What the user named; absent when the card itself was given, and every address in it with it. */
@@ -57,29 +61,16 @@ export function chooseInterface(offer: Offer, wishes: Wishes): readonly UsableCh
 }
 
 /** A choice without a card: the only way to dialects that have none (RL-ALL-5). */
-export function chooseWithoutCard(
-  url: string,
-  wishes: Pick<Wishes, 'binding'> & Required<Pick<Wishes, 'dialect'>>,
-): Choice {
-  const { dialect } = wishes
-  const binding = wishes.binding ?? spoken[dialect][0]
-  if (!spoken[dialect].includes(binding))
-    throw new TransportError('refused', `${dialect} is not spoken over ${binding}`)
+export function chooseWithoutCard(url: string, spoken: ClientDialect, wished: Binding | undefined): Choice {
+  const { name: dialect } = spoken
+  const [first] = bindingsOf(spoken)
+  const binding = wished ?? first
+  if (binding === undefined || !bindingsOf(spoken).includes(binding))
+    throw new TransportError('refused', `${dialect} is not spoken over ${binding ?? 'any binding'}`)
   return { dialect, binding, url, reasons: [`${dialect} over ${binding} at ${url}: asked for, no card was read`] }
 }
 
 const mostInterfaces = 100
-
-/** Over which bindings each dialect is spoken, the usual one first. */
-const spoken: Readonly<Record<DialectName, readonly [Binding, ...Binding[]]>> = {
-  v1: ['JSONRPC', 'HTTP+JSON', 'GRPC'],
-  'v0.3': ['JSONRPC', 'HTTP+JSON', 'GRPC'],
-  'v0.1': ['JSONRPC'],
-  'v0.1-go': ['JSONRPC'],
-  'task-rest': ['HTTP+JSON'],
-  invoke: ['HTTP+JSON', 'JSONRPC'],
-  'chat-rpc': ['JSONRPC'],
-}
 
 interface Way {
   readonly dialect: DialectName
@@ -112,8 +103,10 @@ function look(entry: AgentInterface, offer: Offer, wishes: Wishes): Looked {
   if (binding === undefined) return over('its binding is not known here')
   if (wishes.protocol !== undefined && version !== majorMinor(wishes.protocol))
     return over(`only version ${majorMinor(wishes.protocol)} was asked for`)
-  const known = waysOf(binding, version, offer)
-  const ways = wishes.dialect === undefined ? known : asked(wishes.dialect, binding, version, known)
+  const dialects = wishes.dialects ?? withClientDialects()
+  const known = waysOf(binding, version, offer, dialects)
+  const spoken = wishes.dialect === undefined ? undefined : dialects.get(wishes.dialect)
+  const ways = spoken ? asked(spoken, { binding, version, known, dialects }) : known
   if (ways.length === 0)
     return over(wishes.dialect ? `only ${wishes.dialect} was asked for` : 'its version is not spoken here')
   const wished = ways.filter((way) => wishes.binding === undefined || way.binding === wishes.binding)
@@ -126,35 +119,54 @@ function look(entry: AgentInterface, offer: Offer, wishes: Wishes): Looked {
   return { said, version, url, tenant: entry.tenant, ways: wished }
 }
 
-/** What the card means. Patch numbers never matter (RM-CARD-5). */
-function waysOf(binding: Binding, version: string, { family, isGuess = false }: Offer): readonly Way[] {
-  const named: readonly DialectName[] = dialectsOf(version, binding, family)
-  // A card that does not say may be of an agent one version on; -32601 and 404 tell (RM-CARD-3).
-  const others: readonly DialectName[] = isGuess
-    ? (['v0.1', 'v0.3'] as const).filter((each) => !named.includes(each))
-    : []
-  return [...named, ...others].flatMap((dialect) => {
-    const over = spoken[dialect].find((each) => each === binding) ?? (isGuess ? spoken[dialect][0] : undefined)
-    return over ? [{ dialect, binding: over, isGuess }] : []
+/** The dialects that an interface of the card means. Patch numbers never matter (RM-CARD-5). */
+function waysOf(
+  binding: Binding,
+  version: string,
+  { dialect, isGuess = false }: Offer,
+  dialects: ClientDialects,
+): readonly Way[] {
+  const named = dialectOf(version, binding, dialect, dialects)
+  // Whether the alternative is right, -32601 and 404 show (RM-CARD-3).
+  const alternatives = (isGuess && dialects.get(dialect)?.card?.alternatives) || []
+  const all = [...(named ? [named] : []), ...alternatives.flatMap((name) => dialects.get(name) ?? [])]
+  return all.flatMap((each) => {
+    const spoken = bindingsOf(each)
+    const over = spoken.includes(binding) ? binding : isGuess ? spoken[0] : undefined
+    return over ? [{ dialect: each.name, binding: over, isGuess }] : []
   })
 }
 
-function dialectsOf(version: string, binding: Binding, family: CardFamily): readonly DialectName[] {
-  if (version === '1.0') return ['v1']
-  if (version === '0.3' || version === '0.2') return ['v0.3']
-  if (version !== '0.1') return []
-  if (family === 'v0.1-go') return ['v0.1-go']
-  return binding === 'HTTP+JSON' ? ['task-rest'] : ['v0.1']
+/** The dialect of the card wins over others that have the same version and binding. */
+function dialectOf(
+  version: string,
+  binding: Binding,
+  dialect: DialectName,
+  dialects: ClientDialects,
+): ClientDialect | undefined {
+  const candidates = [...dialects.values()].filter(
+    (each) => (each.versions.includes(version) || each.cardVersion === version) && bindingsOf(each).includes(binding),
+  )
+  return candidates.find(({ name }) => name === dialect) ?? candidates[0]
 }
 
-/** Dialects that no card names are spoken where their user says so. */
-function asked(dialect: DialectName, binding: Binding, version: string, known: readonly Way[]): readonly Way[] {
-  const found = known.filter((way) => way.dialect === dialect)
+interface Entry {
+  readonly binding: Binding
+  readonly version: string
+  readonly known: readonly Way[]
+  readonly dialects: ClientDialects
+}
+
+/** Dialects that cards do not list are spoken where the user names them, unless the interface is of version 1.0 or later. */
+function asked(dialect: ClientDialect, { binding, version, known, dialects }: Entry): readonly Way[] {
+  const found = known.filter((way) => way.dialect === dialect.name)
   if (found.length > 0) return found
-  if (dialect === 'v1' || dialect === 'v0.3' || !version.startsWith('0.')) return []
-  const [usual] = spoken[dialect]
-  // Older cards name one address and do not say how it is spoken to.
-  return version === '0.1' || spoken[dialect].includes(binding) ? [{ dialect, binding: usual, isGuess: false }] : []
+  const spoken = bindingsOf(dialect)
+  const [first] = spoken
+  if (dialect.isListed || Number.parseInt(version, 10) !== 0 || first === undefined) return []
+  // Cards of such versions have one address and no binding.
+  const hasOneAddress = [...dialects.values()].some(({ cardVersion, isListed }) => cardVersion === version && !isListed)
+  return hasOneAddress || spoken.includes(binding) ? [{ dialect: dialect.name, binding: first, isGuess: false }] : []
 }
 
 /** No downgrade: what is older than the newest in the card is passed over, unless a version was asked for. */

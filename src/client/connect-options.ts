@@ -1,4 +1,5 @@
 /** What can be said about a connection. Every member has a default that is safe. */
+import type { ClientDialect } from '../dialects/client-dialect.js'
 import type { DialectName } from '../dialects/dialect.js'
 import type { Binding } from '../model/agent-card.js'
 import type { Choice } from './agent-client.js'
@@ -26,8 +27,10 @@ export interface WireEntry {
 export interface ConnectOptions {
   /** Only this binding. */
   readonly binding?: Binding
-  /** Only this dialect; with `invoke`, which has no card, the reference is the agent's address. */
+  /** Only this dialect. If it has no card, as `invoke`, the reference is the agent's address. */
   readonly dialect?: DialectName
+  /** Dialects of your own, which the client speaks beside those of this package. */
+  readonly dialects?: readonly ClientDialect[]
   /** Speak what was asked for or fail: no older version, no other binding. */
   readonly pin?: boolean
   /** How to prove who calls, by the card's security schemes: `apiKey('…')`, `bearer('…')`, `oauth2({ … })` … */

@@ -1,4 +1,5 @@
-import type { DialectName } from '../dialects/dialect.js'
+import type { ClientDialect } from '../dialects/client-dialect.js'
+import { type ClientDialects, withClientDialects } from '../dialects/clients.js'
 import type { AgentCard } from '../model/agent-card.js'
 import { fromGeneric, toGeneric } from '../model/generic-service.js'
 import type { Operation } from '../model/operations.js'
@@ -70,19 +71,21 @@ export async function connect(ref: string | object, options: ConnectOptions = {}
       `\`connect\` needs the address, the name or the card of an agent: connect('http://localhost:8001'); got ${String(ref)}`,
     )
   assertOptions('connect', options, connectOptions)
+  const dialects = withClientDialects(options.dialects)
+  assertOptions('connect', { dialect: options.dialect }, { dialect: [...dialects.keys()] })
   assertCredentials(options.credentials)
   assertResolvers(options.resolvers)
   const warn = options.onWarning ?? (() => undefined)
   const local = await inProcessTarget(ref, options)
   const found = local ? inProcessOptions(local, options) : options
   const targets =
-    local && 'service' in local ? [serviceTarget(local)] : await findInstances(local?.url ?? ref, found, warn)
-  const opened = targets.map((target) => openTarget(target, found, warn))
+    local && 'service' in local ? [serviceTarget(local)] : await findInstances(local?.url ?? ref, found, dialects, warn)
+  const opened = targets.map((target) => openTarget(target, found, dialects, warn))
   const instances = new Instances(opened, ({ ways }, why) => warn(`Went on at ${ways.current.choice.url}: ${why}`))
   const { card, cardUrl, signature } = instances.current.target
   const choice = () => instances.current.ways.current.choice
   const tracing = applicationTracing()
-  const reliable = dependable(instances.service(), card, options)
+  const reliable = dependable(instances.service(), card, options, dialects)
   const service = tracing ? traceCalls(reliable, tracing, { agent: card.name, card: cardUrl, choice }) : reliable
   const close = async () => {
     await Promise.all(opened.map((each) => each.close()))
@@ -102,10 +105,15 @@ export async function connect(ref: string | object, options: ConnectOptions = {}
 }
 
 /** One instance of the agent: the ways its card offers. */
-function openTarget(target: Target, options: OpenOptions, warn: (warning: string) => void) {
+function openTarget(
+  target: Target,
+  options: OpenOptions,
+  dialects: ClientDialects,
+  warn: (warning: string) => void,
+) {
   for (const warning of [...target.warnings, ...withheldFrom(target, options)]) warn(warning)
   const timeoutMs = options.timeoutMs ?? usualTimeoutMs
-  const caller = createCaller(target, { ...options, timeoutMs })
+  const caller = createCaller(target, { ...options, timeoutMs }, dialects)
   const open = (choice: Choice) =>
     target.service
       ? { service: createInProcessClient(target.service, { timeoutMs }), close: () => undefined }
@@ -126,21 +134,25 @@ function openTarget(target: Target, options: OpenOptions, warn: (warning: string
 async function findInstances(
   ref: string | object,
   options: OpenOptions,
+  dialects: ClientDialects,
   warn: (warning: string) => void,
 ): Promise<readonly Target[]> {
-  const isName = typeof ref === 'string' && options.dialect !== 'invoke'
+  const asked = options.dialect === undefined ? undefined : dialects.get(options.dialect)
+  const isName = typeof ref === 'string' && (asked === undefined || asked.card !== undefined)
   const name: FoundName = isName
     ? await resolveName(ref.trim(), options.resolvers ?? [])
     : { found: ref, source: 'user' }
   const { found, source } = name
   if (!Array.isArray(found)) {
-    const target = await find(found, options, source).catch((error: unknown) => {
+    const target = await find(found, options, source, dialects).catch((error: unknown) => {
       throw explainHost(error, name)
     })
     return [target]
   }
   const outcomes = await Promise.allSettled(
-    (found as readonly (string | object)[]).slice(0, mostInstances).map((each) => find(each, options, source)),
+    (found as readonly (string | object)[])
+      .slice(0, mostInstances)
+      .map((each) => find(each, options, source, dialects)),
   )
   const targets = outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []))
   const failures = outcomes.flatMap((outcome) => (outcome.status === 'rejected' ? [outcome.reason as unknown] : []))
@@ -170,7 +182,7 @@ function serviceTarget({ service, card }: Extract<InProcessTarget, { readonly se
   return {
     card,
     service,
-    choices: [{ dialect: 'v1', binding: 'in-process', url, reasons: ['Called directly: a service of this process'] }],
+    choices: [{ dialect: newestName, binding: 'in-process', url, reasons: ['Called directly: a service of this process'] }],
     reach: createClientDialer({ namedOrigins: [] }),
     trusted: [],
     isSecure: true,
@@ -179,11 +191,17 @@ function serviceTarget({ service, card }: Extract<InProcessTarget, { readonly se
   }
 }
 
-async function find(ref: string | object, options: OpenOptions, source: CardSource): Promise<Target> {
+async function find(
+  ref: string | object,
+  options: OpenOptions,
+  source: CardSource,
+  dialects: ClientDialects,
+): Promise<Target> {
   const { dialect, binding, allowedOrigins = [] } = options
-  const url = typeof ref === 'string' && source === 'user' ? addressWithoutCard(ref, dialect) : undefined
-  if (url !== undefined) {
-    const choice = chooseWithoutCard(url, { dialect: 'invoke', ...(binding && { binding }) })
+  const cardless = typeof ref === 'string' && source === 'user' ? withoutCard(ref, dialect, dialects) : undefined
+  if (cardless) {
+    const { url } = cardless
+    const choice = chooseWithoutCard(url, cardless.dialect, binding)
     const origins = [...spellingsOf(new URL(url).origin), ...allowedOrigins]
     const reach = reachFor(origins, options)
     const signature: Verification = { state: 'absent', reason: 'There is no card' }
@@ -206,6 +224,7 @@ async function find(ref: string | object, options: OpenOptions, source: CardSour
   const authorize =
     typeof ref === 'string' && source === 'user' ? authorizeCard(placesOf(ref).origin, options) : undefined
   const search = {
+    dialects,
     ...(authorize && { authorize }),
     timeoutMs: Math.min(longestSearchMs, options.timeoutMs || longestSearchMs),
     ...(home && { reach: home }),
@@ -221,6 +240,7 @@ async function find(ref: string | object, options: OpenOptions, source: CardSour
   const signature = await verifyCard(source === 'user' ? resolved : { raw: resolved.raw }, verifyOptions(options))
   const choices = chooseInterface(resolved, {
     hasGrpc: hasGrpc && !options.handle,
+    dialects,
     allowedOrigins,
     ...(binding && { binding }),
     ...(dialect && { dialect }),
@@ -320,12 +340,17 @@ function withheldFrom(target: Target, { headers = {}, credentials }: ConnectOpti
 }
 
 /** The breaker, retries, and healing or polling, from the inside out. */
-function dependable(service: AgentService, card: AgentCard, options: ConnectOptions): AgentService {
+function dependable(
+  service: AgentService,
+  card: AgentCard,
+  options: ConnectOptions,
+  dialects: ClientDialects,
+): AgentService {
   const guarded = withCircuitBreaker(service, new CircuitBreaker(options.breaker ?? {}, Date.now))
   const retried = withRetries(guarded, options.retry ?? {}, systemTiming)
   // Said aloud: an agent that does not say whether it streams is tried.
   const canStream = card.capabilities.streaming !== false
-  return canStream ? healing(retried, options.retry ?? {}, systemTiming) : withPolling(retried, systemTiming)
+  return canStream ? healing(retried, options.retry ?? {}, systemTiming, dialects) : withPolling(retried, systemTiming)
 }
 
 /** The operations for those who have nothing to say about themselves. */
@@ -349,15 +374,23 @@ function newId(): string {
 }
 
 /**
- * The address of an agent that has no card. Absent when there is a card to look for. The path of a method of invoke names
- * that dialect, so that `http://agent.example/a2a/invoke` is called without a card unless another dialect is asked for.
+ * The address of an agent that has no card, and its dialect. Absent if there is a card to look for. A path of such a
+ * dialect names it: `http://agent.example/a2a/invoke` is called without a card unless another dialect is asked for.
  */
-function addressWithoutCard(ref: string, dialect: DialectName | undefined): string | undefined {
-  if (dialect !== undefined && dialect !== 'invoke') return undefined
+function withoutCard(
+  ref: string,
+  asked: string | undefined,
+  dialects: ClientDialects,
+): { readonly url: string; readonly dialect: ClientDialect } | undefined {
   const [first = ref] = placesOf(ref).urls
   const address = first.split('/.well-known/', 1).join()
-  const base = address.replace(/\/a2a\/(invoke|stream)$/, '')
-  return dialect === 'invoke' || base !== address ? base : undefined
+  for (const dialect of dialects.values()) {
+    if (dialect.card || (asked !== undefined && asked !== dialect.name)) continue
+    const path = Object.values(dialect.jsonrpc?.paths ?? {}).find((each) => address.endsWith(each))
+    if (path !== undefined) return { url: address.slice(0, -path.length), dialect }
+    if (asked !== undefined) return { url: address, dialect }
+  }
+  return undefined
 }
 
 /** For agents that have no card: what is known of them is where they are. */

@@ -5,7 +5,7 @@
  *
  * A stream is whole when it ended at a state that ends it, or when the peer said so.
  */
-import type { DialectName } from '../dialects/dialect.js'
+import { type ClientDialects, withClientDialects } from '../dialects/clients.js'
 import { batchesOf, items } from '../model/batches.js'
 import type { AgentService, CallContext, SendMessageRequest, StreamItem } from '../model/service.js'
 import { isInterrupted, isTerminal, type Task, type TaskState } from '../model/task.js'
@@ -38,10 +38,16 @@ interface Healing {
   readonly service: AgentService
   readonly options: RetryOptions
   readonly timing: Timing
+  readonly dialects: ClientDialects
 }
 
-export function healing(service: AgentService, options: RetryOptions, timing: Timing): AgentService {
-  const parts: Healing = { service, options, timing }
+export function healing(
+  service: AgentService,
+  options: RetryOptions,
+  timing: Timing,
+  dialects: ClientDialects = withClientDialects(),
+): AgentService {
+  const parts: Healing = { service, options, timing, dialects }
   return {
     ...service,
     sendStreamingMessage: (request: SendMessageRequest, context) =>
@@ -129,7 +135,7 @@ function brokenSend(cause: unknown): unknown {
  * the task, or has nothing to say behind it, or cannot be subscribed to at all, is asked again and again.
  */
 async function* reopened(
-  { service, timing }: Healing,
+  { service, timing, dialects }: Healing,
   { taskId: id = '', seq }: Progress,
   context: CallContext,
 ): AsyncGenerator<StreamItem, void, void> {
@@ -138,7 +144,8 @@ async function* reopened(
   try {
     const resumed: CallContext = seq === undefined ? rest : { ...rest, resumeAfter: seq }
     if (
-      !showsNoTask.has(rest.dialect) &&
+      // A subscription without the task says nothing of the events that were missed.
+      !dialects.get(rest.dialect)?.omitsTaskOnSubscribe &&
       (yield* isFollowed(service.subscribeToTask({ id }, resumed), seq !== undefined))
     )
       return
@@ -149,9 +156,6 @@ async function* reopened(
   yield { event: { task } }
   yield* pollChanges(service, task, rest, timing)
 }
-
-/** Their streams tell what is new and nothing else: a subscription says nothing of what was missed. */
-const showsNoTask: ReadonlySet<string> = new Set<DialectName>(['v0.1', 'v0.1-go'])
 
 /** The events; and whether they are all that can be had from this peer. */
 async function* isFollowed(

@@ -1,6 +1,6 @@
 /** One interface of an agent as a service: the transport that its binding asks for. */
-import type { ClientFacts } from '../dialects/client-dialect.js'
-import { clientDialects } from '../dialects/clients.js'
+import type { ClientDialect, ClientFacts } from '../dialects/client-dialect.js'
+import type { ClientDialects } from '../dialects/clients.js'
 import type { AgentCard } from '../model/agent-card.js'
 import { batchesOf, items } from '../model/batches.js'
 import { A2AError } from '../model/errors.js'
@@ -23,6 +23,7 @@ import { originOf } from './trusted-origins.js'
 import { fromGrpc, fromHttp } from './wire-log.js'
 
 export interface InterfaceParts {
+  readonly dialect: ClientDialect
   readonly send: HttpSender
   readonly facts: ClientFacts
   /** Rewrites an error of a call. Absent if no credentials are sent. */
@@ -76,8 +77,8 @@ function withTenant(service: AgentService, tenant: string): AgentService {
   })
 }
 
-function open({ dialect, binding, url }: Choice, { send, facts, grpc }: InterfaceParts): OpenInterface {
-  const options = { url, dialect: clientDialects[dialect], send, facts }
+function open({ binding, url }: Choice, { dialect, send, facts, grpc }: InterfaceParts): OpenInterface {
+  const options = { url, dialect, send, facts }
   if (binding === 'JSONRPC') return { service: createJsonRpcClient(options), close: () => undefined }
   if (binding === 'HTTP+JSON') return { service: createRestClient(options), close: () => undefined }
   return lazily(async () => {
@@ -88,7 +89,7 @@ function open({ dialect, binding, url }: Choice, { send, facts, grpc }: Interfac
       ...rest,
       ...(addresses && { addresses }),
       authority: url,
-      dialect: clientDialects[dialect],
+      dialect,
       facts,
       maxMessageBytes: largestMessage,
       userAgent,
@@ -148,6 +149,7 @@ export function isTrusted(url: string, { trusted }: Pick<Callee, 'trusted'>): bo
 export function createCaller(
   callee: Callee,
   options: ConnectOptions & { readonly timeoutMs: number },
+  dialects: ClientDialects,
 ): (choice: Choice) => InterfaceParts {
   const { credentials, headers = {}, onWire, timeoutMs, fileBytes } = options
   const certificate = credentials && certificateOf(listOf(credentials))
@@ -157,7 +159,7 @@ export function createCaller(
       origins: callee.trusted,
       sender: (namedOrigins) => createSender({ ...networkOptions(options), namedOrigins }),
     })
-  return ({ binding, url }) => {
+  return ({ dialect, binding, url }) => {
     const given = isTrusted(url, callee) ? headers : {}
     const plain = createSender({
       reach: callee.reach,
@@ -171,6 +173,7 @@ export function createCaller(
       sendsHeader || authorizer?.sendsTo(url) ? explainRefusal(error, authorizer) : error
     return {
       ...((sendsHeader || authorizer) && { explain }),
+      dialect: dialects.get(dialect) as ClientDialect, // choices are made among them
       send: authorizer ? withCredentials(headed, authorizer) : headed,
       facts: { newId: () => crypto.randomUUID(), fileBytes },
       grpc: {

@@ -1,5 +1,4 @@
 /** The options of `connect` and of calls by name; the compiler keeps the lists complete. */
-import { dialectNames } from '../dialects/dialect.js'
 import { bindings } from '../model/agent-card.js'
 import { either, type NamesOf } from '../model/option-names.js'
 import type { SendMessageConfiguration } from '../model/service.js'
@@ -18,7 +17,8 @@ const signatures = {
 
 export const connectOptions = {
   binding: bindings,
-  dialect: dialectNames,
+  dialect: 'string',
+  dialects: true,
   pin: 'boolean',
   credentials: true,
   headers: true,

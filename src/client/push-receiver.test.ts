@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createDialects } from '../dialects/index.js'
+import { createDialects } from '../dialects/servers.js'
 import { A2AError } from '../model/errors.js'
 import type { StreamResponse } from '../model/event.js'
 import type { Task } from '../model/task.js'

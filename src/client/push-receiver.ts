@@ -2,7 +2,8 @@
  * The other end of push notifications: a handler for the address a webhook was registered with. It knows the
  * body of every dialect (RM-PUSH-3), checks token and signature, and tells of each delivery once.
  */
-import { clientDialects } from '../dialects/clients.js'
+import type { ClientDialect } from '../dialects/client-dialect.js'
+import { type ClientDialects, withClientDialects } from '../dialects/clients.js'
 import type { DialectName } from '../dialects/dialect.js'
 import { A2AError, clip, type ErrorCode } from '../model/errors.js'
 import type { StreamResponse } from '../model/event.js'
@@ -28,6 +29,8 @@ export interface PushReceiverOptions extends PushSignatureOptions {
   readonly token?: string
   /** Default 10 MB. */
   readonly maxBytes?: number
+  /** Dialects of your own, beside those of this package. */
+  readonly dialects?: readonly ClientDialect[]
 }
 
 const optionNames = {
@@ -35,6 +38,7 @@ const optionNames = {
   onRefused: true,
   token: true,
   maxBytes: true,
+  dialects: true,
   jwksUrl: true,
   issuer: true,
   audience: true,
@@ -53,6 +57,7 @@ const mostRemembered = 10_000
 export function createPushReceiver(options: PushReceiverOptions): (request: Request) => Promise<Response> {
   assertOptions('createPushReceiver', options, optionNames)
   const seen = new Set<string>()
+  const dialects = withClientDialects(options.dialects)
   const check = options.jwksUrl === undefined ? undefined : createSignatureCheck(options.jwksUrl, options)
   /** Throws `A2AError` for a delivery that is refused. */
   const accept = async (request: Request): Promise<Accepted> => {
@@ -60,7 +65,7 @@ export function createPushReceiver(options: PushReceiverOptions): (request: Requ
     await assertToken(request.headers, options.token)
     const body = await digest(bytes)
     const claims = await check?.(request.headers, body)
-    const deliveries = readDelivery(parseJson(bytes))
+    const deliveries = readDelivery(parseJson(bytes), dialects)
     assertAbout(deliveries, claims)
     // An attacker that repeats an overheard token can change its name, not its body.
     const ids = [request.headers.get(deliveryIdHeader) ?? body, ...(claims?.jti ? [`${claims.jti} ${body}`] : [])]
@@ -120,32 +125,23 @@ function assertAbout(deliveries: readonly PushDelivery[], claims: SignedClaims |
   throw new A2AError('UNAUTHENTICATED', reason)
 }
 
-/** What a body tells, in whichever dialect it is written. Throws `A2AError` for what is no notification. */
-function readDelivery(body: unknown): readonly PushDelivery[] {
-  const dialect = dialectOf(body)
-  if (!dialect) throw new A2AError('INVALID_PARAMS', 'The body is no notification of any known version')
-  const form = clientDialects[dialect].jsonrpc ?? clientDialects[dialect].rest
-  const decoder = form?.createStreamDecoder({
-    operation: 'subscribeToTask',
-    request: { id: taskIdIn(body) },
-    sent: { id: taskIdIn(body) },
-    facts: { newId: () => crypto.randomUUID() },
-  })
-  const events = decoder?.decode({ data: dialect === 'task-rest' ? { task: body } : body }) ?? []
-  return events.map((event) => ({ dialect, event, taskId: idIn(event) ?? taskIdIn(body) }))
+/** Reads a body in the first dialect that recognises it. Throws `A2AError` for bodies that are no notification. */
+function readDelivery(body: unknown, dialects: ClientDialects): readonly PushDelivery[] {
+  if (isObject(body)) {
+    for (const { name: dialect, jsonrpc, rest, toPushFrame } of dialects.values()) {
+      const data = toPushFrame?.(body)
+      const form = data === undefined ? undefined : (jsonrpc ?? rest)
+      if (!form) continue
+      const id = taskIdIn(body)
+      const facts = { newId: () => crypto.randomUUID() }
+      const decoder = form.createStreamDecoder({ operation: 'subscribeToTask', request: { id }, sent: { id }, facts })
+      return decoder.decode({ data }).map((event) => ({ dialect, event, taskId: idIn(event) ?? id }))
+    }
+  }
+  throw new A2AError('INVALID_PARAMS', 'The body is no notification of any known version')
 }
 
-function dialectOf(body: unknown): DialectName | undefined {
-  if (!isObject(body)) return undefined
-  if (['task', 'message', 'statusUpdate', 'artifactUpdate'].some((name) => isObject(body[name]))) return 'v1'
-  if (typeof body.kind === 'string') return 'v0.3'
-  if (!isObject(body.status)) return undefined
-  if (typeof body.taskId === 'string' || 'sessionId' in body) return 'v0.1'
-  return typeof body.id === 'string' ? 'task-rest' : undefined
-}
-
-function taskIdIn(body: unknown): string {
-  const { id, taskId } = body as { readonly id?: unknown; readonly taskId?: unknown }
+function taskIdIn({ id, taskId }: Readonly<Record<string, unknown>>): string {
   return typeof id === 'string' ? id : typeof taskId === 'string' ? taskId : ''
 }
 

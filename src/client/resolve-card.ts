@@ -2,6 +2,8 @@
  * From a reference to a card: finds it, reads it whatever its age, and says what is wrong with it. Everything in
  * a card is a stranger's words: it is measured before it is parsed, and nothing in it is acted upon here.
  */
+import { type ClientDialects, newestVersion } from '../dialects/clients.js'
+import type { DialectName } from '../dialects/dialect.js'
 import { type CardReport, validateCard } from '../dialects/validate-card/index.js'
 import type { AgentCard } from '../model/agent-card.js'
 import { canParseUrl } from '../model/can-parse-url.js'
@@ -14,7 +16,7 @@ import { parseJson } from '../transports/read-json.js'
 import { type CachedCard, type CardCache, cachedCard, validators } from './card-cache.js'
 import { type ClientDialer, createClientDialer } from './client-dialer.js'
 import { createSender, readLimited, type SenderOptions } from './guarded-fetch.js'
-import { type CardFamily, readCard } from './read-card.js'
+import { readCard } from './read-card.js'
 import { type CardSource, reachableFrom } from './trusted-origins.js'
 
 /** Finds agents by name: an address, a card, a list of these for the instances of one agent (best first), or nothing. */
@@ -41,6 +43,8 @@ export interface ResolveOptions
    * the user named. Cards that are read with credentials are not remembered.
    */
   readonly authorize?: (send: HttpSender) => HttpSender
+  /** Dialects that cards are read in. Default: those of this package. */
+  readonly dialects?: ClientDialects
   readonly signal?: AbortSignal
   /** For the whole search. Default 15 s. */
   readonly timeoutMs?: number
@@ -57,7 +61,8 @@ export interface ResolvedCard {
   readonly url?: string
   /** The origin that the user, or a resolver for the user, named. */
   readonly origin?: string
-  readonly family: CardFamily
+  /** The dialect that the card is written in. */
+  readonly dialect: DialectName
   /** The card does not say its version: the agent may speak the next best. */
   readonly isGuess: boolean
   readonly report: CardReport
@@ -74,14 +79,14 @@ export async function resolveCard(ref: string | object, options: ResolveOptions 
     typeof ref === 'string' ? await resolveName(ref.trim(), options.resolvers ?? []) : { found: ref, source: user }
   const { found, source } = name
   const target: unknown = Array.isArray(found) ? found[0] : found
-  if (typeof target !== 'string') return understand(target, [])
+  if (typeof target !== 'string') return understand(target, [], options.dialects)
   const places = placesOf(target)
   const namedOrigins = source === 'user' ? [places.origin] : reachableFrom(source, {})
   const reach = options.reach ?? createClientDialer({ ...options, namedOrigins })
   const { raw, url, warnings } = await findCard(places, { ...options, reach }).catch((error: unknown) => {
     throw explainHost(error, name)
   })
-  return { ...understand(raw, warnings), url, origin: places.origin }
+  return { ...understand(raw, warnings, options.dialects), url, origin: places.origin }
 }
 
 export interface FoundName {
@@ -130,9 +135,13 @@ export function assertResolvers(resolvers: unknown): void {
   )
 }
 
-function understand(raw: unknown, warnings: readonly string[]): Omit<ResolvedCard, 'url' | 'origin'> {
-  const { card, family, isGuess } = readCard(raw)
-  return { card, raw, family, isGuess, report: validateCard(raw), warnings }
+function understand(
+  raw: unknown,
+  warnings: readonly string[],
+  dialects?: ClientDialects,
+): Omit<ResolvedCard, 'url' | 'origin'> {
+  const { card, dialect, isGuess } = readCard(raw, dialects)
+  return { card, raw, dialect, isGuess, report: validateCard(raw), warnings }
 }
 
 interface Found {
@@ -203,7 +212,7 @@ function createAsker(options: ResolveOptions & { readonly reach: ClientDialer })
         signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
       })
     const conditions = validators(cached)
-    const versioned = await asked({ ...conditions, 'a2a-version': '1.0' })
+    const versioned = await asked({ ...conditions, 'a2a-version': newestVersion })
     // Servers of older versions may refuse the version by name, and have a card for those who name none.
     const { response, isProtected } = isRefusal(versioned.response.status) ? await asked(conditions) : versioned
     if (response.status === 304 && cached) {

@@ -10,7 +10,7 @@ import type { AgentCard } from '../model/agent-card.js'
 import type { A2AError } from '../model/errors.js'
 import type { StreamResponse } from '../model/event.js'
 import type { Operation } from '../model/operations.js'
-import type { DialectName } from './dialect.js'
+import type { DialectFacts } from './dialect.js'
 
 export interface ClientFacts {
   newId(): string
@@ -94,15 +94,38 @@ export interface GrpcClientForm extends ClientForm<RequestCodec> {
   decodeError(status: string, message: string, details: readonly object[]): A2AError
 }
 
-export interface ClientDialect {
-  readonly name: DialectName
-  /** For the header `A2A-Version`; absent: the header is not sent. */
-  readonly version?: string
-  /** The header that names extensions. */
-  readonly extensionsHeader: string
+type Json = Readonly<Record<string, unknown>>
+
+export interface ClientCardForm {
+  /**
+   * Says whether a card is written in this dialect: `certain` if the card states a version or has members that no other
+   * dialect has, `likely` and `possible` if it states none. The surest dialect reads the card; the first one of several.
+   */
+  recognise(card: Json): 'certain' | 'likely' | 'possible' | undefined
+  /** Reads the card into the model. Throws `A2AError` with the paths of the faults. */
+  decode(card: unknown): AgentCard
+  /** Dialects to try too if the card states no version (RM-CARD-3). */
+  readonly alternatives?: readonly string[]
+}
+
+export interface ClientDialect extends DialectFacts {
   readonly jsonrpc?: JsonRpcClientForm
   readonly rest?: RestClientForm
   readonly grpc?: GrpcClientForm
-  /** Reads a card written for this dialect into the model. Absent: it has none. */
-  decodeCard?(card: unknown): AgentCard
+  /** Absent: agents that speak this dialect have no card, so users give the address of the agent. */
+  readonly card?: ClientCardForm
+  /** Streams of `subscribeToTask` do not begin with the task. */
+  readonly omitsTaskOnSubscribe?: boolean
+  /** The body of a webhook call as the data of a stream frame; nothing if the body is not in this dialect (RM-PUSH-3). */
+  toPushFrame?(body: Json): unknown
+}
+
+/** Tasks can be read after the call that made them. */
+export function hasTasks({ jsonrpc, rest, grpc }: ClientDialect): boolean {
+  return [jsonrpc, rest, grpc].some((form) => form?.operations.getTask)
+}
+
+/** The value of `A2A-Version` that clients send; absent: the header is not sent. */
+export function versionHeader({ requiresVersion, versions }: ClientDialect): string | undefined {
+  return requiresVersion ? versions[0] : undefined
 }

@@ -1,19 +1,36 @@
 import { chatRpcClient } from './chat-rpc/client.js'
 import type { ClientDialect } from './client-dialect.js'
-import type { DialectName } from './dialect.js'
 import { invokeClient } from './invoke/client.js'
 import { taskRestClient } from './task-rest/client.js'
 import { v0_1Client, v0_1GoClient } from './v0_1/client.js'
 import { v0_3Client } from './v0_3/client.js'
 import { v1Client } from './v1/client.js'
 
-/** The client's side of every dialect. */
-export const clientDialects: Readonly<Record<DialectName, ClientDialect>> = {
-  v1: v1Client,
-  'v0.3': v0_3Client,
-  'v0.1': v0_1Client,
-  'v0.1-go': v0_1GoClient,
-  'task-rest': taskRestClient,
-  invoke: invokeClient,
-  'chat-rpc': chatRpcClient,
+/** The client's side of every dialect of this package, newest first. */
+export const clientDialects: readonly ClientDialect[] = [
+  v1Client,
+  v0_3Client,
+  v0_1Client,
+  v0_1GoClient,
+  taskRestClient,
+  invokeClient,
+  chatRpcClient,
+]
+
+/** Dialects that a client speaks, by name. The order decides between dialects that recognise the same card. */
+export type ClientDialects = ReadonlyMap<string, ClientDialect>
+
+const builtIn: ClientDialects = new Map(clientDialects.map((each) => [each.name, each]))
+
+/** The dialects of this package and, before them, dialects of the user. */
+export function withClientDialects(own: readonly ClientDialect[] = []): ClientDialects {
+  if (!Array.isArray(own) || own.some((each) => typeof each?.name !== 'string'))
+    throw new TypeError('`dialects` must be a list of client dialects: `dialects: [myDialect]`')
+  if (own.length === 0) return builtIn
+  const taken = own.find(({ name }) => builtIn.has(name))
+  if (taken) throw new TypeError(`A dialect is called ${taken.name} already: give yours another name`)
+  return new Map([...own.map((each) => [each.name, each] as const), ...builtIn])
 }
+
+/** The version of the newest dialect, which card requests name. */
+export const newestVersion: string = v1Client.versions[0] ?? ''

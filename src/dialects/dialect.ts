@@ -1,12 +1,12 @@
 /**
- * How one version of the protocol spells the model: method names, routes, shapes, errors, card.
- * Pure data and pure functions; what a version lacks is absent from its tables, and "method not
- * found" follows from that.
+ * The server's side of a dialect, the wire format of one protocol version: method names, routes, JSON shapes, errors, card.
+ * Pure data and pure functions. An operation that a dialect lacks is absent from its tables; the server then answers
+ * "method not found".
  *
- * A dialect has a form for each binding it is spoken over. Two forms may share their codecs (v1.0's
- * do: its JSON is the same everywhere) or not (0.3 spells JSON-RPC one way and its protobuf another).
+ * A dialect has a form for each binding. Forms may share their codecs (v1.0 has the same JSON everywhere) or not (v0.3
+ * differs between JSON-RPC and protobuf). The rest of the system knows a dialect by this contract alone.
  */
-import type { AgentCard } from '../model/agent-card.js'
+import type { AgentCard, Binding, CardSigningForm } from '../model/agent-card.js'
 import type { A2AError } from '../model/errors.js'
 import type { StreamResponse } from '../model/event.js'
 import type { Operation } from '../model/operations.js'
@@ -14,7 +14,41 @@ import type { CallTraits, StreamItem } from '../model/service.js'
 import type { Task } from '../model/task.js'
 
 export const dialectNames = ['v1', 'v0.3', 'v0.1', 'v0.1-go', 'task-rest', 'invoke', 'chat-rpc'] as const
-export type DialectName = (typeof dialectNames)[number]
+/** The name of a dialect: one of `dialectNames`, or that of a dialect of your own. */
+export type DialectName = (typeof dialectNames)[number] | (string & Record<never, never>)
+
+/** Versions before 1.0. Their callers rarely name the one they use, and often a wrong one. */
+export const earlyVersions: readonly string[] = ['0.1', '0.2', '0.3']
+
+/** Facts that the server's and the client's side of a dialect share. */
+export interface DialectFacts {
+  readonly name: DialectName
+  /** Protocol versions as `Major.Minor` that callers name for this dialect, its own first. Empty: it is recognised by its paths. */
+  readonly versions: readonly string[]
+  /** Other versions that callers of this dialect are known to name. */
+  readonly acceptedVersions?: readonly string[]
+  /** Callers name the version in `A2A-Version`, and clients send the first one. Default: calls without a version are understood. */
+  readonly requiresVersion?: boolean
+  /** The header that names extensions, in requests and responses. */
+  readonly extensionsHeader: string
+  /** The version of this dialect's cards, and of its interfaces in other cards. Absent: no card names this dialect. */
+  readonly cardVersion?: string
+  /** Cards list the interfaces of this dialect. Default: its clients read one address only. */
+  readonly isListed?: boolean
+  /** Requests can name a tenant. */
+  readonly hasTenants?: boolean
+}
+
+const formBindings = { jsonrpc: 'JSONRPC', rest: 'HTTP+JSON', grpc: 'GRPC' } as const satisfies Record<string, Binding>
+
+/** The bindings of a dialect's forms, in the order in which it states them: the first one is its default. */
+export function bindingsOf(
+  forms: { readonly [form in keyof typeof formBindings]?: object | undefined },
+): readonly Binding[] {
+  return (Object.keys(forms) as (keyof typeof formBindings)[]).flatMap((form) =>
+    forms[form] && form in formBindings ? [formBindings[form]] : [],
+  )
+}
 
 /** Facts about the call that codecs may use. The same facts give the same result. Transports make them in one place. */
 export interface CallFacts {
@@ -145,19 +179,40 @@ export interface Loss {
   readonly remedy?: string
 }
 
-export interface Dialect {
-  readonly name: DialectName
-  /** The versions its callers may name, as `Major.Minor`; the first one is its own. None: it is known by its paths. */
-  readonly versions: readonly string[]
+/** The card that readers of a dialect expect. */
+export interface ServerCardForm {
+  /** Returns nothing if the card names no interface that this dialect can be spoken at. */
+  encode(card: AgentCard): object | undefined
+  /** How the card is signed. Absent: this dialect's cards have no signatures. */
+  readonly signing?: CardSigningForm
+  /** Merges a card of this dialect into the newest dialect's card, so that readers of both understand it. */
+  merge?(newest: AgentCard, own: object): object
+}
+
+/** A request that a newcomer can send with `curl`. */
+export interface ExampleRequest {
+  /** Below the agent's address. */
+  readonly path: string
+  readonly body: object
+}
+
+/** The body of an example request in JSON-RPC. */
+export function exampleCall(method: string, params: object): object {
+  return { jsonrpc: '2.0', id: 1, method, params }
+}
+
+export interface Dialect extends DialectFacts {
+  /** Servers offer it unless `dialects` says otherwise. */
+  readonly isDefault?: boolean
+  /** Path below the agent's at which it is offered if no other is given. For dialects that cannot be told from another one. */
+  readonly defaultPath?: string
   readonly jsonrpc?: JsonRpcForm
   readonly rest?: RestForm
   readonly grpc?: GrpcForm
-  /** What holds for every call in this dialect. */
+  /** Requirements of every call in this dialect on the engine. */
   readonly traits?: CallTraits
-  /** The header that names extensions, in and out. */
-  readonly extensionsHeader: string
   readonly push?: PushForm
-  /** The card its readers expect; absent when nothing in the card can be reached in this dialect. */
-  encodeCard?(card: AgentCard): object | undefined
+  readonly card?: ServerCardForm
+  readonly example: ExampleRequest
   readonly losses: readonly Loss[]
 }

@@ -5,9 +5,6 @@ import type { Dialect } from './dialect.js'
 /** What a call without a version means: the letter of R-VER-3. */
 const impliedVersion = '0.3'
 
-/** Every version before 1.0 is understood by whoever speaks one of them: their callers rarely say which. */
-const oldVersions: ReadonlySet<string> = new Set(['0.1', '0.2', '0.3'])
-
 /** `1.0.1` and `1.0` are the same version (R-VER-5). */
 function majorMinor(version: string): string {
   if (version.length === 3) return version
@@ -36,7 +33,7 @@ export function negotiate(
   const spoken = offered.filter((dialect) => accepts(dialect, asked) && isSpokenIn(dialect))
   if (asked === undefined) {
     // What an older dialect may mean, it means: only v1.0's callers are told to name their version.
-    const older = spoken.filter((dialect) => !isNew(dialect))
+    const older = spoken.filter((dialect) => !dialect.requiresVersion)
     if (older.length > 0) return [...older].sort(knownByPathFirst)
     if (assumeV1 && spoken.length > 0) return spoken
   } else if (spoken.length > 0) {
@@ -67,16 +64,12 @@ export function askedVersion(version: string | undefined): string | undefined {
 
 function accepts(dialect: Dialect, asked: string | undefined): boolean {
   if (asked === undefined || dialect.versions.includes(asked)) return true
-  return oldVersions.has(asked) && !isNew(dialect)
+  return dialect.acceptedVersions?.includes(asked) === true
 }
 
 /** A dialect without versions was switched on for the sake of its paths (RM-DET-3). */
 function knownByPathFirst(a: Dialect, b: Dialect): number {
   return Math.min(a.versions.length, 1) - Math.min(b.versions.length, 1)
-}
-
-function isNew({ versions }: Dialect): boolean {
-  return versions.length > 0 && !versions.some((version) => oldVersions.has(version))
 }
 
 export function versionNotSupported(offered: readonly string[], asked: string): A2AError {

@@ -6,6 +6,9 @@ export const bindings = ['JSONRPC', 'HTTP+JSON', 'GRPC'] as const
 /** A protocol binding, as `AgentInterface.protocolBinding` names it. */
 export type Binding = (typeof bindings)[number]
 
+/** The text that a card's signature covers: the members v1.0 knows without defaults, or every member as received. */
+export type CardSigningForm = 'strict' | 'as-received'
+
 /** One way to reach the agent: address, binding and protocol version. */
 export interface AgentInterface {
   readonly url: string

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createDialects } from '../dialects/index.js'
+import { createDialects } from '../dialects/servers.js'
 import { append, chunk, creation, ending, key } from '../stores/contract-steps.js'
 import { MemoryStore } from '../stores/memory.js'
 import type { ClaimedCursor, NewDeadLetter, Store } from '../stores/store.js'

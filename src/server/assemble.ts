@@ -2,7 +2,7 @@
 import type { Meter } from '@opentelemetry/api'
 import type { Admit } from '../auth/admit.js'
 import { type Requirement, requirementsOf, schemesOf } from '../auth/requirement.js'
-import { createDialects } from '../dialects/index.js'
+import { createDialects } from '../dialects/servers.js'
 import { createEngine, type Engine } from '../engine/engine.js'
 import { stallsOutsideHandlers } from '../engine/execution/handler-watch.js'
 import type { AgentCard } from '../model/agent-card.js'

@@ -1,6 +1,6 @@
 /** Which dialects a server speaks, and where: on arrival, or at paths of their own. */
 import { type Dialect, type DialectName, dialectNames } from '../dialects/dialect.js'
-import { createDialects, type DialectOptions } from '../dialects/index.js'
+import { createDialects, type DialectOptions } from '../dialects/servers.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { reserved } from './mounts.js'
 

@@ -1,5 +1,5 @@
 /** Webhooks of a store whose agents are served elsewhere, or not now: for operators and their tools. */
-import { createDialects } from '../dialects/index.js'
+import { createDialects } from '../dialects/servers.js'
 import type { Log } from '../model/log.js'
 import { assertOptions, type NamesOf } from '../model/option-names.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'

@@ -1,5 +1,11 @@
 /** What the JSON-RPC and HTTP+JSON clients have in common: calls by name, headers, streams, answers that are none. */
-import type { ClientDialect, ClientFacts, IncomingFrame, StreamDecoder } from '../dialects/client-dialect.js'
+import {
+  type ClientDialect,
+  type ClientFacts,
+  type IncomingFrame,
+  type StreamDecoder,
+  versionHeader,
+} from '../dialects/client-dialect.js'
 import { items } from '../model/batches.js'
 import { A2AError, clip } from '../model/errors.js'
 import { fromGeneric } from '../model/generic-service.js'
@@ -157,7 +163,8 @@ function httpRequest(
 ): HttpRequest {
   const headers: Record<string, string> = { accept }
   if (http.body !== undefined) headers['content-type'] = 'application/json'
-  if (dialect.version !== undefined) headers[parameterHeaders.version] = dialect.version
+  const version = versionHeader(dialect)
+  if (version !== undefined) headers[parameterHeaders.version] = version
   if (context.extensions?.length) headers[dialect.extensionsHeader] = context.extensions.join(', ')
   if (context.idempotencyKey !== undefined) headers[parameterHeaders.idempotencyKey] = context.idempotencyKey
   if (context.resumeAfter !== undefined) headers[parameterHeaders.lastEventId] = String(context.resumeAfter)

@@ -1,5 +1,5 @@
 /** Every way into an agent, read from the dialects themselves: none can be forgotten. */
-import { createDialects } from '../../src/dialects/index.js'
+import { createDialects } from '../../src/dialects/servers.js'
 
 /** One operation of one dialect over one binding, as a stranger would ask for it. */
 export interface Way {

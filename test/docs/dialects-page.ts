@@ -1,7 +1,7 @@
 /** Generates `docs/dialects.md` from the dialects: the operations of each binding, and information loss. */
 import { type Dialect, dialectNames } from '../../src/dialects/dialect.js'
-import { createDialects } from '../../src/dialects/index.js'
 import { peerQuirks, type Quirks, unknownPeer } from '../../src/dialects/quirks.js'
+import { createDialects } from '../../src/dialects/servers.js'
 import { type Operation, operations } from '../../src/model/operations.js'
 
 const introduction = `# Dialects

@@ -5,6 +5,7 @@ import { decodeCard } from '../v0_3/read-card.js'
 import { jsonSpelling } from '../v0_3/spelling.js'
 import { decodeTask } from '../v0_3/tasks.js'
 import { decodeError } from './errors.js'
+import { facts } from './facts.js'
 import { encodeSendParams } from './messages.js'
 import { paths } from './operations.js'
 import { createStreamDecoder } from './read-stream.js'
@@ -15,8 +16,7 @@ const encode: RequestCodec['encode'] = (request) => encodeSendParams(request as 
 const decodeAnswer: RequestCodec['decode'] = (answer) => decodeTask(answer, jsonSpelling)
 
 export const chatRpcClient: ClientDialect = {
-  name: 'chat-rpc',
-  extensionsHeader: 'X-A2A-Extensions',
+  ...facts,
   jsonrpc: {
     usualPath: paths[0],
     methods: {
@@ -47,5 +47,6 @@ export const chatRpcClient: ClientDialect = {
     createStreamDecoder,
     decodeError,
   },
-  decodeCard,
+  // Its cards are v0.3's: nothing in them names this dialect.
+  card: { recognise: () => undefined, decode: decodeCard },
 }

@@ -1,17 +1,19 @@
-import type { Dialect } from '../dialect.js'
+import { type Dialect, exampleCall } from '../dialect.js'
+import { hybridCard } from '../v0_3/card.js'
+import { exampleMessage } from '../v0_3/spelling.js'
 import { encodeCard } from './card.js'
 import { encodeError, httpStatus } from './errors.js'
+import { facts } from './facts.js'
 import { losses } from './losses.js'
 import { methods, operations, paths } from './operations.js'
 import { createStreamEncoder } from './stream.js'
 
 /** 0.3's JSON-RPC at paths of its own, with messages for answers and a stream envelope of its own (RL-L2). */
 export const chatRpc: Dialect = {
-  name: 'chat-rpc',
-  versions: [],
-  extensionsHeader: 'X-A2A-Extensions',
+  ...facts,
   traits: { continuesContext: true, cannotResume: true, cancelsOnce: true, endsAtQuestions: true },
   jsonrpc: { methods, paths, operations, createStreamEncoder, encodeError, httpStatus },
-  encodeCard,
+  card: { encode: encodeCard, signing: 'as-received', merge: hybridCard },
+  example: { path: paths[0], body: exampleCall('message/send', { message: exampleMessage }) },
   losses,
 }

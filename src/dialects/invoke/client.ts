@@ -2,6 +2,7 @@
 import type { SendMessageRequest, SendMessageResponse } from '../../model/service.js'
 import type { ClientDialect, RequestCodec, RestRequestCodec } from '../client-dialect.js'
 import { decodeHttpError, decodeRpcError } from './errors.js'
+import { facts } from './facts.js'
 import { encodeSendParams } from './messages.js'
 import { paths } from './operations.js'
 import { createStreamDecoder } from './read-stream.js'
@@ -27,8 +28,7 @@ const sendMessage: RequestCodec = {
 const sendStreamingMessage: RequestCodec = { encode, decode: (answer) => answer }
 
 export const invokeClient: ClientDialect = {
-  name: 'invoke',
-  extensionsHeader: 'A2A-Extensions',
+  ...facts,
   rest: {
     operations: {
       sendMessage: posted(paths[0], sendMessage),

@@ -1,6 +1,7 @@
 import type { Dialect } from '../dialect.js'
 import { flatErrorDetails } from '../error-details.js'
 import { errors } from './errors.js'
+import { facts } from './facts.js'
 import { losses } from './losses.js'
 import { createOperations, methods, paths, routes } from './operations.js'
 import { createStreamEncoder } from './stream.js'
@@ -14,9 +15,7 @@ export interface InvokeOptions {
 /** `input` in, `output` out: two paths, with or without a JSON-RPC envelope around the same objects (RL-L1). */
 export function createInvoke({ invokeQuestions = 'input_required' }: InvokeOptions = {}): Dialect {
   return {
-    name: 'invoke',
-    versions: [],
-    extensionsHeader: 'A2A-Extensions',
+    ...facts,
     traits: { continuesContext: true, cannotResume: true, endsAtQuestions: true },
     rest: {
       routes,
@@ -37,6 +36,7 @@ export function createInvoke({ invokeQuestions = 'input_required' }: InvokeOptio
       }),
       httpStatus: ({ code }) => errors[code].http,
     },
+    example: { path: paths[0], body: { input: 'hi' } },
     losses,
   }
 }

@@ -9,12 +9,14 @@ import type {
   SubscribeToTaskRequest,
 } from '../../model/service.js'
 import type { Task } from '../../model/task.js'
-import type { ClientDialect, RequestCodec, RestRequestCodec } from '../client-dialect.js'
+import type { ClientCardForm, ClientDialect, RequestCodec, RestRequestCodec } from '../client-dialect.js'
 import { decodeOrThrow } from '../decode.js'
+import { hasAny, type Json, listsInterfaces, statedVersion } from '../recognise.js'
 import { get, post, segment } from '../rest-request.js'
 import { asItIs, pushRequests } from '../v0_1/client.js'
 import { decodeCard } from './card.js'
 import { decodeError } from './errors.js'
+import { facts } from './facts.js'
 import { encodeSendBody } from './messages.js'
 import { createStreamDecoder } from './read-stream.js'
 import { readTask, toTask } from './tasks.js'
@@ -42,8 +44,7 @@ const cancelTask: RestRequestCodec = {
 }
 
 export const taskRestClient: ClientDialect = {
-  name: 'task-rest',
-  extensionsHeader: 'X-A2A-Extensions',
+  ...facts,
   rest: {
     operations: {
       sendMessage,
@@ -70,7 +71,28 @@ export const taskRestClient: ClientDialect = {
     createStreamDecoder,
     decodeError,
   },
-  decodeCard,
+  card: { recognise: recogniseCard, decode: decodeCard, alternatives: ['v0.1', 'v0.3'] },
+  toPushFrame: (body) => (isObject(body.status) && typeof body.id === 'string' ? { task: body } : undefined),
+}
+
+const words: ReadonlySet<unknown> = new Set(['text', 'data', 'file'])
+
+/** Cards of task-rest have modes in skills only, written as words, and no tags; those of v0.1 hardly ever look so. */
+function recogniseCard(card: Json): ReturnType<ClientCardForm['recognise']> {
+  if (listsInterfaces(card) || statedVersion(card) !== '') return undefined
+  if (hasAny(card, 'defaultInputModes', 'defaultOutputModes', 'documentationUrl')) return undefined
+  if (isObject(card.capabilities) && hasAny(card.capabilities, 'stateTransitionHistory')) return undefined
+  const areWords = (modes: unknown) =>
+    Array.isArray(modes) && modes.length > 0 && modes.every((mode) => words.has(mode))
+  const skills: unknown = card.skills
+  const isOwn =
+    Array.isArray(skills) &&
+    skills.length > 0 &&
+    skills.every(
+      (skill: unknown) =>
+        isObject(skill) && !hasAny(skill, 'tags') && areWords(skill.inputModes) && areWords(skill.outputModes),
+    )
+  return isOwn ? 'likely' : undefined
 }
 
 function posted(path: string, { encode, decode }: RequestCodec): RestRequestCodec {

@@ -1,6 +1,8 @@
 import type { Dialect } from '../dialect.js'
+import { exampleMessage } from '../v0_1/spelling.js'
 import { encodeCard } from './card.js'
 import { encodeError } from './errors.js'
+import { facts } from './facts.js'
 import { losses } from './losses.js'
 import { operations, routes } from './operations.js'
 import { createStreamEncoder } from './stream.js'
@@ -8,9 +10,7 @@ import { encodeTask } from './tasks.js'
 
 /** Tasks over plain HTTP: `POST /tasks/send` and its kin, whole tasks in every answer. */
 export const taskRest: Dialect = {
-  name: 'task-rest',
-  versions: [],
-  extensionsHeader: 'X-A2A-Extensions',
+  ...facts,
   traits: {
     mustBeTask: true,
     hasOnePushConfig: true,
@@ -22,6 +22,7 @@ export const taskRest: Dialect = {
   },
   rest: { routes, operations, createStreamEncoder, encodeError, refusesOtherMethods: true },
   push: { contentType: 'application/json', encodeTask: (task) => JSON.stringify(encodeTask(task)) },
-  encodeCard,
+  card: { encode: encodeCard },
+  example: { path: '/tasks/send', body: { message: exampleMessage } },
   losses,
 }

@@ -12,11 +12,12 @@ import type {
   SubscribeToTaskRequest,
 } from '../../model/service.js'
 import type { Task } from '../../model/task.js'
-import type { ClientDialect, JsonRpcClientForm, RequestCodec } from '../client-dialect.js'
+import type { ClientCardForm, ClientDialect, JsonRpcClientForm, RequestCodec } from '../client-dialect.js'
 import { decodeOrThrow } from '../decode.js'
-import type { DialectName } from '../dialect.js'
+import { hasAny, isVersion, type Json, listsInterfaces, statedVersion } from '../recognise.js'
 import { decodeCard } from './card.js'
 import { decodeError } from './errors.js'
+import { facts, goFacts } from './facts.js'
 import { encodeSendParams } from './messages.js'
 import { encodeTaskPushConfig, pushConfig } from './push-config.js'
 import { createStreamDecoder } from './read-stream.js'
@@ -35,13 +36,21 @@ const methods = {
   deleteTaskPushNotificationConfig: 'tasks/pushNotification/set',
 } as const
 
-function createClient(name: DialectName, spelling: Spelling): ClientDialect {
-  return {
-    name,
-    extensionsHeader: 'X-A2A-Extensions',
-    jsonrpc: { methods, operations: createRequests(spelling), createStreamDecoder, decodeError },
-    decodeCard: (card) => decodeCard(card),
-  }
+function jsonrpc(spelling: Spelling): JsonRpcClientForm {
+  return { methods, operations: createRequests(spelling), createStreamDecoder, decodeError }
+}
+
+/** Any card with one address that no other dialect claims is read as v0.1's. */
+function recogniseCard(card: Json): ReturnType<ClientCardForm['recognise']> {
+  const stated = statedVersion(card)
+  if (listsInterfaces(card)) return undefined
+  if (stated === '') return 'possible'
+  return isVersion(stated, '0.1') ? 'certain' : undefined
+}
+
+/** Only the Go library's cards have `iconUri`. */
+function recogniseGoCard(card: Json): ReturnType<ClientCardForm['recognise']> {
+  return recogniseCard(card) === 'possible' && hasAny(card, 'iconUri') ? 'likely' : undefined
 }
 
 function createRequests(spelling: Spelling): JsonRpcClientForm['operations'] {
@@ -117,7 +126,19 @@ function decodePushConfig(answer: unknown, taskId: string): TaskPushNotification
   return { id: taskId, taskId, ...decodeOrThrow(pushConfig, config) }
 }
 
-export const v0_1Client: ClientDialect = createClient('v0.1', standard)
+export const v0_1Client: ClientDialect = {
+  ...facts,
+  jsonrpc: jsonrpc(standard),
+  card: { recognise: recogniseCard, decode: (card) => decodeCard(card), alternatives: ['v0.3'] },
+  omitsTaskOnSubscribe: true,
+  toPushFrame: (body) =>
+    isObject(body.status) && (typeof body.taskId === 'string' || 'sessionId' in body) ? body : undefined,
+}
 
-/** v0.1 as the community Go library speaks it. */
-export const v0_1GoClient: ClientDialect = createClient('v0.1-go', go)
+/** v0.1 of the community Go library. */
+export const v0_1GoClient: ClientDialect = {
+  ...goFacts,
+  jsonrpc: jsonrpc(go),
+  card: { recognise: recogniseGoCard, decode: (card) => decodeCard(card), alternatives: ['v0.1', 'v0.3'] },
+  omitsTaskOnSubscribe: true,
+}

@@ -1,9 +1,10 @@
-import type { Dialect } from '../dialect.js'
+import { type Dialect, exampleCall } from '../dialect.js'
 import { encodeCard } from './card.js'
 import { encodeError, errors } from './errors.js'
+import { facts, goFacts } from './facts.js'
 import { goLosses, losses } from './losses.js'
 import { createOperations, methods } from './operations.js'
-import { go, standard } from './spelling.js'
+import { exampleMessage, go, standard } from './spelling.js'
 import { createStreamEncoder } from './stream.js'
 import { encodeTask } from './tasks.js'
 
@@ -17,10 +18,8 @@ export function createV0_1({ profile = 'standard' }: V0_1Options = {}): Dialect 
   const isGo = profile === 'go'
   const spelling = isGo ? go : standard
   return {
-    name: isGo ? 'v0.1-go' : 'v0.1',
-    // Nobody names the Go library's form: it is chosen by the address it is mounted at.
-    versions: isGo ? [] : ['0.1'],
-    extensionsHeader: 'X-A2A-Extensions',
+    // Both have the same methods, so only the address tells them apart.
+    ...(isGo ? { ...goFacts, defaultPath: '/go' } : { ...facts, isDefault: true }),
     traits: { mustBeTask: true, hasOnePushConfig: true, cannotResume: true, cancelsOnce: true, endsAtQuestions: !isGo },
     jsonrpc: {
       methods,
@@ -36,7 +35,8 @@ export function createV0_1({ profile = 'standard' }: V0_1Options = {}): Dialect 
       // The task, with its id by both names (RL-01-8).
       encodeTask: (task) => JSON.stringify({ taskId: task.id, ...encodeTask(task, spelling, false) }),
     },
-    encodeCard: (card) => encodeCard(card, spelling),
+    card: { encode: (card) => encodeCard(card, spelling) },
+    example: { path: '', body: exampleCall('tasks/send', { id: isGo ? 'job-2' : 'job-1', message: exampleMessage }) },
     losses: isGo ? goLosses : losses,
   }
 }

@@ -130,3 +130,5 @@ export function readState(
     ...(Object.keys(rest).length > 0 && { metadata: rest }),
   }
 }
+
+export const exampleMessage = { role: 'user', parts: [{ type: 'text', text: 'hi' }] }

@@ -1,9 +1,17 @@
-/** A2A v0.3 as callers speak it; 0.2 differs in nothing that matters to them. No header names the version. */
+/** The client's side of v0.3 and v0.2. */
 import type { Operation } from '../../model/operations.js'
 import { createStreamDecoder as createChatDecoder } from '../chat-rpc/read-stream.js'
 import { isStreamResult } from '../chat-rpc/stream-result.js'
-import type { ClientDialect, RequestCodec, RestRequestCodec, StreamDecoder, StreamRequest } from '../client-dialect.js'
+import type {
+  ClientCardForm,
+  ClientDialect,
+  RequestCodec,
+  RestRequestCodec,
+  StreamDecoder,
+  StreamRequest,
+} from '../client-dialect.js'
 import { meaningsOf, readGrpcError, readHttpError, readRpcError } from '../peer-error.js'
+import { hasAny, isVersion, type Json, listsInterfaces, statedVersion } from '../recognise.js'
 import { decodeCard } from './card.js'
 import { decodersOf, streamDecoderOf } from './client-answers.js'
 import {
@@ -16,6 +24,7 @@ import {
   type SpellingFor,
 } from './client-requests.js'
 import { errors } from './errors.js'
+import { facts } from './facts.js'
 
 type Operations<C> = { readonly [O in Operation]?: C }
 
@@ -75,8 +84,7 @@ function createJsonRpcStreamDecoder(stream: StreamRequest): StreamDecoder {
 }
 
 export const v0_3Client: ClientDialect = {
-  name: 'v0.3',
-  extensionsHeader: 'X-A2A-Extensions',
+  ...facts,
   jsonrpc: {
     methods,
     operations: codecs<RequestCodec['encode']>(jsonRequests, jsonSpellingFor),
@@ -95,5 +103,14 @@ export const v0_3Client: ClientDialect = {
     createStreamDecoder: streamDecoderOf(grpcSpellingFor),
     decodeError: readGrpcError,
   },
-  decodeCard,
+  card: { recognise: recogniseCard, decode: decodeCard, alternatives: ['v0.1'] },
+  toPushFrame: (body) => (typeof body.kind === 'string' ? body : undefined),
+}
+
+/** Cards that state another version and one address are read as v0.3's (RM-CARD-5). Only v0.2 and v0.3 name transports. */
+function recogniseCard(card: Json): ReturnType<ClientCardForm['recognise']> {
+  const stated = statedVersion(card)
+  if (listsInterfaces(card) || isVersion(stated, '0.1')) return undefined
+  if (stated !== '' || hasAny(card, 'preferredTransport', 'additionalInterfaces')) return 'certain'
+  return hasAny(card, 'securitySchemes') ? 'likely' : undefined
 }

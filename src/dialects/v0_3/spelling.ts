@@ -108,3 +108,5 @@ export const grpcSpellings = inEveryFileEncoding((partForm): Spelling => ({ ...p
 function inEveryFileEncoding<T>(make: (form: FileEncoding) => T): Readonly<Record<FileEncoding, T>> {
   return { raw: make('raw'), base64: make('base64'), guessed: make('guessed') }
 }
+
+export const exampleMessage = { kind: 'message', messageId: '1', role: 'user', parts: [{ kind: 'text', text: 'hi' }] }

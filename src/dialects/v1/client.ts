@@ -1,11 +1,14 @@
 /** v1.0 as callers speak it. */
+import { isObject } from '../../model/is-object.js'
 import { type Operation, operations as table } from '../../model/operations.js'
 import type { ClientDialect, RequestCodec, RestRequestCodec, StreamDecoder, StreamRequest } from '../client-dialect.js'
 import { createStreamDecoder } from '../gaps.js'
 import { meaningsOf, readGrpcError, readHttpError, readRpcError } from '../peer-error.js'
+import { listsInterfaces } from '../recognise.js'
 import { decodeEvent, decoders } from './client-answers.js'
 import { restRequests } from './client-requests.js'
 import { errors } from './errors.js'
+import { facts } from './facts.js'
 import { decodeCard } from './read-card.js'
 import { toV1Request } from './v1-members.js'
 
@@ -33,12 +36,12 @@ function createDecoder(stream: StreamRequest): StreamDecoder {
   return createStreamDecoder(stream, { decode: decodeEvent })
 }
 
+const eventMembers = ['task', 'message', 'statusUpdate', 'artifactUpdate']
+
 const meanings = meaningsOf(errors)
 
 export const v1Client: ClientDialect = {
-  name: 'v1',
-  version: '1.0',
-  extensionsHeader: 'A2A-Extensions',
+  ...facts,
   jsonrpc: {
     methods,
     operations: requests,
@@ -57,5 +60,6 @@ export const v1Client: ClientDialect = {
     createStreamDecoder: createDecoder,
     decodeError: readGrpcError,
   },
-  decodeCard,
+  card: { recognise: (card) => (listsInterfaces(card) ? 'certain' : undefined), decode: decodeCard },
+  toPushFrame: (body) => (eventMembers.some((name) => isObject(body[name])) ? body : undefined),
 }

@@ -5,6 +5,7 @@ import { errorDetails } from '../error-details.js'
 import { quirksOf } from '../quirks.js'
 import { acceptsOnlyEvents } from '../stream-errors.js'
 import { type ErrorProfile, errorsOf } from './errors.js'
+import { facts } from './facts.js'
 import { grpcOperations, methods, operations, routes } from './operations.js'
 import { toV1Card } from './v1-members.js'
 
@@ -17,9 +18,8 @@ export interface V1Options {
 export function createV1({ errors: profile = '1.0.1' }: V1Options = {}): Dialect {
   const errors = errorsOf(profile)
   return {
-    name: 'v1',
-    versions: ['1.0'],
-    extensionsHeader: 'A2A-Extensions',
+    ...facts,
+    isDefault: true,
     jsonrpc: {
       methods,
       operations,
@@ -57,7 +57,11 @@ export function createV1({ errors: profile = '1.0.1' }: V1Options = {}): Dialect
       errorDetails,
     },
     push: { contentType: 'application/a2a+json', encodeEvent: (event) => JSON.stringify(event) },
-    encodeCard: toV1Card,
+    card: { encode: toV1Card, signing: 'strict' },
+    example: {
+      path: '/message:send',
+      body: { message: { messageId: '1', role: 'ROLE_USER', parts: [{ text: 'hi' }] } },
+    },
     losses: [
       { direction: 'in', what: 'members the protocol does not know', remedy: 'put such data into `metadata`' },
       {

@@ -18,7 +18,8 @@ const codec: RequestCodec = {
 /** v1.0, where the model is the message; tasks must have a state. */
 export const plain: ClientDialect = {
   name: 'v1',
-  version: '1.0',
+  versions: ['1.0'],
+  requiresVersion: true,
   extensionsHeader: 'A2A-Extensions',
   grpc: {
     service: 'lf.a2a.v1.A2AService',

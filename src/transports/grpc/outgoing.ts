@@ -1,6 +1,12 @@
 /** One call on its way out: its bytes, its metadata, and what of it is written down. */
 import { Metadata } from '@grpc/grpc-js'
-import type { ClientDialect, ClientFacts, GrpcClientForm, RequestCodec } from '../../dialects/client-dialect.js'
+import {
+  type ClientDialect,
+  type ClientFacts,
+  type GrpcClientForm,
+  type RequestCodec,
+  versionHeader,
+} from '../../dialects/client-dialect.js'
 import { A2AError, clip } from '../../model/errors.js'
 import type { Operation } from '../../model/operations.js'
 import type { CallContext } from '../../model/service.js'
@@ -96,7 +102,8 @@ function parametersOf({ dialect }: OutgoingOptions, { rpc }: Route, context: Cal
   // Events have no place for their position on this binding, unless it is asked for (E-4).
   const asked =
     rpc.isStreaming && !extensions.includes(positionExtension) ? [...extensions, positionExtension] : extensions
-  if (dialect.version !== undefined) headers[parameterHeaders.version] = dialect.version
+  const version = versionHeader(dialect)
+  if (version !== undefined) headers[parameterHeaders.version] = version
   if (asked.length > 0) headers[dialect.extensionsHeader] = asked.join(', ')
   if (idempotencyKey !== undefined) headers[parameterHeaders.idempotencyKey] = idempotencyKey
   if (resumeAfter !== undefined) headers[parameterHeaders.lastEventId] = String(resumeAfter)
