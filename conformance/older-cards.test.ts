@@ -172,12 +172,12 @@ describe('the well-known card', () => {
     expect(await again({})).toBe(200)
   })
 
-  it.each(['v1', 'hybrid', '0.3'] as const)(
+  it.each(['v1', 'hybrid', 'v0.3'] as const)(
     proves('R-CARD-8', 'is %s for others where that is configured'),
     async (form) => {
       await using server = await testServer(echoAgent, { publicUrl, card: form })
       const told = await card(server)
-      expect(['supportedInterfaces' in told, 'url' in told]).toEqual([form !== '0.3', form !== 'v1'])
+      expect(['supportedInterfaces' in told, 'url' in told]).toEqual([form !== 'v0.3', form !== 'v1'])
       expect('url' in (await card(server, '1.0'))).toBe(false)
       expect('supportedInterfaces' in (await card(server, '0.3'))).toBe(false)
     },

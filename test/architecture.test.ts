@@ -97,6 +97,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'model/trim-end.ts',
     'model/user-agent.ts',
     'server/index.ts',
+    'dialects/index.ts',
     'engine/index.ts',
     'auth/index.ts',
     'registry/index.ts',

@@ -3,6 +3,7 @@ import * as main from 'dragoman'
 import * as auth from 'dragoman/auth'
 import * as client from 'dragoman/client'
 import * as consoleEntry from 'dragoman/console'
+import * as dialects from 'dragoman/dialects'
 import * as engine from 'dragoman/engine'
 import * as model from 'dragoman/model'
 import * as net from 'dragoman/net'
@@ -216,6 +217,7 @@ const without: readonly string[] = [
   ...['expressMount', 'fastifyMount', 'honoMount', 'nextMount', 'toNodeListener', 'validateCard'],
   ...['collect', 'createCardCache', 'createTokenStore', 'exampleAnswer', 'fieldsOf', 'formAnswer', 'readField'],
   ...['schemaOf', 'fileResolver', 'staticResolver', 'basicCredential', 'bearerCredential'],
+  ...['bindingsOf', 'chosenDialects', 'findDialect', 'hasTasks'],
 ]
 
 function invalid(owner: string, problem: string, write: string, call: () => unknown): Mistake {
@@ -315,7 +317,7 @@ const secrets: readonly Mistake[] = [
 
 const choices: readonly Mistake[] = [
   handlerWith('dialects is another string', "'all', or a list: ['v1']", { dialects: 'v1' }),
-  handlerWith('card is another string', "'v1', 'hybrid', '0.3' or 'chat-rpc'", { card: 'v0.3' }),
+  handlerWith('card is another string', "'hybrid', 'v1', 'v0.3' or 'chat-rpc'", { card: '0.3' }),
   invalid('connect', 'binding is another string', "'JSONRPC', 'HTTP+JSON' or 'GRPC'", () =>
     client.connect(url, given({ binding: 'grpc' })),
   ),
@@ -369,7 +371,7 @@ describe('values of the wrong kind', () => {
 describe('unknown options', () => {
   it('are tried on every public function', () => {
     const servers = [main, server, auth, registry, consoleEntry, orchestrator]
-    const entries = [...servers, model, client, engine, net, postgres, simple, sqlite]
+    const entries = [...servers, model, client, dialects, engine, net, postgres, simple, sqlite]
     // Beside them: `./testing`, `./proto/*` and `./package.json`.
     expect(Object.keys(manifest.exports)).toHaveLength(entries.length + 3)
     const names = entries.flatMap((entry) =>

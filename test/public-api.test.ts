@@ -22,11 +22,20 @@ const entries: Readonly<Record<string, readonly string[]>> = {
   '.': [...authoring, ...schemes, ...content, 'A2AError', 'MemoryStore', 'TransportError', 'connect', 'serve'],
   './model': [...content, 'A2AError', 'TransportError', 'errorCodes', 'operations'],
   './net': ['AddressRefused', 'createGuardedDialer', 'fetchFile', 'listenForRedirect'],
+  './dialects': [
+    'bindingsOf',
+    'chosenDialects',
+    'clientDialects',
+    'dialectNames',
+    'findDialect',
+    'hasTasks',
+    'newestVersion',
+    'serverDialects',
+  ],
   './server': [
     'cardForms',
     'createHandler',
     'createSigner',
-    'dialectNames',
     'errorProfiles',
     'expressMount',
     'fastifyMount',
@@ -102,6 +111,7 @@ const importers: Readonly<Record<string, () => Promise<object>>> = {
   './net': () => import('dragoman/net'),
   './server': () => import('dragoman/server'),
   './client': () => import('dragoman/client'),
+  './dialects': () => import('dragoman/dialects'),
   './engine': () => import('dragoman/engine'),
   './stores/sqlite': () => import('dragoman/stores/sqlite'),
   './stores/postgres': () => import('dragoman/stores/postgres'),
@@ -208,7 +218,7 @@ describe('the package', () => {
 
 describe('the wire', () => {
   it('has these versions', () => {
-    expect(Object.entries(createDialects()).map(([name, { versions }]) => [name, ...versions])).toEqual([
+    expect(createDialects().map(({ name, versions }) => [name, ...versions])).toEqual([
       ['v1', '1.0'],
       ['v0.3', '0.3', '0.2'],
       ['v0.1', '0.1'],

@@ -11,8 +11,8 @@ import {
   mutualTls,
   type WireEntry,
 } from '../client/index.js'
+import { type DialectName, dialectNames, findDialect } from '../dialects/index.js'
 import { canParseUrl } from '../model/can-parse-url.js'
-import { type DialectName, dialectNames } from '../server/index.js'
 import { onStderr } from './colours.js'
 import { authHint } from './credentials/auth-hint.js'
 import { readCredentials, storedTokens } from './credentials/credential-file.js'
@@ -225,9 +225,8 @@ export function toBinding(name: string): Binding {
 
 /** Versions may be written as people say them: `1.0`, `0.3`. */
 export function toDialect(given: string): DialectName {
-  const wanted = given === '1.0' ? 'v1' : /^0\.\d/.test(given) ? `v${given}` : given
-  const dialect = dialectNames.find((name) => name === (wanted === 'v0.2' ? 'v0.3' : wanted))
-  if (dialect) return dialect
+  const dialect = findDialect(given)
+  if (dialect) return dialect.name
   throw new InvalidArgumentError(`there is no dialect ${given}: choose from ${dialectNames.join(', ')}`)
 }
 

@@ -1,4 +1,6 @@
 import { describe, expect, it } from 'vitest'
+import { invokeClient } from '../dialects/invoke/client.js'
+import { v0_1Client } from '../dialects/v0_1/client.js'
 import { taskRestCard, v0_1Card, v0_3Card, v1Card } from './cards.fixture.js'
 import { chooseInterface, chooseWithoutCard, type Offer, type Wishes } from './choose-interface.js'
 import { readCard } from './read-card.js'
@@ -159,14 +161,12 @@ describe('chooseInterface', () => {
 
 describe('chooseWithoutCard', () => {
   it('takes the address and the dialect as they are', () => {
-    expect(chooseWithoutCard(origin, { dialect: 'invoke' })).toMatchObject({
+    expect(chooseWithoutCard(origin, invokeClient, undefined)).toMatchObject({
       dialect: 'invoke',
       binding: 'HTTP+JSON',
       url: origin,
     })
-    expect(chooseWithoutCard(origin, { dialect: 'invoke', binding: 'JSONRPC' }).binding).toBe('JSONRPC')
-    expect(() => chooseWithoutCard(origin, { dialect: 'v0.1', binding: 'GRPC' })).toThrow(
-      'v0.1 is not spoken over GRPC',
-    )
+    expect(chooseWithoutCard(origin, invokeClient, 'JSONRPC').binding).toBe('JSONRPC')
+    expect(() => chooseWithoutCard(origin, v0_1Client, 'GRPC')).toThrow('v0.1 is not spoken over GRPC')
   })
 })

@@ -1,5 +1,5 @@
 import type { ClientDialect } from '../dialects/client-dialect.js'
-import { type ClientDialects, withClientDialects } from '../dialects/clients.js'
+import { type ClientDialects, newestClient, withClientDialects } from '../dialects/clients.js'
 import type { AgentCard } from '../model/agent-card.js'
 import { fromGeneric, toGeneric } from '../model/generic-service.js'
 import type { Operation } from '../model/operations.js'
@@ -182,7 +182,7 @@ function serviceTarget({ service, card }: Extract<InProcessTarget, { readonly se
   return {
     card,
     service,
-    choices: [{ dialect: newestName, binding: 'in-process', url, reasons: ['Called directly: a service of this process'] }],
+    choices: [{ dialect: newestClient.name, binding: 'in-process', url, reasons: ['Called directly: a service of this process'] }],
     reach: createClientDialer({ namedOrigins: [] }),
     trusted: [],
     isSecure: true,

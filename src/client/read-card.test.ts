@@ -13,9 +13,9 @@ describe('readCard', () => {
     ['v0.3', v0_3Card(url)],
     ['v0.3', { ...v0_3Card(url), supportedInterfaces: [] }],
     ['v0.3', v0_3Card(url, { protocolVersion: '1.0' })],
-    ['v0.2', v0_3Card(url, { protocolVersion: '0.2.9' })],
-    ['v0.2', v0_1Card(url, { securitySchemes: {} })],
-    ['v0.2', v0_1Card(url, { preferredTransport: 'JSONRPC' })],
+    ['v0.3', v0_3Card(url, { protocolVersion: '0.2.9' })],
+    ['v0.3', v0_1Card(url, { securitySchemes: {} })],
+    ['v0.3', v0_1Card(url, { preferredTransport: 'JSONRPC' })],
     ['v0.1', v0_1Card(url, { authentication: { schemes: ['Bearer'] } })],
     ['v0.1', v0_1Card(url)],
     ['v0.1', v0_1Card(url, { protocolVersion: '0.1.0' })],
@@ -23,9 +23,9 @@ describe('readCard', () => {
     ['task-rest', taskRestCard(url)],
     ['task-rest', taskRestCard(url, { authentication: { schemes: ['apiKey'] } })],
     ['v0.1', taskRestCard(url, { defaultInputModes: ['text'] })],
-  ])('takes a card for %s (RM-CARD-3, RM-CARD-5)', (family, raw) => {
+  ])('takes a card for %s (RM-CARD-3, RM-CARD-5)', (dialect, raw) => {
     const read = readCard(raw)
-    expect(read.family).toBe(family)
+    expect(read.dialect).toBe(dialect)
     expect(read.card).toMatchObject({ name: 'Agent', supportedInterfaces: [{ url }] })
   })
 
@@ -74,6 +74,6 @@ describe('readCard', () => {
     const flows = { clientCredentials: { tokenUrl: long, scopes: {} } }
     const securitySchemes = { someUrl: { oauth2SecurityScheme: { flows } } }
     expect(() => readCard(v1Card(url, { securitySchemes }))).toThrow('clientCredentials.tokenUrl is longer')
-    expect(readCard(v1Card(url, { iconUrl: `data:,${'x'.repeat(5000)}` })).family).toBe('v1')
+    expect(readCard(v1Card(url, { iconUrl: `data:,${'x'.repeat(5000)}` })).dialect).toBe('v1')
   })
 })

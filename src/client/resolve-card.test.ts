@@ -42,7 +42,7 @@ describe('resolveCard', () => {
   it('reads the card at the well-known place', async () => {
     await using server = await serveAt({ [newer]: (response) => json(response, v1Card(server.origin)) })
     const resolved = await resolveCard(`127.0.0.1:${server.port}`)
-    expect(resolved).toMatchObject({ family: 'v1', url: server.origin + newer, origin: server.origin, warnings: [] })
+    expect(resolved).toMatchObject({ dialect: 'v1', url: server.origin + newer, origin: server.origin, warnings: [] })
     expect(resolved.report.isValid).toBe(true)
     expect(resolved.raw).toEqual(v1Card(server.origin))
     expect(server.seen[0]?.headers).toMatchObject({ 'a2a-version': '1.0', accept: 'application/json' })
@@ -51,7 +51,7 @@ describe('resolveCard', () => {
   it('tries the older place on 404 (RL-02-2)', async () => {
     await using server = await serveAt({ [older]: (response) => json(response, v0_1Card(server.origin)) })
     const resolved = await resolveCard(server.origin)
-    expect(resolved).toMatchObject({ family: 'v0.1', url: server.origin + older })
+    expect(resolved).toMatchObject({ dialect: 'v0.1', url: server.origin + older })
     expect(resolved.warnings[0]).toContain('HTTP 404')
   })
 
@@ -83,8 +83,8 @@ describe('resolveCard', () => {
       [newer]: (response) => response.writeHead(200, { 'content-type': 'application/json' }).end('<!doctype html>'),
       [older]: (response) => json(response, v0_3Card(server.origin)),
     })
-    const { family, warnings } = await resolveCard(server.origin)
-    expect(family).toBe('v0.3')
+    const { dialect, warnings } = await resolveCard(server.origin)
+    expect(dialect).toBe('v0.3')
     expect(warnings[0]).toContain('is no JSON')
   })
 
@@ -103,7 +103,7 @@ describe('resolveCard', () => {
       [newer]: (response, headers) =>
         headers['a2a-version'] ? json(response, {}, {}, 400) : json(response, v0_3Card('http://x.example')),
     })
-    expect((await resolveCard(server.origin)).family).toBe('v0.3')
+    expect((await resolveCard(server.origin)).dialect).toBe('v0.3')
   })
 
   it.each([
@@ -150,7 +150,7 @@ describe('resolveCard', () => {
 
   it('takes a card that is given', async () => {
     const resolved = await resolveCard(v0_3Card('https://agent.example'))
-    expect(resolved.family).toBe('v0.3')
+    expect(resolved.dialect).toBe('v0.3')
     expect(resolved).not.toHaveProperty('origin')
   })
 
@@ -164,7 +164,7 @@ describe('resolveCard', () => {
         async () => v0_3Card('https://agent.example'),
       ]
       expect((await resolveCard('weather', { resolvers })).url).toBe(server.origin + newer)
-      expect((await resolveCard('other.name', { resolvers })).family).toBe('v0.3')
+      expect((await resolveCard('other.name', { resolvers })).dialect).toBe('v0.3')
       await resolveCard(`127.0.0.1:${server.port}`, { resolvers })
       await resolveCard(server.origin, { resolvers })
       expect(names).toEqual(['weather', 'other.name'])
@@ -176,7 +176,7 @@ describe('resolveCard', () => {
       for (const source of [undefined, 'https://203.0.113.1', 'http://10.0.0.1:8020'])
         await expect(resolveCard('weather', { resolvers: [from(source)] })).rejects.toThrow('must not be reached')
       expect(server.seen).toEqual([])
-      expect((await resolveCard('weather', { resolvers: [from('http://localhost:8020')] })).family).toBe('v1')
+      expect((await resolveCard('weather', { resolvers: [from('http://localhost:8020')] })).dialect).toBe('v1')
     })
 
     it('that know nothing leave the reference a host', async () => {

@@ -3,7 +3,7 @@
  * speaks the newest version to this door.
  */
 import type { AgentClient } from '../client/agent-client.js'
-import { createV1 } from '../dialects/v1/index.js'
+import { newestDialect } from '../dialects/servers.js'
 import type { StreamResponse } from '../model/event.js'
 import { fromGeneric } from '../model/generic-service.js'
 import type { Operation } from '../model/operations.js'
@@ -24,7 +24,7 @@ export function createA2aProxy(connections: Connections, heartbeats = new Heartb
       service: loggedService(connections, way, (call) => {
         made = call
       }),
-      dialects: [createV1()],
+      dialects: [newestDialect],
       assumeV1: true,
       extensions: [],
       hasTenant: () => false,

@@ -2,7 +2,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { CredentialSources } from '../client/credentials/index.js'
 import { createPushReceiver } from '../client/push-receiver.js'
-import { type DialectName, dialectNames } from '../dialects/dialect.js'
+import { dialectNames } from '../dialects/dialect.js'
 import { type Binding, bindings } from '../model/agent-card.js'
 import { readBody } from '../transports/read-json.js'
 import { sseHeaders } from '../transports/sse.js'
@@ -143,7 +143,7 @@ export class Session {
 
 /** A dialect and a binding as they stand in an address; `auto` is up to the card. */
 export function agentTarget(ref: string, dialect: string | undefined, binding: string | undefined) {
-  const spoken = dialectNames.find((each): each is DialectName => each === dialect)
+  const spoken = dialectNames.find((each) => each === dialect)
   const over = bindings.find((each): each is Binding => each === binding)
   return { ref, ...(spoken && { dialect: spoken }), ...(over && { binding: over }) }
 }

@@ -32,5 +32,8 @@ export function withClientDialects(own: readonly ClientDialect[] = []): ClientDi
   return new Map([...own.map((each) => [each.name, each] as const), ...builtIn])
 }
 
+/** The newest dialect. Services of the same process are called in it. */
+export const newestClient: ClientDialect = v1Client
+
 /** The version of the newest dialect, which card requests name. */
 export const newestVersion: string = v1Client.versions[0] ?? ''

@@ -1,5 +1,5 @@
 import { chatRpc } from './chat-rpc/index.js'
-import type { Dialect } from './dialect.js'
+import type { Dialect, DialectName } from './dialect.js'
 import { createInvoke, type InvokeOptions } from './invoke/index.js'
 import { taskRest } from './task-rest/index.js'
 import { v0_1, v0_1Go } from './v0_1/index.js'
@@ -17,11 +17,60 @@ export function createDialects(options: DialectOptions = {}): readonly Dialect[]
   return [createV1(options), v0_3, v0_1, v0_1Go, taskRest, createInvoke(options), chatRpc]
 }
 
+/** The server's side of every dialect of this package with default options, newest first. */
+export const serverDialects: readonly Dialect[] = createDialects()
+
+/** The dialects of this package and dialects of the user, by name. */
+export function dialectsByName(own: readonly Dialect[] = []): ReadonlyMap<string, Dialect> {
+  return new Map([...serverDialects, ...own].map((each) => [each.name, each]))
+}
+
 /** The newest dialect. Errors about requests whose dialect is unknown are written in it. */
 export const newestDialect: Dialect = v1
 
 /** The dialect that a user names by its name or by a version: `v1`, `1.0`, `0.2`. */
-export function findDialect(given: string, dialects: readonly Dialect[] = createDialects()): Dialect | undefined {
+export function findDialect(given: string, dialects: readonly Dialect[] = serverDialects): Dialect | undefined {
   const version = given.replace(/^v(?=\d)/, '')
   return dialects.find(({ name }) => name === given) ?? dialects.find(({ versions }) => versions.includes(version))
+}
+
+/** A dialect at a path below the agent's, where no other dialect is understood. */
+export interface PinnedDialect {
+  /** A name, or a dialect of your own. */
+  readonly dialect: DialectName | Dialect
+  /** Such as `/legacy`. `/` is the agent's own address, where the methods of a call tell the dialects apart. */
+  readonly path: string
+}
+
+/** Names and dialects of your own, pinned or not. `all`: every dialect of this package. */
+export type DialectChoice = 'all' | readonly (DialectName | Dialect | PinnedDialect)[]
+
+/** The dialects that `dialects` names, with the paths it gives them. Default: those that are on by default. */
+export function chosenDialects(
+  choice: DialectChoice | undefined,
+  known: readonly Dialect[] = serverDialects,
+): readonly { readonly dialect: Dialect; readonly path?: string }[] {
+  if (choice === undefined) return known.filter(({ isDefault }) => isDefault).map((dialect) => ({ dialect }))
+  if (choice === 'all') return known.map((dialect) => ({ dialect }))
+  return choice.map((each) => {
+    if (typeof each === 'string') return { dialect: find(each, known) }
+    if (!('dialect' in each)) return { dialect: asOwn(each, known) }
+    const { dialect, path } = each
+    return { dialect: typeof dialect === 'string' ? find(dialect, known) : asOwn(dialect, known), path }
+  })
+}
+
+function find(name: string, known: readonly Dialect[]): Dialect {
+  const dialect = known.find((each) => each.name === name)
+  if (dialect) return dialect
+  const names = known.map((each) => each.name).join(', ')
+  throw new TypeError(`There is no dialect ${name}: choose from ${names}`)
+}
+
+function asOwn(dialect: Dialect, known: readonly Dialect[]): Dialect {
+  if (typeof dialect.name !== 'string')
+    throw new TypeError("A dialect must have a name: write `dialects: ['v1', myDialect]`")
+  if (known.some(({ name }) => name === dialect.name))
+    throw new TypeError(`A dialect is called ${dialect.name} already: give yours another name`)
+  return dialect
 }

@@ -40,7 +40,7 @@ export interface PushParts extends Pick<SenderParts, 'signJwt' | 'addressOf'> {
   readonly store: Store
   readonly agents: readonly string[]
   readonly owner: string
-  readonly dialects: Readonly<Record<string, Dialect>>
+  readonly dialects: ReadonlyMap<string, Dialect>
   readonly log: Log
 }
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createDialects } from '../dialects/servers.js'
+import { dialectsByName } from '../dialects/servers.js'
 import { append, chunk, creation, ending, key } from '../stores/contract-steps.js'
 import { MemoryStore } from '../stores/memory.js'
 import type { ClaimedCursor, NewDeadLetter, Store } from '../stores/store.js'
@@ -51,7 +51,7 @@ async function scene(dialect = 'v1', more: Partial<PushSettings> = {}): Promise<
       }
       const parts = {
         store,
-        dialects: createDialects(),
+        dialects: dialectsByName(),
         events: 'all' as const,
         settings,
         send,

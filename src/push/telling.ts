@@ -13,7 +13,7 @@ import type { Store, StoredPushConfig, TaskKey, ViewedTask } from '../stores/sto
 
 export interface TellingParts {
   readonly store: Store
-  readonly dialects: Readonly<Record<string, Dialect>>
+  readonly dialects: ReadonlyMap<string, Dialect>
   /** What webhooks that can be told of every event are told of. */
   readonly events: 'all' | 'statuses'
 }
@@ -30,8 +30,8 @@ export class Telling {
   constructor(parts: TellingParts, key: TaskKey, { dialect }: StoredPushConfig) {
     this.#parts = parts
     this.#key = key
-    this.#form = parts.dialects[dialect]?.push
-    this.#showsProgress = parts.dialects[dialect]?.traits?.showsProgress === true
+    this.#form = parts.dialects.get(dialect)?.push
+    this.#showsProgress = parts.dialects.get(dialect)?.traits?.showsProgress === true
   }
 
   /** Absent when the dialect is not known here: a newer program made the config. */

@@ -21,7 +21,7 @@ export interface WorkerParts {
   readonly agents: readonly string[]
   /** Who this process is, in leases. */
   readonly owner: string
-  readonly dialects: Readonly<Record<string, Dialect>>
+  readonly dialects: ReadonlyMap<string, Dialect>
   readonly settings: PushSettings
   readonly send: Send
   readonly log: Log

@@ -5,7 +5,7 @@
 
 import { readCard } from '../client/read-card.js'
 import { type Verification, verifyCard } from '../client/verify-card.js'
-import { toV1Card } from '../dialects/v1/v1-members.js'
+import { newestDialect } from '../dialects/servers.js'
 import { validateCard } from '../dialects/validate-card/index.js'
 import type { AgentCard } from '../model/agent-card.js'
 import { canParseUrl } from '../model/can-parse-url.js'
@@ -41,7 +41,7 @@ export async function acceptCard(raw: unknown, rules: CardRules): Promise<Accept
   if (rules.cards === 'valid') mustBeValid(sent)
   const read = readSent(sent)
   mustBeBounded(read, rules.limits)
-  const card = toV1Card(read) // registries show cards of v1.0
+  const card = newestDialect.card?.encode(read) as AgentCard // the newest dialect has a card for every agent
   const [first] = card.supportedInterfaces
   if (!first) throw invalid('card.supportedInterfaces', 'a card without an interface leads nowhere')
   await Promise.all(card.supportedInterfaces.map(({ url }, place) => checkAddress(url, place, rules.dialer)))

@@ -5,11 +5,11 @@
  */
 
 import { setTimeout as pause } from 'node:timers/promises'
+import type { DialectName } from '../dialects/dialect.js'
 import { canParseUrl } from '../model/can-parse-url.js'
 import type { Log } from '../model/log.js'
 import { type RegistryClient, registryClient } from '../registry-client/registry-client.js'
 import { RegistryError } from '../registry-client/registry-error.js'
-import type { RegisteredAddress } from './card-forms.js'
 
 export interface RegisterOptions {
   /** Of the registry, such as `https://registry.example`. */
@@ -25,7 +25,7 @@ export interface RegisterOptions {
    * Which address older readers of the card find in its `url`: 0.3's (default), or that of chat-rpc, for clients of that
    * dialect. Readers of v1.0 find all interfaces either way.
    */
-  readonly address?: RegisteredAddress
+  readonly address?: DialectName
   /** Lets the registry send this now and then, to see that a real call succeeds. Default: it does not. */
   readonly probe?: { readonly text: string }
 }

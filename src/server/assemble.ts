@@ -2,7 +2,8 @@
 import type { Meter } from '@opentelemetry/api'
 import type { Admit } from '../auth/admit.js'
 import { type Requirement, requirementsOf, schemesOf } from '../auth/requirement.js'
-import { createDialects } from '../dialects/servers.js'
+import type { DialectName } from '../dialects/dialect.js'
+import { dialectsByName, newestDialect } from '../dialects/servers.js'
 import { createEngine, type Engine } from '../engine/engine.js'
 import { stallsOutsideHandlers } from '../engine/execution/handler-watch.js'
 import type { AgentCard } from '../model/agent-card.js'
@@ -23,10 +24,10 @@ import { type BindingHandler, parameterHeaders } from '../transports/transport.j
 import { type AgentEndpoint, createAgentEndpoint } from './agent-endpoint.js'
 import { createStripBase, type ServedPaths, settleBasePath } from './base-path.js'
 import { completeCard } from './card.js'
-import { type RegisteredAddress, spellCards } from './card-forms.js'
+import { spellCards } from './card-forms.js'
 import { continueContext } from './continue-context.js'
 import { type CurrentCards, currentCards } from './current-cards.js'
-import { boundedEdit, cardVersionOf } from './edit-card.js'
+import { boundedEdit } from './edit-card.js'
 import { guardSkills } from './guard-skills.js'
 import type { FetchHandler, HandlerOptions, LoggedOptions } from './handler.js'
 import { createHostCheck } from './hosts.js'
@@ -54,7 +55,7 @@ export interface PortFacts {
   readonly clock?: Clock
   /** Where this port answers gRPC, as `host:port`. */
   readonly grpcAuthority?: string
-  readonly registeredFor?: RegisteredAddress
+  readonly registeredFor?: DialectName
   /** Where metrics go. The commits of the store are measured already. */
   readonly meter?: Meter | undefined
 }
@@ -115,7 +116,7 @@ export async function assemble(agents: Agents, options: LoggedOptions, port: Por
   const isOwnHost = createHostCheck({ ...options, publicUrl: url })
   const isFromHere = createOriginCheck({ origins: options.cors ?? [], url, isOwnHost })
   const owner = processIdentity()
-  const push = await pushOf(mounts, { options, store, owner, url, signJwt: signer?.signJwt })
+  const push = await pushOf(mounts, { options, store, owner, url, offered, signJwt: signer?.signJwt })
   const credentialHeaders = [...new Set(schemesOf(security).flatMap(({ headers = [] }) => headers))]
   const shared: Shared = {
     options,
@@ -204,14 +205,19 @@ export function notOneAgent(agent: string | undefined): string {
 
 async function pushOf(
   mounts: readonly Mount[],
-  { options, url, ...shared }: Pick<Shared, 'options' | 'store' | 'owner' | 'url'> & Pick<PushParts, 'signJwt'>,
+  {
+    options,
+    url,
+    offered,
+    ...shared
+  }: Pick<Shared, 'options' | 'store' | 'owner' | 'url' | 'offered'> & Pick<PushParts, 'signJwt'>,
 ): Promise<Push> {
   return createPush(
     {
       ...shared,
       agents: mounts.map(({ agent }) => agent.card.name),
       // All of them: a webhook outlives the dialect it was registered in.
-      dialects: createDialects(),
+      dialects: dialectsByName([...offered.recognised, ...offered.pinned.values()]),
       addressOf: (name) => `${url}${mounts.find(({ agent }) => agent.card.name === name)?.path ?? ''}`,
       log: options.log,
     },
@@ -255,7 +261,10 @@ async function createMember(mount: Mount, shared: Shared): Promise<Member> {
     resolve: (ref) => services.get(typeof ref === 'string' ? ref : ref.card.name) ?? options.resolve?.(ref),
     ...(extendedCard && {
       extendedCard: async ({ caller, dialect }) =>
-        await sign(edit(await extendedCard(cardFor(caller), caller), cardVersionOf(dialect)), ['v1']),
+        await sign(
+          edit(await extendedCard(cardFor(caller), caller), cardVersionOf(dialect, offered)),
+          newestDialect.card?.signing ? [newestDialect.card.signing] : [],
+        ),
     }),
   })
   const continued = continueContext(engine)
@@ -280,6 +289,12 @@ async function createMember(mount: Mount, shared: Shared): Promise<Member> {
     protectsCard: options.protectCard === true,
   })
   return { mount, engine, endpoint, answer, cards }
+}
+
+/** The version that `editCard` sees: that of the caller's dialect. */
+function cardVersionOf(name: string | undefined, { recognised, pinned }: OfferedDialects): string {
+  const dialect = [...recognised, ...pinned.values()].find((each) => each.name === name) ?? newestDialect
+  return dialect.cardVersion ?? ''
 }
 
 /** There is one whenever there was one. */
@@ -339,9 +354,11 @@ function endpointOf(
     extensions: (card.capabilities.extensions ?? []).flatMap(({ uri, required }) =>
       uri ? [{ uri, isRequired: required === true }] : [],
     ),
-    // What the engine signs is v1.0's text; in 0.3 the card is another one.
-    signCard: async (spelled, dialect) =>
-      dialect === 'v0.3' ? JSON.stringify(await sign(JSON.parse(spelled) as object, ['v0.3'])) : spelled,
+    // The engine signs the newest dialect's card; other cards have other texts.
+    signCard: async (spelled, { name, card }) =>
+      card?.signing && name !== newestDialect.name
+        ? JSON.stringify(await sign(JSON.parse(spelled) as object, [card.signing]))
+        : spelled,
     ...(observe && { observe }),
     onError: (error) => {
       if (error.code === 'INTERNAL_ERROR')

@@ -1,27 +1,31 @@
 /**
- * One card, spelled for every kind of reader (RM-CARD-1, RM-CARD-2, RL-02-1), and signed for those whose version
- * knows signatures: v1.0 and 0.3. Older cards, and those of ad-hoc dialects, have no place for them.
+ * Encodes one card for readers of every dialect that is offered (RM-CARD-1, RM-CARD-2, RL-02-1), and signs it where the
+ * dialect's cards have signatures.
  */
-import type { Dialect } from '../dialects/dialect.js'
-import { hybridCard } from '../dialects/v0_3/card.js'
-import { toV1Card } from '../dialects/v1/v1-members.js'
+import type { Dialect, DialectName } from '../dialects/dialect.js'
+import { newestDialect, serverDialects } from '../dialects/servers.js'
 import type { AgentCard, AgentInterface } from '../model/agent-card.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
-import { cardVersionOf, type EditCard } from './edit-card.js'
+import type { EditCard } from './edit-card.js'
 import type { OfferedDialects } from './offered-dialects.js'
 import type { SignCard } from './sign-card.js'
 
-export const cardForms = ['v1', 'hybrid', '0.3', 'chat-rpc'] as const
-/** What readers get that name no version. */
-export type CardForm = (typeof cardForms)[number]
+/** The card for readers that name no version: that of one dialect, or `hybrid`, which readers of several understand. */
+export type CardForm = 'hybrid' | DialectName
 
-/** The spellings of one card; those that nothing is offered for are absent. */
+/** Names of all card forms: dialects that are listed in cards, and those whose card can be merged into another. */
+export const cardForms: readonly CardForm[] = [
+  'hybrid',
+  ...serverDialects.flatMap(({ name, isListed, card }) => (card && (isListed || card.merge) ? [name] : [])),
+]
+
+/** The encoded forms of one card. A form is absent if no offered dialect has it. */
 export interface SpelledCards {
   /** By the version a reader names, as `Major.Minor`. */
   readonly byVersion: ReadonlyMap<string, object>
   /** For readers that name none. */
   readonly unversioned: object | undefined
-  /** For `/.well-known/agent.json`: 0.2 and older. */
+  /** For `/.well-known/agent.json`: dialects whose cards have one address. */
   readonly legacy: object | undefined
   /** For registries. */
   readonly registered: object | undefined
@@ -29,13 +33,11 @@ export interface SpelledCards {
   readonly pinned: ReadonlyMap<string, object>
 }
 
-export type RegisteredAddress = 'v0.3' | 'chat-rpc'
-
 export interface Spelling {
   readonly url: string
   readonly form?: CardForm | undefined
-  /** Whose address older readers find who have the card from a registry. */
-  readonly registeredFor?: RegisteredAddress | undefined
+  /** The dialect whose address readers with one address find in a registry's card. */
+  readonly registeredFor?: DialectName | undefined
   readonly sign: SignCard
   readonly edit: EditCard
 }
@@ -43,44 +45,71 @@ export interface Spelling {
 export async function spellCards(
   card: AgentCard,
   { recognised, pinned }: OfferedDialects,
-  { url, form, registeredFor = 'v0.3', sign, edit }: Spelling,
+  spelling: Spelling,
 ): Promise<SpelledCards> {
-  const byName = new Map(recognised.map((dialect) => [dialect.name, dialect]))
-  const edited = edit(card, '1.0')
-  const current = toV1Card(edited)
-  const older = byName.get('v0.3')?.encodeCard?.(edit(card, '0.3'))
-  const v1 = byName.has('v1') ? await sign(current, ['v1']) : undefined
-  const v0_3 = older && (await sign(older, ['v0.3']))
-  const legacy = legacyCard(recognised, withAddress(edit(card, '0.1'), url), older)
-  // Both halves of a hybrid come from one card, so that their skills belong together.
-  const olderHalf = byName.get('v0.3')?.encodeCard?.(edited)
-  const wantsChat = form === 'chat-rpc' || registeredFor === 'chat-rpc'
-  const chatHalf = wantsChat ? byName.get('chat-rpc')?.encodeCard?.(withAddress(edited, url)) : undefined
-  const forms: Record<CardForm, object | undefined> = {
-    v1,
-    // Each kind of reader finds a signature of what it reads.
-    hybrid: v1 && olderHalf ? await sign(hybridCard(current, olderHalf), ['v1', 'v0.3']) : undefined,
-    '0.3': v0_3,
-    // Readers of v1.0 find the same interfaces as in every other form.
-    'chat-rpc': chatHalf && (await sign(v1 ? hybridCard(current, chatHalf) : chatHalf, v1 ? ['v1', 'v0.3'] : ['v0.3'])),
+  const { url, form, registeredFor, sign, edit } = spelling
+  const hasNewest = recognised.some(({ name }) => name === newestDialect.name)
+  const edited = edit(card, newestDialect.cardVersion ?? '')
+  const newest = newestDialect.card?.encode(edited) as AgentCard // the newest dialect has a card for every agent
+  const signedBy = async (dialects: readonly Dialect[], encoded: object) => await signedFor(dialects, encoded, sign)
+  const listed = new Map<string, object>()
+  for (const dialect of recognised.filter(({ isListed }) => isListed)) {
+    const isNewest = dialect.name === newestDialect.name
+    const own = isNewest ? newest : dialect.card?.encode(edit(card, dialect.cardVersion ?? ''))
+    if (own) listed.set(dialect.name, own)
   }
-  if (form !== undefined && !forms[form]) {
+  /** Merges the card of a dialect with the newest one's. Both are encoded from one card, so that their skills match. */
+  const hybridOf = async (dialect: Dialect) => {
+    const own = dialect.card?.encode(dialect.isListed ? edited : withAddress(edited, url, dialect))
+    if (!own || !dialect.card?.merge) return undefined
+    return hasNewest
+      ? await signedBy([newestDialect, dialect], dialect.card.merge(newest, own))
+      : await signedBy([dialect], own)
+  }
+  const cardOf = async (name: string) => {
+    const dialect = recognised.find((each) => each.name === name)
+    if (!dialect?.isListed) return dialect && (await hybridOf(dialect))
+    const own = listed.get(name)
+    return own && (await signedBy([dialect], own))
+  }
+  const first = recognised.find(({ isListed, card: encoder }) => isListed && encoder?.merge)
+  const hybrid = hasNewest && first ? await hybridOf(first) : undefined
+  const asked = form === undefined ? undefined : form === 'hybrid' ? hybrid : await cardOf(form)
+  if (form !== undefined && !asked)
     throw new TypeError(`There is no ${form} card to serve: the dialects it speaks of are not offered`)
-  }
+  const legacy = legacyCard(recognised, card, spelling, listed)
   const byVersion = new Map<string, object>()
-  if (v1) byVersion.set('1.0', v1)
-  if (v0_3) byVersion.set('0.3', v0_3).set('0.2', v0_3)
-  if (legacy && byName.has('v0.1')) byVersion.set('0.1', legacy)
-  const unversioned = (form && forms[form]) ?? forms.hybrid ?? forms.v1 ?? forms['0.3'] ?? legacy
-  if (registeredFor === 'chat-rpc' && !chatHalf)
-    throw new TypeError('chat-rpc is not spoken here: its address cannot be registered')
+  for (const { name, versions, isListed, card: encoder } of recognised) {
+    const own = isListed ? await cardOf(name) : encoder && legacy
+    for (const version of versions) if (own) byVersion.set(version, own)
+  }
+  const [firstListed] = listed.keys()
+  const unversioned = asked ?? hybrid ?? (firstListed === undefined ? legacy : await cardOf(firstListed))
   return {
     byVersion,
     unversioned,
-    registered: registeredFor === 'chat-rpc' ? forms['chat-rpc'] : unversioned,
+    registered: await registeredCard(registeredFor, unversioned, listed, cardOf),
     legacy,
     pinned: await pinnedCards(pinned, card, { url, sign, edit }),
   }
+}
+
+/** The card with a signature for the readers of each of these dialects whose cards have signatures. */
+async function signedFor(dialects: readonly Dialect[], encoded: object, sign: SignCard): Promise<object> {
+  const forms = dialects.flatMap(({ card }) => card?.signing ?? [])
+  return forms.length > 0 ? await sign(encoded, forms) : encoded
+}
+
+async function registeredCard(
+  dialect: DialectName | undefined,
+  unversioned: object | undefined,
+  listed: ReadonlyMap<string, object>,
+  cardOf: (name: string) => Promise<object | undefined>,
+): Promise<object | undefined> {
+  if (dialect === undefined || listed.has(dialect)) return unversioned
+  const own = await cardOf(dialect)
+  if (!own) throw new TypeError(`${dialect} is not spoken here: its address cannot be registered`)
+  return own
 }
 
 /** The members of older cards that several dialects spell differently. */
@@ -98,19 +127,27 @@ interface OlderSkill {
   readonly outputModes?: readonly string[]
 }
 
-/** For readers of 0.2, 0.1 and task-rest at once: members of the one do not get in the way of the others. */
-function legacyCard(dialects: readonly Dialect[], card: AgentCard, v0_3: object | undefined): object | undefined {
-  let merged: OlderCard | undefined = v0_3 && withPlainAddress(v0_3)
+/** One card for the readers of all dialects whose cards have one address. Members of newer dialects win. */
+function legacyCard(
+  dialects: readonly Dialect[],
+  card: AgentCard,
+  { url, edit }: Spelling,
+  listed: ReadonlyMap<string, object>,
+): object | undefined {
+  let merged: OlderCard | undefined
   for (const dialect of dialects) {
-    if (dialect.name === 'v1' || dialect.name === 'v0.3') continue
-    const own: OlderCard | undefined = dialect.encodeCard?.(card)
+    if (dialect.name === newestDialect.name) continue
+    const own: OlderCard | undefined = dialect.isListed
+      ? withPlainAddress(listed.get(dialect.name))
+      : dialect.card?.encode(withAddress(edit(card, dialect.cardVersion ?? ''), url, dialect))
     if (own) merged = merged ? { ...own, ...merged, skills: mergedSkills(own, merged) } : own
   }
   return merged
 }
 
 /** Older clients append paths such as `/tasks/send` to `url`, so it has no slash at its end. */
-function withPlainAddress(card: OlderCard): OlderCard {
+function withPlainAddress(card: OlderCard | undefined): OlderCard | undefined {
+  if (!card) return undefined
   const { url = '', additionalInterfaces = [] } = card
   const plain = withoutTrailingSlashes(url)
   return {
@@ -120,7 +157,7 @@ function withPlainAddress(card: OlderCard): OlderCard {
   }
 }
 
-/** Skills with the modes of both cards: task-rest has words (`text`, `data`), the others have media types. */
+/** Skills with the modes of both cards: some dialects have words (`text`, `data`), others media types. */
 function mergedSkills(own: OlderCard, merged: OlderCard): readonly OlderSkill[] {
   const { skills = [], defaultInputModes = [], defaultOutputModes = [] } = merged
   return skills.map((skill) => {
@@ -139,21 +176,19 @@ async function pinnedCards(
   { url, sign, edit }: Spelling,
 ): Promise<ReadonlyMap<string, object>> {
   const cards = new Map<string, object>()
-  for (const [path, { name, versions, encodeCard }] of pinned) {
-    const spelled = encodeCard?.({
-      ...edit(card, cardVersionOf(name)),
-      supportedInterfaces: addressesOf(`${url}${path}`, versions[0] ?? '0.1'),
-    })
-    if (spelled) cards.set(path, name === 'v1' || name === 'v0.3' ? await sign(spelled, [name]) : spelled)
+  for (const [path, dialect] of pinned) {
+    const edited = edit(card, dialect.cardVersion ?? '')
+    const encoded = dialect.card?.encode({ ...edited, supportedInterfaces: addressesOf(`${url}${path}`, dialect) })
+    if (encoded) cards.set(path, await signedFor([dialect], encoded, sign))
   }
   return cards
 }
 
 /** Dialects that know one address find it, whatever else is offered. */
-function withAddress(card: AgentCard, url: string): AgentCard {
-  return { ...card, supportedInterfaces: [...card.supportedInterfaces, ...addressesOf(url, '0.1')] }
+function withAddress(card: AgentCard, url: string, dialect: Dialect): AgentCard {
+  return { ...card, supportedInterfaces: [...card.supportedInterfaces, ...addressesOf(url, dialect)] }
 }
 
-function addressesOf(url: string, protocolVersion: string): AgentInterface[] {
-  return ['JSONRPC', 'HTTP+JSON'].map((protocolBinding) => ({ url, protocolBinding, protocolVersion }))
+function addressesOf(url: string, { cardVersion = '' }: Dialect): AgentInterface[] {
+  return ['JSONRPC', 'HTTP+JSON'].map((protocolBinding) => ({ url, protocolBinding, protocolVersion: cardVersion }))
 }

@@ -63,14 +63,10 @@ export function completeCard(agent: Agent, facts: CardFacts): AgentCard {
   }
 }
 
-/** Versions that cards list interfaces for; the readers of older cards know one address only. */
-const listedVersions: ReadonlySet<string> = new Set(['1.0', '0.3'])
-
 function interfacesOf({ url, grpc, dialects, tenants }: CardFacts): AgentInterface[] {
   return dialects.flatMap((dialect) => {
-    const protocolVersion = dialect.versions[0] ?? ''
-    if (!listedVersions.has(protocolVersion)) return []
-    const hasTenants = dialect.name === 'v1'
+    const { cardVersion: protocolVersion, isListed, hasTenants } = dialect
+    if (!isListed || protocolVersion === undefined) return []
     const own: AgentInterface[] = []
     if (dialect.jsonrpc) own.push({ url: `${url}/`, protocolBinding: 'JSONRPC', protocolVersion })
     if (dialect.rest) own.push({ url, protocolBinding: 'HTTP+JSON', protocolVersion })
@@ -82,10 +78,10 @@ function interfacesOf({ url, grpc, dialects, tenants }: CardFacts): AgentInterfa
 /** gRPC has no paths: an agent that shares its port is found by its tenant, and so only by callers that can name one. */
 function grpcInterface(
   grpc: GrpcAddress | undefined,
-  { grpc: form, name }: Dialect,
+  { grpc: form, hasTenants }: Dialect,
   protocolVersion: string,
 ): AgentInterface[] {
-  if (!grpc || !form || (grpc.tenant !== undefined && name !== 'v1')) return []
+  if (!grpc || !form || (grpc.tenant !== undefined && !hasTenants)) return []
   const tenant = grpc.tenant === undefined ? {} : { tenant: grpc.tenant }
   return [{ url: grpc.authority, protocolBinding: 'GRPC', ...tenant, protocolVersion }]
 }

@@ -1,10 +1,8 @@
 /** Authors' changes to a card, applied before it is encoded and signed. */
 import type { AgentCard, AgentInterface, AgentSkill } from '../model/agent-card.js'
 
-/** `0.3` stands for 0.2 too, `0.1` for every older dialect. The hybrid card is edited as `1.0`. */
-export type CardVersion = '1.0' | '0.3' | '0.1'
-
-export type EditCard = (card: AgentCard, version: CardVersion) => AgentCard
+/** Changes a card. `version` is that of the readers, such as `1.0`: v0.2 counts as `0.3`, the hybrid card as `1.0`. */
+export type EditCard = (card: AgentCard, version: string) => AgentCard
 
 /**
  * Applies `edit` within bounds. The result may drop and reorder interfaces of the card, and has the card's own security
@@ -52,10 +50,4 @@ function servedAs({ url, protocolBinding, protocolVersion, tenant }: AgentInterf
 function withOwnSecurity({ securityRequirements: _edited, ...skill }: AgentSkill, { skills }: AgentCard): AgentSkill {
   const own = skills.find(({ id }) => id === skill.id)?.securityRequirements
   return own ? { ...skill, securityRequirements: own } : skill
-}
-
-/** The version that a card is edited for, by the dialect it is encoded in. */
-export function cardVersionOf(dialect: string): CardVersion {
-  if (dialect === 'v1') return '1.0'
-  return dialect === 'v0.3' ? '0.3' : '0.1'
 }

@@ -5,8 +5,7 @@
 
 import type { Auth } from '../auth/requirement.js'
 import type { Connection } from '../auth/scheme.js'
-import type { QuestionStatus } from '../dialects/invoke/tasks.js'
-import type { ErrorProfile } from '../dialects/v1/errors.js'
+import type { DialectChoice, ErrorProfile, QuestionStatus } from '../dialects/servers.js'
 import type { ProvidedCredential } from '../engine/admission/provide-credential.js'
 import type { Agent, AgentRef } from '../engine/agent.js'
 import type { EngineSettings } from '../engine/internals.js'
@@ -26,7 +25,6 @@ import { assertPublicUrl } from './hosts.js'
 import type { Limits } from './limits.js'
 import type { Agents, Mount } from './mounts.js'
 import type { Audit } from './observe-calls.js'
-import type { DialectChoice } from './offered-dialects.js'
 import { useStore } from './open-store.js'
 import { handlerOptions } from './option-names.js'
 import type { Policy } from './policy.js'
@@ -61,11 +59,17 @@ export interface HandlerOptions {
   readonly limits?: Limits
   /** Silence on a stream before a comment is sent. Default 15 s. */
   readonly heartbeatMs?: number
-  /** Which dialects to speak. Default: v1, v0.3 (with 0.2) and v0.1. */
+  /**
+   * The dialects to speak, by name or as dialects of your own. Default: `v1`, `v0.3` (with v0.2) and `v0.1`.
+   *
+   * ```ts
+   * dialects: ['v1', { dialect: 'task-rest', path: '/legacy' }, myDialect]
+   * ```
+   */
   readonly dialects?: DialectChoice
   /**
-   * The card for readers that name no version. Default: hybrid while 0.3 is spoken, else v1. `chat-rpc` is a hybrid card
-   * whose `url` is the chat-rpc endpoint.
+   * The card for readers that name no version: that of a dialect, or `hybrid`, which readers of v1.0 and v0.3 understand.
+   * Default: `hybrid` while v0.3 is offered. `chat-rpc` is a hybrid card whose `url` is the chat-rpc endpoint.
    */
   readonly card?: CardForm
   /**

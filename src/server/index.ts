@@ -8,7 +8,6 @@ export type { Deadlines } from './listener.js'
 export type { MetricsPort } from './metrics.js'
 export type { Agents, Mount, MountedAgent } from './mounts.js'
 export type { Audit, AuditEntry } from './observe-calls.js'
-export type { DialectChoice, PinnedDialect } from './offered-dialects.js'
 export { type OpenStoreOptions, openStore } from './open-store.js'
 export type { Policy } from './policy.js'
 export type { Rate } from './rate-limit.js'
@@ -26,9 +25,15 @@ export { type NodeListener, toNodeListener } from './node.js'
 
 // Dialects, cards and signatures
 
-export { type DialectName, dialectNames } from '../dialects/dialect.js'
-export { type QuestionStatus, questionStatuses } from '../dialects/invoke/tasks.js'
-export { type ErrorProfile, errorProfiles } from '../dialects/v1/errors.js'
+export type { DialectName } from '../dialects/dialect.js'
+export {
+  type DialectChoice,
+  type ErrorProfile,
+  errorProfiles,
+  type PinnedDialect,
+  type QuestionStatus,
+  questionStatuses,
+} from '../dialects/servers.js'
 export { type CardProblem, type CardReport, validateCard } from '../dialects/validate-card/index.js'
 export {
   type Claims,
@@ -47,7 +52,7 @@ export {
 } from '../signing/signing-key.js'
 export { skillSchemasUri } from './card.js'
 export { type CardForm, cardForms } from './card-forms.js'
-export type { CardVersion, EditCard } from './edit-card.js'
+export type { EditCard } from './edit-card.js'
 
 // Webhooks
 

@@ -1,4 +1,5 @@
 /** Where each agent is: at the root when it is alone, else under a path of its own. */
+import { serverDialects } from '../dialects/servers.js'
 import { type Agent, isAgent } from '../engine/agent.js'
 import { assertOptions, type OptionNames } from '../model/option-names.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
@@ -24,14 +25,9 @@ export const portNames = ['.well-known', 'healthz', 'readyz', 'metrics']
 /** First segments of paths below an agent. */
 export const reserved: ReadonlySet<string> = new Set([
   ...portNames,
-  'tasks',
-  'v1',
-  'a2a',
-  'api',
-  'message:send',
-  'message:stream',
-  'extendedAgentCard',
-  'agent',
+  ...serverDialects
+    .flatMap(({ jsonrpc, rest }) => [...(jsonrpc?.paths ?? []), ...(rest?.routes ?? []).map(({ path }) => path)])
+    .map((path) => path.split('/')[1] ?? ''),
 ])
 
 export function mountsOf(agents: Agents): readonly Mount[] {

@@ -1,7 +1,6 @@
 /** The options of `serve`, `createHandler` and ports by name; the compiler keeps the lists complete. */
 
-import { questionStatuses } from '../dialects/invoke/tasks.js'
-import { errorProfiles } from '../dialects/v1/errors.js'
+import { errorProfiles, type PinnedDialect, questionStatuses } from '../dialects/servers.js'
 import { defaultEngineLimits } from '../engine/limits.js'
 import { retentionNames, settingNames } from '../engine/settings.js'
 import { either, type NamesOf, namesIn } from '../model/option-names.js'
@@ -17,7 +16,6 @@ import type { Limits } from './limits.js'
 import type { Deadlines } from './listener.js'
 import type { MetricsPort } from './metrics.js'
 import type { MountedAgent } from './mounts.js'
-import type { PinnedDialect } from './offered-dialects.js'
 import type { OpenStoreOptions } from './open-store.js'
 import type { Policy } from './policy.js'
 import type { Rate } from './rate-limit.js'

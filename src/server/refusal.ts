@@ -1,13 +1,13 @@
-/** How this port says no where no agent does: in the words of v1.0 over HTTP+JSON. */
+/** Refusals of requests that reach no agent, in the newest dialect over HTTP+JSON. */
 import type { Admit } from '../auth/admit.js'
 import type { Connection } from '../auth/scheme.js'
 import type { RestForm } from '../dialects/dialect.js'
-import { v1 } from '../dialects/v1/index.js'
+import { newestDialect } from '../dialects/servers.js'
 import type { Admission, Refused } from '../model/admission.js'
 import { A2AError } from '../model/errors.js'
 import { anonymous } from '../model/service.js'
 
-const form = v1.rest as RestForm // v1.0 has one
+const form = newestDialect.rest as RestForm // it has one
 
 /** Who asks, or why he is not let in. */
 export async function admitted(

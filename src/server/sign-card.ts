@@ -1,11 +1,12 @@
 /** Cards with signatures: each content is signed once and remembered, never signed for every request. */
-import type { CardReader, Signer } from '../signing/signer.js'
+import type { CardSigningForm } from '../model/agent-card.js'
+import type { Signer } from '../signing/signer.js'
 
 /** Where the keys are published, below the server's address. */
 export const jwksPath = '/.well-known/jwks.json'
 
-/** The card with signatures for those who read it; the card itself where there are no keys. */
-export type SignCard = <Card extends object>(card: Card, readers: readonly CardReader[]) => Promise<Card>
+/** Adds a signature over each of the forms to the card; returns the card itself if there are no keys. */
+export type SignCard = <Card extends object>(card: Card, forms: readonly CardSigningForm[]) => Promise<Card>
 
 /** Extended cards may differ from caller to caller; the ones used last are remembered. */
 const mostRemembered = 256
@@ -23,10 +24,10 @@ export function createCardSigning(signer: Signer | undefined, url: string): Sign
     if (known.size > mostRemembered && oldest !== undefined) known.delete(oldest)
   }
 
-  return async <Card extends object>(card: Card, readers: readonly CardReader[]): Promise<Card> => {
+  return async <Card extends object>(card: Card, forms: readonly CardSigningForm[]): Promise<Card> => {
     // Other keys, other signatures.
-    const key = await digest(JSON.stringify([readers, card, signer.jwks()]))
-    const signed = known.get(key) ?? signer.signCard(card, jku, readers)
+    const key = await digest(JSON.stringify([forms, card, signer.jwks()]))
+    const signed = known.get(key) ?? signer.signCard(card, jku, forms)
     remember(key, signed)
     try {
       return (await signed) as Card // it was made of a card with this very text

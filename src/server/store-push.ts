@@ -1,5 +1,5 @@
 /** Webhooks of a store whose agents are served elsewhere, or not now: for operators and their tools. */
-import { createDialects } from '../dialects/servers.js'
+import { dialectsByName } from '../dialects/servers.js'
 import type { Log } from '../model/log.js'
 import { assertOptions, type NamesOf } from '../model/option-names.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
@@ -46,7 +46,7 @@ export async function openStorePush(store: Store, options: StorePushOptions = {}
     {
       store,
       // All of them: a webhook outlives the dialect it was registered in.
-      dialects: createDialects(),
+      dialects: dialectsByName(),
       ...(signer && { signJwt: signer.signJwt }),
       addressOf: () => withoutTrailingSlashes(publicUrl),
       log,

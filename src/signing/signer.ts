@@ -3,7 +3,7 @@
  * signs; all are published, so that a new one is known before it is used and an old one as long as it is needed.
  */
 import type { JWK, JWTPayload } from 'jose'
-import type { AgentCardSignature } from '../model/agent-card.js'
+import type { AgentCardSignature, CardSigningForm } from '../model/agent-card.js'
 import { assertOptions, type NamesOf } from '../model/option-names.js'
 import { loadJose } from '../net/load-jose.js'
 import {
@@ -33,18 +33,15 @@ const optionNames = { keys: true, signWith: true, profiles: true } satisfies Nam
 
 export type SignatureProfile = 'spec' | 'sdk'
 
-/** Which readers a signature is for: those of v1.0, or those of 0.3, which names no canonical form. */
-export type CardReader = 'v1' | 'v0.3'
-
 /** Plain claims; the caller says when the token was issued and when it ends. */
 export type Claims = JWTPayload
 
 export interface Signer {
-  /** The card with its signatures beside those it has; `jku` is where the keys are published. */
+  /** Adds signatures over each of the forms to the card. `jku` is the address of the published keys. Default form: `strict`. */
   signCard<Card extends object>(
     card: Card,
     jku: string,
-    readers?: readonly CardReader[],
+    forms?: readonly CardSigningForm[],
   ): Promise<Card & { readonly signatures: readonly AgentCardSignature[] }>
   /** A compact JWT by the current key. */
   signJwt(claims: Claims): Promise<string>
@@ -80,8 +77,8 @@ export async function createSigner(options: SigningOptions): Promise<Signer> {
   const { privateKey, alg, kid } = current as PrivateKey // looked at above
 
   return {
-    async signCard(card, jku, readers = ['v1']) {
-      const payloads = bytesToSign(card, readers, profiles)
+    async signCard(card, jku, forms = ['strict']) {
+      const payloads = bytesToSign(card, forms, profiles)
       const signatures: AgentCardSignature[] = []
       for (const key of signing) {
         for (const bytes of payloads) {
@@ -112,21 +109,21 @@ function isPrivate(key: LoadedKey): key is PrivateKey {
 /** Most cards have nothing empty in them: then the forms are the same, and one signature is good for all. */
 function bytesToSign(
   card: object,
-  readers: readonly CardReader[],
+  forms: readonly CardSigningForm[],
   profiles: readonly SignatureProfile[],
 ): readonly Uint8Array[] {
   // As it is sent: members that are `undefined` here are not there.
   const sent = JSON.parse(JSON.stringify(card)) as Record<string, unknown>
-  const payloads = profiles.flatMap((profile) => readers.flatMap((reader) => payloadsFor[reader][profile](sent)))
+  const payloads = profiles.flatMap((profile) => forms.flatMap((form) => payloadsFor[form][profile](sent)))
   const bytes = payloads.map(canonicalForm)
   return bytes.filter((each, place) => bytes.findIndex((other) => isSame(each, other)) === place)
 }
 
 const payloadsFor = {
-  v1: { spec: (card) => [strictPayload(card)], sdk: sdkPayloads },
-  'v0.3': { spec: (card) => [receivedPayload(card)], sdk: (card) => [strippedPayload(card)] },
+  strict: { spec: (card) => [strictPayload(card)], sdk: sdkPayloads },
+  'as-received': { spec: (card) => [receivedPayload(card)], sdk: (card) => [strippedPayload(card)] },
 } as const satisfies Record<
-  CardReader,
+  CardSigningForm,
   Record<SignatureProfile, (card: Readonly<Record<string, unknown>>) => readonly SignedPayload[]>
 >
 

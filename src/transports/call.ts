@@ -56,7 +56,7 @@ export async function answerCall(
     activated === undefined ? envelope.headers : { ...envelope.headers, [dialect.extensionsHeader]: activated }
   const spelled = codec.encode(result, call.params, facts)
   const isCard = operation === 'getExtendedAgentCard'
-  const body = envelope.result((isCard && (await endpoint.signCard?.(spelled, dialect.name))) || spelled)
+  const body = envelope.result((isCard && (await endpoint.signCard?.(spelled, dialect))) || spelled)
   // What cannot be spelled or signed is an error to the caller, and to whoever counts.
   call.watch?.ended()
   return new Response(body, { headers: isCard ? { ...headers, ...perCaller(endpoint) } : headers })

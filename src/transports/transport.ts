@@ -31,7 +31,7 @@ export interface BindingHandler {
   /** The dialect a task was created in; absent when it is not there, or not the caller's. */
   readonly createdIn: (taskId: string, arrival: Arrival) => Promise<string | undefined>
   /** Signs a card that a dialect has spelled, as JSON; absent where there is nothing to sign with. */
-  readonly signCard?: (spelled: string, dialect: string) => Promise<string>
+  readonly signCard?: (spelled: string, dialect: Dialect) => Promise<string>
   /** Absent when nobody wants to know of calls. */
   readonly observe?: CallObserver
   /** Told of errors whose cause no caller may see. */

@@ -1,5 +1,5 @@
 /** Generates `docs/dialects.md` from the dialects: the operations of each binding, and information loss. */
-import { type Dialect, dialectNames } from '../../src/dialects/dialect.js'
+import type { Dialect } from '../../src/dialects/dialect.js'
 import { peerQuirks, type Quirks, unknownPeer } from '../../src/dialects/quirks.js'
 import { createDialects } from '../../src/dialects/servers.js'
 import { type Operation, operations } from '../../src/model/operations.js'
@@ -83,7 +83,7 @@ A server with \`logCalls: true\` (\`dragoman serve --verbose\`) logs the dialect
 
 \`/.well-known/agent-card.json\` answers \`A2A-Version: 1.0\` with the v1.0 card and \`0.3\` with the 0.3 card. A client that names no
 version gets a *hybrid* card, which is valid in both versions, if 0.3 is served, else the v1.0 card. The option
-\`card: 'v1' | 'hybrid' | '0.3' | 'chat-rpc'\` overrides this; \`chat-rpc\` is a hybrid card whose \`url\` is the chat-rpc endpoint.
+\`card: 'v1' | 'hybrid' | 'v0.3' | 'chat-rpc'\` overrides this; \`chat-rpc\` is a hybrid card whose \`url\` is the chat-rpc endpoint.
 \`/.well-known/agent.json\` is for 0.2 and older. \`validateCard\` in \`dragoman/server\` checks cards of all versions.
 
 ## gRPC
@@ -277,8 +277,7 @@ const deviations: readonly (readonly [string, string, string])[] = [
 ]
 
 export function dialectsPage(): string {
-  const dialects = createDialects()
-  const members = dialectNames.map((name) => dialects[name])
+  const members = createDialects()
   const chapters = members.flatMap((dialect) => [
     `### ${dialect.name}\n`,
     `Versions: ${dialect.versions.join(', ') || 'none; its paths identify it'}. Extensions in \`${dialect.extensionsHeader}\`.${pushNote(dialect)}\n`,

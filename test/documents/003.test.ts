@@ -127,8 +127,8 @@ const georoute = JSON.parse(
 describe('the card', () => {
   it('of the documents is valid, and is read whole', () => {
     expect(validateCard(georoute)).toEqual({ version: 'v0.2', problems: [], isValid: true })
-    const { card, family } = readCard(georoute)
-    expect(family).toBe('v0.2')
+    const { card, dialect } = readCard(georoute)
+    expect(dialect).toBe('v0.3')
     expect(card).toMatchObject({
       name: georoute.name,
       provider: { organization: 'Example Geo Services Inc.' },

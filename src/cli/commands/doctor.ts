@@ -1,4 +1,5 @@
 import { Command } from 'commander'
+import { clientDialects } from '../../dialects/index.js'
 import { type AgentOptions, addAgentOptions, connectOptions, refHelp, splitReference } from '../agent-options.js'
 import { examine } from '../doctor/examine.js'
 import { findingText, type Health, healthText } from '../doctor/finding.js'
@@ -46,8 +47,8 @@ Exit codes: 0 healthy (there may be warnings), 1 problems, 3 nobody answers.`,
     .action(async (ref: string | undefined, options: Options) => {
       const [agent, rest] = splitReference(ref === undefined ? [] : [ref], options)
       if (rest.length > 0) throw new UsageError(`there is a word too many: ${rest[0]}`)
-      if (options.protocol === 'invoke')
-        throw new UsageError('invoke has no card: there is nothing to hold an agent to')
+      if (clientDialects.some(({ name, card }) => name === options.protocol && !card))
+        throw new UsageError(`${options.protocol} has no card: there is nothing to hold an agent to`)
       const output = new Output(options.output)
       const { headers = {}, credentials, ...connect } = await connectOptions(agent, options, output)
       const isNothing = Object.keys(headers).length === 0 && credentials === undefined

@@ -1,10 +1,10 @@
 import { Command, InvalidArgumentError, Option } from 'commander'
+import { dialectNames, findDialect } from '../../dialects/index.js'
 import { type Served, serve } from '../../index.js'
 import {
   type CardForm,
   cardForms,
   type DialectChoice,
-  dialectNames,
   type ErrorProfile,
   errorProfiles,
   type MetricsPort,
@@ -254,8 +254,7 @@ function toDialects(list: string): DialectChoice {
   if (list === 'all') return 'all'
   return list.split(',').map((each) => {
     const [given = '', path] = each.trim().split('@', 2)
-    const wanted = given === '1.0' ? 'v1' : /^0\.\d/.test(given) ? `v${given}` : given
-    const dialect = dialectNames.find((name) => name === wanted)
+    const dialect = findDialect(given)?.name
     if (!dialect) throw new InvalidArgumentError(`there is no dialect ${given}: choose from ${dialectNames.join(', ')}`)
     return path === undefined ? dialect : { dialect, path }
   })

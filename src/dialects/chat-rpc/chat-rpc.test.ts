@@ -228,7 +228,7 @@ describe('the card', () => {
   }
 
   it('leads to the paths of this dialect and is a good 0.3 card', () => {
-    const encoded = chatRpc.encodeCard?.(card)
+    const encoded = chatRpc.card?.encode(card)
     expect(encoded).toMatchObject({
       url: 'https://a.example/orders/api/v1/a2a',
       preferredTransport: 'JSONRPC',
@@ -240,7 +240,7 @@ describe('the card', () => {
   })
 
   it('does not exist without an address to stand below', () => {
-    expect(chatRpc.encodeCard?.({ ...card, supportedInterfaces: card.supportedInterfaces.slice(0, 2) })).toBeUndefined()
+    expect(chatRpc.card?.encode({ ...card, supportedInterfaces: card.supportedInterfaces.slice(0, 2) })).toBeUndefined()
   })
 })
 

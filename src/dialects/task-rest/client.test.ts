@@ -254,5 +254,5 @@ describe('errors', () => {
 
 it('reads its card as one of a plain HTTP agent', () => {
   const card = { name: 'n', url: 'https://a.example', version: '1', capabilities: { streaming: true }, skills: [] }
-  expect(taskRestClient.decodeCard?.(card)).toMatchObject({ supportedInterfaces: [{ protocolBinding: 'HTTP+JSON' }] })
+  expect(taskRestClient.card?.decode(card)).toMatchObject({ supportedInterfaces: [{ protocolBinding: 'HTTP+JSON' }] })
 })

@@ -244,7 +244,7 @@ describe('the card of task-rest', () => {
       },
     ],
   }
-  const written = (from: AgentCard) => JSON.parse(JSON.stringify(taskRest.encodeCard?.(from) ?? null)) as unknown
+  const written = (from: AgentCard) => JSON.parse(JSON.stringify(taskRest.card?.encode(from) ?? null)) as unknown
 
   it('speaks of text, data and files, and of the API key', () => {
     expect(written(card)).toEqual({

@@ -414,8 +414,8 @@ describe('errors of v0.1', () => {
 describe('cards', () => {
   it('of both profiles are read', () => {
     const card = { name: 'n', url: 'https://a.example', version: '1', capabilities: {}, skills: [] }
-    expect(v0_1Client.decodeCard?.(card)).toMatchObject({ supportedInterfaces: [{ protocolBinding: 'JSONRPC' }] })
-    expect(v0_1GoClient.decodeCard?.({ ...card, iconUri: 'https://i.example' })).toMatchObject({
+    expect(v0_1Client.card?.decode(card)).toMatchObject({ supportedInterfaces: [{ protocolBinding: 'JSONRPC' }] })
+    expect(v0_1GoClient.card?.decode({ ...card, iconUri: 'https://i.example' })).toMatchObject({
       iconUrl: 'https://i.example',
     })
   })

@@ -234,7 +234,7 @@ describe('the card of v0.1', () => {
     ],
     signatures: [{ protected: 'p', signature: 's' }],
   }
-  const written = (dialect: typeof v0_1, from = card) => JSON.parse(JSON.stringify(dialect.encodeCard?.(from) ?? null))
+  const written = (dialect: typeof v0_1, from = card) => JSON.parse(JSON.stringify(dialect.card?.encode(from) ?? null))
 
   it('has one address and names of schemes', () => {
     expect(written(v0_1)).toEqual({

@@ -330,7 +330,7 @@ describe('hostile answers', () => {
       pushNotificationConfig: { url: 'u', authentication: { schemes: ['a'] } },
     },
     { configs: [{ taskId: 't', pushNotificationConfig: { url: 'u' } }] },
-    v0_3.encodeCard?.(card),
+    v0_3.card?.encode(card),
   ]
 
   it('are refused by name or read, whatever JSON comes', () => {

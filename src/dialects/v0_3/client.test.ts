@@ -341,6 +341,6 @@ describe('the dialect', () => {
   })
 
   it('reads cards of 0.3 and 0.2', () => {
-    expect(v0_3Client.decodeCard?.(v0_3.encodeCard?.(card))).toEqual(card)
+    expect(v0_3Client.card?.decode(v0_3.card?.encode(card))).toEqual(card)
   })
 })

@@ -257,7 +257,7 @@ describe('streams', () => {
 })
 
 describe('cards', () => {
-  const read = (wire: unknown) => v1Client.decodeCard?.(wire)
+  const read = (wire: unknown) => v1Client.card?.decode(wire)
 
   it('are read whole', () => {
     expect(read(card)).toStrictEqual(card)
@@ -323,7 +323,7 @@ describe('hostile answers', () => {
           decode(value, value, facts),
     ),
     (data) => rest.createStreamDecoder({ operation: 'sendMessage', request: data, sent: data, facts }).decode({ data }),
-    (wire) => v1Client.decodeCard?.(wire),
+    (wire) => v1Client.card?.decode(wire),
   ]
   const task0 = {
     task: {

@@ -1,0 +1,47 @@
+/** Dialects: the wire formats of protocol versions, those of this package and the contract for one of your own. */
+
+// Write a dialect: the server's side
+
+export type {
+  CallFacts,
+  Dialect,
+  DialectFacts,
+  DialectName,
+  ExampleRequest,
+  Frame,
+  GrpcCodec,
+  GrpcForm,
+  JsonRpcForm,
+  Loss,
+  OperationCodec,
+  PushForm,
+  RestForm,
+  Route,
+  ServerCardForm,
+  StreamCall,
+  StreamEncoder,
+} from './dialect.js'
+
+// Write a dialect: the client's side
+
+export type {
+  ClientCardForm,
+  ClientDialect,
+  ClientFacts,
+  GrpcClientForm,
+  IncomingFrame,
+  JsonRpcClientForm,
+  RequestCodec,
+  RestClientForm,
+  RestRequest,
+  RestRequestCodec,
+  StreamDecoder,
+  StreamRequest,
+} from './client-dialect.js'
+
+// Look at the dialects of this package
+
+export { hasTasks } from './client-dialect.js'
+export { clientDialects, newestVersion } from './clients.js'
+export { bindingsOf, dialectNames } from './dialect.js'
+export { chosenDialects, findDialect, serverDialects } from './servers.js'
