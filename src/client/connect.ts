@@ -105,12 +105,7 @@ export async function connect(ref: string | object, options: ConnectOptions = {}
 }
 
 /** One instance of the agent: the ways its card offers. */
-function openTarget(
-  target: Target,
-  options: OpenOptions,
-  dialects: ClientDialects,
-  warn: (warning: string) => void,
-) {
+function openTarget(target: Target, options: OpenOptions, dialects: ClientDialects, warn: (warning: string) => void) {
   for (const warning of [...target.warnings, ...withheldFrom(target, options)]) warn(warning)
   const timeoutMs = options.timeoutMs ?? usualTimeoutMs
   const caller = createCaller(target, { ...options, timeoutMs }, dialects)
@@ -182,7 +177,14 @@ function serviceTarget({ service, card }: Extract<InProcessTarget, { readonly se
   return {
     card,
     service,
-    choices: [{ dialect: newestClient.name, binding: 'in-process', url, reasons: ['Called directly: a service of this process'] }],
+    choices: [
+      {
+        dialect: newestClient.name,
+        binding: 'in-process',
+        url,
+        reasons: ['Called directly: a service of this process'],
+      },
+    ],
     reach: createClientDialer({ namedOrigins: [] }),
     trusted: [],
     isSecure: true,
