@@ -121,7 +121,7 @@ export interface JsonRpcForm extends Form {
 }
 
 /** An HTTP+JSON route. Segments in braces are parameters: `/tasks/{id}:cancel`. */
-export interface Route {
+export interface RestRoute {
   readonly method: 'GET' | 'POST' | 'DELETE'
   readonly path: string
   readonly operation: Operation
@@ -132,7 +132,7 @@ export interface Route {
 }
 
 export interface RestForm extends Form {
-  readonly routes: readonly Route[]
+  readonly routes: readonly RestRoute[]
   /** The media type for callers that name it; all others get `application/json`. */
   readonly mediaType?: string
   /** Paths refuse methods that they do not have with 405 and `Allow`. Default: 404, as for an unknown path. */

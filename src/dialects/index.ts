@@ -16,7 +16,7 @@ export type {
   OperationCodec,
   PushForm,
   RestForm,
-  Route,
+  RestRoute,
   ServerCardForm,
   StreamCall,
   StreamEncoder,

@@ -1,6 +1,6 @@
 import type { Operation } from '../../model/operations.js'
 import type { SendMessageResponse } from '../../model/service.js'
-import type { OperationCodec, Route } from '../dialect.js'
+import type { OperationCodec, RestRoute } from '../dialect.js'
 import { decodeSendParams } from './messages.js'
 import type { Reply } from './tasks.js'
 
@@ -15,7 +15,7 @@ export function createOperations(encodeResult: (response: SendMessageResponse) =
 
 export const paths = ['/a2a/invoke', '/a2a/stream'] as const
 
-export const routes: readonly Route[] = [
+export const routes: readonly RestRoute[] = [
   { method: 'POST', path: paths[0], operation: 'sendMessage' },
   { method: 'POST', path: paths[1], operation: 'sendStreamingMessage' },
 ]

@@ -8,13 +8,13 @@ import type {
 } from '../../model/service.js'
 import type { Task } from '../../model/task.js'
 import { decodeOrThrow } from '../decode.js'
-import type { OperationCodec, Route } from '../dialect.js'
+import type { OperationCodec, RestRoute } from '../dialect.js'
 import { createPushOperations, taskIdParams } from '../v0_1/operations.js'
 import { taskIn } from '../v0_1/tasks.js'
 import { sendBody, toSendRequest } from './messages.js'
 import { encodeTask } from './tasks.js'
 
-export const routes: readonly Route[] = [
+export const routes: readonly RestRoute[] = [
   { method: 'POST', path: '/tasks/send', operation: 'sendMessage' },
   { method: 'POST', path: '/tasks/sendSubscribe', operation: 'sendStreamingMessage' },
   { method: 'GET', path: '/tasks/{id}', operation: 'getTask' },

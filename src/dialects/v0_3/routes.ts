@@ -1,10 +1,10 @@
 /** 0.3's REST routes. The parameters are `taskId` and `configId`: a webhook's body has an `id` of its own. */
-import type { Route } from '../dialect.js'
+import type { RestRoute } from '../dialect.js'
 import { jsonOperations } from './operations.js'
 
 const configs = '/v1/tasks/{taskId}/pushNotificationConfigs'
 
-export const routes: readonly Route[] = [
+export const routes: readonly RestRoute[] = [
   { method: 'POST', path: '/v1/message:send', operation: 'sendMessage' },
   { method: 'POST', path: '/v1/message:stream', operation: 'sendStreamingMessage' },
   { method: 'GET', path: '/v1/tasks', operation: 'listTasks' },

@@ -1,7 +1,7 @@
 /** v1.0's methods and routes. The model is v1.0's JSON; `v1-members.ts` takes out members of older versions. */
 import { type Operation, operations as table } from '../../model/operations.js'
 import { type Decoder, decodeOrThrow, object, required, string } from '../decode.js'
-import type { GrpcCodec, OperationCodec, Route } from '../dialect.js'
+import type { GrpcCodec, OperationCodec, RestRoute } from '../dialect.js'
 import { pushConfig, sendMessageRequest } from './messages.js'
 import {
   cancelTaskRequest,
@@ -76,7 +76,7 @@ export const methods: ReadonlyMap<string, Operation> = new Map([
   ['ListTaskPushNotificationConfig', 'listTaskPushNotificationConfigs'],
 ])
 
-export const routes: readonly Route[] = [
+export const routes: readonly RestRoute[] = [
   { method: 'POST', path: '/message:send', operation: 'sendMessage' },
   { method: 'POST', path: '/message:stream', operation: 'sendStreamingMessage' },
   { method: 'POST', path: '/tasks/{id}:cancel', operation: 'cancelTask' },

@@ -1,20 +1,20 @@
 /** Finds a dialect's route for a verb and path. `:` actions are matched before plain ids (R-REST-1). */
-import type { Route } from '../../dialects/dialect.js'
+import type { RestRoute } from '../../dialects/dialect.js'
 
 export interface Match {
-  readonly route: Route
+  readonly route: RestRoute
   readonly pathParams: { readonly [name: string]: string }
 }
 
 interface CompiledRoute {
-  readonly route: Route
+  readonly route: RestRoute
   readonly pattern: RegExp
   readonly names: readonly string[]
 }
 
 export type Router = (method: string, path: string) => Match | undefined
 
-export function createRouter(routes: readonly Route[]): Router {
+export function createRouter(routes: readonly RestRoute[]): Router {
   const compiled = routes.map(compile).sort((a, b) => Number(isAction(b.route)) - Number(isAction(a.route)))
   return (method, path) => {
     for (const { route, pattern, names } of compiled) {
@@ -32,7 +32,7 @@ export function createRouter(routes: readonly Route[]): Router {
   }
 }
 
-function compile(route: Route): CompiledRoute {
+function compile(route: RestRoute): CompiledRoute {
   const names: string[] = []
   const source = route.path.replace(/\{(\w+)\}/g, (_, name: string) => {
     names.push(name)
@@ -42,7 +42,7 @@ function compile(route: Route): CompiledRoute {
 }
 
 /** `/tasks/{id}:cancel` rather than `/tasks/{id}`. */
-export function isAction({ path }: Route): boolean {
+export function isAction({ path }: RestRoute): boolean {
   return /\}:/.test(path)
 }
 
