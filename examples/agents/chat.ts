@@ -38,7 +38,7 @@ export function createChatAgent(writer = createWriter()) {
       const earlier = await conversation(turn, name)
       const open = turn.checkpoints.get(openQuestion) as { agent: string; taskId: string } | undefined
       if (open && cancelWords.test(turn.text)) {
-        await turn.service(open.agent)?.cancelTask({ id: open.taskId }, { caller: turn.caller, dialect: 'v1' })
+        await turn.service(open.agent)?.cancelTask({ id: open.taskId }, { caller: turn.caller })
         yield inLanguageOf(turn.text, { zh: '好的，那就算了。', en: 'All right, never mind then.' })
         return
       }

@@ -14,7 +14,7 @@ export async function referencedTasks(turn: Turn, self: string) {
 
 async function taskOf(turn: Turn, self: string, id: string) {
   try {
-    return await turn.service(self)?.getTask({ id }, { caller: turn.caller, dialect: 'v1' })
+    return await turn.service(self)?.getTask({ id }, { caller: turn.caller })
   } catch (error) {
     if (error instanceof A2AError && error.code === 'TASK_NOT_FOUND') return undefined
     throw error
@@ -23,7 +23,7 @@ async function taskOf(turn: Turn, self: string, id: string) {
 
 /** Returns the other tasks of this conversation, oldest first. */
 export async function earlierTasks(turn: Turn, self: string): Promise<Task[]> {
-  const context = { caller: turn.caller, dialect: 'v1' }
+  const context = { caller: turn.caller }
   const page = await turn
     .service(self)
     ?.listTasks({ contextId: turn.contextId, pageSize: 20, includeArtifacts: true }, context)

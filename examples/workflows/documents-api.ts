@@ -28,7 +28,7 @@ export function documentsApi(name: string): Route {
       const service = services.get(name)
       if (!service) throw new Error(`${name} is not served on this port`)
       try {
-        return await answer({ request, service, context: { caller, dialect: 'v1' } })
+        return await answer({ request, service, context: { caller } })
       } catch (error) {
         return refusal(error)
       }

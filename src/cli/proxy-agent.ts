@@ -85,7 +85,7 @@ function cardOf(card: AgentCard, name: string, service: AgentService): AgentInit
     ...(extendedAgentCard && {
       extendedCard: async (own: AgentCard, caller: Caller) => ({
         ...own,
-        ...describedBy(await service.getExtendedAgentCard({}, { caller, dialect: 'v1' })),
+        ...describedBy(await service.getExtendedAgentCard({}, { caller })),
       }),
     }),
   }

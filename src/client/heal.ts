@@ -145,7 +145,7 @@ async function* reopened(
     const resumed: CallContext = seq === undefined ? rest : { ...rest, resumeAfter: seq }
     if (
       // A subscription without the task says nothing of the events that were missed.
-      !dialects.get(rest.dialect)?.omitsTaskOnSubscribe &&
+      !(rest.dialect !== undefined && dialects.get(rest.dialect)?.omitsTaskOnSubscribe) &&
       (yield* isFollowed(service.subscribeToTask({ id }, resumed), seq !== undefined))
     )
       return

@@ -42,7 +42,7 @@ export function relayAgent(card: AgentInit, service: AgentService): Agent {
 async function* relay(turn: Turn, service: AgentService): AsyncGenerator<Yield, void, void> {
   const there = taskThere(turn)
   const gone = new AbortController()
-  const same: CallContext = { caller: anonymous, dialect: 'v1', ...traceContextOf(turn) }
+  const same: CallContext = { caller: anonymous, ...traceContextOf(turn) }
   let taskId = there
   const cancel = () => {
     // Until the other agent has named its task there is nothing to cancel: the stream is read up to that point.

@@ -124,6 +124,9 @@ export interface CallTraits {
   readonly cannotResume?: boolean
 }
 
+/** The dialect of calls that name none, as stores keep it: the one whose JSON is the model. */
+export const nativeDialect = 'v1'
+
 /**
  * What a call carries beside its request, with the trace context of the caller. Fixed once per call and never changed
  * (RM-DET-7).
@@ -132,8 +135,8 @@ export interface CallContext extends CallTraits, TraceContext {
   readonly caller: Caller
   /** The tenant the call was addressed to; absent when the agent has none. */
   readonly tenant?: string
-  /** The dialect the call was spoken in, such as `v1`; new tasks and push configs remember it. */
-  readonly dialect: string
+  /** The dialect of the call. New tasks and push configs store it. Default: `nativeDialect`. */
+  readonly dialect?: string
   /** Fires when the reader of a stream is gone. Ends the stream, never the task (R-SEND-11). */
   readonly signal?: AbortSignal
   /** Called when a stream is sure to open although its first event may take a while. */

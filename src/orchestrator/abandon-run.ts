@@ -26,7 +26,7 @@ export async function cancelChildren(
   records: ReadonlyMap<string, StepRecord>,
   { agents, caller, service }: Abandoned,
 ): Promise<void> {
-  const context: CallContext = { caller, dialect: 'v1' }
+  const context: CallContext = { caller }
   const underWay = [...records.values()].filter(
     ({ kind, state }) => kind !== 'undo' && (state === 'running' || state === 'asking'),
   )
@@ -64,6 +64,6 @@ async function sendUndo(name: string, { undo, taskId }: StepRecord, abandoned: A
       },
       configuration: { returnImmediately: true },
     },
-    { caller, dialect: 'v1', idempotencyKey: `${task.id}:${undoName(name)}:1` },
+    { caller, idempotencyKey: `${task.id}:${undoName(name)}:1` },
   )
 }

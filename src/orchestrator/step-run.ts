@@ -278,7 +278,7 @@ export class StepRun {
 
   #context(signal?: AbortSignal): CallContext {
     const { caller } = this.#run.turn
-    return { caller, dialect: 'v1', ...(signal && { signal }), ...traceContextOf(this.#span?.trace ?? this.#run.turn) }
+    return { caller, ...(signal && { signal }), ...traceContextOf(this.#span?.trace ?? this.#run.turn) }
   }
 
   async #write(record: StepRecord): Promise<void> {

@@ -42,5 +42,5 @@ async function* continued(
 
 /** The look-up is not the call: it neither repeats its key nor resumes its stream. */
 function withoutTraits({ caller, tenant, dialect }: CallContext): CallContext {
-  return tenant === undefined ? { caller, dialect } : { caller, tenant, dialect }
+  return { caller, ...(tenant !== undefined && { tenant }), ...(dialect !== undefined && { dialect }) }
 }

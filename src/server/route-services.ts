@@ -2,7 +2,7 @@
 import { A2AError } from '../model/errors.js'
 import { fromGeneric, toGeneric } from '../model/generic-service.js'
 import type { Operation } from '../model/operations.js'
-import type { AgentService, CallContext } from '../model/service.js'
+import { type AgentService, type CallContext, nativeDialect } from '../model/service.js'
 import { type CallStart, CallWatch } from '../transports/call-record.js'
 import { assertTenant, type BindingHandler } from '../transports/transport.js'
 
@@ -12,7 +12,7 @@ export type CallableEndpoint = Pick<BindingHandler, 'service' | 'hasTenant' | 'o
 export function routeService(endpoint: CallableEndpoint, address: CallStart['address']): AgentService {
   const { unary, streaming } = toGeneric(endpoint.service)
   const begin = (operation: Operation, request: unknown, context: CallContext) => {
-    const { tenant, caller, dialect } = context
+    const { tenant, caller, dialect = nativeDialect } = context
     const watch = endpoint.observe && new CallWatch(endpoint.observe, { tenant, caller, address })
     watch?.understood({ operation, dialect: { name: dialect } }, context)
     watch?.asked(request, tenant)

@@ -32,7 +32,7 @@ export interface Visit {
   readonly caller: Caller
   /**
    * The agents of this port, by name, with the checks that calls over A2A get: skills, tenants and the engine's limits.
-   * Calls are made for a caller: `service.getTask({ id }, { caller, dialect: 'v1' })`.
+   * Calls are made for a caller: `service.getTask({ id }, { caller })`.
    */
   readonly services: ReadonlyMap<string, AgentService>
   /** Where it comes from, for routes that let people in themselves; absent where nobody can tell. */

@@ -21,5 +21,5 @@ export function send(
 
 /** The context of a call by `ann`, in v1.0. */
 export function callBy(owner = 'ann', more: Partial<CallContext> = {}): CallContext {
-  return { caller: { id: owner }, dialect: 'v1', ...more }
+  return { caller: { id: owner }, ...more }
 }

@@ -223,7 +223,7 @@ describe('dragoman serve --exec', () => {
     const service = served.services.get('x')
     const sends = Array.from({ length: 6 }, (_, n) => {
       const message = { messageId: `m${n}`, role: 'ROLE_USER', parts: [{ text: 'go' }] } as const
-      return service?.sendMessage({ message }, { caller: anonymous, dialect: 'v1' })
+      return service?.sendMessage({ message }, { caller: anonymous })
     })
     const outcomes = Promise.allSettled(sends)
     await eventually(15_000, 'two programs', () => linesIn().length === 2)

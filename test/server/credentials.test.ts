@@ -140,7 +140,7 @@ describe('a credential', () => {
     const second = speaker.send('second', { taskId: id, contextId })
     await until(async () => {
       const slowService = served.services.get('Slow')
-      const task = await slowService?.getTask({ id }, { caller: { id: 'anonymous' }, dialect: 'v1' })
+      const task = await slowService?.getTask({ id }, { caller: { id: 'anonymous' } })
       return task?.history?.length === 3
     })
     open()
@@ -188,7 +188,7 @@ describe('a credential', () => {
       yield 'begun'
       await never
     })
-    const context = { caller: { id: 'anonymous' }, dialect: 'v1' }
+    const context = { caller: { id: 'anonymous' } }
     const open = () => openSqliteStore(join(folder, 'a.sqlite'))
     const [first, second] = [await open(), await open()]
     const before = createEngine(durable, { store: first, owner: 'before', leaseMs: 200 })

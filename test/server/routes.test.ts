@@ -86,7 +86,7 @@ describe('routes', () => {
     const calling = (path: string, context: Partial<CallContext> = {}): Route => ({
       path,
       async answer(_request, { caller, services }) {
-        const sent = await services.get('Workshop')?.sendMessage({ message }, { caller, dialect: 'v1', ...context })
+        const sent = await services.get('Workshop')?.sendMessage({ message }, { caller, ...context })
         return Response.json(sent)
       },
     })
@@ -125,7 +125,7 @@ describe('routes', () => {
       const streaming: Route = {
         path: '/api/stream',
         async answer(_request, { caller, services }) {
-          const items = services.get('Workshop')?.sendStreamingMessage({ message }, { caller, dialect: 'v1' })
+          const items = services.get('Workshop')?.sendStreamingMessage({ message }, { caller })
           let count = 0
           for await (const _item of items ?? []) count += 1
           return Response.json({ count })

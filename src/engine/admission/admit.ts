@@ -6,7 +6,7 @@ import { type AcceptedMessage, TaskFold } from '../../model/apply-event.js'
 import { A2AError, invalidField } from '../../model/errors.js'
 import type { TurnRequest } from '../../model/event.js'
 import type { Message } from '../../model/message.js'
-import type { CallContext, Caller, SendMessageRequest } from '../../model/service.js'
+import { type CallContext, type Caller, nativeDialect, type SendMessageRequest } from '../../model/service.js'
 import { storedSizeOf } from '../../model/size-of.js'
 import { isInterrupted, isTerminal } from '../../model/task.js'
 import { traceContextOf } from '../../model/trace-context.js'
@@ -207,7 +207,7 @@ function newRun(internals: Internals, sending: Sending): { readonly run: Run; re
     contextId,
     tenant: context.tenant ?? '',
     owner: context.caller.id,
-    dialect: context.dialect,
+    dialect: context.dialect ?? nativeDialect,
     fold: new TaskFold(),
     isNew: true,
     ...withMessage(internals, sending, taskId),

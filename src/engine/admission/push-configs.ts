@@ -3,12 +3,13 @@
 import { canParseUrl } from '../../model/can-parse-url.js'
 import { A2AError, clip, invalidField } from '../../model/errors.js'
 import type { TaskPushNotificationConfig } from '../../model/push-config.js'
-import type {
-  CallContext,
-  DeleteTaskPushNotificationConfigRequest,
-  GetTaskPushNotificationConfigRequest,
-  ListTaskPushNotificationConfigsRequest,
-  ListTaskPushNotificationConfigsResponse,
+import {
+  type CallContext,
+  type DeleteTaskPushNotificationConfigRequest,
+  type GetTaskPushNotificationConfigRequest,
+  type ListTaskPushNotificationConfigsRequest,
+  type ListTaskPushNotificationConfigsResponse,
+  nativeDialect,
 } from '../../model/service.js'
 import { traceContextOf } from '../../model/trace-context.js'
 import type { NewPushConfig, StoredPushConfig, TaskKey } from '../../stores/store.js'
@@ -182,7 +183,7 @@ export function newPushConfig(
 ): NewPushConfig {
   return {
     config: { ...given, taskId, id: given.id || defaultId(internals, taskId, context) },
-    dialect: context.dialect,
+    dialect: context.dialect ?? nativeDialect,
     setBy: context.caller.id,
     ...traceContextOf(context),
     maxConfigs: internals.settings.limits.pushConfigsPerTask,

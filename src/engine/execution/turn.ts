@@ -242,7 +242,7 @@ export async function callAgent(service: AgentService, delegation: Delegation): 
     parts: copyJson(partsOf(content)),
     referenceTaskIds: [turn.task.id],
   }
-  const context: CallContext = { caller: turn.caller, dialect: 'v1' }
+  const context: CallContext = { caller: turn.caller }
   let child: string | undefined
   const cancelChild = () => {
     if (child !== undefined) service.cancelTask({ id: child }, context).catch(() => undefined) // it may have ended meanwhile
