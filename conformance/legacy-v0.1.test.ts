@@ -307,13 +307,13 @@ describe('webhooks in 0.1', () => {
     })
     await client.result(set, { id: 'j', pushNotificationConfig: { url: `${url}/2` } })
     expect(await client.result(get, { id: 'j' })).toEqual({ id: 'j', pushNotificationConfig: { url: `${url}/2` } })
-    const stored = await store.listPushConfigs({ agent: 'Echo', id: 'j' })
+    const stored = await store.deliveries.listConfigs({ agent: 'Echo', id: 'j' })
     expect(stored.map(({ config: { id, url: address } }) => [id, address])).toEqual([['j', `${url}/2`]])
     expect(await client.result(set, { id: 'j', pushNotificationConfig: null })).toEqual({
       id: 'j',
       pushNotificationConfig: null,
     })
-    expect(await store.listPushConfigs({ agent: 'Echo', id: 'j' })).toEqual([])
+    expect(await store.deliveries.listConfigs({ agent: 'Echo', id: 'j' })).toEqual([])
     expect((await client.error(get, { id: 'j' })).code).toBe(-32001)
   })
 

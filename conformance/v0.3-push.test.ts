@@ -1,4 +1,4 @@
-import { agent, MemoryStore, type Store } from 'dragoman'
+import { agent, MemoryStore } from 'dragoman'
 import { describe, expect, it } from 'vitest'
 import { echoAgent } from '../src/testing/echo-agent.js'
 import { type Json, type TestServer, testServer, userMessage } from './fixture.js'
@@ -222,8 +222,8 @@ const ways: readonly Way[] = [
 
 describe('a webhook', () => {
   const key = (id: string) => ({ agent: 'Echo', id })
-  const registered = async (store: Store, id: string) =>
-    (await store.listPushConfigs(key(id))).map(({ dialect, config }) => [dialect, config.url])
+  const registered = async (store: MemoryStore, id: string) =>
+    (await store.deliveries.listConfigs(key(id))).map(({ dialect, config }) => [dialect, config.url])
 
   it.each(ways)(
     proves('RM-DET-7', 'remembers the dialect it was registered in: $name'),

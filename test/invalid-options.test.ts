@@ -214,7 +214,7 @@ const without: readonly string[] = [
   ...['A2AError', 'AddressRefused', 'TransportError', 'RegistryError', 'StepError', 'StepResult'],
   ...['allOf', 'withScopes', 'askAuth', 'completed', 'failed', 'rejected', 'reply', 'working'],
   ...['data', 'text', 'textOf', 'isAgent', 'isInterrupted', 'isTerminal', 'systemClock', 'graphOf'],
-  ...['expressMount', 'fastifyMount', 'honoMount', 'nextMount', 'toNodeListener', 'validateCard'],
+  ...['expressMount', 'fastifyMount', 'honoMount', 'nextMount', 'toNodeListener', 'validateCard', 'viewTask'],
   ...['collect', 'createCardCache', 'createTokenStore', 'exampleAnswer', 'fieldsOf', 'formAnswer', 'readField'],
   ...['schemaOf', 'fileResolver', 'staticResolver', 'basicCredential', 'bearerCredential'],
   ...['bindingsOf', 'chosenDialects', 'findDialect', 'hasTasks'],

@@ -185,13 +185,13 @@ describe.each(storeKinds)('durability on %s', (kind) => {
         yield 'late'
       },
       // It sleeps: it hears nothing, but when it wakes it writes.
-      { ...bound(store), watch: watched.store.watch, watchRunnable: watched.store.watchRunnable },
+      { ...bound(store), changes: watched.store.changes },
       { owner: 'sleeper', leaseMs: 60_000 },
     )
     const { id } = taskIn(await sleeper.sendMessage(send('go', {}, immediately), callBy()))
     await until(async () => (await store.load({ agent: 'Test', id }))?.record.seq === 4)
     watched.kill()
-    await store.disown('sleeper') // what time would do
+    await store.leases.disown('sleeper') // what time would do
     await using engine = await testEngine(forever, store, { leaseMs: 300 })
     await until(async () => (await engine.getTask({ id }, callBy())).status.state === 'TASK_STATE_FAILED')
     release.open()
@@ -202,9 +202,9 @@ describe.each(storeKinds)('durability on %s', (kind) => {
 
   it('E-9: leases of running turns are renewed', async () => {
     const store = await openTestStore(kind)
-    const renew = store.renew.bind(store)
+    const renew = store.leases.renew.bind(store.leases)
     const renewed: string[] = []
-    store.renew = async (held, lease) => {
+    store.leases.renew = async (held, lease) => {
       const lost = await renew(held, lease)
       for (const { key } of held) if (!lost.some((each) => each.key.id === key.id)) renewed.push(key.id)
       return lost

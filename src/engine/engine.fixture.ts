@@ -6,13 +6,13 @@ import type { SendMessageResponse, StreamItem } from '../model/service.js'
 import type { Task } from '../model/task.js'
 import { MemoryStore } from '../stores/memory.js'
 import { openSqliteStore } from '../stores/sqlite/index.js'
-import type { Store } from '../stores/store.js'
+import type { CompleteStore } from '../stores/store.js'
 import { type Agent, agent, type Handler } from './agent.js'
 import { createEngine, type Engine, type EngineOptions } from './engine.js'
 
 export type StoreKind = 'memory' | 'sqlite' | 'postgres'
 
-const openers = new Map<StoreKind, () => Promise<Store>>([
+const openers = new Map<StoreKind, () => Promise<CompleteStore>>([
   ['memory', () => Promise.resolve(new MemoryStore())],
   ['sqlite', () => openSqliteStore(':memory:')],
 ])
@@ -21,7 +21,7 @@ const openers = new Map<StoreKind, () => Promise<Store>>([
 export let storeKinds: readonly StoreKind[] = [...openers.keys()]
 
 /** Loads test files so that their cases run on Postgres only. `open` opens an empty store. */
-export async function onPostgres(open: () => Promise<Store>, load: () => Promise<void>): Promise<void> {
+export async function onPostgres(open: () => Promise<CompleteStore>, load: () => Promise<void>): Promise<void> {
   const before = storeKinds
   openers.set('postgres', open)
   storeKinds = ['postgres']
@@ -30,14 +30,14 @@ export async function onPostgres(open: () => Promise<Store>, load: () => Promise
   })
 }
 
-export async function openTestStore(kind: StoreKind): Promise<Store> {
+export async function openTestStore(kind: StoreKind): Promise<CompleteStore> {
   const open = openers.get(kind)
   if (!open) throw new Error(`No ${kind} store for tests`)
   return await open()
 }
 
 export interface TestEngine extends Engine {
-  readonly store: Store
+  readonly store: CompleteStore
   readonly logged: string[]
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -45,7 +45,7 @@ export interface TestEngine extends Engine {
 /** An engine on a store of its own, or on the given one, which then stays open. */
 export async function testEngine(
   handler: Handler | Agent,
-  kind: StoreKind | Store,
+  kind: StoreKind | CompleteStore,
   options: Partial<EngineOptions> = {},
 ): Promise<TestEngine> {
   const store = typeof kind === 'string' ? await openTestStore(kind) : kind
@@ -68,25 +68,31 @@ export async function testEngine(
   }
 }
 
-/** A store as a plain object, for tests that replace single operations. */
-export function bound(store: Store): Store {
-  const member = (name: string | symbol) => {
-    const key = name as keyof Store // what is asked for below are names of the contract
-    return key === 'records' ? store.records : store[key].bind(store)
+/** A store as plain objects, for tests that replace single operations. */
+export function bound(store: CompleteStore): CompleteStore {
+  const member = (of: object, name: string | symbol): unknown => {
+    const value: unknown = Reflect.get(of, name)
+    if (name === 'records' || value === undefined) return value
+    return typeof value === 'function' ? (value.bind(of) as unknown) : withMembers(value, member)
   }
-  return new Proxy({} as Store, {
-    ownKeys: () => Object.getOwnPropertyNames(Object.getPrototypeOf(store)).filter((name) => name !== 'constructor'),
-    getOwnPropertyDescriptor: (_, name) => ({
-      enumerable: true,
-      configurable: true,
-      value: member(name),
-    }),
-    get: (_, name) => member(name),
-  })
+  return withMembers(store, member)
+}
+
+/** A plain object with the members of another one, made when they are read. */
+function withMembers<Of>(of: Of, member: (of: object, name: string | symbol) => unknown): Of {
+  if (typeof of !== 'object' || of === null) return of
+  const names = new Set<string>()
+  for (let each: object = of; each !== Object.prototype; each = Object.getPrototypeOf(each) as object)
+    for (const name of Object.getOwnPropertyNames(each)) names.add(name)
+  names.delete('constructor')
+  const made = {}
+  for (const name of names)
+    Object.defineProperty(made, name, { enumerable: true, configurable: true, get: () => member(of, name) })
+  return made as Of // the members of `of`, by the same names
 }
 
 /** A database file for engines that meet on it; removed at the end. */
-export function sharedFile(): { readonly open: () => Promise<Store>; [Symbol.dispose](): void } {
+export function sharedFile(): { readonly open: () => Promise<CompleteStore>; [Symbol.dispose](): void } {
   const folder = mkdtempSync(join(tmpdir(), 'dragoman-test-'))
   return {
     open: () => openSqliteStore(join(folder, 'tasks.sqlite'), { pollMs: 5 }),

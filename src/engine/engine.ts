@@ -8,6 +8,7 @@ import { A2AError } from '../model/errors.js'
 import type { Log } from '../model/log.js'
 import { assertOptions, type NamesOf, namesIn } from '../model/option-names.js'
 import type { AgentService, CallContext } from '../model/service.js'
+import { completeStore, supports } from '../stores/complete-store.js'
 import type { Store } from '../stores/store.js'
 import { storeKind } from '../stores/store-kind.js'
 import type { EngineStats } from '../telemetry/engine-stats.js'
@@ -92,12 +93,20 @@ const optionNames = {
   canAccess: true,
 } satisfies NamesOf<EngineOptions>
 
+/** The agent as it can be served on a store: without push notifications if the store keeps no webhooks. */
+export function agentOn(store: Store, agent: Agent): Agent {
+  const { capabilities } = agent.card
+  if (!capabilities?.pushNotifications || supports(store, 'deliveries')) return agent
+  return { ...agent, card: { ...agent.card, capabilities: { ...capabilities, pushNotifications: false } } }
+}
+
 export function createEngine(agent: Agent, options: EngineOptions): Engine {
   assertOptions('createEngine', options, optionNames)
   const clock = options.clock ?? systemClock()
+  const store = completeStore(options.store)
   const internals = new Internals({
-    agent,
-    store: options.store,
+    agent: agentOn(store, agent),
+    store,
     clock,
     log: options.log ?? (() => undefined),
     settings: settingsOf(options),

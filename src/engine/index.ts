@@ -29,21 +29,37 @@ export { systemClock } from './system-clock.js'
 
 export type { EventBody, PrivateEvent, TaskEvent, TurnRequest } from '../model/event.js'
 export type {
+  PutOptions,
+  RecordChange,
+  RecordExpiry,
+  RecordPage,
+  RecordStore,
+  StoredRecord,
+  WriteOptions,
+  WriteOutcome,
+} from '../stores/records.js'
+export type {
+  AgentStats,
   Append,
   AppendOutcome,
+  ChangeFeed,
   ClaimedCursor,
   ClaimedTask,
   ClaimRequest,
+  Commit,
+  CompleteStore,
   CursorClaim,
   CursorClaimRequest,
   CursorSettlement,
   DeadLetter,
   DeadLetterQuery,
+  DeliveryStore,
   Expired,
   Expiry,
   IdempotencyKey,
   KeyedSend,
   LeaseClaim,
+  LeaseStore,
   ListPage,
   ListQuery,
   LoadedTask,
@@ -55,5 +71,8 @@ export type {
   TaskCreation,
   TaskKey,
   TaskRecord,
+  ViewedTask,
+  ViewOptions,
   Visibility,
 } from '../stores/store.js'
+export { viewTask } from '../stores/views.js'

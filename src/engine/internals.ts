@@ -5,7 +5,7 @@ import type { Clock } from '../model/clock.js'
 import { A2AError } from '../model/errors.js'
 import type { Log } from '../model/log.js'
 import type { AgentService, CallContext } from '../model/service.js'
-import type { Scope, Store, TaskKey } from '../stores/store.js'
+import type { CompleteStore, Scope, TaskKey } from '../stores/store.js'
 import { applicationTracing } from '../telemetry/tracing.js'
 import type { CanAccess } from './access.js'
 import type { CheckWebhook, PushSecrets } from './admission/push-configs.js'
@@ -37,7 +37,7 @@ export interface EngineSettings {
 export class Internals {
   readonly agent: Agent
   readonly name: string
-  readonly store: Store
+  readonly store: CompleteStore
   readonly clock: Clock
   readonly log: Log
   readonly settings: EngineSettings

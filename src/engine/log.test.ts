@@ -27,7 +27,7 @@ it('E-4: a hint that comes during a read is followed, also after a hint of a seq
     return events
   }
   let hint = (_seq: number): void => undefined
-  store.watch = (_key, onChange) => {
+  store.changes.watchTask = (_key, onChange) => {
     hint = onChange
     return () => undefined
   }

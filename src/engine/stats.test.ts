@@ -59,16 +59,16 @@ describe.each(storeKinds)('stats on %s', (kind) => {
         yield 'late'
       },
       // It hears nothing of what happens to its lease.
-      { ...bound(store), watchRunnable: () => () => undefined },
+      { ...bound(store), changes: { ...bound(store).changes, watchRunnable: () => () => undefined } },
       { log: ({ level, message, taskId }) => void said.push(`${level} ${message} ${taskId}`) },
     )
     const { id } = taskIn(await engine.sendMessage(send('go', {}, immediately), callBy()))
     const key = { agent: 'Test', id }
     await until(async () => (await store.load(key))?.record.leaseOwner)
     const { leaseOwner = '' } = (await store.load(key))?.record ?? {}
-    await store.disown(leaseOwner)
+    await store.leases.disown(leaseOwner)
     // Another process takes it.
-    await store.claim({ agents: ['Test'], lease: { owner: 'other', ttlMs: 60_000 }, limit: 1 })
+    await store.leases.claim({ agents: ['Test'], lease: { owner: 'other', ttlMs: 60_000 }, limit: 1 })
     release.open()
     await until(() => engine.stats().fencedRuns > 0)
     expect(engine.stats()).toMatchObject({ fencedRuns: 1, runningTasks: 0 })

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { file } from '../model/part.js'
-import type { Store } from '../stores/store.js'
+import type { CompleteStore } from '../stores/store.js'
 import { callBy, gate, send, until } from '../testing/index.js'
 import type { Handler, Turn } from './agent.js'
 import { bound, collect, openTestStore, outline, storeKinds, taskIn, testEngine, textIn } from './engine.fixture.js'
@@ -317,7 +317,7 @@ describe.each(storeKinds)('turns on %s', (kind) => {
 
   it('E-1: a message that is accepted while chunks are committed gets its turn, however the turn before it ends', async () => {
     const store = await openTestStore(kind)
-    const slow: Store = { ...bound(store), append: async (step) => delayed(() => store.append(step)) }
+    const slow: CompleteStore = { ...bound(store), append: async (step) => delayed(() => store.append(step)) }
     for (const ending of ['return', 'ask'] as const) {
       const ran: string[] = []
       await using engine = await testEngine(async function* ({ text }) {
@@ -395,7 +395,7 @@ describe.each(storeKinds)('turns on %s', (kind) => {
   it('E-2: a run whose store fails in the background ends at once, and its reader is told', async () => {
     const store = await openTestStore(kind)
     let isBroken = false
-    const breaking: Store = {
+    const breaking: CompleteStore = {
       ...bound(store),
       append: async (step) => {
         if (isBroken) throw new Error('disk full')

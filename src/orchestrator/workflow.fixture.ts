@@ -4,7 +4,7 @@ import { type StoreKind, type TestEngine, testEngine } from '../engine/engine.fi
 import type { EngineOptions } from '../engine/engine.js'
 import type { AgentService } from '../model/service.js'
 import type { Task } from '../model/task.js'
-import type { Store } from '../stores/store.js'
+import type { CompleteStore } from '../stores/store.js'
 import { graphOf } from './graph.js'
 
 export interface TestWorkflow {
@@ -17,7 +17,7 @@ export interface TestWorkflow {
 export async function openWorkflow(
   workflow: Agent,
   others: readonly Agent[],
-  kind: StoreKind | Store = 'memory',
+  kind: StoreKind | CompleteStore = 'memory',
   options: Partial<EngineOptions> = {},
 ): Promise<TestWorkflow> {
   const agents = new Map<string, TestEngine>()

@@ -4,7 +4,7 @@ import type { Log } from '../model/log.js'
 import { type NamesOf, namesIn } from '../model/option-names.js'
 import { type AddressRules, ruleNames } from '../net/address-rules.js'
 import { createDialer, type DialerOptions, type TlsOptions, tlsNames } from '../net/node-dialer.js'
-import type { Store } from '../stores/store.js'
+import type { CompleteStore } from '../stores/store.js'
 import { applicationTracing } from '../telemetry/tracing.js'
 import { createWebhookCheck } from './check-webhook.js'
 import { createPushOperations, type PushOperations } from './dead-deliveries.js'
@@ -37,7 +37,7 @@ export const pushNames = {
 } satisfies NamesOf<PushOptions>
 
 export interface PushParts extends Pick<SenderParts, 'signJwt' | 'addressOf'> {
-  readonly store: Store
+  readonly store: CompleteStore
   readonly agents: readonly string[]
   readonly owner: string
   readonly dialects: ReadonlyMap<string, Dialect>

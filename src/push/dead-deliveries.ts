@@ -50,11 +50,11 @@ export function createPushOperations(parts: OperationsParts): PushOperations {
       assertOptions('deadLetters', asked, queryNames)
       const { agent, limit = 100, ...query } = asked
       const chosen = agent === undefined ? agents : [agent].filter(isOurs)
-      return (await store.listDeadLetters({ ...query, limit, agents: chosen })).map(asDelivery)
+      return (await store.deliveries.listDeadLetters({ ...query, limit, agents: chosen })).map(asDelivery)
     },
     async redeliver(id) {
-      const letter = await store.getDeadLetter(id)
-      const push = letter && (await store.getPushConfig(letter.key, letter.configId))
+      const letter = await store.deliveries.getDeadLetter(id)
+      const push = letter && (await store.deliveries.getConfig(letter.key, letter.configId))
       if (!letter || !push || !isOurs(letter.key.agent)) return undefined
       const { key, configId, seq } = letter
       const telling = new Telling(parts, key, push)
@@ -70,7 +70,7 @@ export function createPushOperations(parts: OperationsParts): PushOperations {
       const outcome = await parts.send(delivery, parts.closing)
       if ('error' in outcome) return { isDelivered: false, error: outcome.error }
       if (outcome.result === 'aborted') return { isDelivered: false, error: 'This server is shutting down' }
-      await store.deleteDeadLetter(id)
+      await store.deliveries.deleteDeadLetter(id)
       return { isDelivered: true }
     },
   }

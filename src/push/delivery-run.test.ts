@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { dialectsByName } from '../dialects/servers.js'
 import { append, chunk, creation, ending, key } from '../stores/contract-steps.js'
 import { MemoryStore } from '../stores/memory.js'
-import type { ClaimedCursor, NewDeadLetter, Store } from '../stores/store.js'
+import type { ClaimedCursor, NewDeadLetter } from '../stores/store.js'
 import type { Delivery, Outcome } from './delivery.js'
 import { DeliveryRun } from './delivery-run.js'
 import { defaultSettings, leaseOf, type PushSettings, retryDelay } from './push-settings.js'
@@ -42,7 +42,7 @@ async function scene(dialect = 'v1', more: Partial<PushSettings> = {}): Promise<
     closing,
     async claim() {
       const lease = { owner: 'p', ttlMs: leaseOf(settings) }
-      return (await store.claimCursors({ agents: ['a'], lease, limit: 1 })).cursors[0]
+      return (await store.deliveries.claim({ agents: ['a'], lease, limit: 1 })).cursors[0]
     },
     async run(cursor, answer = () => delivered) {
       const send = async (delivery: Delivery) => {
@@ -73,10 +73,10 @@ async function claimed({ claim }: Scene): Promise<ClaimedCursor> {
 }
 
 /** A store that counts. */
-function counting(store: Store, name: 'settleCursor' | 'read') {
+function counting<Name extends string>(of: Readonly<Record<Name, unknown>>, name: Name) {
   const counted = { calls: 0 }
-  const original = store[name].bind(store) as (...args: unknown[]) => unknown
-  Object.assign(store, {
+  const original = (of[name] as (...args: unknown[]) => unknown).bind(of)
+  Object.assign(of, {
     [name]: (...args: unknown[]) => {
       counted.calls += 1
       return original(...args)
@@ -114,9 +114,9 @@ describe('a cursor', () => {
     const each = await scene()
     await each.store.append(append('t1', 3, [chunk('t1', 'a'), chunk('t1', 'b')]))
     await each.run(await claimed(each), () => (each.sent.length < 3 ? refused : failed))
-    expect((await each.store.listDeadLetters({ agents: ['a'], limit: 9 })).map(({ attempts }) => attempts)).toEqual([
-      1, 1,
-    ])
+    expect(
+      (await each.store.deliveries.listDeadLetters({ agents: ['a'], limit: 9 })).map(({ attempts }) => attempts),
+    ).toEqual([1, 1])
     each.clock.ms += defaultSettings.longestRetryMs
     expect(await claimed(each)).toMatchObject({ attempts: 1 })
   })
@@ -171,7 +171,7 @@ describe('a cursor', () => {
     const each = await scene()
     const bodies = Array.from({ length: 2000 }, (_, n) => chunk('t1', String(n)))
     await each.store.append(append('t1', 3, bodies))
-    const settled = counting(each.store, 'settleCursor')
+    const settled = counting(each.store.deliveries, 'settle')
     await each.run(await claimed(each))
     expect(each.sent).toHaveLength(2001)
     expect(settled.calls).toBeLessThan(50)

@@ -8,17 +8,17 @@ import type { TaskEvent } from '../model/event.js'
 import type { Task } from '../model/task.js'
 import {
   type ClaimedCursor,
+  type CompleteStore,
   type CursorSettlement,
   isSameConfig,
   type NewDeadLetter,
-  type Store,
 } from '../stores/store.js'
 import { type Delivery, deliveryId, type Outcome, type Send } from './delivery.js'
 import { leaseOf, type PushSettings, retryDelay } from './push-settings.js'
 import { EventsRemoved, endedTask, Telling, type TellingParts } from './telling.js'
 
 export interface DeliveryRunDeps extends TellingParts {
-  readonly store: Store
+  readonly store: CompleteStore
   readonly settings: PushSettings
   readonly send: Send
   /** Fires when this process ends. */
@@ -121,7 +121,7 @@ export class DeliveryRun {
   /** Somebody may have deleted or replaced the config meanwhile: what happened since is not for this one. */
   async #isStillWanted(): Promise<boolean> {
     const { key, push } = this.cursor
-    const config = await this.#parts.store.getPushConfig(key, push.config.id)
+    const config = await this.#parts.store.deliveries.getConfig(key, push.config.id)
     return config !== undefined && isSameConfig(config, push)
   }
 
@@ -245,7 +245,7 @@ export class DeliveryRun {
     const dead = this.#dead
     this.#dead = []
     this.#unsettled = 0
-    const isOurs = await this.#parts.store.settleCursor({
+    const isOurs = await this.#parts.store.deliveries.settle({
       key,
       configId: push.config.id,
       fencingToken,

@@ -9,10 +9,10 @@ import { TaskFold } from '../model/apply-event.js'
 import { isPublic, type StreamResponse, type TaskEvent } from '../model/event.js'
 import { wholeHistory } from '../model/history-window.js'
 import { isTerminal, type Task } from '../model/task.js'
-import type { Store, StoredPushConfig, TaskKey, ViewedTask } from '../stores/store.js'
+import type { CompleteStore, StoredPushConfig, TaskKey, ViewedTask } from '../stores/store.js'
 
 export interface TellingParts {
-  readonly store: Store
+  readonly store: CompleteStore
   readonly dialects: ReadonlyMap<string, Dialect>
   /** What webhooks that can be told of every event are told of. */
   readonly events: 'all' | 'statuses'
@@ -84,7 +84,7 @@ export class Telling {
 export class EventsRemoved extends Error {}
 
 /** The task, once it has ended: it stands for events that are not kept any more. */
-export async function endedTask(store: Store, key: TaskKey): Promise<ViewedTask | undefined> {
+export async function endedTask(store: CompleteStore, key: TaskKey): Promise<ViewedTask | undefined> {
   const viewed = await store.view(key, { history: wholeHistory, includeArtifacts: true })
   return viewed && isTerminal(viewed.task.status.state) ? viewed : undefined
 }

@@ -8,7 +8,7 @@ import { setMaxListeners } from 'node:events'
 import type { Dialect } from '../dialects/dialect.js'
 import { canParseUrl } from '../model/can-parse-url.js'
 import type { Log } from '../model/log.js'
-import type { ClaimedCursor, NewDeadLetter, Store } from '../stores/store.js'
+import type { ClaimedCursor, CompleteStore, NewDeadLetter } from '../stores/store.js'
 import type { Send } from './delivery.js'
 import { DeliveryRun, type DeliveryRunDeps } from './delivery-run.js'
 import { Origins } from './origins.js'
@@ -16,7 +16,7 @@ import { leaseOf, type PushSettings } from './push-settings.js'
 import { createSparseLog, type SparseLog } from './sparse-log.js'
 
 export interface WorkerParts {
-  readonly store: Store
+  readonly store: CompleteStore
   /** Whose webhooks. */
   readonly agents: readonly string[]
   /** Who this process is, in leases. */
@@ -78,7 +78,7 @@ export class PushWorker {
 
   start(): void {
     const { store, agents, settings } = this.#parts
-    this.#unwatch = agents.map((agent) => store.watchDeliveries(agent, () => this.#ask()))
+    this.#unwatch = agents.map((agent) => store.changes.watchDeliveries(agent, () => this.#ask()))
     this.#poll = setInterval(() => this.#ask(), settings.pollMs)
     this.#poll.unref()
     this.#ask()
@@ -129,7 +129,7 @@ export class PushWorker {
       const limit = this.#places()
       if (limit <= 0) return this.#wakeIn(lookAgainMs)
       const claimedMs = performance.now()
-      const { cursors, nextInMs } = await store.claimCursors({
+      const { cursors, nextInMs } = await store.deliveries.claim({
         agents,
         lease,
         limit,

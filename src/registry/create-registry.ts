@@ -15,7 +15,7 @@ import { toNodeListener } from '../server/node.js'
 import { useStore } from '../server/open-store.js'
 import { portOptions, rateLimit, storeOption } from '../server/option-names.js'
 import { createReadiness } from '../server/readiness.js'
-import type { Store } from '../stores/store.js'
+import type { CompleteStore, Store } from '../stores/store.js'
 import { createAdmission, type RegistryRates } from './admission.js'
 import type { ProbeOptions } from './prober.js'
 import { openRegistry, type RegistryCore, type RegistryCoreOptions } from './registry.js'
@@ -142,7 +142,7 @@ export async function assembleRegistry(options: RegistryOptions, publicUrl: () =
 
 interface FetchDeps {
   readonly options: RegistryOptions
-  readonly store: Store
+  readonly store: CompleteStore
   readonly core: RegistryCore
   /** Absent: every host is accepted. */
   readonly isOwnHost: HostCheck | undefined

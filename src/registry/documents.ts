@@ -5,7 +5,7 @@
 import type { Verification } from '../client/verify-card.js'
 import type { AgentCard } from '../model/agent-card.js'
 import type { AgentKey, HealthState, InstanceKey, ProbeMessage } from '../registry-client/registry-words.js'
-import type { Records } from '../stores/records.js'
+import type { RecordStore } from '../stores/records.js'
 
 export const collection = 'registry'
 /** Beside it, because nobody follows it: what the last probes of each instance saw. */
@@ -54,7 +54,7 @@ export function cardTextOf({ card, published }: Pick<InstanceDocument, 'card' | 
 }
 
 /** Of an instance that is there. Cards are not held in memory but read when somebody wants them. */
-export async function readInstance(records: Records, key: InstanceKey): Promise<InstanceDocument | undefined> {
+export async function readInstance(records: RecordStore, key: InstanceKey): Promise<InstanceDocument | undefined> {
   return (await records.get(collection, instanceId(key)))?.value as InstanceDocument | undefined // written by publish
 }
 

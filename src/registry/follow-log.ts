@@ -1,5 +1,5 @@
 /** Keeps a reader in step with a collection of records. */
-import type { RecordChange, Records } from '../stores/records.js'
+import type { RecordChange, RecordStore } from '../stores/records.js'
 
 export interface LogReader {
   apply(change: RecordChange): void
@@ -21,7 +21,7 @@ const pageSize = 50
 const sliceSize = 4
 
 export function followLog(
-  records: Records,
+  records: RecordStore,
   collection: string,
   reader: LogReader,
   onFailure: (error: unknown) => void,

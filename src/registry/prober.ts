@@ -10,7 +10,7 @@ import type { AgentCard } from '../model/agent-card.js'
 import { A2AError, clip, type ErrorCode } from '../model/errors.js'
 import type { GuardedDialer } from '../net/node-dialer.js'
 import type { HealthState, InstanceKey, ProbeMessage } from '../registry-client/registry-words.js'
-import type { Records } from '../stores/records.js'
+import type { RecordStore } from '../stores/records.js'
 import {
   cardTextOf,
   collection,
@@ -41,7 +41,7 @@ export interface ProbeOptions {
 }
 
 export interface ProberDeps extends Required<Omit<ProbeOptions, 'timeoutMs'>> {
-  readonly records: Records
+  readonly records: RecordStore
   readonly probe: Probe
   /** Names this process. */
   readonly owner: string
@@ -176,7 +176,7 @@ export class Prober {
 }
 
 /** The last results of an instance, newest first. */
-export async function readHistory(records: Records, key: InstanceKey): Promise<readonly ProbeReport[]> {
+export async function readHistory(records: RecordStore, key: InstanceKey): Promise<readonly ProbeReport[]> {
   return ((await records.get(probeCollection, instanceId(key)))?.value as readonly ProbeReport[] | undefined) ?? []
 }
 

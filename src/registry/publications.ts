@@ -5,7 +5,7 @@
  */
 import { invalid, notFound, RegistryError } from '../registry-client/registry-error.js'
 import type { AgentKey, InstanceKey, ProbeMessage } from '../registry-client/registry-words.js'
-import type { Records } from '../stores/records.js'
+import type { RecordStore } from '../stores/records.js'
 import { type AcceptedCard, acceptCard, type CardRules } from './accept-card.js'
 import { type Catalog, instancesOf, type Usage } from './catalog.js'
 import {
@@ -44,7 +44,7 @@ export interface Publication extends AgentKey {
 }
 
 export interface PublicationsDeps {
-  readonly records: Records
+  readonly records: RecordStore
   readonly catalog: Catalog
   readonly log: FollowedLog
   readonly rules: CardRules

@@ -4,7 +4,7 @@
  */
 import { isObject } from '../model/is-object.js'
 import { RegistryError } from '../registry-client/registry-error.js'
-import type { Records } from '../stores/records.js'
+import type { RecordStore } from '../stores/records.js'
 import {
   type AgentDocument,
   cardTextOf,
@@ -15,7 +15,7 @@ import {
   readId,
 } from './documents.js'
 
-export function readableRecords(records: Records, onUnreadable: (error: Error) => void): Records {
+export function readableRecords(records: RecordStore, onUnreadable: (error: Error) => void): RecordStore {
   let isTold = false
   const told = (id: string, readable: unknown): unknown => {
     if (readable === undefined && !isTold) {
@@ -42,7 +42,7 @@ export function readableRecords(records: Records, onUnreadable: (error: Error) =
 }
 
 /** What is only passed on. A store's records may be an instance of a class. */
-function bound(records: Records): Omit<Records, 'get' | 'readAfter'> {
+function bound(records: RecordStore): Omit<RecordStore, 'get' | 'readAfter'> {
   return {
     put: (...given) => records.put(...given),
     delete: (...given) => records.delete(...given),
@@ -101,7 +101,7 @@ function isCard(text: string): boolean {
   }
 }
 
-export function reachableRecords(records: Records): Records {
+export function reachableRecords(records: RecordStore): RecordStore {
   const guard = async <Result>(work: Promise<Result>): Promise<Result> => {
     try {
       return await work

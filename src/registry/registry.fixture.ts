@@ -1,7 +1,8 @@
 /** Registries to test with: a clock that stands still, cards that are valid, one caller or several. */
 import type { AgentCard } from '../model/agent-card.js'
+import { completeStore } from '../stores/complete-store.js'
 import { MemoryStore } from '../stores/memory.js'
-import type { Store } from '../stores/store.js'
+import type { CompleteStore } from '../stores/store.js'
 import { type ServeRegistryOptions, serveRegistry } from './create-registry.js'
 import type { Publisher } from './publications.js'
 import { openRegistry, type RegistryCore, type RegistryCoreOptions } from './registry.js'
@@ -30,7 +31,7 @@ export function at(url: string): Pick<AgentCard, 'supportedInterfaces'> {
 }
 
 export interface TestRegistry extends RegistryCore, AsyncDisposable {
-  readonly store: Store
+  readonly store: CompleteStore
   readonly clock: { ms: number }
 }
 
@@ -40,7 +41,7 @@ export async function testRegistry(options: Partial<RegistryCoreOptions> = {}): 
   const now = () => clock.ms
   const store = options.store ?? new MemoryStore({ now })
   const core = await openRegistry({ allowPrivate: true, probes: false, sweepMs: 1_000_000, now, ...options, store })
-  return { ...core, store, clock, [Symbol.asyncDispose]: () => core.close() }
+  return { ...core, store: completeStore(store), clock, [Symbol.asyncDispose]: () => core.close() }
 }
 
 export interface Answer {

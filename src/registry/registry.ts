@@ -1,6 +1,8 @@
 /** The registry itself, without a door: what is published, found, watched and looked after, on one store. */
 import { createGuardedDialer, type GuardedDialer } from '../net/node-dialer.js'
 import type { AgentKey, InstanceKey } from '../registry-client/registry-words.js'
+import { completeStore } from '../stores/complete-store.js'
+import type { RecordStore } from '../stores/records.js'
 import type { Store } from '../stores/store.js'
 import { Heartbeats } from '../transports/sse.js'
 import type { CardRules } from './accept-card.js'
@@ -71,7 +73,7 @@ const probeTickMs = 500
 export async function openRegistry(options: RegistryCoreOptions): Promise<RegistryCore> {
   const { store, allowPrivate = false, cards = 'valid', signatures = 'record', now = Date.now } = options
   const onFailure = (error: unknown) => options.onFailure?.(reasonOf(error))
-  const records = reachableRecords(readableRecords(store.records, onFailure))
+  const records = reachableRecords(readableRecords(completeStore(store).records, onFailure))
   const limits = { ...defaultRegistryLimits, ...options.limits }
   const dialer = createGuardedDialer({ httpsOnly: false, allowPrivate })
   const prober =
@@ -158,7 +160,7 @@ export async function openRegistry(options: RegistryCoreOptions): Promise<Regist
 
 function createProber(
   options: ProbeOptions,
-  parts: { records: Store['records']; dialer: GuardedDialer; now: () => number; onFailure: (error: unknown) => void },
+  parts: { records: RecordStore; dialer: GuardedDialer; now: () => number; onFailure: (error: unknown) => void },
 ): Prober {
   const { timeoutMs = 5000, ...rest } = options
   return new Prober({

@@ -4,7 +4,7 @@
  */
 import { RegistryError } from '../registry-client/registry-error.js'
 import type { RegistryEvent } from '../registry-client/registry-words.js'
-import type { RecordChange, Records } from '../stores/records.js'
+import type { RecordChange, RecordStore } from '../stores/records.js'
 import { frame, type Heartbeats, sseBody, sseHeaders } from '../transports/sse.js'
 import { type AgentDocument, collection, type HealthDocument, type InstanceDocument, readId } from './documents.js'
 import type { RegistryLimits } from './registry-limits.js'
@@ -19,7 +19,7 @@ export interface WatchOptions {
 }
 
 export interface WatchesDeps {
-  readonly records: Records
+  readonly records: RecordStore
   readonly tail: EventTail
   readonly limits: Pick<RegistryLimits, 'maxWatches' | 'maxWatchesPerCaller'>
   readonly heartbeats: Heartbeats
@@ -90,7 +90,7 @@ export class Watches {
 }
 
 class Watcher {
-  readonly #records: Records
+  readonly #records: RecordStore
   readonly #tail: EventTail
   readonly #reading: Semaphore
   readonly #options: WatchOptions

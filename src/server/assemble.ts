@@ -4,7 +4,7 @@ import type { Admit } from '../auth/admit.js'
 import { type Requirement, requirementsOf, schemesOf } from '../auth/requirement.js'
 import type { DialectName } from '../dialects/dialect.js'
 import { dialectsByName, newestDialect } from '../dialects/servers.js'
-import { createEngine, type Engine } from '../engine/engine.js'
+import { agentOn, createEngine, type Engine } from '../engine/engine.js'
 import { stallsOutsideHandlers } from '../engine/execution/handler-watch.js'
 import type { AgentCard } from '../model/agent-card.js'
 import type { Clock } from '../model/clock.js'
@@ -13,7 +13,7 @@ import type { AgentService, Caller } from '../model/service.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { createPush, type Push, type PushParts } from '../push/create-push.js'
 import type { Signer } from '../signing/signer.js'
-import type { Store } from '../stores/store.js'
+import type { CompleteStore } from '../stores/store.js'
 import { applicationMeter, measureAgents, measureCalls, measureCommits } from '../telemetry/metrics.js'
 import { traceCalls } from '../telemetry/trace-calls.js'
 import { applicationTracing } from '../telemetry/tracing.js'
@@ -49,7 +49,7 @@ import { createJwksServer } from './well-known.js'
 /** What an assembly stands on, and what `serve` knows and a handler alone does not. */
 export interface PortFacts {
   /** Closed by whoever opened it: several ports may share it. */
-  readonly store: Store
+  readonly store: CompleteStore
   readonly signer: Signer | undefined
   /** For tests. Default: the clock of the system. */
   readonly clock?: Clock
@@ -72,7 +72,7 @@ export interface Assembly extends FetchHandler {
 /** What all agents of one assembly share. */
 interface Shared {
   readonly options: LoggedOptions
-  readonly store: Store
+  readonly store: CompleteStore
   /** What callers must prove. Empty: nothing. */
   readonly security: readonly Requirement[]
   readonly admit: Admit | undefined
@@ -103,7 +103,7 @@ interface Member {
 
 export async function assemble(agents: Agents, options: LoggedOptions, port: PortFacts): Promise<Assembly> {
   const { store, signer } = port
-  const mounts = mountsOf(agents)
+  const mounts = mountsOf(agents).map((mount) => ({ ...mount, agent: agentOn(store, mount.agent) }))
   const offered = offeredDialects(options.dialects, options)
   assertTenants(options, mounts, offered)
   const security = options.auth === undefined || options.auth === 'none' ? [] : requirementsOf(options.auth)

@@ -1,8 +1,9 @@
 import { loadPackage } from '../model/load-package.js'
 import type { Log } from '../model/log.js'
 import { assertOptions } from '../model/option-names.js'
+import { completeStore } from '../stores/complete-store.js'
 import { MemoryStore } from '../stores/memory.js'
-import type { Store } from '../stores/store.js'
+import type { CompleteStore, Store } from '../stores/store.js'
 import { openStoreOptions } from './option-names.js'
 
 export interface OpenStoreOptions {
@@ -13,7 +14,7 @@ export interface OpenStoreOptions {
 }
 
 /** Opens a store by its address. Databases are loaded on use: nobody pays at start-up for what they do not ask for. */
-export async function openStore(address: string, options: OpenStoreOptions = {}): Promise<Store> {
+export async function openStore(address: string, options: OpenStoreOptions = {}): Promise<CompleteStore> {
   assertOptions('openStore', options, openStoreOptions)
   const { onNotice } = options
   if (address === 'memory') return new MemoryStore(onNotice && { onNotice })
@@ -43,13 +44,13 @@ function noticesTo(log: Log | undefined): (text: string, level?: 'warn' | 'error
 
 /** A store that is used here; `release` closes it if it was opened for that. */
 export interface UsedStore {
-  readonly store: Store
+  readonly store: CompleteStore
   release(): Promise<void>
 }
 
 /** The store that was given, which stays its owner's to close; or the one at an address. Default: in memory. */
 export async function useStore(given: Store | string = 'memory', log?: Log): Promise<UsedStore> {
-  if (typeof given !== 'string') return { store: given, release: async () => undefined }
+  if (typeof given !== 'string') return { store: completeStore(given), release: async () => undefined }
   const store = await openStore(given, { onNotice: noticesTo(log) })
   return { store, release: () => store.close() }
 }

@@ -1,4 +1,4 @@
-import type { Store } from '../stores/store.js'
+import type { CompleteStore } from '../stores/store.js'
 
 /** Load balancers ask every few seconds and count silence as an answer of its own. */
 const patienceMs = 1_500
@@ -7,7 +7,7 @@ const patienceMs = 1_500
  * Whether calls should come here: not while draining, and not without the store. Asked while an earlier question
  * is still under way, that one's answer is waited for: a database that hangs is not asked again and again.
  */
-export function createReadiness(store: Pick<Store, 'ping'>, isDraining: () => boolean): () => Promise<boolean> {
+export function createReadiness(store: Pick<CompleteStore, 'ping'>, isDraining: () => boolean): () => Promise<boolean> {
   let asked: Promise<boolean> | undefined
   const ask = (): Promise<boolean> => {
     asked ??= store

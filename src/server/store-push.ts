@@ -6,6 +6,7 @@ import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { createStorePush, type PushOptions, pushNames } from '../push/create-push.js'
 import type { PushOperations } from '../push/dead-deliveries.js'
 import { type Signer, type SigningOptions, toSigner } from '../signing/signer.js'
+import { completeStore } from '../stores/complete-store.js'
 import type { Store } from '../stores/store.js'
 import { storeKind } from '../stores/store-kind.js'
 
@@ -44,7 +45,7 @@ export async function openStorePush(store: Store, options: StorePushOptions = {}
   const signer = signing && (await toSigner(signing))
   const { operations, close } = createStorePush(
     {
-      store,
+      store: completeStore(store),
       // All of them: a webhook outlives the dialect it was registered in.
       dialects: dialectsByName(),
       ...(signer && { signJwt: signer.signJwt }),

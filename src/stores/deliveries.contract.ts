@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict'
 import { append, chunk, creation, ending, key } from './contract-steps.js'
 import type { Check, TestRunner } from './store.contract.js'
-import type { ClaimedCursor, CursorSettlement, NewPushConfig, Store } from './store.js'
+import type { ClaimedCursor, CompleteStore, CursorSettlement, NewPushConfig } from './store.js'
 
 const lease = { owner: 'p1', ttlMs: 1000 }
 const claim = { agents: ['a'], lease, limit: 10 }
@@ -17,17 +17,17 @@ function stored(id: string) {
 }
 
 /** Task `t1` with three events, and webhooks that have been told of them. */
-async function withCursors(store: Store, ...ids: readonly string[]): Promise<void> {
+async function withCursors(store: CompleteStore, ...ids: readonly string[]): Promise<void> {
   await store.append(creation('t1'))
-  for (const id of ids) assert.equal(await store.putPushConfig(key('t1'), push(id)), 'ok')
+  for (const id of ids) assert.equal(await store.deliveries.putConfig(key('t1'), push(id)), 'ok')
 }
 
-async function grow(store: Store, from: number, id = 't1'): Promise<void> {
+async function grow(store: CompleteStore, from: number, id = 't1'): Promise<void> {
   assert.equal((await store.append(append(id, from, [chunk(id, `${from}`)]))).result, 'ok')
 }
 
-async function claimOne(store: Store, more: Partial<typeof claim> = {}): Promise<ClaimedCursor> {
-  const [cursor] = (await store.claimCursors({ ...claim, ...more })).cursors
+async function claimOne(store: CompleteStore, more: Partial<typeof claim> = {}): Promise<ClaimedCursor> {
+  const [cursor] = (await store.deliveries.claim({ ...claim, ...more })).cursors
   assert.ok(cursor, 'there is a cursor to claim')
   return cursor
 }
@@ -43,8 +43,8 @@ export function deliveriesContract(describe: TestRunner['describe'], check: Chec
   describe('push configs', () => {
     check('are kept per task, overwritten by id, and deleted for good', async (store) => {
       await withCursors(store, 'b', 'a', 'c')
-      await store.putPushConfig(key('t1'), push('a', { dialect: '0.3' }))
-      const list = await store.listPushConfigs(key('t1'))
+      await store.deliveries.putConfig(key('t1'), push('a', { dialect: '0.3' }))
+      const list = await store.deliveries.listConfigs(key('t1'))
       assert.deepEqual(
         list.map((each) => [each.config.id, each.dialect]),
         [
@@ -53,12 +53,12 @@ export function deliveriesContract(describe: TestRunner['describe'], check: Chec
           ['c', '1.0'],
         ],
       )
-      const second = await store.listPushConfigs(key('t1'), { limit: 1, afterId: 'a' })
+      const second = await store.deliveries.listConfigs(key('t1'), { limit: 1, afterId: 'a' })
       assert.deepEqual(second, [stored('b')])
-      await store.deletePushConfig(key('t1'), 'b')
-      await store.deletePushConfig(key('t1'), 'b')
-      assert.equal(await store.getPushConfig(key('t1'), 'b'), undefined)
-      assert.deepEqual(await store.getPushConfig(key('t1'), 'c'), stored('c'))
+      await store.deliveries.deleteConfig(key('t1'), 'b')
+      await store.deliveries.deleteConfig(key('t1'), 'b')
+      assert.equal(await store.deliveries.getConfig(key('t1'), 'b'), undefined)
+      assert.deepEqual(await store.deliveries.getConfig(key('t1'), 'c'), stored('c'))
     })
 
     check('can come together with a message', async (store) => {
@@ -67,29 +67,31 @@ export function deliveriesContract(describe: TestRunner['describe'], check: Chec
         pushConfig: push('a', { setBy: 'ann', traceparent: '00-1-2-01', tracestate: 'a=b' }),
       })
       const kept = { ...stored('a'), setBy: 'ann', traceparent: '00-1-2-01', tracestate: 'a=b' }
-      assert.deepEqual(await store.listPushConfigs(key('t1')), [kept])
+      assert.deepEqual(await store.deliveries.listConfigs(key('t1')), [kept])
     })
 
     check('are no more than the task may have, however many come at once', async (store) => {
       await store.append(creation('t1'))
       const ids = Array.from({ length: 9 }, (_, n) => `c${n}`)
-      const outcomes = await Promise.all(ids.map((id) => store.putPushConfig(key('t1'), push(id, { maxConfigs: 3 }))))
+      const outcomes = await Promise.all(
+        ids.map((id) => store.deliveries.putConfig(key('t1'), push(id, { maxConfigs: 3 }))),
+      )
       assert.deepEqual(outcomes.filter((each) => each === 'full').length, 6)
-      const kept = await store.listPushConfigs(key('t1'))
+      const kept = await store.deliveries.listConfigs(key('t1'))
       assert.equal(kept.length, 3)
       // Whichever came first: a config that is there may be replaced however full it is.
       const id = kept[0]?.config.id ?? ''
-      assert.equal(await store.putPushConfig(key('t1'), push(id, { maxConfigs: 3, dialect: '0.3' })), 'ok')
+      assert.equal(await store.deliveries.putConfig(key('t1'), push(id, { maxConfigs: 3, dialect: '0.3' })), 'ok')
       await store.append({ ...append('t1', 3, [chunk('t1', 'x')]), pushConfig: push('late', { maxConfigs: 3 }) })
-      assert.equal((await store.listPushConfigs(key('t1'))).length, 3)
-      assert.equal(await store.putPushConfig(key('none'), push('c0')), 'no-task')
+      assert.equal((await store.deliveries.listConfigs(key('t1'))).length, 3)
+      assert.equal(await store.deliveries.putConfig(key('none'), push('c0')), 'no-task')
     })
   })
 
   describe('cursors', () => {
     check('are due from the first event behind them, and not before', async (store) => {
       await withCursors(store, 'h')
-      assert.deepEqual(await store.claimCursors(claim), { cursors: [] })
+      assert.deepEqual(await store.deliveries.claim(claim), { cursors: [] })
       await grow(store, 3)
       const cursor = await claimOne(store)
       assert.deepEqual(cursor, {
@@ -106,7 +108,7 @@ export function deliveriesContract(describe: TestRunner['describe'], check: Chec
       assert.equal((await claimOne(store)).seq, 0)
       await store.append({ ...append('t1', 3, [chunk('t1', 'x')]), pushConfig: push('later') })
       assert.deepEqual(
-        (await store.claimCursors(claim)).cursors.map(({ push: { config }, seq }) => [config.id, seq]),
+        (await store.deliveries.claim(claim)).cursors.map(({ push: { config }, seq }) => [config.id, seq]),
         [['later', 3]],
       )
     })
@@ -115,22 +117,22 @@ export function deliveriesContract(describe: TestRunner['describe'], check: Chec
       await withCursors(store, 'h')
       await grow(store, 3)
       const first = await claimOne(store)
-      assert.deepEqual(await store.claimCursors(claim), { cursors: [], nextInMs: 1000 })
+      assert.deepEqual(await store.deliveries.claim(claim), { cursors: [], nextInMs: 1000 })
       await grow(store, 4)
       clock.ms += 999
-      assert.deepEqual(await store.claimCursors(claim), { cursors: [], nextInMs: 1 })
+      assert.deepEqual(await store.deliveries.claim(claim), { cursors: [], nextInMs: 1 })
       clock.ms += 1
       const second = await claimOne(store)
       assert.ok(second.fencingToken > first.fencingToken)
-      assert.equal(await store.settleCursor(settlement(first, { seq: 5 })), false)
-      assert.equal(await store.settleCursor(settlement(second, { seq: 4 })), true)
+      assert.equal(await store.deliveries.settle(settlement(first, { seq: 5 })), false)
+      assert.equal(await store.deliveries.settle(settlement(second, { seq: 4 })), true)
       assert.equal((await claimOne(store)).seq, 4)
     })
 
     check('go to exactly one of many who claim at once', async (store) => {
       await withCursors(store, 'h')
       await grow(store, 3)
-      const claims = await Promise.all(Array.from({ length: 8 }, () => store.claimCursors(claim)))
+      const claims = await Promise.all(Array.from({ length: 8 }, () => store.deliveries.claim(claim)))
       assert.equal(claims.flatMap(({ cursors }) => cursors).length, 1)
     })
 
@@ -139,9 +141,9 @@ export function deliveriesContract(describe: TestRunner['describe'], check: Chec
       await grow(store, 3)
       const cursor = await claimOne(store)
       clock.ms += 900
-      assert.equal(await store.settleCursor(settlement(cursor, { seq: 4, next: { holdMs: 1000 } })), true)
+      assert.equal(await store.deliveries.settle(settlement(cursor, { seq: 4, next: { holdMs: 1000 } })), true)
       clock.ms += 900
-      assert.deepEqual(await store.claimCursors(claim), { cursors: [], nextInMs: 100 })
+      assert.deepEqual(await store.deliveries.claim(claim), { cursors: [], nextInMs: 100 })
       clock.ms += 100
       assert.equal((await claimOne(store)).seq, 4)
     })
@@ -150,8 +152,8 @@ export function deliveriesContract(describe: TestRunner['describe'], check: Chec
       await withCursors(store, 'h')
       await grow(store, 3)
       const cursor = await claimOne(store)
-      await store.settleCursor(settlement(cursor, { seq: 4 }))
-      assert.deepEqual(await store.claimCursors(claim), { cursors: [] })
+      await store.deliveries.settle(settlement(cursor, { seq: 4 }))
+      assert.deepEqual(await store.deliveries.claim(claim), { cursors: [] })
       await grow(store, 4)
       assert.equal((await claimOne(store)).seq, 4)
     })
@@ -161,24 +163,24 @@ export function deliveriesContract(describe: TestRunner['describe'], check: Chec
       await grow(store, 3)
       const cursor = await claimOne(store)
       await grow(store, 4)
-      await store.settleCursor(settlement(cursor, { seq: 4 }))
+      await store.deliveries.settle(settlement(cursor, { seq: 4 }))
       assert.equal((await claimOne(store)).seq, 4)
     })
 
     check('wait as long as they are told to after a failure, also when there are new events', async (store, clock) => {
       await withCursors(store, 'h', 'other')
       await grow(store, 3)
-      const { cursors } = await store.claimCursors(claim)
+      const { cursors } = await store.deliveries.claim(claim)
       for (const cursor of cursors) {
         const isFailed = cursor.push.config.id === 'h'
         const next = isFailed ? { attempts: 3, next: { retryInMs: 5000 } } : { seq: 4 }
-        await store.settleCursor(settlement(cursor, next))
+        await store.deliveries.settle(settlement(cursor, next))
       }
       await grow(store, 4)
-      const now = await store.claimCursors(claim)
+      const now = await store.deliveries.claim(claim)
       assert.deepEqual([idsOf(now.cursors), now.nextInMs], [['other'], 1000])
       clock.ms += 5000
-      const later = (await store.claimCursors(claim)).cursors
+      const later = (await store.deliveries.claim(claim)).cursors
       assert.deepEqual(
         later.map(({ push: { config }, seq, attempts }) => [config.id, seq, attempts]),
         [
@@ -191,19 +193,19 @@ export function deliveriesContract(describe: TestRunner['describe'], check: Chec
     check('are handed out longest due first, few at a time, for the agents asked for', async (store, clock) => {
       for (const id of ['t3', 't1', 't2']) {
         await store.append(creation(id))
-        await store.putPushConfig(key(id), push('h'))
+        await store.deliveries.putConfig(key(id), push('h'))
         await grow(store, 3, id)
         clock.ms += 10
       }
       const other = { agent: 'other', id: 't1' }
       await store.append({ ...creation('t1'), key: other, pushConfig: push('h') })
       const tasks = async (limit: number) => {
-        const { cursors, nextInMs } = await store.claimCursors({ ...claim, limit })
+        const { cursors, nextInMs } = await store.deliveries.claim({ ...claim, limit })
         return [cursors.map((cursor) => cursor.key.id), nextInMs]
       }
       assert.deepEqual(await tasks(2), [['t3', 't1'], 0])
       assert.deepEqual(await tasks(2), [['t2'], 1000])
-      const both = await store.claimCursors({ ...claim, agents: ['a', 'other'] })
+      const both = await store.deliveries.claim({ ...claim, agents: ['a', 'other'] })
       assert.deepEqual(
         both.cursors.map((cursor) => cursor.key),
         [other],
@@ -214,46 +216,46 @@ export function deliveriesContract(describe: TestRunner['describe'], check: Chec
       await withCursors(store, 'h')
       await grow(store, 3)
       const before = await claimOne(store)
-      await store.putPushConfig(key('t1'), push('h', { traceparent: '00-3-4-01' }))
-      assert.deepEqual((await store.claimCursors(claim)).cursors, [], 'the same config changes nothing')
-      await store.settleCursor(settlement(before, { attempts: 7, next: { retryInMs: 60_000 } }))
+      await store.deliveries.putConfig(key('t1'), push('h', { traceparent: '00-3-4-01' }))
+      assert.deepEqual((await store.deliveries.claim(claim)).cursors, [], 'the same config changes nothing')
+      await store.deliveries.settle(settlement(before, { attempts: 7, next: { retryInMs: 60_000 } }))
       const config = { ...push('h').config, token: 'new' }
-      await store.putPushConfig(key('t1'), push('h', { config }))
+      await store.deliveries.putConfig(key('t1'), push('h', { config }))
       const cursor = await claimOne(store)
       assert.deepEqual([cursor.push.config.token, cursor.seq, cursor.attempts], ['new', 3, 0])
-      assert.equal(await store.settleCursor(settlement(before, { seq: 4 })), false)
+      assert.equal(await store.deliveries.settle(settlement(before, { seq: 4 })), false)
     })
 
     check('are gone with their config', async (store) => {
       await withCursors(store, 'h')
       await grow(store, 3)
       const cursor = await claimOne(store)
-      await store.settleCursor(settlement(cursor, { seq: 4, dead: [{ seq: 4, attempts: 1, error: 'no' }] }))
+      await store.deliveries.settle(settlement(cursor, { seq: 4, dead: [{ seq: 4, attempts: 1, error: 'no' }] }))
       await grow(store, 4)
       const again = await claimOne(store)
-      await store.deletePushConfig(key('t1'), 'h')
-      assert.equal(await store.settleCursor(settlement(again)), false)
+      await store.deliveries.deleteConfig(key('t1'), 'h')
+      assert.equal(await store.deliveries.settle(settlement(again)), false)
       await grow(store, 5)
-      assert.deepEqual(await store.claimCursors(claim), { cursors: [] })
-      assert.deepEqual(await store.listDeadLetters({ agents: ['a'], limit: 9 }), [])
+      assert.deepEqual(await store.deliveries.claim(claim), { cursors: [] })
+      assert.deepEqual(await store.deliveries.listDeadLetters({ agents: ['a'], limit: 9 }), [])
     })
 
     check('of a dead process are free at once', async (store) => {
       await withCursors(store, 'h')
       await grow(store, 3)
       const cursor = await claimOne(store)
-      assert.deepEqual(await store.leaseOwners(), ['p1'])
-      await store.disown('p1')
+      assert.deepEqual(await store.leases.owners(), ['p1'])
+      await store.leases.disown('p1')
       const next = await claimOne(store, { lease: { owner: 'p2', ttlMs: 1000 } })
-      assert.equal(await store.settleCursor(settlement(cursor, { seq: 4 })), false)
-      assert.deepEqual(await store.leaseOwners(), ['p2'])
-      await store.settleCursor(settlement(next, { seq: 4 }))
-      assert.deepEqual(await store.leaseOwners(), [])
+      assert.equal(await store.deliveries.settle(settlement(cursor, { seq: 4 })), false)
+      assert.deepEqual(await store.leases.owners(), ['p2'])
+      await store.deliveries.settle(settlement(next, { seq: 4 }))
+      assert.deepEqual(await store.leases.owners(), [])
     })
 
     check('are told of to those who watch for them', async (store) => {
       let calls = 0
-      const unwatch = store.watchDeliveries('a', () => {
+      const unwatch = store.changes.watchDeliveries('a', () => {
         calls += 1
       })
       await withCursors(store, 'h')
@@ -263,33 +265,33 @@ export function deliveriesContract(describe: TestRunner['describe'], check: Chec
       const cursor = await claimOne(store)
       await grow(store, 4)
       const held = calls
-      await store.settleCursor(settlement(cursor, { seq: 4 }))
+      await store.deliveries.settle(settlement(cursor, { seq: 4 }))
       assert.ok(calls > held, 'there is more behind what was told')
       unwatch()
       const after = calls
-      await store.settleCursor(settlement(await claimOne(store), { seq: 5 }))
+      await store.deliveries.settle(settlement(await claimOne(store), { seq: 5 }))
       await grow(store, 5)
       assert.equal(calls, after)
     })
   })
 
   describe('dead letters', () => {
-    const bury = async (store: Store, id: string, owner: string) => {
+    const bury = async (store: CompleteStore, id: string, owner: string) => {
       await store.append({ ...creation(id, undefined, owner), pushConfig: push('h') })
       const cursor = await claimOne(store)
       const dead = [
         { seq: 2, attempts: 4, error: 'refused\0' },
         { seq: 3, attempts: 1, error: 'gone' },
       ]
-      assert.equal(await store.settleCursor(settlement(cursor, { seq: 3, dead })), true)
+      assert.equal(await store.deliveries.settle(settlement(cursor, { seq: 3, dead })), true)
     }
 
     check('are kept with the place behind them, and listed page by page', async (store, clock) => {
       await bury(store, 't1', 'ann')
       clock.ms += 5
       await bury(store, 't2', 'bob')
-      assert.deepEqual((await store.claimCursors(claim)).cursors, [])
-      const all = await store.listDeadLetters({ agents: ['a'], limit: 9 })
+      assert.deepEqual((await store.deliveries.claim(claim)).cursors, [])
+      const all = await store.deliveries.listDeadLetters({ agents: ['a'], limit: 9 })
       assert.deepEqual(all.map(({ id: _, ...rest }) => rest)[0], {
         key: key('t1'),
         tenant: '',
@@ -301,7 +303,10 @@ export function deliveriesContract(describe: TestRunner['describe'], check: Chec
         timeMs: 1_000_000,
       })
       const tasks = async (query: object) =>
-        (await store.listDeadLetters({ agents: ['a'], limit: 9, ...query })).map((each) => [each.key.id, each.seq])
+        (await store.deliveries.listDeadLetters({ agents: ['a'], limit: 9, ...query })).map((each) => [
+          each.key.id,
+          each.seq,
+        ])
       assert.deepEqual(await tasks({ owner: 'bob' }), [
         ['t2', 2],
         ['t2', 3],
@@ -309,21 +314,21 @@ export function deliveriesContract(describe: TestRunner['describe'], check: Chec
       assert.deepEqual(await tasks({ taskId: 't1', limit: 1 }), [['t1', 2]])
       assert.deepEqual(await tasks({ afterId: all[1]?.id, limit: 1 }), [['t2', 2]])
       assert.deepEqual(await tasks({ tenant: 'x' }), [])
-      assert.deepEqual(await store.listDeadLetters({ agents: ['b'], limit: 9 }), [])
-      assert.deepEqual(await store.listDeadLetters({ agents: [], limit: 9 }), [])
-      assert.deepEqual(await store.listDeadLetters({ limit: 9 }), all)
+      assert.deepEqual(await store.deliveries.listDeadLetters({ agents: ['b'], limit: 9 }), [])
+      assert.deepEqual(await store.deliveries.listDeadLetters({ agents: [], limit: 9 }), [])
+      assert.deepEqual(await store.deliveries.listDeadLetters({ limit: 9 }), all)
     })
 
     check('are found and deleted by id', async (store) => {
       await bury(store, 't1', 'ann')
-      const [first, second] = await store.listDeadLetters({ agents: ['a'], limit: 9 })
+      const [first, second] = await store.deliveries.listDeadLetters({ agents: ['a'], limit: 9 })
       assert.ok(first && second)
-      assert.deepEqual(await store.getDeadLetter(first.id), first)
-      await store.deleteDeadLetter(first.id)
-      await store.deleteDeadLetter(first.id)
-      assert.equal(await store.getDeadLetter(first.id), undefined)
-      assert.equal(await store.getDeadLetter('nonsense'), undefined)
-      assert.deepEqual(await store.listDeadLetters({ agents: ['a'], limit: 9 }), [second])
+      assert.deepEqual(await store.deliveries.getDeadLetter(first.id), first)
+      await store.deliveries.deleteDeadLetter(first.id)
+      await store.deliveries.deleteDeadLetter(first.id)
+      assert.equal(await store.deliveries.getDeadLetter(first.id), undefined)
+      assert.equal(await store.deliveries.getDeadLetter('nonsense'), undefined)
+      assert.deepEqual(await store.deliveries.listDeadLetters({ agents: ['a'], limit: 9 }), [second])
     })
 
     check('are not written when the cursor was lost', async (store, clock) => {
@@ -333,19 +338,23 @@ export function deliveriesContract(describe: TestRunner['describe'], check: Chec
       clock.ms += 1000
       await claimOne(store)
       const dead = [{ seq: 4, attempts: 1, error: 'x' }]
-      assert.equal(await store.settleCursor(settlement(cursor, { seq: 4, dead })), false)
-      assert.deepEqual(await store.listDeadLetters({ agents: ['a'], limit: 9 }), [])
+      assert.equal(await store.deliveries.settle(settlement(cursor, { seq: 4, dead })), false)
+      assert.deepEqual(await store.deliveries.listDeadLetters({ agents: ['a'], limit: 9 }), [])
     })
 
-    check('go with their task, like configs and cursors (E-11)', async (store, clock) => {
-      await bury(store, 't1', 'ann')
-      await store.append(ending('t1', 3, clock.ms))
-      clock.ms += 10_000
-      await store.expire('a', { endedTasksMs: 5000, limit: 100 })
-      assert.equal(await store.load(key('t1')), undefined)
-      assert.deepEqual(await store.listPushConfigs(key('t1')), [])
-      assert.deepEqual(await store.claimCursors(claim), { cursors: [] })
-      assert.deepEqual(await store.listDeadLetters({ agents: ['a'], limit: 9 }), [])
-    })
+    check(
+      'go with their task, like configs and cursors (E-11)',
+      async (store, clock) => {
+        await bury(store, 't1', 'ann')
+        await store.append(ending('t1', 3, clock.ms))
+        clock.ms += 10_000
+        await store.expire('a', { endedTasksMs: 5000, limit: 100 })
+        assert.equal(await store.load(key('t1')), undefined)
+        assert.deepEqual(await store.deliveries.listConfigs(key('t1')), [])
+        assert.deepEqual(await store.deliveries.claim(claim), { cursors: [] })
+        assert.deepEqual(await store.deliveries.listDeadLetters({ agents: ['a'], limit: 9 }), [])
+      },
+      ['expire'],
+    )
   })
 }

@@ -33,14 +33,18 @@ export function keysContract(describe: TestRunner['describe'], check: Check): vo
       assert.deepEqual(await store.findKey(scope, 'k1'), { taskId: 't1', digest: 'd1', seq: 4 })
     })
 
-    check('go with their task', async (store, clock) => {
-      await store.append(keyed('t1'))
-      await store.append(ending('t1', 3, clock.ms))
-      clock.ms += 1000
-      await store.expire('a', { endedTasksMs: 1, limit: 10 })
-      await store.append(creation('t2', undefined, 'bob'))
-      assert.equal(await store.findKey({ agent: 'a', tenant: '', owner: 'ann' }, 'k1'), undefined)
-    })
+    check(
+      'go with their task',
+      async (store, clock) => {
+        await store.append(keyed('t1'))
+        await store.append(ending('t1', 3, clock.ms))
+        clock.ms += 1000
+        await store.expire('a', { endedTasksMs: 1, limit: 10 })
+        await store.append(creation('t2', undefined, 'bob'))
+        assert.equal(await store.findKey({ agent: 'a', tenant: '', owner: 'ann' }, 'k1'), undefined)
+      },
+      ['expire'],
+    )
 
     check('belong to one owner, tenant and agent', async (store) => {
       await store.append(keyed('t1'))
@@ -53,17 +57,21 @@ export function keysContract(describe: TestRunner['describe'], check: Check): vo
       }
     })
 
-    check('are forgotten after their time, with the Message they kept', async (store, clock) => {
-      const step = keyed('t1')
-      await store.append({ ...step, events: step.events.slice(0, 2), visibility: 'provisional' })
-      await store.append({ ...append('t1', 2, [{ message: message('hi') }]), visibility: 'message' })
-      assert.equal((await store.load(key('t1')))?.record.visibility, 'message')
-      clock.ms += 6000
-      assert.equal(await store.findKey({ agent: 'a', tenant: '', owner: 'ann' }, 'k1'), undefined)
-      await store.append(creation('newer'))
-      await store.expire('a', { limit: 100 })
-      assert.equal(await store.load(key('t1')), undefined)
-      assert.equal((await store.append(keyed('t3'))).result, 'ok')
-    })
+    check(
+      'are forgotten after their time, with the Message they kept',
+      async (store, clock) => {
+        const step = keyed('t1')
+        await store.append({ ...step, events: step.events.slice(0, 2), visibility: 'provisional' })
+        await store.append({ ...append('t1', 2, [{ message: message('hi') }]), visibility: 'message' })
+        assert.equal((await store.load(key('t1')))?.record.visibility, 'message')
+        clock.ms += 6000
+        assert.equal(await store.findKey({ agent: 'a', tenant: '', owner: 'ann' }, 'k1'), undefined)
+        await store.append(creation('newer'))
+        await store.expire('a', { limit: 100 })
+        assert.equal(await store.load(key('t1')), undefined)
+        assert.equal((await store.append(keyed('t3'))).result, 'ok')
+      },
+      ['expire'],
+    )
   })
 }

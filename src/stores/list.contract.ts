@@ -4,7 +4,7 @@ import { wholeHistory } from '../model/history-window.js'
 import type { TaskState } from '../model/task.js'
 import { append, chunk, creation, ending, message, status } from './contract-steps.js'
 import type { Check, TestRunner } from './store.contract.js'
-import type { ListQuery, Store } from './store.js'
+import type { CompleteStore, ListQuery } from './store.js'
 
 export function listContract(describe: TestRunner['describe'], check: Check): void {
   describe('list', () => {
@@ -17,11 +17,11 @@ export function listContract(describe: TestRunner['describe'], check: Check): vo
       includeArtifacts: false,
       ...more,
     })
-    const ids = async (store: Store, more: Partial<ListQuery> = {}) =>
+    const ids = async (store: CompleteStore, more: Partial<ListQuery> = {}) =>
       (await store.list(query(more))).tasks.map(({ record }) => record.key.id)
 
     /** t0 … t8: states in turn, two contexts, one second apart. */
-    const fill = async (store: Store) => {
+    const fill = async (store: CompleteStore) => {
       const states: TaskState[] = ['TASK_STATE_WORKING', 'TASK_STATE_INPUT_REQUIRED', 'TASK_STATE_COMPLETED']
       for (let n = 0; n < 9; n++) {
         const state = states[n % 3] ?? 'TASK_STATE_WORKING'

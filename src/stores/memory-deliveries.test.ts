@@ -13,7 +13,7 @@ describe('cursors in memory', () => {
       await store.append({ ...creation(`t${n}`), pushConfig: { dialect: '1.0', config, maxConfigs: 1 } })
     }
     const seen = new Set<string>()
-    const claim = () => store.claimCursors({ agents: ['a'], lease: { owner: 'p', ttlMs: 1000 }, limit: 1 })
+    const claim = () => store.deliveries.claim({ agents: ['a'], lease: { owner: 'p', ttlMs: 1000 }, limit: 1 })
     for (let n = 0; n < claims; n++) {
       const { cursors, nextInMs } = await claim()
       for (const cursor of cursors) seen.add(cursor.key.id)

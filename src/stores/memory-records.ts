@@ -4,7 +4,7 @@ import type {
   RecordChange,
   RecordExpiry,
   RecordPage,
-  Records,
+  RecordStore,
   StoredRecord,
   WriteOptions,
   WriteOutcome,
@@ -27,7 +27,7 @@ interface Collection {
   floor: number
 }
 
-export class MemoryRecords implements Records {
+export class MemoryRecords implements RecordStore {
   readonly #now: () => number
   readonly #watchers: Watchers
   readonly #collections = new Map<string, Collection>()

@@ -254,10 +254,6 @@ export function isAlwaysTaken(step: Append): boolean {
   return bytes <= maxCancelBytes && step.events.every(({ body }) => 'cancelAsked' in body)
 }
 
-export function rowId({ agent, id }: TaskKey): string {
-  return `${agent}\n${id}`
-}
-
 export function scopeOf({ agent }: TaskKey, { tenant, owner }: Omit<Scope, 'agent'>): Scope {
   return { agent, tenant, owner }
 }

@@ -22,7 +22,6 @@ import {
   type Row,
   recordOf,
   release,
-  rowId,
   runnableStats,
   scopeId,
   scopeOf,
@@ -31,41 +30,39 @@ import {
   viewRow,
 } from './memory-row.js'
 import { withinBudget } from './page-budget.js'
-import type { Records } from './records.js'
-import type {
-  AgentStats,
-  Append,
-  AppendOutcome,
-  ClaimedTask,
-  ClaimRequest,
-  CursorClaim,
-  CursorSettlement,
-  DeadLetter,
-  DeadLetterQuery,
-  Expired,
-  Expiry,
-  KeyedSend,
-  LeaseClaim,
-  ListPage,
-  ListQuery,
-  LoadedTask,
-  NewPushConfig,
-  Scope,
-  Store,
-  StoredPushConfig,
-  TaskCreation,
-  TaskKey,
-  TaskRecord,
-  ViewedTask,
-  ViewOptions,
+import type { RecordStore } from './records.js'
+import {
+  type AgentStats,
+  type Append,
+  type AppendOutcome,
+  type ChangeFeed,
+  type ClaimedTask,
+  type CompleteStore,
+  type CursorSettlement,
+  type DeliveryStore,
+  type Expired,
+  type Expiry,
+  type KeyedSend,
+  type LeaseClaim,
+  type LeaseStore,
+  type ListPage,
+  type ListQuery,
+  type LoadedTask,
+  type Scope,
+  type TaskCreation,
+  type TaskKey,
+  type TaskRecord,
+  taskId,
+  type ViewedTask,
+  type ViewOptions,
 } from './store.js'
 import { Watchers } from './watchers.js'
 
 const readBatch = 1000
 const bytesPerRead = 256 * 1024
 
-export class MemoryTasks implements Store {
-  readonly records: Records
+export class MemoryTasks implements CompleteStore {
+  readonly records: RecordStore
   readonly #now: () => number
   readonly #room: MemoryRoom
   readonly #notices: EvictionNotices
@@ -76,8 +73,79 @@ export class MemoryTasks implements Store {
   readonly #keys = new MemoryKeys()
   readonly #deliveries = new MemoryDeliveries()
   readonly #watchers = new Watchers()
+  readonly changes: ChangeFeed = this.#watchers
   #serial = 0
   #isClosed = false
+
+  readonly leases: LeaseStore = {
+    claim: async ({ agents, lease, limit }) => {
+      this.#assertOpen()
+      const claimed: ClaimedTask[] = []
+      for (const row of this.#runnable) {
+        if (claimed.length >= limit) break
+        if (!agents.includes(row.key.agent) || heldBy(row, this.#now()) !== undefined) continue
+        this.#lease(row, lease)
+        claimed.push({ key: row.key, fencingToken: row.fencingToken })
+      }
+      return claimed
+    },
+    renew: async (held, lease) => {
+      this.#assertOpen()
+      return held.filter(({ key, fencingToken }) => {
+        const row = this.#rows.get(taskId(key))
+        if (!row || row.fencingToken !== fencingToken || row.lease?.owner !== lease.owner) return true
+        row.lease = { owner: lease.owner, untilMs: this.#now() + lease.ttlMs }
+        return false
+      })
+    },
+    owners: async () => {
+      const owners = this.#deliveries.owners()
+      for (const row of this.#rows.values()) {
+        const owner = heldBy(row, this.#now())
+        if (owner !== undefined) owners.add(owner)
+      }
+      return [...owners]
+    },
+    disown: async (owner) => {
+      for (const row of this.#rows.values()) {
+        if (row.lease?.owner !== owner) continue
+        row.lease = undefined
+        if (row.isRunnable) this.#watchers.runnable(row.key.agent)
+      }
+      for (const agent of this.#deliveries.disown(owner, this.#now())) this.#watchers.deliveries(agent)
+    },
+  }
+
+  readonly deliveries: DeliveryStore = {
+    putConfig: async (key, config) => {
+      const row = this.#rows.get(taskId(key))
+      if (!row) return 'no-task'
+      const outcome = this.#deliveries.put(row, config, row.seq, this.#now())
+      this.#watchers.deliveries(key.agent)
+      return outcome
+    },
+    listConfigs: async (key, options = {}) => configsOf(this.#rows.get(taskId(key)), options),
+    getConfig: async (key, id) => this.#rows.get(taskId(key))?.cursors?.get(id)?.push,
+    deleteConfig: async (key, id) => {
+      const row = this.#rows.get(taskId(key))
+      if (row) this.#deliveries.remove(row, id)
+    },
+    claim: async (request) => {
+      this.#assertOpen()
+      return this.#deliveries.claim(request, this.#now())
+    },
+    settle: async (settlement) => {
+      this.#assertOpen()
+      const { key, configId, next } = settlement
+      const cursor = this.#rows.get(taskId(key))?.cursors?.get(configId)
+      const isOurs = this.#deliveries.settle(cursor, settlement, this.#now())
+      if (isOurs && next === 'release' && cursor && isPending(cursor)) this.#watchers.deliveries(key.agent)
+      return isOurs
+    },
+    listDeadLetters: async (query) => this.#deliveries.deadLetters(query),
+    getDeadLetter: async (id) => this.#deliveries.deadLetter(id),
+    deleteDeadLetter: async (id) => this.#deliveries.deleteDeadLetter(id),
+  }
 
   constructor(options: MemoryStoreOptions = {}, deps?: MemoryTasksDeps) {
     assertOptions('MemoryStore', options, memoryOptions)
@@ -98,11 +166,11 @@ export class MemoryTasks implements Store {
     const refusal = this.#refusal(step)
     if (refusal) return refusal
     const { key, bytes = 0 } = step
-    this.#room.reserve(bytes, this.#rows.get(rowId(key)))
+    this.#room.reserve(bytes, this.#rows.get(taskId(key)))
     try {
       await save()
     } finally {
-      this.#room.release(bytes, this.#rows.get(rowId(key)))
+      this.#room.release(bytes, this.#rows.get(taskId(key)))
     }
     return this.apply(step)
   }
@@ -128,7 +196,7 @@ export class MemoryTasks implements Store {
 
   /** Applies a step without checks: `append` or an earlier process made them. */
   apply(step: Append): AppendOutcome {
-    const row = this.#row(step.key) ?? (step.create && this.#newRow(rowId(step.key), step.key, step.create))
+    const row = this.#row(step.key) ?? (step.create && this.#newRow(taskId(step.key), step.key, step.create))
     if (!row) return { result: 'conflict' } // it expired while the step was saved
     if (step.idempotency) this.#keys.take(row, step.idempotency, step.expect + 1, this.#now())
     this.#write(row, step)
@@ -172,104 +240,14 @@ export class MemoryTasks implements Store {
     return this.#keys.find(scope, key, this.#now())
   }
 
-  async claim({ agents, lease, limit }: ClaimRequest): Promise<readonly ClaimedTask[]> {
-    this.#assertOpen()
-    const claimed: ClaimedTask[] = []
-    for (const row of this.#runnable) {
-      if (claimed.length >= limit) break
-      if (!agents.includes(row.key.agent) || heldBy(row, this.#now()) !== undefined) continue
-      this.#lease(row, lease)
-      claimed.push({ key: row.key, fencingToken: row.fencingToken })
-    }
-    return claimed
-  }
-
-  async renew(held: readonly ClaimedTask[], lease: LeaseClaim): Promise<readonly ClaimedTask[]> {
-    this.#assertOpen()
-    return held.filter(({ key, fencingToken }) => {
-      const row = this.#rows.get(rowId(key))
-      if (!row || row.fencingToken !== fencingToken || row.lease?.owner !== lease.owner) return true
-      row.lease = { owner: lease.owner, untilMs: this.#now() + lease.ttlMs }
-      return false
-    })
-  }
-
-  async leaseOwners(): Promise<readonly string[]> {
-    const owners = this.#deliveries.owners()
-    for (const row of this.#rows.values()) {
-      const owner = heldBy(row, this.#now())
-      if (owner !== undefined) owners.add(owner)
-    }
-    return [...owners]
-  }
-
-  async disown(owner: string): Promise<void> {
-    for (const row of this.#rows.values()) {
-      if (row.lease?.owner !== owner) continue
-      row.lease = undefined
-      if (row.isRunnable) this.#watchers.runnable(row.key.agent)
-    }
-    for (const agent of this.#deliveries.disown(owner, this.#now())) this.#watchers.deliveries(agent)
-  }
-
-  async putPushConfig(key: TaskKey, config: NewPushConfig): Promise<'ok' | 'full' | 'no-task'> {
-    const row = this.#rows.get(rowId(key))
-    if (!row) return 'no-task'
-    const outcome = this.#deliveries.put(row, config, row.seq, this.#now())
-    this.#watchers.deliveries(key.agent)
-    return outcome
-  }
-
-  async listPushConfigs(
-    key: TaskKey,
-    options: { readonly limit?: number; readonly afterId?: string } = {},
-  ): Promise<readonly StoredPushConfig[]> {
-    return configsOf(this.#rows.get(rowId(key)), options)
-  }
-
-  async getPushConfig(key: TaskKey, id: string): Promise<StoredPushConfig | undefined> {
-    return this.#rows.get(rowId(key))?.cursors?.get(id)?.push
-  }
-
-  async deletePushConfig(key: TaskKey, id: string): Promise<void> {
-    const row = this.#rows.get(rowId(key))
-    if (row) this.#deliveries.remove(row, id)
-  }
-
   /** Sets the delivery progress of the webhooks of a task. Pending webhooks are due at once. */
   restoreProgress(key: TaskKey, progressOf: (configId: string) => DeliveryProgress | undefined): void {
-    for (const cursor of this.#rows.get(rowId(key))?.cursors?.values() ?? [])
+    for (const cursor of this.#rows.get(taskId(key))?.cursors?.values() ?? [])
       this.#deliveries.restore(cursor, progressOf(cursor.push.config.id), this.#now())
   }
 
-  async claimCursors(request: ClaimRequest): Promise<CursorClaim> {
-    this.#assertOpen()
-    return this.#deliveries.claim(request, this.#now())
-  }
-
   holdsCursor({ key, configId, fencingToken }: CursorSettlement): boolean {
-    return this.#rows.get(rowId(key))?.cursors?.get(configId)?.fencingToken === fencingToken
-  }
-
-  async settleCursor(settlement: CursorSettlement): Promise<boolean> {
-    this.#assertOpen()
-    const { key, configId, next } = settlement
-    const cursor = this.#rows.get(rowId(key))?.cursors?.get(configId)
-    const isOurs = this.#deliveries.settle(cursor, settlement, this.#now())
-    if (isOurs && next === 'release' && cursor && isPending(cursor)) this.#watchers.deliveries(key.agent)
-    return isOurs
-  }
-
-  async listDeadLetters(query: DeadLetterQuery): Promise<readonly DeadLetter[]> {
-    return this.#deliveries.deadLetters(query)
-  }
-
-  async getDeadLetter(id: string): Promise<DeadLetter | undefined> {
-    return this.#deliveries.deadLetter(id)
-  }
-
-  async deleteDeadLetter(id: string): Promise<void> {
-    this.#deliveries.deleteDeadLetter(id)
+    return this.#rows.get(taskId(key))?.cursors?.get(configId)?.fencingToken === fencingToken
   }
 
   async expire(agent: string, expiry: Expiry): Promise<Expired> {
@@ -277,7 +255,7 @@ export class MemoryTasks implements Store {
     let tasks = 0
     const keyed = this.#keys.expire(agent, expiry.limit, now)
     for (const id of keyed) {
-      const row = this.#rows.get(rowId({ agent, id }))
+      const row = this.#rows.get(taskId({ agent, id }))
       if (row?.visibility === 'message') this.#remove(row)
     }
     const ended = this.#room.endedOf(agent)
@@ -291,18 +269,6 @@ export class MemoryTasks implements Store {
       } else if (expiry.endedEventsMs !== undefined && age > expiry.endedEventsMs && dropEvents(row)) tasks += 1
     }
     return { tasks, keys: keyed.length }
-  }
-
-  watch(key: TaskKey, onChange: (seq: number) => void): () => void {
-    return this.#watchers.watchTask(rowId(key), onChange)
-  }
-
-  watchRunnable(agent: string, onChange: () => void): () => void {
-    return this.#watchers.watchRunnable(agent, onChange)
-  }
-
-  watchDeliveries(agent: string, onChange: () => void): () => void {
-    return this.#watchers.watchDeliveries(agent, onChange)
   }
 
   async stats(agents: readonly string[]): Promise<readonly AgentStats[]> {
@@ -329,7 +295,7 @@ export class MemoryTasks implements Store {
 
   #row(key: TaskKey): Row | undefined {
     this.#assertOpen()
-    return this.#rows.get(rowId(key))
+    return this.#rows.get(taskId(key))
   }
 
   #assertOpen(): void {

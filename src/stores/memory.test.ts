@@ -1,7 +1,6 @@
 import { describe, expect, expectTypeOf, it, vi } from 'vitest'
 import { append, creation, ending, key, message } from './contract-steps.js'
 import { MemoryStore } from './memory.js'
-import { recordsContract } from './records.contract.js'
 import { storeContract } from './store.contract.js'
 import type { Append, Store } from './store.js'
 
@@ -12,8 +11,6 @@ it('has the members and options of a store only', () => {
   const options: object = { onRemove: () => undefined }
   expect(() => new MemoryStore(options)).toThrow('Unknown option of MemoryStore: onRemove')
 })
-
-describe('records in memory', () => recordsContract({ describe, it }, async ({ now }) => new MemoryStore({ now })))
 
 describe('a memory store that is full', () => {
   const scope = { agent: 'a', tenant: '', owner: 'ann' }

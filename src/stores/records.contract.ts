@@ -1,14 +1,15 @@
 /** The suite the records of every store pass; taken and run as `store.contract.ts` is. */
 import assert from 'node:assert/strict'
-import type { RecordChange, Records } from './records.js'
+import type { RecordChange, RecordStore } from './records.js'
 import type { OpenStore, TestRunner } from './store.contract.js'
 
 export function recordsContract({ describe, it }: TestRunner, open: OpenStore): void {
-  const check = (name: string, body: (records: Records, clock: { ms: number }) => Promise<void>) =>
+  const check = (name: string, body: (records: RecordStore, clock: { ms: number }) => Promise<void>) =>
     it(name, async () => {
       const clock = { ms: 1_000_000 }
       const store = await open({ now: () => clock.ms })
       try {
+        assert.ok(store.records, 'the store has `records`')
         await body(store.records, clock)
       } finally {
         await store.close()

@@ -59,7 +59,7 @@ export interface RecordExpiry {
   readonly tombstonesMs?: number
 }
 
-export interface Records {
+export interface RecordStore {
   get(collection: string, id: string): Promise<StoredRecord | undefined>
   put(collection: string, id: string, value: unknown, options?: PutOptions): Promise<WriteOutcome>
   /** Deleting what is not there writes nothing and answers with revision 0. */

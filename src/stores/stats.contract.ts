@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict'
 import { append, chunk, creation, ending, key } from './contract-steps.js'
 import type { Check, TestRunner } from './store.contract.js'
-import type { Store } from './store.js'
+import type { CompleteStore } from './store.js'
 
 const nothing = { unheldTasks: 0, pendingCursors: 0, deadLetters: 0 }
 const webhook = { dialect: '1.0', config: { id: 'h', taskId: 't1', url: 'https://x.example/h' }, maxConfigs: 10 }
 
-async function statsOf(store: Store, agent = 'a') {
+async function statsOf(store: CompleteStore, agent = 'a') {
   const [stats] = await store.stats([agent])
   assert.ok(stats)
   return stats
@@ -34,47 +34,33 @@ export function statsContract(describe: TestRunner['describe'], check: Check): v
       assert.deepEqual(await statsOf(store), { ...nothing, unheldTasks: 2 })
     })
 
-    check('count webhooks with something to tell, and how long they have waited', async (store, clock) => {
-      await store.append(creation('t1'))
-      await store.putPushConfig(key('t1'), webhook)
-      assert.deepEqual(await statsOf(store), nothing)
-      await store.append(append('t1', 3, [chunk('t1', 'x')]))
-      clock.ms += 700
-      assert.deepEqual(await statsOf(store), { ...nothing, pendingCursors: 1, cursorOverdueMs: 700 })
-      const claim = { agents: ['a'], lease: { owner: 'p1', ttlMs: 1000 }, limit: 1 }
-      const [cursor] = (await store.claimCursors(claim)).cursors
-      assert.ok(cursor)
-      // Somebody is at it.
-      assert.deepEqual(await statsOf(store), { ...nothing, pendingCursors: 1 })
-      await store.settleCursor({
-        key: cursor.key,
-        configId: 'h',
-        fencingToken: cursor.fencingToken,
-        seq: 4,
-        attempts: 0,
-        dead: [{ seq: 4, attempts: 3, error: 'gone' }],
-        next: 'release',
-      })
-      assert.deepEqual(await statsOf(store), { ...nothing, deadLetters: 1 })
-      assert.deepEqual(await statsOf(store, 'b'), nothing)
-    })
-  })
-
-  describe('watchCommits', () => {
-    check('tells of groups of steps until unwatched, where there are groups', async (store) => {
-      let steps = 0
-      let commits = 0
-      const unwatch = store.watchCommits((commit) => {
-        assert.ok(commit.durationMs >= 0)
-        steps += commit.steps
-        commits += 1
-      })
-      await Promise.all(['t1', 't2', 't3'].map((id) => store.append(creation(id))))
-      unwatch()
-      const before = commits
-      await store.append(creation('t4'))
-      assert.equal(commits, before)
-      assert.equal(steps, commits === 0 ? 0 : 3)
-    })
+    check(
+      'count webhooks with something to tell, and how long they have waited',
+      async (store, clock) => {
+        await store.append(creation('t1'))
+        await store.deliveries.putConfig(key('t1'), webhook)
+        assert.deepEqual(await statsOf(store), nothing)
+        await store.append(append('t1', 3, [chunk('t1', 'x')]))
+        clock.ms += 700
+        assert.deepEqual(await statsOf(store), { ...nothing, pendingCursors: 1, cursorOverdueMs: 700 })
+        const claim = { agents: ['a'], lease: { owner: 'p1', ttlMs: 1000 }, limit: 1 }
+        const [cursor] = (await store.deliveries.claim(claim)).cursors
+        assert.ok(cursor)
+        // Somebody is at it.
+        assert.deepEqual(await statsOf(store), { ...nothing, pendingCursors: 1 })
+        await store.deliveries.settle({
+          key: cursor.key,
+          configId: 'h',
+          fencingToken: cursor.fencingToken,
+          seq: 4,
+          attempts: 0,
+          dead: [{ seq: 4, attempts: 3, error: 'gone' }],
+          next: 'release',
+        })
+        assert.deepEqual(await statsOf(store), { ...nothing, deadLetters: 1 })
+        assert.deepEqual(await statsOf(store, 'b'), nothing)
+      },
+      ['deliveries'],
+    )
   })
 }

@@ -3,39 +3,9 @@ import { isObject } from '../model/is-object.js'
 import { ValueKind } from '../model/option-names.js'
 import type { Store } from './store.js'
 
-const functions: Readonly<Record<Exclude<keyof Store, 'records'>, true>> = {
-  append: true,
-  find: true,
-  view: true,
-  load: true,
-  read: true,
-  list: true,
-  bytesOf: true,
-  findKey: true,
-  claim: true,
-  renew: true,
-  leaseOwners: true,
-  disown: true,
-  putPushConfig: true,
-  listPushConfigs: true,
-  getPushConfig: true,
-  deletePushConfig: true,
-  claimCursors: true,
-  settleCursor: true,
-  listDeadLetters: true,
-  getDeadLetter: true,
-  deleteDeadLetter: true,
-  expire: true,
-  watch: true,
-  watchRunnable: true,
-  watchDeliveries: true,
-  stats: true,
-  watchCommits: true,
-  ping: true,
-  close: true,
-}
+const core = ['append', 'load', 'read', 'list', 'close'] as const satisfies readonly (keyof Store)[]
 
-/** A value is a store if it has all functions of `Store`. */
+/** A value is a store if it has the core of `Store`. */
 export const storeKind = new ValueKind(
   'a store, such as `new MemoryStore()` or `await openSqliteStore(…)`',
   (value) => isObject(value) && missingIn(value) === undefined,
@@ -43,5 +13,5 @@ export const storeKind = new ValueKind(
 )
 
 function missingIn(value: object): string | undefined {
-  return Object.keys(functions).find((name) => typeof Reflect.get(value, name) !== 'function')
+  return core.find((name) => typeof Reflect.get(value, name) !== 'function')
 }

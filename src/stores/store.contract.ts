@@ -1,17 +1,20 @@
 /**
- * The suite every store passes. Takes the runner's `describe` and `it` and asserts with
- * `node:assert`, so that authors of other stores can run it anywhere.
+ * The suite that every store passes. It takes the runner's `describe` and `it` and asserts with `node:assert`, so that
+ * authors of other stores can run it in any test runner.
  */
 import assert from 'node:assert/strict'
+import { completeStore, type OptionalMember, optionalMembers, supports } from './complete-store.js'
 import { append, chunk, creation, ending, key, message, status } from './contract-steps.js'
 import { deliveriesContract } from './deliveries.contract.js'
 import { expireContract } from './expire.contract.js'
 import { keysContract } from './keys.contract.js'
 import { listContract } from './list.contract.js'
+import { recordsContract } from './records.contract.js'
 import { statsContract } from './stats.contract.js'
-import type { Store } from './store.js'
+import type { CompleteStore, Store } from './store.js'
 import { viewsContract } from './views.contract.js'
 
+/** The functions of a test runner that suites use, such as those of vitest or `node:test`. */
 export interface TestRunner {
   describe(name: string, body: () => void): void
   it(name: string, body: () => Promise<void>): void
@@ -20,21 +23,64 @@ export interface TestRunner {
 /** Opens an empty store that reads its time from `now`. */
 export type OpenStore = (options: { readonly now: () => number }) => Promise<Store>
 
-/** One case, on a store of its own with a clock that the case can move. */
-export type Check = (name: string, body: (store: Store, clock: { ms: number }) => Promise<void>) => void
+/**
+ * Registers one case, on a store of its own with a clock that the case can move. The suite leaves it out if the store has
+ * none of a member in `needs`.
+ */
+export type Check = (
+  name: string,
+  body: (store: CompleteStore, clock: { ms: number }) => Promise<void>,
+  needs?: readonly OptionalMember[],
+) => void
 
-export function storeContract({ describe, it }: TestRunner, open: OpenStore): void {
-  /** Runs one case on a store of its own, with a clock the case can move. */
-  const check: Check = (name, body) =>
+export interface StoreContractOptions {
+  /** Optional members that the store leaves out. The suite reports each, and leaves out the cases that need it. */
+  readonly absent?: readonly OptionalMember[]
+}
+
+/** Members without a default that could pass cases. Those of the other optional members run for every store. */
+const withoutDefault: ReadonlySet<OptionalMember> = new Set(['deliveries', 'records', 'bytesOf', 'expire', 'stats'])
+
+/**
+ * Registers the suite for a store.
+ *
+ * ```ts
+ * storeContract({ describe, it }, async () => mapStore(), { absent: ['deliveries', 'records'] })
+ * ```
+ */
+export function storeContract(
+  { describe, it }: TestRunner,
+  open: OpenStore,
+  { absent = [] }: StoreContractOptions = {},
+): void {
+  const has = (member: OptionalMember) => !withoutDefault.has(member) || !absent.includes(member)
+
+  const check: Check = (name, body, needs = []) => {
+    if (!needs.every(has)) return
     it(name, async () => {
       const clock = { ms: 1_000_000 }
-      const store = await open({ now: () => clock.ms })
+      const now = () => clock.ms
+      const store = await open({ now })
       try {
-        await body(store, clock)
+        await body(completeStore(store, { now }), clock)
       } finally {
         await store.close()
       }
     })
+  }
+
+  describe('optional members', () => {
+    for (const member of optionalMembers) {
+      const effect = withoutDefault.has(member) ? 'its cases are left out' : 'its cases run on the default'
+      const isAbsent = absent.includes(member)
+      it(isAbsent ? `\`${member}\` is absent: ${effect}` : `\`${member}\` is present`, async () => {
+        const store = await open({ now: () => 1_000_000 })
+        const isPresent = supports(store, member)
+        await store.close()
+        assert.equal(isPresent, !isAbsent, `implement \`${member}\`, or name it in \`absent\``)
+      })
+    }
+  })
 
   describe('append and load', () => {
     check('creates a task and gives back its events in order', async (store) => {
@@ -175,7 +221,7 @@ export function storeContract({ describe, it }: TestRunner, open: OpenStore): vo
         fencingToken: 1,
       })
       clock.ms += 2000
-      const [claimed] = await store.claim({ agents: ['a'], lease: { owner: 'p2', ttlMs: 1000 }, limit: 5 })
+      const [claimed] = await store.leases.claim({ agents: ['a'], lease: { owner: 'p2', ttlMs: 1000 }, limit: 5 })
       assert.deepEqual(claimed, { key: key('t1'), fencingToken: 2 })
       assert.equal(
         (await store.append({ ...append('t1', 3, [chunk('t1', 'late')]), fencingToken: 1 })).result,
@@ -187,7 +233,7 @@ export function storeContract({ describe, it }: TestRunner, open: OpenStore): vo
     check('tell a writer with an older fencing token so, whatever sequence it has seen', async (store, clock) => {
       await store.append({ ...creation('t1'), lease, isRunnable: true })
       clock.ms += 2000
-      await store.claim({ agents: ['a'], lease: { owner: 'p2', ttlMs: 1000 }, limit: 5 })
+      await store.leases.claim({ agents: ['a'], lease: { owner: 'p2', ttlMs: 1000 }, limit: 5 })
       await store.append({ ...append('t1', 3, [chunk('t1', 'new')]), fencingToken: 2 })
       assert.equal(
         (await store.append({ ...append('t1', 3, [chunk('t1', 'late')]), fencingToken: 1 })).result,
@@ -197,7 +243,7 @@ export function storeContract({ describe, it }: TestRunner, open: OpenStore): vo
 
     check('are not given away while they last', async (store) => {
       await store.append({ ...creation('t1'), lease, isRunnable: true })
-      assert.deepEqual(await store.claim({ agents: ['a'], lease: { owner: 'p2', ttlMs: 1000 }, limit: 5 }), [])
+      assert.deepEqual(await store.leases.claim({ agents: ['a'], lease: { owner: 'p2', ttlMs: 1000 }, limit: 5 }), [])
       const step = { ...append('t1', 3, [chunk('t1', 'x')]), lease: { owner: 'p2', ttlMs: 1000 } }
       assert.equal((await store.append(step)).result, 'conflict')
       assert.equal((await store.load(key('t1')))?.record.leaseOwner, 'p1')
@@ -206,12 +252,12 @@ export function storeContract({ describe, it }: TestRunner, open: OpenStore): vo
     check('are prolonged by renewing, and a lost one is reported', async (store, clock) => {
       await store.append({ ...creation('t1'), lease, isRunnable: true })
       clock.ms += 900
-      assert.deepEqual(await store.renew([{ key: key('t1'), fencingToken: 1 }], lease), [])
+      assert.deepEqual(await store.leases.renew([{ key: key('t1'), fencingToken: 1 }], lease), [])
       clock.ms += 900
-      assert.deepEqual(await store.claim({ agents: ['a'], lease: { owner: 'p2', ttlMs: 1000 }, limit: 5 }), [])
+      assert.deepEqual(await store.leases.claim({ agents: ['a'], lease: { owner: 'p2', ttlMs: 1000 }, limit: 5 }), [])
       clock.ms += 900
-      await store.claim({ agents: ['a'], lease: { owner: 'p2', ttlMs: 1000 }, limit: 5 })
-      assert.deepEqual(await store.renew([{ key: key('t1'), fencingToken: 1 }], lease), [
+      await store.leases.claim({ agents: ['a'], lease: { owner: 'p2', ttlMs: 1000 }, limit: 5 })
+      assert.deepEqual(await store.leases.renew([{ key: key('t1'), fencingToken: 1 }], lease), [
         { key: key('t1'), fencingToken: 1 },
       ])
     })
@@ -219,9 +265,9 @@ export function storeContract({ describe, it }: TestRunner, open: OpenStore): vo
     check('are claimed for the named agents only, and no more than asked for', async (store) => {
       for (const id of ['t1', 't2', 't3']) await store.append({ ...creation(id), isRunnable: true })
       await store.append({ ...creation('t4'), key: { agent: 'b', id: 't4' }, isRunnable: true })
-      assert.equal((await store.claim({ agents: ['a'], lease, limit: 2 })).length, 2)
-      assert.equal((await store.claim({ agents: ['a', 'b'], lease, limit: 9 })).length, 2)
-      assert.equal((await store.claim({ agents: ['a', 'b'], lease, limit: 9 })).length, 0)
+      assert.equal((await store.leases.claim({ agents: ['a'], lease, limit: 2 })).length, 2)
+      assert.equal((await store.leases.claim({ agents: ['a', 'b'], lease, limit: 9 })).length, 2)
+      assert.equal((await store.leases.claim({ agents: ['a', 'b'], lease, limit: 9 })).length, 0)
     })
 
     check('are free again once released, and tasks without work are not claimed', async (store) => {
@@ -232,7 +278,7 @@ export function storeContract({ describe, it }: TestRunner, open: OpenStore): vo
         lease: 'release',
         isRunnable: false,
       })
-      assert.deepEqual(await store.claim({ agents: ['a'], lease, limit: 5 }), [])
+      assert.deepEqual(await store.leases.claim({ agents: ['a'], lease, limit: 5 }), [])
       const accepted = { accepted: { turn: 2, message: message('again') } }
       const again = { ...append('t1', 4, [accepted]), lease: { owner: 'p2', ttlMs: 1000 }, isRunnable: true }
       assert.deepEqual(await store.append(again), { result: 'ok', fencingToken: 2 })
@@ -240,10 +286,10 @@ export function storeContract({ describe, it }: TestRunner, open: OpenStore): vo
 
     check('of a dead owner end at once', async (store) => {
       await store.append({ ...creation('t1'), lease, isRunnable: true })
-      assert.deepEqual(await store.leaseOwners(), ['p1'])
-      await store.disown('p1')
-      assert.deepEqual(await store.leaseOwners(), [])
-      assert.equal((await store.claim({ agents: ['a'], lease: { owner: 'p2', ttlMs: 9 }, limit: 1 })).length, 1)
+      assert.deepEqual(await store.leases.owners(), ['p1'])
+      await store.leases.disown('p1')
+      assert.deepEqual(await store.leases.owners(), [])
+      assert.equal((await store.leases.claim({ agents: ['a'], lease: { owner: 'p2', ttlMs: 9 }, limit: 1 })).length, 1)
     })
   })
 
@@ -261,16 +307,34 @@ export function storeContract({ describe, it }: TestRunner, open: OpenStore): vo
   viewsContract(describe, check)
   keysContract(describe, check)
   listContract(describe, check)
-  deliveriesContract(describe, check)
-  statsContract(describe, check)
-  expireContract(describe, check)
+  if (has('deliveries')) deliveriesContract(describe, check)
+  if (has('stats')) statsContract(describe, check)
+  if (has('expire')) expireContract(describe, check)
+  if (has('records')) describe('records', () => recordsContract({ describe, it }, open))
+  describe('watchCommits', () => {
+    check('reports groups of steps until unwatched, if there are groups', async (store) => {
+      let steps = 0
+      let commits = 0
+      const unwatch = store.watchCommits((commit) => {
+        assert.ok(commit.durationMs >= 0)
+        steps += commit.steps
+        commits += 1
+      })
+      await Promise.all(['t1', 't2', 't3'].map((id) => store.append(creation(id))))
+      unwatch()
+      const before = commits
+      await store.append(creation('t4'))
+      assert.equal(commits, before)
+      assert.equal(steps, commits === 0 ? 0 : 3)
+    })
+  })
 
   describe('watch', () => {
     check('tells of new events until unwatched', async (store) => {
       await store.append(creation('t1'))
       let calls = 0
       let last = 0
-      const unwatch = store.watch(key('t1'), (seq) => {
+      const unwatch = store.changes.watchTask(key('t1'), (seq) => {
         calls += 1
         last = seq
       })
@@ -284,7 +348,7 @@ export function storeContract({ describe, it }: TestRunner, open: OpenStore): vo
 
     check('tells of work that nobody holds', async (store) => {
       let calls = 0
-      const unwatch = store.watchRunnable('a', () => {
+      const unwatch = store.changes.watchRunnable('a', () => {
         calls += 1
       })
       await store.append({ ...creation('t1'), isRunnable: true })

@@ -1,38 +1,35 @@
 /**
- * Where events live. The contract every store keeps; `store.contract.ts` is the suite that checks it.
+ * The contract between the engine and a store of tasks. `store.contract.ts` is the suite that every store passes, and
+ * docs/writing-a-store.md builds a store step by step.
  *
- * Promises:
- * - A resolved `append` is committed: it survives the death of the process (E-2). Concurrent appends
- *   of different tasks may share one transaction; each succeeds or fails on its own.
- * - One log per task, sequences without gaps. A writer says the last sequence it has seen; when
- *   somebody was faster the answer is `conflict` and nothing is written.
- * - A lease gives the right to run a task. Every claim raises the task's fencing token; a writer that names
- *   an older fencing token is answered `fenced` and nothing is written (E-9).
- * - The agent's name is part of every key: agents that share a store never meet.
- * - Time is the store's own: leases and expiries are given as durations. Members shared by several
- *   machines use the database's clock; members shared by processes of one machine use a clock for
- *   leases that cannot be set.
- * - Expected failures are values. What is thrown means that the store itself is in trouble.
+ * A store implements the core (`append`, `load`, `read`, `list`, `close`). Everything else is optional: each optional
+ * member says what happens without it. `completeStore` fills in what a store leaves out; the engine sees the result.
+ *
+ * Guarantees:
+ * - A resolved `append` is committed: it survives the death of the process (E-2), unless the store is in memory.
+ * - Each task has one log with sequences without gaps. A writer names the last sequence it has seen; if another writer was
+ *   faster, the outcome is `conflict` and the store writes nothing.
+ * - The name of the agent is part of every key: agents that share a store do not see each other's tasks.
+ * - Durations, not times: leases and expiries end by the clock of the store. Stores that several machines share use the
+ *   clock of the database.
+ * - Expected failures are returned. An exception means that the store itself failed.
  */
 import type { TaskEvent } from '../model/event.js'
 import type { HistoryWindow } from '../model/history-window.js'
 import type { Task, TaskState } from '../model/task.js'
-import type {
-  CursorClaim,
-  CursorClaimRequest,
-  CursorSettlement,
-  DeadLetter,
-  DeadLetterQuery,
-  NewPushConfig,
-  StoredPushConfig,
-} from './push-deliveries.js'
-import type { Records } from './records.js'
+import type { DeliveryStore, NewPushConfig } from './deliveries.js'
+import type { RecordStore } from './records.js'
 
-export * from './push-deliveries.js'
+export * from './deliveries.js'
 
 export interface TaskKey {
   readonly agent: string
   readonly id: string
+}
+
+/** The key as one text. */
+export function taskId({ agent, id }: TaskKey): string {
+  return `${agent}\n${id}`
 }
 
 /** Whose tasks: every look-up by a caller is confined to one scope. */
@@ -242,92 +239,127 @@ export interface Commit {
   readonly durationMs: number
 }
 
+/**
+ * Keeps the logs of tasks. Implement `append`, `load`, `read`, `list` and `close`; add optional members as needed.
+ * docs/writing-a-store.md shows how, and `storeContract` of `dragoman/testing` checks the result.
+ */
 export interface Store {
+  /** Commits one step of one task, whole or not at all. */
   append(step: Append): Promise<AppendOutcome>
 
-  /** A task without anything that is large; absent when there is none. */
-  find(key: TaskKey): Promise<TaskRecord | undefined>
-
-  /**
-   * The task as readers see it; absent when there is none to see. The cost depends on the size of the result: a store
-   * reads the newest messages only, and neither progress nor other messages.
-   */
-  view(key: TaskKey, options: ViewOptions): Promise<ViewedTask | undefined>
-
-  /** A task with what is needed to fold it; absent when there is none. For writers: it reads the whole log. */
+  /** Reads a task with its whole log, or the snapshot of an ended task. Undefined if there is no such task. */
   load(key: TaskKey, options?: { readonly includeArtifacts?: boolean }): Promise<LoadedTask | undefined>
 
   /**
-   * Events after a sequence, oldest first, at least one unless there are none; absent when they, or the task, were
-   * removed. A page ends early when its events take much memory, about 256 KB.
+   * Reads events after a sequence, oldest first, at least one unless there are none. Undefined if the events or the task
+   * were removed. A page ends early when its events take much memory, about 256 KB.
    */
   read(key: TaskKey, afterSeq: number, limit: number): Promise<readonly TaskEvent[] | undefined>
 
+  /** Lists the visible tasks of one scope, newest status first. `viewTask` makes the tasks of a page. */
   list(query: ListQuery): Promise<ListPage>
 
-  /**
-   * The size of all tasks and Message answers of one owner, in every tenant. Approximate: a store may lag behind by up
-   * to 64 KB for each task that has not ended.
-   */
-  bytesOf(agent: string, owner: string): Promise<number>
-
-  /** The earlier send with this key, while the key lives. */
-  findKey(scope: Scope, key: string): Promise<KeyedSend | undefined>
-
-  /** Take over runnable tasks whose lease is free or has expired. */
-  claim(request: ClaimRequest): Promise<readonly ClaimedTask[]>
-  /** Prolong leases. Answers those that were lost. */
-  renew(held: readonly ClaimedTask[], lease: LeaseClaim): Promise<readonly ClaimedTask[]>
-  /** Everybody who holds a lease now, of a task or of a cursor. */
-  leaseOwners(): Promise<readonly string[]>
-  /** Expire every lease of an owner that is known to be dead. */
-  disown(owner: string): Promise<void>
-
-  /**
-   * Adds a config, or replaces the one of its id. A new one is told of what happens from now on; one that
-   * is replaced goes on where it was, at once, and one that is set to what it is already is left alone.
-   */
-  putPushConfig(key: TaskKey, config: NewPushConfig): Promise<'ok' | 'full' | 'no-task'>
-  /** Configs of one task, by id, in a stable order, behind the given id. */
-  listPushConfigs(
-    key: TaskKey,
-    options?: { readonly limit?: number; readonly afterId?: string },
-  ): Promise<readonly StoredPushConfig[]>
-  getPushConfig(key: TaskKey, id: string): Promise<StoredPushConfig | undefined>
-  /** Removes it with its cursor and its dead letters. */
-  deletePushConfig(key: TaskKey, id: string): Promise<void>
-
-  /** Take cursors that are due. */
-  claimCursors(request: CursorClaimRequest): Promise<CursorClaim>
-  /** Says how far a claimed cursor has come. False when it was lost: nothing is written then. */
-  settleCursor(settlement: CursorSettlement): Promise<boolean>
-  /** Oldest first. */
-  listDeadLetters(query: DeadLetterQuery): Promise<readonly DeadLetter[]>
-  getDeadLetter(id: string): Promise<DeadLetter | undefined>
-  deleteDeadLetter(id: string): Promise<void>
-
-  /** Remove what is past its time (E-11), idempotency keys included. There may be more when either number is the limit. */
-  expire(agent: string, expiry: Expiry): Promise<Expired>
-
-  /**
-   * Call back with the last committed sequence when the task has new events, whoever wrote them.
-   * A hint: it may come once too often, never too rarely.
-   */
-  watch(key: TaskKey, onChange: (seq: number) => void): () => void
-  /** Call back when `claim` may find something for this agent. A hint likewise. */
-  watchRunnable(agent: string, onChange: () => void): () => void
-  /** Call back when `claimCursors` may find something for this agent. A hint likewise. */
-  watchDeliveries(agent: string, onChange: () => void): () => void
-
-  /** What is so now, of each of the agents, in their order. For operators: never on the way of a call. */
-  stats(agents: readonly string[]): Promise<readonly AgentStats[]>
-  /** Call back after each group of writes that this process committed together; never in a store that has no commits. */
-  watchCommits(onCommit: (commit: Commit) => void): () => void
-
-  /** Documents that are no tasks. */
-  readonly records: Records
-
-  /** Resolves when the store can be used, rejects when it cannot. */
-  ping(): Promise<void>
+  /** Releases what the store holds. No other call follows. */
   close(): Promise<void>
+
+  /**
+   * Lets processes share the tasks. Without it one process at a time may use the store: this process keeps the leases in
+   * memory, and `runnable` says which tasks an earlier process left behind.
+   */
+  readonly leases?: LeaseStore
+
+  /**
+   * Tasks whose last `Append.isRunnable` was true. Called once per agent, only for stores without `leases`; the engine fails
+   * or retries these tasks. Without it, tasks that ran when the process died keep their state.
+   */
+  runnable?(agent: string): Promise<readonly TaskKey[]>
+
+  /** Keeps webhooks and how far each has been called. Without it push notifications are not supported. */
+  readonly deliveries?: DeliveryStore
+
+  /** Keeps the documents of a registry. Without it a registry refuses the store; agents do not need it. */
+  readonly records?: RecordStore
+
+  /**
+   * Reports changes of all processes. Without it callers are notified of changes that this process makes, and of no others:
+   * a stream must be read from the process that runs its task.
+   */
+  readonly changes?: ChangeFeed
+
+  /**
+   * Finds an earlier send by its idempotency key. A store that has it keeps `Append.idempotency` and answers `key-taken`.
+   * Without it this process remembers keys in memory: a send that is repeated after a restart runs again.
+   */
+  findKey?(scope: Scope, key: string): Promise<KeyedSend | undefined>
+
+  /** Reads a task without its log. Default: the record of `load`. */
+  find?(key: TaskKey): Promise<TaskRecord | undefined>
+
+  /**
+   * Reads a task as callers see it; undefined if there is none to see. Default: made from `load`, which reads the whole log.
+   * An implementation reads the newest messages only, and neither progress nor other messages.
+   */
+  view?(key: TaskKey, options: ViewOptions): Promise<ViewedTask | undefined>
+
+  /**
+   * The size of all tasks and Message answers of one owner, in every tenant. May lag behind by up to 64 KB for each task
+   * that has not ended. Without it `limits.bytesPerCaller` is not enforced.
+   */
+  bytesOf?(agent: string, owner: string): Promise<number>
+
+  /**
+   * Removes tasks and idempotency keys past their time (E-11). There may be more if either number is the limit. Without it
+   * tasks are never removed.
+   */
+  expire?(agent: string, expiry: Expiry): Promise<Expired>
+
+  /** Numbers for operators, for each of the agents in their order. Without it the metrics of the store are absent. */
+  stats?(agents: readonly string[]): Promise<readonly AgentStats[]>
+
+  /** Calls back after each transaction of this process. Without it the metrics of commits are absent. */
+  watchCommits?(onCommit: (commit: Commit) => void): () => void
+
+  /** Rejects if the store cannot be used; `/readyz` is 503 then. Default: resolves. */
+  ping?(): Promise<void>
+}
+
+/**
+ * Leases: the right to run a task. Every claim raises the fencing token of the task. `append` refuses a step with an older
+ * token with the outcome `fenced` (E-9), and handles `Append.lease`. Leases of delivery cursors belong to it as well.
+ */
+export interface LeaseStore {
+  /** Takes runnable tasks whose lease is free or has expired. */
+  claim(request: ClaimRequest): Promise<readonly ClaimedTask[]>
+  /** Prolongs leases. Returns those that were lost. */
+  renew(held: readonly ClaimedTask[], lease: LeaseClaim): Promise<readonly ClaimedTask[]>
+  /** Every owner of a lease that has not expired, of a task or of a delivery cursor. */
+  owners(): Promise<readonly string[]>
+  /** Ends all leases of an owner that is known to be dead. */
+  disown(owner: string): Promise<void>
+}
+
+/** Change notification. Callbacks are hints: a store may call them too often, but must not miss a change. */
+export interface ChangeFeed {
+  /** Calls back with the last committed sequence when a task has new events. */
+  watchTask(key: TaskKey, onChange: (seq: number) => void): () => void
+  /** Calls back when `leases.claim` may find a task of this agent. */
+  watchRunnable(agent: string, onChange: () => void): () => void
+  /** Calls back when `deliveries.claim` may find a cursor of this agent. */
+  watchDeliveries(agent: string, onChange: () => void): () => void
+}
+
+/** A store with every member that the engine uses. `completeStore` makes one of any store. */
+export interface CompleteStore extends Store {
+  readonly leases: LeaseStore
+  readonly deliveries: DeliveryStore
+  readonly records: RecordStore
+  readonly changes: ChangeFeed
+  findKey(scope: Scope, key: string): Promise<KeyedSend | undefined>
+  find(key: TaskKey): Promise<TaskRecord | undefined>
+  view(key: TaskKey, options: ViewOptions): Promise<ViewedTask | undefined>
+  bytesOf(agent: string, owner: string): Promise<number>
+  expire(agent: string, expiry: Expiry): Promise<Expired>
+  stats(agents: readonly string[]): Promise<readonly AgentStats[]>
+  watchCommits(onCommit: (commit: Commit) => void): () => void
+  ping(): Promise<void>
 }

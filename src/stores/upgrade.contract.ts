@@ -2,10 +2,13 @@
 import assert from 'node:assert/strict'
 import { wholeHistory } from '../model/history-window.js'
 import { append, chunk, creation, ending, key, message } from './contract-steps.js'
-import type { Store } from './store.js'
+import type { CompleteStore } from './store.js'
 
 /** `keepsLeases`: whether leases of processes that still run are valid after the upgrade. */
-export async function assertUpgraded(store: Store, { keepsLeases }: { readonly keepsLeases: boolean }): Promise<void> {
+export async function assertUpgraded(
+  store: CompleteStore,
+  { keepsLeases }: { readonly keepsLeases: boolean },
+): Promise<void> {
   const view = async (id: string) =>
     (await store.view(key(id), { history: wholeHistory, includeArtifacts: true }))?.task
   const artifacts = (...texts: string[]) => [{ artifactId: 'x', parts: texts.map((text) => ({ text })) }]
@@ -45,23 +48,23 @@ export async function assertUpgraded(store: Store, { keepsLeases }: { readonly k
   const record = await store.find(key('running'))
   assert.deepEqual([record?.fencingToken, record?.leaseOwner], [1, keepsLeases ? 'p-old' : undefined])
   if (keepsLeases) {
-    assert.deepEqual(await store.claim(claim), [])
+    assert.deepEqual(await store.leases.claim(claim), [])
     // The process that holds the lease is upgraded, and dead.
-    await store.disown('p-old')
+    await store.leases.disown('p-old')
   }
-  assert.deepEqual(await store.claim(claim), [{ key: key('running'), fencingToken: 2 }])
+  assert.deepEqual(await store.leases.claim(claim), [{ key: key('running'), fencingToken: 2 }])
   const more = append('running', 6, [chunk('running', 'three')])
   assert.equal((await store.append({ ...more, fencingToken: 1, bytes: 10 })).result, 'fenced')
   assert.equal((await store.append({ ...more, fencingToken: 2, bytes: 10 })).result, 'ok')
   assert.deepEqual((await view('running'))?.artifacts, artifacts('one ', 'two ', 'three'))
 
-  const { cursors } = await store.claimCursors(claim)
+  const { cursors } = await store.deliveries.claim(claim)
   const [cursor] = cursors
   const url = 'https://hook.example/h'
   assert.deepEqual([cursors.length, cursor?.push.config.url, cursor?.seq, cursor?.attempts], [1, url, 3, 2])
-  assert.equal((await store.getPushConfig(key('running'), 'h'))?.setBy, 'ann')
+  assert.equal((await store.deliveries.getConfig(key('running'), 'h'))?.setBy, 'ann')
   assert.deepEqual(
-    (await store.listDeadLetters({ limit: 9 })).map(({ seq, error }) => [seq, error]),
+    (await store.deliveries.listDeadLetters({ limit: 9 })).map(({ seq, error }) => [seq, error]),
     [[3, 'HTTP 500']],
   )
   const settlement = {
@@ -72,8 +75,8 @@ export async function assertUpgraded(store: Store, { keepsLeases }: { readonly k
     attempts: 0,
     dead: [],
   }
-  assert.equal(await store.settleCursor({ ...settlement, next: 'release' }), true)
-  assert.deepEqual(await store.claimCursors(claim), { cursors: [] })
+  assert.equal(await store.deliveries.settle({ ...settlement, next: 'release' }), true)
+  assert.deepEqual(await store.deliveries.claim(claim), { cursors: [] })
 
   const answer = append('waiting', 4, [{ accepted: { turn: 2, message: message('more') } }])
   assert.equal((await store.append({ ...answer, isRunnable: true })).result, 'ok')

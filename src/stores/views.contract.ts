@@ -7,11 +7,11 @@ import { textOf } from '../model/part.js'
 import type { Task } from '../model/task.js'
 import { append, chunk, creation, ending, key, message, status } from './contract-steps.js'
 import type { Check, TestRunner } from './store.contract.js'
-import type { Store, ViewOptions } from './store.js'
+import type { CompleteStore, ViewOptions } from './store.js'
 
 export function viewsContract(describe: TestRunner['describe'], check: Check): void {
   describe('find and view', () => {
-    const view = async (store: Store, options: Partial<ViewOptions> = {}): Promise<Task | undefined> =>
+    const view = async (store: CompleteStore, options: Partial<ViewOptions> = {}): Promise<Task | undefined> =>
       (await store.view(key('t1'), { history: wholeHistory, includeArtifacts: true, ...options }))?.task
     const shown = (messages: number, characters = wholeHistory.characters) => ({ history: { messages, characters } })
     const texts = (task: Task | undefined) => task?.history?.map(textOf)
@@ -26,7 +26,7 @@ export function viewsContract(describe: TestRunner['describe'], check: Check): v
     const asking = { state: 'TASK_STATE_INPUT_REQUIRED', timeMs: 5 } as const
 
     /** Messages, progress and chunks, in batches of one and of several events. */
-    const fill = async (store: Store) => {
+    const fill = async (store: CompleteStore) => {
       await store.append(creation('t1'))
       await store.append({ ...append('t1', 3, [chunk('t1', 'a'), question('q1')]), status: asking })
       await store.append(append('t1', 5, [answer(2, 'a1')]))
@@ -89,20 +89,24 @@ export function viewsContract(describe: TestRunner['describe'], check: Check): v
       }
     })
 
-    check('shows a task that ended without a snapshot, and keeps its events', async (store, clock) => {
-      await fill(store)
-      const { snapshot: _snapshot, ...end } = ending('t1', 11, clock.ms)
-      await store.append(end)
-      clock.ms += 10_000
-      await store.expire('a', { endedEventsMs: 1, limit: 9 })
-      const task = await view(store)
-      assert.equal(task?.status.state, 'TASK_STATE_COMPLETED')
-      assert.deepEqual(texts(task), ['hello', 'q1', 'a1', 'q2'])
-      assert.deepEqual(
-        task?.artifacts?.[0]?.parts.map((part) => 'text' in part && part.text),
-        ['a', 'b', 'c', 'done'],
-      )
-    })
+    check(
+      'shows a task that ended without a snapshot, and keeps its events',
+      async (store, clock) => {
+        await fill(store)
+        const { snapshot: _snapshot, ...end } = ending('t1', 11, clock.ms)
+        await store.append(end)
+        clock.ms += 10_000
+        await store.expire('a', { endedEventsMs: 1, limit: 9 })
+        const task = await view(store)
+        assert.equal(task?.status.state, 'TASK_STATE_COMPLETED')
+        assert.deepEqual(texts(task), ['hello', 'q1', 'a1', 'q2'])
+        assert.deepEqual(
+          task?.artifacts?.[0]?.parts.map((part) => 'text' in part && part.text),
+          ['a', 'b', 'c', 'done'],
+        )
+      },
+      ['expire'],
+    )
 
     check('lists tasks with the messages and artifacts that are asked for', async (store) => {
       await fill(store)
@@ -141,35 +145,43 @@ export function viewsContract(describe: TestRunner['describe'], check: Check): v
       assert.equal((await store.load(key('t1')))?.record.bytes, 120)
     })
 
-    check('of an owner are those of its tasks, in every tenant, until they are removed', async (store, clock) => {
-      const other = create('t2', 200)
-      assert.equal(await store.bytesOf('a', 'ann'), 0)
-      await store.append(create('t1', 100))
-      await store.append({ ...other, ...(other.create && { create: { ...other.create, tenant: 'x' } }) })
-      await store.append(create('t3', 400, 'bob'))
-      await store.append({ ...create('t4', 800), key: { agent: 'b', id: 't4' } })
-      assert.equal(await store.bytesOf('a', 'ann'), 300)
-      await store.append({ ...ending('t1', 3, clock.ms), bytes: 50 })
-      assert.equal(await store.bytesOf('a', 'ann'), 350)
-      clock.ms += 1000
-      await store.expire('a', { endedTasksMs: 1, limit: 9 })
-      assert.equal(await store.bytesOf('a', 'ann'), 200)
-      assert.equal(await store.bytesOf('a', 'bob'), 400)
-    })
+    check(
+      'of an owner are those of its tasks, in every tenant, until they are removed',
+      async (store, clock) => {
+        const other = create('t2', 200)
+        assert.equal(await store.bytesOf('a', 'ann'), 0)
+        await store.append(create('t1', 100))
+        await store.append({ ...other, ...(other.create && { create: { ...other.create, tenant: 'x' } }) })
+        await store.append(create('t3', 400, 'bob'))
+        await store.append({ ...create('t4', 800), key: { agent: 'b', id: 't4' } })
+        assert.equal(await store.bytesOf('a', 'ann'), 300)
+        await store.append({ ...ending('t1', 3, clock.ms), bytes: 50 })
+        assert.equal(await store.bytesOf('a', 'ann'), 350)
+        clock.ms += 1000
+        await store.expire('a', { endedTasksMs: 1, limit: 9 })
+        assert.equal(await store.bytesOf('a', 'ann'), 200)
+        assert.equal(await store.bytesOf('a', 'bob'), 400)
+      },
+      ['bytesOf', 'expire'],
+    )
 
-    check('of an owner grow with tasks that go on and with Message answers', async (store, clock) => {
-      await store.append(create('t1', 100))
-      await store.append({ ...append('t1', 3, [chunk('t1', 'x')]), bytes: 1_000_000 })
-      assert.equal(await store.bytesOf('a', 'ann'), 1_000_100)
-      const { status: _status, ...keyed } = create('t2', 300)
-      const idempotency = { key: 'k', digest: 'd', ttlMs: 1000 }
-      await store.append({ ...keyed, visibility: 'provisional', idempotency })
-      const answer = { message: { ...message('hi'), role: 'ROLE_AGENT' as const } }
-      await store.append({ ...append('t2', 3, [answer]), visibility: 'message', bytes: 30 })
-      assert.equal(await store.bytesOf('a', 'ann'), 1_000_430)
-      clock.ms += 2000
-      await store.expire('a', { limit: 9 })
-      assert.equal(await store.bytesOf('a', 'ann'), 1_000_100)
-    })
+    check(
+      'of an owner grow with tasks that go on and with Message answers',
+      async (store, clock) => {
+        await store.append(create('t1', 100))
+        await store.append({ ...append('t1', 3, [chunk('t1', 'x')]), bytes: 1_000_000 })
+        assert.equal(await store.bytesOf('a', 'ann'), 1_000_100)
+        const { status: _status, ...keyed } = create('t2', 300)
+        const idempotency = { key: 'k', digest: 'd', ttlMs: 1000 }
+        await store.append({ ...keyed, visibility: 'provisional', idempotency })
+        const answer = { message: { ...message('hi'), role: 'ROLE_AGENT' as const } }
+        await store.append({ ...append('t2', 3, [answer]), visibility: 'message', bytes: 30 })
+        assert.equal(await store.bytesOf('a', 'ann'), 1_000_430)
+        clock.ms += 2000
+        await store.expire('a', { limit: 9 })
+        assert.equal(await store.bytesOf('a', 'ann'), 1_000_100)
+      },
+      ['bytesOf', 'expire'],
+    )
   })
 }

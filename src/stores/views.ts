@@ -9,7 +9,7 @@ import { type HistoryWindow, historyMessage, newestMessages } from '../model/his
 import type { Message } from '../model/message.js'
 import { sizeOf } from '../model/size-of.js'
 import type { Task, TaskStatus } from '../model/task.js'
-import type { TaskRecord, ViewedTask } from './store.js'
+import type { LoadedTask, TaskRecord, ViewedTask, ViewOptions } from './store.js'
 
 /**
  * The kinds of batches, by content. They lead the index of events, so that each reader finds the batches it needs. Rows
@@ -126,6 +126,20 @@ export function artifactsIn(events: readonly TaskEvent[]): readonly Artifact[] |
     fold.apply(event)
   }
   return fold.snapshot()?.artifacts
+}
+
+/** A task as callers see it, made from its log or snapshot. Undefined if there is no task to see. */
+export function viewTask(
+  loaded: LoadedTask | undefined,
+  { history, includeArtifacts }: ViewOptions,
+): ViewedTask | undefined {
+  if (!loaded) return undefined
+  const { record, snapshot, events } = loaded
+  const status = snapshot?.status ?? statusIn(events)
+  if (!status) return undefined
+  const messages = snapshot ? (snapshot.history ?? []) : events.flatMap(({ body }) => historyMessage(body) ?? [])
+  const artifacts = includeArtifacts ? (snapshot ? snapshot.artifacts : artifactsIn(events)) : undefined
+  return viewOf(record, { ...snapshot, status }, newestMessages(messages, history), artifacts)
 }
 
 /** A task put together from what was read of it. */

@@ -1,11 +1,18 @@
-/** Callbacks by task, by agent and by collection of records, for stores that can tell what changed. */
-export class Watchers {
+import { type ChangeFeed, type TaskKey, taskId } from './store.js'
+
+/** Callbacks by task, by agent and by collection of records. */
+export class Watchers implements ChangeFeed {
   readonly #tasks = new Map<string, Set<(seq: number) => void>>()
   readonly #agents = new Map<string, Set<() => void>>()
   readonly #deliveries = new Map<string, Set<() => void>>()
   readonly #collections = new Map<string, Set<() => void>>()
 
-  watchTask(id: string, onChange: (seq: number) => void): () => void {
+  watchTask(key: TaskKey, onChange: (seq: number) => void): () => void {
+    return this.watchId(taskId(key), onChange)
+  }
+
+  /** For stores that name tasks in another way than `taskId`. */
+  watchId(id: string, onChange: (seq: number) => void): () => void {
     return add(this.#tasks, id, onChange)
   }
 

@@ -5,7 +5,7 @@
  */
 import { performance } from 'node:perf_hooks'
 import { type BatchObservableCallback, createNoopMeter, type Meter, metrics, type Observable } from '@opentelemetry/api'
-import type { Store } from '../stores/store.js'
+import type { CompleteStore } from '../stores/store.js'
 import type { CallObserver } from '../transports/call-record.js'
 import type { EngineStats } from './engine-stats.js'
 import { instruments } from './instruments.js'
@@ -41,7 +41,7 @@ type StallsOutside = () => Pick<EngineStats, 'stalls' | 'stalledMs'>
 /** Looks at agents of one store whenever somebody collects. Answers how to stop that. */
 export function measureAgents(
   meter: Meter,
-  store: Store,
+  store: CompleteStore,
   agents: readonly MeasuredAgent[],
   stallsOutside: StallsOutside,
 ): () => void {
@@ -104,7 +104,7 @@ type GaugeName = Exclude<keyof typeof instruments, CounterName>
 type CounterName = 'fenced' | 'storeFailures' | 'expired' | 'stalls' | 'stalled'
 
 /** Commits of this process. Answers how to stop that. */
-export function measureCommits(meter: Meter, store: Store): () => void {
+export function measureCommits(meter: Meter, store: CompleteStore): () => void {
   const steps = meter.createHistogram(instruments.commitSteps.name, instruments.commitSteps)
   const duration = meter.createHistogram(instruments.commitDuration.name, instruments.commitDuration)
   return store.watchCommits((commit) => {

@@ -10,5 +10,4 @@ export { type Gate, gate, until } from './wait.js'
 
 // Extend: test a store
 
-export { recordsContract } from '../stores/records.contract.js'
-export { type OpenStore, storeContract, type TestRunner } from '../stores/store.contract.js'
+export { type OpenStore, type StoreContractOptions, storeContract, type TestRunner } from '../stores/store.contract.js'

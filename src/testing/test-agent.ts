@@ -115,7 +115,7 @@ export async function testAgent(agents: Agents, options: TestAgentOptions = {}):
       kill()
       // Only aborts the handlers: the dead store answers nothing, so this never ends.
       assembly.close({ deadlineMs: 0 }).catch(() => undefined)
-      for (const owner of await store.leaseOwners()) await store.disown(owner)
+      for (const owner of await store.leases.owners()) await store.leases.disown(owner)
       running = await start()
     },
     close,

@@ -369,20 +369,12 @@ function trap(): Error {
 /** A store that opens well and then answers everything with its connection string. */
 function brokenStore(): Store {
   const good = new MemoryStore()
-  const names: readonly (keyof Store)[] = [
-    'append',
-    'load',
-    'read',
-    'list',
-    'findKey',
-    'putPushConfig',
-    'listPushConfigs',
-    'getPushConfig',
-    'deletePushConfig',
-  ]
-  const broken = Object.fromEntries(
-    names.map((name) => [name, async () => Promise.reject(new Error(`connect failed: ${dsn}`))]),
-  )
+  const failing = (...names: readonly string[]) =>
+    Object.fromEntries(names.map((name) => [name, async () => Promise.reject(new Error(`connect failed: ${dsn}`))]))
+  const broken: Record<string, unknown> = {
+    ...failing('append', 'load', 'read', 'list', 'findKey'),
+    deliveries: { ...good.deliveries, ...failing('putConfig', 'listConfigs', 'getConfig', 'deleteConfig') },
+  }
   return new Proxy(good, {
     get(store, name) {
       const own: unknown = broken[String(name)] ?? Reflect.get(store, name)

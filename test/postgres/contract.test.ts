@@ -3,7 +3,6 @@ import pg from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { creation } from '../../src/stores/contract-steps.js'
 import { openPostgresStore } from '../../src/stores/postgres/index.js'
-import { recordsContract } from '../../src/stores/records.contract.js'
 import { storeContract } from '../../src/stores/store.contract.js'
 import type { Commit } from '../../src/stores/store.js'
 import { assertUpgraded } from '../../src/stores/upgrade.contract.js'
@@ -18,8 +17,6 @@ beforeAll(async () => {
 afterAll(async () => await server[Symbol.asyncDispose](), 60_000)
 
 describe('postgres store', () => storeContract({ describe, it }, ({ now }) => storeWithClock(server, now)))
-
-describe('records in postgres', () => recordsContract({ describe, it }, ({ now }) => storeWithClock(server, now)))
 
 describe('a database of the first schema', () => {
   it('keeps its tasks, leases, webhooks, keys and records when it is opened', async () => {

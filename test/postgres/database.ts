@@ -1,7 +1,7 @@
 /** Databases of a test's own, with a clock that the test can move. */
 import pg from 'pg'
 import { openPostgresStore, type PostgresStoreOptions } from '../../src/stores/postgres/index.js'
-import type { Store } from '../../src/stores/store.js'
+import type { CompleteStore } from '../../src/stores/store.js'
 import type { PostgresServer } from './server.mjs'
 
 let count = 0
@@ -16,7 +16,7 @@ export async function storeWithClock(
   server: PostgresServer,
   now: () => number,
   options: PostgresStoreOptions = {},
-): Promise<Store> {
+): Promise<CompleteStore> {
   const address = await server.database('contract')
   const clock = new pg.Client(address)
   await clock.connect()
@@ -40,7 +40,7 @@ function onTime<T extends object>(target: T, tell: () => Promise<void>, afterClo
   return new Proxy(target, {
     get(of, name) {
       const member = Reflect.get(of, name) as unknown
-      if (name === 'records') return onTime(member as object, tell, afterClose)
+      if (typeof member === 'object' && member !== null) return onTime(member, tell, afterClose)
       if (typeof member !== 'function') return member
       if (String(name).startsWith('watch')) return member.bind(of) as unknown
       return async (...given: unknown[]) => {

@@ -3,7 +3,7 @@ import pg from 'pg'
 import { afterAll, beforeAll } from 'vitest'
 import { onPostgres } from '../../src/engine/engine.fixture.js'
 import { openPostgresStore } from '../../src/stores/postgres/index.js'
-import type { Store } from '../../src/stores/store.js'
+import type { CompleteStore } from '../../src/stores/store.js'
 import { freshDatabase } from './database.js'
 import { type PostgresServer, startPostgres } from './server.mjs'
 
@@ -23,7 +23,7 @@ await onPostgres(openEmptyStore, async () => {
   for (const file of files) await import(/* @vite-ignore */ `../../src/engine/${file}.test.ts?postgres`)
 })
 
-async function openEmptyStore(): Promise<Store> {
+async function openEmptyStore(): Promise<CompleteStore> {
   const address = unused.pop() ?? (await freshDatabase(server))
   const client = new pg.Client(address)
   await client.connect()

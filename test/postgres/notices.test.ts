@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { Topic } from '../../src/engine/following/topic.js'
 import { append, chunk, creation, key } from '../../src/stores/contract-steps.js'
 import { tokenOf } from '../../src/stores/postgres/notices.js'
-import type { Store } from '../../src/stores/store.js'
+import type { CompleteStore } from '../../src/stores/store.js'
 import { eventually } from '../hostile/waiting.js'
 import { freshDatabase } from './database.js'
 import { meddlingProxy } from './meddling-proxy.js'
@@ -29,7 +29,7 @@ describe('listening', () => {
     const store = await openPostgresStore(proxy.address)
     const before = proxy.clients
     isSilent = true
-    store.watch(key('t1'), () => undefined)
+    store.changes.watchTask(key('t1'), () => undefined)
     await eventually(10_000, 'the connection to begin', () => proxy.clients > before)
     await store.close()
     await eventually(10_000, 'all connections to end', () => proxy.clients === 0)
@@ -41,7 +41,7 @@ describe('listening', () => {
     await using pooler = await meddlingProxy(address, (type) => (type === 'A' && isDeaf ? 'drop' : 'pass'))
     const notices: string[] = []
     const store = await openPostgresStore(pooler.address, { listenAgainMs: 1, onNotice: (text) => notices.push(text) })
-    store.watch(key('t1'), () => undefined)
+    store.changes.watchTask(key('t1'), () => undefined)
     await eventually(20_000, 'the operator to be told', () => notices.length > 0)
     isDeaf = false
     await eventually(20_000, 'the operator to be told that it works', () => notices.length > 1)
@@ -54,7 +54,7 @@ describe('listening', () => {
     const here = await openPostgresStore(address, { pollMs: never, busyPollMs: never })
     const there = await openPostgresStore(address)
     let woken = 0
-    here.watchRunnable('a', () => {
+    here.changes.watchRunnable('a', () => {
       woken += 1
     })
     // It looks once when it listens, for what it was not told.
@@ -63,7 +63,7 @@ describe('listening', () => {
     for (const id of ['t1', 't2', 't3'])
       await there.append({ ...creation(id), key: { agent: 'other', id }, isRunnable: true })
     let isHeard = false
-    here.watch(key('t4'), () => {
+    here.changes.watchTask(key('t4'), () => {
       isHeard = true
     })
     await there.append({ ...creation('t4'), isRunnable: true })
@@ -105,7 +105,7 @@ describe('notices that another login of the database sends', () => {
     const forger = new pg.Client(address)
     await forger.connect()
     let looks = 0
-    here.watchRunnable('a', () => {
+    here.changes.watchRunnable('a', () => {
       looks += 1
     })
     // It looks once when it listens.
@@ -124,9 +124,9 @@ describe('notices that another login of the database sends', () => {
   }
 
   /** Notices keep their order: when this one has come, all earlier ones have. */
-  async function assertListens(here: Store, there: Store, id: string): Promise<void> {
+  async function assertListens(here: CompleteStore, there: CompleteStore, id: string): Promise<void> {
     let seen = 0
-    const unwatch = here.watch(key(id), (seq) => {
+    const unwatch = here.changes.watchTask(key(id), (seq) => {
       seen = seq
     })
     assert.equal((await there.append(creation(id))).result, 'ok')
@@ -146,7 +146,7 @@ describe('notices that another login of the database sends', () => {
   it('cannot end the process or stop the listener with random words', async () => {
     await using stores = await listeningStore()
     const { here, there, forge } = stores
-    here.watch(key('t1'), () => undefined)
+    here.changes.watchTask(key('t1'), () => undefined)
     const word = fc.oneof(
       fc
         .tuple(fc.constantFrom('t', 'r', 'l', 'c', 'c%', 'e', '-'), fc.string({ unit: 'binary' }))
@@ -185,7 +185,7 @@ describe('notices that another login of the database sends', () => {
     const { here, there, countLooks, forge } = stores
     await assertListens(here, there, 't1')
     const woken: number[] = []
-    here.watch(key('t1'), (seq) => woken.push(seq))
+    here.changes.watchTask(key('t1'), (seq) => woken.push(seq))
     const before = countLooks()
     // The first agent of a database has the number 1.
     await forge(`x${' r1'.repeat(2_000)}`)

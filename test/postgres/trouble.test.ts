@@ -134,7 +134,7 @@ describe('calls of several replicas', () => {
     for (const id of [first, second]) await store.append({ ...creation(id), lease, isRunnable: true })
     const other = await obstacle(address, `SELECT FROM dragoman.tasks WHERE task_id = '${first}' FOR UPDATE`)
     const held = [second, first].map((id) => ({ key: key(id), fencingToken: 1 }))
-    const lost = store.renew(held, lease)
+    const lost = store.leases.renew(held, lease)
     await other.waiting(1)
     await run(address, `SELECT FROM dragoman.tasks WHERE task_id = '${second}' FOR UPDATE NOWAIT`)
     await other.release()
@@ -198,7 +198,7 @@ describe('a pooler that lets no notifications through', () => {
     const there = await openPostgresStore(address)
     await there.append(creation('t1'))
     const seen: number[] = []
-    here.watch(key('t1'), (seq) => seen.push(seq))
+    here.changes.watchTask(key('t1'), (seq) => seen.push(seq))
     await there.append(append('t1', 3, [chunk('t1', 'x')]))
     await eventually(5_000, 'the change to be found', () => seen.includes(4))
     await eventually(10_000, 'the operator to be told', () => notices.length > 0)
@@ -233,7 +233,7 @@ describe('a listener that loses its connection', () => {
     const there = await openPostgresStore(address)
     await there.append(creation('t1'))
     const seen: number[] = []
-    here.watch(key('t1'), (seq) => seen.push(seq))
+    here.changes.watchTask(key('t1'), (seq) => seen.push(seq))
     await eventually(5_000, 'to be told of what was there', () => seen.includes(3))
     let expected = 3
     for (let round = 0; round < 5; round++) {

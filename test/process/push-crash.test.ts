@@ -47,7 +47,7 @@ async function killAgainAndAgain(seed: number): Promise<void> {
     throw new Error(`With seed ${seed}`, { cause: error })
   }
   const store = await openSqliteStore(path)
-  const dead = await store.listDeadLetters({ agents: ['Echo'], limit: 1000 })
+  const dead = await store.deliveries.listDeadLetters({ agents: ['Echo'], limit: 1000 })
   await store.close()
   assert.deepEqual(dead, [])
 }

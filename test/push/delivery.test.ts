@@ -59,7 +59,7 @@ describe.each(storeKinds)('webhooks of v1.0, on the %s store,', (store) => {
     await server.register(id, { url: `${hook.url}/late`, id: 'late' })
     // Nothing waits, for either of them.
     const claim = { agents: ['Echo'], lease: { owner: 'x', ttlMs: 1 }, limit: 9 }
-    await until(async () => (await server.store.claimCursors(claim)).nextInMs === undefined)
+    await until(async () => (await server.store.deliveries.claim(claim)).nextInMs === undefined)
     expect(hook.calls).toHaveLength(3)
   })
 

@@ -1,15 +1,16 @@
 /** An agent that may call webhooks on this machine, with little patience; on the store of one's choice. */
-import { MemoryStore, type Store, type Task } from 'dragoman'
+import { MemoryStore, type Task } from 'dragoman'
 import { createHandler, type FetchHandler, type HandlerOptions } from 'dragoman/server'
 import { openSqliteStore } from 'dragoman/stores/sqlite'
 import { userMessage } from 'dragoman/testing'
+import type { CompleteStore } from '../../src/stores/store.js'
 import { echoAgent } from '../../src/testing/echo-agent.js'
 
 export const storeKinds = ['memory', 'sqlite'] as const
 
 export interface PushServer extends AsyncDisposable {
   readonly handler: FetchHandler
-  readonly store: Store
+  readonly store: CompleteStore
   readonly logged: string[]
   call<Result>(method: string, params: object): Promise<Result>
   /** Sends a text, with a webhook for the task that comes of it. */
@@ -18,7 +19,7 @@ export interface PushServer extends AsyncDisposable {
 }
 
 export interface PushServerOptions extends Omit<HandlerOptions, 'store'> {
-  readonly store?: (typeof storeKinds)[number] | Store
+  readonly store?: (typeof storeKinds)[number] | CompleteStore
 }
 
 export async function pushServer({ store: given = 'memory', ...options }: PushServerOptions = {}): Promise<PushServer> {

@@ -2,18 +2,18 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import type { Store } from 'dragoman'
 import { openPostgresStore } from 'dragoman/stores/postgres'
 import { openSqliteStore } from 'dragoman/stores/sqlite'
 import { until } from 'dragoman/testing'
 import { expect, it } from 'vitest'
+import type { CompleteStore } from '../../src/stores/store.js'
 import { freshDatabase } from '../postgres/database.js'
 import { startPostgres } from '../postgres/server.mjs'
 import { distinct, openHook, toldBy } from './hook.js'
 import { pushServer } from './served.js'
 
 interface SharedPlace extends AsyncDisposable {
-  readonly stores: readonly Store[]
+  readonly stores: readonly CompleteStore[]
 }
 
 const places: Readonly<Record<string, () => Promise<SharedPlace>>> = {
@@ -76,15 +76,15 @@ it('what a dead server held is taken over by the next one at once', async () => 
     const config = { id: 'mine', taskId: '', url: hook.url }
     const { tasks } = await first.call<{ tasks: { id: string }[] }>('ListTasks', {})
     const key = { agent: 'Echo', id: tasks[0]?.id ?? '' }
-    await store.putPushConfig(key, { config: { ...config, taskId: key.id }, dialect: 'v1', maxConfigs: 9 })
+    await store.deliveries.putConfig(key, { config: { ...config, taskId: key.id }, dialect: 'v1', maxConfigs: 9 })
     // Claimed for an hour by a process of this machine that is not there any more.
     const { processIdentity } = await import('../../src/server/process-identity.js')
     const owner = processIdentity().replace(/^([^/]+)\/\d+\//, '$1/4194305/')
     const claim = { agents: ['Echo'], lease: { owner, ttlMs: 3_600_000 }, limit: 1 }
-    expect((await store.claimCursors(claim)).cursors).toHaveLength(1)
+    expect((await store.deliveries.claim(claim)).cursors).toHaveLength(1)
     await using _second = await pushServer({ store })
     expect(toldBy(await hook.received(3))).toEqual(['task WORKING', 'artifact hello', 'status COMPLETED'])
-    await until(async () => (await store.leaseOwners()).length === 0)
+    await until(async () => (await store.leases.owners()).length === 0)
   } finally {
     await store.close()
     rmSync(folder, { recursive: true })

@@ -31,7 +31,7 @@ export async function createPushConfig(
   const key = await ownTask(internals, request.taskId ?? '', context)
   await assertReachable(internals, request.url, 'url')
   const made = newPushConfig(internals, request, key.id, context)
-  const outcome = await internals.store.putPushConfig(key, made)
+  const outcome = await internals.store.deliveries.putConfig(key, made)
   if (outcome === 'no-task') throw taskNotFound(key.id)
   if (outcome === 'full') throw tooManyWebhooks(key, made.maxConfigs)
   return made.config
@@ -60,7 +60,7 @@ export async function listPushConfigs(
   assertPush(internals.agent)
   const key = await ownTask(internals, request.taskId, context)
   const afterId = request.pageToken ? Buffer.from(request.pageToken, 'base64url').toString('utf8') : undefined
-  const found = await internals.store.listPushConfigs(key, {
+  const found = await internals.store.deliveries.listConfigs(key, {
     limit: pageSize + 1,
     ...(afterId !== undefined && { afterId }),
   })
@@ -76,7 +76,7 @@ export async function deletePushConfig(
 ): Promise<void> {
   assertPush(internals.agent)
   const key = await ownTask(internals, request.taskId, context)
-  await internals.store.deletePushConfig(key, request.id)
+  await internals.store.deliveries.deleteConfig(key, request.id)
 }
 
 /** The code of a missing task (R-PUSH-5), with a text that names the config. */
@@ -94,9 +94,9 @@ async function findConfig(
   key: TaskKey,
   id: string | undefined,
 ): Promise<StoredPushConfig | undefined> {
-  const named = await store.getPushConfig(key, id ?? key.id)
+  const named = await store.deliveries.getConfig(key, id ?? key.id)
   if (named || id !== undefined) return named
-  const [first] = await store.listPushConfigs(key, { limit: 1 })
+  const [first] = await store.deliveries.listConfigs(key, { limit: 1 })
   return first
 }
 
@@ -163,7 +163,7 @@ export async function assertReachable({ checkWebhook }: Internals, url: string, 
 /** For an answer before anything is written; the store counts once more. */
 export async function assertRoomForWebhook({ store }: Internals, key: TaskKey, added: NewPushConfig): Promise<void> {
   const { maxConfigs } = added
-  const configs = await store.listPushConfigs(key, { limit: maxConfigs })
+  const configs = await store.deliveries.listConfigs(key, { limit: maxConfigs })
   const isReplaced = configs.some(({ config }) => config.id === added.config.id)
   if (configs.length >= maxConfigs && !isReplaced) throw tooManyWebhooks(key, maxConfigs)
 }

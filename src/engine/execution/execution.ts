@@ -36,7 +36,7 @@ export class LeaseKeeper {
       this.#ask()
     }
     this.#stopTimer = startTimer(clock, tick, settings.leaseMs / 3, { repeats: true })
-    this.#unwatch = store.watchRunnable(name, () => this.#ask())
+    this.#unwatch = store.changes.watchRunnable(name, () => this.#ask())
     await this.#takeOverAll()
   }
 
@@ -71,7 +71,7 @@ export class LeaseKeeper {
     for (const { writer } of runs.values())
       if (writer.fencingToken !== undefined) held.push({ key: writer.key, fencingToken: writer.fencingToken })
     if (held.length === 0) return
-    for (const { key, fencingToken } of await store.renew(held, { owner, ttlMs: settings.leaseMs })) {
+    for (const { key, fencingToken } of await store.leases.renew(held, { owner, ttlMs: settings.leaseMs })) {
       const run = runs.get(key.id)
       // It may have ended, or begun anew, while the store was asked.
       if (run?.writer.fencingToken === fencingToken) run.stop('fenced')
@@ -82,11 +82,11 @@ export class LeaseKeeper {
     const { store, name, owner, settings, runs } = this.#internals
     // A process that stood still for longer than a lease is not dead: its own come first.
     await this.#renew()
-    for (const holder of await store.leaseOwners()) if (this.#isOwnerDead(holder)) await store.disown(holder)
+    for (const holder of await store.leases.owners()) if (this.#isOwnerDead(holder)) await store.leases.disown(holder)
     for (;;) {
       const limit = Math.min(settings.limits.runs - runs.size, 100)
       if (limit <= 0) return
-      const claimed = await store.claim({ agents: [name], lease: { owner, ttlMs: settings.leaseMs }, limit })
+      const claimed = await store.leases.claim({ agents: [name], lease: { owner, ttlMs: settings.leaseMs }, limit })
       for (const each of claimed) {
         // One task that cannot be read must not keep the others from being taken over.
         await this.#takeOver(each).catch((error) => this.#internals.failure(error, each.key.id))

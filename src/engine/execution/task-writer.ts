@@ -385,7 +385,7 @@ export class TaskWriter {
 
   /** From the first commit of a run that goes on, others may write to this task too. */
   #watch(): void {
-    this.#unwatch ??= this.#internals.store.watch(this.key, (seq) => {
+    this.#unwatch ??= this.#internals.store.changes.watchTask(this.key, (seq) => {
       const isOurs = this.#isAppending && seq <= this.#committingTo
       // One read answers all hints that come before it begins.
       if (seq <= this.fold.seq || isOurs || this.#isHinted) return

@@ -7,7 +7,7 @@
  */
 import { overSize } from '../../model/errors.js'
 import { anonymous } from '../../model/service.js'
-import type { Store } from '../../stores/store.js'
+import type { CompleteStore } from '../../stores/store.js'
 
 interface Known {
   held: number
@@ -30,13 +30,13 @@ const readAgainMs = 60_000
 const maxKnown = 10_000
 
 export class CallerBytes {
-  readonly #store: Pick<Store, 'bytesOf'>
+  readonly #store: Pick<CompleteStore, 'bytesOf'>
   readonly #agent: string
   readonly #limit: number
   readonly #known = new Map<string, Known>()
   #maxKnown = maxKnown
 
-  constructor(store: Pick<Store, 'bytesOf'>, agent: string, limit: number) {
+  constructor(store: Pick<CompleteStore, 'bytesOf'>, agent: string, limit: number) {
     this.#store = store
     this.#agent = agent
     this.#limit = limit

@@ -8,7 +8,7 @@
 import type { A2AError } from '../../model/errors.js'
 import type { TaskEvent } from '../../model/event.js'
 import { sizeOf } from '../../model/size-of.js'
-import type { Store, TaskKey } from '../../stores/store.js'
+import type { CompleteStore, TaskKey } from '../../stores/store.js'
 
 /** Events kept for followers. When twice as many have gathered the older half is let go. */
 const tailLength = 512
@@ -29,7 +29,7 @@ export type Batch = readonly TaskEvent[] | 'removed' | 'end'
 
 export class Topic {
   readonly key: TaskKey
-  readonly #store: Store
+  readonly #store: CompleteStore
   readonly #onIdle: () => void
   #tail: TaskEvent[] = []
   #lastSeq = 0
@@ -46,7 +46,7 @@ export class Topic {
   #error: A2AError | undefined
   #unwatch: (() => void) | undefined
 
-  constructor(key: TaskKey, store: Store, onIdle: () => void) {
+  constructor(key: TaskKey, store: CompleteStore, onIdle: () => void) {
     this.key = key
     this.#store = store
     this.#onIdle = onIdle
@@ -219,7 +219,7 @@ export class Topic {
   }
 
   #watch(): void {
-    this.#unwatch ??= this.#store.watch(this.key, (seq) => {
+    this.#unwatch ??= this.#store.changes.watchTask(this.key, (seq) => {
       // While a run feeds this topic its own commits come through `publish`.
       if (this.#isFed || seq <= this.#lastSeq) return
       this.#hintedSeq = Math.max(this.#hintedSeq, seq)

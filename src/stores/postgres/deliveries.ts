@@ -8,6 +8,7 @@ import {
   type CursorSettlement,
   type DeadLetter,
   type DeadLetterQuery,
+  type DeliveryStore,
   type NewPushConfig,
   type StoredPushConfig,
   spellConfig,
@@ -15,17 +16,20 @@ import {
 } from '../store.js'
 import type { Database } from './database.js'
 import type { Names } from './names.js'
+import type { Notices } from './notices.js'
 
-export class PostgresDeliveries {
+export class PostgresDeliveries implements DeliveryStore {
   readonly #database: Database
   readonly #names: Names
+  readonly #notices: Notices
 
-  constructor(database: Database, names: Names) {
+  constructor(database: Database, names: Names, notices: Notices) {
     this.#database = database
     this.#names = names
+    this.#notices = notices
   }
 
-  async put(key: TaskKey, config: NewPushConfig): Promise<'ok' | 'full' | 'no-task'> {
+  async putConfig(key: TaskKey, config: NewPushConfig): Promise<'ok' | 'full' | 'no-task'> {
     const agent = await this.#names.findAgent(key.agent)
     const [row] = await this.#database.query<['ok' | 'full']>(
       `WITH t AS (SELECT id, seq FROM dragoman.tasks WHERE agent = $1 AND task_id = $2 FOR NO KEY UPDATE)
@@ -39,12 +43,15 @@ export class PostgresDeliveries {
         config.maxConfigs,
       ],
     )
-    return row?.[0] ?? 'no-task'
+    const outcome = row?.[0] ?? 'no-task'
+    // A replaced config is due at once, in whichever process delivers it.
+    if (outcome === 'ok' && agent !== undefined) this.#notices.tellDeliveries(key.agent, agent)
+    return outcome
   }
 
-  async list(
+  async listConfigs(
     key: TaskKey,
-    { limit, afterId = '' }: { readonly limit?: number; readonly afterId?: string },
+    { limit, afterId = '' }: { readonly limit?: number; readonly afterId?: string } = {},
   ): Promise<readonly StoredPushConfig[]> {
     const rows = await this.#database.query<[string]>(
       `SELECT l.body FROM ${ofTask} AND l.config > $3 ORDER BY l.config LIMIT $4`,
@@ -53,7 +60,7 @@ export class PostgresDeliveries {
     return rows.map(readConfig)
   }
 
-  async get(key: TaskKey, id: string): Promise<StoredPushConfig | undefined> {
+  async getConfig(key: TaskKey, id: string): Promise<StoredPushConfig | undefined> {
     const [row] = await this.#database.query<[string]>(`SELECT l.body FROM ${ofTask} AND l.config = $3`, [
       ...(await this.#task(key)),
       toStorable(id),
@@ -61,7 +68,7 @@ export class PostgresDeliveries {
     return row && readConfig(row)
   }
 
-  async delete(key: TaskKey, id: string): Promise<void> {
+  async deleteConfig(key: TaskKey, id: string): Promise<void> {
     await this.#database.query(
       `WITH t AS (SELECT id FROM dragoman.tasks WHERE agent = $1 AND task_id = $2 FOR NO KEY UPDATE),
         letters AS (DELETE FROM dragoman.dead_letters WHERE task IN (SELECT id FROM t) AND config = $3),
@@ -121,18 +128,19 @@ export class PostgresDeliveries {
         dead.map((each) => toStorable(each.error)),
       ],
     )
-    return row?.[0] ?? false
+    const isHeld = row?.[0] ?? false
+    if (isHeld && next === 'release') this.#notices.wakeDeliveries(key.agent)
+    return isHeld
   }
 
-  async disown(owner: string): Promise<void> {
-    await this.#database.query(
-      `UPDATE dragoman.lanes SET due_ms = dragoman.now_ms(), lease_owner = NULL, fence = fence + 1
-        WHERE lease_owner = $1`,
-      [owner],
-    )
-  }
-
-  async listDead({ agents, tenant, owner, taskId, limit, afterId = '0' }: DeadLetterQuery): Promise<DeadLetter[]> {
+  async listDeadLetters({
+    agents,
+    tenant,
+    owner,
+    taskId,
+    limit,
+    afterId = '0',
+  }: DeadLetterQuery): Promise<DeadLetter[]> {
     const given = (text: string | undefined) => (text === undefined ? null : toStorable(text))
     const rows = await this.#database.query<DeadLetterRow>(
       `SELECT ${deadLetter} WHERE d.id > $1 AND ($2::text[] IS NULL OR a.name = ANY($2)) AND ($3::text IS NULL OR s.tenant = $3)
@@ -143,12 +151,12 @@ export class PostgresDeliveries {
     return rows.map(readDeadLetter)
   }
 
-  async getDead(id: string): Promise<DeadLetter | undefined> {
+  async getDeadLetter(id: string): Promise<DeadLetter | undefined> {
     const [row] = await this.#database.query<DeadLetterRow>(`SELECT ${deadLetter} WHERE d.id = $1`, [Number(id) || 0])
     return row && readDeadLetter(row)
   }
 
-  async deleteDead(id: string): Promise<void> {
+  async deleteDeadLetter(id: string): Promise<void> {
     await this.#database.query('DELETE FROM dragoman.dead_letters WHERE id = $1', [Number(id) || 0])
   }
 

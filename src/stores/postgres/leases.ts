@@ -1,14 +1,28 @@
 /** Who may run what, by the database's clock. */
 import { fromStorable, toStorable } from '../storable-text.js'
-import type { ClaimedTask, ClaimRequest, LeaseClaim } from '../store.js'
+import type { ClaimedTask, ClaimRequest, LeaseClaim, LeaseStore } from '../store.js'
 import type { Database } from './database.js'
-import { tokenOf } from './notices.js'
+import { type Notices, tokenOf } from './notices.js'
+
+export function postgresLeases(database: Database, notices: Notices): LeaseStore {
+  return {
+    claim: (request) => claim(database, request),
+    renew: (held, lease) => renew(database, held, lease),
+    owners: () => leaseOwners(database),
+    async disown(owner) {
+      await database.query('UPDATE dragoman.tasks SET lease_until = 0 WHERE runnable AND lease_owner = $1', [owner])
+      await database.query(
+        `UPDATE dragoman.lanes SET due_ms = dragoman.now_ms(), lease_owner = NULL, fence = fence + 1
+          WHERE lease_owner = $1`,
+        [owner],
+      )
+      notices.wakeAll()
+    },
+  }
+}
 
 /** Replicas that look at the same moment pass over what the other one is taking. */
-export async function claim(
-  database: Database,
-  { agents, lease, limit }: ClaimRequest,
-): Promise<readonly ClaimedTask[]> {
+async function claim(database: Database, { agents, lease, limit }: ClaimRequest): Promise<readonly ClaimedTask[]> {
   const rows = await database.query<[agent: string, taskId: string, fencingToken: number]>(
     `UPDATE dragoman.tasks t SET fence = t.fence + 1, lease_owner = $2, lease_until = dragoman.now_ms() + $3
       FROM dragoman.agents a
@@ -27,7 +41,7 @@ export async function claim(
 }
 
 /** Answers those that were lost. Rows are locked in the order in which appends lock them: neither waits for the other in a circle. */
-export async function renew(
+async function renew(
   database: Database,
   held: readonly ClaimedTask[],
   lease: LeaseClaim,
@@ -59,15 +73,11 @@ export async function renew(
   return inOrder.filter((_, place) => !kept.has(place))
 }
 
-export async function leaseOwners(database: Database): Promise<readonly string[]> {
+async function leaseOwners(database: Database): Promise<readonly string[]> {
   const rows = await database.query<[string]>(
     `SELECT DISTINCT lease_owner FROM dragoman.tasks
       WHERE runnable AND lease_owner IS NOT NULL AND lease_until > (SELECT dragoman.now_ms())
     UNION SELECT DISTINCT lease_owner FROM dragoman.lanes WHERE lease_owner IS NOT NULL`,
   )
   return rows.map(([owner]) => owner)
-}
-
-export async function disown(database: Database, owner: string): Promise<void> {
-  await database.query('UPDATE dragoman.tasks SET lease_until = 0 WHERE runnable AND lease_owner = $1', [owner])
 }

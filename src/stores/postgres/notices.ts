@@ -13,7 +13,7 @@ import { hash, randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
 import { toStorable } from '../storable-text.js'
-import type { TaskKey } from '../store.js'
+import type { ChangeFeed, TaskKey } from '../store.js'
 import { Watchers } from '../watchers.js'
 import { clientConfig, type Database } from './database.js'
 import type { Names } from './names.js'
@@ -40,7 +40,7 @@ const deaf =
 /** Looking for work costs several queries each time. */
 const leastLookMs = 250
 
-export class Notices {
+export class Notices implements ChangeFeed {
   /** This process, as the first word of what it tells. */
   readonly sender = `s${randomUUID().slice(0, 13)}`
   readonly #database: Database
@@ -75,7 +75,7 @@ export class Notices {
     watched.count += 1
     this.#watched.set(token, watched)
     this.#start()
-    const unwatch = this.#watchers.watchTask(token, onChange)
+    const unwatch = this.#watchers.watchId(token, onChange)
     let isOver = false
     return () => {
       if (isOver) return
@@ -86,7 +86,7 @@ export class Notices {
     }
   }
 
-  watchAgent(agent: string, onChange: () => void): () => void {
+  watchRunnable(agent: string, onChange: () => void): () => void {
     this.#learn(agent)
     this.#start()
     return this.#watchers.watchRunnable(agent, onChange)

@@ -7,29 +7,23 @@
 import { canParseUrl } from '../../model/can-parse-url.js'
 import type { TaskEvent } from '../../model/event.js'
 import { assertOptions, type NamesOf } from '../../model/option-names.js'
-import type { Records } from '../records.js'
+import type { RecordStore } from '../records.js'
 import type {
   AgentStats,
   Append,
   AppendOutcome,
-  ClaimedTask,
-  ClaimRequest,
+  ChangeFeed,
   Commit,
-  CursorClaim,
-  CursorSettlement,
-  DeadLetter,
-  DeadLetterQuery,
+  CompleteStore,
+  DeliveryStore,
   Expired,
   Expiry,
   KeyedSend,
-  LeaseClaim,
+  LeaseStore,
   ListPage,
   ListQuery,
   LoadedTask,
-  NewPushConfig,
   Scope,
-  Store,
-  StoredPushConfig,
   TaskKey,
   TaskRecord,
   ViewedTask,
@@ -38,7 +32,7 @@ import type {
 import { Appender } from './append.js'
 import { Database, type DatabaseOptions } from './database.js'
 import { PostgresDeliveries } from './deliveries.js'
-import { claim, disown, leaseOwners, renew } from './leases.js'
+import { postgresLeases } from './leases.js'
 import { listTasks } from './list.js'
 import { Names } from './names.js'
 import { Notices, type NoticesOptions } from './notices.js'
@@ -64,7 +58,7 @@ const optionNames = {
 } satisfies NamesOf<PostgresStoreOptions>
 
 /** Opens a database by its address (`postgres://user@host/name`), and makes or updates the schema `dragoman` in it. */
-export async function openPostgresStore(address: string, options: PostgresStoreOptions = {}): Promise<Store> {
+export async function openPostgresStore(address: string, options: PostgresStoreOptions = {}): Promise<CompleteStore> {
   assertOptions('openPostgresStore', options, optionNames)
   const database = new Database(address, options)
   try {
@@ -90,14 +84,16 @@ function placeOf(address: string): string {
   return canParseUrl(address) ? `postgres://${new URL(address).host}` : 'this address'
 }
 
-class PostgresStore implements Store {
-  readonly records: Records
+class PostgresStore implements CompleteStore {
+  readonly leases: LeaseStore
+  readonly deliveries: DeliveryStore
+  readonly records: RecordStore
+  readonly changes: ChangeFeed
   readonly #database: Database
   readonly #names: Names
   readonly #notices: Notices
   readonly #appender: Appender
   readonly #reads: Reads
-  readonly #deliveries: PostgresDeliveries
 
   constructor(database: Database, options: PostgresStoreOptions) {
     this.#database = database
@@ -105,7 +101,9 @@ class PostgresStore implements Store {
     this.#notices = new Notices(database, this.#names, options)
     this.#appender = new Appender(database, this.#names, this.#notices)
     this.#reads = new Reads(database, this.#names)
-    this.#deliveries = new PostgresDeliveries(database, this.#names)
+    this.changes = this.#notices
+    this.leases = postgresLeases(database, this.#notices)
+    this.deliveries = new PostgresDeliveries(database, this.#names, this.#notices)
     this.records = new PostgresRecords(database, this.#notices)
   }
 
@@ -141,83 +139,8 @@ class PostgresStore implements Store {
     return this.#reads.findKey(scope, key)
   }
 
-  claim(request: ClaimRequest): Promise<readonly ClaimedTask[]> {
-    return claim(this.#database, request)
-  }
-
-  renew(held: readonly ClaimedTask[], lease: LeaseClaim): Promise<readonly ClaimedTask[]> {
-    return renew(this.#database, held, lease)
-  }
-
-  leaseOwners(): Promise<readonly string[]> {
-    return leaseOwners(this.#database)
-  }
-
-  async disown(owner: string): Promise<void> {
-    await disown(this.#database, owner)
-    await this.#deliveries.disown(owner)
-    this.#notices.wakeAll()
-  }
-
-  async putPushConfig(key: TaskKey, config: NewPushConfig): Promise<'ok' | 'full' | 'no-task'> {
-    const outcome = await this.#deliveries.put(key, config)
-    const agent = await this.#names.findAgent(key.agent)
-    // One that was replaced goes on at once, wherever that may be.
-    if (outcome === 'ok' && agent !== undefined) this.#notices.tellDeliveries(key.agent, agent)
-    return outcome
-  }
-
-  listPushConfigs(
-    key: TaskKey,
-    options: { readonly limit?: number; readonly afterId?: string } = {},
-  ): Promise<readonly StoredPushConfig[]> {
-    return this.#deliveries.list(key, options)
-  }
-
-  getPushConfig(key: TaskKey, id: string): Promise<StoredPushConfig | undefined> {
-    return this.#deliveries.get(key, id)
-  }
-
-  deletePushConfig(key: TaskKey, id: string): Promise<void> {
-    return this.#deliveries.delete(key, id)
-  }
-
-  claimCursors(request: ClaimRequest): Promise<CursorClaim> {
-    return this.#deliveries.claim(request)
-  }
-
-  async settleCursor(settlement: CursorSettlement): Promise<boolean> {
-    const isHeld = await this.#deliveries.settle(settlement)
-    if (isHeld && settlement.next === 'release') this.#notices.wakeDeliveries(settlement.key.agent)
-    return isHeld
-  }
-
-  listDeadLetters(query: DeadLetterQuery): Promise<readonly DeadLetter[]> {
-    return this.#deliveries.listDead(query)
-  }
-
-  getDeadLetter(id: string): Promise<DeadLetter | undefined> {
-    return this.#deliveries.getDead(id)
-  }
-
-  deleteDeadLetter(id: string): Promise<void> {
-    return this.#deliveries.deleteDead(id)
-  }
-
   expire(agent: string, expiry: Expiry): Promise<Expired> {
     return expire(this.#database, agent, expiry)
-  }
-
-  watch(key: TaskKey, onChange: (seq: number) => void): () => void {
-    return this.#notices.watchTask(key, onChange)
-  }
-
-  watchRunnable(agent: string, onChange: () => void): () => void {
-    return this.#notices.watchAgent(agent, onChange)
-  }
-
-  watchDeliveries(agent: string, onChange: () => void): () => void {
-    return this.#notices.watchDeliveries(agent, onChange)
   }
 
   stats(agents: readonly string[]): Promise<readonly AgentStats[]> {

@@ -4,7 +4,7 @@ import type {
   RecordChange,
   RecordExpiry,
   RecordPage,
-  Records,
+  RecordStore,
   StoredRecord,
   WriteOptions,
   WriteOutcome,
@@ -13,7 +13,7 @@ import { fromStorable, toStorable } from '../storable-text.js'
 import type { Database } from './database.js'
 import type { Notices } from './notices.js'
 
-export class PostgresRecords implements Records {
+export class PostgresRecords implements RecordStore {
   readonly #database: Database
   readonly #notices: Notices
 

@@ -3,7 +3,7 @@ import { access, type FileHandle, mkdir, open, readdir, readFile, rename, rm } f
 import { join } from 'node:path'
 import { assertOptions, type NamesOf } from '../../model/option-names.js'
 import { assertFreeSpace } from '../free-space.js'
-import type { Store } from '../store.js'
+import type { CompleteStore } from '../store.js'
 import { lockFolder } from './folder-lock.js'
 import { openDocuments, type SimpleStorage, type SimpleStoreOptions, simpleStoreOptions } from './simple-store.js'
 
@@ -25,7 +25,7 @@ const unfinishedName = /^[0-9a-f]{64}\.json\.tmp$/
  * await serve(agent, { store: await openFileStore('tasks') })
  * ```
  */
-export async function openFileStore(folder: string, options: FileStoreOptions = {}): Promise<Store> {
+export async function openFileStore(folder: string, options: FileStoreOptions = {}): Promise<CompleteStore> {
   assertOptions('openFileStore', options, optionNames)
   const { mustExist = false, ...rest } = options
   if (mustExist) await access(folder)

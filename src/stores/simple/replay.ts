@@ -74,6 +74,6 @@ async function replayTask(document: TaskDocument, memory: MemoryTasks, deps: Rep
 
 async function replayEntry({ key }: TaskDocument, entry: Entry, memory: MemoryTasks): Promise<void> {
   if ('append' in entry) memory.apply(entry.append)
-  else if ('putConfig' in entry) await memory.putPushConfig(key, entry.putConfig)
-  else await memory.deletePushConfig(key, entry.deleteConfig)
+  else if ('putConfig' in entry) await memory.deliveries.putConfig(key, entry.putConfig)
+  else await memory.deliveries.deleteConfig(key, entry.deleteConfig)
 }

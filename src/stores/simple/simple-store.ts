@@ -3,21 +3,23 @@
  * before readers see the change (E-2). Opening the store loads all documents.
  *
  * Limits: one process uses the documents at a time. Leases are not saved, so no other process can take a task over while
- * this one lives. A change saves the whole document of its task. Records are not kept.
+ * this one lives. A change saves the whole document of its task. It has no records, so a registry refuses it.
  */
 import { assertOptions, type NamesOf } from '../../model/option-names.js'
 import { CommitWatchers } from '../commit-watchers.js'
+import { noRecords } from '../complete-store.js'
 import type { DeliveryProgress } from '../memory-deliveries.js'
 import type { MemoryStoreOptions } from '../memory-options.js'
 import { isAlwaysTaken } from '../memory-row.js'
 import { MemoryTasks } from '../memory-tasks.js'
-import type { Records } from '../records.js'
+import { SerialQueue } from '../serial-queue.js'
 import {
   type Append,
   type AppendOutcome,
+  type CompleteStore,
   type CursorSettlement,
+  type DeliveryStore,
   isSameConfig,
-  type Store,
   type TaskKey,
 } from '../store.js'
 import {
@@ -33,7 +35,6 @@ import {
 } from './document.js'
 import { DocumentCache } from './document-cache.js'
 import { replay } from './replay.js'
-import { SerialQueue } from './serial-queue.js'
 
 /** Functions that keep documents. Names have 64 characters, `0` to `9` and `a` to `f`. */
 export interface SimpleStorage {
@@ -87,7 +88,7 @@ export const simpleStoreOptions = {
  * })
  * ```
  */
-export async function simpleStore(storage: SimpleStorage, options: SimpleStoreOptions = {}): Promise<Store> {
+export async function simpleStore(storage: SimpleStorage, options: SimpleStoreOptions = {}): Promise<CompleteStore> {
   assertOptions('simpleStore', options, simpleStoreOptions)
   assertStorage(storage)
   return await openDocuments(storage, options, 'simple store')
@@ -119,7 +120,7 @@ export async function openDocuments(
   storage: SimpleStorage,
   options: SimpleStoreOptions,
   label: string,
-): Promise<Store> {
+): Promise<CompleteStore> {
   const { now = Date.now, onNotice = () => undefined } = options
   const tasks = new SerialQueue()
   const keys = new SerialQueue()
@@ -215,8 +216,50 @@ export async function openDocuments(
     running: (document) => documents.set(serializeEntries(document)),
   })
 
+  const deliveries: DeliveryStore = {
+    ...memory.deliveries,
+    putConfig: (key, config) =>
+      change(key, async () => {
+        const before = await memory.deliveries.getConfig(key, config.config.id)
+        const isSame = before !== undefined && isSameConfig(before, config)
+        const isFull = !before && (await memory.deliveries.listConfigs(key)).length >= config.maxConfigs
+        if (!isSame && !isFull && (await memory.find(key)))
+          await saveEntry(await documentOf(key), serializeEntry({ at: now(), putConfig: config }))
+        return await memory.deliveries.putConfig(key, config)
+      }),
+    deleteConfig: (key, id) =>
+      change(key, async () => {
+        if (!(await memory.deliveries.getConfig(key, id))) return
+        const document = await documentOf(key)
+        // The dead letters of the config are deleted with it.
+        const progress = Object.fromEntries(Object.entries(document.progress).filter(([each]) => each !== id))
+        await saveEntry({ ...document, progress }, serializeEntry({ at: now(), deleteConfig: id }))
+        await memory.deliveries.deleteConfig(key, id)
+      }),
+    settle: (settlement) =>
+      change(settlement.key, async () => {
+        if (memory.holdsCursor(settlement) && !isHeld(settlement))
+          await saveProgress(settlement.key, settlement.configId, (before) => settled(before, settlement, now()))
+        return await memory.deliveries.settle(settlement)
+      }),
+    async deleteDeadLetter(id) {
+      const letter = await memory.deliveries.getDeadLetter(id)
+      if (!letter) return
+      await change(letter.key, async () => {
+        await saveProgress(letter.key, letter.configId, (before) => ({
+          ...before,
+          dead: before.dead.filter(({ seq }) => seq !== letter.seq),
+        }))
+        await memory.deliveries.deleteDeadLetter(id)
+      })
+    },
+  }
+
   return {
+    leases: memory.leases,
+    deliveries,
     records: noRecords,
+    changes: memory.changes,
     append: (step) =>
       step.idempotency
         ? keys.run(`${step.key.agent}\n${step.idempotency.key}`, () => appendTask(step))
@@ -228,59 +271,12 @@ export async function openDocuments(
     list: (query) => memory.list(query),
     bytesOf: (agent, owner) => memory.bytesOf(agent, owner),
     findKey: (scope, key) => memory.findKey(scope, key),
-    claim: (request) => memory.claim(request),
-    renew: (held, lease) => memory.renew(held, lease),
-    leaseOwners: () => memory.leaseOwners(),
-    disown: (owner) => memory.disown(owner),
-    putPushConfig: (key, config) =>
-      change(key, async () => {
-        const before = await memory.getPushConfig(key, config.config.id)
-        const isSame = before !== undefined && isSameConfig(before, config)
-        const isFull = !before && (await memory.listPushConfigs(key)).length >= config.maxConfigs
-        if (!isSame && !isFull && (await memory.find(key)))
-          await saveEntry(await documentOf(key), serializeEntry({ at: now(), putConfig: config }))
-        return await memory.putPushConfig(key, config)
-      }),
-    listPushConfigs: (key, page) => memory.listPushConfigs(key, page),
-    getPushConfig: (key, id) => memory.getPushConfig(key, id),
-    deletePushConfig: (key, id) =>
-      change(key, async () => {
-        if (!(await memory.getPushConfig(key, id))) return
-        const document = await documentOf(key)
-        // The dead letters of the config are deleted with it.
-        const progress = Object.fromEntries(Object.entries(document.progress).filter(([each]) => each !== id))
-        await saveEntry({ ...document, progress }, serializeEntry({ at: now(), deleteConfig: id }))
-        await memory.deletePushConfig(key, id)
-      }),
-    claimCursors: (request) => memory.claimCursors(request),
-    settleCursor: (settlement) =>
-      change(settlement.key, async () => {
-        if (memory.holdsCursor(settlement) && !isHeld(settlement))
-          await saveProgress(settlement.key, settlement.configId, (before) => settled(before, settlement, now()))
-        return await memory.settleCursor(settlement)
-      }),
-    listDeadLetters: (query) => memory.listDeadLetters(query),
-    getDeadLetter: (id) => memory.getDeadLetter(id),
-    async deleteDeadLetter(id) {
-      const letter = await memory.getDeadLetter(id)
-      if (!letter) return
-      await change(letter.key, async () => {
-        await saveProgress(letter.key, letter.configId, (before) => ({
-          ...before,
-          dead: before.dead.filter(({ seq }) => seq !== letter.seq),
-        }))
-        await memory.deleteDeadLetter(id)
-      })
-    },
     async expire(agent, expiry) {
       assertOpen()
       const expired = await memory.expire(agent, expiry)
       await Promise.all(removals)
       return expired
     },
-    watch: (key, onChange) => memory.watch(key, onChange),
-    watchRunnable: (agent, onChange) => memory.watchRunnable(agent, onChange),
-    watchDeliveries: (agent, onChange) => memory.watchDeliveries(agent, onChange),
     stats: (agents) => memory.stats(agents),
     watchCommits: (onCommit) => commits.watch(onCommit),
     async ping() {
@@ -319,9 +315,3 @@ function settled(
 ): DeliveryProgress {
   return { seq: Math.max(before.seq, seq), attempts, dead: [...before.dead, ...dead.map((each) => ({ ...each, at }))] }
 }
-
-const noRecords = new Proxy({} as Records, {
-  get: () => {
-    throw new Error('This store keeps tasks only: a registry needs sqlite:PATH or postgres://…')
-  },
-})

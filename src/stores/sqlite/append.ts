@@ -1,9 +1,9 @@
 import { batchBody, countedAs, countStep, noState, stateNumber, visibilityNumber } from '../rows.js'
 import { toStorable } from '../storable-text.js'
-import type { Append, AppendOutcome, TaskCreation } from '../store.js'
+import { type Append, type AppendOutcome, type TaskCreation, taskId } from '../store.js'
 import { kindOf, snapshotRow } from '../views.js'
 import { markCursors, putCursor } from './deliveries.js'
-import { type Session, watchId } from './session.js'
+import type { Session } from './session.js'
 
 type TaskRow = [
   id: number,
@@ -22,7 +22,7 @@ type TaskRow = [
 /** One step of one task, inside a transaction that the caller opened. Refusals write nothing. */
 export function appendStep(session: Session, step: Append): AppendOutcome {
   const outcome = step.create ? create(session, step, step.create) : advance(session, step)
-  if (outcome.result === 'ok') session.touched.tasks.set(watchId(step.key), step.expect + step.events.length)
+  if (outcome.result === 'ok') session.touched.tasks.set(taskId(step.key), step.expect + step.events.length)
   return outcome
 }
 

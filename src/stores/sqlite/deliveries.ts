@@ -1,16 +1,20 @@
-/** Push configs with their places in the log. What writes runs inside a transaction that the caller opened. */
-import { configBody, readConfig } from '../rows.js'
+/** Push configs, their delivery cursors, and dead letters. Functions that write run in a transaction of the caller. */
+import { configBody, readConfig, readDeadLetter } from '../rows.js'
 import { fromStorable, toStorable } from '../storable-text.js'
 import {
   type ClaimedCursor,
   type CursorClaim,
   type CursorClaimRequest,
   type CursorSettlement,
+  type DeadLetter,
+  type DeadLetterQuery,
+  type DeliveryStore,
   isSameConfig,
   type NewPushConfig,
 } from '../store.js'
+import type { GroupCommit } from './group-commit.js'
 import { maxLeases } from './lease-clock.js'
-import type { Session } from './session.js'
+import { findTask, type Session } from './session.js'
 
 /** A task as its cursors see it: `seq` is its last event, `from` where a new cursor begins. */
 interface CursorTask {
@@ -31,6 +35,57 @@ type DueRow = [
   taskId: string,
 ]
 
+export function sqliteDeliveries(session: Session, commits: GroupCommit): DeliveryStore {
+  const { sql } = session
+  return {
+    putConfig: (key, config) =>
+      commits.write(() => {
+        const row = findTask(session, key)
+        if (!row) return 'no-task'
+        return putCursor(session, { agent: key.agent, task: row.id, seq: row.seq, from: row.seq }, config)
+      }),
+    async listConfigs(key, { limit = -1, afterId = '' } = {}) {
+      const row = findTask(session, key)
+      return row ? sql.listCursors.all(row.id, toStorable(afterId), limit).map(readConfig) : []
+    },
+    async getConfig(key, id) {
+      const row = findTask(session, key)
+      const found = row && sql.cursor.get(row.id, toStorable(id))
+      return found ? readConfig(found) : undefined
+    },
+    deleteConfig: (key, id) =>
+      commits.write(() => {
+        const row = findTask(session, key)
+        if (row) deleteCursor(session, row.id, id)
+      }),
+    async claim(request) {
+      // Most hints lead to nothing: looking first saves a transaction.
+      const waiting = findWaiting(session, request.agents)
+      if (waiting.nextInMs !== 0 && !hasLateCursors(session, request)) return waiting
+      return await commits.write(() => claimCursors(session, request))
+    },
+    settle: (settlement) =>
+      commits.write(() => {
+        const row = findTask(session, settlement.key)
+        return row !== undefined && settleCursor(session, { task: row.id, scope: row.scope, seq: row.seq }, settlement)
+      }),
+    listDeadLetters: async (query) => listDeadLetters(session, query),
+    async getDeadLetter(id) {
+      const found = sql.deadLetter.get(Number(id))
+      return found ? readDeadLetter(found) : undefined
+    },
+    deleteDeadLetter: (id) => commits.write(() => void sql.deleteDeadLetter.run(Number(id))),
+  }
+}
+
+function listDeadLetters({ sql }: Session, query: DeadLetterQuery): readonly DeadLetter[] {
+  const { agents, tenant, owner, taskId, limit, afterId = '0' } = query
+  const given = (text: string | undefined) => (text === undefined ? null : toStorable(text))
+  const names = agents === undefined ? null : JSON.stringify(agents.map(toStorable))
+  const rows = sql.deadLetters.all(Number(afterId), names, given(tenant), given(owner), given(taskId), limit)
+  return rows.map(readDeadLetter)
+}
+
 export function putCursor(session: Session, of: CursorTask, push: NewPushConfig): 'ok' | 'full' {
   const { sql, names, leaseNow, touched } = session
   const id = toStorable(push.config.id)
@@ -47,7 +102,7 @@ export function putCursor(session: Session, of: CursorTask, push: NewPushConfig)
   return 'ok'
 }
 
-export function deleteCursor({ sql }: Session, task: number, configId: string): void {
+function deleteCursor({ sql }: Session, task: number, configId: string): void {
   const id = toStorable(configId)
   sql.deleteCursor.run(task, id)
   sql.deleteDeadLetters.run(task, id)
@@ -60,7 +115,7 @@ export function markCursors({ sql, leaseNow, touched }: Session, agent: string, 
 }
 
 /** When the next cursor may be claimed, without claiming any. */
-export function findWaiting({ sql, names, leaseNow }: Session, agents: readonly string[]): CursorClaim {
+function findWaiting({ sql, names, leaseNow }: Session, agents: readonly string[]): CursorClaim {
   let first: number | undefined
   for (const agent of agents) {
     const number = names.agent(agent)
@@ -71,7 +126,7 @@ export function findWaiting({ sql, names, leaseNow }: Session, agents: readonly 
 }
 
 /** Whether a cursor waits longer than any retry does, because a clock was set back. */
-export function hasLateCursors({ sql, names, leaseAfter }: Session, request: CursorClaimRequest): boolean {
+function hasLateCursors({ sql, names, leaseAfter }: Session, request: CursorClaimRequest): boolean {
   const lastDue = leaseAfter(maxWaitMs(request))
   return request.agents.some((agent) => {
     const number = names.agent(agent)
@@ -84,7 +139,7 @@ function maxWaitMs({ maxRetryMs = Number.POSITIVE_INFINITY, lease }: CursorClaim
   return Math.max(maxRetryMs, maxLeases * lease.ttlMs)
 }
 
-export function claimCursors(session: Session, request: CursorClaimRequest): CursorClaim {
+function claimCursors(session: Session, request: CursorClaimRequest): CursorClaim {
   const { agents, lease, limit } = request
   const { sql, names } = session
   const now = session.leaseNow()
@@ -105,7 +160,7 @@ export function claimCursors(session: Session, request: CursorClaimRequest): Cur
   return { ...findWaiting(session, agents), cursors }
 }
 
-export function settleCursor(
+function settleCursor(
   session: Session,
   of: { readonly task: number; readonly scope: number; readonly seq: number },
   { key, configId, fencingToken, seq, attempts, dead = [], next }: CursorSettlement,

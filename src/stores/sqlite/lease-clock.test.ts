@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, it } from 'vitest'
 import { append, chunk, creation, key } from '../contract-steps.js'
-import type { Store } from '../store.js'
+import type { CompleteStore } from '../store.js'
 import { openSqliteStore, type SqliteStoreOptions } from './index.js'
 import { clampedClock } from './lease-clock.js'
 
@@ -16,7 +16,7 @@ const claimAs = (owner: string) => ({ agents: ['a'], lease: leaseOf(owner), limi
 /** The clocks of one machine. */
 const machine = { wallMs: 0, monotonicMs: 0 }
 let folder = ''
-let stores: Store[] = []
+let stores: CompleteStore[] = []
 
 beforeEach(() => {
   machine.wallMs = 1_700_000_000_000
@@ -36,7 +36,7 @@ const passMs = (ms: number) => {
 }
 
 /** Each call opens the same file, as a process does. */
-async function open(options: SqliteStoreOptions): Promise<Store> {
+async function open(options: SqliteStoreOptions): Promise<CompleteStore> {
   const store = await openSqliteStore(join(folder, 'tasks.sqlite'), { now, ...options })
   stores.push(store)
   return store
@@ -46,27 +46,34 @@ const withBootId = (epoch = 'boot-1') => open({ leaseClock: { epoch, now: () => 
 const withoutBootId = () => open({ leaseClock: clampedClock(now, () => machine.monotonicMs) })
 
 /** A task that runs in the process of `store`. */
-async function runTask(store: Store, owner: string): Promise<number> {
+async function runTask(store: CompleteStore, owner: string): Promise<number> {
   const outcome = await store.append({ ...creation('t1'), lease: leaseOf(owner), isRunnable: true })
   assert.equal(outcome.result, 'ok')
   return outcome.fencingToken
 }
 
 /** A webhook that failed and is tried again after `retryInMs`. */
-async function failWebhook(store: Store, retryInMs: number): Promise<void> {
+async function failWebhook(store: CompleteStore, retryInMs: number): Promise<void> {
   await store.append(creation('t1'))
   const config = { id: 'h', taskId: 't1', url: 'https://x.example/h' }
-  await store.putPushConfig(key('t1'), { config, dialect: '1.0', maxConfigs: 1 })
+  await store.deliveries.putConfig(key('t1'), { config, dialect: '1.0', maxConfigs: 1 })
   await store.append(append('t1', 3, [chunk('t1', 'x')]))
-  const [cursor] = (await store.claimCursors(claimAs('p1'))).cursors
+  const [cursor] = (await store.deliveries.claim(claimAs('p1'))).cursors
   assert.ok(cursor)
   const { fencingToken, seq } = cursor
   assert.ok(
-    await store.settleCursor({ key: key('t1'), configId: 'h', fencingToken, seq, attempts: 1, next: { retryInMs } }),
+    await store.deliveries.settle({
+      key: key('t1'),
+      configId: 'h',
+      fencingToken,
+      seq,
+      attempts: 1,
+      next: { retryInMs },
+    }),
   )
 }
 
-const dueCursors = async (store: Store) => (await store.claimCursors(claimAs('p2'))).cursors.length
+const dueCursors = async (store: CompleteStore) => (await store.deliveries.claim(claimAs('p2'))).cursors.length
 
 describe('a wall clock that is set while two processes use one file', () => {
   it.each([hourMs, -hourMs])('E-9: by %d ms moves no lease of the system clock', async (jumpMs) => {
@@ -74,9 +81,9 @@ describe('a wall clock that is set while two processes use one file', () => {
     const [one, other] = [await open({}), await open({})]
     const fencingToken = await runTask(one, 'p1')
     machine.wallMs += jumpMs
-    assert.deepEqual(await other.claim(claimAs('p2')), [])
-    assert.deepEqual(await other.leaseOwners(), ['p1'])
-    assert.deepEqual(await one.renew([{ key: key('t1'), fencingToken }], leaseOf('p1')), [])
+    assert.deepEqual(await other.leases.claim(claimAs('p2')), [])
+    assert.deepEqual(await other.leases.owners(), ['p1'])
+    assert.deepEqual(await one.leases.renew([{ key: key('t1'), fencingToken }], leaseOf('p1')), [])
   })
 
   it.each([hourMs, -hourMs])('E-9: by %d ms neither shortens nor prolongs a lease', async (jumpMs) => {
@@ -84,9 +91,9 @@ describe('a wall clock that is set while two processes use one file', () => {
     await runTask(one, 'p1')
     machine.wallMs += jumpMs
     passMs(14_999)
-    assert.deepEqual(await other.claim(claimAs('p2')), [])
+    assert.deepEqual(await other.leases.claim(claimAs('p2')), [])
     passMs(1)
-    assert.deepEqual(await other.claim(claimAs('p2')), [{ key: key('t1'), fencingToken: 2 }])
+    assert.deepEqual(await other.leases.claim(claimAs('p2')), [{ key: key('t1'), fencingToken: 2 }])
   })
 
   it.each([hourMs, -hourMs])('by %d ms changes no retry of a webhook', async (jumpMs) => {
@@ -106,8 +113,8 @@ describe('another boot', () => {
     await runTask(before, 'p1')
     machine.monotonicMs = 10
     const after = await withBootId('boot-2')
-    assert.deepEqual(await after.leaseOwners(), [])
-    assert.deepEqual(await after.claim(claimAs('p2')), [{ key: key('t1'), fencingToken: 2 }])
+    assert.deepEqual(await after.leases.owners(), [])
+    assert.deepEqual(await after.leases.claim(claimAs('p2')), [{ key: key('t1'), fencingToken: 2 }])
   })
 
   it('makes webhooks due that wait for a retry', async () => {
@@ -120,8 +127,8 @@ describe('another boot', () => {
     const one = await withBootId('boot-1')
     const fencingToken = await runTask(one, 'p1')
     await withBootId('boot-2')
-    await assert.rejects(one.claim(claimAs('p1')), /share no clock/)
-    await assert.rejects(one.renew([{ key: key('t1'), fencingToken }], leaseOf('p1')), /share no clock/)
+    await assert.rejects(one.leases.claim(claimAs('p1')), /share no clock/)
+    await assert.rejects(one.leases.renew([{ key: key('t1'), fencingToken }], leaseOf('p1')), /share no clock/)
   })
 })
 
@@ -131,24 +138,24 @@ describe('a wall clock that is set where there is no boot id', () => {
     const fencingToken = await runTask(one, 'p1')
     machine.wallMs += hourMs
     passMs(14_999)
-    assert.deepEqual(await other.claim(claimAs('p2')), [])
-    assert.deepEqual(await one.renew([{ key: key('t1'), fencingToken }], leaseOf('p1')), [])
+    assert.deepEqual(await other.leases.claim(claimAs('p2')), [])
+    assert.deepEqual(await one.leases.renew([{ key: key('t1'), fencingToken }], leaseOf('p1')), [])
     for (let renewals = 0; renewals < 12; renewals++) {
       passMs(10_000)
-      assert.deepEqual(await other.claim(claimAs('p2')), [])
-      assert.deepEqual(await one.renew([{ key: key('t1'), fencingToken }], leaseOf('p1')), [])
+      assert.deepEqual(await other.leases.claim(claimAs('p2')), [])
+      assert.deepEqual(await one.leases.renew([{ key: key('t1'), fencingToken }], leaseOf('p1')), [])
     }
     passMs(15_000)
-    assert.deepEqual(await other.claim(claimAs('p2')), [{ key: key('t1'), fencingToken: 2 }])
+    assert.deepEqual(await other.leases.claim(claimAs('p2')), [{ key: key('t1'), fencingToken: 2 }])
   })
 
   it('E-9: back, makes no lease longer than four leases', async () => {
     const [one, other] = [await withoutBootId(), await withoutBootId()]
     await runTask(one, 'p1')
     machine.wallMs -= hourMs
-    assert.deepEqual(await other.claim(claimAs('p2')), [])
+    assert.deepEqual(await other.leases.claim(claimAs('p2')), [])
     passMs(4 * 15_000)
-    assert.deepEqual(await other.claim(claimAs('p2')), [{ key: key('t1'), fencingToken: 2 }])
+    assert.deepEqual(await other.leases.claim(claimAs('p2')), [{ key: key('t1'), fencingToken: 2 }])
   })
 
   it('back, delays no webhook by more than the longest retry', async () => {

@@ -1,12 +1,21 @@
 /** Leases of tasks. All times are those of the session's lease clock. */
 import { fromStorable, toStorable } from '../storable-text.js'
-import type { ClaimedTask, ClaimRequest, LeaseClaim } from '../store.js'
+import type { ClaimedTask, ClaimRequest, LeaseClaim, LeaseStore } from '../store.js'
 import { disownCursors } from './deliveries.js'
+import type { GroupCommit } from './group-commit.js'
 import { assertEpoch, maxLeases, wallEpoch } from './lease-clock.js'
 import type { Session } from './session.js'
 
-/** Inside a transaction that the caller opened, like all that write here. */
-export function claim(session: Session, { agents, lease, limit }: ClaimRequest): readonly ClaimedTask[] {
+export function sqliteLeases(session: Session, commits: GroupCommit): LeaseStore {
+  return {
+    claim: (request) => commits.write(() => claim(session, request)),
+    renew: (held, lease) => commits.write(() => renew(session, held, lease)),
+    owners: async () => leaseOwners(session),
+    disown: (owner) => commits.write(() => disown(session, owner)),
+  }
+}
+
+function claim(session: Session, { agents, lease, limit }: ClaimRequest): readonly ClaimedTask[] {
   const { sql, names } = session
   assertEpoch(session)
   const claimed: ClaimedTask[] = []
@@ -25,11 +34,7 @@ export function claim(session: Session, { agents, lease, limit }: ClaimRequest):
   return claimed
 }
 
-export function renew(
-  session: Session,
-  held: readonly ClaimedTask[],
-  { owner, ttlMs }: LeaseClaim,
-): readonly ClaimedTask[] {
+function renew(session: Session, held: readonly ClaimedTask[], { owner, ttlMs }: LeaseClaim): readonly ClaimedTask[] {
   assertEpoch(session)
   const { sql, names } = session
   const end = session.leaseAfter(ttlMs)
@@ -39,7 +44,7 @@ export function renew(
   })
 }
 
-export function leaseOwners({ sql, leaseNow }: Session): readonly string[] {
+function leaseOwners({ sql, leaseNow }: Session): readonly string[] {
   const owners = new Set<string>()
   for (const [agent] of sql.agentIds.all() as [number][]) {
     for (const [owner] of sql.leaseOwners.all(agent, leaseNow()) as [string][]) owners.add(owner)
@@ -48,7 +53,7 @@ export function leaseOwners({ sql, leaseNow }: Session): readonly string[] {
   return [...owners]
 }
 
-export function disown(session: Session, owner: string): void {
+function disown(session: Session, owner: string): void {
   for (const [agent] of session.sql.agentIds.all() as [number][]) session.sql.disown.run(agent, owner)
   disownCursors(session, owner)
 }

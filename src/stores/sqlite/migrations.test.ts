@@ -23,9 +23,9 @@ it('ends the leases of a file whose leases were written by the wall clock, and m
     const oldClaim = old.prepare('UPDATE tasks SET lease_until = 1')
     const store = await openSqliteStore(path)
     const claim = { agents: ['a'], lease: { owner: 'p', ttlMs: 1000 }, limit: 9 }
-    expect(await store.claim(claim)).toEqual([{ key: { agent: 'a', id: 't1' }, fencingToken: 8 }])
-    expect(await store.claim(claim)).toEqual([])
-    expect((await store.claimCursors(claim)).cursors).toMatchObject([{ seq: 2, attempts: 4 }])
+    expect(await store.leases.claim(claim)).toEqual([{ key: { agent: 'a', id: 't1' }, fencingToken: 8 }])
+    expect(await store.leases.claim(claim)).toEqual([])
+    expect((await store.deliveries.claim(claim)).cursors).toMatchObject([{ seq: 2, attempts: 4 }])
     // A process of the earlier version that still runs cannot write times of its clock.
     expect(() => oldClaim.run()).toThrow('lease_until')
     await store.close()
@@ -69,13 +69,13 @@ it('keeps the tasks and webhooks of a file that was written by the first version
     old.close()
     const store = await openSqliteStore(path)
     const key = { agent: 'a', id: 't1' }
-    expect(await store.listPushConfigs(key)).toEqual([{ config, dialect: 'v0.3' }])
+    expect(await store.deliveries.listConfigs(key)).toEqual([{ config, dialect: 'v0.3' }])
     const { task } = (await store.view(key, { history: wholeHistory, includeArtifacts: true })) ?? {}
     expect(task).toMatchObject({ status: { state: 'TASK_STATE_SUBMITTED' }, history: [{ messageId: 'm' }] })
     const claim = { agents: ['a'], lease: { owner: 'p', ttlMs: 1000 }, limit: 9 }
-    expect(await store.claimCursors(claim)).toEqual({ cursors: [] })
+    expect(await store.deliveries.claim(claim)).toEqual({ cursors: [] })
     await store.append(append('t1', 3, [chunk('t1', 'x')]))
-    expect((await store.claimCursors(claim)).cursors).toMatchObject([{ key, push: { config }, seq: 3 }])
+    expect((await store.deliveries.claim(claim)).cursors).toMatchObject([{ key, push: { config }, seq: 3 }])
     await store.close()
   } finally {
     rmSync(folder, { recursive: true })

@@ -5,34 +5,33 @@ import type {
   RecordChange,
   RecordExpiry,
   RecordPage,
-  Records,
+  RecordStore,
   StoredRecord,
   WriteOptions,
   WriteOutcome,
 } from '../records.js'
 import { fromStorable, toStorable } from '../storable-text.js'
+import type { SqliteChanges } from './changes.js'
 import type { GroupCommit } from './group-commit.js'
 import type { Statement } from './statements.js'
 
-export interface RecordsParts {
+export interface RecordsDeps {
   readonly db: Database.Database
   readonly commits: GroupCommit
   now(): number
-  /** Something of this collection was committed here. */
-  wake(collection: string): void
-  watch(collection: string, onChange: () => void): () => void
+  readonly changes: SqliteChanges
 }
 
 /** Times fit into SQLite's integers; this one is never reached. */
 const never = Number.MAX_SAFE_INTEGER
 
-export class SqliteRecords implements Records {
-  readonly #parts: RecordsParts
+export class SqliteRecords implements RecordStore {
+  readonly #deps: RecordsDeps
   readonly #sql: ReturnType<typeof prepareStatements>
 
-  constructor(parts: RecordsParts) {
-    this.#parts = parts
-    this.#sql = prepareStatements(parts.db)
+  constructor(deps: RecordsDeps) {
+    this.#deps = deps
+    this.#sql = prepareStatements(deps.db)
   }
 
   async get(collection: string, id: string): Promise<StoredRecord | undefined> {
@@ -43,7 +42,7 @@ export class SqliteRecords implements Records {
   async put(collection: string, id: string, value: unknown, options: PutOptions = {}): Promise<WriteOutcome> {
     const body = JSON.stringify(value)
     return this.#write(collection, id, options, () => {
-      const until = options.ttlMs === undefined ? never : this.#parts.now() + options.ttlMs
+      const until = options.ttlMs === undefined ? never : this.#deps.now() + options.ttlMs
       return this.#append(collection, id, body, until)
     })
   }
@@ -55,8 +54,8 @@ export class SqliteRecords implements Records {
   }
 
   renew(collection: string, id: string, ttlMs: number): Promise<boolean> {
-    return this.#parts.commits.write(() => {
-      const now = this.#parts.now()
+    return this.#deps.commits.write(() => {
+      const now = this.#deps.now()
       return this.#sql.renew.run(now + ttlMs, collection, toStorable(id), now).changes > 0
     })
   }
@@ -68,21 +67,21 @@ export class SqliteRecords implements Records {
   }
 
   async expire(collection: string, { limit, tombstonesMs }: RecordExpiry): Promise<number> {
-    const now = this.#parts.now()
+    const now = this.#deps.now()
     const forgetBefore = tombstonesMs === undefined ? -1 : now - tombstonesMs
     // A sweep that finds nothing, as nearly all do, must not take the database's one writer.
     const isIdle = () =>
       !this.#sql.expired.get(collection, now, 1) && !this.#sql.tombstones.get(collection, forgetBefore, 1)
     if (isIdle()) return 0
-    const { buried, forgotten } = await this.#parts.commits.write(() =>
+    const { buried, forgotten } = await this.#deps.commits.write(() =>
       this.#sweep(collection, now, forgetBefore, limit),
     )
-    if (buried > 0) this.#parts.wake(collection)
+    if (buried > 0) this.#deps.changes.collectionChanged(collection)
     return buried + forgotten
   }
 
   watch(collection: string, onChange: () => void): () => void {
-    return this.#parts.watch(collection, onChange)
+    return this.#deps.changes.watchCollection(collection, onChange)
   }
 
   #sweep(collection: string, now: number, forgetBefore: number, limit: number) {
@@ -102,24 +101,24 @@ export class SqliteRecords implements Records {
     { expect }: WriteOptions,
     write: (present: number) => number,
   ): Promise<WriteOutcome> {
-    const outcome = await this.#parts.commits.write((): WriteOutcome => {
+    const outcome = await this.#deps.commits.write((): WriteOutcome => {
       const present = this.#live(collection, id)?.revision ?? 0
       if (expect !== undefined && expect !== present) return { result: 'conflict', revision: present }
       return { result: 'ok', revision: write(present) }
     })
-    if (outcome.result === 'ok' && outcome.revision > 0) this.#parts.wake(collection)
+    if (outcome.result === 'ok' && outcome.revision > 0) this.#deps.changes.collectionChanged(collection)
     return outcome
   }
 
   #append(collection: string, id: string, body: string | null, untilMs: number): number {
     this.#sql.advance.run(collection)
     const [revision] = this.#sql.bounds.get(collection) as [number, number] // made above when it was missing
-    this.#sql.put.run(collection, toStorable(id), revision, body, untilMs, this.#parts.now())
+    this.#sql.put.run(collection, toStorable(id), revision, body, untilMs, this.#deps.now())
     return revision
   }
 
   #live(collection: string, id: string): { readonly revision: number; readonly value: string } | undefined {
-    const row = this.#sql.live.get(collection, toStorable(id), this.#parts.now()) as [number, string] | undefined
+    const row = this.#sql.live.get(collection, toStorable(id), this.#deps.now()) as [number, string] | undefined
     return row && { revision: row[0], value: row[1] }
   }
 }

@@ -29,8 +29,14 @@ export interface Touched {
   readonly cursors: Set<string>
 }
 
-export function watchId({ agent, id }: TaskKey): string {
-  return `${agent}\n${id}`
+/** The number of a task, the number of its scope, and its last sequence. */
+export function findTask(
+  { sql, names }: Session,
+  key: TaskKey,
+): { readonly id: number; readonly scope: number; readonly seq: number } | undefined {
+  const agent = names.agent(key.agent)
+  const row = agent === undefined ? undefined : (sql.taskRow.get(agent, toStorable(key.id)) as number[] | undefined)
+  return row && { id: Number(row[0]), scope: Number(row[1]), seq: Number(row[3]) }
 }
 
 const largestCache = 10_000

@@ -1,5 +1,4 @@
 import { describe, it } from 'vitest'
-import { recordsContract } from '../records.contract.js'
 import { storeContract } from '../store.contract.js'
 import { openSqliteStore } from './index.js'
 
@@ -7,5 +6,3 @@ const open = ({ now }: { readonly now: () => number }) =>
   openSqliteStore(':memory:', { now, leaseClock: { epoch: 'test', now } })
 
 describe('sqlite store', () => storeContract({ describe, it }, open))
-
-describe('records in sqlite', () => recordsContract({ describe, it }, open))

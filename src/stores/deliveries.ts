@@ -96,3 +96,33 @@ export interface DeadLetterQuery {
   /** Continue behind this one. */
   readonly afterId?: string | undefined
 }
+
+/**
+ * Webhooks of tasks: push configs, a delivery cursor for each, and dead letters. `append` handles `Append.pushConfig`, and
+ * makes the cursors of its task due in the same transaction.
+ */
+export interface DeliveryStore {
+  /**
+   * Adds a config, or replaces the one with its id. A new config receives the events after it. A replaced one continues
+   * at its position, at once; one that is equal to the stored config changes nothing.
+   */
+  putConfig(key: TaskKey, config: NewPushConfig): Promise<'ok' | 'full' | 'no-task'>
+  /** Configs of one task in the order of their ids, after the given id. */
+  listConfigs(
+    key: TaskKey,
+    options?: { readonly limit?: number; readonly afterId?: string },
+  ): Promise<readonly StoredPushConfig[]>
+  getConfig(key: TaskKey, id: string): Promise<StoredPushConfig | undefined>
+  /** Deletes a config with its cursor and its dead letters. */
+  deleteConfig(key: TaskKey, id: string): Promise<void>
+
+  /** Takes cursors that are due. */
+  claim(request: CursorClaimRequest): Promise<CursorClaim>
+  /** Moves a claimed cursor. False if the claim was lost: nothing is written then. */
+  settle(settlement: CursorSettlement): Promise<boolean>
+
+  /** Lists dead letters, oldest first. */
+  listDeadLetters(query: DeadLetterQuery): Promise<readonly DeadLetter[]>
+  getDeadLetter(id: string): Promise<DeadLetter | undefined>
+  deleteDeadLetter(id: string): Promise<void>
+}
