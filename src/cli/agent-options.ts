@@ -6,6 +6,7 @@ import {
   type AgentClient,
   type Binding,
   type ConnectOptions,
+  type ConnectWarning,
   type CredentialSource,
   connect,
   mutualTls,
@@ -113,8 +114,8 @@ export async function withAgent(
   const output = new Output(options.output)
   const given = await connectOptions(ref, options, output)
   let withheld: string | undefined
-  const onWarning = (warning: string) => {
-    withheld = withheldFrom(warning) ?? withheld
+  const onWarning = (warning: ConnectWarning) => {
+    if (isAllowable(warning)) withheld = warning.origin
     given.onWarning?.(warning)
   }
   const agent = await connect(ref, { ...given, onWarning })
@@ -129,9 +130,9 @@ export async function withAgent(
   }
 }
 
-/** The origin that a warning of `connect` says gets no credentials. */
-function withheldFrom(warning: string): string | undefined {
-  return /^Headers and credentials are not sent to (\S+): add it to/.exec(warning)?.[1]
+/** Whether `--allow-origin` sends the credentials that were withheld. */
+function isAllowable(warning: ConnectWarning): warning is Extract<ConnectWarning, { code: 'credentials-withheld' }> {
+  return warning.code === 'credentials-withheld' && warning.canAllow
 }
 
 function allowHint(origin: string): string {
@@ -163,10 +164,7 @@ export async function connectOptions(ref: string, options: AgentOptions, output:
     ...(sources.length > 0 && { credentials: sources }),
     ...(options.signed && { signatures: 'require' }),
     resolvers: resolversFor(registryIn(options)),
-    onWarning(warning) {
-      const withheld = withheldFrom(warning)
-      output.warning(withheld === undefined ? warning : allowHint(withheld))
-    },
+    onWarning: (warning) => output.warning(isAllowable(warning) ? allowHint(warning.origin) : warning.message),
     ...(options.binding && { binding: options.binding }),
     ...(options.protocol && { dialect: options.protocol }),
     ...(options.pin && { pin: true }),

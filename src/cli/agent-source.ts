@@ -228,8 +228,10 @@ async function bridgeTo(ref: string, options: SourceOptions): Promise<Source> {
     ...(upstreamProtocol && { protocol: upstreamProtocol }),
     ...(upstreamHeader && { header: upstreamHeader }),
   }
-  const connect = await connectOptions(ref, spokenTo, new Output('text'))
-  const { agent, spoken, close } = await proxyAgent(ref, { ...(name !== undefined && { name }), connect })
+  const output = new Output('text')
+  const connect = await connectOptions(ref, spokenTo, output)
+  const onWarning = (message: string) => output.warning(message)
+  const { agent, spoken, close } = await proxyAgent(ref, { ...(name !== undefined && { name }), connect, onWarning })
   return { agents: agent, note: `behind it  ${spoken}`, close }
 }
 

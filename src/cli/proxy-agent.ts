@@ -15,6 +15,8 @@ export interface ProxyOptions {
   /** In place of the name on the other card. */
   readonly name?: string
   readonly connect: ConnectOptions
+  /** Called when the agent refuses a call of the bridge. */
+  readonly onWarning: (message: string) => void
 }
 
 export interface Bridge {
@@ -27,7 +29,7 @@ export interface Bridge {
 export async function proxyAgent(ref: string, options: ProxyOptions): Promise<Bridge> {
   const upstream = await connect(ref, options.connect)
   const { dialect, binding, url } = upstream.choice
-  const service = betweenUs(upstream, options.connect.onWarning)
+  const service = betweenUs(upstream, options.onWarning)
   const card = cardOf(upstream.card, options.name ?? (oneLine(upstream.card.name) || ref), service)
   return {
     agent: relayAgent(card, service),
@@ -46,10 +48,10 @@ const ours: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'INVALID_REQUEST',
 ])
 
-function betweenUs(upstream: AgentClient, warn: ConnectOptions['onWarning']): AgentService {
+function betweenUs(upstream: AgentClient, warn: (message: string) => void): AgentService {
   const rethrow = (error: unknown): never => {
     if (!(error instanceof A2AError) || !ours.has(error.code)) throw error
-    warn?.(`The agent behind this bridge answers ${error.code}: ${error.message}`)
+    warn(`The agent behind this bridge answers ${error.code}: ${error.message}`)
     throw new A2AError('INVALID_AGENT_RESPONSE', 'The agent behind this one does not accept its calls', {
       cause: error,
     })

@@ -1,4 +1,4 @@
-/** What `connect` gives: an agent somewhere else, as an `AgentService` and with a friendlier face. */
+/** The public types of a client: the eleven operations and the convenience API. */
 import type { DialectName } from '../dialects/dialect.js'
 import type { AgentCard, Binding } from '../model/agent-card.js'
 import type { Artifact } from '../model/artifact.js'
@@ -9,71 +9,78 @@ import type { AgentService, CallContext, SendMessageConfiguration } from '../mod
 import type { Task, TaskState } from '../model/task.js'
 import type { Verification } from './verify-card.js'
 
-/** How the agent is spoken to, and why. */
+/** The interface that `connect` chose, and the reasons. */
 export interface Choice {
   readonly dialect: DialectName
   /** `in-process` if `connect` was given a service, which is called directly. */
   readonly binding: Binding | 'in-process'
   readonly url: string
   readonly tenant?: string
-  /** One sentence for each interface that was looked at, in order: taken, or passed over and why. */
+  /** One sentence for each interface of the card, in order: chosen, kept as a fallback, or passed over and why. */
   readonly reasons: readonly string[]
 }
 
-/** What to say: text, parts, or a whole message. */
+/** The content of a message: text, parts, or a whole message. */
 export type MessageInput = string | readonly Part[] | Message
 
+/** Options of `ask` and `stream`. */
 export interface SendOptions {
+  /** Continues a context. Default: the agent starts a new one. */
   readonly contextId?: string
+  /** Continues a task, for example to answer its question. */
   readonly taskId?: string
+  /** Other tasks that the message refers to. */
   readonly referenceTaskIds?: readonly string[]
   readonly metadata?: Struct
   readonly configuration?: SendMessageConfiguration
-  /** Makes the send happen once; with it, and only with it, a broken send is tried again. */
+  /** Makes the agent process the message once, however often it is sent. Only sends with a key are retried. */
   readonly idempotencyKey?: string
   readonly signal?: AbortSignal
-  /** For the whole call, retries included. */
+  /** Time for the whole call in milliseconds, retries included. Default: no limit. */
   readonly timeoutMs?: number
 }
 
-/** A final answer. */
+/** The result of `ask` and `collect`. */
 export interface Answer {
-  /** The text of the artifacts, else of the answering message or the last status. */
+  /** Text of the artifacts, or else of the message or of the last status. */
   readonly text: string
   readonly artifacts: readonly Artifact[]
   readonly state: TaskState
+  /** Absent if the agent answered with a message. */
   readonly task?: Task
-  /** Set when the agent answered with a Message and no task. */
+  /** Present if the agent answered with a message and no task. */
   readonly message?: Message
 }
 
-/** An element of a stream: the protocol's four, and one of ours. */
-export type Update =
-  | StreamResponse
-  /** The stream broke and the peer cannot say what was missed: forget what was put together, this is the task now. */
-  | { readonly reset: Task }
+/**
+ * An element of a stream: one of the four events of the protocol, or `reset`. After a `reset`, discard all earlier updates:
+ * the stream broke, the agent cannot say what was missed, and this is the task now.
+ */
+export type Update = StreamResponse | { readonly reset: Task }
 
-/** A task of this agent. */
+/** A task of the agent. */
 export interface TaskHandle {
   readonly id: string
+  /** Reads the task, with at most `historyLength` messages of its history. */
   get(historyLength?: number): Promise<Task>
-  /** Until it ends or asks something. */
+  /** Waits until the task ends or waits for input. */
   wait(options?: Pick<SendOptions, 'signal' | 'timeoutMs'>): Promise<Task>
+  /** Asks the agent to cancel the task. */
   cancel(): Promise<Task>
-  /** Its events from now on, beginning with the task; heals like every stream. */
+  /** Yields the task, then its events. Reconnects when the connection breaks. */
   watch(options?: Pick<SendOptions, 'signal'>): AsyncIterable<Update>
 }
 
-/** Turns that belong together: the context is kept, and a question's task until it is answered. */
+/** Messages of one context. A message after a question continues the task that asked. */
 export interface Conversation {
   readonly contextId: string | undefined
-  /** The task that waits for an answer. */
+  /** The task that the next message continues. */
   readonly taskId: string | undefined
-  ask(say: MessageInput, options?: SendOptions): Promise<Answer>
-  stream(say: MessageInput, options?: SendOptions): AsyncIterable<Update>
+  ask(input: MessageInput, options?: SendOptions): Promise<Answer>
+  stream(input: MessageInput, options?: SendOptions): AsyncIterable<Update>
 }
 
-/** What a caller may say beside its request; who it is, the credentials tell. */
+/** Options of an operation of the protocol. */
 export type CallOptions = Partial<
   Pick<
     CallContext,
@@ -81,7 +88,7 @@ export type CallOptions = Partial<
   >
 >
 
-/** The eleven operations; here nobody has to say how they were called. */
+/** The eleven operations of the protocol, with optional call options. */
 export type ClientOperations = {
   readonly [O in keyof AgentService]: AgentService[O] extends (
     request: infer Request,
@@ -91,18 +98,28 @@ export type ClientOperations = {
     : never
 }
 
+/**
+ * A connection to an agent. It is an `AgentService` too, so it can be wrapped or served like one. Calls throw `A2AError` if
+ * the agent answers with an error, and `TransportError` if there is no answer.
+ */
 export interface AgentClient extends ClientOperations {
   readonly card: AgentCard
+  /** The interface that calls use at the moment. */
   readonly choice: Choice
-  /** Whether the card is signed, and by whom. */
+  /** Whether the card is signed, and by which key. */
   readonly signature: Verification
-  /** Sends and waits for the end: of the task, or of its turn when the agent asks something. */
-  ask(say: MessageInput, options?: SendOptions): Promise<Answer>
-  /** Sends and follows; where the peer cannot stream it is asked again and again, behind the same iterator. */
-  stream(say: MessageInput, options?: SendOptions): AsyncIterable<Update>
+  /** Sends a message and waits until the task ends or asks a question. */
+  ask(input: MessageInput, options?: SendOptions): Promise<Answer>
+  /**
+   * Sends a message and yields the updates of the task. Reconnects when the connection breaks, and polls if the agent
+   * cannot stream.
+   */
+  stream(input: MessageInput, options?: SendOptions): AsyncIterable<Update>
+  /** Starts a conversation, or continues one by its ids. */
   conversation(start?: { readonly contextId?: string; readonly taskId?: string }): Conversation
+  /** Returns a handle of a task. Sends nothing. */
   task(id: string): TaskHandle
-  /** Closes connections that are kept open. */
+  /** Closes the open connections. */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }

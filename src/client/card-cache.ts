@@ -1,26 +1,27 @@
-/** Cards that were read before, and how long they are good (R-CARD-6, RFC 9111). */
+/** Cache of cards, with the freshness rules of HTTP (R-CARD-6, RFC 9111). */
 
+/** An entry of a `CardCache`. */
 export interface CachedCard {
-  /** Where it was found in the end. */
+  /** Address of the card, after redirects. */
   readonly url: string
-  /** As it came. */
+  /** The JSON as the server sent it. */
   readonly raw: unknown
   readonly etag?: string
   readonly lastModified?: string
-  /** Until then nobody has to be asked. */
+  /** Time in milliseconds since 1970 until which the card is used without a request. */
   readonly freshUntilMs: number
 }
 
-/** Plain values by plain keys: any store will do. */
+/** Stores cards between connections. Keys are strings and entries are JSON values, so any key-value store works. */
 export interface CardCache {
   get(key: string): CachedCard | undefined | Promise<CachedCard | undefined>
   set(key: string, card: CachedCard): void | Promise<void>
   delete(key: string): void | Promise<void>
 }
 
-const mostCards = 200
+const maxCards = 200
 
-/** Keeps cards in memory; the one that was not used for longest goes first. */
+/** Creates a cache in memory for 200 cards. The card that was unused for longest is evicted first. */
 export function createCardCache(): CardCache {
   const cards = new Map<string, CachedCard>()
   return {
@@ -36,7 +37,7 @@ export function createCardCache(): CardCache {
       cards.delete(key)
       cards.set(key, card)
       const [oldest] = cards.keys()
-      if (cards.size > mostCards && oldest !== undefined) cards.delete(oldest)
+      if (cards.size > maxCards && oldest !== undefined) cards.delete(oldest)
     },
     delete(key) {
       cards.delete(key)
@@ -44,22 +45,22 @@ export function createCardCache(): CardCache {
   }
 }
 
-const usualSeconds = 60
-const mostSeconds = 24 * 60 * 60
+const defaultSeconds = 60
+const maxSeconds = 24 * 60 * 60
 
-/** How long an answer is good; absent when it must not be kept. */
+/** Returns how long a response is fresh, or undefined if it must not be stored. */
 export function freshForMs(headers: Headers): number | undefined {
   const control = (headers.get('cache-control') ?? '').toLowerCase()
   if (/\bno-store\b/.test(control)) return undefined
   if (/\bno-cache\b/.test(control)) return 0
   const [, maxAge] = /\bmax-age\s*=\s*"?(\d{1,10})/.exec(control) ?? []
-  if (maxAge === undefined) return usualSeconds * 1000
+  if (maxAge === undefined) return defaultSeconds * 1000
   const age = Number(headers.get('age')) || 0
-  return Math.max(0, Math.min(Number(maxAge) - age, mostSeconds)) * 1000
+  return Math.max(0, Math.min(Number(maxAge) - age, maxSeconds)) * 1000
 }
 
-/** What a card that was read before is asked for again with. */
-export function validators(cached: CachedCard | undefined): Record<string, string> {
+/** Returns the headers that ask for a card only if it has changed. */
+export function conditionalHeaders(cached: CachedCard | undefined): Record<string, string> {
   if (cached?.etag !== undefined) return { 'if-none-match': cached.etag }
   return cached?.lastModified === undefined ? {} : { 'if-modified-since': cached.lastModified }
 }

@@ -134,7 +134,7 @@ describe('chooseInterface', () => {
         ],
       })
       expect(spell(raw)).toEqual([`v1 JSONRPC ${origin}/rpc`])
-      expect(choose(raw)[0]?.reasons[0]).toContain('allow https://evil.example if that is right')
+      expect(choose(raw)[0]?.reasons[0]).toContain('add https://evil.example to `allowedOrigins` if that is right')
     })
 
     it('are fine when they are allowed, when only the port differs, and when the card was given', () => {

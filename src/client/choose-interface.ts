@@ -6,7 +6,7 @@ import { type AgentCard, type AgentInterface, type Binding, bindings } from '../
 import { clip } from '../model/errors.js'
 import { TransportError } from '../model/transport-error.js'
 import type { Choice } from './agent-client.js'
-import { addressFault, addressOf } from './trusted-origins.js'
+import { interfaceUrl, originProblem } from './trusted-origins.js'
 
 export interface Wishes {
   /** Only this binding. */
@@ -112,9 +112,9 @@ function look(entry: AgentInterface, offer: Offer, wishes: Wishes): Looked {
   const wished = ways.filter((way) => wishes.binding === undefined || way.binding === wishes.binding)
   if (wished.length === 0) return over(`only ${wishes.binding} was asked for`)
   if (!wishes.hasGrpc && wished.every((way) => way.binding === 'GRPC')) return over('gRPC cannot be spoken here')
-  const url = addressOf(entry.url, binding, offer.url)
+  const url = interfaceUrl(entry.url, binding, offer.url)
   if (url === undefined) return over('its address cannot be read')
-  const fault = addressFault(url, { named: offer.origin, allowedOrigins: wishes.allowedOrigins ?? [] })
+  const fault = originProblem(url, { namedOrigin: offer.origin, allowedOrigins: wishes.allowedOrigins ?? [] })
   if (fault !== undefined) return over(fault)
   return { said, version, url, tenant: entry.tenant, ways: wished }
 }

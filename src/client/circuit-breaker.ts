@@ -1,6 +1,6 @@
 /**
- * Leaves an agent alone that does not answer. Closed: calls go through. After several failures in a row it
- * opens: calls fail at once. After a while one call may try; its outcome closes it or opens it again.
+ * Stops calling an agent that does not answer. Closed: calls go through. After several failures in a row it opens, and calls
+ * fail at once. After `openMs` one call may try: if the agent answers, the breaker closes, otherwise it stays open.
  */
 import { batchesOf, items } from '../model/batches.js'
 import { fromGeneric, toGeneric } from '../model/generic-service.js'
@@ -8,29 +8,28 @@ import type { AgentService, StreamItem } from '../model/service.js'
 import { TransportError } from '../model/transport-error.js'
 
 export interface CircuitBreakerOptions {
-  /** Failures in a row that open it. Default 5; 0 switches it off. */
+  /** Failures in a row that open the breaker. Default 5; 0 disables it. */
   readonly failures?: number
-  /** How long it stays open. Default 10 s. */
+  /** Time that the breaker stays open, in milliseconds. Default 10 000. */
   readonly openMs?: number
 }
 
 export class CircuitBreaker {
-  readonly #most: number
+  readonly #maxFailures: number
   readonly #openMs: number
   readonly #now: () => number
   #failures = 0
-  /** The latest of them: why the agent is left alone. */
-  #cause: TransportError | undefined
+  #lastFailure: TransportError | undefined
   #openedAt: number | undefined
   #isTrying = false
 
   constructor({ failures = 5, openMs = 10_000 }: CircuitBreakerOptions, now: () => number) {
-    this.#most = failures
+    this.#maxFailures = failures
     this.#openMs = openMs
     this.#now = now
   }
 
-  /** Throws while the agent is to be left alone. */
+  /** Throws `circuit-open` while the breaker is open. */
   assertClosed(): void {
     if (this.#openedAt === undefined) return
     const leftMs = this.#openedAt + this.#openMs - this.#now()
@@ -38,44 +37,56 @@ export class CircuitBreaker {
       this.#isTrying = true
       return
     }
-    const wait = Math.max(1, Math.ceil(leftMs / 1000))
-    const pause = `The agent failed ${this.#failures} times; trying again in ${wait} s`
-    throw new TransportError('circuit-open', this.#cause ? `${this.#cause.message}. ${pause}` : pause, {
+    const seconds = Math.max(1, Math.ceil(leftMs / 1000))
+    const pause = `The agent failed ${this.#failures} times; trying again in ${seconds} s`
+    throw new TransportError('circuit-open', this.#lastFailure ? `${this.#lastFailure.message}. ${pause}` : pause, {
       isRetryable: false,
-      cause: this.#cause,
+      cause: this.#lastFailure,
     })
   }
 
-  /** An answer, whatever it says: the agent is there. */
+  /** Records any answer of the agent, errors included. */
   succeeded(): void {
     this.#failures = 0
     this.#openedAt = undefined
     this.#isTrying = false
   }
 
-  /** A stream that nobody reads any more has tried nothing: the next call may. */
-  left(): void {
+  /** Records that a stream ended, so that another call may try. */
+  ended(): void {
     this.#isTrying = false
   }
 
   failed(error: unknown): void {
-    const isSilence =
-      error instanceof TransportError && (error.failure === 'unreachable' || error.failure === 'timeout')
-    // Being aborted or refused by a rule of ours says nothing about the agent.
-    if (!isSilence) {
-      if (!(error instanceof TransportError)) this.succeeded()
-      else this.#isTrying = false
+    if (!(error instanceof TransportError)) {
+      this.succeeded()
       return
     }
-    this.#failures += 1
-    this.#cause = error
     this.#isTrying = false
-    if (this.#most > 0 && this.#failures >= this.#most) this.#openedAt = this.#now()
+    // Aborted calls and refused addresses say nothing about the agent.
+    if (error.failure !== 'unreachable' && error.failure !== 'timeout') return
+    this.#failures += 1
+    this.#lastFailure = error
+    if (this.#maxFailures > 0 && this.#failures >= this.#maxFailures) this.#openedAt = this.#now()
   }
 }
 
 export function withCircuitBreaker(service: AgentService, breaker: CircuitBreaker): AgentService {
   const { unary, streaming } = toGeneric(service)
+  async function* follow(...call: Parameters<typeof streaming>): AsyncGenerator<readonly StreamItem[], void, void> {
+    breaker.assertClosed()
+    try {
+      for await (const batch of batchesOf(streaming(...call))) {
+        breaker.succeeded()
+        yield batch
+      }
+    } catch (error) {
+      breaker.failed(error)
+      throw error
+    } finally {
+      breaker.ended()
+    }
+  }
   return fromGeneric({
     async unary(...call) {
       breaker.assertClosed()
@@ -88,24 +99,6 @@ export function withCircuitBreaker(service: AgentService, breaker: CircuitBreake
         throw error
       }
     },
-    streaming: (...call) => items(watched(() => streaming(...call), breaker)),
+    streaming: (...call) => items(follow(...call)),
   })
-}
-
-async function* watched(
-  open: () => AsyncIterable<StreamItem>,
-  breaker: CircuitBreaker,
-): AsyncGenerator<readonly StreamItem[], void, void> {
-  breaker.assertClosed()
-  try {
-    for await (const batch of batchesOf(open())) {
-      breaker.succeeded()
-      yield batch
-    }
-  } catch (error) {
-    breaker.failed(error)
-    throw error
-  } finally {
-    breaker.left()
-  }
 }

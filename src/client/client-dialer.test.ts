@@ -92,7 +92,7 @@ describe('the way to addresses', () => {
       json(response, answerOf(path, body, server.origin, [dead])),
     )
     const warnings: string[] = []
-    await using agent = await connect(server.origin, { onWarning: (warning) => warnings.push(warning) })
+    await using agent = await connect(server.origin, { onWarning: ({ message }) => warnings.push(message) })
     expect(agent.choice.binding).toBe(protocolBinding)
     expect((await agent.ask('hi')).text).toBe('hello')
     expect(agent.choice.url).toBe(`${server.origin}/rpc`)

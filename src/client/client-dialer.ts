@@ -1,9 +1,9 @@
 /**
- * How a client reaches addresses. A host the user named may be reached whatever it resolves to. Any other host must be
- * on the internet, or in the same kind of place as one the user named (loopback and loopback, private and private).
+ * Decides which addresses a client may call. A host that the user named may have any address. Every other host must be on
+ * the internet, or have the same address class (loopback, private) as a named host.
  *
- * On Node every connection is made by the guarded dialer. A browser looks nothing up for us and has a guard of its own,
- * so there, and for a `fetch` of the user's, addresses are checked before they are asked.
+ * On Node the guarded dialer of `net/` checks the resolved address of every connection. In browsers, and for a `fetch` that
+ * the user passes, only the URL is checked, before the request.
  */
 import { canParseUrl } from '../model/can-parse-url.js'
 import type { AddressRules, NameLookup } from '../net/address-rules.js'
@@ -16,24 +16,24 @@ import type { ClientCertificate } from './credentials/static-credentials.js'
 export interface ClientDialerOptions {
   /** Origins that the user named, such as `https://agent.example`. */
   readonly namedOrigins: readonly string[]
-  /** Other addresses that are not on the internet may be reached too. */
+  /** Allows all addresses in private networks and on this machine. Default false. */
   readonly allowPrivate?: boolean
-  /** In place of the one that is made here. It makes connections of its own, which nobody can check. */
+  /** Replaces the guarded `fetch`. Its connections cannot be checked. */
   readonly fetch?: typeof fetch
-  /** Answers every request in this process: nothing is dialled, so no address is checked. */
+  /** Answers every request in this process. Nothing is dialled, so no address is checked. */
   readonly handle?: FetchHandler
-  /** Shown to whoever asks for it, on Node. */
+  /** Client certificate, on Node. */
   readonly certificate?: ClientCertificate
-  /** In place of the name service of the platform, on Node. */
+  /** Replaces the name lookup of the platform, on Node. */
   readonly lookup?: NameLookup
 }
 
 export interface ClientDialer {
-  /** Follows no redirects. Rejects with `AddressRefused`, or with whatever goes wrong on the way. */
+  /** Follows no redirect. Rejects with `AddressRefused`, or with the error of the connection. */
   fetch(url: string, init: RequestInit): Promise<Response>
-  /** The addresses of a host that may be dialled. Rejects with `AddressRefused`. On Node only. */
+  /** Returns the addresses of a host that may be dialled, on Node. Rejects with `AddressRefused`. */
   resolve(host: string): Promise<readonly string[]>
-  /** Ends the connections that were made here. */
+  /** Closes the open connections. */
   close(): Promise<void>
 }
 
@@ -44,29 +44,25 @@ export function createClientDialer(options: ClientDialerOptions): ClientDialer {
     .flatMap((origin) => (canParseUrl(origin) ? new URL(origin).hostname : []))
     .filter(isHost)
   const rules: AddressRules = { httpsOnly: false, allowHosts, allowPrivate, allowNeighbours: true }
-  let made: ReturnType<typeof make> | undefined
-  const make = async () => {
+  const open = async () => {
     if (!isNode()) return createBrowserDialer(rules)
     const { createGuardedDialer } = await import('#node-dialer')
     return createGuardedDialer({ ...rules, ...(lookup && { lookup }), ...(certificate && { tls: certificate }) })
   }
+  let opened: ReturnType<typeof open> | undefined
   const dialer = () => {
-    made ??= make()
-    return made
+    opened ??= open()
+    return opened
   }
-  const close = async () => (await made)?.close()
   return {
-    fetch: fetch
-      ? checkedFirst(async (url) => (await dialer()).check(url), fetch)
-      : async (url, init) => (await dialer()).fetch(url, { ...init, redirect: 'manual' }),
+    async fetch(url, init) {
+      const { check, fetch: guardedFetch } = await dialer()
+      const request: RequestInit = { ...init, redirect: 'manual' }
+      if (!fetch) return await guardedFetch(url, request)
+      await check(url)
+      return await fetch(url, request)
+    },
     resolve: async (host) => (await dialer()).resolve(host),
-    close,
-  }
-}
-
-function checkedFirst(check: (url: string) => Promise<void>, fetch: typeof globalThis.fetch): ClientDialer['fetch'] {
-  return async (url, init) => {
-    await check(url)
-    return fetch(url, { ...init, redirect: 'manual' })
+    close: async () => (await opened)?.close(),
   }
 }

@@ -10,9 +10,8 @@ import type { AgentService } from '../model/service.js'
 import { TransportError } from '../model/transport-error.js'
 import type { AgentClient } from './agent-client.js'
 import { connect } from './connect.js'
-import type { ConnectOptions } from './connect-options.js'
-import { connectOptions } from './option-names.js'
-import { assertResolvers } from './resolve-card.js'
+import { type ConnectOptions, connectOptionNames } from './connect-options.js'
+import { assertResolvers } from './resolve-name.js'
 
 /** What an agent is asked for by: its name, something that has one (an agent, a card's owner), or what it can do. */
 export type AgentName = string | { readonly card: { readonly name: string } } | { readonly skill: string }
@@ -53,7 +52,7 @@ export function connectAgents(
   table: Readonly<Record<string, AgentAddress | readonly AgentAddress[]>> = {},
   options: ConnectOptions = {},
 ): ConnectedAgents {
-  assertOptions('connectAgents', options, connectOptions)
+  assertOptions('connectAgents', options, connectOptionNames)
   assertResolvers(options.resolvers)
   const places = new Map<string, ConnectedOnUse>()
   const hasResolvers = (options.resolvers?.length ?? 0) > 0

@@ -1,72 +1,114 @@
-/** What can be said about a connection. Every member has a default that is safe. */
 import type { ClientDialect } from '../dialects/client-dialect.js'
 import type { DialectName } from '../dialects/dialect.js'
-import type { Binding } from '../model/agent-card.js'
+import { type Binding, bindings } from '../model/agent-card.js'
+import { either, type NamesOf } from '../model/option-names.js'
 import type { Choice } from './agent-client.js'
 import type { CardCache } from './card-cache.js'
 import type { CircuitBreakerOptions } from './circuit-breaker.js'
 import type { CredentialSources } from './credentials/index.js'
-import type { CardResolver } from './resolve-card.js'
+import type { CardResolver } from './resolve-name.js'
 import type { RetryOptions } from './retry.js'
-import type { SignatureOptions, SignaturePolicy } from './verify-card.js'
+import { type SignatureOptions, type SignaturePolicy, signaturePolicies } from './verify-card.js'
+import type { WireEntry } from './wire-log.js'
 
-/** One exchange as it was on the wire, secrets taken out: for a debug log. */
-export interface WireEntry {
-  readonly direction: 'request' | 'response' | 'event'
-  /** The same for a request and everything that follows from it; no other request of any connection has it. */
-  readonly exchange: string
-  readonly binding: Choice['binding'] | 'card' | 'keys'
-  /** Method and address, or the rpc. */
-  readonly what: string
-  readonly status?: number | string
-  readonly headers?: Readonly<Record<string, string>>
-  readonly body?: unknown
-  readonly ms?: number
-}
+/**
+ * A warning of `connect`: the connection works, but not as expected. `message` is a sentence for people.
+ *
+ * - `card`: the card has a problem, or was found at another place.
+ * - `signature`: the card has a signature that is not valid, or not in the form of the specification.
+ * - `credentials-withheld`: headers and credentials are not sent to `origin`. If `canAllow`, adding it to `allowedOrigins`
+ *   sends them.
+ * - `interface-fallback`: calls use another interface of the agent.
+ * - `instance-fallback`: calls go to another instance of the agent, at `url`.
+ * - `instance-skipped`: the card of an instance cannot be read.
+ */
+export type ConnectWarning =
+  | { readonly code: 'card' | 'signature' | 'instance-skipped'; readonly message: string }
+  | {
+      readonly code: 'credentials-withheld'
+      readonly message: string
+      readonly origin: string
+      readonly canAllow: boolean
+    }
+  | { readonly code: 'interface-fallback'; readonly message: string; readonly choice: Choice }
+  | { readonly code: 'instance-fallback'; readonly message: string; readonly url: string }
 
+/** Options of `connect` and `connectAgents`. All are optional. */
 export interface ConnectOptions {
-  /** Only this binding. */
+  /** Uses only this binding. */
   readonly binding?: Binding
-  /** Only this dialect. If it has no card, as `invoke`, the reference is the agent's address. */
+  /** Uses only this dialect. If it has no card, as `invoke`, the reference is the agent's address. */
   readonly dialect?: DialectName
-  /** Dialects of your own, which the client speaks beside those of this package. */
+  /** Your own dialects, which the client supports beside those of this package. */
   readonly dialects?: readonly ClientDialect[]
-  /** Speak what was asked for or fail: no older version, no other binding. */
+  /** Uses one interface or fails: no older version, no other binding. Default false. */
   readonly pin?: boolean
-  /** How to prove who calls, by the card's security schemes: `apiKey('…')`, `bearer('…')`, `oauth2({ … })` … */
+  /** Credentials for the security schemes of the card: `apiKeyCredential('…')`, `bearerCredential('…')`, `oauth2({ … })`. */
   readonly credentials?: CredentialSources
-  /** Headers for every call; they are taken for secrets. */
+  /** Headers for every call. They are treated as secrets. */
   readonly headers?: Readonly<Record<string, string>>
   /**
-   * Content of files in 0.3 over gRPC and HTTP+JSON: `base64` text, as the Python, Go and Java SDKs have it, or `raw`
-   * bytes, as the JavaScript SDK has it. Default: base64 text is written; canonical base64 text is read as such, all other
+   * Content of files in version 0.3 over gRPC and HTTP+JSON: `base64` text, as in the Python, Go and Java SDKs, or `raw`
+   * bytes, as in the JavaScript SDK. Default: writes base64 text; reads canonical base64 text as such, and all other
    * content as raw bytes.
    */
   readonly fileBytes?: 'raw' | 'base64'
-  /** For one attempt of a unary call. Default 60 s; 0 is none. */
+  /** Time for one attempt of a unary call, in milliseconds. Default 60 000; 0 means no limit. */
   readonly timeoutMs?: number
-  /** Stops the search for the card. Calls of the client have signals of their own. */
+  /** Aborts the search for the card. Calls have their own signals. */
   readonly signal?: AbortSignal
+  /** Retries of calls that are safe to repeat. */
   readonly retry?: RetryOptions
+  /** When to stop calling an agent that does not answer. */
   readonly breaker?: CircuitBreakerOptions
-  /** Whether cards must be signed, by whom, and over what. Default `warn`, of signatures that are there and not good. */
+  /** Whether cards must be signed, by which keys, and over which content. Default `warn`. */
   readonly signatures?: SignaturePolicy | SignatureOptions
-  /** Addresses inside private networks may be followed, although the user named a public one. */
+  /** Allows interfaces at addresses in private networks although the user named a public address. Default false. */
   readonly allowPrivate?: boolean
-  /** Other origins that interfaces of the card may be at, and that may get credentials; another port is another origin. */
+  /** Other origins that interfaces of the card may have, and that get credentials. `*` allows all. */
   readonly allowedOrigins?: readonly string[]
   /**
-   * Agents that a registry knows may be at addresses of the registry's own class: loopback beside loopback, private
-   * beside private. Default true; with false they must be on the internet or in `allowedOrigins`.
+   * Allows agents from a registry at addresses of the registry's own class: loopback if it is on loopback, private if it is
+   * private. If false, they must be on the internet or in `allowedOrigins`. Default true.
    */
   readonly allowNeighbours?: boolean
-  /** Finds agents by name, in registries and lists. Asked in order, before a reference is taken for a host. */
+  /** Look up agents by name, in registries and lists. Asked in order, before a reference is used as a host. */
   readonly resolvers?: readonly CardResolver[]
-  /** Cards that were read before: share one between connections, and they are asked for only when they may have changed. */
+  /** Cache of cards, which connections may share. Default: none. */
   readonly cache?: CardCache
-  /** In place of the global `fetch`. */
+  /** Replaces the guarded `fetch` of the client. Addresses are checked before the request, connections are not. */
   readonly fetch?: typeof fetch
+  /** Called with every request, response and stream chunk, with secrets redacted. */
   readonly onWire?: (entry: WireEntry) => void
-  /** Things worth knowing that are no failures: a card's faults, an unsigned card, a fallback. */
-  readonly onWarning?: (warning: string) => void
+  /** Called when the connection works, but not as expected: a problem of the card, withheld credentials, a fallback. */
+  readonly onWarning?: (warning: ConnectWarning) => void
 }
+
+/** Names and kinds of the options, for `assertOptions`. */
+export const connectOptionNames = {
+  binding: bindings,
+  dialect: 'string',
+  dialects: true,
+  pin: 'boolean',
+  credentials: true,
+  headers: true,
+  fileBytes: true,
+  timeoutMs: true,
+  signal: true,
+  retry: { attempts: true, firstDelayMs: true, maxDelayMs: true } satisfies NamesOf<RetryOptions>,
+  breaker: { failures: true, openMs: true } satisfies NamesOf<CircuitBreakerOptions>,
+  signatures: either(signaturePolicies, {
+    policy: signaturePolicies,
+    keys: true,
+    keyOrigins: true,
+    forms: true,
+  } satisfies NamesOf<SignatureOptions>),
+  allowPrivate: 'boolean',
+  allowedOrigins: 'strings',
+  allowNeighbours: 'boolean',
+  resolvers: true,
+  cache: true,
+  fetch: true,
+  onWire: true,
+  onWarning: true,
+} satisfies NamesOf<ConnectOptions>

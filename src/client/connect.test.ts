@@ -13,6 +13,7 @@ import {
   basicCredential,
   bearerCredential,
   type ConnectOptions,
+  type ConnectWarning,
   type CredentialSource,
   collect,
   connect,
@@ -20,7 +21,7 @@ import {
   createCardCache,
   type WireEntry,
 } from './index.js'
-import { trustedOfFound } from './trusted-origins.js'
+import { originOf, trustedOriginsOfFound } from './trusted-origins.js'
 
 const { version } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
   version: string
@@ -334,12 +335,14 @@ describe('connect', () => {
     const card = (await (await fetch(`${served.url}.well-known/agent-card.json`)).json()) as object
     const at = (url: string) => ({ url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' })
     for (const path of ['wrong', 'v1/rpc', 'tasks/rpc']) {
-      const warnings: string[] = []
+      const warnings: ConnectWarning[] = []
       const offered = { ...card, supportedInterfaces: [at(served.url + path), at(served.url)] }
       await using agent = await connect(offered, { onWarning: (warning) => warnings.push(warning) })
       expect((await agent.ask('hello')).text).toBe('hello')
       expect(agent.choice.url).toBe(served.url)
-      expect(warnings.join()).toContain('HTTP 40')
+      expect(warnings).toMatchObject([
+        { code: 'interface-fallback', message: expect.stringContaining('HTTP 40'), choice: { url: served.url } },
+      ])
     }
   })
 
@@ -397,7 +400,7 @@ describe('agents that a registry knows', () => {
     async (binding) => {
       await using served = await serve(echoAgent, { auth: [requireKey('secret')] })
       const resolvers = [knowing(await cardAt(served.url), here)]
-      const warnings: string[] = []
+      const warnings: ConnectWarning[] = []
       const wire: WireEntry[] = []
       const options = {
         binding,
@@ -412,7 +415,12 @@ describe('agents that a registry knows', () => {
       })
       await expect(found.ask('hi')).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
       expect(JSON.stringify(wire.map(({ headers }) => headers))).not.toMatch(/x-api-key|x-tenant-secret/)
-      expect(warnings.join()).toContain('add it to `allowedOrigins`')
+      expect(warnings).toContainEqual({
+        code: 'credentials-withheld',
+        message: expect.stringContaining('add it to `allowedOrigins`'),
+        origin: originOf(found.choice.url),
+        canAllow: true,
+      })
       for (const allowed of [found.choice.url, '*']) {
         await using agent = await connect('echo', { ...options, allowedOrigins: [allowed] })
         expect((await agent.ask('hi')).text).toBe('hi')
@@ -462,11 +470,10 @@ describe('agents that a registry knows', () => {
     ['agent.example:443', false],
     ['localhost:8001', true],
   ])('get allowed credentials at %s: %s', (url, isTrusted) => {
-    const choice = { dialect: 'v1', binding: 'JSONRPC', url, reasons: [] } as const
     const unsigned = { state: 'absent' } as const
-    expect(trustedOfFound([choice], { allowedOrigins: ['*'] }, unsigned).length > 0).toBe(isTrusted)
-    expect(trustedOfFound([choice], {}, { state: 'valid' }).length > 0).toBe(isTrusted)
-    expect(trustedOfFound([choice], {}, unsigned)).toEqual([])
-    expect(trustedOfFound([choice], {}, { state: 'unknown-key' })).toEqual([])
+    expect(trustedOriginsOfFound([url], { allowedOrigins: ['*'] }, unsigned).length > 0).toBe(isTrusted)
+    expect(trustedOriginsOfFound([url], {}, { state: 'valid' }).length > 0).toBe(isTrusted)
+    expect(trustedOriginsOfFound([url], {}, unsigned)).toEqual([])
+    expect(trustedOriginsOfFound([url], {}, { state: 'unknown-key' })).toEqual([])
   })
 })

@@ -10,8 +10,6 @@ const done = taskIn('TASK_STATE_COMPLETED')
 
 function faceOf(operations: Partial<AgentService>) {
   return createConvenience(peer(operations), {
-    newId: () => 'm1',
-    timeoutMs: 0,
     dialect: () => 'v1',
     timing: noWaiting(),
   })

@@ -1,13 +1,14 @@
-/** The friendly face of an agent: say something, get an answer. Everything here stands on the eleven operations. */
+/** The convenience API of a client, `ask`, `stream`, `conversation` and `task`, on top of the eleven operations. */
 import { TaskFold } from '../model/apply-event.js'
 import { batchesOf, items } from '../model/batches.js'
 import type { Message } from '../model/message.js'
-import { assertOptions } from '../model/option-names.js'
+import { assertOptions, type NamesOf } from '../model/option-names.js'
 import { type Part, textOf } from '../model/part.js'
 import {
   type AgentService,
   anonymous,
   type CallContext,
+  type SendMessageConfiguration,
   type SendMessageRequest,
   type StreamItem,
 } from '../model/service.js'
@@ -22,56 +23,67 @@ import type {
   TaskHandle,
   Update,
 } from './agent-client.js'
-import { conversationStart, sayOptions, waitOptions } from './option-names.js'
-import { pollChanges, taskAfterRefusal } from './poll.js'
+import { isSettled, pollChanges, taskAfterRefusal } from './poll.js'
 import type { Timing } from './retry.js'
 
 type Convenience = Pick<AgentClient, 'ask' | 'stream' | 'conversation' | 'task'>
 
 interface ConvenienceOptions {
-  readonly newId: () => string
-  /** For calls that name no time of their own; 0 is none. */
-  readonly timeoutMs: number
-  /** What is spoken at the moment. */
+  /** Returns the dialect that is used at the moment. */
   readonly dialect: () => string
   readonly timing: Timing
 }
 
-export function createConvenience(service: AgentService, options: ConvenienceOptions): Convenience {
-  const contextOf = (given: SendOptions): CallContext => {
-    const signal = signalOf(given, options.timeoutMs)
+const sendOptionNames = {
+  contextId: true,
+  taskId: true,
+  referenceTaskIds: true,
+  metadata: true,
+  configuration: {
+    acceptedOutputModes: true,
+    taskPushNotificationConfig: true,
+    historyLength: true,
+    returnImmediately: true,
+  } satisfies NamesOf<SendMessageConfiguration>,
+  idempotencyKey: true,
+  signal: true,
+  timeoutMs: true,
+} satisfies NamesOf<SendOptions>
+
+export function createConvenience(service: AgentService, { dialect, timing }: ConvenienceOptions): Convenience {
+  const contextOf = (options: SendOptions): CallContext => {
+    const signal = signalOf(options)
     return {
       caller: anonymous,
-      dialect: options.dialect(),
-      ...(given.idempotencyKey !== undefined && { idempotencyKey: given.idempotencyKey }),
+      dialect: dialect(),
+      ...(options.idempotencyKey !== undefined && { idempotencyKey: options.idempotencyKey }),
       ...(signal && { signal }),
     }
   }
-  const ask = async (say: MessageInput, given: SendOptions = {}): Promise<Answer> => {
-    assertOptions('ask', given, sayOptions)
-    const result = await service.sendMessage(requestOf(say, given, options.newId), contextOf(given))
+  const ask = async (input: MessageInput, options: SendOptions = {}): Promise<Answer> => {
+    assertOptions('ask', options, sendOptionNames)
+    const result = await service.sendMessage(requestOf(input, options), contextOf(options))
     if ('message' in result) return messageAnswer(result.message)
     if (isSettled(result.task)) return taskAnswer(result.task)
-    // Some agents answer before they are done, whatever they were asked.
-    return taskAnswer(await waitFor(service, result.task.id, contextOf(given), options.timing))
+    // Some agents return before the task ends although they were asked to wait.
+    return taskAnswer(await waitFor(service, result.task.id, contextOf(options), timing))
   }
-  const stream = (say: MessageInput, given: SendOptions = {}): AsyncIterable<Update> => {
-    assertOptions('stream', given, sayOptions)
-    const context = contextOf({ timeoutMs: 0, ...given })
-    return updates(service.sendStreamingMessage(requestOf(say, given, options.newId), context))
+  const stream = (input: MessageInput, options: SendOptions = {}): AsyncIterable<Update> => {
+    assertOptions('stream', options, sendOptionNames)
+    return items(updatesOf(service.sendStreamingMessage(requestOf(input, options), contextOf(options))))
   }
   const task = (id: string): TaskHandle => ({
     id,
     get: (historyLength) =>
       service.getTask({ id, ...(historyLength !== undefined && { historyLength }) }, contextOf({})),
-    async wait(given = {}) {
-      assertOptions('wait', given, waitOptions)
-      return await waitFor(service, id, contextOf({ timeoutMs: 0, ...given }), options.timing)
+    async wait(options = {}) {
+      assertOptions('wait', options, { signal: true, timeoutMs: true })
+      return await waitFor(service, id, contextOf(options), timing)
     },
     cancel: () => service.cancelTask({ id }, contextOf({})),
-    watch(given = {}) {
-      assertOptions('watch', given, { signal: true })
-      return updates(service.subscribeToTask({ id }, contextOf({ timeoutMs: 0, ...given })))
+    watch(options = {}) {
+      assertOptions('watch', options, { signal: true })
+      return items(updatesOf(service.subscribeToTask({ id }, contextOf(options))))
     },
   })
   return {
@@ -79,18 +91,14 @@ export function createConvenience(service: AgentService, options: ConvenienceOpt
     stream,
     task,
     conversation(start = {}) {
-      assertOptions('conversation', start, conversationStart)
-      return new Talk({ ask, stream }, start)
+      assertOptions('conversation', start, { contextId: true, taskId: true })
+      return new ConversationState({ ask, stream }, start)
     },
   }
 }
 
-/** The first `task` begins a stream; another one means that the peer could not go on where it broke. */
-function updates(stream: AsyncIterable<StreamItem>): AsyncIterable<Update> {
-  return items(told(stream))
-}
-
-async function* told(stream: AsyncIterable<StreamItem>): AsyncGenerator<readonly Update[], void, void> {
+/** The first `task` starts a stream. A later one means that the agent could not resume where the stream broke. */
+async function* updatesOf(stream: AsyncIterable<StreamItem>): AsyncGenerator<readonly Update[], void, void> {
   let isFirst = true
   for await (const batch of batchesOf(stream)) {
     const updates: Update[] = []
@@ -102,58 +110,60 @@ async function* told(stream: AsyncIterable<StreamItem>): AsyncGenerator<readonly
   }
 }
 
-/** By subscribing, so that the end is known when it comes; by asking again where that cannot be. */
+/** Waits by subscribing, and by polling if the agent refuses a subscription. */
 async function waitFor(service: AgentService, id: string, context: CallContext, timing: Timing): Promise<Task> {
   const now = await service.getTask({ id }, context)
   if (isSettled(now)) return now
   try {
-    await settled(service.subscribeToTask({ id }, context))
+    await followUntilSettled(service.subscribeToTask({ id }, context))
   } catch (error) {
-    await settled(pollChanges(service, await taskAfterRefusal(service, id, context, error), context, timing))
+    const task = await taskAfterRefusal(service, id, context, error)
+    await followUntilSettled(pollChanges(service, task, context, timing))
   }
   return await service.getTask({ id }, context)
 }
 
-async function settled(items: AsyncIterable<StreamItem>): Promise<void> {
-  for await (const { event } of items) {
+async function followUntilSettled(stream: AsyncIterable<StreamItem>): Promise<void> {
+  for await (const { event } of stream) {
     const status = 'task' in event ? event.task.status : 'statusUpdate' in event ? event.statusUpdate.status : undefined
-    if (status && (isTerminal(status.state) || isInterrupted(status.state))) return
+    if (status && isSettled({ status })) return
   }
 }
 
-/** Keeps what makes several calls one conversation. */
-class Talk implements Conversation {
+class ConversationState implements Conversation {
   contextId: string | undefined
   taskId: string | undefined
-  readonly #face: Pick<Convenience, 'ask' | 'stream'>
+  readonly #client: Pick<Convenience, 'ask' | 'stream'>
 
   constructor(
-    face: Pick<Convenience, 'ask' | 'stream'>,
+    client: Pick<Convenience, 'ask' | 'stream'>,
     start: { readonly contextId?: string; readonly taskId?: string },
   ) {
-    this.#face = face
+    this.#client = client
     this.contextId = start.contextId
     this.taskId = start.taskId
   }
 
-  async ask(say: MessageInput, options: SendOptions = {}): Promise<Answer> {
-    const answer = await this.#face.ask(say, this.#placed(options))
-    if (answer.task) this.#keep(answer.task)
+  async ask(input: MessageInput, options: SendOptions = {}): Promise<Answer> {
+    const answer = await this.#client.ask(input, this.#withIds(options))
+    if (answer.task) this.#remember(answer.task)
     else this.contextId = answer.message?.contextId ?? this.contextId
     return answer
   }
 
-  async *stream(say: MessageInput, options: SendOptions = {}): AsyncGenerator<Update> {
-    const fold = new Progress()
-    for await (const update of this.#face.stream(say, this.#placed(options))) {
-      fold.see(update)
-      if (fold.task) this.#keep(fold.task)
-      else if ('message' in update) this.contextId = update.message.contextId ?? this.contextId
+  async *stream(input: MessageInput, options: SendOptions = {}): AsyncGenerator<Update> {
+    for await (const update of this.#client.stream(input, this.#withIds(options))) {
+      if ('task' in update) this.#remember(update.task)
+      else if ('reset' in update) this.#remember(update.reset)
+      else if ('statusUpdate' in update) {
+        const { taskId, contextId, status } = update.statusUpdate
+        this.#remember({ id: taskId, contextId, status })
+      } else if ('message' in update) this.contextId = update.message.contextId ?? this.contextId
       yield update
     }
   }
 
-  #placed(options: SendOptions): SendOptions {
+  #withIds(options: SendOptions): SendOptions {
     return {
       ...(this.contextId !== undefined && { contextId: this.contextId }),
       ...(this.taskId !== undefined && { taskId: this.taskId }),
@@ -161,28 +171,21 @@ class Talk implements Conversation {
     }
   }
 
-  /** A question keeps its task; an end lets go of it, and the next message begins another in the same context. */
-  #keep({ id, contextId, status }: Pick<Task, 'id' | 'contextId' | 'status'>): void {
+  /** After a question, the next message continues the task. After its end, the next message starts another task. */
+  #remember({ id, contextId, status }: Pick<Task, 'id' | 'contextId' | 'status'>): void {
     this.contextId = contextId
     this.taskId = isTerminal(status.state) ? undefined : id
   }
 }
 
-/** The little of a task that a conversation needs to know while it streams. */
-class Progress {
-  task: Pick<Task, 'id' | 'contextId' | 'status'> | undefined
-
-  see(update: Update): void {
-    if ('task' in update) this.task = update.task
-    else if ('reset' in update) this.task = update.reset
-    else if ('statusUpdate' in update) {
-      const { taskId, contextId, status } = update.statusUpdate
-      this.task = { id: taskId, contextId, status }
-    }
-  }
-}
-
-/** The task that a stream's updates make, put together as they come. */
+/**
+ * Reads a stream to its end and returns the task that its updates add up to, or the message. Throws `TransportError` if the
+ * stream names no task.
+ *
+ * ```ts
+ * const { text } = await collect(agent.stream('Hello'))
+ * ```
+ */
 export async function collect(stream: AsyncIterable<Update>): Promise<Answer> {
   let fold: TaskFold | undefined
   let seq = 0
@@ -204,18 +207,18 @@ function messageAnswer(message: Message): Answer {
 
 function taskAnswer(task: Task): Answer {
   const { artifacts = [], status } = task
-  const said = status.message ? textOf(status.message) : ''
-  // A question is what counts while it is open, whatever was made before it.
-  const text =
-    artifacts.length > 0 && !isInterrupted(status.state) ? artifacts.map(textOf).filter(Boolean).join('\n') : said
+  const statusText = status.message ? textOf(status.message) : ''
+  // While a question is open, its text is the answer, not the artifacts.
+  const hasResult = artifacts.length > 0 && !isInterrupted(status.state)
+  const text = hasResult ? artifacts.map(textOf).filter(Boolean).join('\n') : statusText
   return { text, artifacts, state: status.state, task }
 }
 
-function requestOf(say: MessageInput, options: SendOptions, newId: () => string): SendMessageRequest {
+function requestOf(input: MessageInput, options: SendOptions): SendMessageRequest {
   const { contextId, taskId, referenceTaskIds, metadata, configuration } = options
   return {
     message: {
-      ...messageOf(say, newId),
+      ...messageOf(input),
       ...(contextId !== undefined && { contextId }),
       ...(taskId !== undefined && { taskId }),
       ...(referenceTaskIds && { referenceTaskIds }),
@@ -225,19 +228,14 @@ function requestOf(say: MessageInput, options: SendOptions, newId: () => string)
   }
 }
 
-function messageOf(say: MessageInput, newId: () => string): Message {
-  if (typeof say === 'object' && 'messageId' in say) return say
-  const parts: readonly Part[] = typeof say === 'string' ? [{ text: say }] : say
-  return { messageId: newId(), role: 'ROLE_USER', parts }
+function messageOf(input: MessageInput): Message {
+  if (typeof input === 'object' && 'messageId' in input) return input
+  const parts: readonly Part[] = typeof input === 'string' ? [{ text: input }] : input
+  return { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts }
 }
 
-function isSettled({ status }: Task): boolean {
-  return isTerminal(status.state) || isInterrupted(status.state)
-}
-
-function signalOf({ signal, timeoutMs }: SendOptions, usualMs: number): AbortSignal | undefined {
-  const ms = timeoutMs ?? usualMs
-  if (ms <= 0) return signal
-  const timeout = AbortSignal.timeout(ms)
+function signalOf({ signal, timeoutMs = 0 }: SendOptions): AbortSignal | undefined {
+  if (timeoutMs <= 0) return signal
+  const timeout = AbortSignal.timeout(timeoutMs)
   return signal ? AbortSignal.any([signal, timeout]) : timeout
 }

@@ -3,9 +3,9 @@ import { gzipSync } from 'node:zlib'
 import { describe, expect, it, vi } from 'vitest'
 import { TransportError } from '../model/transport-error.js'
 import { userAgent } from '../model/user-agent.js'
-import { createSender, failureOf, type GuardedRequest, type SenderOptions } from './guarded-fetch.js'
+import { createSender, type GuardedRequest, type SenderOptions, toTransportError } from './guarded-fetch.js'
 import { fetchWithNames, json, serveHttp } from './http-server.fixture.js'
-import type { WireEvent } from './wire-log.js'
+import type { WireEntry } from './wire-log.js'
 
 const get = (url: string, rest: Partial<GuardedRequest> = {}) => ({ method: 'GET', url, headers: {}, ...rest })
 
@@ -214,7 +214,7 @@ describe('createSender', () => {
         'localhost:9 cannot be reached: fetch does not allow this port, serve on another one (BAD_PORT)',
       )
       const broken = new TypeError('fetch failed', { cause: new Error('proxy says no') })
-      expect(failureOf(broken, { url: 'http://agent.example/' }).message).toBe(
+      expect(toTransportError(broken, { url: 'http://agent.example/' }).message).toBe(
         'agent.example cannot be reached: the connection failed: proxy says no',
       )
     })
@@ -269,8 +269,11 @@ describe('createSender', () => {
       await using server = await serveHttp(({ body }, response) =>
         json(response, { echo: body }, { 'set-cookie': 'a=s3cret' }),
       )
-      const events: WireEvent[] = []
-      const send = createSender({ namedOrigins: [server.origin], onWire: (event) => events.push(event) })
+      const events: WireEntry[] = []
+      const send = createSender({
+        namedOrigins: [server.origin],
+        wire: { binding: 'card', onWire: (entry) => events.push(entry) },
+      })
       const request: GuardedRequest = {
         method: 'POST',
         url: `${server.origin}/a?api_key=s3cret&q=1&odd=inv%2Fented`,
@@ -285,10 +288,9 @@ describe('createSender', () => {
         secrets: ['inv/ented'],
       }
       await send(request)
-      expect(events.map(({ kind }) => kind)).toEqual(['request', 'response'])
+      expect(events.map(({ direction }) => direction)).toEqual(['request', 'response'])
       const [sent, answered] = events
       expect(sent).toMatchObject({
-        method: 'POST',
         headers: { a: 'b', authorization: '[redacted]' },
         body: '[redacted] words',
       })
@@ -306,14 +308,25 @@ describe('createSender', () => {
           ? response.writeHead(200, { 'content-type': 'text/event-stream' }).end('data: 1\n\n')
           : json(response, { access_token: 't' }),
       )
-      const events: WireEvent[] = []
-      const send = createSender({ namedOrigins: [server.origin], onWire: (event) => events.push(event), maxBytes: 100 })
+      const events: WireEntry[] = []
+      const send = createSender({
+        namedOrigins: [server.origin],
+        wire: { binding: 'card', onWire: (entry) => events.push(entry) },
+        maxBytes: 100,
+      })
       expect(await (await send(get(`${server.origin}/stream`, { isStream: true }))).text()).toBe('data: 1\n\n')
-      expect(events.at(-1)).toMatchObject({ kind: 'chunk', text: 'data: 1\n\n', url: `${server.origin}/stream` })
+      expect(events.at(-1)).toMatchObject({
+        direction: 'event',
+        body: 'data: 1\n\n',
+        what: `GET ${server.origin}/stream`,
+      })
       await send(get(server.origin, { isConfidential: true } as Partial<GuardedRequest>))
-      expect(events.at(-1)).toMatchObject({ kind: 'response', body: '[redacted]' })
+      expect(events.at(-1)).toMatchObject({ direction: 'response', body: '[redacted]' })
       await failure(send(get('http://127.0.0.1:1/')))
-      expect(events.at(-1)).toMatchObject({ kind: 'failure', exchange: events.at(-2)?.exchange })
+      expect(events.at(-1)).toMatchObject({
+        status: expect.stringContaining('cannot be reached'),
+        exchange: events.at(-2)?.exchange,
+      })
     })
   })
 })

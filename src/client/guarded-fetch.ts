@@ -1,10 +1,11 @@
 /**
- * `fetch` for addresses that strangers wrote: it follows few redirects and none into places the user did not
- * ask for, reads no more than it was told to, waits no longer, and says in plain words what went wrong.
- * Which addresses it may ask at all is up to its `Reach`.
+ * HTTP requests to addresses that may come from other parties, such as cards. `createSender` limits redirects, size and
+ * time, and turns failures into `TransportError` with a readable message. `client-dialer.ts` decides which addresses may be
+ * called.
  */
 import { canParseUrl } from '../model/can-parse-url.js'
 import { clip } from '../model/errors.js'
+import { isObject } from '../model/is-object.js'
 import { TransportError, type TransportFailure } from '../model/transport-error.js'
 import { userAgent } from '../model/user-agent.js'
 import { AddressRefused, NotConnected } from '../net/address-rules.js'
@@ -12,121 +13,120 @@ import { readAtMost } from '../net/read-at-most.js'
 import { isNode } from '../net/runtime.js'
 import type { HttpRequest, HttpSender } from '../transports/http-sender.js'
 import { type ClientDialer, type ClientDialerOptions, createClientDialer } from './client-dialer.js'
-import { createWireLog, type WireEvent, type WireLog } from './wire-log.js'
+import { logRequest, type WireLog } from './wire-log.js'
 
-/** A request with words for the log of the wire. */
+/** A request with instructions for the wire log. */
 export interface GuardedRequest extends HttpRequest {
-  /** What credentials put into it: never logged, wherever it stands. */
+  /** Values of credentials, which the log redacts wherever they occur. */
   readonly secrets?: readonly string[]
-  /** The bodies, the answer's too, are not for logs. */
+  /** The log redacts the bodies of the request and of its response. */
   readonly isConfidential?: boolean
 }
 
-/** What a sender keeps to, wherever it sends. */
 export interface SenderLimits {
-  /** Until the head of the answer is there. Default 5 minutes: answers that wait for the end of a task take long. */
+  /** Time until the headers of the response. Default 5 minutes: a response may wait for the end of a task. */
   readonly headersTimeoutMs?: number
-  /** For the rest of an answer that is no stream. Default 1 minute. */
+  /** Time for the body of a response that is not a stream. Default 1 minute. */
   readonly bodyTimeoutMs?: number
-  /** For answers that are no streams. Default 10 MB. */
+  /** Maximum size of a response that is not a stream. Default 10 MB. */
   readonly maxBytes?: number
-  /** Sees everything that goes over the wire, without the secrets in it. */
-  readonly onWire?: (event: WireEvent) => void
+  readonly wire?: WireLog
 }
 
 export interface SenderOptions extends ClientDialerOptions, SenderLimits {}
 
-const mostRedirects = 3
-const redirects: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
-
-interface Guarded {
-  readonly reach: ClientDialer
-  readonly log: WireLog | undefined
+interface SenderDeps {
+  readonly dialer: ClientDialer
+  readonly wire: WireLog | undefined
   readonly limits: { readonly headersTimeoutMs: number; readonly bodyTimeoutMs: number; readonly maxBytes: number }
 }
 
-/** The answer's `url` is the one that answered, after redirects. */
-export function createSender(options: SenderOptions | (SenderLimits & { readonly reach: ClientDialer })): HttpSender {
-  const { headersTimeoutMs = 300_000, bodyTimeoutMs = 60_000, maxBytes = 10 * 1024 * 1024, onWire } = options
-  const guarded: Guarded = {
-    reach: 'reach' in options ? options.reach : createClientDialer(options),
-    log: onWire && createWireLog(onWire),
+/** Creates a sender. `url` of a response is the address after redirects. */
+export function createSender(options: SenderOptions | (SenderLimits & { readonly dialer: ClientDialer })): HttpSender {
+  const { headersTimeoutMs = 300_000, bodyTimeoutMs = 60_000, maxBytes = 10 * 1024 * 1024, wire } = options
+  const deps: SenderDeps = {
+    dialer: 'dialer' in options ? options.dialer : createClientDialer(options),
+    wire,
     limits: { headersTimeoutMs, bodyTimeoutMs, maxBytes },
   }
-  return (request) => send(guarded, request)
+  return (request) => send(deps, request)
 }
 
-async function send(guarded: Guarded, request: GuardedRequest): Promise<Response> {
-  // Browsers have a name of their own.
+async function send(deps: SenderDeps, request: GuardedRequest): Promise<Response> {
+  // Browsers set their own user agent.
   let current = isNode() ? { ...request, headers: { 'user-agent': userAgent, ...request.headers } } : request
   for (let count = 0; ; count++) {
-    const response = await exchange(guarded, current)
+    const response = await exchange(deps, current)
     if (!isRedirect(response)) return response
     current = redirected(current, response.headers.get('location'), count)
   }
 }
 
-/** Browsers show that there is a redirect, and nothing else of it. */
+const maxRedirects = 3
+const redirectStatuses: ReadonlySet<number> = new Set([301, 302, 303, 307, 308])
+
+/** Browsers hide status and location of a redirect and report `opaqueredirect` only. */
 function isRedirect({ status, type }: Response): boolean {
-  return redirects.has(status) || type === 'opaqueredirect'
+  return redirectStatuses.has(status) || type === 'opaqueredirect'
 }
 
-/** The next request, or a refusal. Only what reads is repeated somewhere else. */
+/** Returns the request for the next address. Only GET is repeated at another address. */
 function redirected(request: GuardedRequest, location: string | null, count: number): GuardedRequest {
   const from = new URL(request.url)
   if (location === null || !canParseUrl(location, request.url))
-    throw refused(`${from.origin} redirects to an address that is not known here`)
+    throw refused(`${from.origin} redirects without a valid location`)
   const to = new URL(location, request.url)
   if (request.method !== 'GET') throw refused(`${from.origin} redirects to ${to.origin}: use that address`)
-  if (count >= mostRedirects) throw refused(`${from.origin} redirects more than ${mostRedirects} times`)
+  if (count >= maxRedirects) throw refused(`${from.origin} redirects more than ${maxRedirects} times`)
   if (from.protocol === 'https:' && to.protocol !== 'https:')
     throw refused(`${from.origin} redirects from https to ${to.protocol.slice(0, -1)}`)
   to.hash = ''
-  const headers = to.origin === from.origin ? request.headers : harmless(request.headers)
+  const headers = to.origin === from.origin ? request.headers : withoutCredentials(request.headers)
   return { ...request, url: to.href, headers }
 }
 
-/** What may be told to another origin. A list of what may not would miss the names that credentials invent. */
-const harmlessHeaders =
+/** Headers that may go to another origin. A list of forbidden ones would miss custom credential headers. */
+const safeHeaders =
   /^(accept|accept-language|user-agent|a2a-version|if-none-match|if-modified-since|traceparent|tracestate)$/i
 
-function harmless(headers: HttpRequest['headers']): HttpRequest['headers'] {
-  return Object.fromEntries(Object.entries(headers).filter(([name]) => harmlessHeaders.test(name)))
+function withoutCredentials(headers: HttpRequest['headers']): HttpRequest['headers'] {
+  return Object.fromEntries(Object.entries(headers).filter(([name]) => safeHeaders.test(name)))
 }
 
-/** One request, one answer; within the limits, and without redirects. */
-async function exchange({ reach, log, limits }: Guarded, request: GuardedRequest): Promise<Response> {
+/** Sends one request within the limits. Follows no redirect. */
+async function exchange({ dialer, wire, limits }: SenderDeps, request: GuardedRequest): Promise<Response> {
   const { method, url, headers, body, signal, isStream = false } = request
-  const clock = startClock(limits.headersTimeoutMs)
-  const exchanged = log?.begin(request)
+  const timeout = startTimeout(limits.headersTimeoutMs)
+  const log = wire && logRequest(wire, request)
   try {
-    const response = await reach.fetch(url, {
+    const response = await dialer.fetch(url, {
       method,
       headers,
-      // Cookies of a browser are not ours to send: credentials are given, never found.
+      // Never send the cookies of a browser: credentials are passed explicitly.
       credentials: 'omit',
-      signal: signal ? AbortSignal.any([signal, clock.signal]) : clock.signal,
+      signal: signal ? AbortSignal.any([signal, timeout.signal]) : timeout.signal,
       ...(body !== undefined && { body }),
     })
     if (isRedirect(response)) {
       await response.body?.cancel()
-      exchanged?.answered(response, undefined)
+      log?.answered(response, undefined)
       return response
     }
-    if (isStream && isEventStream(response)) return addressed(exchanged?.streaming(response) ?? response, url)
-    clock.restart(limits.bodyTimeoutMs)
-    const bytes = await readLimited(response, limits.maxBytes)
-    exchanged?.answered(response, bytes)
+    if (isStream && isEventStream(response)) return withUrl(log?.streaming(response) ?? response, url)
+    timeout.restart(limits.bodyTimeoutMs)
+    const bytes = await readAtMost(response, limits.maxBytes)
+    if (!bytes) throw refused(`The response of ${new URL(url).host} is larger than ${limits.maxBytes} bytes`)
+    log?.answered(response, bytes)
     const { status, statusText } = response
-    // Some statuses forbid a body, even an empty one.
+    // Statuses such as 204 forbid even an empty body.
     const copy = new Response(bytes.byteLength > 0 ? bytes : null, { status, statusText, headers: response.headers })
-    return addressed(copy, url)
+    return withUrl(copy, url)
   } catch (caught) {
-    const failure = failureOf(caught, { url, signal, timeoutMs: clock.expiredAfterMs })
-    exchanged?.failed(failure)
+    const failure = toTransportError(caught, { url, signal, timeoutMs: timeout.expiredAfterMs })
+    log?.failed(failure)
     throw failure
   } finally {
-    clock.stop()
+    timeout.stop()
   }
 }
 
@@ -134,13 +134,13 @@ function isEventStream({ headers, ok }: Response): boolean {
   return ok && /^\s*text\/event-stream\b/i.test(headers.get('content-type') ?? '')
 }
 
-function addressed(response: Response, url: string): Response {
+function withUrl(response: Response, url: string): Response {
   if (response.url !== url) Object.defineProperty(response, 'url', { value: url })
   return response
 }
 
-/** Not `AbortSignal.timeout`: that one cannot be stopped, and would end streams that have begun well. */
-function startClock(timeoutMs: number) {
+/** A timeout that can be stopped, unlike `AbortSignal.timeout`, which would end streams that have started. */
+function startTimeout(timeoutMs: number) {
   const controller = new AbortController()
   let expiredAfterMs: number | undefined
   const start = (ms: number) =>
@@ -166,22 +166,15 @@ function refused(message: string): TransportError {
   return new TransportError('refused', message)
 }
 
-/** The body, or a refusal as soon as it is known to be too long. */
-export async function readLimited(response: Response, maxBytes: number): Promise<Uint8Array<ArrayBuffer>> {
-  const bytes = await readAtMost(response, maxBytes)
-  if (!bytes) throw new TransportError('refused', `The answer is longer than ${maxBytes} bytes`)
-  return bytes
-}
-
-interface Attempt {
+interface FailedRequest {
   readonly url: string
-  /** The caller's. */
+  /** The signal of the caller. */
   readonly signal?: AbortSignal | undefined
-  /** The limit of ours that ran out. */
+  /** The time limit of the sender that expired, if one did. */
   readonly timeoutMs?: number | undefined
 }
 
-export function failureOf(caught: unknown, { url, signal, timeoutMs }: Attempt): TransportError {
+export function toTransportError(caught: unknown, { url, signal, timeoutMs }: FailedRequest): TransportError {
   if (caught instanceof TransportError) return caught
   if (caught instanceof AddressRefused && caught.rule !== 'name')
     return new TransportError('refused', caught.message, { cause: caught, wasSent: false })
@@ -196,73 +189,60 @@ export function failureOf(caught: unknown, { url, signal, timeoutMs }: Attempt):
   const code = codeOf(caught)
   if (caught instanceof AddressRefused && code === '')
     return new TransportError('unreachable', caught.message, { cause: caught, wasSent: false })
-  const [, failure, words] = meanings.find(([pattern]) => pattern.test(code)) ?? unknownMeaning(caught)
-  const isRetryable = failure === 'unreachable' && !lasting.test(code)
-  return new TransportError(failure, `${host} cannot be reached: ${words}${code && ` (${code})`}`, {
+  const [, failure, reason] = knownFailures.find(([pattern]) => pattern.test(code)) ?? unknownFailure(caught)
+  return new TransportError(failure, `${host} cannot be reached: ${reason}${code && ` (${code})`}`, {
     cause: caught,
-    isRetryable,
-    wasSent: !isBefore(caught, code),
+    isRetryable: failure === 'unreachable' && !permanentCodes.test(code),
+    wasSent: !failedBeforeSending(caught, code),
   })
 }
 
-/** A `fetch` that is not ours does not say how far it came; these happen at one time only. */
-function isBefore(caught: unknown, code: string): boolean {
-  const isOurs = chainOf(caught).some((error) => error instanceof NotConnected || error instanceof AddressRefused)
-  return isOurs || /^(BAD_PORT|ECONNREFUSED|ENOTFOUND|EAI_[A-Z]+|UND_ERR_CONNECT_TIMEOUT)$/.test(code)
+/** The guarded dialer marks failures to connect. For a custom `fetch`, these codes occur only while connecting. */
+function failedBeforeSending(caught: unknown, code: string): boolean {
+  const isMarked = causesOf(caught).some((error) => error instanceof NotConnected || error instanceof AddressRefused)
+  return isMarked || /^(BAD_PORT|ECONNREFUSED|ENOTFOUND|EAI_[A-Z]+|UND_ERR_CONNECT_TIMEOUT)$/.test(code)
 }
 
 function isTimeout(reason: unknown): boolean {
   return reason instanceof Error && reason.name === 'TimeoutError'
 }
 
-const meanings: readonly (readonly [code: RegExp, failure: TransportFailure, words: string])[] = [
+const knownFailures: readonly (readonly [code: RegExp, failure: TransportFailure, reason: string])[] = [
   [/^ECONNREFUSED$/, 'unreachable', 'nothing listens there'],
   [/^BAD_PORT$/, 'unreachable', 'fetch does not allow this port, serve on another one'],
   [/^ENOTFOUND$/, 'unreachable', 'the name is not known'],
   [/^EAI_/, 'unreachable', 'the name could not be looked up'],
   [/^(ECONNRESET|EPIPE|UND_ERR_SOCKET)$/, 'unreachable', 'the connection was closed'],
-  [/^E(HOST|NET)UNREACH$/, 'unreachable', 'there is no way to it'],
-  [/TIMEOUT|^ETIMEDOUT$/, 'timeout', 'it took too long'],
+  [/^E(HOST|NET)UNREACH$/, 'unreachable', 'there is no route to the host'],
+  [/TIMEOUT|^ETIMEDOUT$/, 'timeout', 'the connection timed out'],
   [/WRONG_VERSION_NUMBER|^EPROTO$|PACKET_LENGTH/, 'unreachable', 'it does not speak TLS, try http://'],
   [/CERT|SIGNATURE|^ERR_TLS/, 'unreachable', 'its certificate is not trusted'],
   [/^HPE_|^UND_ERR_RESPONSE/, 'bad-answer', 'it does not speak HTTP'],
 ]
-/** Trying again does not help with these. */
-const lasting = /BAD_PORT|CERT|SIGNATURE|ERR_TLS|WRONG_VERSION|EPROTO|PACKET_LENGTH|ENOTFOUND/
+/** Codes for which a retry cannot succeed. */
+const permanentCodes = /BAD_PORT|CERT|SIGNATURE|ERR_TLS|WRONG_VERSION|EPROTO|PACKET_LENGTH|ENOTFOUND/
 
-/** The innermost message, so that the reason is not lost. */
-function unknownMeaning(caught: unknown): (typeof meanings)[number] {
-  const reason = chainOf(caught).findLast(({ message }) => typeof message === 'string' && message !== '')?.message
+/** Uses the innermost message, which has the reason. */
+function unknownFailure(caught: unknown): (typeof knownFailures)[number] {
+  const reason = causesOf(caught).findLast(({ message }) => typeof message === 'string' && message !== '')?.message
   return [/^/, 'unreachable', `the connection failed${reason === undefined ? '' : `: ${clip(String(reason))}`}`]
 }
 
-/** Node hides the reason below `fetch failed`, and below a list when a name has several addresses. */
+/** Node nests the code in causes of `fetch failed`, and in `errors` if a name has several addresses. */
 function codeOf(caught: unknown): string {
-  for (const { code, name, message } of chainOf(caught)) {
+  for (const { code, name, message } of causesOf(caught)) {
     if (typeof code === 'string') return code
-    if (message === 'bad port') return 'BAD_PORT' // `fetch` blocks ports of other protocols, and has no code for it
+    if (message === 'bad port') return 'BAD_PORT' // `fetch` blocks ports of other protocols, without a code
     if (name === 'HTTPParserError') return 'HPE_INVALID' // some of these have no code
   }
   return ''
 }
 
-interface Failure {
-  readonly name?: unknown
-  readonly message?: unknown
-  readonly code?: unknown
-  readonly cause?: unknown
-  readonly errors?: unknown
-}
-
-function chainOf(caught: unknown): readonly Failure[] {
-  const chain: Failure[] = []
-  for (let error = caught; isObject(error) && chain.length < 5; ) {
-    chain.push(error)
+function causesOf(caught: unknown): readonly Readonly<Record<string, unknown>>[] {
+  const causes: Readonly<Record<string, unknown>>[] = []
+  for (let error = caught; isObject(error) && causes.length < 5; ) {
+    causes.push(error)
     error = Array.isArray(error.errors) ? (error.errors as unknown[])[0] : error.cause
   }
-  return chain
-}
-
-function isObject(value: unknown): value is Failure {
-  return typeof value === 'object' && value !== null
+  return causes
 }

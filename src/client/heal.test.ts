@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { A2AError } from '../model/errors.js'
 import { TransportError } from '../model/transport-error.js'
-import { healing } from './heal.js'
+import { withReconnect } from './heal.js'
 import { all, chunk, context, noWaiting, numbered, peer, play, status, taskIn } from './scripted.fixture.js'
 
 const message = { messageId: 'm1', role: 'ROLE_USER' as const, parts: [{ text: 'hi' }] }
@@ -12,7 +12,7 @@ const completed = status('TASK_STATE_COMPLETED')
 describe('a stream that heals', () => {
   it('goes on behind the last event where events are numbered, without gap or repetition', async () => {
     const resumed: unknown[] = []
-    const service = healing(
+    const service = withReconnect(
       peer({
         sendStreamingMessage: () => play(numbered(1, working, chunk('a'), chunk('b')), broken),
         subscribeToTask: (request, { resumeAfter }) => {
@@ -31,7 +31,7 @@ describe('a stream that heals', () => {
 
   it('goes on when the peer just hangs up in the middle', async () => {
     let opened = 0
-    const service = healing(
+    const service = withReconnect(
       peer({
         subscribeToTask: () => {
           opened += 1
@@ -46,7 +46,7 @@ describe('a stream that heals', () => {
 
   it('begins anew with the task where events have no numbers', async () => {
     const now = { task: taskIn('TASK_STATE_WORKING', { artifacts: [{ artifactId: 'a1', parts: [{ text: 'ab' }] }] }) }
-    const service = healing(
+    const service = withReconnect(
       peer({
         sendStreamingMessage: () => play([{ event: working }, { event: chunk('a') }], broken),
         subscribeToTask: () => play([{ event: now }, { event: chunk('c') }, { event: completed }]),
@@ -59,7 +59,7 @@ describe('a stream that heals', () => {
   })
 
   it('keeps what comes behind such a task, also under the number of the task', async () => {
-    const service = healing(
+    const service = withReconnect(
       peer({
         sendStreamingMessage: () => play(numbered(4, working), broken),
         subscribeToTask: () =>
@@ -78,7 +78,7 @@ describe('a stream that heals', () => {
 
   it('reads the task where nothing is left to subscribe to', async () => {
     const done = taskIn('TASK_STATE_COMPLETED')
-    const service = healing(
+    const service = withReconnect(
       peer({
         sendStreamingMessage: () => play([{ event: working }], broken),
         subscribeToTask: () => play([], new A2AError('UNSUPPORTED_OPERATION', 'It has ended')),
@@ -97,7 +97,7 @@ describe('a stream that heals', () => {
       const done = taskIn('TASK_STATE_COMPLETED')
       const refusal = new A2AError(code, 'Task t1 is in terminal state: completed')
       let now = done
-      const service = healing(
+      const service = withReconnect(
         peer({
           sendStreamingMessage: () => play([{ event: working }, { event: chunk('a') }]),
           subscribeToTask: () => play([], refusal),
@@ -115,7 +115,7 @@ describe('a stream that heals', () => {
 
   it('is not sent twice without a key, and attaches under one', async () => {
     let sends = 0
-    const service = healing(
+    const service = withReconnect(
       peer({
         sendStreamingMessage: () => {
           sends += 1
@@ -138,7 +138,7 @@ describe('a stream that heals', () => {
 
   it('gives up after several failures without an event in between, and waits longer each time', async () => {
     const timing = noWaiting()
-    const service = healing(
+    const service = withReconnect(
       peer({ subscribeToTask: () => play([], broken) }),
       { attempts: 4, firstDelayMs: 100 },
       timing,
@@ -150,7 +150,7 @@ describe('a stream that heals', () => {
   })
 
   it('is over when the task is, however the connection ends', async () => {
-    const service = healing(
+    const service = withReconnect(
       peer({ sendStreamingMessage: () => play(numbered(1, working, completed), broken) }),
       {},
       noWaiting(),
@@ -161,9 +161,9 @@ describe('a stream that heals', () => {
   it('ends at a question when it was sent, and goes on behind one when it is a subscription', async () => {
     const asking = status('TASK_STATE_INPUT_REQUIRED')
     const events = numbered(1, working, asking)
-    const sent = healing(peer({ sendStreamingMessage: () => play(events, broken) }), {}, noWaiting())
+    const sent = withReconnect(peer({ sendStreamingMessage: () => play(events, broken) }), {}, noWaiting())
     expect(await all(sent.sendStreamingMessage({ message }, context))).toEqual(events)
-    const watched = healing(
+    const watched = withReconnect(
       peer({
         subscribeToTask: (_request, { resumeAfter }) =>
           resumeAfter === undefined ? play(events, broken) : play(numbered(3, completed)),
@@ -177,7 +177,7 @@ describe('a stream that heals', () => {
   it('says why nothing could be sent', async () => {
     const refused = new TransportError('unreachable', 'Nothing listens there')
     const timing = noWaiting()
-    const service = healing(peer({ sendStreamingMessage: () => play([], refused) }), {}, timing)
+    const service = withReconnect(peer({ sendStreamingMessage: () => play([], refused) }), {}, timing)
     await expect(all(service.sendStreamingMessage({ message }, context))).rejects.toBe(refused)
     expect(timing.waits).toEqual([])
   })
@@ -185,7 +185,7 @@ describe('a stream that heals', () => {
   it('waits when it is told that it comes too often', async () => {
     const timing = noWaiting()
     let opened = 0
-    const service = healing(
+    const service = withReconnect(
       peer({
         sendStreamingMessage: () => play(numbered(1, working), broken),
         subscribeToTask: () => {
@@ -210,7 +210,7 @@ describe('a stream that heals', () => {
   ])('asks for the task until it has ended when a subscription %s', async (_what, called, subscribeToTask) => {
     const artifacts = [{ artifactId: 'a1', parts: [{ text: 'ab' }] }]
     const answers = [taskIn('TASK_STATE_WORKING'), taskIn('TASK_STATE_COMPLETED', { artifacts })]
-    const service = healing(
+    const service = withReconnect(
       peer({
         sendStreamingMessage: () => play([{ event: working }, { event: chunk('a') }], broken),
         subscribeToTask,
@@ -231,7 +231,7 @@ describe('a stream that heals', () => {
 
   it('gives up a peer that shows the same task again and again', async () => {
     let shown = 0
-    const service = healing(
+    const service = withReconnect(
       peer({
         subscribeToTask: () => {
           shown += 1
@@ -247,7 +247,7 @@ describe('a stream that heals', () => {
 
   it('passes on what the agent says', async () => {
     const refusal = new A2AError('TASK_NOT_FOUND', 'No task t1')
-    const service = healing(peer({ subscribeToTask: () => play([], refusal) }), {}, noWaiting())
+    const service = withReconnect(peer({ subscribeToTask: () => play([], refusal) }), {}, noWaiting())
     await expect(all(service.subscribeToTask({ id: 't1' }, context))).rejects.toBe(refusal)
   })
 })

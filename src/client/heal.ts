@@ -41,7 +41,7 @@ interface Healing {
   readonly dialects: ClientDialects
 }
 
-export function healing(
+export function withReconnect(
   service: AgentService,
   options: RetryOptions,
   timing: Timing,

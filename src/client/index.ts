@@ -23,9 +23,10 @@ export {
   type ConnectedAgents,
   connectAgents,
 } from './connect-agents.js'
-export type { ConnectOptions, WireEntry } from './connect-options.js'
+export type { ConnectOptions, ConnectWarning } from './connect-options.js'
 export { collect } from './convenience.js'
-export type { CardResolver } from './resolve-card.js'
+export type { CardResolver } from './resolve-name.js'
+export type { WireEntry } from './wire-log.js'
 
 // Send credentials
 

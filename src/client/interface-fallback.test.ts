@@ -23,7 +23,7 @@ function waysAt(places: readonly (readonly [url: string, service: AgentService])
   const told: string[] = []
   const ways = new InterfaceFallback(
     places.map(([url, service]) => ({ service, choice: { dialect: 'v1', binding: 'JSONRPC', url, reasons: [] } })),
-    { onFallBack: (choice, why) => told.push(`${choice.url} ${why}`) },
+    { onFallback: (choice, why) => told.push(`${choice.url} ${why}`) },
   )
   return { ways, told, service: ways.service() }
 }

@@ -1,7 +1,8 @@
 /**
- * Several interfaces of one agent, the best first. A call that the peer did not understand, or that was never sent, is made
- * again at the next interface. So is a call that met a broken connection, 502, 503 or 504, if it may be repeated (reads, and
- * sends with an idempotency key) and if the next interface is at another origin. The first interface that understands a call is kept; later failures are the agent's.
+ * Calls one of several interfaces of an agent, the best first. A call goes to the next interface if the peer did not
+ * understand it or if it was not sent. After a broken connection, 502, 503 or 504, it goes to the next interface at another
+ * origin if it is safe to repeat (reads, and sends with an idempotency key). The first interface that understands a call is
+ * kept; later failures are the agent's.
  */
 import { batchesOf, items } from '../model/batches.js'
 import { A2AError, clip } from '../model/errors.js'
@@ -13,50 +14,55 @@ import type { Choice } from './agent-client.js'
 import { isRepeatable } from './retry.js'
 import { originOf } from './trusted-origins.js'
 
-export interface OpenedInterface {
+interface Interface {
   readonly choice: Choice
   readonly service: AgentService
 }
 
 export interface InterfaceFallbackOptions {
-  readonly onFallBack: (choice: Choice, why: string) => void
-  /** The address of the card that names the interfaces; absent when the card was given. */
+  readonly onFallback: (choice: Choice, reason: string) => void
+  /** Address of the card that names the interfaces. Undefined if the user passed the card. */
   readonly cardUrl?: string | undefined
 }
 
+interface Failure {
+  readonly error: Error
+  readonly index: number
+}
+
 export class InterfaceFallback {
-  readonly #ways: readonly OpenedInterface[]
+  readonly #interfaces: readonly Interface[]
   readonly #options: InterfaceFallbackOptions
-  #place = 0
+  #current = 0
   #isKept = false
 
-  constructor(ways: readonly OpenedInterface[], options: InterfaceFallbackOptions) {
-    this.#ways = ways
+  constructor(interfaces: readonly Interface[], options: InterfaceFallbackOptions) {
+    this.#interfaces = interfaces
     this.#options = options
   }
 
-  get current(): OpenedInterface {
-    return this.#way(this.#place)
+  get current(): Interface {
+    return this.#at(this.#current)
   }
 
-  /** The service that always is the current one. */
+  /** Returns a service that calls the current interface. */
   service(): AgentService {
     return fromGeneric({
-      unary: (operation, request, context) => this.#call(operation, request, context),
-      streaming: (operation, request, context) => items(this.#follow(operation, request, context)),
+      unary: (...call) => this.#call(...call),
+      streaming: (...call) => items(this.#follow(...call)),
     })
   }
 
-  // Each call has its own place: many may be under way when the first one finds out which way is understood.
+  // Each call has its own index: several may run when the first one finds the interface that understands it.
   async #call(operation: Operation, request: unknown, context: CallContext): Promise<unknown> {
-    const failed: Failed[] = []
-    for (let place = this.#place; ; place = this.#next(place, failed)) {
+    const failures: Failure[] = []
+    for (let index = this.#current; ; index = this.#next(index, failures)) {
       try {
-        const result = await callUnary(this.#way(place).service, operation, request, context)
-        this.#keep(place, failed)
+        const result = await callUnary(this.#at(index).service, operation, request, context)
+        this.#keep(index, failures)
         return result
       } catch (error) {
-        this.#learn(error, place, failed, isRepeatable(operation, context))
+        this.#record(error, index, failures, isRepeatable(operation, context))
       }
     }
   }
@@ -66,69 +72,69 @@ export class InterfaceFallback {
     request: unknown,
     context: CallContext,
   ): AsyncGenerator<readonly StreamItem[], void, void> {
-    const failed: Failed[] = []
-    for (let place = this.#place; ; place = this.#next(place, failed)) {
-      let isStarted = false
+    const failures: Failure[] = []
+    for (let index = this.#current; ; index = this.#next(index, failures)) {
+      let hasStarted = false
       try {
-        for await (const batch of batchesOf(callStreaming(this.#way(place).service, operation, request, context))) {
-          isStarted = true
-          this.#keep(place, failed)
+        for await (const batch of batchesOf(callStreaming(this.#at(index).service, operation, request, context))) {
+          hasStarted = true
+          this.#keep(index, failures)
           yield batch
         }
         return
       } catch (error) {
-        if (isStarted) throw error
-        this.#learn(error, place, failed, isRepeatable(operation, context))
+        if (hasStarted) throw error
+        this.#record(error, index, failures, isRepeatable(operation, context))
       }
     }
   }
 
-  #way(place: number): OpenedInterface {
-    return this.#ways[place] as OpenedInterface // there is one at least, and no place passes the last
+  #at(index: number): Interface {
+    return this.#interfaces[index] as Interface // there is at least one, and no index passes the last
   }
 
-  /** An origin that cannot be reached, or that has an outage, is not tried again over another binding or dialect. */
-  #next(place: number, failed: readonly Failed[]): number {
-    if (this.#isKept) return this.#place
-    const dead = failed
+  /** Skips interfaces at origins that cannot be reached or that have an outage. */
+  #next(index: number, failures: readonly Failure[]): number {
+    if (this.#isKept) return this.#current
+    const down = failures
       .filter(({ error }) => wasNotSent(error) || isOutage(error))
-      .map((each) => this.#originAt(each.place))
-    let next = place + 1
-    while (next < this.#ways.length && dead.includes(this.#originAt(next))) next++
+      .map((each) => this.#originAt(each.index))
+    let next = index + 1
+    while (next < this.#interfaces.length && down.includes(this.#originAt(next))) next++
     return next
   }
 
-  #originAt(place: number): string | undefined {
-    return originOf(this.#way(place).choice.url)
+  #originAt(index: number): string | undefined {
+    return originOf(this.#at(index).choice.url)
   }
 
-  #keep(place: number, failed: readonly Failed[]): void {
+  #keep(index: number, failures: readonly Failure[]): void {
     if (this.#isKept) return
     this.#isKept = true
-    if (place === this.#place) return
-    this.#place = place
-    this.#options.onFallBack(this.current.choice, failed[0]?.error.message ?? '')
+    if (index === this.#current) return
+    this.#current = index
+    this.#options.onFallback(this.current.choice, failures[0]?.error.message ?? '')
   }
 
-  /** Throws what the caller has to know; returns when the call is worth another way. */
-  #learn(error: unknown, place: number, failed: Failed[], canRepeat: boolean): void {
+  /** Records a failure if another interface may do better. Throws if the caller has to see an error. */
+  #record(error: unknown, index: number, failures: Failure[], canRepeat: boolean): void {
     if (!wasNotUnderstood(error) && !wasNotSent(error) && !(canRepeat && isOutage(error))) {
-      if (isAnswer(error)) this.#keep(place, failed)
+      if (isAnswer(error)) this.#keep(index, failures)
       throw error
     }
-    failed.push({ error, place })
-    const next = this.#next(place, failed)
-    if (next !== place && next < this.#ways.length) return
-    // Where nobody understands, the best way says why, of those where somebody is.
-    const best = failed.find((each) => !wasNotSent(each.error)) ?? failed[0]
+    failures.push({ error, index })
+    const next = this.#next(index, failures)
+    if (next !== index && next < this.#interfaces.length) return
+    // Report the error of the best interface that could be reached.
+    const best = failures.find((each) => !wasNotSent(each.error)) ?? failures[0]
     throw best && this.#explained(best)
   }
 
-  /** A server without `publicUrl` writes an address into its card at which it may not be reached. */
-  #explained({ error, place }: Failed): unknown {
+  /** Explains a card that names an address at which its server cannot be reached. */
+  #explained({ error, index }: Failure): unknown {
     const { cardUrl } = this.#options
-    if (!wasNotSent(error) || cardUrl === undefined || originOf(cardUrl) === this.#originAt(place)) return error
-    const { url } = this.#way(place).choice
+    if (!wasNotSent(error) || cardUrl === undefined || originOf(cardUrl) === this.#originAt(index)) return error
+    const { url } = this.#at(index).choice
     return explained(
       error,
       (message) =>
@@ -137,23 +143,18 @@ export class InterfaceFallback {
   }
 }
 
-interface Failed {
-  readonly error: Error
-  readonly place: number
-}
-
 function wasNotUnderstood(error: unknown): error is A2AError | TransportError {
   if (error instanceof A2AError) return error.code === 'METHOD_NOT_FOUND' || error.code === 'VERSION_NOT_SUPPORTED'
   return error instanceof TransportError && error.failure === 'bad-answer' && !error.isRetryable
 }
 
-/** A connection that broke before an answer came, or a gateway or agent that is down for now. */
+/** A connection that broke before the response, or a gateway or agent that is down. */
 function isOutage(error: unknown): error is A2AError | TransportError {
   if (error instanceof A2AError) return error.code === 'UNAVAILABLE'
   return error instanceof TransportError && error.isRetryable && error.failure !== 'broken-stream'
 }
 
-/** A refusal in the words of the protocol; an operation that a dialect does not have was never asked for. */
+/** Whether the agent answered. UNSUPPORTED_OPERATION may come from the client, for an operation the dialect lacks. */
 function isAnswer(error: unknown): boolean {
   return error instanceof A2AError && error.code !== 'UNSUPPORTED_OPERATION'
 }

@@ -1,4 +1,4 @@
-/** A stream from a peer that cannot stream: its task, asked for again and again, told as what changed. */
+/** Streams for agents that cannot stream: reads the task again and again and reports the changes as events. */
 import { A2AError, type ErrorCode } from '../model/errors.js'
 import type { StreamResponse } from '../model/event.js'
 import type { AgentService, CallContext, SendMessageRequest, StreamItem } from '../model/service.js'
@@ -6,13 +6,13 @@ import { isInterrupted, isTerminal, type Task } from '../model/task.js'
 import type { Timing } from './retry.js'
 
 const firstPollMs = 250
-const longestPollMs = 5_000
+const maxPollMs = 5_000
 
 export function withPolling(service: AgentService, timing: Timing): AgentService {
   return {
     ...service,
     sendStreamingMessage: (request, context) => sendAndPoll(service, request, context, timing),
-    subscribeToTask: ({ id }, context) => follow(service, id, context, timing),
+    subscribeToTask: ({ id }, context) => subscribeByPolling(service, id, context, timing),
   }
 }
 
@@ -22,14 +22,14 @@ async function* sendAndPoll(
   context: CallContext,
   timing: Timing,
 ): AsyncGenerator<StreamItem, void, void> {
-  // Older peers cannot be asked to return at once: then the answer is the end already.
+  // Agents of older versions ignore `returnImmediately`; their answer is the final one.
   const configuration = { ...request.configuration, returnImmediately: true }
   const answer = await service.sendMessage({ ...request, configuration }, context)
   yield { event: answer }
   if ('task' in answer) yield* pollChanges(service, answer.task, context, timing)
 }
 
-async function* follow(
+async function* subscribeByPolling(
   service: AgentService,
   id: string,
   context: CallContext,
@@ -39,14 +39,13 @@ async function* follow(
   if (isTerminal(task.status.state))
     throw new A2AError('UNSUPPORTED_OPERATION', `Task ${id} has ended; there is nothing more to follow`)
   yield { event: { task } }
-  // A question does not end a subscription, unless it was open when it began and nothing moves.
   yield* pollChanges(service, task, context, timing)
 }
 
 /**
- * Reads the task after a subscription to it failed with `error`. Peers refuse a subscription to an ended task with
+ * Reads the task after a subscription to it failed with `error`. Agents refuse a subscription to an ended task with
  * UnsupportedOperation, InvalidParams, TaskNotFound or an error of their own, so the task itself decides. Throws
- * `error` if the task still runs and the peer supports subscriptions, or if the call may succeed later.
+ * `error` if the task still runs and the agent supports subscriptions, or if the call may succeed later.
  */
 export async function taskAfterRefusal(
   service: AgentService,
@@ -56,18 +55,23 @@ export async function taskAfterRefusal(
 ): Promise<Task> {
   if (!isRefusal(error)) throw error
   const task = await service.getTask({ id }, context)
-  if (isTerminal(task.status.state) || isInterrupted(task.status.state) || cannotSubscribe.has(error.code)) return task
+  if (isSettled(task) || cannotSubscribe.has(error.code)) return task
   throw error
 }
 
 const cannotSubscribe: ReadonlySet<ErrorCode> = new Set<ErrorCode>(['UNSUPPORTED_OPERATION', 'METHOD_NOT_FOUND'])
 
-/** Whether the agent answered with an error that a repetition does not change. */
+/** Whether the agent answered with a permanent error. */
 export function isRefusal(error: unknown): error is A2AError {
   return error instanceof A2AError && error.code !== 'UNAVAILABLE' && error.code !== 'RATE_LIMITED'
 }
 
-/** What becomes of a task, until it ends or asks something. */
+/** Whether the task has ended or waits for input. */
+export function isSettled({ status }: Pick<Task, 'status'>): boolean {
+  return isTerminal(status.state) || isInterrupted(status.state)
+}
+
+/** Yields the changes of a task until it ends or waits for input. */
 export async function* pollChanges(
   service: AgentService,
   first: Task,
@@ -76,18 +80,18 @@ export async function* pollChanges(
 ): AsyncGenerator<StreamItem, void, void> {
   let task = first
   let pauseMs = firstPollMs
-  while (!isTerminal(task.status.state) && !isInterrupted(task.status.state)) {
+  while (!isSettled(task)) {
     await wait(pauseMs, context.signal)
     const next = await service.getTask({ id: task.id }, context)
-    const events = differences(task, next)
+    const events = changesBetween(task, next)
     for (const event of events) yield { event }
-    pauseMs = events.length > 0 ? firstPollMs : Math.min(longestPollMs, pauseMs * 1.5)
+    pauseMs = events.length > 0 ? firstPollMs : Math.min(maxPollMs, pauseMs * 1.5)
     task = next
   }
 }
 
-/** Artifacts that are new or have grown are told whole; the status comes last, as it does in a stream. */
-function differences(before: Task, now: Task): readonly StreamResponse[] {
+/** Returns new and changed artifacts as a whole, then the status, as in a stream. */
+function changesBetween(before: Task, now: Task): readonly StreamResponse[] {
   const { id: taskId, contextId, artifacts = [], status } = now
   const known = new Map((before.artifacts ?? []).map((artifact) => [artifact.artifactId, JSON.stringify(artifact)]))
   const updates: StreamResponse[] = artifacts

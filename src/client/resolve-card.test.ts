@@ -4,7 +4,7 @@ import { createCardCache, freshForMs } from './card-cache.js'
 import { v0_1Card, v0_3Card, v1Card } from './cards.fixture.js'
 import { connect } from './connect.js'
 import { fetchWithNames, json, serveHttp } from './http-server.fixture.js'
-import { placesOf, resolveCard } from './resolve-card.js'
+import { cardLocations, resolveCard } from './resolve-card.js'
 
 /** A server with answers at some paths, and 404 elsewhere. */
 function serveAt(answers: Record<string, (response: ServerResponse, headers: Record<string, unknown>) => unknown>) {
@@ -18,7 +18,7 @@ function serveAt(answers: Record<string, (response: ServerResponse, headers: Rec
 const newer = '/.well-known/agent-card.json'
 const older = '/.well-known/agent.json'
 
-describe('placesOf', () => {
+describe('cardLocations', () => {
   it.each([
     ['agent.example', 'https://agent.example', [newer, older]],
     ['agent.example:8443', 'https://agent.example:8443', [newer, older]],
@@ -30,11 +30,11 @@ describe('placesOf', () => {
     ['https://agent.example/cards/x.json?v=1#a', 'https://agent.example', ['/cards/x.json?v=1']],
     [`agent.example${older}`, 'https://agent.example', [older]],
   ])('looks for the card of %s', (ref, origin, paths) => {
-    expect(placesOf(ref)).toMatchObject({ origin, urls: paths.map((path) => origin + path) })
+    expect(cardLocations(ref)).toMatchObject({ origin, urls: paths.map((path) => origin + path) })
   })
 
   it.each(['file:///etc/passwd', 'ftp://a.example', 'two words', '', 'http://', 'https://a b'])('refuses %j', (ref) => {
-    expect(() => placesOf(ref)).toThrow(expect.objectContaining({ name: 'TransportError', failure: 'refused' }))
+    expect(() => cardLocations(ref)).toThrow(expect.objectContaining({ name: 'TransportError', failure: 'refused' }))
   })
 })
 
@@ -73,7 +73,7 @@ describe('resolveCard', () => {
     // From the cache, too.
     expect((await resolveCard(`${server.origin}/nope`, { cache })).warnings).toEqual([warning])
     const warnings: string[] = []
-    await using agent = await connect(`${server.origin}/nope`, { onWarning: (each) => warnings.push(each) })
+    await using agent = await connect(`${server.origin}/nope`, { onWarning: ({ message }) => warnings.push(message) })
     expect(agent.card.name).toBe(v1Card('').name)
     expect(warnings).toContain(warning)
   })
@@ -85,7 +85,7 @@ describe('resolveCard', () => {
     })
     const { dialect, warnings } = await resolveCard(server.origin)
     expect(dialect).toBe('v0.3')
-    expect(warnings[0]).toContain('is no JSON')
+    expect(warnings[0]).toContain('is not JSON')
   })
 
   it('reads a card that lies about its type, and says so', async () => {
@@ -108,19 +108,19 @@ describe('resolveCard', () => {
 
   it.each([
     ['nothing anywhere', {}, 'There is no card at'],
-    ['an array', { [newer]: (response: ServerResponse) => json(response, '[]') }, 'is no JSON object'],
+    ['an array', { [newer]: (response: ServerResponse) => json(response, '[]') }, 'is not a JSON object'],
     ['no card', { [newer]: (response: ServerResponse) => json(response, '{}') }, 'The card cannot be read: name'],
     [
       'depth',
       { [newer]: (response: ServerResponse) => json(response, `${'[{"a":'.repeat(5000)}1${'}]'.repeat(5000)}`) },
-      'is no JSON',
+      'is not JSON',
     ],
     ['a closed door', { [newer]: (response: ServerResponse) => json(response, '{}', {}, 401) }, 'is protected'],
     ['a broken server', { [newer]: (response: ServerResponse) => json(response, '{}', {}, 500) }, 'HTTP 500'],
     [
       'a huge card',
       { [newer]: (response: ServerResponse) => json(response, JSON.stringify({ name: 'x'.repeat(1.1e6) })) },
-      'longer than 1048576',
+      'larger than 1048576',
     ],
     [
       'a redirect inside',
@@ -163,10 +163,11 @@ describe('resolveCard', () => {
         Object.assign(async (name: string) => (name === 'weather' ? server.origin : undefined), { source: 'user' }),
         async () => v0_3Card('https://agent.example'),
       ]
-      expect((await resolveCard('weather', { resolvers })).url).toBe(server.origin + newer)
-      expect((await resolveCard('other.name', { resolvers })).dialect).toBe('v0.3')
-      await resolveCard(`127.0.0.1:${server.port}`, { resolvers })
-      await resolveCard(server.origin, { resolvers })
+      await using weather = await connect('weather', { resolvers })
+      expect(weather.choice.url).toBe(server.origin)
+      await using other = await connect('other.name', { resolvers })
+      expect(other.choice.dialect).toBe('v0.3')
+      for (const ref of [`127.0.0.1:${server.port}`, server.origin]) await (await connect(ref, { resolvers })).close()
       expect(names).toEqual(['weather', 'other.name'])
     })
 
@@ -174,17 +175,18 @@ describe('resolveCard', () => {
       await using server = await serveAt({ [newer]: (response) => json(response, v1Card(server.origin)) })
       const from = (source?: string) => Object.assign(async () => server.origin, { ...(source && { source }) })
       for (const source of [undefined, 'https://203.0.113.1', 'http://10.0.0.1:8020'])
-        await expect(resolveCard('weather', { resolvers: [from(source)] })).rejects.toThrow('must not be reached')
+        await expect(connect('weather', { resolvers: [from(source)] })).rejects.toThrow('must not be reached')
       expect(server.seen).toEqual([])
-      expect((await resolveCard('weather', { resolvers: [from('http://localhost:8020')] })).dialect).toBe('v1')
+      await using near = await connect('weather', { resolvers: [from('http://localhost:8020')] })
+      expect(near.choice.dialect).toBe('v1')
     })
 
     it('that know nothing leave the reference a host', async () => {
       const resolvers = [async () => undefined]
-      await expect(resolveCard('no-such-agent.invalid', { resolvers })).rejects.toThrow(
+      await expect(connect('no-such-agent.invalid', { resolvers })).rejects.toThrow(
         'no-such-agent.invalid cannot be reached',
       )
-      await expect(resolveCard('no such agent', { resolvers })).rejects.toThrow(
+      await expect(connect('no such agent', { resolvers })).rejects.toThrow(
         'neither an address nor the name of an agent',
       )
     })

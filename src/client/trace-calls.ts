@@ -1,5 +1,4 @@
-/** A span for each call that goes out, whatever has to be tried for it; the peer is told which. */
-
+/** Starts one span for each outgoing call, all its attempts included, and sends the trace context to the agent. */
 import { batchesOf, items } from '../model/batches.js'
 import { canParseUrl } from '../model/can-parse-url.js'
 import { A2AError } from '../model/errors.js'
@@ -10,15 +9,16 @@ import { TransportError } from '../model/transport-error.js'
 import { bindingFacts, type OpenSpan, type Tracing } from '../telemetry/tracing.js'
 import type { Choice } from './agent-client.js'
 
-interface Callee {
+interface TracedAgent {
   readonly agent: string
-  /** Where its card was, if it had a place. */
+  /** Address of the card, if it has one. */
   readonly card: string | undefined
-  /** How it is spoken to at the moment. */
+  /** Returns the interface that is used at the moment. */
   readonly choice: () => Choice
 }
 
-export function traceCalls(service: AgentService, tracing: Tracing, { agent, card, choice }: Callee): AgentService {
+export function traceCalls(service: AgentService, tracing: Tracing, traced: TracedAgent): AgentService {
+  const { agent, card, choice } = traced
   const { unary, streaming } = toGeneric(service)
   const start = (operation: Operation, context: CallContext): OpenSpan => {
     const { binding, dialect, url } = choice()
@@ -26,7 +26,7 @@ export function traceCalls(service: AgentService, tracing: Tracing, { agent, car
     const facts = { agent, method: name, dialect, peer: hostOf(url), card, ...bindingFacts(binding) }
     return tracing.start({ name, kind: 'client', parent: context, facts })
   }
-  async function* followed(...call: Parameters<typeof streaming>): AsyncGenerator<readonly StreamItem[], void, void> {
+  async function* follow(...call: Parameters<typeof streaming>): AsyncGenerator<readonly StreamItem[], void, void> {
     const [operation, request, context] = call
     const span = start(operation, context)
     let error: unknown
@@ -36,7 +36,7 @@ export function traceCalls(service: AgentService, tracing: Tracing, { agent, car
       error = caught
       throw caught
     } finally {
-      span.end(outcomeOf(error))
+      span.end(endOf(error))
     }
   }
   return fromGeneric({
@@ -44,24 +44,24 @@ export function traceCalls(service: AgentService, tracing: Tracing, { agent, car
       const span = start(operation, context)
       try {
         const answer = await span.run(() => unary(operation, request, { ...context, ...span.trace }))
-        span.end(outcomeOf(undefined))
+        span.end(endOf(undefined))
         return answer
       } catch (error) {
-        span.end(outcomeOf(error))
+        span.end(endOf(error))
         throw error
       }
     },
-    streaming: (...call) => items(followed(...call)),
+    streaming: (...call) => items(follow(...call)),
   })
 }
 
-function outcomeOf(error: unknown): Parameters<OpenSpan['end']>[0] {
+function endOf(error: unknown): Parameters<OpenSpan['end']>[0] {
   if (error === undefined) return { isFailure: false }
   if (error instanceof A2AError) return { isFailure: true, error: error.code }
   return { isFailure: true, error: error instanceof TransportError ? error.failure : 'Error' }
 }
 
-/** gRPC's addresses have no scheme. */
+/** Addresses of gRPC have no scheme. */
 function hostOf(url: string): string {
   return canParseUrl(url) ? new URL(url).host || url : url
 }

@@ -1,96 +1,134 @@
 /**
- * Trust in cards by their source. The user vouches for an address, a card or a list of agents that the user wrote. Anybody
- * may have published a card that is found in a registry: such cards are reached through the address guard, and get
- * credentials only where the user or a trusted signature says so.
+ * Origins that a client may call, and origins that get the user's headers and credentials.
+ *
+ * The user vouches for an address and for a card that the user passes. Anyone may have published a card that a registry
+ * returns: its interfaces are dialled through the address guard, and get credentials only if the user allows the origin or
+ * trusts the signature of the card.
  */
 import type { Binding } from '../model/agent-card.js'
 import { canParseUrl } from '../model/can-parse-url.js'
 import { TransportError } from '../model/transport-error.js'
 import { classifyHost, isSameHost } from '../net/addresses.js'
-import type { Choice } from './agent-client.js'
-import type { ConnectOptions } from './connect-options.js'
-import type { Verification } from './verify-card.js'
 
-/** `user`, or the address of the registry that a card comes from, if it is known. */
-export type CardSource = 'user' | { readonly registry?: string }
-
-/** Origins whose hosts, and whose neighbours, the interfaces of a found card may be at. */
-export function reachableFrom(
-  { registry }: Exclude<CardSource, 'user'>,
-  { allowedOrigins = [], allowNeighbours = true }: ConnectOptions,
-): readonly string[] {
-  return [...(allowNeighbours && registry !== undefined ? [registry] : []), ...allowedOrigins]
+/** Returns scheme, host and port of an interface. The scheme is `grpc:` if the address has none. */
+export function originOf(address: string): string | undefined {
+  const url = /^[a-z][a-z\d+.-]*:\/\//i.test(address) ? address : `grpc://${address}`
+  if (!canParseUrl(url)) return undefined
+  const { protocol, host } = new URL(url)
+  return host === '' ? undefined : `${protocol}//${host}`
 }
 
-/** Origins of a found card's interfaces that may get credentials. */
-export function trustedOfFound(
-  choices: readonly Choice[],
-  { allowedOrigins = [] }: ConnectOptions,
-  { state }: Verification,
-): readonly string[] {
-  const isTrusted = (url: string) =>
-    (state === 'valid' || isAllowedOrigin(url, allowedOrigins)) && cannotBeOverheard(originOf(url) ?? '')
-  return choices.flatMap(({ url }) => (isTrusted(url) ? (originOf(url) ?? []) : []))
-}
-
-/** https, or this machine. Other names may lead elsewhere by the next call, and nothing proves who answers. */
-export function cannotBeOverheard(origin: string): boolean {
-  if (!canParseUrl(origin)) return false
-  const { protocol, hostname } = new URL(origin)
-  if (protocol === 'https:') return true
-  return classifyHost(hostname) === 'loopback' && !/\.localhost\.?$/i.test(hostname)
-}
-
-/** Absolute; what is relative is so to the card. gRPC's `host:port` stays as it is. */
-export function addressOf(url: string, binding: Binding, cardUrl: string | undefined): string | undefined {
+/** Resolves the address of an interface against the URL of the card. `host:port` of gRPC stays as it is. */
+export function interfaceUrl(url: string, binding: Binding, cardUrl: string | undefined): string | undefined {
   if (binding === 'GRPC' && originOf(url) !== undefined) return url
   if (!canParseUrl(url, cardUrl)) return undefined
   const { protocol, href } = new URL(url, cardUrl)
   return protocol === 'http:' || protocol === 'https:' ? (canParseUrl(url) ? url : href) : undefined
 }
 
-/** Scheme, host and port of an interface. Without a scheme (gRPC) the scheme is `grpc:`. */
-export function originOf(address: string): string | undefined {
-  const spelled = /^[a-z][a-z\d+.-]*:\/\//i.test(address) ? address : `grpc://${address}`
-  if (!canParseUrl(spelled)) return undefined
-  const { protocol, host } = new URL(spelled)
-  return host === '' ? undefined : `${protocol}//${host}`
-}
-
-interface AddressRules {
-  readonly named: string | undefined
-  readonly allowedOrigins: readonly string[]
-}
-
 /**
- * What is wrong with going there. Any port of the host that the user named is fine (bindings often have their
- * own); another host is not, and the clear is not after a card that came over TLS.
+ * Returns the reason why an interface must not be used, if there is one. Every port of the host that the user named is
+ * fine, because bindings often have their own port. Other hosts, and http after a card over https, are not.
  */
-export function addressFault(url: string, { named, allowedOrigins }: AddressRules): string | undefined {
-  if (named === undefined) return undefined
+export function originProblem(
+  url: string,
+  {
+    namedOrigin,
+    allowedOrigins,
+  }: { readonly namedOrigin: string | undefined; readonly allowedOrigins: readonly string[] },
+): string | undefined {
+  if (namedOrigin === undefined) return undefined
   const target = originOf(url)
-  if (target === undefined) return 'its address cannot be read'
+  if (target === undefined) return 'its address is invalid'
   if (isAllowedOrigin(url, allowedOrigins)) return undefined
-  const [own, other] = [new URL(named), new URL(target)]
+  const [own, other] = [new URL(namedOrigin), new URL(target)]
   if (!isSameHost(own.hostname, other.hostname))
-    return `it is at ${other.host}, and the card came from ${own.host}: allow ${target} if that is right`
-  if (own.protocol === 'https:' && other.protocol === 'http:') return 'it is in the clear, and the card came over TLS'
+    return `it is at ${other.host}, but the card came from ${own.host}: add ${target} to \`allowedOrigins\` if that is right`
+  if (own.protocol === 'https:' && other.protocol === 'http:') return 'it uses http, but the card came over https'
   return undefined
 }
 
-/** Whether the user allowed the origin of an interface. */
+/** Checks an interface against `allowedOrigins`. Paths and trailing slashes are ignored. */
 export function isAllowedOrigin(url: string, allowedOrigins: readonly string[]): boolean {
   const target = originOf(url)
   return target !== undefined && allowedOrigins.some((each) => each === '*' || isSameOrigin(each, target))
 }
 
-/** Compared as origins, so that a path or a final slash does not matter. */
 function isSameOrigin(allowed: string, target: string): boolean {
   const origin = originOf(allowed)
   if (origin === undefined)
-    throw new TransportError('refused', `${JSON.stringify(allowed)} in allowedOrigins is no origin`)
+    throw new TransportError(
+      'refused',
+      `Invalid origin in \`allowedOrigins\`: ${JSON.stringify(allowed)}; write it as https://host:port`,
+    )
   if (origin === target) return true
-  // gRPC addresses come without a scheme; the host and the port say it all.
+  // Addresses of gRPC have no scheme, so host and port decide.
   const isGrpc = origin.startsWith('grpc:') || target.startsWith('grpc:')
   return isGrpc && new URL(origin).host === new URL(target).host
+}
+
+/** Source of a card: the user, or a registry with its address, if that is known. */
+export type CardSource = 'user' | { readonly registry?: string }
+
+export interface OriginOptions {
+  readonly allowedOrigins?: readonly string[]
+  readonly allowNeighbours?: boolean
+}
+
+/** Returns the origins whose hosts, and whose address class, a card from a registry may use. */
+export function dialableOrigins(
+  { registry }: Exclude<CardSource, 'user'>,
+  { allowedOrigins = [], allowNeighbours = true }: OriginOptions,
+): readonly string[] {
+  return [...(allowNeighbours && registry !== undefined ? [registry] : []), ...allowedOrigins]
+}
+
+/** Returns the origins of a registry card's interfaces that get credentials. */
+export function trustedOriginsOfFound(
+  urls: readonly string[],
+  { allowedOrigins = [] }: OriginOptions,
+  signature: { readonly state: string },
+): readonly string[] {
+  return urls.flatMap((url) => {
+    const origin = originOf(url)
+    const isTrusted =
+      origin && (signature.state === 'valid' || isAllowedOrigin(url, allowedOrigins)) && isConfidential(origin)
+    return isTrusted ? [origin] : []
+  })
+}
+
+/**
+ * Returns the origins that get credentials for a card from the user. A card may be used on another port of its host, but
+ * that port may belong to someone else, so it gets no credentials. A user who passes a card vouches for all its interfaces.
+ */
+export function trustedOrigins(
+  cardOrigin: string | undefined,
+  urls: readonly string[],
+  allowedOrigins: readonly string[],
+): readonly string[] {
+  const named = cardOrigin === undefined ? urls.flatMap((url) => originOf(url) ?? []) : equivalentOrigins(cardOrigin)
+  return [...new Set([...named, ...allowedOrigins])]
+}
+
+/** Whether the origin of a URL gets headers and credentials. */
+export function isTrusted(url: string, trusted: readonly string[]): boolean {
+  return trusted.some((origin) => origin === '*' || originOf(origin) === originOf(url))
+}
+
+/** Whether nobody can read along: https, or this machine. Names such as `a.localhost` may resolve to other machines. */
+export function isConfidential(origin: string): boolean {
+  if (!canParseUrl(origin)) return false
+  const { protocol, hostname } = new URL(origin)
+  if (protocol === 'https:') return true
+  return classifyHost(hostname) === 'loopback' && !/\.localhost\.?$/i.test(hostname)
+}
+
+const loopbackHosts = ['localhost', '127.0.0.1', '[::1]']
+
+/** Returns an origin under all names of this machine, each also as an address of gRPC, which has no scheme. */
+export function equivalentOrigins(origin: string): readonly string[] {
+  const { protocol, host, hostname, port } = new URL(origin)
+  const hosts =
+    classifyHost(hostname) === 'loopback' ? loopbackHosts.map((name) => `${name}${port && `:${port}`}`) : [host]
+  return [...new Set([origin, ...hosts.flatMap((each) => [`${protocol}//${each}`, `grpc://${each}`])])]
 }

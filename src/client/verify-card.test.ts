@@ -5,7 +5,7 @@ import { beforeAll, describe, expect, it } from 'vitest'
 import { payloadsOf } from '../signing/card-payload.js'
 import { v0_3Card, v1Card } from './cards.fixture.js'
 import { fetchWithNames, json, serveHttp } from './http-server.fixture.js'
-import { type SignedCard, type VerifyOptions, verifyCard } from './verify-card.js'
+import { type SignedCard, verifySignatures } from './verify-card.js'
 
 const origin = 'https://agent.example'
 let pair: jose.GenerateKeyPairResult
@@ -25,8 +25,8 @@ async function signed(raw: object, options: { header?: object; payload?: unknown
   return { ...raw, signatures: [{ protected: jws.protected ?? '', signature: jws.signature }] }
 }
 
-const verify = (raw: unknown, options: VerifyOptions = {}, rest: Partial<SignedCard> = {}) =>
-  verifyCard({ raw, ...rest }, { keys: [key], ...options })
+const verify = (raw: unknown, options: Parameters<typeof verifySignatures>[1] = {}, rest: Partial<SignedCard> = {}) =>
+  verifySignatures({ raw, ...rest }, { keys: [key], ...options })
 
 const full = v1Card(origin, {
   documentationUrl: '',
@@ -69,7 +69,7 @@ describe('verifyCard', () => {
       expect(verdict).toMatchObject({
         state: 'invalid',
         keyId: 'k1',
-        warning: 'The signature by "k1" is not of this card',
+        warning: 'The signature by "k1" does not match the card',
       })
     }
   })
@@ -86,7 +86,7 @@ describe('verifyCard', () => {
     for (const change of changes)
       expect(await verify({ ...card, ...change })).toMatchObject({
         state: 'invalid',
-        reason: 'The signature does not cover everything that the card says',
+        reason: 'The signature does not cover every field of the card',
       })
   })
 
@@ -111,8 +111,8 @@ describe('verifyCard', () => {
   })
 
   it.each([
-    ['none', { alg: 'none' }, 'has the algorithm "none"'],
-    ['a shared secret', { alg: 'HS256' }, 'has the algorithm "HS256"'],
+    ['none', { alg: 'none' }, 'The algorithm "none"'],
+    ['a shared secret', { alg: 'HS256' }, 'The algorithm "HS256"'],
     ['no key', { kid: undefined }, 'does not name its algorithm and key'],
   ])('refuses signatures with %s (R-SIGN-4, R-SIGN-6)', async (_, header, words) => {
     const [good] = (await signed(full)).signatures
@@ -172,7 +172,7 @@ describe('verifyCard', () => {
       const card = { ...(await signed(full)), name: 'Other' }
       expect(await verify(card, { policy: 'ignore' })).toEqual({
         state: 'unknown-key',
-        reason: 'Signatures were not looked at',
+        reason: 'Signatures were not checked',
       })
     })
   })
@@ -228,7 +228,7 @@ describe('verifyCard', () => {
 
     it('are not fetched in the clear for a card that came over TLS', async () => {
       const card = await signed(full, { header: { jku: 'http://agent.example/k' } })
-      expect((await verify(card, { keys: [] }, { origin })).reason).toContain('in the clear')
+      expect((await verify(card, { keys: [] }, { origin })).reason).toContain('does not use https')
     })
 
     it('are not taken from where a redirect leads', async () => {
@@ -241,7 +241,7 @@ describe('verifyCard', () => {
       const card = await signed(full, { header: { jku: `${home}/go?to=evil` } })
       const fetch = fetchWithNames('agent.example', 'evil.example')
       const verdict = await verify(card, { keys: [], fetch, lookup: async () => ['8.8.8.8'] }, { origin: home })
-      expect(verdict).toMatchObject({ state: 'unknown-key', reason: expect.stringContaining('nobody vouches') })
+      expect(verdict).toMatchObject({ state: 'unknown-key', reason: expect.stringContaining('which is not trusted') })
     })
 
     it('do not redirect inside', async () => {

@@ -1,40 +1,35 @@
-/**
- * What went over the wire, for people who look for a fault. Secrets are taken out by the names they usually
- * have and by their values, wherever they stand (R-SEC-5).
- */
+/** Log of requests and responses for debugging. Secrets are redacted by header name and by value (R-SEC-5). */
+import type { Binding } from '../model/agent-card.js'
 import type { TransportError } from '../model/transport-error.js'
 import type { GrpcWireEntry } from '../transports/grpc/client.js'
-import type { WireEntry } from './connect-options.js'
 
-type Headers = Readonly<Record<string, string>>
-
-interface Exchange {
-  /** The same for a request and everything that follows from it. */
+/** One request, response or stream chunk, as `onWire` of `connect` gets it. Secrets are redacted. */
+export interface WireEntry {
+  readonly direction: 'request' | 'response' | 'event'
+  /** Unique id of the request; its responses and events have the same one. */
   readonly exchange: string
-  readonly method: string
-  readonly url: string
+  /** The binding of a call, `card` for reading the card, or `keys` for reading the keys of signatures. */
+  readonly binding: Binding | 'in-process' | 'card' | 'keys'
+  /** Method and URL, or the name of the rpc. */
+  readonly what: string
+  /** HTTP status, gRPC status, or the message of a failure. */
+  readonly status?: number | string
+  readonly headers?: Readonly<Record<string, string>>
+  readonly body?: unknown
+  /** Milliseconds since the request. */
+  readonly ms?: number
 }
 
-export type WireEvent = Exchange & ExchangeEvent
+/** The function that gets the entries, and the `binding` of its entries. */
+export interface WireLog {
+  readonly onWire: (entry: WireEntry) => void
+  readonly binding: WireEntry['binding']
+}
 
-type ExchangeEvent =
-  | { readonly kind: 'request'; readonly headers: Headers; readonly body?: string }
-  | {
-      readonly kind: 'response'
-      readonly status: number
-      readonly headers: Headers
-      /** Absent for streams. */
-      readonly body?: string
-      readonly ms: number
-    }
-  /** A piece of a stream. */
-  | { readonly kind: 'chunk'; readonly text: string; readonly ms: number }
-  | { readonly kind: 'failure'; readonly message: string; readonly ms: number }
-
-interface Logged {
+interface LoggedRequest {
   readonly method: string
   readonly url: string
-  readonly headers: Headers
+  readonly headers: Readonly<Record<string, string>>
   readonly body?: string
   readonly secrets?: readonly string[]
   readonly isConfidential?: boolean
@@ -42,124 +37,63 @@ interface Logged {
 
 export interface ExchangeLog {
   answered(response: Response, bytes: Uint8Array | undefined): void
-  /** The same response; its pieces are logged as they are read. */
+  /** Returns the response with a body whose chunks are logged when they are read. */
   streaming(response: Response): Response
   failed(error: TransportError): void
 }
 
-export interface WireLog {
-  begin(request: Logged): ExchangeLog
-}
+const redacted = '[redacted]'
 
-export const redacted = '[redacted]'
-
-export function createWireLog(onWire: (event: WireEvent) => void): WireLog {
+export function logRequest({ onWire, binding }: WireLog, request: LoggedRequest): ExchangeLog {
+  const started = performance.now()
+  const ms = () => Math.round(performance.now() - started)
+  const redact = redactor(request.secrets ?? [])
+  const shown = (body: string) => (request.isConfidential ? redacted : redact(body))
+  const base = {
+    exchange: crypto.randomUUID(),
+    binding,
+    what: `${request.method} ${redact(redactQuery(request.url))}`,
+  }
+  const head = ({ status, headers }: Response): WireEntry => ({
+    ...base,
+    direction: 'response',
+    status,
+    headers: redactHeaders(headers.entries(), redact),
+    ms: ms(),
+  })
+  onWire({
+    ...base,
+    direction: 'request',
+    headers: redactHeaders(Object.entries(request.headers), redact),
+    ...(request.body && { body: shown(request.body) }),
+  })
   return {
-    begin(request) {
-      const started = performance.now()
-      const ms = () => Math.round(performance.now() - started)
-      const clean = cleaner(request.secrets ?? [])
-      const shown = (body: string) => (request.isConfidential ? redacted : clean(body))
-      const exchange: Exchange = {
-        exchange: crypto.randomUUID(),
-        method: request.method,
-        url: clean(withoutSecrets(request.url)),
-      }
-      onWire({
-        ...exchange,
-        kind: 'request',
-        headers: cleanHeaders(Object.entries(request.headers), clean),
-        ...(request.body !== undefined && { body: shown(request.body) }),
+    answered(response, bytes) {
+      onWire({ ...head(response), ...(bytes && { body: shown(new TextDecoder().decode(bytes)) }) })
+    },
+    streaming(response) {
+      onWire(head(response))
+      const decoder = new TextDecoder()
+      const tap = new TransformStream<Uint8Array, Uint8Array>({
+        transform(chunk, controller) {
+          onWire({ ...base, direction: 'event', body: redact(decoder.decode(chunk, { stream: true })), ms: ms() })
+          controller.enqueue(chunk)
+        },
       })
-      const head = ({ status, headers }: Response) =>
-        ({ ...exchange, kind: 'response', status, headers: cleanHeaders(headers.entries(), clean), ms: ms() }) as const
-      return {
-        answered(response, bytes) {
-          onWire({ ...head(response), ...(bytes && { body: shown(new TextDecoder().decode(bytes)) }) })
-        },
-        streaming(response) {
-          onWire(head(response))
-          const decoder = new TextDecoder()
-          const listen = new TransformStream<Uint8Array, Uint8Array>({
-            transform(chunk, controller) {
-              onWire({ ...exchange, kind: 'chunk', text: clean(decoder.decode(chunk, { stream: true })), ms: ms() })
-              controller.enqueue(chunk)
-            },
-          })
-          const { status, statusText, headers } = response
-          return new Response(response.body?.pipeThrough(listen) ?? null, { status, statusText, headers })
-        },
-        failed({ message }) {
-          onWire({ ...exchange, kind: 'failure', message: clean(message), ms: ms() })
-        },
-      }
+      const { status, statusText, headers } = response
+      return new Response(response.body?.pipeThrough(tap) ?? null, { status, statusText, headers })
+    },
+    failed({ message }) {
+      onWire({ ...base, direction: 'response', status: redact(message), ms: ms() })
     },
   }
 }
 
-const secretNames = /authori[sz]ation|cookie|api-?_?key|token|secret|passw|credential|^key$|^code$|signature/i
-
-function cleanHeaders(entries: Iterable<readonly [string, string]>, clean: (text: string) => string): Headers {
-  return Object.fromEntries(
-    [...entries].map(([name, value]) => [name, secretNames.test(name) ? redacted : clean(value)]),
-  )
-}
-
-function withoutSecrets(address: string): string {
-  const url = new URL(address)
-  const hasSecrets = [...url.searchParams.keys()].some((name) => secretNames.test(name))
-  if (!hasSecrets) return address
-  for (const name of new Set(url.searchParams.keys())) if (secretNames.test(name)) url.searchParams.set(name, redacted)
-  return url.href
-}
-
-/** In the spellings a value may have on its way: as it is, as a part of an address, of a form, and of JSON. */
-function cleaner(secrets: readonly string[]): (text: string) => string {
-  const spellingsOf = (secret: string) => [
-    secret,
-    encodeURIComponent(secret),
-    new URLSearchParams([['', secret]]).toString().slice(1),
-    JSON.stringify(secret).slice(1, -1),
-  ]
-  const spellings = [...new Set(secrets.flatMap(spellingsOf))].filter(Boolean)
-  return (text) => spellings.reduce((cleaned, secret) => cleaned.replaceAll(secret, redacted), text)
-}
-
-export function fromHttp(
-  onWire: (entry: WireEntry) => void,
-  binding: WireEntry['binding'],
-): (event: WireEvent) => void {
-  return (event) => {
-    const { exchange } = event
-    const what = `${event.method} ${event.url}`
-    if (event.kind === 'request') {
-      const { headers, body } = event
-      onWire({ direction: 'request', exchange, binding, what, headers, ...(body && { body }) })
-      return
-    }
-    const { ms } = event
-    if (event.kind === 'response') {
-      const { status, headers, body } = event
-      onWire({
-        direction: 'response',
-        exchange,
-        binding,
-        what,
-        status,
-        headers,
-        ms,
-        ...(body !== undefined && { body }),
-      })
-    } else if (event.kind === 'chunk') onWire({ direction: 'event', exchange, binding, what, body: event.text, ms })
-    else onWire({ direction: 'response', exchange, binding, what, status: event.message, ms })
-  }
-}
-
-/** Metadata that is no secret; everything else is one until somebody says otherwise. */
-const harmless =
+/** Metadata that is shown. All other metadata may be a credential. */
+const publicMetadata =
   /^(a2a-.*|x-a2a-extensions|content-type|user-agent|traceparent|tracestate|last-event-id|idempotency-key|grpc-.*|date)$/i
 
-export function fromGrpc(onWire: (entry: WireEntry) => void): (entry: GrpcWireEntry) => void {
+export function logGrpc(onWire: (entry: WireEntry) => void): (entry: GrpcWireEntry) => void {
   return ({ direction, exchange, rpc, headers, body, status, ms }) =>
     onWire({
       direction: direction === 'out' ? 'request' : status === undefined ? 'event' : 'response',
@@ -167,10 +101,40 @@ export function fromGrpc(onWire: (entry: WireEntry) => void): (entry: GrpcWireEn
       binding: 'GRPC',
       what: rpc,
       headers: Object.fromEntries(
-        Object.entries(headers).map(([name, value]) => [name, harmless.test(name) ? value : redacted]),
+        Object.entries(headers).map(([name, value]) => [name, publicMetadata.test(name) ? value : redacted]),
       ),
       ms,
       ...(body && { body }),
       ...(status !== undefined && { status }),
     })
+}
+
+const secretNames = /authori[sz]ation|cookie|api-?_?key|token|secret|passw|credential|^key$|^code$|signature/i
+
+function redactHeaders(
+  entries: Iterable<readonly [string, string]>,
+  redact: (text: string) => string,
+): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    [...entries].map(([name, value]) => [name, secretNames.test(name) ? redacted : redact(value)]),
+  )
+}
+
+function redactQuery(address: string): string {
+  const url = new URL(address)
+  const secrets = [...new Set(url.searchParams.keys())].filter((name) => secretNames.test(name))
+  for (const name of secrets) url.searchParams.set(name, redacted)
+  return secrets.length > 0 ? url.href : address
+}
+
+/** Replaces the secrets as they are, and as they are encoded in URLs, forms and JSON. */
+function redactor(secrets: readonly string[]): (text: string) => string {
+  const encodings = (secret: string) => [
+    secret,
+    encodeURIComponent(secret),
+    new URLSearchParams([['', secret]]).toString().slice(1),
+    JSON.stringify(secret).slice(1, -1),
+  ]
+  const patterns = [...new Set(secrets.flatMap(encodings))].filter(Boolean)
+  return (text) => patterns.reduce((result, pattern) => result.replaceAll(pattern, redacted), text)
 }

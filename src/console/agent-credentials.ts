@@ -1,6 +1,6 @@
 /** The credentials of one agent: those that were typed into the page, and those of whoever started the console. */
 import type { ConnectOptions } from '../client/connect-options.js'
-import { type CredentialSource, type CredentialSources, listOf } from '../client/credentials/index.js'
+import { type CredentialSource, type CredentialSources, sourcesIn } from '../client/credentials/index.js'
 import { canParseUrl } from '../model/can-parse-url.js'
 import { A2AError } from '../model/errors.js'
 import type { CredentialKind, GivenCredential, LoginView, NamedAgent } from './console-api.js'
@@ -25,7 +25,7 @@ export class AgentCredentials {
 
   constructor(login: AgentLogin, own: CredentialSources | undefined) {
     this.login = login
-    this.#own = own === undefined ? [] : listOf(own)
+    this.#own = own === undefined ? [] : sourcesIn(own)
   }
 
   /** Throws in plain words for what no credential can be. */

@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, it, vi } from 'vitest'
-import type { WireEntry } from '../client/connect-options.js'
+import type { WireEntry } from '../client/wire-log.js'
 import { CallLog, type CallTarget } from './call-log.js'
 
 const megabyte = 1024 * 1024

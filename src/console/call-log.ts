@@ -1,5 +1,5 @@
 /** The calls of a session, and what went over the wire for each. In memory, and bounded. */
-import type { WireEntry } from '../client/connect-options.js'
+import type { WireEntry } from '../client/wire-log.js'
 import type { Operation } from '../model/operations.js'
 import type { CallSummary, CallView, WireLine } from './console-api.js'
 

@@ -2,10 +2,16 @@
 import type { Choice } from '../client/agent-client.js'
 import { chooseInterface } from '../client/choose-interface.js'
 import { createClientDialer } from '../client/client-dialer.js'
-import { certificateOf, listOf } from '../client/credentials/index.js'
+import { certificateOf, sourcesIn } from '../client/credentials/index.js'
 import { createSender } from '../client/guarded-fetch.js'
 import { authorizeCard, hasGrpc } from '../client/open-interface.js'
-import { cardSender, placesOf, type ResolvedCard, type ResolveOptions, resolveCard } from '../client/resolve-card.js'
+import {
+  cardLocations,
+  cardSender,
+  type ResolvedCard,
+  type ResolveOptions,
+  resolveCard,
+} from '../client/resolve-card.js'
 import { verifyCard } from '../client/verify-card.js'
 import { A2AError } from '../model/errors.js'
 import { readAtMost } from '../net/read-at-most.js'
@@ -25,9 +31,9 @@ export interface CardSource {
 export async function viewCard(session: Session, ref: string, source: CardSource): Promise<CardView> {
   const options = session.connections.optionsFor(ref)
   const { allowedOrigins = [], credentials } = options
-  const certificate = credentials && certificateOf(listOf(credentials))
+  const certificate = credentials && certificateOf(sourcesIn(credentials))
   const target = await targetOf(ref, source)
-  const authorize = typeof target === 'string' ? authorizeCard(placesOf(target).origin, options) : undefined
+  const authorize = typeof target === 'string' ? authorizeCard(cardLocations(target).origin, options) : undefined
   const shown = { ...(certificate && { certificate }), ...(authorize && { authorize }) }
   const resolved = await resolveCard(target, { timeoutMs, ...shown })
   const [signature, unversioned] = await Promise.all([verifyCard(resolved), readUnversioned(resolved, shown)])
@@ -60,9 +66,9 @@ type Shown = Pick<ResolveOptions, 'certificate' | 'authorize'>
 /** Clients of older versions name none, and may see another card. */
 async function readUnversioned({ url, origin }: ResolvedCard, { certificate, authorize }: Shown): Promise<unknown> {
   if (url === undefined || origin === undefined) return undefined
-  const reach = createClientDialer({ namedOrigins: [origin], ...(certificate && { certificate }) })
+  const dialer = createClientDialer({ namedOrigins: [origin], ...(certificate && { certificate }) })
   try {
-    const send = createSender({ reach, headersTimeoutMs: timeoutMs, maxBytes })
+    const send = createSender({ dialer, headersTimeoutMs: timeoutMs, maxBytes })
     const get = cardSender(send, authorize)
     const headers = { accept: 'application/json' }
     const { response } = await get({ method: 'GET', url, headers, signal: AbortSignal.timeout(timeoutMs) })
@@ -71,7 +77,7 @@ async function readUnversioned({ url, origin }: ResolvedCard, { certificate, aut
   } catch {
     return undefined
   } finally {
-    await reach.close()
+    await dialer.close()
   }
 }
 

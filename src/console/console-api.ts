@@ -1,9 +1,9 @@
 /** What the console's page and its server part say to each other beside the protocol itself. */
 import type { Choice } from '../client/agent-client.js'
-import type { WireEntry } from '../client/connect-options.js'
 import type { DeviceCode } from '../client/credentials/index.js'
 import type { PushDelivery } from '../client/push-receiver.js'
 import type { Verification } from '../client/verify-card.js'
+import type { WireEntry } from '../client/wire-log.js'
 import type { DialectName } from '../dialects/dialect.js'
 import type { CardReport } from '../dialects/validate-card/index.js'
 import type { AgentCard } from '../model/agent-card.js'

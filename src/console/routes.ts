@@ -1,6 +1,7 @@
 /** What the page may ask for, beside calling agents. Everything here is for a session that exists. */
 
-import { isAddress, placesOf } from '../client/resolve-card.js'
+import { cardLocations } from '../client/resolve-card.js'
+import { isAddress } from '../client/resolve-name.js'
 import { canParseUrl } from '../model/can-parse-url.js'
 import { isObject } from '../model/is-object.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
@@ -49,7 +50,7 @@ export const routes: Readonly<Record<string, Route>> = {
     if (hasCredentials(named))
       return refusal(400, 'Leave the name and the password out of the address: credentials are given under Access')
     if (!isAddress(named)) return refusal(400, `${named.slice(0, 100)} is no address: begin with http:// or https://`)
-    placesOf(named) // throws in plain words for what cannot be one
+    cardLocations(named) // throws in plain words for what cannot be one
     return session.name(named, 'pasted') ? json(200, { ref: named }) : tooMany()
   },
   'DELETE agents'({ url, session }) {

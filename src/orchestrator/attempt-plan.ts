@@ -35,12 +35,12 @@ export class AttemptPlan {
   delayBefore(attempt: number, failure: unknown, timing: Timing): number {
     const timesAsked = (attempt - 1) % this.#attemptsEach
     if (timesAsked === 0) return 0
-    const pauseMs = backoffDelay(timesAsked, { firstDelayMs: this.#firstDelayMs, longestDelayMs: maxDelayMs }, timing)
+    const pauseMs = backoffDelay(timesAsked, { firstDelayMs: this.#firstDelayMs, maxDelayMs }, timing)
     return Math.max(pauseMs, requestedDelay(failure) ?? 0)
   }
 }
 
-const pauses = { firstDelayMs: 100, longestDelayMs: 2_000 }
+const pauses = { firstDelayMs: 100, maxDelayMs: 2_000 }
 
 export class RetryBudget {
   readonly #timing: Timing
@@ -66,7 +66,7 @@ export class RetryBudget {
     if (this.#isHeard) {
       this.#failingSince = now
       // A line that breaks again at once is no good line yet.
-      if (now - this.#failedAt > pauses.longestDelayMs) this.#failures = 0
+      if (now - this.#failedAt > pauses.maxDelayMs) this.#failures = 0
     }
     this.#isHeard = false
     this.#failedAt = now

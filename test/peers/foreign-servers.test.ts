@@ -81,7 +81,7 @@ describe.each(Object.entries(servers))('the official server %s', (name, { start,
 
   it('is found and understood without being told how', async () => {
     const warnings: string[] = []
-    await using agent = await connect(server.url, { onWarning: (warning) => warnings.push(warning) })
+    await using agent = await connect(server.url, { onWarning: ({ message }) => warnings.push(message) })
     expect((await agent.ask('hello')).text).toBe('hello')
     const dialect = name.startsWith('1') ? 'v1' : 'v0.3'
     expect(agent.choice).toMatchObject({ dialect, binding: 'JSONRPC' })

@@ -21,7 +21,7 @@ afterAll(() => served.close({ deadlineMs: 0 }))
 
 const count = 200
 const expected = Array.from({ length: count }, (_, place) => `chunk ${place + 1} `)
-const hasty: ConnectOptions = { retry: { attempts: 12, firstDelayMs: 1, longestDelayMs: 20 }, breaker: { failures: 0 } }
+const hasty: ConnectOptions = { retry: { attempts: 12, firstDelayMs: 1, maxDelayMs: 20 }, breaker: { failures: 0 } }
 const newest = '/.well-known/agent-card.json'
 const oldest = '/.well-known/agent.json'
 

@@ -2,12 +2,12 @@
 
 import type { AddressInfo, Socket } from 'node:net'
 import { createServer as createTcpServer } from 'node:net'
-import { A2AError, type ConnectOptions, connect, TransportError } from 'dragoman/client'
+import { A2AError, type ConnectOptions, type ConnectWarning, connect, TransportError } from 'dragoman/client'
 import { describe, expect, it } from 'vitest'
 import { fetchWithNames } from '../../src/client/http-server.fixture.js'
 import { type Call, cardOf, cardPath, type HostileServer, hostileServer, json, result, task } from './hostile-server.js'
 
-const quick: ConnectOptions = { timeoutMs: 1000, retry: { firstDelayMs: 1, longestDelayMs: 10 } }
+const quick: ConnectOptions = { timeoutMs: 1000, retry: { firstDelayMs: 1, maxDelayMs: 10 } }
 const secret = { authorization: 'Bearer s3cret', 'x-api-key': 's3cret' }
 const named = fetchWithNames('agent.example', 'evil.example')
 
@@ -130,7 +130,7 @@ describe('a card', () => {
         ),
     })
     const warnings: string[] = []
-    await using agent = await connect(server.origin, { ...quick, onWarning: (warning) => warnings.push(warning) })
+    await using agent = await connect(server.origin, { ...quick, onWarning: ({ message }) => warnings.push(message) })
     expect((await agent.ask('hi')).state).toBe('TASK_STATE_COMPLETED')
     expect(agent.choice).toMatchObject({ binding: 'JSONRPC', url: `${server.origin}/` })
     expect(warnings.join()).toContain('Fell back to v1 over JSONRPC')
@@ -180,7 +180,7 @@ describe('what the user gave along', () => {
       [cardPath]: ({ response }) => json(response, cardOf('', rpcAt(`${other.origin}/`))),
     })
     const warnings: string[] = []
-    const onWarning = (warning: string) => warnings.push(warning)
+    const onWarning = ({ message }: ConnectWarning) => warnings.push(message)
     await using agent = await connect(server.origin, { ...quick, headers: secret, onWarning })
     expect((await agent.ask('hi')).state).toBe('TASK_STATE_COMPLETED')
     expect(secretsSeenBy(other)).toEqual([])

@@ -17,7 +17,7 @@ import {
   task,
 } from './hostile-server.js'
 
-const quick: ConnectOptions = { timeoutMs: 1000, retry: { firstDelayMs: 1, longestDelayMs: 10 } }
+const quick: ConnectOptions = { timeoutMs: 1000, retry: { firstDelayMs: 1, maxDelayMs: 10 } }
 
 /** What a call failed with, in one word; anything but the two classes fails the test. */
 async function failureOf(call: () => Promise<unknown>): Promise<string> {

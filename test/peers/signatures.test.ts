@@ -113,7 +113,7 @@ describe('the official signatures, by our verifier', () => {
     const warnings: string[] = []
     await using client = await connect(server.url, {
       signatures: 'require',
-      onWarning: (warning) => void warnings.push(warning),
+      onWarning: ({ message }) => void warnings.push(message),
     })
     expect(client.signature).toMatchObject({ state: 'valid', form: 'stripped' })
     expect(warnings).toContain('The card is signed in the form stripped')

@@ -155,7 +155,7 @@ export interface PlannedCredential {
 export type CredentialPlan = { readonly uses: readonly PlannedCredential[] } | { readonly problem: string }
 
 export function planCredentials(card: AgentCard, sources: CredentialSources | undefined): CredentialPlan {
-  if (sources === undefined || listOf(sources).length === 0) return { uses: [] }
+  if (sources === undefined || sourcesIn(sources).length === 0) return { uses: [] }
   const { securityRequirements: requirements = [] } = card
   if (requirements.length === 0) return { uses: unasked(card, sources) }
   for (const { schemes = {} } of requirements) {
@@ -185,8 +185,8 @@ export function describeNeeds({ name, securityRequirements = [], securitySchemes
 /** The card asks for nothing, and its user gave something: it goes where the card knows a place for it. */
 function unasked(card: AgentCard, sources: CredentialSources): readonly PlannedCredential[] {
   const schemes = Object.entries(card.securitySchemes ?? {})
-  return listOf(sources).flatMap((source) => {
-    const [name = '', scheme = source.usual] = schemes.find(([called, each]) => source.fits(each, called)) ?? []
+  return sourcesIn(sources).flatMap((source) => {
+    const [name = '', scheme = source.defaultScheme] = schemes.find(([called, each]) => source.fits(each, called)) ?? []
     return scheme ? [{ source, need: { name, scheme, scopes: [] } }] : []
   })
 }
@@ -197,12 +197,12 @@ function needOf(card: AgentCard, name: string, scopes: readonly string[] = []): 
 }
 
 function sourceFor(sources: CredentialSources, { name, scheme }: SchemeNeed): CredentialSource | undefined {
-  if (isSource(sources) || Array.isArray(sources)) return listOf(sources).find((source) => source.fits(scheme, name))
+  if (isSource(sources) || Array.isArray(sources)) return sourcesIn(sources).find((source) => source.fits(scheme, name))
   const named = own(sources as { readonly [scheme: string]: CredentialSource }, name) // it is no list and no source
   return named?.fits(scheme, name) ? named : undefined
 }
 
-export function listOf(sources: CredentialSources): readonly CredentialSource[] {
+export function sourcesIn(sources: CredentialSources): readonly CredentialSource[] {
   if (isSource(sources)) return [sources]
   return Array.isArray(sources) ? (sources as readonly CredentialSource[]) : Object.values(sources)
 }
@@ -216,7 +216,7 @@ export function assertCredentials(sources: CredentialSources | undefined): void 
   if (sources === undefined) return
   const isObject = typeof sources === 'object' && sources !== null
   // The main entry has functions of the same names, which make schemes that a server checks.
-  if (isObject && !('authenticate' in sources) && listOf(sources).every(isSource)) return
+  if (isObject && !('authenticate' in sources) && sourcesIn(sources).every(isSource)) return
   throw new TypeError(
     "`credentials` must come from 'dragoman/client': import `apiKey`, `basic` or `bearer` from there, not from 'dragoman', and write `credentials: apiKey('…')`",
   )

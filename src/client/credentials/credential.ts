@@ -30,7 +30,7 @@ export interface CredentialContext {
 
 export interface CredentialSource {
   /** How it is sent to agents that do not say what they want. Absent: not at all. */
-  readonly usual?: SecurityScheme
+  readonly defaultScheme?: SecurityScheme
   /** Whether it is for this scheme, which the card calls so; asks nobody. */
   fits(scheme: SecurityScheme, name?: string): boolean
   get(need: SchemeNeed, context: CredentialContext): Promise<Credential>

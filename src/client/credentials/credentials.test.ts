@@ -4,7 +4,7 @@ import { v1Card } from '../cards.fixture.js'
 import { createSender } from '../guarded-fetch.js'
 import { fetchWithNames, json, serveHttp } from '../http-server.fixture.js'
 import { readCard } from '../read-card.js'
-import type { WireEvent } from '../wire-log.js'
+import type { WireEntry } from '../wire-log.js'
 import { createAuthorizer, planCredentials, withCredentials } from './authorizer.js'
 import type { CredentialSource, CredentialSources } from './credential.js'
 import { apiKeyCredential, basicCredential, bearerCredential, certificateOf, mutualTls } from './static-credentials.js'
@@ -182,14 +182,14 @@ describe('withCredentials', () => {
       query: { apiKeySecurityScheme: { location: 'query', name: 'q' } },
       basic: http('Basic'),
     }
-    const events: WireEvent[] = []
+    const events: WireEntry[] = []
     const authorizer = createAuthorizer(
       cardWith(schemes, [['odd', 'query', 'basic']]),
       [apiKeyCredential('s3cr3t/+ value'), basicCredential('user', 'passw0rd')],
       { origins: [own.origin] },
     )
     const send = withCredentials(
-      createSender({ namedOrigins: [own.origin], onWire: (event) => events.push(event) }),
+      createSender({ namedOrigins: [own.origin], wire: { binding: 'JSONRPC', onWire: (entry) => events.push(entry) } }),
       authorizer,
     )
     await send(call(own.origin))

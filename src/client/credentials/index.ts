@@ -1,4 +1,4 @@
-export { assertCredentials, createAuthorizer, listOf, withCredentials } from './authorizer.js'
+export { assertCredentials, createAuthorizer, sourcesIn, withCredentials } from './authorizer.js'
 export type { CredentialSource, CredentialSources } from './credential.js'
 export { createTokenStore, type OAuth2Options, oauth2, type TokenStore } from './oauth2.js'
 export type { DeviceCode, RedirectReceiver } from './oauth2-flows.js'

@@ -4,7 +4,7 @@ import { listenForRedirect } from '../../net/node-redirect-receiver.js'
 import { createSender } from '../guarded-fetch.js'
 import { json, serveHttp } from '../http-server.fixture.js'
 import { systemTiming } from '../retry.js'
-import type { WireEvent } from '../wire-log.js'
+import type { WireEntry } from '../wire-log.js'
 import { serveTokens } from './authorization-server.fixture.js'
 import type { CredentialContext, SchemeNeed } from './credential.js'
 import { createTokenStore, type OAuth2Options, oauth2 } from './oauth2.js'
@@ -299,9 +299,9 @@ describe('oauth2', () => {
 
   it('shows neither secrets nor tokens in the log of the wire', async () => {
     await using server = await serveTokens({ hasRefreshTokens: true })
-    const events: WireEvent[] = []
+    const events: WireEntry[] = []
     const sender = (namedOrigins: readonly string[]) =>
-      createSender({ namedOrigins, onWire: (event) => events.push(event) })
+      createSender({ namedOrigins, wire: { binding: 'JSONRPC', onWire: (entry) => events.push(entry) } })
     await oauth2(client).get(needOf(credentialsFlow(server.origin)), context({ sender }))
     expect(events).toHaveLength(2)
     expect(JSON.stringify(events)).not.toMatch(/s3cret|token-0|refresh-1/)

@@ -79,7 +79,7 @@ export function oauth2(options: OAuth2Options): CredentialSource {
 
   return {
     ...((options.issuer ?? options.tokenUrl) !== undefined && {
-      usual: { httpAuthSecurityScheme: { scheme: 'Bearer' } },
+      defaultScheme: { httpAuthSecurityScheme: { scheme: 'Bearer' } },
     }),
     fits: (scheme) => flowFor(scheme, options) !== undefined,
     async get(need, context) {

@@ -16,7 +16,7 @@ export function apiKeyCredential(key: string, options: ApiKeyOptions = {}): Cred
   const { name = 'X-API-Key', location = 'header' } = options
   assertSecret(key, 'apiKeyCredential needs a key')
   return {
-    usual: { apiKeySecurityScheme: { location, name } },
+    defaultScheme: { apiKeySecurityScheme: { location, name } },
     fits: (scheme) => 'apiKeySecurityScheme' in scheme && places.has(scheme.apiKeySecurityScheme.location),
     async get({ scheme }) {
       if (!('apiKeySecurityScheme' in scheme)) return {}
@@ -38,7 +38,7 @@ export function basicCredential(user: string, password: string): CredentialSourc
   const given = new TextEncoder().encode(`${user}:${password}`)
   const credential = { headers: { authorization: `Basic ${btoa(String.fromCharCode(...given))}` } }
   return {
-    usual: { httpAuthSecurityScheme: { scheme: 'Basic' } },
+    defaultScheme: { httpAuthSecurityScheme: { scheme: 'Basic' } },
     fits: (scheme) => isHttp(scheme, 'basic'),
     get: async () => credential,
   }
@@ -52,7 +52,7 @@ export function bearerCredential(token: string | (() => string | Promise<string>
   if (typeof token !== 'function') assertSecret(token, 'bearerCredential needs a token')
   const get = async () => bearerHeader(typeof token === 'string' ? token : await token())
   return {
-    usual: { httpAuthSecurityScheme: { scheme: 'Bearer' } },
+    defaultScheme: { httpAuthSecurityScheme: { scheme: 'Bearer' } },
     fits: (scheme) =>
       isHttp(scheme, 'bearer') || 'oauth2SecurityScheme' in scheme || 'openIdConnectSecurityScheme' in scheme,
     get,

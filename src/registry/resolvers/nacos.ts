@@ -1,4 +1,4 @@
-import type { CardResolver } from '../../client/resolve-card.js'
+import type { CardResolver } from '../../client/resolve-name.js'
 import { canParseUrl } from '../../model/can-parse-url.js'
 import { isObject } from '../../model/is-object.js'
 import { assertOptions, type NamesOf } from '../../model/option-names.js'

@@ -3,7 +3,7 @@
  * reached, because an agent does not stop when its registry does.
  */
 import { setTimeout as pause } from 'node:timers/promises'
-import type { CardResolver } from '../../client/resolve-card.js'
+import type { CardResolver } from '../../client/resolve-name.js'
 import { assertOptions, type NamesOf } from '../../model/option-names.js'
 import {
   type RegistryClientOptions,

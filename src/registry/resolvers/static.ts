@@ -1,5 +1,5 @@
 import { readFile, stat } from 'node:fs/promises'
-import type { CardResolver } from '../../client/resolve-card.js'
+import type { CardResolver } from '../../client/resolve-name.js'
 import { isObject } from '../../model/is-object.js'
 
 /** What a name stands for: an address, a card, or a list of these for several instances. */

@@ -17,7 +17,7 @@ interface Followed {
 
 /** One send, streamed to its end over however many connections and replicas it takes. */
 async function follow({ hook, cluster: { url } }: Scene, name: string, text: string): Promise<Followed> {
-  await using agent = await connect(url, { retry: { attempts: 40, longestDelayMs: 2_000 }, breaker: { failures: 0 } })
+  await using agent = await connect(url, { retry: { attempts: 40, maxDelayMs: 2_000 }, breaker: { failures: 0 } })
   const seqs: number[] = []
   const chunks: string[] = []
   let taskId = ''

@@ -3,7 +3,7 @@ import { A2AError } from '../model/errors.js'
 import { fromGeneric } from '../model/generic-service.js'
 import { anonymous, type CallContext } from '../model/service.js'
 import { TransportError } from '../model/transport-error.js'
-import { Instances } from './instances.js'
+import { InstanceFallback } from './instance-fallback.js'
 
 const context: CallContext = { caller: anonymous, dialect: 'v1' }
 const notFound = () => new A2AError('TASK_NOT_FOUND', 'No task t')
@@ -28,7 +28,7 @@ function instance(name: string, failure?: () => Error) {
 }
 
 const ask = (...all: ReturnType<typeof instance>[]) =>
-  new Instances(all, () => undefined).service().getTask({ id: 't' }, context)
+  new InstanceFallback(all, () => undefined).service().getTask({ id: 't' }, context)
 
 describe('instances of one agent', () => {
   it('are all asked for a task that is not where it is looked for first', async () => {
@@ -43,7 +43,7 @@ describe('instances of one agent', () => {
 
   it('are not asked again after an answer, and calls stay where they were answered', async () => {
     const [a, b] = [instance('a', away), instance('b')]
-    const service = new Instances([a, b], () => undefined).service()
+    const service = new InstanceFallback([a, b], () => undefined).service()
     await service.getTask({ id: 't' }, context)
     await service.getTask({ id: 't' }, context)
     expect([a.calls.length, b.calls.length]).toEqual([1, 2])
@@ -61,7 +61,7 @@ describe('instances of one agent', () => {
   const letters = ['a', 'b', 'c', 'd']
   const sentWith = async (idempotencyKey: string, names: readonly string[], isAway = (_: string) => false) => {
     const all = names.map((name) => instance(name, isAway(name) ? away : undefined))
-    const service = new Instances(all, () => undefined).service()
+    const service = new InstanceFallback(all, () => undefined).service()
     for await (const _ of service.sendStreamingMessage({ message }, { ...context, idempotencyKey }));
     await service.getTask({ id: 't' }, context)
     return all.find(({ calls }) => calls.join() === 'sendStreamingMessage,getTask')?.address
@@ -82,7 +82,7 @@ describe('instances of one agent', () => {
 
   it('are not chosen by the key of a message to a task', async () => {
     const all = letters.map((name) => instance(name))
-    const service = new Instances(all, () => undefined).service()
+    const service = new InstanceFallback(all, () => undefined).service()
     for (const idempotencyKey of ['1', '2', '3', '4', '5', '6'])
       await service.sendMessage({ message: { ...message, taskId: 't' } }, { ...context, idempotencyKey })
     expect(all.map(({ calls }) => calls.length)).toEqual([6, 0, 0, 0])
