@@ -28,7 +28,7 @@ import { type ConnectOptions, type ConnectWarning, connectOptionNames } from './
 import { createConvenience } from './convenience.js'
 import { assertCredentials } from './credentials/index.js'
 import { type FoundAgent, findInstances } from './find-agent.js'
-import { withReconnect } from './heal.js'
+import { withReconnect } from './reconnect-stream.js'
 import { InstanceFallback } from './instance-fallback.js'
 import { InterfaceFallback } from './interface-fallback.js'
 import { createOpener } from './open-interface.js'

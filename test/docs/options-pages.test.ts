@@ -41,14 +41,7 @@ const pages: Readonly<Record<string, readonly Table[]>> = {
     { heading: 'Options of `connect`', of: [['src/client/connect-options.ts', 'ConnectOptions']] },
     { heading: '`retry`', of: [['src/client/retry.ts', 'RetryOptions']] },
     { heading: '`breaker`', of: [['src/client/circuit-breaker.ts', 'CircuitBreakerOptions']] },
-    {
-      heading: '`signatures`',
-      of: [
-        ['src/client/verify-card.ts', 'SignatureOptions'],
-        ['src/client/verify-card.ts', 'KeyOptions'],
-      ],
-      without: ['signal', 'now'],
-    },
+    { heading: '`signatures`', of: [['src/client/verify-card.ts', 'SignatureOptions']] },
     { heading: 'Options of a call', of: [['src/client/agent-client.ts', 'SendOptions']] },
   ],
   'docs/operating.md': [

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { A2AError } from '../model/errors.js'
 import { TransportError } from '../model/transport-error.js'
-import { withReconnect } from './heal.js'
+import { withReconnect } from './reconnect-stream.js'
 import { all, chunk, context, noWaiting, numbered, peer, play, status, taskIn } from './scripted.fixture.js'
 
 const message = { messageId: 'm1', role: 'ROLE_USER' as const, parts: [{ text: 'hi' }] }
