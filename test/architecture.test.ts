@@ -187,6 +187,29 @@ function resolve(from: string, specifier: string): string {
 const imports = sources.flatMap(importsOf)
 const inside = imports.filter(({ to }) => to.endsWith('.ts'))
 
+/** The modules of the engine. Each may import those after it. */
+const engineModules = ['engine/admission/', 'engine/execution/', 'engine/following/']
+
+/** Groups of files that import each other, directly or not. */
+function cyclesIn(edges: readonly Import[]): string[] {
+  const next = new Map<string, string[]>()
+  for (const { from, to } of edges) next.set(from, [...(next.get(from) ?? []), to])
+  const reach = (start: string): Set<string> => {
+    const seen = new Set<string>()
+    const queue = [start]
+    for (let file = queue.pop(); file !== undefined; file = queue.pop())
+      for (const to of next.get(file) ?? []) if (!seen.has(to)) queue.push(to) && seen.add(to)
+    return seen
+  }
+  const reached = new Map([...next.keys()].map((file) => [file, reach(file)]))
+  const groups = [...reached.keys()]
+    .filter((file) => reached.get(file)?.has(file))
+    .map((file) =>
+      [...reached.keys()].filter((other) => reached.get(file)?.has(other) && reached.get(other)?.has(file)),
+    )
+  return [...new Set(groups.map((group) => group.sort().join(' ↔ ')))]
+}
+
 const covers = (allowed: string, path: string) =>
   allowed === '' || allowed.endsWith('/') ? path.startsWith(allowed) : path === allowed
 const spell = ({ from, to }: Import) => `${from} → ${to}`
@@ -225,6 +248,27 @@ describe('the architecture', () => {
       return seen
     }
     expect([...arrows.keys()].filter((folder) => reach(folder).has(folder))).toEqual([])
+  })
+
+  it('has no import cycles between the files of src/engine, type imports included', () => {
+    expect(cyclesIn(inside.filter(({ from, to }) => from.startsWith('engine/') && to.startsWith('engine/')))).toEqual(
+      [],
+    )
+  })
+
+  it('lets admission import execution, execution import following, and following neither', () => {
+    const wrong = inside.filter(({ from, to }) => {
+      const rank = (path: string) => engineModules.findIndex((folder) => path.startsWith(folder))
+      return rank(to) >= 0 && rank(to) < (rank(from) < 0 ? 0 : rank(from))
+    })
+    expect(wrong.map(spell)).toEqual([])
+    const shared = inside.filter(
+      ({ from, to }) =>
+        /^engine\/[^/]+$/.test(from) &&
+        !['engine/engine.ts', 'engine/index.ts'].includes(from) &&
+        engineModules.some((folder) => to.startsWith(folder)),
+    )
+    expect(shared.map(spell)).toEqual([])
   })
 
   it.each(['model/', 'dialects/'])('keeps %s pure: no Node, no clock, no chance, no timers', (folder) => {

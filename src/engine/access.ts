@@ -1,63 +1,84 @@
-/** Whose task it is, and who else may touch it. */
+/** Decides which callers may use a task. */
 import { A2AError, clip } from '../model/errors.js'
+import type { Log } from '../model/log.js'
 import type { Operation } from '../model/operations.js'
 import type { CallContext, Caller } from '../model/service.js'
-import type { Internals } from './internals.js'
+import type { TaskRecord } from '../stores/store.js'
 
-/** What a task is called and whose it is, for whoever decides about access to it. */
+/** A task, as access policies see it. */
 export interface SharedTask {
   readonly id: string
   readonly contextId: string
   readonly tenant: string
-  /** The caller that began it. */
+  /** The id of the caller that created the task. */
   readonly owner: string
 }
 
-/** What may be allowed to callers that do not own a task. Lists and webhooks stay with the owner. */
+/** Operations that a policy can allow to callers that do not own a task. Lists and webhooks belong to the owner. */
 export type SharingOperation = Extract<
   Operation,
   'getTask' | 'subscribeToTask' | 'cancelTask' | 'sendMessage' | 'sendStreamingMessage'
 >
 
+/** Decides whether a caller may use a task of another caller in the same tenant. */
 export type CanAccess = (caller: Caller, task: SharedTask, operation: SharingOperation) => boolean | Promise<boolean>
 
-type Asking = Pick<CallContext, 'caller' | 'tenant'>
+type CallerScope = Pick<CallContext, 'caller' | 'tenant'>
 
-/** Callers see their own tasks, in the tenant they address. */
-export function isOwn(task: Pick<SharedTask, 'tenant' | 'owner'>, context: Asking): boolean {
-  return task.owner === context.caller.id && task.tenant === (context.tenant ?? '')
+export interface AccessDeps {
+  readonly agent: string
+  readonly log: Log
+  readonly canAccess: CanAccess | undefined
 }
 
-/** Whether a caller may do this to a task: because it is its own, or because somebody allowed it. */
-export function mayAccess(
-  internals: Pick<Internals, 'canAccess' | 'log' | 'name'>,
-  task: SharedTask,
-  context: Asking,
-  operation: SharingOperation,
-): boolean | Promise<boolean> {
-  if (isOwn(task, context)) return true
-  // Whatever is shared, it is shared within its tenant (R-TEN-3).
-  if (!internals.canAccess || task.tenant !== (context.tenant ?? '')) return false
-  return isAllowed(internals, internals.canAccess, task, context, operation)
-}
+export class TaskAccess {
+  readonly #deps: AccessDeps
 
-/** Whoever cannot decide has not allowed it; and the caller must not learn that there was something to decide. */
-async function isAllowed(
-  { log, name }: Pick<Internals, 'log' | 'name'>,
-  canAccess: CanAccess,
-  { id, contextId, tenant, owner }: SharedTask,
-  { caller }: Asking,
-  operation: SharingOperation,
-): Promise<boolean> {
-  try {
-    return (await canAccess(caller, { id, contextId, tenant, owner }, operation)) === true
-  } catch (error) {
-    log({ level: 'error', message: 'The policy failed: access denied', agent: name, taskId: id, error })
-    return false
+  constructor(deps: AccessDeps) {
+    this.#deps = deps
+  }
+
+  /** Whether callers may use tasks of others at all. */
+  get hasPolicy(): boolean {
+    return this.#deps.canAccess !== undefined
+  }
+
+  /** Whether a caller may do this to a task: it is the owner, or the policy allows it. */
+  allows(task: SharedTask, context: CallerScope, operation: SharingOperation): boolean | Promise<boolean> {
+    if (isOwn(task, context)) return true
+    const { canAccess } = this.#deps
+    // Tasks are never shared across tenants (R-TEN-3).
+    if (!canAccess || task.tenant !== (context.tenant ?? '')) return false
+    return this.#ask(canAccess, task, context, operation)
+  }
+
+  /** A policy that throws denies access, and the caller cannot tell that the task exists. */
+  async #ask(
+    canAccess: CanAccess,
+    { id, contextId, tenant, owner }: SharedTask,
+    { caller }: CallerScope,
+    operation: SharingOperation,
+  ): Promise<boolean> {
+    try {
+      return (await canAccess(caller, { id, contextId, tenant, owner }, operation)) === true
+    } catch (error) {
+      const { log, agent } = this.#deps
+      log({ level: 'error', message: 'The policy failed: access denied', agent, taskId: id, error })
+      return false
+    }
   }
 }
 
-/** The same words whether a task is missing or somebody else's (R-ERR-7). */
+/** Whether the caller owns the task, in the tenant that the call addresses. */
+export function isOwn(task: Pick<SharedTask, 'tenant' | 'owner'>, context: CallerScope): boolean {
+  return task.owner === context.caller.id && task.tenant === (context.tenant ?? '')
+}
+
+export function sharedTaskOf({ key, contextId, tenant, owner }: TaskRecord): SharedTask {
+  return { id: key.id, contextId, tenant, owner }
+}
+
+/** The same error for a missing task and for a task of another caller (R-ERR-7). */
 export function taskNotFound(taskId: string): A2AError {
   return new A2AError('TASK_NOT_FOUND', `Task not found: ${clip(taskId)}`, { metadata: { taskId: clip(taskId) } })
 }

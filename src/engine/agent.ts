@@ -6,7 +6,6 @@ import { assertOptions, either, type NamesOf } from '../model/option-names.js'
 import type { JsonValue, Struct } from '../model/part.js'
 import type { AgentService, Caller } from '../model/service.js'
 import type { Task } from '../model/task.js'
-import type { Credential } from './admission/provide-credential.js'
 import type { Content, Yield } from './yields.js'
 
 /** A skill; what is left out gets an honest default. Schemas are checked and published as JSON Schema. */
@@ -164,7 +163,10 @@ export interface CheckpointOptions {
   readonly fromReserve?: boolean
 }
 
-/** An agent served beside this one, or the name of one. */
+/** A credential that an agent can use: a token, or an object with several. */
+export type Credential = string | { readonly [name: string]: unknown }
+
+/** An agent of the same server, or the name of an agent. */
 export type AgentRef = string | Agent
 
 /** Works on a turn: an async generator. `return value` is the same as `yield value` before the end. */

@@ -1,6 +1,10 @@
 /**
- * Runs one agent durably: the eleven operations on a store. Everything a task goes through is an
- * event in its log before anybody sees it.
+ * An engine runs one agent on a store and implements the eleven operations. Every change of a task is an event in its log
+ * before a caller sees it.
+ *
+ * Three modules share the work. Each takes its dependencies explicitly, and imports point from left to right only:
+ *
+ *   admission/ (send, continue, idempotency)  →  execution/ (runs, leases, writers)  →  following/ (topics, streams, reads)
  */
 import type { AgentCard } from '../model/agent-card.js'
 import type { Clock } from '../model/clock.js'
@@ -12,70 +16,69 @@ import { completeStore, supports } from '../stores/complete-store.js'
 import type { Store } from '../stores/store.js'
 import { storeKind } from '../stores/store-kind.js'
 import type { EngineStats } from '../telemetry/engine-stats.js'
-import type { CanAccess } from './access.js'
+import { type CanAccess, TaskAccess } from './access.js'
+import { Admission } from './admission/admit.js'
+import { Idempotency } from './admission/idempotency.js'
 import { credentialNames, type ProvidedCredential, provideCredential } from './admission/provide-credential.js'
-import type { CheckWebhook } from './admission/push-configs.js'
-import { createPushConfig, deletePushConfig, getPushConfig, listPushConfigs } from './admission/push-configs.js'
-import { sendMessage, sendStreamingMessage } from './admission/send.js'
+import { type CheckWebhook, PushConfigs } from './admission/push-configs.js'
+import { Sends } from './admission/send.js'
 import type { Agent, AgentRef } from './agent.js'
 import { cancelTask } from './execution/cancel.js'
-import { LeaseKeeper } from './execution/execution.js'
-import { watchStalls } from './execution/handler-watch.js'
-import { atMost } from './execution/stop.js'
-import { subscribeToTask } from './following/following.js'
-import { createdIn, getTask, listTasks } from './following/task-reader.js'
-import { type EngineSettings, Internals } from './internals.js'
+import { Execution } from './execution/execution.js'
+import type { Run } from './execution/run.js'
+import { CallerBytes, RunningTasks } from './execution/usage.js'
+import { Following } from './following/following.js'
+import { guardedStore } from './guarded-store.js'
 import { defaultEngineLimits, type EngineLimits } from './limits.js'
-import { schemaCheckOf } from './message-checks.js'
-import { type Retention, retentionNames, settingNames, startRetention } from './settings.js'
+import { skillSchemasOf } from './message-checks.js'
+import {
+  defaultSettings,
+  type EngineSettings,
+  type Retention,
+  retentionNames,
+  settingNames,
+  startRetention,
+} from './settings.js'
 import { systemClock } from './system-clock.js'
 
+/** Options of `createEngine`. Only the store is required. */
 export interface EngineOptions extends Partial<Omit<EngineSettings, 'limits'>> {
-  /** What is left out has its default. */
+  /** Limits that differ from the defaults. */
   readonly limits?: Partial<EngineLimits>
   readonly store: Store
   readonly clock?: Clock
-  /** Where things go that no caller may see. Default: nowhere. */
+  /** Receives warnings and errors that callers do not see. Default: they are dropped. */
   readonly log?: Log
-  /** Who this process is, in leases. Default: a name of its own. */
+  /** Identifies this process in leases. Default: a random name. */
   readonly owner?: string
-  /** Whether the holder of a lease is known to be dead. Default: nobody is. */
+  /** Whether the process that holds a lease is known to be dead. Default: never. */
   readonly isOwnerDead?: (owner: string) => boolean
+  /** When ended tasks are removed. Default: never. */
   readonly retention?: Retention
   /** Finds the agents that `turn.call` names. */
   readonly resolve?: (ref: AgentRef) => AgentService | undefined
-  /** The card for callers that have proved who they are. */
+  /** The card for authenticated callers. */
   readonly extendedCard?: (context: CallContext) => Promise<AgentCard>
-  /** Rejects for webhooks that must not be called from here, in words for the caller. Default: all may be. */
+  /** Rejects with a message for the caller when the server must not call a webhook's URL. Default: all URLs are accepted. */
   readonly checkWebhook?: CheckWebhook
-  /** Lets callers at tasks that are not their own. Default: nobody. */
+  /** Decides whether callers may use tasks of others. Default: they may not. */
   readonly canAccess?: CanAccess
 }
 
+/** An agent's operations, with control over its background work. */
 export interface Engine extends AgentService {
-  /** Takes over what a dead process left behind, and begins to look for more. */
+  /** Takes over abandoned tasks and begins to look for more. */
   start(): Promise<void>
-  /** Stops admitting, lets turns finish up to the deadline, hands the rest over, ends all streams (E-12). */
+  /** Stops admitting messages, lets turns finish until the deadline, hands the rest over and ends all streams (E-12). */
   drain(deadlineMs: number): Promise<void>
-  /** The dialect a task was created in; absent when it is not there, or not the caller's. */
+  /** The dialect a task was created in; undefined if it does not exist or the caller may not see it. */
   createdIn(taskId: string, scope: Pick<CallContext, 'caller' | 'tenant'>): Promise<string | undefined>
-  /** Hands in what a task in AUTH_REQUIRED waits for; resolves when its turn has begun. */
+  /** Provides the credential that a task in AUTH_REQUIRED waits for. Resolves when its turn has begun. */
   provideCredential(provided: ProvidedCredential): Promise<void>
-  /** True from the first moment of a drain. */
+  /** True from the start of a drain. */
   readonly isDraining: boolean
-  /** How it is doing here. */
+  /** Counters and gauges of this engine. */
   stats(): EngineStats
-}
-
-const defaults: EngineSettings = {
-  leaseMs: 15_000,
-  cancelGraceMs: 5_000,
-  stallMs: 1_000,
-  idempotencyMs: 24 * 60 * 60_000,
-  limits: defaultEngineLimits,
-  dedupeByMessageId: false,
-  cancelTwice: 'task',
-  pushSecrets: 'creator',
 }
 
 const optionNames = {
@@ -93,109 +96,153 @@ const optionNames = {
   canAccess: true,
 } satisfies NamesOf<EngineOptions>
 
-/** The agent as it can be served on a store: without push notifications if the store keeps no webhooks. */
+/** The agent as the store can serve it: without push notifications if the store has no `deliveries`. */
 export function agentOn(store: Store, agent: Agent): Agent {
   const { capabilities } = agent.card
   if (!capabilities?.pushNotifications || supports(store, 'deliveries')) return agent
   return { ...agent, card: { ...agent.card, capabilities: { ...capabilities, pushNotifications: false } } }
 }
 
-export function createEngine(agent: Agent, options: EngineOptions): Engine {
+/** Creates an engine for an agent. Call `start` before the first operation, and `drain` before the store is closed. */
+export function createEngine(given: Agent, options: EngineOptions): Engine {
   assertOptions('createEngine', options, optionNames)
+  const complete = completeStore(options.store)
+  const agent = agentOn(complete, given)
+  const { name } = agent.card
+  const settings = settingsOf(options)
+  const { limits } = settings
   const clock = options.clock ?? systemClock()
-  const store = completeStore(options.store)
-  const internals = new Internals({
-    agent: agentOn(store, agent),
+  const log = options.log ?? (() => undefined)
+  const counts = { storeFailures: 0, expiredTasks: 0 }
+  const store = guardedStore(complete, (error) => {
+    counts.storeFailures += 1
+    log({ level: 'error', message: 'The store failed', agent: name, error })
+  })
+  /** Logs unexpected errors and converts them for the caller. */
+  const toCallError = (error: unknown, taskId?: string): A2AError => {
+    if (!(error instanceof A2AError))
+      log({ level: 'error', message: 'The engine failed', agent: name, ...(taskId && { taskId }), error })
+    return A2AError.from(error)
+  }
+  const rethrow = (error: unknown): never => {
+    throw toCallError(error)
+  }
+
+  const schemas = skillSchemasOf(agent)
+  const access = new TaskAccess({ agent: name, log, canAccess: options.canAccess })
+  const running = new RunningTasks<Run>(limits)
+  const callerBytes = new CallerBytes(store, name, limits.bytesPerCaller)
+  const following = new Following({ agent, store, limits, running, access, toCallError })
+  const { reader, topics } = following
+  const execution = new Execution({
+    agent,
     store,
     clock,
-    log: options.log ?? (() => undefined),
-    settings: settingsOf(options),
-    schemas: schemaCheckOf(agent),
-    owner: options.owner ?? `engine-${clock.newId()}`,
+    log,
+    settings,
+    schemas,
+    leaseOwner: options.owner ?? `engine-${clock.newId()}`,
+    isOwnerDead: options.isOwnerDead ?? (() => false),
     resolve: options.resolve,
-    extendedCard: options.extendedCard,
-    checkWebhook: options.checkWebhook,
-    canAccess: options.canAccess,
+    topics,
+    running,
+    callerBytes,
+    toCallError,
   })
-  const keeper = new LeaseKeeper(internals, options.isOwnerDead ?? (() => false))
+  const pushConfigs = new PushConfigs({
+    agent,
+    deliveries: store.deliveries,
+    clock,
+    reader,
+    checkWebhook: options.checkWebhook,
+    pushSecrets: settings.pushSecrets,
+    maxConfigsPerTask: limits.pushConfigsPerTask,
+  })
+  const idempotency = new Idempotency({ store, settings })
+  const admission = new Admission({
+    agent,
+    store,
+    clock,
+    limits,
+    schemas,
+    access,
+    callerBytes,
+    running,
+    execution,
+    topics,
+    idempotency,
+    pushConfigs,
+  })
+  const sends = new Sends({ agent, store, admission, following })
+  const canceling = { agent: name, store, clock, settings, access, running, execution, following }
   let stopRetention: (() => void) | undefined
-  let stopWatching: (() => void) | undefined
 
+  /** Operations reject with `A2AError` only. Streams convert their errors themselves. */
+  const unary =
+    <Request, Response>(work: (request: Request, context: CallContext) => Promise<Response>) =>
+    (request: Request, context: CallContext): Promise<Response> =>
+      work(request, context).catch(rethrow)
   return {
-    ...operationsOf(internals),
-    get isDraining() {
-      return internals.isDraining
-    },
-    stats: () => vitalsOf(internals),
+    sendMessage: unary((request, context) => sends.sendMessage(request, context)),
+    sendStreamingMessage: (request, context) => sends.sendStreamingMessage(request, context),
+    getTask: unary((request, context) => reader.getTask(request, context)),
+    listTasks: unary((request, context) => reader.listTasks(request, context)),
+    cancelTask: unary((request, context) => cancelTask(canceling, request, context)),
+    subscribeToTask: (request, context) => following.subscribe(request, context),
+    createTaskPushNotificationConfig: unary((request, context) => pushConfigs.create(request, context)),
+    getTaskPushNotificationConfig: unary((request, context) => pushConfigs.get(request, context)),
+    listTaskPushNotificationConfigs: unary((request, context) => pushConfigs.list(request, context)),
+    deleteTaskPushNotificationConfig: unary((request, context) => pushConfigs.delete(request, context)),
+    getExtendedAgentCard: unary((_request, context) => extendedCardOf(agent, options.extendedCard, context)),
+    createdIn: (taskId, scope) => reader.createdIn(taskId, scope),
     async provideCredential(provided) {
       assertOptions('provideCredential', provided, credentialNames)
-      await provideCredential(internals, provided).catch(rethrowFrom(internals))
+      await provideCredential({ agent: name, store, running, execution }, provided).catch(rethrow)
     },
-    createdIn: (taskId, scope) => createdIn(internals, taskId, scope),
+    get isDraining() {
+      return execution.isDraining
+    },
+    stats: () => ({
+      runningTasks: running.total,
+      waitingMessages: running.all().reduce((sum, { writer }) => sum + writer.fold.waiting.length, 0),
+      openStreams: following.openStreams,
+      streamLag: topics.lag,
+      ...counts,
+      fencedRuns: running.fencedRuns,
+      ...execution.stallCounts,
+      leaseMs: settings.leaseMs,
+    }),
     async start() {
-      stopWatching = watchStalls(internals)
-      await keeper.start()
-      if (options.retention) stopRetention = startRetention(internals, options.retention)
+      await execution.start()
+      const onExpired = (tasks: number) => {
+        counts.expiredTasks += tasks
+      }
+      if (options.retention)
+        stopRetention = startRetention({ agent: name, store, clock, onExpired, onError: toCallError }, options.retention)
     },
     async drain(deadlineMs) {
-      internals.isDraining = true
       stopRetention?.()
-      const running = [...internals.runs.values()].map(({ done }) => done)
-      if (running.length > 0) await atMost(deadlineMs, Promise.allSettled(running))
-      await keeper.stop()
-      const rest = [...internals.runs.values()]
-      for (const run of rest) run.stop('hand-over')
-      await Promise.all(rest.map(({ done }) => done))
-      for (const topic of internals.topics) topic.close()
-      stopWatching?.()
+      await execution.drain(deadlineMs)
+      topics.close()
       await agent.onDrained?.()
     },
   }
 }
 
 function settingsOf(options: EngineOptions): EngineSettings {
-  const settings = { ...defaults }
-  for (const name of Object.keys(defaults) as (keyof EngineSettings)[]) {
+  const settings = { ...defaultSettings }
+  for (const name of Object.keys(defaultSettings) as (keyof EngineSettings)[]) {
     if (options[name] !== undefined) Object.assign(settings, { [name]: options[name] })
   }
   return { ...settings, limits: { ...defaultEngineLimits, ...options.limits } }
 }
 
-/** Every failure leaves as an `A2AError`; streams see to that themselves. */
-function operationsOf(internals: Internals): AgentService {
-  type Work<Request, Response> = (internals: Internals, request: Request, context: CallContext) => Promise<Response>
-  const rethrow = rethrowFrom(internals)
-  const unary =
-    <Request, Response>(work: Work<Request, Response>) =>
-    (request: Request, context: CallContext): Promise<Response> =>
-      work(internals, request, context).catch(rethrow)
-  return {
-    sendMessage: unary(sendMessage),
-    sendStreamingMessage: (request, context) => sendStreamingMessage(internals, request, context),
-    getTask: unary(getTask),
-    listTasks: unary(listTasks),
-    cancelTask: unary(cancelTask),
-    subscribeToTask: (request, context) => subscribeToTask(internals, request, context),
-    createTaskPushNotificationConfig: unary(createPushConfig),
-    getTaskPushNotificationConfig: unary(getPushConfig),
-    listTaskPushNotificationConfigs: unary(listPushConfigs),
-    deleteTaskPushNotificationConfig: unary(deletePushConfig),
-    getExtendedAgentCard: unary(getExtendedAgentCard),
-  }
-}
-
-function rethrowFrom(internals: Internals): (error: unknown) => never {
-  return (error) => {
-    throw internals.failure(error)
-  }
-}
-
-async function getExtendedAgentCard(
-  { agent, extendedCard }: Internals,
-  _request: unknown,
+async function extendedCardOf(
+  { card }: Agent,
+  extendedCard: EngineOptions['extendedCard'],
   context: CallContext,
 ): Promise<AgentCard> {
-  if (agent.card.capabilities?.extendedAgentCard !== true) {
+  if (card.capabilities?.extendedAgentCard !== true) {
     throw new A2AError('UNSUPPORTED_OPERATION', 'This agent has no extended card', {
       metadata: { capability: 'extendedAgentCard' },
     })
@@ -203,20 +250,4 @@ async function getExtendedAgentCard(
   if (!extendedCard)
     throw new A2AError('EXTENDED_AGENT_CARD_NOT_CONFIGURED', 'This agent declares an extended card but has none')
   return await extendedCard(context)
-}
-
-export function vitalsOf(internals: Internals): EngineStats {
-  const { runs, running, streaming, topics, counts, settings } = internals
-  let waitingMessages = 0
-  for (const { writer } of runs.values()) waitingMessages += writer.fold.waiting.length
-  let streamLag = 0
-  for (const topic of topics) streamLag = Math.max(streamLag, topic.lag)
-  return {
-    runningTasks: running.total,
-    waitingMessages,
-    openStreams: streaming.total,
-    streamLag,
-    ...counts,
-    leaseMs: settings.leaseMs,
-  }
 }

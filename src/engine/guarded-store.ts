@@ -1,8 +1,18 @@
-/** A store whose failures are already what a caller may see: `UNAVAILABLE`, with the cause in the log. */
+/** Wraps a store so that its failures reach callers as `UNAVAILABLE`, with the cause in the log. */
 import { A2AError } from '../model/errors.js'
-import type { CompleteStore } from '../stores/store.js'
+import type { ChangeFeed, CompleteStore, DeliveryStore } from '../stores/store.js'
 
-export function guardedStore(store: CompleteStore, onFailure: (error: unknown) => void): CompleteStore {
+/** The members of a store that an engine uses. */
+export interface EngineStore
+  extends Pick<
+    CompleteStore,
+    'append' | 'find' | 'view' | 'load' | 'read' | 'list' | 'bytesOf' | 'findKey' | 'expire' | 'leases'
+  > {
+  readonly deliveries: Pick<DeliveryStore, 'putConfig' | 'listConfigs' | 'getConfig' | 'deleteConfig'>
+  readonly changes: Pick<ChangeFeed, 'watchTask' | 'watchRunnable'>
+}
+
+export function guardedStore(store: CompleteStore, onFailure: (error: unknown) => void): EngineStore {
   const failure = (error: unknown): A2AError => {
     onFailure(error)
     return new A2AError('UNAVAILABLE', 'The task store is not available, try again', {
@@ -22,7 +32,7 @@ export function guardedStore(store: CompleteStore, onFailure: (error: unknown) =
         return Promise.reject(failure(error))
       }
     }
-  /** Hints are optional: without them readers find changes later, and no call fails. */
+  /** Change notifications are hints: without them readers learn of events later, and no call fails. */
   const guardWatch = (watch: () => () => void): (() => void) => {
     try {
       return watch()
@@ -42,10 +52,6 @@ export function guardedStore(store: CompleteStore, onFailure: (error: unknown) =
     bytesOf: guard(store, store.bytesOf),
     findKey: guard(store, store.findKey),
     expire: guard(store, store.expire),
-    stats: guard(store, store.stats),
-    watchCommits: (onCommit) => store.watchCommits(onCommit),
-    ping: guard(store, store.ping),
-    close: guard(store, store.close),
     leases: {
       claim: guard(leases, leases.claim),
       renew: guard(leases, leases.renew),
@@ -57,17 +63,10 @@ export function guardedStore(store: CompleteStore, onFailure: (error: unknown) =
       listConfigs: guard(deliveries, deliveries.listConfigs),
       getConfig: guard(deliveries, deliveries.getConfig),
       deleteConfig: guard(deliveries, deliveries.deleteConfig),
-      claim: guard(deliveries, deliveries.claim),
-      settle: guard(deliveries, deliveries.settle),
-      listDeadLetters: guard(deliveries, deliveries.listDeadLetters),
-      getDeadLetter: guard(deliveries, deliveries.getDeadLetter),
-      deleteDeadLetter: guard(deliveries, deliveries.deleteDeadLetter),
     },
-    records: store.records,
     changes: {
       watchTask: (key, onChange) => guardWatch(() => changes.watchTask(key, onChange)),
       watchRunnable: (agent, onChange) => guardWatch(() => changes.watchRunnable(agent, onChange)),
-      watchDeliveries: (agent, onChange) => guardWatch(() => changes.watchDeliveries(agent, onChange)),
     },
   }
 }

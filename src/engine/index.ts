@@ -2,13 +2,14 @@
 
 // Write agents: types of rarely named members
 
-export type { Credential, ProvidedCredential } from './admission/provide-credential.js'
+export type { ProvidedCredential } from './admission/provide-credential.js'
 export {
   type AbandonedTask,
   type AgentRef,
   type CallAgentOptions,
   type CallResult,
   type CheckpointOptions,
+  type Credential,
   isAgent,
 } from './agent.js'
 export { relayAgent } from './relay-agent.js'
@@ -18,11 +19,10 @@ export { relayAgent } from './relay-agent.js'
 export type { Clock } from '../model/clock.js'
 export type { Log, LogEntry } from '../model/log.js'
 export type { CanAccess, SharedTask, SharingOperation } from './access.js'
-export type { CheckWebhook, PushSecrets } from './admission/push-configs.js'
+export type { CheckWebhook } from './admission/push-configs.js'
 export { createEngine, type Engine, type EngineOptions } from './engine.js'
-export type { EngineSettings } from './internals.js'
 export type { EngineLimits } from './limits.js'
-export type { Retention } from './settings.js'
+export type { EngineSettings, PushSecrets, Retention } from './settings.js'
 export { systemClock } from './system-clock.js'
 
 // Extend: write a store

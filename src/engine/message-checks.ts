@@ -1,50 +1,38 @@
-/** What an agent refuses before any work starts (R-ERR-8), and what it cannot do (R-ERR-9). */
-
+/**
+ * Checks messages against what the agent declares: capabilities and media types of its card (R-ERR-8, R-ERR-9), schemas of
+ * its skills, and forms of its questions.
+ */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import { A2AError, clip, type FieldViolation } from '../model/errors.js'
 import { isStruct, SchemaTooComplex, type SchemaViolation, violationsOf } from '../model/json-schema.js'
 import type { Message } from '../model/message.js'
-import type { JsonValue, Part } from '../model/part.js'
-import { type Struct, textOf } from '../model/part.js'
+import { type JsonValue, type Part, type Struct, textOf } from '../model/part.js'
 import { schemaOf } from '../model/question-schema.js'
-import type { SendMessageRequest } from '../model/service.js'
-import { assertWebhook } from './admission/push-configs.js'
 import type { Agent } from './agent.js'
 
-/** Where a webhook stands in a request to send a message. */
-export const inlineConfig = 'configuration.taskPushNotificationConfig'
-
-export function assertAcceptable(agent: Agent, { message, configuration }: SendMessageRequest): void {
-  const push = configuration?.taskPushNotificationConfig
-  if (push) {
-    assertPush(agent)
-    assertWebhook(push, `${inlineConfig}.`)
-  }
-  const modes = acceptedModes(agent)
-  if (!modes) return
-  for (const [place, { mediaType }] of message.parts.entries()) {
-    if (mediaType === undefined || modes.some((mode) => fits(mediaType, mode))) continue
-    throw new A2AError(
-      'CONTENT_TYPE_NOT_SUPPORTED',
-      `message.parts[${place}]: ${clip(mediaType)} is not accepted here`,
-      {
-        metadata: { mediaType: clip(mediaType), accepted: modes.join(', ') },
-      },
-    )
-  }
-}
-
-export function assertStreaming(agent: Agent): void {
-  if (agent.card.capabilities?.streaming !== false) return
+export function assertStreaming({ card }: Agent): void {
+  if (card.capabilities?.streaming !== false) return
   throw new A2AError('UNSUPPORTED_OPERATION', 'This agent does not stream', { metadata: { capability: 'streaming' } })
 }
 
-export function assertPush(agent: Agent): void {
-  if (agent.card.capabilities?.pushNotifications === true) return
+export function assertPush({ card }: Agent): void {
+  if (card.capabilities?.pushNotifications === true) return
   throw new A2AError('PUSH_NOTIFICATION_NOT_SUPPORTED', 'This agent sends no push notifications')
 }
 
-/** Absent when the author declared no input modes, or leaves the check to another agent: then everything is welcome. */
+/** Throws for a part whose media type the agent does not accept. */
+export function assertInputModes(agent: Agent, { parts }: Message): void {
+  const modes = acceptedModes(agent)
+  if (!modes) return
+  for (const [place, { mediaType }] of parts.entries()) {
+    if (mediaType === undefined || modes.some((mode) => fits(mediaType, mode))) continue
+    const text = `message.parts[${place}]: ${clip(mediaType)} is not accepted here`
+    const metadata = { mediaType: clip(mediaType), accepted: modes.join(', ') }
+    throw new A2AError('CONTENT_TYPE_NOT_SUPPORTED', text, { metadata })
+  }
+}
+
+/** Undefined when all media types are accepted: none are declared, or another agent checks them. */
 function acceptedModes({ card, enforcesInputModes = true }: Agent): readonly string[] | undefined {
   if (!card.defaultInputModes || !enforcesInputModes) return undefined
   return [...card.defaultInputModes, ...(card.skills ?? []).flatMap(({ inputModes }) => inputModes ?? [])]
@@ -57,16 +45,17 @@ function fits(mediaType: string, mode: string): boolean {
   return accepted.endsWith('/*') && type.startsWith(accepted.slice(0, -1))
 }
 
-export interface SchemaCheck {
-  /** The first data part, as a turn sees it. Throws `INVALID_PARAMS` with paths for a data part that no skill takes. */
+/** Checks data parts against the Standard Schemas of an agent's skills. */
+export interface SkillSchemas {
+  /** Returns the first data part as its schema outputs it. Throws `INVALID_PARAMS` for a data part that fits no skill. */
   input(message: Message): Promise<unknown>
-  /** Throws when an artifact's data fits no declared output. */
+  /** Throws when the data of an artifact fits no declared output. */
   output(parts: readonly Part[]): Promise<void>
 }
 
-/** Absent when no skill declares a schema, so that agents without them pay nothing. */
-export function schemaCheckOf(agent: Agent): SchemaCheck | undefined {
-  const skills = agent.card.skills ?? []
+/** Undefined when no skill declares a schema. */
+export function skillSchemasOf({ card }: Agent): SkillSchemas | undefined {
+  const skills = card.skills ?? []
   const inputs = skills.flatMap(({ input }) => (input ? [input] : []))
   const outputs = skills.flatMap(({ output }) => (output ? [output] : []))
   if (inputs.length === 0 && outputs.length === 0) return undefined
@@ -127,12 +116,12 @@ function spell({ field, description }: FieldViolation): string {
   return `${field}: ${description}`
 }
 
-/** The answer as the handler sees it, or the reasons why it is none. */
+/** An answer as the handler sees it, or the reasons why it does not fit the question. */
 export type Answer = { readonly message: Message } | { readonly violations: readonly FieldViolation[] }
 
-/** Longer text is not read as JSON. */
+/** Longer text is not parsed as JSON. */
 const maxTextCharacters = 1_000_000
-/** Text that is nested deeper is not read as JSON: requests have the same limit. */
+/** Deeper text is not parsed as JSON. Requests have the same limit. */
 const maxDepth = 128
 
 /** Throws `INVALID_PARAMS` with field paths for a message that does not answer the question. */
@@ -140,11 +129,15 @@ export function assertAnswer(question: Message | undefined, message: Message): v
   const answer = readAnswer(question, message)
   if ('message' in answer) return
   const { violations } = answer
-  const faults = violations.map(({ field, description }) => `${field}: ${description}`).join('; ')
+  const faults = violations.map(spell).join('; ')
   throw new A2AError('INVALID_PARAMS', `The answer does not fit the form of the question: ${faults}`, { violations })
 }
 
-/** A message whose text counts as data gets a data part behind its other parts; the history keeps it as it was sent. */
+/**
+ * Checks the answer to a question with a form. Every data part must fit the form's schema. Without a data part, text counts
+ * as data if it is JSON that fits, or the bare value of a form with one property, because chat clients can only send text.
+ * Such text is returned as an additional data part; the history keeps the message as it was sent.
+ */
 export function readAnswer(question: Message | undefined, message: Message): Answer {
   const schema = schemaOf(question)
   if (!schema) return { message }
@@ -200,7 +193,7 @@ function* valuesIn(text: string, schema: Struct): Generator<JsonValue, void, voi
 
 function parse(text: string): JsonValue | undefined {
   try {
-    const value = JSON.parse(text) as JsonValue // parsing gives nothing else
+    const value = JSON.parse(text) as JsonValue // the result of JSON.parse
     return isDeeperThan(value, maxDepth) ? undefined : value
   } catch {
     return undefined

@@ -1,7 +1,6 @@
 import { expect, it, vi } from 'vitest'
 import type { Expired } from '../stores/store.js'
 import { fakeClock } from '../testing/fake-clock.js'
-import type { Internals } from './internals.js'
 import { startRetention } from './settings.js'
 
 it('goes on while there are more tasks or more keys than one sweep takes (E-11)', async () => {
@@ -11,13 +10,14 @@ it('goes on while there are more tasks or more keys than one sweep takes (E-11)'
     { tasks: 2, keys: 3 },
   ]
   const expire = vi.fn(async () => answers.shift() ?? { tasks: 0, keys: 0 })
-  const counts = { expiredTasks: 0 }
+  const expired: number[] = []
+  const onExpired = (tasks: number) => void expired.push(tasks)
+  const onError = vi.fn()
   const clock = fakeClock()
-  const stop = startRetention({ name: 'a', store: { expire }, counts, clock } as unknown as Internals, {
-    sweepMs: 1000,
-  })
+  const stop = startRetention({ agent: 'a', store: { expire }, clock, onExpired, onError }, { sweepMs: 1000 })
   await clock.advance('1s')
   stop()
   expect(expire).toHaveBeenCalledTimes(3)
-  expect(counts.expiredTasks).toBe(502)
+  expect(expired).toEqual([0, 500, 2])
+  expect(onError).not.toHaveBeenCalled()
 })

@@ -1,8 +1,46 @@
-/** The settings of the engine by name and kind. */
+/** Settings of an engine: names, defaults, and the retention timer. */
+import type { Clock } from '../model/clock.js'
 import type { NamesOf } from '../model/option-names.js'
-import type { Expiry } from '../stores/store.js'
-import type { EngineSettings, Internals } from './internals.js'
+import type { CompleteStore, Expiry } from '../stores/store.js'
+import { defaultEngineLimits, type EngineLimits } from './limits.js'
 import { startTimer } from './system-clock.js'
+
+/** Who gets the token and the credentials of a webhook in responses: the caller that set them, the task's owner, or nobody. */
+export type PushSecrets = 'creator' | 'owner' | 'never'
+
+/** Settings of an engine with a value for each. */
+export interface EngineSettings {
+  /** Duration of a lease in milliseconds. Another process takes over a task whose lease expired. Default 15 s. */
+  readonly leaseMs: number
+  /** Milliseconds that a stopped handler has to end by itself. Default 5 s. */
+  readonly cancelGraceMs: number
+  /**
+   * Milliseconds that the event loop may be blocked before that is logged and counted; 0 turns the check off. All servers
+   * of a process share its event loop: the smallest value above 0 applies to all of them. Default 1 s.
+   */
+  readonly stallMs: number
+  /** Milliseconds that idempotency keys are kept. Default 24 h. */
+  readonly idempotencyMs: number
+  readonly limits: EngineLimits
+  /** Whether a message with a known `messageId` is handled like a repeated idempotency key. Default false. */
+  readonly dedupeByMessageId: boolean
+  /** Whether cancelling a cancelled task returns the task or an error (R-CANCEL-4). Default `task`. */
+  readonly cancelTwice: 'task' | 'error'
+  /** Who gets the secrets of a webhook in responses (R-PUSH-9). Default `creator`. */
+  readonly pushSecrets: PushSecrets
+}
+
+/** Default values of the settings. */
+export const defaultSettings: EngineSettings = {
+  leaseMs: 15_000,
+  cancelGraceMs: 5_000,
+  stallMs: 1_000,
+  idempotencyMs: 24 * 60 * 60_000,
+  limits: defaultEngineLimits,
+  dedupeByMessageId: false,
+  cancelTwice: 'task',
+  pushSecrets: 'creator',
+}
 
 export const settingNames = {
   leaseMs: 'number',
@@ -14,8 +52,9 @@ export const settingNames = {
   pushSecrets: ['creator', 'owner', 'never'],
 } satisfies NamesOf<Omit<EngineSettings, 'limits'>>
 
+/** When ended tasks are removed (E-11). */
 export type Retention = Omit<Expiry, 'limit'> & {
-  /** How often to look. Default one minute. */
+  /** Milliseconds between two sweeps. Default one minute. */
   readonly sweepMs?: number
 }
 
@@ -26,9 +65,18 @@ export const retentionNames = {
   sweepMs: 'number',
 } satisfies NamesOf<Retention>
 
-const sweepLimit = 500
+export interface RetentionDeps {
+  readonly agent: string
+  readonly store: Pick<CompleteStore, 'expire'>
+  readonly clock: Clock
+  readonly onExpired: (tasks: number) => void
+  readonly onError: (error: unknown) => void
+}
 
-export function startRetention(internals: Internals, { sweepMs = 60_000, ...expiry }: Retention): () => void {
+const maxTasksPerStep = 500
+
+/** Removes expired tasks in small steps, until the returned function is called. */
+export function startRetention(deps: RetentionDeps, { sweepMs = 60_000, ...expiry }: Retention): () => void {
   let isSweeping = false
   const sweep = async () => {
     if (isSweeping) return
@@ -36,15 +84,15 @@ export function startRetention(internals: Internals, { sweepMs = 60_000, ...expi
     try {
       let isMore = true
       while (isMore) {
-        const { tasks, keys } = await internals.store.expire(internals.name, { ...expiry, limit: sweepLimit })
-        internals.counts.expiredTasks += tasks
-        isMore = Math.max(tasks, keys) >= sweepLimit
+        const { tasks, keys } = await deps.store.expire(deps.agent, { ...expiry, limit: maxTasksPerStep })
+        deps.onExpired(tasks)
+        isMore = Math.max(tasks, keys) >= maxTasksPerStep
       }
     } catch (error) {
-      internals.failure(error)
+      deps.onError(error)
     } finally {
       isSweeping = false
     }
   }
-  return startTimer(internals.clock, () => void sweep(), sweepMs, { repeats: true })
+  return startTimer(deps.clock, () => void sweep(), sweepMs, { repeats: true })
 }

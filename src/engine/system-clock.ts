@@ -20,8 +20,8 @@ export function startTimer(
 }
 
 /**
- * The machine's time and randomness. Randomness is fetched for many ids at once, and the time is spelled
- * once a millisecond: both cost more than the rest of an id.
+ * A clock with the system's time and random ids (UUID version 7). It fetches random bytes for many ids at once and formats
+ * the time once per millisecond, because both cost more than the rest of an id.
  */
 export function systemClock(): Clock {
   const pool = new Uint8Array((digitsPerId / 2) * 400)
@@ -45,5 +45,19 @@ export function systemClock(): Clock {
       }
       return uuidV7(time, digits.slice(used - digitsPerId, used))
     },
+  }
+}
+
+/** Returns a function for the current time in ISO 8601. Its times never go back, even if the clock is set back (R-TASK-6). */
+export function createTimestamps(clock: Pick<Clock, 'now'>): () => string {
+  let lastMs = 0
+  let timestamp = ''
+  return () => {
+    const now = clock.now()
+    if (now > lastMs) {
+      lastMs = now
+      timestamp = new Date(now).toISOString()
+    }
+    return timestamp
   }
 }

@@ -8,7 +8,7 @@
  */
 import { systemTiming } from '../client/retry.js'
 import type { Turn } from '../engine/agent.js'
-import { stopOf } from '../engine/execution/stop.js'
+import { stopReasonOf } from '../engine/execution/stop.js'
 import type { StatusDraft, Yield } from '../engine/yields.js'
 import { artifact, type Content, failed } from '../engine/yields.js'
 import { A2AError } from '../model/errors.js'
@@ -267,7 +267,7 @@ export class WorkflowRun {
 
   /** Cancelled, failed or without room: the agents at work are cancelled. Handed over: they stay at work, and are found again. */
   async #stopped(): Promise<void> {
-    const stop = stopOf(this.turn.signal)
+    const stop = stopReasonOf(this.turn.signal)
     if (stop === 'cancel' || stop === 'failed' || stop === 'no-room') await this.#cancelActive()
     this.#outbox.close()
   }

@@ -107,7 +107,7 @@ const pages: Readonly<Record<string, readonly Table[]>> = {
     },
     {
       heading: '`engine`',
-      of: [['src/engine/internals.ts', 'EngineSettings']],
+      of: [['src/engine/settings.ts', 'EngineSettings']],
       without: ['limits'],
     },
     { heading: '`routes`', of: [['src/server/routes.ts', 'Route']] },

@@ -1,61 +1,84 @@
 /**
- * Lets a message in: as the first of a new task, into the queue of a busy one, or as the next turn of
- * one that waits. The same code for unary and streaming sends; they differ in how they watch.
+ * Admission: accepts a message as the first of a new task, into the queue of a running task, or as the next turn of a task
+ * that waits for input. Unary and streaming sends share this code; they differ in how they read the answer.
  */
 import { type AcceptedMessage, TaskFold } from '../../model/apply-event.js'
+import type { Clock } from '../../model/clock.js'
 import { A2AError, invalidField } from '../../model/errors.js'
 import type { TurnRequest } from '../../model/event.js'
 import type { Message } from '../../model/message.js'
-import { type CallContext, type Caller, nativeDialect, type SendMessageRequest } from '../../model/service.js'
+import { type CallContext, nativeDialect, type SendMessageRequest } from '../../model/service.js'
 import { storedSizeOf } from '../../model/size-of.js'
 import { isInterrupted, isTerminal } from '../../model/task.js'
 import { traceContextOf } from '../../model/trace-context.js'
-import type { IdempotencyKey, LoadedTask, Scope } from '../../stores/store.js'
-import { isOwn, mayAccess, type SharedTask, type SharingOperation, taskNotFound } from '../access.js'
-import type { WithMessage } from '../execution/event-buffer.js'
-import { Run } from '../execution/run.js'
-import type { Reservation } from '../execution/usage.js'
-import { assertHistoryLength, foldOf, identityOf } from '../following/task-reader.js'
-import type { Topic } from '../following/topic.js'
-import type { Internals } from '../internals.js'
+import type { CompleteStore, IdempotencyKey, LoadedTask, Scope, TaskKey } from '../../stores/store.js'
 import {
-  assertIds,
-  assertParts,
-  assertRoom,
+  isOwn,
+  type SharedTask,
+  type SharingOperation,
+  sharedTaskOf,
+  type TaskAccess,
+  taskNotFound,
+} from '../access.js'
+import type { Agent } from '../agent.js'
+import type { WithMessage } from '../execution/event-buffer.js'
+import type { Execution } from '../execution/execution.js'
+import type { Run } from '../execution/run.js'
+import type { CallerBytes, Reservation, RunningTasks } from '../execution/usage.js'
+import { foldOf } from '../following/task-reader.js'
+import type { Topic, Topics } from '../following/topic.js'
+import {
+  assertMessageSize,
   assertTaskRoom,
   assertWaitingRoom,
+  type EngineLimits,
   isFull,
   shuttingDown,
   storeFull,
 } from '../limits.js'
-import { assertAcceptable, assertAnswer, inlineConfig } from '../message-checks.js'
-import { findKeyedSend, idempotencyOf } from './idempotency.js'
-import { assertReachable, assertRoomForWebhook, newPushConfig } from './push-configs.js'
+import { assertAnswer, assertInputModes, assertPush, type SkillSchemas } from '../message-checks.js'
+import type { Idempotency } from './idempotency.js'
+import { assertWebhook, type PushConfigs } from './push-configs.js'
 
-/** Where a sender looks for its answer. */
-export interface Admission {
+export interface AdmissionDeps {
+  readonly agent: Agent
+  readonly store: Pick<CompleteStore, 'append' | 'find' | 'load'>
+  readonly clock: Clock
+  readonly limits: EngineLimits
+  readonly schemas: SkillSchemas | undefined
+  readonly access: TaskAccess
+  readonly callerBytes: CallerBytes
+  readonly running: RunningTasks<Run>
+  readonly execution: Pick<Execution, 'open' | 'isDraining'>
+  readonly topics: Topics
+  readonly idempotency: Idempotency
+  readonly pushConfigs: PushConfigs
+}
+
+/** An accepted message: where its sender finds the answer. */
+export interface Admitted {
   readonly taskId: string
   /** The sequence just before the sender's message. */
   readonly after: number
   /** The run, when it is in this process. */
   readonly run?: Run
-  /** The run was begun for this very message. */
+  /** The run was started for this message. */
   readonly isNew?: boolean
-  /**
-   * Made before a new run begins, for a sender that streams: an answer that is not stored can be read
-   * there and nowhere else.
-   */
+  /** Opened before a new run begins, for a sender that streams: an answer that is not stored can only be read there. */
   readonly topic?: Topic
 }
+
+/** `again`: another process wrote to the task meanwhile. */
+type Attempt = Admitted | 'again'
 
 interface Sending {
   readonly request: SendMessageRequest
   readonly context: CallContext
   readonly turnRequest: TurnRequest | undefined
   readonly idempotency: IdempotencyKey | undefined
-  /** The task is visible before the agent speaks (E-6). */
+  /** The task is visible before the first yield (E-6). */
   readonly isVisibleAtOnce: boolean
-  /** Its sender waits for nothing else: it is in the store before the agent runs. */
+  /** The sender waits only for the task, which is stored before the agent runs. */
   readonly isShownAtOnce: boolean
   readonly isUnary: boolean
   /** The size of the request. */
@@ -64,277 +87,281 @@ interface Sending {
   readonly reservation: Reservation
 }
 
-/** Attempts to get in while others write to the same task; each one means that somebody made progress. */
-const mostAttempts = 100
-
-/** Most sends need nothing from the store before they start; they are let in without waiting for a promise. */
-export function admit(
-  internals: Internals,
-  request: SendMessageRequest,
-  context: CallContext,
-  isUnary: boolean,
-): Admission | Promise<Admission> {
-  if (internals.isDraining) throw shuttingDown()
-  assertAcceptable(internals.agent, request)
-  assertIds(request.message)
-  assertParts(request.message, internals.settings.limits)
-  assertHistoryLength(request.configuration?.historyLength, 'configuration.historyLength')
-  const bytes = storedSizeOf(request)
-  assertTaskRoom(0, bytes, internals.settings.limits)
-  const isShownAtOnce = isUnary && request.configuration?.returnImmediately === true
-  const given = {
-    request,
-    context,
-    turnRequest: turnRequestOf(request, context),
-    idempotency: undefined,
-    isUnary,
-    isVisibleAtOnce: context.mustBeTask === true || isShownAtOnce,
-    isShownAtOnce,
-    bytes,
-  }
-  const isKeyed = context.idempotencyKey !== undefined || internals.settings.dedupeByMessageId
-  const hasWebhook = request.configuration?.taskPushNotificationConfig !== undefined
-  const isPlain = !isKeyed && !isShownAtOnce && !internals.schemas && !hasWebhook
-  const isAtOnce = isPlain && request.message.taskId === undefined && context.wantedTaskId === undefined
-  const start = (reservation: Reservation) => {
-    const sending: Sending = { ...given, reservation }
-    return isAtOnce ? startAtOnce(internals, sending) : admitWithStore(internals, sending)
-  }
-  const reservation = internals.callerBytes.reserve(context.caller.id, bytes)
-  return reservation instanceof Promise ? reservation.then(start) : start(reservation)
-}
-
-async function admitWithStore(internals: Internals, given: Sending): Promise<Admission> {
-  try {
-    const { request, context } = given
-    // Skills say what begins a task; answers to questions are free.
-    if (request.message.taskId === undefined) await internals.schemas?.input(request.message)
-    const webhook = request.configuration?.taskPushNotificationConfig
-    if (webhook) await assertReachable(internals, webhook.url, `${inlineConfig}.url`)
-    const keys = await keyScopeOf(internals, given)
-    const sending = { ...given, idempotency: await idempotencyOf(internals, request, context, keys.prefix) }
-    for (let attempt = 0; attempt < mostAttempts; attempt++) {
-      const earlier = await findKeyedSend(internals, keys.scope, sending.idempotency)
-      if (earlier) return { taskId: earlier.taskId, after: earlier.seq - 1, ...liveRun(internals, earlier.taskId) }
-      const { taskId } = request.message
-      const admission = taskId
-        ? await continueTask(internals, sending, taskId)
-        : await startTask(internals, sending, attempt > 0)
-      if (admission !== 'again') return admission
-    }
-    throw new A2AError('UNAVAILABLE', 'Too many messages to this task at once, try again', { retryAfterSeconds: 1 })
-  } finally {
-    given.reservation.release()
-  }
-}
-
-/**
- * Keys are the caller's own. One that comes with a message to somebody else's task is stored with that task, so
- * it is looked for there, marked with whose it is.
- */
-async function keyScopeOf(
-  internals: Internals,
-  sending: Sending,
-): Promise<{ readonly scope: Scope; readonly prefix?: string }> {
-  const { request, context } = sending
-  const scope = internals.scope(context)
-  const taskId = request.message.taskId ?? context.wantedTaskId
-  if (!internals.canAccess || taskId === undefined) return { scope }
-  const record = await internals.store.find(internals.key(taskId))
-  if (!record || isOwn(record, context)) return { scope }
-  if (!(await mayAccess(internals, identityOf(record), context, operationOf(sending)))) return { scope }
-  return { scope: { ...scope, owner: record.owner }, prefix: `by:${JSON.stringify(context.caller.id)}:` }
-}
-
-/** A wanted id is nobody's most of the time: that it is somebody's is learned from the store's refusal, and looked at then. */
-async function startTask(internals: Internals, sending: Sending, isRefused: boolean): Promise<Admission | 'again'> {
-  const { wantedTaskId } = sending.context
-  if (wantedTaskId !== undefined && (isRefused || internals.runs.has(wantedTaskId))) {
-    const rival = internals.runs.get(wantedTaskId)
-    if (rival && !rival.task) {
-      await rival.writer.settled()
-      await rival.done
-      return 'again'
-    }
-    const record = await internals.store.find(internals.key(wantedTaskId))
-    if (record) {
-      // Its callers choose ids, so they must learn that one is taken, but not by whom (RM-ID-1).
-      if (!(await mayAccess(internals, identityOf(record), sending.context, operationOf(sending))))
-        throw invalidField('id', 'cannot be used, choose another one')
-      return await continueTask(internals, sending, wantedTaskId)
-    }
-  }
-  // With a key the record is there before the agent's first line runs: a retry will find it (E-6).
-  const isPlain = !sending.isShownAtOnce && !sending.idempotency && wantedTaskId === undefined
-  if (isPlain) return startAtOnce(internals, sending)
-  if (wantedTaskId !== undefined && internals.runs.has(wantedTaskId)) return 'again'
-  const { run, current } = newRun(internals, sending)
-  if (sending.isVisibleAtOnce) run.holdVisible()
-  if ((await commitFirst(run)) !== 'ok') return 'again'
-  return begin(internals, sending, run, current)
-}
-
-function startAtOnce(internals: Internals, sending: Sending): Admission {
-  const { run, current } = newRun(internals, sending)
-  if (sending.isVisibleAtOnce) {
-    // Stored at the end of this tick, together with all that a quick agent says in it.
-    run.holdVisible()
-    run.writer.flushSoon()
-  }
-  return begin(internals, sending, run, current)
-}
-
-function begin(internals: Internals, { isUnary }: Sending, run: Run, current: AcceptedMessage): Admission {
-  const admission = { taskId: run.id, after: 0, run, isNew: true }
-  if (isUnary) {
-    run.begin(current)
-    return admission
-  }
-  const topic = internals.topic(run.id)
-  run.begin(current)
-  return { ...admission, topic }
-}
-
-function newRun(internals: Internals, sending: Sending): { readonly run: Run; readonly current: AcceptedMessage } {
-  const { request, context, turnRequest } = sending
-  // The run counts the message from here on.
-  sending.reservation.release()
-  assertRoom(internals, context.caller.id, sending.bytes)
-  const taskId = context.wantedTaskId ?? internals.clock.newId()
-  const contextId = request.message.contextId ?? internals.clock.newId()
-  const run = new Run(internals, {
-    key: internals.key(taskId),
-    contextId,
-    tenant: context.tenant ?? '',
-    owner: context.caller.id,
-    dialect: context.dialect ?? nativeDialect,
-    fold: new TaskFold(),
-    isNew: true,
-    ...withMessage(internals, sending, taskId),
-  })
-  const message = { ...request.message, taskId, contextId }
-  run.hold(message, turnRequest, sending.bytes)
-  return { run, current: turnRequest ? { turn: 1, message, request: turnRequest } : { turn: 1, message } }
-}
-
-async function continueTask(internals: Internals, given: Sending, taskId: string): Promise<Admission | 'again'> {
-  const run = internals.runs.get(taskId)
-  if (run) {
-    if (!run.task) throw taskNotFound(taskId)
-    const sending = await permitted(internals, given, run.identity)
-    const message = addressed(sending.request.message, taskId, run.identity.contextId)
-    const beside = withMessage(internals, sending, taskId).withMessage ?? {}
-    if (beside.pushConfig) await assertRoomForWebhook(internals, run.writer.key, beside.pushConfig)
-    const seq = await run.accept(message, sending.turnRequest, beside)
-    if (seq === 'ending') await run.done
-    return typeof seq === 'number' ? { taskId, after: seq - 1, run } : 'again'
-  }
-  const record = await internals.store.find(internals.key(taskId))
-  if (record?.visibility !== 'task') throw taskNotFound(taskId)
-  const sending = await permitted(internals, given, identityOf(record))
-  if (record.state && isTerminal(record.state)) {
-    throw new A2AError('UNSUPPORTED_OPERATION', `Task ${taskId} has ended and takes no more messages`, {
-      metadata: { taskId, state: record.state },
-    })
-  }
-  const loaded = await internals.store.load(record.key)
-  if (loaded?.record.seq !== record.seq) return 'again'
-  const fold = foldOf(loaded)
-  const message = addressed(sending.request.message, taskId, loaded.record.contextId)
-  const { pushConfig } = withMessage(internals, sending, taskId).withMessage ?? {}
-  if (pushConfig) await assertRoomForWebhook(internals, loaded.record.key, pushConfig)
-  const isIdle = fold.state !== undefined && isInterrupted(fold.state) && fold.waiting.length === 0
-  if (isIdle && fold.state === 'TASK_STATE_INPUT_REQUIRED') assertAnswer(fold.status?.message, message)
-  if (loaded.record.leaseOwner === undefined && isIdle)
-    return await resumeTask(internals, sending, { loaded, fold, message })
-  return await queueMessage(internals, sending, { loaded, fold, message })
-}
-
-/** The send, if it may go on with this task; somebody else's word is signed, so that the agent knows whose it is. */
-async function permitted(internals: Internals, sending: Sending, task: SharedTask): Promise<Sending> {
-  const { context, turnRequest } = sending
-  if (isOwn(task, context)) return sending
-  if (!(await mayAccess(internals, task, context, operationOf(sending)))) throw taskNotFound(task.id)
-  // A webhook would outlast the permission.
-  if (sending.request.configuration?.taskPushNotificationConfig)
-    throw invalidField(inlineConfig, 'is for the owner of the task to set')
-  return { ...sending, turnRequest: { ...turnRequest, caller: { id: context.caller.id, ...turnRequest?.caller } } }
-}
-
-function operationOf({ isUnary }: Sending): SharingOperation {
-  return isUnary ? 'sendMessage' : 'sendStreamingMessage'
-}
-
 interface Continuation {
   readonly loaded: LoadedTask
   readonly fold: TaskFold
   readonly message: Message
 }
 
-/** Nobody works on it: this process takes the lease together with the message. */
-async function resumeTask(
-  internals: Internals,
-  sending: Sending,
-  { loaded, fold, message }: Continuation,
-): Promise<Admission | 'again'> {
-  const { key, contextId, tenant, owner, dialect, seq, bytes } = loaded.record
-  assertTaskRoom(bytes, sending.bytes, internals.settings.limits)
-  assertRoom(internals, owner, bytes + sending.bytes)
-  if (internals.runs.has(key.id)) return 'again'
-  const run = new Run(internals, {
-    key,
-    contextId,
-    tenant,
-    owner,
-    dialect,
-    fold,
-    bytes,
-    isNew: false,
-    ...withMessage(internals, sending, key.id),
-  })
-  const turn = fold.lastTurn + 1
-  sending.reservation.release()
-  run.hold(message, sending.turnRequest, sending.bytes)
-  if ((await commitFirst(run)) !== 'ok') return 'again'
-  run.begin({ turn, message, ...(sending.turnRequest && { request: sending.turnRequest }) })
-  return { taskId: key.id, after: seq, run }
-}
+/** Attempts while other processes write to the same task. */
+const maxAttempts = 100
+/** The webhook in a request to send a message. */
+const webhookField = 'configuration.taskPushNotificationConfig'
 
-/** Another process works on it, or nobody does at the moment: the message waits in the log for whoever runs next. */
-async function queueMessage(
-  internals: Internals,
-  sending: Sending,
-  { loaded, fold, message }: Continuation,
-): Promise<Admission | 'again'> {
-  const { key, seq, owner } = loaded.record
-  assertWaitingRoom(fold.waiting, internals.settings.limits)
-  assertTaskRoom(loaded.record.bytes, sending.bytes, internals.settings.limits)
-  const accepted = { turn: fold.lastTurn + 1, message, ...(sending.turnRequest && { request: sending.turnRequest }) }
-  const outcome = await internals.store.append({
-    key,
-    expect: seq,
-    events: [{ seq: seq + 1, time: internals.clock.now(), body: { accepted } }],
-    bytes: sending.bytes,
-    isRunnable: true,
-    ...withMessage(internals, sending, key.id).withMessage,
-  })
-  if (isFull(outcome.result)) throw storeFull(outcome.result)
-  if (outcome.result !== 'ok') return 'again'
-  internals.callerBytes.add(owner, sending.bytes)
-  return { taskId: key.id, after: seq }
-}
+export class Admission {
+  readonly #deps: AdmissionDeps
 
-/** Anything but `ok` means that the run never began. */
-export async function commitFirst(run: Run): Promise<string> {
-  try {
-    const outcome = await run.writer.commit({ lease: 'keep' })
-    if (isFull(outcome)) throw storeFull(outcome)
-    if (outcome !== 'ok') run.close()
-    return outcome
-  } catch (error) {
-    run.close()
-    throw error
+  constructor(deps: AdmissionDeps) {
+    this.#deps = deps
   }
+
+  /** Returns without a promise when nothing has to be read from the store, which is the case for most sends. */
+  admit(request: SendMessageRequest, context: CallContext, isUnary: boolean): Admitted | Promise<Admitted> {
+    const { agent, execution, limits, idempotency, schemas, callerBytes } = this.#deps
+    if (execution.isDraining) throw shuttingDown()
+    const webhook = request.configuration?.taskPushNotificationConfig
+    if (webhook) {
+      assertPush(agent)
+      assertWebhook(webhook, `${webhookField}.`)
+    }
+    assertInputModes(agent, request.message)
+    assertMessageSize(request.message, limits)
+    const bytes = storedSizeOf(request)
+    assertTaskRoom(0, bytes, limits)
+    const isShownAtOnce = isUnary && request.configuration?.returnImmediately === true
+    const given = {
+      request,
+      context,
+      turnRequest: turnRequestOf(request, context),
+      idempotency: undefined,
+      isUnary,
+      isVisibleAtOnce: context.mustBeTask === true || isShownAtOnce,
+      isShownAtOnce,
+      bytes,
+    }
+    const isPlain = !idempotency.appliesTo(context) && !isShownAtOnce && !schemas && !webhook
+    const isAtOnce = isPlain && request.message.taskId === undefined && context.wantedTaskId === undefined
+    const start = (reservation: Reservation) => {
+      const sending: Sending = { ...given, reservation }
+      return isAtOnce ? this.#startAtOnce(sending) : this.#admitWithStore(sending)
+    }
+    const reservation = callerBytes.reserve(context.caller.id, bytes)
+    return reservation instanceof Promise ? reservation.then(start) : start(reservation)
+  }
+
+  async #admitWithStore(given: Sending): Promise<Admitted> {
+    const { schemas, pushConfigs, idempotency, running } = this.#deps
+    try {
+      const { request, context } = given
+      // The skills' schemas apply to messages that begin a task, not to answers.
+      if (request.message.taskId === undefined) await schemas?.input(request.message)
+      const webhook = request.configuration?.taskPushNotificationConfig
+      if (webhook) await pushConfigs.assertReachable(webhook.url, `${webhookField}.url`)
+      const keys = await this.#keyScopeOf(given)
+      const sending = { ...given, idempotency: await idempotency.keyOf(request, context, keys.prefix) }
+      for (let attempt = 0; attempt < maxAttempts; attempt++) {
+        const earlier = await idempotency.find(keys.scope, sending.idempotency)
+        if (earlier) {
+          const run = running.get(earlier.taskId)
+          return { taskId: earlier.taskId, after: earlier.seq - 1, ...(run && { run }) }
+        }
+        const { taskId } = request.message
+        const admitted = taskId
+          ? await this.#continueTask(sending, taskId)
+          : await this.#startTask(sending, attempt > 0)
+        if (admitted !== 'again') return admitted
+      }
+      throw new A2AError('UNAVAILABLE', 'Too many messages to this task at once, try again', { retryAfterSeconds: 1 })
+    } finally {
+      given.reservation.release()
+    }
+  }
+
+  /**
+   * Keys belong to the caller. A key for a message to another owner's task is stored in that owner's scope, with the caller
+   * as prefix.
+   */
+  async #keyScopeOf(sending: Sending): Promise<{ readonly scope: Scope; readonly prefix?: string }> {
+    const { access, agent, store } = this.#deps
+    const { request, context } = sending
+    const scope = { agent: agent.card.name, tenant: context.tenant ?? '', owner: context.caller.id }
+    const taskId = request.message.taskId ?? context.wantedTaskId
+    if (!access.hasPolicy || taskId === undefined) return { scope }
+    const record = await store.find(this.#key(taskId))
+    if (!record || isOwn(record, context)) return { scope }
+    if (!(await access.allows(sharedTaskOf(record), context, operationOf(sending)))) return { scope }
+    return { scope: { ...scope, owner: record.owner }, prefix: `by:${JSON.stringify(context.caller.id)}:` }
+  }
+
+  /** A wanted task id is usually free. If the store refuses it (`isRefused`), its task is looked up. */
+  async #startTask(sending: Sending, isRefused: boolean): Promise<Attempt> {
+    const { running, store, access } = this.#deps
+    const { wantedTaskId } = sending.context
+    if (wantedTaskId !== undefined && (isRefused || running.has(wantedTaskId))) {
+      const rival = running.get(wantedTaskId)
+      if (rival && !rival.task) {
+        await rival.writer.settled()
+        await rival.done
+        return 'again'
+      }
+      const record = await store.find(this.#key(wantedTaskId))
+      if (record) {
+        // Callers choose these ids, so they must learn that an id is taken, but not by whom (RM-ID-1).
+        if (!(await access.allows(sharedTaskOf(record), sending.context, operationOf(sending))))
+          throw invalidField('id', 'cannot be used, choose another one')
+        return await this.#continueTask(sending, wantedTaskId)
+      }
+    }
+    // With a key, the record is stored before the agent runs, so that a retry finds it (E-6).
+    const isPlain = !sending.isShownAtOnce && !sending.idempotency && wantedTaskId === undefined
+    if (isPlain) return this.#startAtOnce(sending)
+    if (wantedTaskId !== undefined && running.has(wantedTaskId)) return 'again'
+    const { run, current } = this.#newRun(sending)
+    if ((await run.commitFirst()) !== 'ok') return 'again'
+    return this.#begin(sending, run, current)
+  }
+
+  #startAtOnce(sending: Sending): Admitted {
+    const { run, current } = this.#newRun(sending)
+    // Committed at the end of this tick, together with the first output of a fast agent.
+    if (sending.isVisibleAtOnce) run.writer.flushSoon()
+    return this.#begin(sending, run, current)
+  }
+
+  #begin({ isUnary }: Sending, run: Run, current: AcceptedMessage): Admitted {
+    const admitted = { taskId: run.id, after: 0, run, isNew: true }
+    if (isUnary) {
+      run.begin(current)
+      return admitted
+    }
+    const topic = this.#deps.topics.open(run.id)
+    run.begin(current)
+    return { ...admitted, topic }
+  }
+
+  #newRun(sending: Sending): { readonly run: Run; readonly current: AcceptedMessage } {
+    const { running, clock, execution } = this.#deps
+    const { request, context, turnRequest } = sending
+    // From here on the run counts the message.
+    sending.reservation.release()
+    running.assertRoom(context.caller.id, sending.bytes)
+    const taskId = context.wantedTaskId ?? clock.newId()
+    const contextId = request.message.contextId ?? clock.newId()
+    const run = execution.open({
+      key: this.#key(taskId),
+      contextId,
+      tenant: context.tenant ?? '',
+      owner: context.caller.id,
+      dialect: context.dialect ?? nativeDialect,
+      fold: new TaskFold(),
+      isNew: true,
+      ...this.#withMessage(sending, taskId),
+    })
+    const message = { ...request.message, taskId, contextId }
+    const current = run.hold(message, turnRequest, sending.bytes)
+    if (sending.isVisibleAtOnce) run.holdVisible()
+    return { run, current }
+  }
+
+  async #continueTask(given: Sending, taskId: string): Promise<Attempt> {
+    const { running, store, pushConfigs } = this.#deps
+    const run = running.get(taskId)
+    if (run) {
+      if (!run.task) throw taskNotFound(taskId)
+      const sending = await this.#permitted(given, run.identity)
+      const message = addressed(sending.request.message, taskId, run.identity.contextId)
+      const { withMessage = {} } = this.#withMessage(sending, taskId)
+      if (withMessage.pushConfig) await pushConfigs.assertRoom(run.writer.key, withMessage.pushConfig)
+      const seq = await run.accept(message, sending.turnRequest, withMessage)
+      if (seq === 'ending') await run.done
+      return typeof seq === 'number' ? { taskId, after: seq - 1, run } : 'again'
+    }
+    const record = await store.find(this.#key(taskId))
+    if (record?.visibility !== 'task') throw taskNotFound(taskId)
+    const sending = await this.#permitted(given, sharedTaskOf(record))
+    if (record.state && isTerminal(record.state)) {
+      throw new A2AError('UNSUPPORTED_OPERATION', `Task ${taskId} has ended and takes no more messages`, {
+        metadata: { taskId, state: record.state },
+      })
+    }
+    const loaded = await store.load(record.key)
+    if (loaded?.record.seq !== record.seq) return 'again'
+    const fold = foldOf(loaded)
+    const message = addressed(sending.request.message, taskId, loaded.record.contextId)
+    const { pushConfig } = this.#withMessage(sending, taskId).withMessage ?? {}
+    if (pushConfig) await pushConfigs.assertRoom(loaded.record.key, pushConfig)
+    const isIdle = fold.state !== undefined && isInterrupted(fold.state) && fold.waiting.length === 0
+    if (isIdle && fold.state === 'TASK_STATE_INPUT_REQUIRED') assertAnswer(fold.status?.message, message)
+    if (loaded.record.leaseOwner === undefined && isIdle)
+      return await this.#resumeTask(sending, { loaded, fold, message })
+    return await this.#queueMessage(sending, { loaded, fold, message })
+  }
+
+  /** Throws unless the caller may send to the task. Messages of other callers than the owner carry their caller's id. */
+  async #permitted(sending: Sending, task: SharedTask): Promise<Sending> {
+    const { context, turnRequest } = sending
+    if (isOwn(task, context)) return sending
+    if (!(await this.#deps.access.allows(task, context, operationOf(sending)))) throw taskNotFound(task.id)
+    // A webhook would outlast the permission.
+    if (sending.request.configuration?.taskPushNotificationConfig)
+      throw invalidField(webhookField, 'is for the owner of the task to set')
+    return { ...sending, turnRequest: { ...turnRequest, caller: { id: context.caller.id, ...turnRequest?.caller } } }
+  }
+
+  /** No process runs the task: this one claims the lease together with the message. */
+  async #resumeTask(sending: Sending, { loaded, fold, message }: Continuation): Promise<Attempt> {
+    const { limits, running, execution } = this.#deps
+    const { key, contextId, tenant, owner, dialect, seq, bytes } = loaded.record
+    assertTaskRoom(bytes, sending.bytes, limits)
+    running.assertRoom(owner, bytes + sending.bytes)
+    if (running.has(key.id)) return 'again'
+    const run = execution.open({
+      key,
+      contextId,
+      tenant,
+      owner,
+      dialect,
+      fold,
+      bytes,
+      isNew: false,
+      ...this.#withMessage(sending, key.id),
+    })
+    sending.reservation.release()
+    const current = run.hold(message, sending.turnRequest, sending.bytes)
+    if ((await run.commitFirst()) !== 'ok') return 'again'
+    run.begin(current)
+    return { taskId: key.id, after: seq, run }
+  }
+
+  /** Another process runs the task, or will: the message waits in the log. */
+  async #queueMessage(sending: Sending, { loaded, fold, message }: Continuation): Promise<Attempt> {
+    const { limits, store, clock, callerBytes } = this.#deps
+    const { key, seq, owner } = loaded.record
+    assertWaitingRoom(fold.waiting, limits)
+    assertTaskRoom(loaded.record.bytes, sending.bytes, limits)
+    const accepted = { turn: fold.lastTurn + 1, message, ...(sending.turnRequest && { request: sending.turnRequest }) }
+    const { result } = await store.append({
+      key,
+      expect: seq,
+      events: [{ seq: seq + 1, time: clock.now(), body: { accepted } }],
+      bytes: sending.bytes,
+      isRunnable: true,
+      ...this.#withMessage(sending, key.id).withMessage,
+    })
+    if (isFull(result)) throw storeFull(result)
+    if (result !== 'ok') return 'again'
+    callerBytes.add(owner, sending.bytes)
+    return { taskId: key.id, after: seq }
+  }
+
+  #withMessage({ idempotency, request, context }: Sending, taskId: string): { readonly withMessage?: WithMessage } {
+    const given = request.configuration?.taskPushNotificationConfig
+    if (!idempotency && !given) return {}
+    return {
+      withMessage: {
+        ...(idempotency && { idempotency }),
+        ...(given && { pushConfig: this.#deps.pushConfigs.newConfig(given, taskId, context) }),
+      },
+    }
+  }
+
+  #key(id: string): TaskKey {
+    return { agent: this.#deps.agent.card.name, id }
+  }
+}
+
+function operationOf({ isUnary }: Sending): SharingOperation {
+  return isUnary ? 'sendMessage' : 'sendStreamingMessage'
 }
 
 function addressed(message: Message, taskId: string, contextId: string): Message {
@@ -344,39 +371,19 @@ function addressed(message: Message, taskId: string, contextId: string): Message
   return { ...message, taskId, contextId }
 }
 
+/** The parts of a request that the turn needs, also after a crash; undefined when there are none. */
 function turnRequestOf(request: SendMessageRequest, context: CallContext): TurnRequest | undefined {
   const { metadata, configuration } = request
   const { acceptedOutputModes } = configuration ?? {}
-  const { extensions, caller } = context
+  const { extensions } = context
+  const { scheme, scopes } = context.caller
   const isPlain = !metadata && !acceptedOutputModes && !extensions?.length
-  if (isPlain && caller.scheme === undefined && context.traceparent === undefined) return undefined
+  if (isPlain && scheme === undefined && context.traceparent === undefined) return undefined
   return {
     ...(metadata && { metadata }),
     ...(acceptedOutputModes && { acceptedOutputModes }),
     ...(extensions?.length && { extensions }),
     ...traceContextOf(context),
-    ...(caller.scheme !== undefined && { caller: proofOf(caller) }),
+    ...(scheme !== undefined && { caller: { scheme, ...(scopes?.length && { scopes }) } }),
   }
-}
-
-/** What a turn may see of how its caller was known, after a crash as well. */
-function proofOf({ scheme, scopes }: Caller): NonNullable<TurnRequest['caller']> {
-  return { ...(scheme !== undefined && { scheme }), ...(scopes?.length && { scopes }) }
-}
-
-function withMessage(internals: Internals, sending: Sending, taskId: string): { readonly withMessage?: WithMessage } {
-  const { idempotency, request, context } = sending
-  const given = request.configuration?.taskPushNotificationConfig
-  if (!idempotency && !given) return {}
-  return {
-    withMessage: {
-      ...(idempotency && { idempotency }),
-      ...(given && { pushConfig: newPushConfig(internals, given, taskId, context) }),
-    },
-  }
-}
-
-function liveRun(internals: Internals, taskId: string): { readonly run?: Run } {
-  const run = internals.runs.get(taskId)
-  return run ? { run } : {}
 }

@@ -1,57 +1,63 @@
-/** `Idempotency-Key`: a send happens once, even across a crash (E-10). */
+/** Idempotency keys: a send with a key happens once, even across a crash (E-10). */
 import { A2AError } from '../../model/errors.js'
 import type { CallContext, SendMessageRequest } from '../../model/service.js'
-import type { IdempotencyKey, KeyedSend, Scope } from '../../stores/store.js'
-import type { Internals } from '../internals.js'
-import { longestId } from '../limits.js'
+import type { CompleteStore, IdempotencyKey, KeyedSend, Scope } from '../../stores/store.js'
+import { maxIdLength } from '../limits.js'
+import type { EngineSettings } from '../settings.js'
 
-export async function idempotencyOf(
-  internals: Internals,
-  request: SendMessageRequest,
-  context: CallContext,
-  prefix = '',
-): Promise<IdempotencyKey | undefined> {
-  const key = keyOf(internals, request, context)
-  if (key === undefined) return undefined
-  if ((context.idempotencyKey?.length ?? 0) > longestId)
-    throw new A2AError('INVALID_REQUEST', `Idempotency-Key is longer than ${longestId} characters`)
-  return { key: `${prefix}${key}`, digest: await digestOf(request, context), ttlMs: internals.settings.idempotencyMs }
+export interface IdempotencyDeps {
+  readonly store: Pick<CompleteStore, 'findKey'>
+  readonly settings: Pick<EngineSettings, 'idempotencyMs' | 'dedupeByMessageId'>
 }
 
-/** The earlier send with the same key; throws when it had another body. */
-export async function findKeyedSend(
-  internals: Internals,
-  scope: Scope,
-  idempotency: IdempotencyKey | undefined,
-): Promise<KeyedSend | undefined> {
-  if (!idempotency) return undefined
-  const earlier = await internals.store.findKey(scope, idempotency.key)
-  if (earlier && earlier.digest !== idempotency.digest) {
-    throw new A2AError('INVALID_REQUEST', 'Idempotency-Key was used before with another request')
+export class Idempotency {
+  readonly #deps: IdempotencyDeps
+
+  constructor(deps: IdempotencyDeps) {
+    this.#deps = deps
   }
-  return earlier
-}
 
-function keyOf({ settings }: Internals, { message }: SendMessageRequest, context: CallContext): string | undefined {
-  if (context.idempotencyKey) return `key:${context.idempotencyKey}`
-  return settings.dedupeByMessageId ? `message:${message.messageId}` : undefined
+  /** Whether a send has a key. */
+  appliesTo({ idempotencyKey }: CallContext): boolean {
+    return idempotencyKey !== undefined || this.#deps.settings.dedupeByMessageId
+  }
+
+  /** The key of a send with a digest of its request; undefined when it has none. */
+  async keyOf(request: SendMessageRequest, context: CallContext, prefix = ''): Promise<IdempotencyKey | undefined> {
+    const { idempotencyMs, dedupeByMessageId } = this.#deps.settings
+    const { idempotencyKey } = context
+    if (!idempotencyKey && !dedupeByMessageId) return undefined
+    if ((idempotencyKey?.length ?? 0) > maxIdLength)
+      throw new A2AError('INVALID_REQUEST', `Idempotency-Key is longer than ${maxIdLength} characters`)
+    const key = idempotencyKey ? `key:${idempotencyKey}` : `message:${request.message.messageId}`
+    return { key: `${prefix}${key}`, digest: await digestOf(request, context), ttlMs: idempotencyMs }
+  }
+
+  /** The earlier send with the same key. Throws when it had another body. */
+  async find(scope: Scope, idempotency: IdempotencyKey | undefined): Promise<KeyedSend | undefined> {
+    if (!idempotency) return undefined
+    const earlier = await this.#deps.store.findKey(scope, idempotency.key)
+    if (earlier && earlier.digest !== idempotency.digest)
+      throw new A2AError('INVALID_REQUEST', 'Idempotency-Key was used before with another request')
+    return earlier
+  }
 }
 
 /**
  * Digests the message without its id, the task id, the URL of the webhook and the metadata. Equal requests have equal
  * digests in every dialect, so that a client can repeat a send over another interface. The message id is left out: some
- * dialects have none, and many clients make a new one for a retry. The rest of the configuration is left out, because
+ * dialects have none, and many clients create a new one for a retry. The rest of the configuration is left out, because
  * dialects have different defaults.
  */
 async function digestOf(
   { message, configuration, metadata }: SendMessageRequest,
   { wantedTaskId, continuesContext }: CallContext,
 ): Promise<string> {
-  const { messageId: _id, taskId, ...said } = message
-  // A question that is open the first time is answered the second: which task was meant is not the caller's word.
+  const { messageId: _id, taskId, ...content } = message
+  // With `continuesContext` the server chose the task: it differs once the first send has answered the open question.
   const task = wantedTaskId ?? (continuesContext ? undefined : taskId)
   const webhook = configuration?.taskPushNotificationConfig?.url
-  const bytes = new TextEncoder().encode(JSON.stringify([said, task, webhook, metadata], sortMembers))
+  const bytes = new TextEncoder().encode(JSON.stringify([content, task, webhook, metadata], sortMembers))
   return Buffer.from(await crypto.subtle.digest('SHA-256', bytes)).toString('base64url')
 }
 

@@ -1,6 +1,6 @@
-/** Push notification configs: kept with the task, visible to its owner (R-PUSH). */
-
+/** Push notification configs: stored with the task, visible to its owner (R-PUSH). */
 import { canParseUrl } from '../../model/can-parse-url.js'
+import type { Clock } from '../../model/clock.js'
 import { A2AError, clip, invalidField } from '../../model/errors.js'
 import type { TaskPushNotificationConfig } from '../../model/push-config.js'
 import {
@@ -12,71 +12,139 @@ import {
   nativeDialect,
 } from '../../model/service.js'
 import { traceContextOf } from '../../model/trace-context.js'
-import type { NewPushConfig, StoredPushConfig, TaskKey } from '../../stores/store.js'
+import type { DeliveryStore, NewPushConfig, StoredPushConfig, TaskKey } from '../../stores/store.js'
 import { taskNotFound } from '../access.js'
-import { visibleTask } from '../following/task-reader.js'
-import type { Internals } from '../internals.js'
-import { assertId, longestId } from '../limits.js'
+import type { Agent } from '../agent.js'
+import type { TaskReader } from '../following/task-reader.js'
+import { assertId, maxIdLength } from '../limits.js'
 import { assertPush } from '../message-checks.js'
+import type { PushSecrets } from '../settings.js'
 
-const largestPageSize = 100
+/** Rejects with a message for the caller when the server must not call a webhook's URL. */
+export type CheckWebhook = (url: string) => Promise<void>
 
-export async function createPushConfig(
-  internals: Internals,
-  request: TaskPushNotificationConfig,
-  context: CallContext,
-): Promise<TaskPushNotificationConfig> {
-  assertWebhook(request)
-  assertPush(internals.agent)
-  const key = await ownTask(internals, request.taskId ?? '', context)
-  await assertReachable(internals, request.url, 'url')
-  const made = newPushConfig(internals, request, key.id, context)
-  const outcome = await internals.store.deliveries.putConfig(key, made)
-  if (outcome === 'no-task') throw taskNotFound(key.id)
-  if (outcome === 'full') throw tooManyWebhooks(key, made.maxConfigs)
-  return made.config
+export interface PushConfigDeps {
+  readonly agent: Agent
+  readonly deliveries: Pick<DeliveryStore, 'putConfig' | 'getConfig' | 'listConfigs' | 'deleteConfig'>
+  readonly clock: Pick<Clock, 'newId'>
+  readonly reader: TaskReader
+  readonly checkWebhook: CheckWebhook | undefined
+  readonly pushSecrets: PushSecrets
+  readonly maxConfigsPerTask: number
 }
 
-export async function getPushConfig(
-  internals: Internals,
-  request: GetTaskPushNotificationConfigRequest,
-  context: CallContext,
-): Promise<TaskPushNotificationConfig> {
-  assertPush(internals.agent)
-  const key = await ownTask(internals, request.taskId, context)
-  const found = await findConfig(internals, key, request.id)
-  if (!found) throw configNotFound(request)
-  return shownTo(internals, found, context)
-}
+const maxPageSize = 100
 
-export async function listPushConfigs(
-  internals: Internals,
-  request: ListTaskPushNotificationConfigsRequest,
-  context: CallContext,
-): Promise<ListTaskPushNotificationConfigsResponse> {
-  // 0 is what an unset number looks like in some bindings.
-  const pageSize = request.pageSize || largestPageSize
-  if (pageSize < 0 || pageSize > largestPageSize) throw invalidField('pageSize', `must be from 1 to ${largestPageSize}`)
-  assertPush(internals.agent)
-  const key = await ownTask(internals, request.taskId, context)
-  const afterId = request.pageToken ? Buffer.from(request.pageToken, 'base64url').toString('utf8') : undefined
-  const found = await internals.store.deliveries.listConfigs(key, {
-    limit: pageSize + 1,
-    ...(afterId !== undefined && { afterId }),
-  })
-  const configs = found.slice(0, pageSize).map((each) => shownTo(internals, each, context))
-  const last = found.length > pageSize ? configs.at(-1) : undefined
-  return { configs, nextPageToken: last ? Buffer.from(last.id).toString('base64url') : '' }
-}
+export class PushConfigs {
+  readonly #deps: PushConfigDeps
 
-export async function deletePushConfig(
-  internals: Internals,
-  request: DeleteTaskPushNotificationConfigRequest,
-  context: CallContext,
-): Promise<void> {
-  assertPush(internals.agent)
-  const key = await ownTask(internals, request.taskId, context)
-  await internals.store.deliveries.deleteConfig(key, request.id)
+  constructor(deps: PushConfigDeps) {
+    this.#deps = deps
+  }
+
+  async create(request: TaskPushNotificationConfig, context: CallContext): Promise<TaskPushNotificationConfig> {
+    assertWebhook(request)
+    assertPush(this.#deps.agent)
+    const key = await this.#ownTask(request.taskId ?? '', context)
+    await this.assertReachable(request.url, 'url')
+    const made = this.newConfig(request, key.id, context)
+    const outcome = await this.#deps.deliveries.putConfig(key, made)
+    if (outcome === 'no-task') throw taskNotFound(key.id)
+    if (outcome === 'full') throw tooManyWebhooks(key, made.maxConfigs)
+    return made.config
+  }
+
+  async get(request: GetTaskPushNotificationConfigRequest, context: CallContext): Promise<TaskPushNotificationConfig> {
+    assertPush(this.#deps.agent)
+    const key = await this.#ownTask(request.taskId, context)
+    const found = await this.#find(key, request.id)
+    if (!found) throw configNotFound(request)
+    return this.#visibleTo(found, context)
+  }
+
+  async list(
+    request: ListTaskPushNotificationConfigsRequest,
+    context: CallContext,
+  ): Promise<ListTaskPushNotificationConfigsResponse> {
+    // Some bindings send 0 for an absent number.
+    const pageSize = request.pageSize || maxPageSize
+    if (pageSize < 0 || pageSize > maxPageSize) throw invalidField('pageSize', `must be from 1 to ${maxPageSize}`)
+    assertPush(this.#deps.agent)
+    const key = await this.#ownTask(request.taskId, context)
+    const afterId = request.pageToken ? Buffer.from(request.pageToken, 'base64url').toString('utf8') : undefined
+    const found = await this.#deps.deliveries.listConfigs(key, {
+      limit: pageSize + 1,
+      ...(afterId !== undefined && { afterId }),
+    })
+    const configs = found.slice(0, pageSize).map((each) => this.#visibleTo(each, context))
+    const last = found.length > pageSize ? configs.at(-1) : undefined
+    return { configs, nextPageToken: last ? Buffer.from(last.id).toString('base64url') : '' }
+  }
+
+  async delete(request: DeleteTaskPushNotificationConfigRequest, context: CallContext): Promise<void> {
+    assertPush(this.#deps.agent)
+    const key = await this.#ownTask(request.taskId, context)
+    await this.#deps.deliveries.deleteConfig(key, request.id)
+  }
+
+  /** Checks whether the server may call a URL: an attacker may have chosen it (R-PDEL-6). */
+  async assertReachable(url: string, field: string): Promise<void> {
+    try {
+      await this.#deps.checkWebhook?.(url)
+    } catch (error) {
+      throw error instanceof A2AError ? error : invalidField(field, error instanceof Error ? error.message : 'refused')
+    }
+  }
+
+  /** Refuses a config before anything is written. The store checks again when it writes. */
+  async assertRoom(key: TaskKey, added: NewPushConfig): Promise<void> {
+    const { maxConfigs } = added
+    const configs = await this.#deps.deliveries.listConfigs(key, { limit: maxConfigs })
+    const isReplaced = configs.some(({ config }) => config.id === added.config.id)
+    if (configs.length >= maxConfigs && !isReplaced) throw tooManyWebhooks(key, maxConfigs)
+  }
+
+  /** The config as it is stored. */
+  newConfig(
+    { tenant: _tenant, ...given }: TaskPushNotificationConfig,
+    taskId: string,
+    context: CallContext,
+  ): NewPushConfig {
+    // In dialects with one config per task, it has the id of the task (R3-PUSH-2).
+    const defaultId = () => (context.hasOnePushConfig ? taskId : this.#deps.clock.newId())
+    return {
+      config: { ...given, taskId, id: given.id || defaultId() },
+      dialect: context.dialect ?? nativeDialect,
+      setBy: context.caller.id,
+      ...traceContextOf(context),
+      maxConfigs: this.#deps.maxConfigsPerTask,
+    }
+  }
+
+  /** Without an id: the config with the id of the task, or the first one (R3-PUSH-3). */
+  async #find(key: TaskKey, id: string | undefined): Promise<StoredPushConfig | undefined> {
+    const { deliveries } = this.#deps
+    const named = await deliveries.getConfig(key, id ?? key.id)
+    if (named || id !== undefined) return named
+    const [first] = await deliveries.listConfigs(key, { limit: 1 })
+    return first
+  }
+
+  async #ownTask(taskId: string, context: CallContext): Promise<TaskKey> {
+    if (!(await this.#deps.reader.visibleTask(taskId, context))) throw taskNotFound(taskId)
+    return { agent: this.#deps.agent.card.name, id: taskId }
+  }
+
+  /** The config without the secrets that the caller may not see (R-PUSH-9). */
+  #visibleTo({ config, setBy }: StoredPushConfig, { caller }: CallContext): StoredPushConfig['config'] {
+    const { pushSecrets } = this.#deps
+    if (pushSecrets === 'owner') return config
+    if (pushSecrets === 'creator' && (setBy === undefined || setBy === caller.id)) return config
+    const { token: _token, authentication, ...rest } = config
+    if (!authentication) return rest
+    const { credentials: _credentials, ...schemes } = authentication
+    return { ...rest, authentication: schemes }
+  }
 }
 
 /** The code of a missing task (R-PUSH-5), with a text that names the config. */
@@ -88,42 +156,23 @@ function configNotFound({ taskId, id }: GetTaskPushNotificationConfigRequest): A
   })
 }
 
-/** Asked for without a name, the config that is called like the task, else the first one (R3-PUSH-3). */
-async function findConfig(
-  { store }: Internals,
-  key: TaskKey,
-  id: string | undefined,
-): Promise<StoredPushConfig | undefined> {
-  const named = await store.deliveries.getConfig(key, id ?? key.id)
-  if (named || id !== undefined) return named
-  const [first] = await store.deliveries.listConfigs(key, { limit: 1 })
-  return first
+function tooManyWebhooks({ id }: TaskKey, max: number): A2AError {
+  return new A2AError('UNSUPPORTED_OPERATION', `Task ${id} has ${max} webhooks and may not have more: delete one`, {
+    metadata: { taskId: id, limit: 'pushConfigsPerTask', max: String(max) },
+  })
 }
 
-async function ownTask(internals: Internals, taskId: string, context: CallContext): Promise<TaskKey> {
-  if (!(await visibleTask(internals, taskId, context))) throw taskNotFound(taskId)
-  return internals.key(taskId)
-}
-
-/** Rejects, in words for the caller, when an address must not be called from here. */
-export type CheckWebhook = (url: string) => Promise<void>
-
-/**
- * Who is shown the token and the credentials of a webhook again: whoever set them (`creator`), everybody who
- * may see the task (`owner`), or nobody (`never`).
- */
-export type PushSecrets = 'creator' | 'owner' | 'never'
-
-const longestUrl = 4096
-const longestSecret = 8192
+const maxUrlLength = 4096
+const maxSecretLength = 8192
 const maxSchemes = 16
 
-/** Everything of it becomes part of a request: no character may end a line, or be lost on the way. */
+/** Checks the fields of a config. All of them become part of a request, so none may contain control characters. */
 export function assertWebhook({ id, url, token, authentication }: TaskPushNotificationConfig, prefix = ''): void {
   assertId(id, `${prefix}id`)
-  // `URL` quietly drops line breaks and tabs.
+  // `URL` drops line breaks and tabs without an error.
   if (/[\0-\x20\x7f]/.test(url)) throw invalidField(`${prefix}url`, 'must not contain blanks or control characters')
-  if (url.length > longestUrl) throw invalidField(`${prefix}url`, `must not be longer than ${longestUrl} characters`)
+  if (url.length > maxUrlLength)
+    throw invalidField(`${prefix}url`, `must not be longer than ${maxUrlLength} characters`)
   const protocol = canParseUrl(url) ? new URL(url).protocol : ''
   if (protocol !== 'https:' && protocol !== 'http:')
     throw invalidField(`${prefix}url`, 'must be an absolute http or https URL')
@@ -131,81 +180,21 @@ export function assertWebhook({ id, url, token, authentication }: TaskPushNotifi
   if (!authentication) return
   if (!/^[\w!#$%&'*+.^`|~-]+$/.test(authentication.scheme))
     throw invalidField(`${prefix}authentication.scheme`, 'must be the name of an HTTP authentication scheme')
-  if (authentication.scheme.length > longestId)
-    throw invalidField(`${prefix}authentication.scheme`, `must not be longer than ${longestId} characters`)
-  assertListed(authentication.schemes ?? [], `${prefix}authentication.schemes`)
+  if (authentication.scheme.length > maxIdLength)
+    throw invalidField(`${prefix}authentication.scheme`, `must not be longer than ${maxIdLength} characters`)
+  assertSchemes(authentication.schemes ?? [], `${prefix}authentication.schemes`)
   assertHeaderValue(authentication.credentials, `${prefix}authentication.credentials`)
 }
 
-/** Schemes that are kept and not used. */
-function assertListed(schemes: readonly string[], field: string): void {
+/** Further schemes are stored and not used. */
+function assertSchemes(schemes: readonly string[], field: string): void {
   if (schemes.length > maxSchemes) throw invalidField(field, `must not have more than ${maxSchemes} entries`)
-  if (schemes.some((scheme) => scheme.length > longestId || !/^[\x20-\x7e]*$/.test(scheme)))
-    throw invalidField(field, `must be printable ASCII of at most ${longestId} characters each`)
+  if (schemes.some((scheme) => scheme.length > maxIdLength || !/^[\x20-\x7e]*$/.test(scheme)))
+    throw invalidField(field, `must be printable ASCII of at most ${maxIdLength} characters each`)
 }
 
 function assertHeaderValue(value: string | undefined, field: string): void {
   if (value === undefined) return
   if (!/^[\x20-\x7e]*$/.test(value)) throw invalidField(field, 'must be printable ASCII')
-  if (value.length > longestSecret) throw invalidField(field, `must not be longer than ${longestSecret} characters`)
-}
-
-/** Asks where the address leads, for it may have been written by an attacker (R-PDEL-6). */
-export async function assertReachable({ checkWebhook }: Internals, url: string, field: string): Promise<void> {
-  if (!checkWebhook) return
-  try {
-    await checkWebhook(url)
-  } catch (error) {
-    throw error instanceof A2AError ? error : invalidField(field, error instanceof Error ? error.message : 'refused')
-  }
-}
-
-/** For an answer before anything is written; the store counts once more. */
-export async function assertRoomForWebhook({ store }: Internals, key: TaskKey, added: NewPushConfig): Promise<void> {
-  const { maxConfigs } = added
-  const configs = await store.deliveries.listConfigs(key, { limit: maxConfigs })
-  const isReplaced = configs.some(({ config }) => config.id === added.config.id)
-  if (configs.length >= maxConfigs && !isReplaced) throw tooManyWebhooks(key, maxConfigs)
-}
-
-export function tooManyWebhooks({ id }: TaskKey, most: number): A2AError {
-  return new A2AError('UNSUPPORTED_OPERATION', `Task ${id} has ${most} webhooks and may not have more: delete one`, {
-    metadata: { taskId: id, limit: 'pushConfigsPerTask', max: String(most) },
-  })
-}
-
-/** The config as it is kept. */
-export function newPushConfig(
-  internals: Internals,
-  { tenant: _tenant, ...given }: TaskPushNotificationConfig,
-  taskId: string,
-  context: CallContext,
-): NewPushConfig {
-  return {
-    config: { ...given, taskId, id: given.id || defaultId(internals, taskId, context) },
-    dialect: context.dialect ?? nativeDialect,
-    setBy: context.caller.id,
-    ...traceContextOf(context),
-    maxConfigs: internals.settings.limits.pushConfigsPerTask,
-  }
-}
-
-/** Dialects that know one config a task call it like the task (R3-PUSH-2). */
-function defaultId({ clock }: Internals, taskId: string, { hasOnePushConfig }: CallContext): string {
-  return hasOnePushConfig ? taskId : clock.newId()
-}
-
-/** The config as a caller is shown it (R-PUSH-9). */
-export function shownTo(
-  { settings }: Internals,
-  { config, setBy }: StoredPushConfig,
-  { caller }: CallContext,
-): StoredPushConfig['config'] {
-  const { pushSecrets } = settings
-  if (pushSecrets === 'owner') return config
-  if (pushSecrets === 'creator' && (setBy === undefined || setBy === caller.id)) return config
-  const { token: _token, authentication, ...rest } = config
-  if (!authentication) return rest
-  const { credentials: _credentials, ...schemes } = authentication
-  return { ...rest, authentication: schemes }
+  if (value.length > maxSecretLength) throw invalidField(field, `must not be longer than ${maxSecretLength} characters`)
 }

@@ -1,89 +1,93 @@
-/** Cancel (E-7): fires the handler's signal wherever it runs, and answers when the task has ended. */
+/** Cancels a task (E-7): stops its handler wherever it runs, and answers when the task has ended. */
+import type { Clock } from '../../model/clock.js'
 import { A2AError } from '../../model/errors.js'
 import type { CallContext, CancelTaskRequest } from '../../model/service.js'
 import { isInterrupted, isTerminal, type Task } from '../../model/task.js'
-import type { TaskRecord } from '../../stores/store.js'
-import { mayAccess, type SharedTask, taskNotFound } from '../access.js'
-import { foldOf, identityOf, snapshotOf, withProgress } from '../following/task-reader.js'
+import type { CompleteStore, TaskRecord } from '../../stores/store.js'
+import { type SharedTask, sharedTaskOf, type TaskAccess, taskNotFound } from '../access.js'
+import type { Following } from '../following/following.js'
+import { foldOf } from '../following/task-reader.js'
 import { TurnWatch } from '../following/task-stream.js'
-import type { Internals } from '../internals.js'
 import { cancelRequest, isFull, storeFull } from '../limits.js'
-import { Run } from './run.js'
+import type { EngineSettings } from '../settings.js'
+import type { Execution } from './execution.js'
+import type { Run } from './run.js'
+import type { RunningTasks } from './usage.js'
 
-export async function cancelTask(
-  internals: Internals,
-  request: CancelTaskRequest,
-  context: CallContext,
-): Promise<Task> {
-  const mayCancel = (task: SharedTask) => mayAccess(internals, task, context, 'cancelTask')
+export interface CancelDeps {
+  readonly agent: string
+  readonly store: Pick<CompleteStore, 'append' | 'find' | 'load'>
+  readonly clock: Pick<Clock, 'now'>
+  readonly settings: Pick<EngineSettings, 'leaseMs' | 'cancelGraceMs' | 'cancelTwice' | 'limits'>
+  readonly access: TaskAccess
+  readonly running: RunningTasks<Run>
+  readonly execution: Pick<Execution, 'open'>
+  readonly following: Pick<Following, 'reader' | 'topics'>
+}
+
+export async function cancelTask(deps: CancelDeps, request: CancelTaskRequest, context: CallContext): Promise<Task> {
+  const { running, store, access } = deps
+  const mayCancel = (task: SharedTask) => access.allows(task, context, 'cancelTask')
   for (;;) {
-    const run = internals.runs.get(request.id)
+    const run = running.get(request.id)
     if (run) {
       if (!run.task || !(await mayCancel(run.identity))) throw taskNotFound(request.id)
       await run.cancel(request.metadata)
     }
-    const record = await internals.store.find(internals.key(request.id))
-    if (record?.visibility !== 'task' || !record.state || !(await mayCancel(identityOf(record))))
+    const record = await store.find({ agent: deps.agent, id: request.id })
+    if (record?.visibility !== 'task' || !record.state || !(await mayCancel(sharedTaskOf(record))))
       throw taskNotFound(request.id)
-    if (isTerminal(record.state)) return await answerFor(internals, record, run !== undefined, context)
-    if (internals.runs.has(request.id)) continue
+    if (isTerminal(record.state)) return await answerFor(deps, request.id, run !== undefined, context)
+    if (running.has(request.id)) continue
     const isIdle = record.leaseOwner === undefined && isInterrupted(record.state)
-    const isDone = isIdle
-      ? await cancelIdle(internals, record)
-      : await cancelElsewhere(internals, record, request, context)
-    if (isDone) return await answerFor(internals, record, true, context)
+    const isDone = isIdle ? await cancelIdle(deps, record) : await cancelElsewhere(deps, record, request, context)
+    if (isDone) return await answerFor(deps, request.id, true, context)
   }
 }
 
-/** `isOurs`: this call asked for the cancel, so a cancelled task is its success. */
+/** `isOurs`: this call requested the cancel, so a cancelled task is its success. */
 async function answerFor(
-  internals: Internals,
-  { key }: TaskRecord,
+  { following, settings }: CancelDeps,
+  taskId: string,
   isOurs: boolean,
   context: CallContext,
 ): Promise<Task> {
-  const ended = await snapshotOf(internals, key.id)
-  if (!ended) throw taskNotFound(key.id)
+  const ended = await following.reader.snapshot(taskId)
+  if (!ended) throw taskNotFound(taskId)
   const { task } = ended
   const isCanceled = task.status.state === 'TASK_STATE_CANCELED'
-  if (isCanceled && (isOurs || (internals.settings.cancelTwice === 'task' && !context.cancelsOnce)))
-    return await withProgress(internals, task, context)
-  throw new A2AError('TASK_NOT_CANCELABLE', `Task ${task.id} has already ended`, {
-    metadata: { taskId: task.id, state: task.status.state },
+  if (isCanceled && (isOurs || (settings.cancelTwice === 'task' && !context.cancelsOnce)))
+    return await following.reader.withProgress(task, context)
+  throw new A2AError('TASK_NOT_CANCELABLE', `Task ${taskId} has already ended`, {
+    metadata: { taskId, state: task.status.state },
   })
 }
 
-async function cancelIdle(internals: Internals, record: TaskRecord): Promise<boolean> {
-  const loaded = await internals.store.load(record.key)
-  if (!loaded || loaded.record.seq !== record.seq || internals.runs.has(record.key.id)) return false
+async function cancelIdle({ store, running, execution }: CancelDeps, record: TaskRecord): Promise<boolean> {
+  const loaded = await store.load(record.key)
+  if (!loaded || loaded.record.seq !== record.seq || running.has(record.key.id)) return false
   const { key, contextId, tenant, owner, dialect, bytes } = record
   const fold = foldOf(loaded)
-  const run = new Run(internals, { key, contextId, tenant, owner, dialect, fold, bytes, isNew: false })
+  const run = execution.open({ key, contextId, tenant, owner, dialect, fold, bytes, isNew: false })
   return await run.end('TASK_STATE_CANCELED')
 }
 
-/** Puts the request into the log; whoever holds or takes the lease acts on it. */
+/** Writes the request to the log; the process that holds or takes the lease acts on it. */
 async function cancelElsewhere(
-  internals: Internals,
+  { store, clock, settings, following }: CancelDeps,
   { key, seq, bytes: taskBytes }: TaskRecord,
   request: CancelTaskRequest,
   context: CallContext,
 ): Promise<boolean> {
-  const { body, bytes } = cancelRequest(request.metadata, taskBytes, internals.settings.limits)
-  const outcome = await internals.store.append({
-    key,
-    expect: seq,
-    events: [{ seq: seq + 1, time: internals.clock.now(), body }],
-    bytes,
-    isRunnable: true,
-  })
-  if (isFull(outcome.result)) throw storeFull(outcome.result)
-  if (outcome.result !== 'ok') return false
-  const { leaseMs, cancelGraceMs } = internals.settings
-  const patience = AbortSignal.timeout(leaseMs * 2 + cancelGraceMs)
-  const signal = context.signal ? AbortSignal.any([context.signal, patience]) : patience
+  const { body, bytes } = cancelRequest(request.metadata, taskBytes, settings.limits)
+  const events = [{ seq: seq + 1, time: clock.now(), body }]
+  const { result } = await store.append({ key, expect: seq, events, bytes, isRunnable: true })
+  if (isFull(result)) throw storeFull(result)
+  if (result !== 'ok') return false
+  const timeout = AbortSignal.timeout(settings.leaseMs * 2 + settings.cancelGraceMs)
+  const signal = context.signal ? AbortSignal.any([context.signal, timeout]) : timeout
   const watch = new TurnWatch('subscription')
-  for await (const batch of internals.topic(key.id).batches(seq, signal)) {
+  for await (const batch of following.topics.open(key.id).batches(seq, signal)) {
     if (batch === 'removed' || batch.some((event) => watch.see(event))) return true
   }
   throw new A2AError('UNAVAILABLE', 'The cancel was noted, but the task has not ended yet', { retryAfterSeconds: 1 })

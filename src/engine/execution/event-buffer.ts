@@ -1,8 +1,8 @@
-import type { TaskFold } from '../../model/apply-event.js'
+/** Events of one task that are not committed yet, and the commits made of them. */
 import type { EventBody } from '../../model/event.js'
 import { storedSizeOf } from '../../model/size-of.js'
 import { isTerminal, type TaskState, type TaskStatus } from '../../model/task.js'
-import type { AppendOutcome, IdempotencyKey, NewPushConfig, TaskCreation, TaskKey } from '../../stores/store.js'
+import type { AppendOutcome, IdempotencyKey, NewPushConfig } from '../../stores/store.js'
 
 /** Uncommitted events, and their bytes, before the agent has to wait for the store. */
 export const maxBufferEvents = 256
@@ -15,7 +15,6 @@ export interface TakenEvents {
   readonly bytes: number
 }
 
-/** The events of a task that no commit has taken yet. */
 export class EventBuffer {
   #bodies: EventBody[] = []
   #bytes = 0
@@ -44,7 +43,7 @@ export class EventBuffer {
     return bytes
   }
 
-  /** Replaces the newest event for which `amend` returns another one. */
+  /** Replaces the newest event for which `amend` returns another one. Returns whether there is such an event. */
   amend(amend: (body: EventBody) => EventBody | undefined): boolean {
     for (let place = this.#bodies.length - 1; place >= 0; place--) {
       const before = this.#bodies[place] as EventBody // place is within the buffer
@@ -63,7 +62,7 @@ export class EventBuffer {
     return taken
   }
 
-  /** Puts events before the others: the store has not written them. */
+  /** Puts events that the store did not write back, before the others. */
   putBack({ bodies, bytes }: TakenEvents): void {
     this.#bodies = [...bodies, ...this.#bodies]
     this.#bytes += bytes
@@ -78,58 +77,33 @@ export class EventBuffer {
   }
 }
 
-export interface WriterStart {
-  readonly key: TaskKey
-  readonly fold: TaskFold
-  /** The size of the task in the store. */
-  readonly bytes: number
-  /** Whose size grows with the task. */
-  readonly owner: string
-  /** Given when the task is not in the store yet. */
-  readonly create?: TaskCreation
-  /** Given when the lease is already held. */
-  readonly fencingToken?: number
-  /** Goes with the first commit. */
-  readonly withMessage?: WithMessage
-  readonly onForeignEvents: () => void
-  readonly onFenced: () => void
-  /** The store has no room for the output that was buffered; the output is dropped. */
-  readonly onFull: () => void
-  /** The store refused in the background: the run cannot go on. */
-  readonly onFailed: (error: unknown) => void
-}
-
 /** Values committed together with an accepted message. */
 export interface WithMessage {
   readonly idempotency?: IdempotencyKey
   readonly pushConfig?: NewPushConfig
 }
 
-export interface CommitOptions {
-  /** `keep`: the run goes on, under a lease. `release`: it is over. `hand-over`: it is over here and may go on elsewhere. */
-  readonly lease: 'keep' | 'release' | 'hand-over'
-}
+/** `keep`: the run continues under its lease. `release`: the run is over. `hand-over`: another process may continue it. */
+export type LeaseChange = 'keep' | 'release' | 'hand-over'
 
-/** One attempt to write. */
-export interface Commit {
-  readonly bodies: readonly EventBody[]
-  readonly lease: CommitOptions['lease']
+/** One attempt to write events. */
+export interface Commit extends TakenEvents {
+  readonly lease: LeaseChange
   readonly withMessage: WithMessage | undefined
-  /** They were taken from the buffer, and go back there when they are not written. */
+  /** The events come from the buffer, and go back there when they are not written. */
   readonly isBuffer: boolean
-  readonly bytes: number
 }
 
 export type CommitOutcome = AppendOutcome['result']
 
-export interface Summary {
+/** Changes that a commit makes to the task's record. */
+export interface CommitSummary {
   readonly status: { readonly state: TaskState; readonly timeMs: number } | undefined
   readonly visibility: 'task' | 'message' | undefined
   readonly isEnd: boolean
 }
 
-/** The changes that a batch makes to the columns beside the log. */
-export function summarise(bodies: readonly EventBody[]): Summary {
+export function summarise(bodies: readonly EventBody[]): CommitSummary {
   let newest: TaskStatus | undefined
   let visibility: 'task' | 'message' | undefined
   for (const body of bodies) {
@@ -140,9 +114,23 @@ export function summarise(bodies: readonly EventBody[]): Summary {
     } else if ('message' in body || 'refused' in body) visibility = 'message'
   }
   return {
-    // The engine stamps every status, so there is a timestamp.
+    // The engine sets the timestamp of every status.
     status: newest && { state: newest.state, timeMs: Date.parse(newest.timestamp ?? '') },
     visibility,
     isEnd: newest !== undefined && isTerminal(newest.state),
+  }
+}
+
+/** Returns a function that queues work for the end of the current tick of the event loop. All work shares one timer. */
+export function createTickQueue(): (work: () => void) => void {
+  let queue: (() => void)[] = []
+  return (work) => {
+    queue.push(work)
+    if (queue.length > 1) return
+    setImmediate(() => {
+      const due = queue
+      queue = []
+      for (const each of due) each()
+    })
   }
 }

@@ -1,105 +1,164 @@
 /**
- * Keeps the leases of this process alive, and takes over what others left behind (E-9): at the start,
- * when the store hints at work, and every third of a lease. A process known to be dead loses its
- * leases at once; any other one when they expire.
+ * Execution: the runs of this process. Opens runs, keeps their leases alive, and takes over tasks of other processes (E-9):
+ * at the start, when the store notifies of runnable tasks, and every third of a lease. A process known to be dead loses its
+ * leases at once; any other process loses them when they expire.
  */
+import type { Clock } from '../../model/clock.js'
+import type { A2AError } from '../../model/errors.js'
+import type { Log } from '../../model/log.js'
 import type { Part } from '../../model/part.js'
+import type { AgentService } from '../../model/service.js'
 import type { ClaimedTask } from '../../stores/store.js'
+import { applicationTracing } from '../../telemetry/tracing.js'
+import type { Agent, AgentRef } from '../agent.js'
 import { foldOf } from '../following/task-reader.js'
-import type { Internals } from '../internals.js'
+import type { Topics } from '../following/topic.js'
+import type { EngineStore } from '../guarded-store.js'
 import { taskTooLarge } from '../limits.js'
-import { startTimer } from '../system-clock.js'
-import { Run } from './run.js'
+import type { SkillSchemas } from '../message-checks.js'
+import type { EngineSettings } from '../settings.js'
+import { createTimestamps, startTimer } from '../system-clock.js'
+import { createTickQueue } from './event-buffer.js'
+import { watchStalls } from './handler-watch.js'
+import { Run, type RunDeps, type RunStart } from './run.js'
+import { waitAtMost } from './stop.js'
+import type { CallerBytes, RunningTasks } from './usage.js'
+
+export interface ExecutionDeps {
+  readonly agent: Agent
+  readonly store: Pick<EngineStore, 'append' | 'find' | 'load' | 'read' | 'leases' | 'changes'>
+  readonly clock: Clock
+  readonly log: Log
+  readonly settings: Pick<EngineSettings, 'leaseMs' | 'cancelGraceMs' | 'stallMs' | 'limits'>
+  readonly schemas: SkillSchemas | undefined
+  /** Identifies this process in leases. */
+  readonly leaseOwner: string
+  readonly isOwnerDead: (owner: string) => boolean
+  /** Finds the agents that `turn.call` names. */
+  readonly resolve: ((ref: AgentRef) => AgentService | undefined) | undefined
+  readonly topics: Topics
+  readonly running: RunningTasks<Run>
+  readonly callerBytes: CallerBytes
+  /** Logs unexpected errors and converts them for the caller. */
+  readonly toCallError: (error: unknown, taskId?: string) => A2AError
+}
 
 const interrupted: readonly Part[] = [{ text: 'The agent was interrupted before it finished' }]
 const tooManyAttempts: readonly Part[] = [{ text: 'The agent was interrupted too often and was given up' }]
+const maxClaims = 100
 
-export class LeaseKeeper {
-  readonly #internals: Internals
-  readonly #isOwnerDead: (owner: string) => boolean
+export class Execution {
+  /** Stalls of the event loop during steps of this agent's handlers. */
+  readonly stallCounts: { readonly stalls: number; readonly stalledMs: number }
+  readonly #deps: ExecutionDeps
+  readonly #runDeps: RunDeps
   #stopTimer: (() => void) | undefined
-  #unwatch: (() => void) | undefined
+  #unwatchStore: (() => void) | undefined
+  #unwatchStalls: (() => void) | undefined
   #sweep: Promise<void> | undefined
-  #isSweepAsked = false
+  #isSweepRequested = false
+  #isDraining = false
 
-  constructor(internals: Internals, isOwnerDead: (owner: string) => boolean) {
-    this.#internals = internals
-    this.#isOwnerDead = isOwnerDead
+  constructor(deps: ExecutionDeps) {
+    this.#deps = deps
+    this.#runDeps = runDepsOf(deps)
+    this.stallCounts = this.#runDeps.handler.watched.counts
   }
 
-  /** Resolves when everything that was left behind has been taken over. */
+  /** True from the start of a drain. */
+  get isDraining(): boolean {
+    return this.#isDraining
+  }
+
+  /** Creates a run. The caller commits its first events and begins it. */
+  open(start: RunStart): Run {
+    return new Run(this.#runDeps, start)
+  }
+
+  /** Resolves when all abandoned tasks have been taken over. */
   async start(): Promise<void> {
-    const { store, name, settings, clock } = this.#internals
-    // Before anything is taken over: a long recovery must not lose the leases it has just taken.
+    const { agent, store, settings, clock, toCallError } = this.#deps
+    // Started first: a long recovery must not lose the leases that it has just taken.
     const tick = () => {
-      this.#renew().catch((error) => this.#internals.failure(error))
-      this.#ask()
+      this.#renew().catch((error) => toCallError(error))
+      this.#requestSweep()
     }
     this.#stopTimer = startTimer(clock, tick, settings.leaseMs / 3, { repeats: true })
-    this.#unwatch = store.changes.watchRunnable(name, () => this.#ask())
+    this.#unwatchStalls = watchStalls(this.#runDeps.handler.watched)
+    this.#unwatchStore = store.changes.watchRunnable(agent.card.name, () => this.#requestSweep())
     await this.#takeOverAll()
   }
 
-  async stop(): Promise<void> {
+  /** Lets turns finish until the deadline, then hands the rest over to other processes (E-12). */
+  async drain(deadlineMs: number): Promise<void> {
+    const { running } = this.#deps
+    this.#isDraining = true
+    const finishing = running.all().map(({ done }) => done)
+    if (finishing.length > 0) await waitAtMost(deadlineMs, Promise.allSettled(finishing))
     this.#stopTimer?.()
-    this.#unwatch?.()
+    this.#unwatchStore?.()
     await this.#sweep
+    const rest = running.all()
+    for (const run of rest) run.stop('hand-over')
+    await Promise.all(rest.map(({ done }) => done))
+    this.#unwatchStalls?.()
   }
 
-  /** One sweep at a time; a hint during a sweep means one more. */
-  #ask(): void {
-    this.#isSweepAsked = true
-    this.#sweep ??= this.#sweepWhileAsked()
+  /** One sweep at a time; a request during a sweep causes another one. */
+  #requestSweep(): void {
+    this.#isSweepRequested = true
+    this.#sweep ??= this.#sweepWhileRequested()
   }
 
-  async #sweepWhileAsked(): Promise<void> {
+  async #sweepWhileRequested(): Promise<void> {
     try {
-      while (this.#isSweepAsked && !this.#internals.isDraining) {
-        this.#isSweepAsked = false
+      while (this.#isSweepRequested && !this.#isDraining) {
+        this.#isSweepRequested = false
         await this.#takeOverAll()
       }
     } catch (error) {
-      this.#internals.failure(error)
+      this.#deps.toCallError(error)
     } finally {
       this.#sweep = undefined
     }
   }
 
   async #renew(): Promise<void> {
-    const { runs, store, owner, settings } = this.#internals
+    const { running, store, leaseOwner, settings } = this.#deps
     const held: ClaimedTask[] = []
-    for (const { writer } of runs.values())
+    for (const { writer } of running.all())
       if (writer.fencingToken !== undefined) held.push({ key: writer.key, fencingToken: writer.fencingToken })
     if (held.length === 0) return
-    for (const { key, fencingToken } of await store.leases.renew(held, { owner, ttlMs: settings.leaseMs })) {
-      const run = runs.get(key.id)
-      // It may have ended, or begun anew, while the store was asked.
+    for (const { key, fencingToken } of await store.leases.renew(held, { owner: leaseOwner, ttlMs: settings.leaseMs })) {
+      const run = running.get(key.id)
+      // The run may have ended, or a new one begun, during the call.
       if (run?.writer.fencingToken === fencingToken) run.stop('fenced')
     }
   }
 
   async #takeOverAll(): Promise<void> {
-    const { store, name, owner, settings, runs } = this.#internals
-    // A process that stood still for longer than a lease is not dead: its own come first.
+    const { agent, store, leaseOwner, settings, running, isOwnerDead, toCallError } = this.#deps
+    // A process that was suspended for longer than a lease first renews its own.
     await this.#renew()
-    for (const holder of await store.leases.owners()) if (this.#isOwnerDead(holder)) await store.leases.disown(holder)
+    for (const holder of await store.leases.owners()) if (isOwnerDead(holder)) await store.leases.disown(holder)
     for (;;) {
-      const limit = Math.min(settings.limits.runs - runs.size, 100)
+      const limit = Math.min(settings.limits.runs - running.size, maxClaims)
       if (limit <= 0) return
-      const claimed = await store.leases.claim({ agents: [name], lease: { owner, ttlMs: settings.leaseMs }, limit })
+      const lease = { owner: leaseOwner, ttlMs: settings.leaseMs }
+      const claimed = await store.leases.claim({ agents: [agent.card.name], lease, limit })
       for (const each of claimed) {
-        // One task that cannot be read must not keep the others from being taken over.
-        await this.#takeOver(each).catch((error) => this.#internals.failure(error, each.key.id))
+        // A task that cannot be read must not block the others.
+        await this.#takeOver(each).catch((error) => toCallError(error, each.key.id))
       }
       if (claimed.length < limit) return
     }
   }
 
   async #takeOver({ key, fencingToken }: ClaimedTask): Promise<void> {
-    const { store, agent, log, name } = this.#internals
-    const here = this.#internals.runs.get(key.id)
+    const { store, agent, log, running, settings } = this.#deps
+    const here = running.get(key.id)
     if (here?.writer.fencingToken === fencingToken - 1) {
-      // Ours had run out and nobody was faster: the run goes on under the new one.
+      // The lease of this process had expired and no other process took it: the run continues under the new one.
       here.writer.adopt(fencingToken)
       return
     }
@@ -107,9 +166,9 @@ export class LeaseKeeper {
       here.stop('fenced')
       await here.done
     }
-    const { limits } = this.#internals.settings
+    const { limits } = settings
     const found = await store.find(key)
-    // Written before there was a limit, or with a higher one: it is ended, and for that its artifacts are not needed.
+    // The task was written with a higher limit or none. It is failed, which does not need its artifacts.
     const isTooLarge = found !== undefined && found.bytes > limits.bytesPerTask
     const loaded = await store.load(key, { includeArtifacts: !isTooLarge })
     if (!loaded) return
@@ -123,27 +182,64 @@ export class LeaseKeeper {
       await store.append({ key, expect: seq, events: [], fencingToken, lease: 'release', isRunnable: false })
       return
     }
-    const start = { key, contextId, tenant, owner, dialect, fold, bytes, isNew: false, fencingToken }
-    if (isTooLarge) return await this.#end(new Run(this.#internals, start), 'TASK_STATE_FAILED', taskTooLarge(limits))
-    if (fold.isCancelAsked) return await this.#end(new Run(this.#internals, start), 'TASK_STATE_CANCELED')
-    if (!isMidTurn) {
-      const run = new Run(this.#internals, start)
-      return next && (await run.beginAgain(next, 1))
-    }
+    const run = this.open({ key, contextId, tenant, owner, dialect, fold, bytes, isNew: false, fencingToken })
+    if (isTooLarge) return await this.#end(run, 'TASK_STATE_FAILED', taskTooLarge(limits))
+    if (fold.isCancelAsked) return await this.#end(run, 'TASK_STATE_CANCELED')
+    if (!isMidTurn) return next && (await run.beginAgain(next, 1))
     const { onCrash } = agent.card
     const attempts = typeof onCrash === 'object' ? onCrash.attempts : 1
-    const isTriedAgain = fold.attempt < attempts
-    const what = isTriedAgain
+    const isRetried = fold.attempt < attempts
+    const what = isRetried
       ? `run again, attempt ${fold.attempt + 1} of ${attempts}`
       : `given up after ${attempts} (onCrash: { attempts } of the agent allows more)`
-    log({ level: 'warn', message: `A turn was interrupted and is ${what}`, agent: name, taskId: key.id })
-    if (isTriedAgain) return await new Run(this.#internals, start).beginAgain(current, fold.attempt + 1)
-    await this.#end(new Run(this.#internals, start), 'TASK_STATE_FAILED', attempts > 1 ? tooManyAttempts : interrupted)
+    log({ level: 'warn', message: `A turn was interrupted and is ${what}`, agent: agent.card.name, taskId: key.id })
+    if (isRetried) return await run.beginAgain(current, fold.attempt + 1)
+    await this.#end(run, 'TASK_STATE_FAILED', attempts > 1 ? tooManyAttempts : interrupted)
   }
 
   async #end(run: Run, state: 'TASK_STATE_CANCELED' | 'TASK_STATE_FAILED', parts?: readonly Part[]): Promise<void> {
-    // Beaten by a message or a cancel: the lease is still ours, so look at the task once more.
     const { key, fencingToken } = run.writer
+    // If a message or a cancel request was written first, this process still holds the lease and looks again.
     if (!(await run.end(state, parts)) && fencingToken !== undefined) await this.#takeOver({ key, fencingToken })
+  }
+}
+
+function runDepsOf(deps: ExecutionDeps): RunDeps {
+  const { agent, store, clock, log, settings, schemas, resolve, topics, running, callerBytes, toCallError } = deps
+  const { leaseMs, cancelGraceMs, stallMs, limits } = settings
+  const newId = () => clock.newId()
+  return {
+    running,
+    toCallError,
+    writer: {
+      store,
+      clock,
+      leaseOwner: deps.leaseOwner,
+      leaseMs,
+      limits,
+      topics,
+      running,
+      callerBytes,
+      atEndOfTick: createTickQueue(),
+      onError: toCallError,
+    },
+    output: { newId, timestamp: createTimestamps(clock) },
+    handler: {
+      agent,
+      log,
+      newId,
+      resolve,
+      schemas,
+      tracing: applicationTracing(),
+      limits,
+      cancelGraceMs,
+      watched: {
+        name: agent.card.name,
+        log,
+        stallMs,
+        runningTaskIds: () => running.ids(),
+        counts: { stalls: 0, stalledMs: 0 },
+      },
+    },
   }
 }

@@ -1,30 +1,31 @@
 /**
- * Detects a blocked event loop, and names the handler that blocked it. Two clock readings around each step of a
- * handler find the handler that ran; a timer finds stalls that no handler returned from. One loop, one watch: the state
- * is shared by all engines of the process.
+ * Attributes problems of the process to handlers: a blocked event loop, and errors that nothing handles. All engines of the
+ * process share this state, because they share one event loop.
+ *
+ * Stalls: two clock readings around each step of a handler find the handler that blocked the loop; a timer finds stalls
+ * outside of handlers. Stray errors: the turn is stored in the asynchronous context of its handler. That is off unless a
+ * server turns it on, because it costs a little for every promise of the process.
  */
-
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Log } from '../../model/log.js'
 
-interface Counts {
+interface StallCounts {
   stalls: number
   stalledMs: number
 }
 
-/** An engine that is watched. */
+/** An engine whose handlers are watched. */
 export interface WatchedEngine {
   readonly name: string
   readonly log: Log
-  /** One loop serves all engines: the smallest value above 0 holds for all of them. */
-  readonly settings: { readonly stallMs: number }
-  /** By task id. */
-  readonly runs: ReadonlyMap<string, unknown>
-  readonly counts: Counts
+  /** The smallest value above 0 of all engines applies to all of them. */
+  readonly stallMs: number
+  readonly runningTaskIds: () => Iterable<string>
+  readonly counts: StallCounts
 }
 
 const maxTickMs = 250
-/** Between two log entries of one engine, or of one log about stalls in which no handler ran. */
+/** Time between two log entries of one engine, or of one log about stalls outside of handlers. */
 const quietMs = 10_000
 const maxNamedTasks = 3
 
@@ -32,24 +33,23 @@ const engines = new Set<WatchedEngine>()
 let timer: NodeJS.Timeout | undefined
 let tickMs = maxTickMs
 let stallMs = Number.POSITIVE_INFINITY
-/** When the loop was last seen to run. */
+/** When the loop was last known to run. */
 let aliveMs = 0
 let tickedMs = 0
-/** A stall since the last tick has been reported with its handler. */
+/** A stall since the last tick was reported for its handler. */
 let isReported = false
-/** Stalls in which no handler ran. */
-const outside: Counts = { stalls: 0, stalledMs: 0 }
-/** By engine; for stalls in which no handler ran, by log, so that each server of the process has an entry. */
+const outside: StallCounts = { stalls: 0, stalledMs: 0 }
+/** By engine; for stalls outside of handlers by log, so that each server of the process gets an entry. */
 const entries = new WeakMap<WatchedEngine | Log, { readonly loggedMs: number; readonly unlogged: number }>()
 
-/** Stalls of this process in which no handler ran, since its start. */
-export function stallsOutsideHandlers(): Readonly<Counts> {
+/** Stalls of this process during which no handler ran. */
+export function stallsOutsideHandlers(): Readonly<StallCounts> {
   return outside
 }
 
-/** Watches until the returned function is called. */
+/** Watches an engine until the returned function is called. */
 export function watchStalls(engine: WatchedEngine): () => void {
-  if (engine.settings.stallMs <= 0) return () => undefined
+  if (engine.stallMs <= 0) return () => undefined
   engines.add(engine)
   restart()
   return () => {
@@ -57,17 +57,17 @@ export function watchStalls(engine: WatchedEngine): () => void {
   }
 }
 
-/** Before a handler runs: time that passed until now is not its own. */
+/** Called before a step of a handler. */
 export function enterHandler(): void {
   if (timer) aliveMs = performance.now()
 }
 
-/** After a handler has run. */
+/** Called after a step of a handler returned. */
 export function leaveHandler(engine: WatchedEngine, taskId: string): void {
   check(engine, taskId, 'while the agent ran; move the work to another process or thread')
 }
 
-/** After a handler has waited. Code that ran meanwhile, its own or not, may have blocked the loop. */
+/** Called after the promise of a step settled. Any code that ran meanwhile may have blocked the loop. */
 export function resumeHandler(engine: WatchedEngine, taskId: string): void {
   check(engine, taskId, 'by the agent or by code that ran while it waited')
 }
@@ -88,7 +88,7 @@ function restart(): void {
   clearInterval(timer)
   timer = undefined
   if (engines.size === 0) return
-  stallMs = Math.min(...Array.from(engines, ({ settings }) => settings.stallMs))
+  stallMs = Math.min(...Array.from(engines, (engine) => engine.stallMs))
   tickMs = Math.min(maxTickMs, stallMs / 2)
   aliveMs = performance.now()
   tickedMs = aliveMs
@@ -106,8 +106,8 @@ function tick(): void {
   isReported = false
   if (wasReported || lateMs < stallMs) return
   // The newest first.
-  const running = [...engines].reverse().flatMap(({ name, runs }) =>
-    Array.from(runs.keys())
+  const running = [...engines].reverse().flatMap(({ name, runningTaskIds }) =>
+    Array.from(runningTaskIds())
       .slice(-maxNamedTasks)
       .reverse()
       .map((id) => `${name} ${id}`),
@@ -120,7 +120,7 @@ function tick(): void {
   }
 }
 
-function count(counts: Counts, blockedMs: number): void {
+function count(counts: StallCounts, blockedMs: number): void {
   counts.stalls += 1
   counts.stalledMs += blockedMs
 }
@@ -139,15 +139,15 @@ function messageFor(key: WatchedEngine | Log, blockedMs: number, how: string): s
 }
 
 /**
- * Takes the stray errors of one task's handler. Timers and sockets that the handler made can outlive the run with their
- * asynchronous context, so `release` lets go of the run: later errors are logged only.
+ * Receives the stray errors of one task's handler. Timers and sockets of the handler can outlive the run with their
+ * asynchronous context, so `release` drops the run: later errors are only logged.
  */
 export class TurnContext {
   readonly #log: Log
   readonly #facts: { readonly agent: string; readonly taskId: string }
   #fail: (() => void) | undefined
 
-  /** `fail` ends the turn that runs. */
+  /** `fail` ends the current turn. */
   constructor(log: Log, facts: { readonly agent: string; readonly taskId: string }, fail: () => void) {
     this.#log = log
     this.#facts = facts
@@ -177,12 +177,12 @@ export function attributeStrayErrors(): () => void {
   }
 }
 
-/** Runs work of a handler, and everything that it starts, in the context of its turn. */
+/** Runs code of a handler, and everything that it starts, in the context of its turn. */
 export function inTurn<Result>(context: TurnContext, work: () => Result): Result {
   return users > 0 ? contexts.run(context, work) : work()
 }
 
-/** The turn in whose context the caller runs. */
+/** The turn in whose context the calling code runs. */
 export function currentTurn(): TurnContext | undefined {
   return users > 0 ? contexts.getStore() : undefined
 }

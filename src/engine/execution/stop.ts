@@ -1,85 +1,89 @@
+/**
+ * Stops runs. The handler's `AbortSignal` fires, and the handler has a grace period to end by itself. A run that another
+ * process has taken over stops at once.
+ */
 import type { Clock } from '../../model/clock.js'
 import { startTimer } from '../system-clock.js'
 
-/** Why a turn is stopped before it has ended by itself. */
-export type Stop =
-  /** Somebody wants the task to end (E-7). */
+/** The reason why a turn is stopped before it ends by itself. */
+export type StopReason =
+  /** The task was cancelled (E-7). */
   | 'cancel'
   /** This process shuts down; another one will run the turn again (E-12). */
   | 'hand-over'
-  /** A stray error of the handler has failed the turn. */
+  /** An unhandled error of the handler failed the turn. */
   | 'failed'
-  /** Another process runs the task already (E-9). */
+  /** Another process runs the task (E-9). */
   | 'fenced'
-  /** The store has no room for what the task makes. */
+  /** The store has no room for the output. */
   | 'no-room'
 
-class StopSignal extends DOMException {
-  readonly stop: Stop
+class StopError extends DOMException {
+  readonly stop: StopReason
 
-  constructor(stop: Stop) {
+  constructor(stop: StopReason) {
     super(`The task was stopped: ${stop}`, 'AbortError')
     this.stop = stop
   }
 }
 
-/** What the turn's `AbortSignal` is aborted with. */
-export function stopReason(stop: Stop): DOMException {
-  return new StopSignal(stop)
+/** The reason of the turn's `AbortSignal`. */
+export function stopError(stop: StopReason): DOMException {
+  return new StopError(stop)
 }
 
-/** Why a turn was stopped, by its signal; absent while it runs. */
-export function stopOf({ reason }: AbortSignal): Stop | undefined {
-  return reason instanceof StopSignal ? reason.stop : undefined
+/** Why the turn with this signal was stopped; undefined while it runs. */
+export function stopReasonOf({ reason }: AbortSignal): StopReason | undefined {
+  return reason instanceof StopError ? reason.stop : undefined
 }
 
-export class Stopping {
-  /** Made when the handler looks at its signal: most never do, and a controller is not cheap. */
+export class StopController {
+  /** Created when the handler reads its signal: few do, and a controller is expensive. */
   #controller: AbortController | undefined
   #stopTimer: (() => void) | undefined
-  #why: Stop | undefined
-  /** The handler is not waited for any longer. */
+  #reason: StopReason | undefined
+  /** Called when the run no longer waits for the handler. */
   onGivenUp: () => void = () => undefined
 
-  /** Absent while nobody has asked for it. */
-  get why(): Stop | undefined {
-    return this.#why
+  /** Undefined until the run is stopped. */
+  get reason(): StopReason | undefined {
+    return this.#reason
   }
 
   get signal(): AbortSignal {
     if (!this.#controller) {
       this.#controller = new AbortController()
-      if (this.#why) this.#controller.abort(stopReason(this.#why))
+      if (this.#reason) this.#controller.abort(stopError(this.#reason))
     }
     return this.#controller.signal
   }
 
-  /** The first reason counts, unless the task is lost. */
-  ask(why: Stop, graceMs: number, clock: Clock): void {
-    if (this.#why && why !== 'fenced') return
-    this.#tell(why)
+  /** The first reason counts, except that `fenced` replaces any other. */
+  stop(reason: StopReason, graceMs: number, clock: Clock): void {
+    if (this.#reason && reason !== 'fenced') return
+    this.#abort(reason)
     this.#stopTimer?.()
-    if (why === 'fenced' || why === 'failed') this.onGivenUp()
+    if (reason === 'fenced' || reason === 'failed') this.onGivenUp()
     else this.#stopTimer = startTimer(clock, () => this.onGivenUp(), graceMs)
   }
 
-  /** The run has failed: what the handler still yields goes nowhere. */
+  /** The run itself has failed: further yields are dropped. */
   fail(): void {
-    this.#tell(this.#why ?? 'fenced')
+    this.#abort(this.#reason ?? 'fenced')
   }
 
-  end(): void {
+  close(): void {
     this.#stopTimer?.()
   }
 
-  #tell(why: Stop): void {
-    this.#why = why
-    this.#controller?.abort(stopReason(why)) // a second time it does nothing
+  #abort(reason: StopReason): void {
+    this.#reason = reason
+    this.#controller?.abort(stopError(reason)) // has no effect the second time
   }
 }
 
-/** The work, or what is left of it when the time is over: it goes on, but nobody waits for it any more. */
-export async function atMost(ms: number, work: PromiseLike<unknown> | undefined): Promise<void> {
+/** Waits for work, but not longer than `ms`. The work itself continues. */
+export async function waitAtMost(ms: number, work: PromiseLike<unknown> | undefined): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<void>((resolve) => {
     timer = setTimeout(resolve, ms)

@@ -1,71 +1,98 @@
 /**
- * The one writer of a task in this process (E-1). Events are buffered, committed in groups, and only
- * then applied to the fold and shown (E-2). Commits of one task never overlap.
+ * The only writer of a task in this process (E-1). Events are buffered, committed in groups, and only then applied to the
+ * fold and published (E-2). Commits of one task never overlap.
  *
- * When another process wrote in between (a message, a cancel) the store answers `conflict`: the
- * foreign events are read and applied, and the buffer is numbered anew behind them.
+ * When another process wrote in between (a message, a cancel request), the store returns `conflict`. The writer then reads
+ * and applies the foreign events, and numbers its buffer after them.
  */
 import type { TaskFold } from '../../model/apply-event.js'
+import type { Clock } from '../../model/clock.js'
 import type { EventBody, TaskEvent } from '../../model/event.js'
 import type { Struct } from '../../model/part.js'
 import { storedSizeOf } from '../../model/size-of.js'
-import type { AppendOutcome, TaskCreation, TaskKey } from '../../stores/store.js'
-import type { Internals } from '../internals.js'
-import { assertTaskRoom, assertWaitingRoom, cancelRequest, isFull, storeFull } from '../limits.js'
+import type { AppendOutcome, ChangeFeed, Store, TaskCreation, TaskKey } from '../../stores/store.js'
+import type { Topics } from '../following/topic.js'
+import { assertTaskRoom, assertWaitingRoom, cancelRequest, type EngineLimits, isFull, storeFull } from '../limits.js'
 import {
   type Commit,
-  type CommitOptions,
   type CommitOutcome,
   EventBuffer,
+  type LeaseChange,
   maxBufferEvents,
   summarise,
   type WithMessage,
-  type WriterStart,
 } from './event-buffer.js'
+import { type CallerBytes, TaskBytes } from './usage.js'
+
+export interface WriterDeps {
+  readonly store: Pick<Store, 'append' | 'read'> & { readonly changes: Pick<ChangeFeed, 'watchTask'> }
+  readonly clock: Clock
+  /** Identifies this process in leases. */
+  readonly leaseOwner: string
+  readonly leaseMs: number
+  readonly limits: EngineLimits
+  readonly topics: Topics
+  /** The size of all running tasks. */
+  readonly running: { bytes: number }
+  readonly callerBytes: CallerBytes
+  /** Calls back at the end of the current tick of the event loop. */
+  readonly atEndOfTick: (work: () => void) => void
+  readonly onError: (error: unknown, taskId: string) => void
+}
+
+export interface WriterStart {
+  readonly key: TaskKey
+  readonly fold: TaskFold
+  /** The size of the task in the store. */
+  readonly bytes: number
+  /** The owner of the task, whose stored bytes grow with it. */
+  readonly owner: string
+  /** Present when the task is not in the store yet. */
+  readonly create?: TaskCreation
+  /** Present when this process holds the lease already. */
+  readonly fencingToken?: number
+  /** Written with the first commit. */
+  readonly withMessage?: WithMessage
+  readonly onForeignEvents: () => void
+  readonly onFenced: () => void
+  /** The store is full; the buffered output was dropped. */
+  readonly onFull: () => void
+  /** A commit in the background failed: the run cannot continue. */
+  readonly onFailed: (error: unknown) => void
+}
 
 export class TaskWriter {
   readonly key: TaskKey
   /** The committed state. */
   fold: TaskFold
-  readonly #internals: Internals
-  readonly #onForeignEvents: () => void
-  readonly #onFenced: () => void
-  readonly #onFull: () => void
-  readonly #owner: string
-  readonly #onFailed: (error: unknown) => void
+  readonly #deps: WriterDeps
+  readonly #start: Pick<WriterStart, 'onForeignEvents' | 'onFenced' | 'onFull' | 'onFailed'>
   #create: TaskCreation | undefined
   #withMessage: WithMessage | undefined
   #fencingToken: number | undefined
   readonly #buffer = new EventBuffer()
-  /** The size of the task with all that is buffered. */
-  #bytes = 0
-  /** The part of it that the store does not count yet. */
-  #heldBytes = 0
+  readonly #bytes: TaskBytes
   #busy: Promise<unknown> | undefined
   #isClosed = false
-  /** From before the store is asked until its answer is applied: hints about our own commit come in between. */
+  /** Set during an append: notifications about our own commit arrive before its result. */
   #isAppending = false
-  /** A hint of foreign events waits for its read. */
-  #isHinted = false
+  /** A notification of foreign events waits for its read. */
+  #isNotified = false
   #committingTo = 0
   #isFlushScheduled = false
   #unwatch: (() => void) | undefined
   #failure: unknown
 
-  constructor(internals: Internals, start: WriterStart) {
-    this.#internals = internals
+  constructor(deps: WriterDeps, start: WriterStart) {
+    this.#deps = deps
+    this.#start = start
     this.key = start.key
     this.fold = start.fold
     this.#create = start.create
     this.#withMessage = start.withMessage
     this.#fencingToken = start.fencingToken
-    this.#onForeignEvents = start.onForeignEvents
-    this.#onFenced = start.onFenced
-    this.#onFull = start.onFull
-    this.#owner = start.owner
-    this.#resize(start.bytes)
-    this.#onFailed = start.onFailed
-    internals.existingTopic(start.key.id)?.feed(start.fold.seq)
+    this.#bytes = new TaskBytes(deps.running, deps.callerBytes, start.owner, start.bytes)
+    deps.topics.get(start.key.id)?.feed(start.fold.seq)
     if (start.fencingToken !== undefined) this.#watch()
   }
 
@@ -77,30 +104,30 @@ export class TaskWriter {
     return this.#create === undefined
   }
 
-  /** Changes the newest event that `amend` answers for, among those no commit has taken yet. */
+  /** Replaces the newest buffered event for which `amend` returns another one. Returns whether there is one. */
   amend(amend: (body: EventBody) => EventBody | undefined): boolean {
     return this.#buffer.amend(amend)
   }
 
-  /** Whether the task has room for so much more. */
+  /** Whether the task may grow by this much. */
   hasRoomFor(bytes: number): boolean {
-    return this.#bytes + bytes <= this.#internals.settings.limits.bytesPerTask
+    return this.#bytes.total + bytes <= this.#deps.limits.bytesPerTask
   }
 
-  /** Adds an event to the next commit without asking for one. */
+  /** Adds an event to the next commit. */
   hold(body: EventBody, bytes = storedSizeOf(body)): void {
     this.#buffer.push(body, bytes)
-    this.#hold(bytes)
+    this.#bytes.hold(bytes)
   }
 
-  /** Takes back the event held last. */
+  /** Removes the newest event from the next commit. */
   unhold(): void {
-    this.#hold(-this.#buffer.pop())
+    this.#bytes.hold(-this.#buffer.pop())
   }
 
   /**
-   * Adds an event and commits it soon: with everything else of this turn of the event loop, so that
-   * a burst of chunks is one row. Resolves at once unless the buffer is full.
+   * Adds an event and commits it at the end of this tick of the event loop, so that a burst of chunks is one row. Returns a
+   * promise only when the buffer is full.
    */
   push(body: EventBody, bytes: number): Promise<void> | undefined {
     this.hold(body, bytes)
@@ -109,49 +136,49 @@ export class TaskWriter {
     return undefined
   }
 
-  /** Commits what is buffered at the end of this turn of the event loop. */
+  /** Commits the buffer at the end of this tick of the event loop. */
   flushSoon(): void {
     if (this.#isFlushScheduled) return
     this.#isFlushScheduled = true
-    this.#internals.atEndOfTick(() => {
+    this.#deps.atEndOfTick(() => {
       this.#isFlushScheduled = false
-      if (this.#buffer.size > 0) this.flush().catch((error) => this.#onFailed(error))
+      if (this.#buffer.size > 0) this.flush().catch((error) => this.#start.onFailed(error))
     })
   }
 
-  /** Commits what is buffered, whatever other processes write meanwhile; `false` when that is not for us to do any more. */
+  /** Commits the buffer, also when other processes write meanwhile. Returns false when the lease is lost or the store full. */
   async flush(): Promise<boolean> {
     if (this.#failure !== undefined) throw this.#failure
     while (this.#buffer.size > 0) {
-      const outcome = await this.commit({ lease: 'keep' })
+      const outcome = await this.commit('keep')
       if (outcome === 'fenced' || isFull(outcome)) return false
-      if (outcome === 'key-taken') throw new Error('An idempotency key was taken behind our back')
+      if (outcome === 'key-taken') throw new Error('The idempotency key of this task was taken by another task')
       if (outcome === 'conflict') await this.catchUp()
     }
     return true
   }
 
-  /** One attempt to commit the buffer. After `conflict` nothing is lost: catch up, decide, try again. */
-  commit(options: CommitOptions): Promise<CommitOutcome> {
-    if (this.#busy) return this.settled().then(() => this.commit(options))
+  /** Tries once to commit the buffer. After `conflict` the events are still buffered: catch up, decide, try again. */
+  commit(lease: LeaseChange): Promise<CommitOutcome> {
+    if (this.#busy) return this.settled().then(() => this.commit(lease))
     if (this.#isClosed) return Promise.resolve('fenced')
-    // What is pushed while the store works stays for the next commit.
-    const taken = this.#buffer.take()
-    return this.#append({ ...taken, lease: options.lease, withMessage: this.#withMessage, isBuffer: true })
+    // Events that are pushed during the append are part of the next commit.
+    const { bodies, bytes } = this.#buffer.take()
+    return this.#append({ bodies, bytes, lease, withMessage: this.#withMessage, isBuffer: true })
   }
 
-  /** Gives up the lease together with what is buffered, whatever others write meanwhile; false when it was lost before. */
+  /** Commits the buffer and gives up the lease. Returns false when the lease was lost before. */
   async leave(lease: 'release' | 'hand-over'): Promise<boolean> {
     for (;;) {
-      const outcome = await this.commit({ lease })
-      // The process that runs the task next starts the turn again: the buffer is not needed.
+      const outcome = await this.commit(lease)
+      // The next process starts the turn again, so the buffer is not needed.
       if (isFull(outcome)) this.#drop(() => true)
       else if (outcome !== 'conflict') return outcome === 'ok'
       else await this.catchUp()
     }
   }
 
-  /** A commit or a catching-up is under way; whoever wants to be next waits for `settled` and looks again. */
+  /** A commit or a read of foreign events is in progress; await `settled` and check again. */
   get isBusy(): boolean {
     return this.#busy !== undefined
   }
@@ -160,37 +187,34 @@ export class TaskWriter {
     while (this.#busy) await this.#busy.catch(() => undefined)
   }
 
-  /**
-   * Queues a message for a turn of its own, in a commit of its own. Resolves with its sequence, or
-   * with `ending` when `isOpen` says no more.
-   */
+  /** Appends a message for a later turn, in a separate commit. Returns its sequence, or `ending` when `isOpen` returns false. */
   async accept(
     bodyOf: (turn: number) => EventBody,
     options: { readonly withMessage: WithMessage; readonly isOpen: () => boolean },
   ): Promise<number | 'ending' | 'key-taken'> {
     return await this.#appendAlone(() => {
       if (!options.isOpen()) return undefined
-      assertWaitingRoom(this.fold.waiting, this.#internals.settings.limits)
+      assertWaitingRoom(this.fold.waiting, this.#deps.limits)
       const body = bodyOf(this.fold.lastTurn + 1)
       const bytes = storedSizeOf(body)
-      assertTaskRoom(this.#bytes, bytes, this.#internals.settings.limits)
+      assertTaskRoom(this.#bytes.total, bytes, this.#deps.limits)
       return { bodies: [body], bytes, lease: 'keep', withMessage: options.withMessage, isBuffer: false }
     })
   }
 
   /**
-   * Writes a cancel request, once, in a commit of its own: a full store accepts it, but refuses buffered output. Writes
+   * Writes a cancel request, once, in a separate commit: a full store accepts it, but refuses buffered output. Writes
    * nothing if the lease was released or lost.
    */
   async askCancel(metadata: Struct | undefined): Promise<void> {
     await this.#appendAlone(() => {
       if (this.#fencingToken === undefined || this.fold.isCancelAsked) return undefined
-      const { body, bytes } = cancelRequest(metadata, this.#bytes, this.#internals.settings.limits)
+      const { body, bytes } = cancelRequest(metadata, this.#bytes.total, this.#deps.limits)
       return { bodies: [body], bytes, lease: 'keep', withMessage: undefined, isBuffer: false }
     })
   }
 
-  /** Appends a commit beside the buffer. `next` is called again after each conflict; without a commit the answer is `ending`. */
+  /** Appends a commit that is not the buffer. Calls `next` again after each conflict; returns `ending` when it returns none. */
   async #appendAlone(next: () => Commit | undefined): Promise<number | 'ending' | 'key-taken'> {
     for (;;) {
       // Nothing may run between the last check and the append: another writer may be about to end the task.
@@ -200,8 +224,7 @@ export class TaskWriter {
       const outcome = await this.#append(commit)
       if (isFull(outcome)) throw storeFull(outcome)
       if (outcome === 'ok') {
-        this.#resize(commit.bytes)
-        this.#internals.callerBytes.add(this.#owner, commit.bytes)
+        this.#bytes.growStored(commit.bytes)
         return this.fold.seq
       }
       if (outcome !== 'conflict') return outcome === 'fenced' ? 'ending' : outcome
@@ -209,11 +232,11 @@ export class TaskWriter {
     }
   }
 
-  /** Reads and applies what other processes have written. */
+  /** Reads and applies events that other processes have written. */
   async catchUp(): Promise<void> {
     while (this.#busy) await this.settled()
     if (this.#isClosed) return
-    this.#isHinted = false
+    this.#isNotified = false
     const work = this.#catchUp()
     this.#busy = work
     try {
@@ -221,74 +244,51 @@ export class TaskWriter {
     } finally {
       this.#busy = undefined
     }
-    this.#onForeignEvents()
+    this.#start.onForeignEvents()
   }
 
-  /** Shows an answer that is not stored: a Message without an idempotency key leaves no trace. */
+  /** Publishes an answer without storing it: a Message without an idempotency key is not kept (E-6). */
   show(body: EventBody): void {
     const taken = this.#buffer.take()
-    this.#hold(-taken.bytes)
+    this.#bytes.hold(-taken.bytes)
     const events = this.#number([...taken.bodies, body])
     for (const event of events) this.fold.apply(event)
     this.#publish(events)
   }
 
-  #resize(bytes: number): void {
-    this.#bytes += bytes
-    if (!this.#isClosed) this.#internals.runBytes += bytes
-  }
-
-  /** Changes the size of the task and of the part that the store does not count yet. */
-  #hold(bytes: number): void {
-    this.#resize(bytes)
-    if (this.#isClosed) return
-    this.#heldBytes += bytes
-    this.#internals.callerBytes.hold(this.#owner, bytes)
-  }
-
-  /** Moves committed bytes from held to stored. Provisional tasks stay held. */
-  #counted(): void {
-    if (this.#isClosed) return
-    const bytes = this.#heldBytes - this.#buffer.bytes
-    this.#heldBytes -= bytes
-    this.#internals.callerBytes.hold(this.#owner, -bytes)
-    this.#internals.callerBytes.add(this.#owner, bytes)
-  }
-
-  /** From here on nothing is written. */
+  /** Nothing is written after this call. */
   close(): void {
-    this.#hold(-this.#heldBytes)
-    if (!this.#isClosed) this.#internals.runBytes -= this.#bytes
+    this.#bytes.close()
     this.#isClosed = true
     this.#unwatch?.()
     this.#unwatch = undefined
-    this.#internals.existingTopic(this.key.id)?.unfeed()
+    this.#deps.topics.get(this.key.id)?.unfeed()
   }
 
-  /** The lease had run out and was taken again by this very process. */
+  /** This process has claimed its own expired lease again. */
   adopt(fencingToken: number): void {
     if (this.#fencingToken !== undefined) this.#fencingToken = fencingToken
   }
 
   async #catchUp(): Promise<void> {
     for (;;) {
-      const events = (await this.#internals.store.read(this.key, this.fold.seq, maxBufferEvents)) ?? []
+      const events = (await this.#deps.store.read(this.key, this.fold.seq, maxBufferEvents)) ?? []
       if (events.length === 0) return
       for (const event of events) {
         this.fold.apply(event)
-        this.#resize(storedSizeOf(event.body))
+        this.#bytes.grow(storedSizeOf(event.body))
       }
       this.#publish(events)
     }
   }
 
   /**
-   * Commits of one task never overlap; one that fails ends the run at its next flush. One promise instead
-   * of three: that was a twentieth of the cost of a small send.
+   * Commits of one task never overlap; a failed commit ends the run at its next flush. Written with one promise instead of
+   * three, which saved a twentieth of the cost of a small send.
    */
   #append(commit: Commit): Promise<CommitOutcome> {
     const { bodies, lease, withMessage } = commit
-    const { settings, owner, store } = this.#internals
+    const { leaseMs, leaseOwner, store } = this.#deps
     let events: readonly TaskEvent[]
     let next: TaskFold | undefined
     let appended: Promise<AppendOutcome>
@@ -299,7 +299,7 @@ export class TaskWriter {
       const summary = summarise(bodies)
       next = summary.isEnd ? this.#ahead(events) : undefined
       this.#committingTo = events.at(-1)?.seq ?? this.fold.seq
-      const claim = isClaim ? { owner, ttlMs: settings.leaseMs } : undefined
+      const claim = isClaim ? { owner: leaseOwner, ttlMs: leaseMs } : undefined
       this.#isAppending = true
       appended = store.append({
         key: this.key,
@@ -329,7 +329,9 @@ export class TaskWriter {
         this.#fencingToken = lease === 'keep' ? outcome.fencingToken : undefined
         if (next) this.fold = next
         else for (const event of events) this.fold.apply(event)
-        if (commit.isBuffer && (lease !== 'keep' || this.fold.state !== undefined)) this.#counted()
+        // Provisional tasks stay held.
+        if (commit.isBuffer && (lease !== 'keep' || this.fold.state !== undefined))
+          this.#bytes.commit(this.#buffer.bytes)
         if (isClaim) this.#watch()
         this.#publish(events)
         return 'ok'
@@ -345,7 +347,7 @@ export class TaskWriter {
   #refused(commit: Commit, result: Exclude<CommitOutcome, 'ok'>): CommitOutcome {
     if (commit.isBuffer) this.#buffer.putBack(commit)
     if (isFull(result) && commit.isBuffer) this.#dropOutput()
-    if (result === 'fenced') this.#onFenced()
+    if (result === 'fenced') this.#start.onFenced()
     return result
   }
 
@@ -357,22 +359,22 @@ export class TaskWriter {
     return error
   }
 
-  /** The task must still be able to end: what it was asked stays, what it said goes. */
+  /** Drops the agent's output and keeps the messages, so that the task can still end. */
   #dropOutput(): void {
     this.#drop((body) => 'artifactUpdate' in body || 'statusUpdate' in body)
-    this.#onFull()
+    this.#start.onFull()
   }
 
   #drop(isDropped: (body: EventBody) => boolean): void {
-    this.#hold(-this.#buffer.drop(isDropped))
+    this.#bytes.hold(-this.#buffer.drop(isDropped))
   }
 
   #publish(events: readonly TaskEvent[]): void {
-    this.#internals.existingTopic(this.key.id)?.publish(events)
+    this.#deps.topics.get(this.key.id)?.publish(events)
   }
 
   #number(bodies: readonly EventBody[]): TaskEvent[] {
-    const time = this.#internals.clock.now()
+    const time = this.#deps.clock.now()
     const first = this.fold.seq + 1
     return bodies.map((body, place) => ({ seq: first + place, time, body }))
   }
@@ -383,14 +385,14 @@ export class TaskWriter {
     return fold
   }
 
-  /** From the first commit of a run that goes on, others may write to this task too. */
+  /** From its first commit on, other processes may write to this task too. */
   #watch(): void {
-    this.#unwatch ??= this.#internals.store.changes.watchTask(this.key, (seq) => {
+    this.#unwatch ??= this.#deps.store.changes.watchTask(this.key, (seq) => {
       const isOurs = this.#isAppending && seq <= this.#committingTo
-      // One read answers all hints that come before it begins.
-      if (seq <= this.fold.seq || isOurs || this.#isHinted) return
-      this.#isHinted = true
-      this.catchUp().catch((error) => this.#internals.failure(error, this.key.id))
+      // One read covers all notifications that arrive before it begins.
+      if (seq <= this.fold.seq || isOurs || this.#isNotified) return
+      this.#isNotified = true
+      this.catchUp().catch((error) => this.#deps.onError(error, this.key.id))
     })
   }
 }

@@ -1,47 +1,134 @@
+/** The turn as a handler sees it, with calls of other agents. */
 import type { AcceptedMessage } from '../../model/apply-event.js'
 import { CopiedValues, copyJson } from '../../model/copy-json.js'
 import { A2AError } from '../../model/errors.js'
 import { fromGeneric, toGeneric } from '../../model/generic-service.js'
+import type { Log } from '../../model/log.js'
 import type { Message } from '../../model/message.js'
 import { assertOptions, type NamesOf } from '../../model/option-names.js'
 import { type JsonValue, type Struct, textOf } from '../../model/part.js'
 import type { AgentService, CallContext, Caller } from '../../model/service.js'
 import type { Task } from '../../model/task.js'
-import type { TraceContext } from '../../model/trace-context.js'
-import { traceContextOf } from '../../model/trace-context.js'
-import type { Credential } from '../admission/provide-credential.js'
-import type { AgentRef, CallAgentOptions, CallResult, CheckpointOptions, Turn } from '../agent.js'
-import type { Internals } from '../internals.js'
-import type { Content } from '../yields.js'
-import { partsOf } from '../yields.js'
-import { atMost } from './stop.js'
+import { type TraceContext, traceContextOf } from '../../model/trace-context.js'
+import type { Agent, AgentRef, CallAgentOptions, CallResult, CheckpointOptions, Credential, Turn } from '../agent.js'
+import { type Content, partsOf } from '../yields.js'
+import { type StopController, stopError, waitAtMost } from './stop.js'
+import type { TaskWriter } from './task-writer.js'
+import { CheckpointWriter, type YieldWriter } from './yield-writer.js'
 
-/** What a turn gets from its run. */
-export interface TurnSource {
-  readonly internals: Internals
+export interface TurnDeps {
+  readonly agent: Agent
+  readonly log: Log
+  readonly newId: () => string
+  /** Finds the agents that `turn.call` names. */
+  readonly resolve: ((ref: AgentRef) => AgentService | undefined) | undefined
+}
+
+/** The owner and tenant of a task: calls of other agents are made for them. */
+interface TaskOwner {
   readonly caller: Caller
   readonly tenant: string
-  readonly attempt: number
-  readonly checkpoints: ReadonlyMap<string, JsonValue>
-  checkpoint(key: string, value: JsonValue, options?: CheckpointOptions): Promise<void>
-  /** Handed out once: whoever has it, nobody else will. */
-  takeCredential(): Credential | undefined
-  signal(): AbortSignal
-  currentTask(current: AcceptedMessage): Task
+}
+
+/** The state of a run that its turns share. */
+export class TurnScope implements TaskOwner {
+  readonly taskId: string
+  readonly caller: Caller
+  readonly tenant: string
+  readonly #writer: TaskWriter
+  readonly #output: YieldWriter
+  readonly #stop: StopController
+  readonly #onStoreFailure: (error: A2AError) => void
+  /** Created with the first checkpoint: few handlers write any. */
+  #checkpointWriter: CheckpointWriter | undefined
+  #credential: Credential | undefined
+
+  constructor(
+    {
+      owner,
+      tenant,
+      credential,
+    }: { readonly owner: string; readonly tenant: string; readonly credential?: Credential },
+    writer: TaskWriter,
+    output: YieldWriter,
+    stop: StopController,
+    onStoreFailure: (error: A2AError) => void,
+  ) {
+    this.taskId = writer.key.id
+    this.caller = { id: owner }
+    this.tenant = tenant
+    this.#credential = credential
+    this.#writer = writer
+    this.#output = output
+    this.#stop = stop
+    this.#onStoreFailure = onStoreFailure
+  }
+
+  get isStopped(): boolean {
+    return this.#stop.reason !== undefined
+  }
+
+  get signal(): AbortSignal {
+    return this.#stop.signal
+  }
+
+  get attempt(): number {
+    return this.#output.attempt
+  }
+
+  /** The committed task; undefined before it exists. */
+  get task(): Task | undefined {
+    return this.#writer.fold.snapshot()
+  }
+
+  /** The question that the message of the current turn answers. */
+  get answered(): Message | undefined {
+    return this.#writer.fold.answered
+  }
+
+  get checkpoints(): ReadonlyMap<string, JsonValue> {
+    return this.#writer.fold.checkpoints
+  }
+
+  /** Commits a checkpoint. Throws the stop error if the run was stopped. */
+  async checkpoint(key: string, value: JsonValue, options?: CheckpointOptions): Promise<void> {
+    let isWritten = false
+    try {
+      this.#checkpointWriter ??= new CheckpointWriter(this.#writer)
+      isWritten = !this.isStopped && (await this.#checkpointWriter.write(key, value, options))
+    } catch (error) {
+      // A failure of the store is a failure of the run, not of the handler.
+      if (error instanceof A2AError) this.#onStoreFailure(error)
+      throw error
+    }
+    if (!isWritten) throw stopError(this.#stop.reason ?? 'fenced')
+  }
+
+  /** Returns the credential once. */
+  takeCredential(): Credential | undefined {
+    const credential = this.#credential
+    this.#credential = undefined
+    return credential
+  }
+
+  currentTask(current: AcceptedMessage): Task {
+    return this.task ?? this.#output.provisionalTask(current)
+  }
 }
 
 const callNames = { taskId: true } satisfies NamesOf<CallAgentOptions>
 
 /**
- * The turn as a handler sees it. Members that cost something are made when the handler asks for them. Values that the
- * engine keeps are copied once: a handler that changes its message or its history changes its own copy.
+ * Implements `Turn`. Expensive members are created when the handler reads them. Values of the engine are copied once: a
+ * handler that changes its message or history changes its own copy.
  */
 export class RunningTurn implements Turn<unknown> {
   readonly #accepted: AcceptedMessage
-  readonly #source: TurnSource
+  readonly #deps: TurnDeps
+  readonly #scope: TurnScope
   readonly #credential: Credential | undefined
   readonly #trace: TraceContext
-  /** As the engine keeps it. */
+  /** The engine's own task. */
   #begun: Task | undefined
   #message: Message | undefined
   #data: { readonly input: unknown } | undefined
@@ -49,18 +136,20 @@ export class RunningTurn implements Turn<unknown> {
   #history: readonly Message[] | undefined
   #metadata: Struct | undefined
 
-  /** `checked`: the input after the check of the skills' schemas. `trace`: of the turn's own span, when there is one. */
+  /** `checked`: the output of the skills' schemas. `trace`: the turn's own span, if there is one. */
   constructor(
+    deps: TurnDeps,
     accepted: AcceptedMessage,
-    source: TurnSource,
+    scope: TurnScope,
     checked?: { readonly input: unknown },
     trace?: TraceContext,
   ) {
+    this.#deps = deps
     this.#accepted = accepted
-    this.#source = source
+    this.#scope = scope
     this.#data = checked
     this.#trace = trace ?? accepted.request ?? {}
-    this.#credential = source.takeCredential()
+    this.#credential = scope.takeCredential()
   }
 
   get text(): string {
@@ -88,7 +177,7 @@ export class RunningTurn implements Turn<unknown> {
   }
 
   get #taskAtStart(): Task {
-    this.#begun ??= this.#source.currentTask(this.#accepted)
+    this.#begun ??= this.#scope.currentTask(this.#accepted)
     return this.#begun
   }
 
@@ -97,7 +186,7 @@ export class RunningTurn implements Turn<unknown> {
   }
 
   get caller(): Caller {
-    return { ...this.#source.caller, ...this.#accepted.request?.caller }
+    return { ...this.#scope.caller, ...this.#accepted.request?.caller }
   }
 
   get credential(): Credential | undefined {
@@ -105,7 +194,7 @@ export class RunningTurn implements Turn<unknown> {
   }
 
   get signal(): AbortSignal {
-    return this.#source.signal()
+    return this.#scope.signal
   }
 
   get number(): number {
@@ -113,15 +202,15 @@ export class RunningTurn implements Turn<unknown> {
   }
 
   get attempt(): number {
-    return this.#source.attempt
+    return this.#scope.attempt
   }
 
   get checkpoints(): ReadonlyMap<string, JsonValue> {
-    return new CopiedValues(this.#source.checkpoints)
+    return new CopiedValues(this.#scope.checkpoints)
   }
 
   checkpoint(key: string, value: JsonValue, options?: CheckpointOptions): Promise<void> {
-    return this.#owned(this.#source.checkpoint(key, value, options))
+    return this.#logged(this.#scope.checkpoint(key, value, options))
   }
 
   get metadata(): Struct {
@@ -146,15 +235,15 @@ export class RunningTurn implements Turn<unknown> {
   }
 
   call(ref: AgentRef, content: Content, options: CallAgentOptions = {}): Promise<CallResult> {
-    return this.#owned(this.#call(ref, content, options))
+    return this.#logged(this.#call(ref, content, options))
   }
 
-  /** A handler that does not wait for the promise must not end the process with it: the log gets the error. */
-  #owned<Value>(work: Promise<Value>): Promise<Value> {
-    const { log, name } = this.#source.internals
+  /** Logs a rejection, so that a promise which the handler does not await cannot end the process. */
+  #logged<Value>(work: Promise<Value>): Promise<Value> {
+    const { log, agent } = this.#deps
     const { taskId = '' } = this.#accepted.message
     const message = 'A call or a checkpoint of the agent failed'
-    work.catch((error: unknown) => log({ level: 'debug', message, agent: name, taskId, error }))
+    work.catch((error: unknown) => log({ level: 'debug', message, agent: agent.card.name, taskId, error }))
     return work
   }
 
@@ -163,16 +252,11 @@ export class RunningTurn implements Turn<unknown> {
     const service = this.service(ref)
     const name = typeof ref === 'string' ? ref : ref.card.name
     if (!service) throw new Error(`No agent called ${name} can be reached from here`)
-    return await callAgent(service, {
-      content,
-      ...options,
-      turn: this,
-      newId: () => this.#source.internals.clock.newId(),
-    })
+    return await callAgent(service, { content, ...options, turn: this, newId: this.#deps.newId })
   }
 
   service(ref: AgentRef): AgentService | undefined {
-    return serviceFor(this.#source, ref, this.#trace)
+    return serviceFor(this.#deps, this.#scope, ref, this.#trace)
   }
 }
 
@@ -181,42 +265,14 @@ export function firstData({ parts }: Pick<Message, 'parts'>): JsonValue | undefi
   return undefined
 }
 
-type Ended = Pick<TurnSource, 'internals' | 'caller' | 'tenant' | 'checkpoints'> & { readonly task: Task | undefined }
-
-/** Waits for the agent as long as a cancel would; what it throws is for the log. */
-export async function tellAbandoned(ended: Ended): Promise<void> {
-  const { internals, caller, checkpoints, task } = ended
-  const { agent, settings, name } = internals
-  if (!agent.onAbandoned || !task) return
-  try {
-    const told = agent.onAbandoned({ task, caller, checkpoints, service: (ref) => serviceFor(ended, ref) })
-    await atMost(settings.cancelGraceMs, told)
-  } catch (error) {
-    internals.log({
-      level: 'warn',
-      message: 'The agent threw when a task was abandoned',
-      agent: name,
-      taskId: task.id,
-      error,
-    })
-  }
-}
-
-interface Delegation {
-  readonly content: Content
-  /** The task to go on with. */
-  readonly taskId?: string
-  readonly turn: Turn<unknown>
-  readonly newId: () => string
-}
-
-/** Another agent's operations as the caller of a turn may use them: same owner, same tenant. */
-export function serviceFor(
-  { internals, caller, tenant }: Pick<TurnSource, 'internals' | 'caller' | 'tenant'>,
+/** The operations of another agent, called for the owner and the tenant of a task. */
+function serviceFor(
+  { resolve }: Pick<TurnDeps, 'resolve'>,
+  { caller, tenant }: TaskOwner,
   ref: AgentRef,
   trace: TraceContext = {},
 ): AgentService | undefined {
-  const service = internals.resolve?.(ref)
+  const service = resolve?.(ref)
   if (!service) return undefined
   const { unary, streaming } = toGeneric(service)
   const owned = (context: CallContext): CallContext => ({
@@ -231,26 +287,33 @@ export function serviceFor(
   })
 }
 
-export async function callAgent(service: AgentService, delegation: Delegation): Promise<CallResult> {
+interface Delegation extends CallAgentOptions {
+  readonly content: Content
+  readonly turn: Turn<unknown>
+  readonly newId: () => string
+}
+
+/** Sends a message to another agent in the same context. Cancelling the turn cancels the other task too. */
+async function callAgent(service: AgentService, delegation: Delegation): Promise<CallResult> {
   const { content, taskId, turn, newId } = delegation
   const message: Message = {
     messageId: newId(),
     contextId: turn.contextId,
     ...(taskId !== undefined && { taskId }),
     role: 'ROLE_USER',
-    // The called agent keeps them: this handler may go on changing its own.
+    // Copied: this handler may change its value later.
     parts: copyJson(partsOf(content)),
     referenceTaskIds: [turn.task.id],
   }
   const context: CallContext = { caller: turn.caller }
   let child: string | undefined
   const cancelChild = () => {
-    if (child !== undefined) service.cancelTask({ id: child }, context).catch(() => undefined) // it may have ended meanwhile
+    if (child !== undefined) service.cancelTask({ id: child }, context).catch(() => undefined) // it may have ended
   }
   turn.signal.addEventListener('abort', cancelChild)
   try {
     for await (const { event } of service.sendStreamingMessage({ message }, context)) {
-      // Such a stream stays open until somebody brings the credential; that is for our caller to do.
+      // The stream would stay open until the credential arrives, and only our caller can provide it.
       if ('statusUpdate' in event && event.statusUpdate.status.state === 'TASK_STATE_AUTH_REQUIRED') break
       if ('message' in event) return { text: textOf(event.message), message: event.message }
       if ('task' in event) {
@@ -262,7 +325,7 @@ export async function callAgent(service: AgentService, delegation: Delegation): 
     const task = await service.getTask({ id: child }, context)
     return { text: answerText(task), task }
   } catch (cause) {
-    // What went wrong between us and that agent is not an error of the call we are answering.
+    // Not an `A2AError`: an error of the other agent is not the error of this call.
     throw new Error('The call of another agent failed', { cause })
   } finally {
     turn.signal.removeEventListener('abort', cancelChild)
@@ -272,4 +335,18 @@ export async function callAgent(service: AgentService, delegation: Delegation): 
 function answerText(task: Task): string {
   if (task.artifacts) return task.artifacts.map(textOf).join('\n')
   return task.status.message ? textOf(task.status.message) : ''
+}
+
+/** Calls `agent.onAbandoned` for a task that was ended from outside, and waits at most `graceMs`. Errors are logged. */
+export async function notifyAbandoned(deps: TurnDeps, scope: TurnScope, graceMs: number): Promise<void> {
+  const { agent, log } = deps
+  const { caller, checkpoints, task } = scope
+  if (!agent.onAbandoned || !task) return
+  try {
+    const service = (ref: AgentRef) => serviceFor(deps, scope, ref)
+    await waitAtMost(graceMs, agent.onAbandoned({ task, caller, checkpoints, service }))
+  } catch (error) {
+    const message = 'The agent threw when a task was abandoned'
+    log({ level: 'warn', message, agent: agent.card.name, taskId: task.id, error })
+  }
 }

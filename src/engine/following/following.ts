@@ -1,40 +1,80 @@
+/**
+ * Following: topics, streams, subscriptions and reads of tasks. It sees tasks that run in this process only as `LiveTasks`
+ * and knows nothing of how messages are admitted or run.
+ */
 import { A2AError, invalidField } from '../../model/errors.js'
 import type { CallContext, StreamItem, SubscribeToTaskRequest } from '../../model/service.js'
 import { isTerminal, type TaskState } from '../../model/task.js'
 import { taskNotFound } from '../access.js'
-import type { Internals } from '../internals.js'
+import type { Agent } from '../agent.js'
+import { Tally } from '../limits.js'
 import { assertStreaming } from '../message-checks.js'
-import { shownHistory, snapshotOf, withProgress } from './task-reader.js'
-import { type StreamOpening, TaskStream, TurnWatch } from './task-stream.js'
+import { type ReaderDeps, TaskReader } from './task-reader.js'
+import { type StreamDeps, type StreamOpening, TaskStream, TurnWatch } from './task-stream.js'
+import { Topics, type TopicsDeps } from './topic.js'
 
-export function subscribeToTask(
-  internals: Internals,
-  { id }: SubscribeToTaskRequest,
-  context: CallContext,
-): AsyncIterable<StreamItem> {
-  return new TaskStream(internals, context, () => openSubscription(internals, id, context))
+export interface FollowingDeps extends Omit<ReaderDeps, 'agent'>, Omit<TopicsDeps, 'agent'> {
+  readonly agent: Agent
+  readonly store: ReaderDeps['store'] & TopicsDeps['store']
+  /** Logs unexpected errors and converts them for the caller. */
+  readonly toCallError: (error: unknown) => A2AError
 }
 
-async function openSubscription(internals: Internals, id: string, context: CallContext): Promise<StreamOpening> {
-  assertStreaming(internals.agent)
-  const snapshot = await snapshotOf(internals, id, { ...context, operation: 'subscribeToTask' })
-  if (!snapshot) throw taskNotFound(id)
-  const { state } = snapshot.task.status
-  const isEnded = isTerminal(state)
-  const after = context.resumeAfter
-  if (after !== undefined && after > snapshot.seq)
-    throw invalidField('Last-Event-ID', `task ${id} has no event ${after}`)
-  const isShown = after === undefined && context.showsEndedTasks === true
-  if (isEnded && !isShown && (after === undefined || after === snapshot.seq)) throw nothingToFollow(id, state)
-  const watch = new TurnWatch('subscription', context)
-  const shown = shownHistory(internals, undefined)
-  // A task that has ended is shown, where a dialect wants that, and ends its stream.
-  if (after === undefined) {
-    const task = await withProgress(internals, snapshot.task, context)
-    return { taskId: id, after: snapshot.seq, watch, shownHistory: shown, snapshot: task }
+export class Following {
+  readonly reader: TaskReader
+  readonly topics: Topics
+  readonly #agent: Agent
+  readonly #streams: StreamDeps
+
+  constructor(deps: FollowingDeps) {
+    const { agent, store, running, limits, access, toCallError } = deps
+    const { name } = agent.card
+    this.#agent = agent
+    this.reader = new TaskReader({ agent: name, store, limits, running, access })
+    this.topics = new Topics({ agent: name, store, running })
+    this.#streams = {
+      reader: this.reader,
+      topics: this.topics,
+      streams: new Tally(),
+      maxStreamsPerCaller: limits.streamsPerCaller,
+      toCallError,
+    }
   }
-  context.onOpen?.()
-  return { taskId: id, after, watch, shownHistory: shown }
+
+  get openStreams(): number {
+    return this.#streams.streams.total
+  }
+
+  /** A stream whose content `open` determines at the first read. */
+  stream(context: CallContext, open: () => Promise<StreamOpening>): TaskStream {
+    return new TaskStream(this.#streams, context, open)
+  }
+
+  subscribe({ id }: SubscribeToTaskRequest, context: CallContext): AsyncIterable<StreamItem> {
+    return this.stream(context, () => this.#openSubscription(id, context))
+  }
+
+  async #openSubscription(id: string, context: CallContext): Promise<StreamOpening> {
+    assertStreaming(this.#agent)
+    const snapshot = await this.reader.snapshot(id, { ...context, operation: 'subscribeToTask' })
+    if (!snapshot) throw taskNotFound(id)
+    const { state } = snapshot.task.status
+    const after = context.resumeAfter
+    if (after !== undefined && after > snapshot.seq)
+      throw invalidField('Last-Event-ID', `task ${id} has no event ${after}`)
+    // Some dialects send an ended task and end the stream.
+    const isShown = after === undefined && context.showsEndedTasks === true
+    if (isTerminal(state) && !isShown && (after === undefined || after === snapshot.seq))
+      throw nothingToFollow(id, state)
+    const watch = new TurnWatch('subscription', context)
+    const history = this.reader.historyWindow(undefined)
+    if (after === undefined) {
+      const task = await this.reader.withProgress(snapshot.task, context)
+      return { taskId: id, after: snapshot.seq, watch, history, snapshot: task }
+    }
+    context.onOpen?.()
+    return { taskId: id, after, watch, history }
+  }
 }
 
 export function nothingToFollow(taskId: string, state: TaskState): A2AError {

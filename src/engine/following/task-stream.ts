@@ -1,9 +1,8 @@
 /**
- * The public events behind a place in a task's log, until the watch says that it was the last one.
+ * Streams of a task's public events, and the rules for where a stream ends.
  *
- * Written by hand, not as generators: a stream used to pass four of them, several promises an event.
- * Here a batch of the log is read at once, and whoever knows `takeReady` gets it without any. Nothing
- * happens before the first `next`.
+ * `TaskStream` is an iterator written by hand, because generators cost several promises for each event. It reads a batch of
+ * the log at once; readers that call `takeReady` get its events without a promise. Nothing happens before the first `next`.
  */
 import { A2AError, overLimit } from '../../model/errors.js'
 import { isPublic, type TaskEvent } from '../../model/event.js'
@@ -11,29 +10,87 @@ import type { HistoryWindow } from '../../model/history-window.js'
 import type { Message } from '../../model/message.js'
 import type { CallContext, CallTraits, ReadAhead, StreamItem } from '../../model/service.js'
 import { sizeOf } from '../../model/size-of.js'
-import type { Task } from '../../model/task.js'
-import { isInterrupted, isTerminal, type TaskState } from '../../model/task.js'
+import { isInterrupted, isTerminal, type Task, type TaskState } from '../../model/task.js'
 import { taskNotFound } from '../access.js'
-import type { Internals } from '../internals.js'
-import { snapshotOf, trimHistory } from './task-reader.js'
-import type { Batch, Follower, Topic } from './topic.js'
+import type { Tally } from '../limits.js'
+import { type TaskReader, trimHistory } from './task-reader.js'
+import type { Batch, Follower, Topic, Topics } from './topic.js'
+
+export type WatchKind = 'unary' | 'stream' | 'subscription'
+
+/**
+ * Finds the last event for one reader. A sender's call or stream ends at a state reached in or after its own turn (E-1);
+ * a subscription ends with the task.
+ */
+export class TurnWatch {
+  /** The first messages, for the snapshot of a new task. */
+  readonly messages: Message[] = []
+  readonly #kind: WatchKind
+  /** For dialects whose streams end at each new question. A subscription may begin at a question that is open already. */
+  readonly #endsAtQuestions: boolean
+  #ownTurn: number | undefined
+  #currentTurn: number
+
+  /** `ownTurn` is taken from the first accepted message unless it is given. */
+  constructor(kind: WatchKind, { endsAtQuestions = false }: CallTraits = {}, ownTurn?: number, currentTurn = 0) {
+    this.#kind = kind
+    this.#endsAtQuestions = endsAtQuestions
+    this.#ownTurn = ownTurn
+    this.#currentTurn = currentTurn
+  }
+
+  /** Returns whether an event is the last one for this reader. Throws the error with which the agent refused the send. */
+  see({ body }: TaskEvent): boolean {
+    if ('accepted' in body) {
+      this.#ownTurn ??= body.accepted.turn
+      this.messages.push(body.accepted.message)
+    } else if ('started' in body) this.#currentTurn = body.started.turn
+    else if ('message' in body) return true
+    else if ('refused' in body) throw new A2AError(body.refused.code, body.refused.message, body.refused.details)
+    else if ('statusUpdate' in body) {
+      const { state } = body.statusUpdate.status
+      const isNewQuestion = this.#kind === 'subscription' && this.#endsAtQuestions && isInterrupted(state)
+      return isNewQuestion || this.endsAt(state)
+    }
+    return false
+  }
+
+  endsAt(state: TaskState): boolean {
+    if (isTerminal(state)) return true
+    if (this.#kind === 'subscription' || !isInterrupted(state)) return false
+    if (this.#ownTurn === undefined || this.#currentTurn < this.#ownTurn) return false
+    // Streams stay open while the caller fetches a credential (R-STRM-7), unless the dialect marks the end of a stream.
+    return this.#kind === 'unary' || this.#endsAtQuestions || state === 'TASK_STATE_INPUT_REQUIRED'
+  }
+}
 
 /** A task is created among the first events of its log. */
 const firstEvents = 8
-/** Bytes of events that a stream keeps for a reader that waits. */
+/** Bytes of events that a stream keeps for a slow reader. */
 const maxHeldBytes = 256 * 1024
 
-/** What a stream shows. */
+/** The content of a stream. */
 export interface StreamOpening {
   readonly taskId: string
+  /** The stream contains the events after this sequence. */
   readonly after: number
   readonly watch: TurnWatch
-  /** How many messages a task is shown with. */
-  readonly shownHistory: HistoryWindow
-  /** The task as it stood at `after`, to be shown first. */
+  /** The messages that a task in the stream includes. */
+  readonly history: HistoryWindow
+  /** The task at `after`, sent first. */
   readonly snapshot?: Task | undefined
-  /** Where to read, when it is not the task's topic as it is by then. */
+  /** The topic to read, if it was opened before the stream. */
   readonly topic?: Topic | undefined
+}
+
+export interface StreamDeps {
+  readonly reader: TaskReader
+  readonly topics: Topics
+  /** Open streams per caller. */
+  readonly streams: Tally
+  readonly maxStreamsPerCaller: number
+  /** Logs unexpected errors and converts them for the caller. */
+  readonly toCallError: (error: unknown) => A2AError
 }
 
 type Result = IteratorResult<StreamItem, undefined>
@@ -41,12 +98,12 @@ type Result = IteratorResult<StreamItem, undefined>
 const noEvents: readonly TaskEvent[] = []
 
 export class TaskStream implements AsyncIterableIterator<StreamItem, undefined>, ReadAhead {
-  readonly #internals: Internals
+  readonly #deps: StreamDeps
   readonly #caller: string
   readonly #signal: AbortSignal | undefined
   #open: (() => Promise<StreamOpening>) | undefined
   #opening: StreamOpening | undefined
-  /** Shown before the events. */
+  /** Sent before the events. */
   #first: StreamItem | undefined
   #batch = noEvents
   #place = 0
@@ -58,8 +115,8 @@ export class TaskStream implements AsyncIterableIterator<StreamItem, undefined>,
   #isCounted = false
   #isOver = false
 
-  constructor(internals: Internals, { caller, signal }: CallContext, open: () => Promise<StreamOpening>) {
-    this.#internals = internals
+  constructor(deps: StreamDeps, { caller, signal }: CallContext, open: () => Promise<StreamOpening>) {
+    this.#deps = deps
     this.#caller = caller.id
     this.#signal = signal
     this.#open = open
@@ -71,7 +128,7 @@ export class TaskStream implements AsyncIterableIterator<StreamItem, undefined>,
 
   next(): Promise<Result> {
     if (this.#isReading && this.#latest) {
-      // Who asks while somebody waits comes after him, as with a generator.
+      // Concurrent calls are answered in order, as by a generator.
       const inTurn = () => this.next()
       return this.#latest.then(inTurn, inTurn)
     }
@@ -84,7 +141,7 @@ export class TaskStream implements AsyncIterableIterator<StreamItem, undefined>,
     return { done: true, value: undefined }
   }
 
-  /** The next item, if it has been read already. */
+  /** Returns the next item if it has been read already. */
   takeReady(): StreamItem | undefined {
     try {
       return this.#take()
@@ -93,7 +150,7 @@ export class TaskStream implements AsyncIterableIterator<StreamItem, undefined>,
     }
   }
 
-  /** Keeps what a waiting reader holds below `maxBytes`; the rest is read from the log again (E-5). */
+  /** Drops events beyond `maxBytes` while the reader is slow. They are read from the log again later (E-5). */
   release(maxBytes: number = maxHeldBytes): void {
     const batch = this.#batch
     let bytes = 0
@@ -143,7 +200,7 @@ export class TaskStream implements AsyncIterableIterator<StreamItem, undefined>,
     }
   }
 
-  /** Takes a batch in; true when retention was faster. */
+  /** Stores a batch. Returns true when retention has removed the events. */
   #isRemoved(batch: Batch | undefined): boolean {
     if (batch === 'removed') return true
     if (batch === 'end') this.#end()
@@ -153,19 +210,19 @@ export class TaskStream implements AsyncIterableIterator<StreamItem, undefined>,
 
   #failed(error: unknown): A2AError {
     this.#end()
-    return this.#internals.failure(error)
+    return this.#deps.toCallError(error)
   }
 
   #see(event: TaskEvent): StreamItem | undefined {
-    const { watch, after, shownHistory } = this.#opening as StreamOpening // events are read behind it
+    const { watch, after, history } = this.#opening as StreamOpening // set before events are read
     const isLast = watch.see(event)
     if (event.seq <= after) return undefined
     if (isLast) this.#end()
-    return isPublic(event.body) ? asItem(event, watch, shownHistory) : undefined
+    return isPublic(event.body) ? itemOf(event, watch, history) : undefined
   }
 
   async #begin(open: () => Promise<StreamOpening>): Promise<void> {
-    // Not kept: it holds the whole call.
+    // Released, because it holds the whole call.
     this.#open = undefined
     this.#count()
     const opening = await open()
@@ -178,42 +235,42 @@ export class TaskStream implements AsyncIterableIterator<StreamItem, undefined>,
       this.#signal.addEventListener('abort', this.#onAbort)
       if (this.#signal.aborted) this.#end()
     }
-    // A new task is shown with its messages, which lie before it in the log.
+    // A new task includes its messages, which are earlier in the log.
     this.#follow(after < firstEvents ? 0 : after)
   }
 
   #count(): void {
-    const { streaming, settings } = this.#internals
-    if (streaming.of(this.#caller) >= settings.limits.streamsPerCaller)
+    const { streams, maxStreamsPerCaller } = this.#deps
+    if (streams.of(this.#caller) >= maxStreamsPerCaller)
       throw overLimit('streamsPerCaller', 'You read too many streams at once, leave one and try again')
-    streaming.add(this.#caller)
+    streams.add(this.#caller)
     this.#isCounted = true
   }
 
-  /** Retention removed what the reader has not seen: start over from the task as it is (E-4). */
+  /** Retention has removed unread events: the stream continues with a snapshot of the task (E-4). */
   async #startOver(): Promise<void> {
-    const { taskId } = this.#opening as StreamOpening // events were read behind it
-    const snapshot = await snapshotOf(this.#internals, taskId)
+    const { taskId } = this.#opening as StreamOpening // set before events are read
+    const snapshot = await this.#deps.reader.snapshot(taskId)
     if (!snapshot) throw taskNotFound(taskId)
     if (this.#isLastShown(snapshot.task, snapshot.seq)) return
     this.#leave()
     this.#follow(snapshot.seq)
   }
 
-  /** Shows the task; true when there is nothing to come behind it. */
+  /** Sends the task. Returns true when no events follow. */
   #isLastShown(task: Task, seq: number): boolean {
-    const { watch, shownHistory } = this.#opening as StreamOpening // it is what is being shown
+    const { watch, history } = this.#opening as StreamOpening // set by `#begin`
     if (this.#isOver) return true
     const isLast = watch.endsAt(task.status.state)
     if (isLast) this.#end()
-    this.#first = { event: { task: trimHistory(task, shownHistory) }, seq }
+    this.#first = { event: { task: trimHistory(task, history) }, seq }
     return isLast
   }
 
   #follow(after: number): void {
     if (this.#isOver) return
-    const { taskId, topic } = this.#opening as StreamOpening // it says what to follow
-    this.#topic = topic ?? this.#internals.topic(taskId)
+    const { taskId, topic } = this.#opening as StreamOpening // set by `#begin`
+    this.#topic = topic ?? this.#deps.topics.open(taskId)
     this.#follower = this.#topic.follow(after)
   }
 
@@ -225,10 +282,10 @@ export class TaskStream implements AsyncIterableIterator<StreamItem, undefined>,
 
   #end(): void {
     this.#isOver = true
-    if (this.#isCounted) this.#internals.streaming.remove(this.#caller)
+    if (this.#isCounted) this.#deps.streams.remove(this.#caller)
     this.#isCounted = false
     this.#open = undefined
-    // Whoever holds a stream that is over must not hold the events of its topic.
+    // The reader may hold the stream after its end; it must not hold the events of the topic.
     this.#opening = undefined
     this.#first = undefined
     this.#batch = noEvents
@@ -239,57 +296,13 @@ export class TaskStream implements AsyncIterableIterator<StreamItem, undefined>,
   }
 }
 
-/** The log keeps a new task without its messages; they were accepted just before it. */
-function asItem(taskEvent: TaskEvent, watch: TurnWatch, shown: HistoryWindow): StreamItem {
+/** The log contains a new task without its messages; they were accepted just before it. */
+function itemOf(taskEvent: TaskEvent, watch: TurnWatch, history: HistoryWindow): StreamItem {
   const { seq, body } = taskEvent
   if ('task' in body && watch.messages.length > 0) {
-    return { event: { task: trimHistory({ ...body.task, history: watch.messages.slice() }, shown) }, seq }
+    return { event: { task: trimHistory({ ...body.task, history: watch.messages.slice() }, history) }, seq }
   }
-  const event = body as StreamItem['event'] // only public bodies come here
-  // A Message ends its stream; there is nothing to resume behind it.
+  const event = body as StreamItem['event'] // private bodies were filtered out
+  // A Message ends its stream, so it has no sequence to resume after.
   return 'message' in event ? { event } : { event, seq, source: taskEvent }
-}
-
-export type WatchKind = 'unary' | 'stream' | 'subscription'
-
-export class TurnWatch {
-  /** The first messages, as the snapshot of a new task shows them. */
-  readonly messages: Message[] = []
-  readonly #kind: WatchKind
-  /** Set for dialects whose streams end at every new interruption. A subscription may wait on one that is open already. */
-  readonly #endsAtQuestions: boolean
-  #mine: number | undefined
-  #current: number
-
-  /** `turn` is learnt from the first accepted message unless it is given. */
-  constructor(kind: WatchKind, { endsAtQuestions = false }: CallTraits = {}, turn?: number, current = 0) {
-    this.#kind = kind
-    this.#endsAtQuestions = endsAtQuestions
-    this.#mine = turn
-    this.#current = current
-  }
-
-  /** Looks at one event; true when it is the last one for this watcher. Throws what the agent refused with. */
-  see({ body }: TaskEvent): boolean {
-    if ('accepted' in body) {
-      this.#mine ??= body.accepted.turn
-      this.messages.push(body.accepted.message)
-    } else if ('started' in body) this.#current = body.started.turn
-    else if ('message' in body) return true
-    else if ('refused' in body) throw new A2AError(body.refused.code, body.refused.message, body.refused.details)
-    else if ('statusUpdate' in body) {
-      const { state } = body.statusUpdate.status
-      const isNewQuestion = this.#kind === 'subscription' && this.#endsAtQuestions && isInterrupted(state)
-      return isNewQuestion || this.endsAt(state)
-    }
-    return false
-  }
-
-  endsAt(state: TaskState): boolean {
-    if (isTerminal(state)) return true
-    if (this.#kind === 'subscription' || !isInterrupted(state)) return false
-    if (this.#mine === undefined || this.#current < this.#mine) return false
-    // Streams stay open while the caller fetches a credential (R-STRM-7), unless the dialect marks the end of a stream.
-    return this.#kind === 'unary' || this.#endsAtQuestions || state === 'TASK_STATE_INPUT_REQUIRED'
-  }
 }

@@ -1,43 +1,46 @@
 /**
- * Everybody who follows one task in this process. A follower is a place in the log and nothing
- * else: the newest events are kept here, shared by all; a follower that has fallen behind them reads
- * the store (E-5). So a slow reader costs no memory and slows nobody.
+ * The followers of one task in this process. A follower is a position in the log. All followers share the newest events;
+ * one that has fallen behind reads the store (E-5). So a slow reader costs no memory and delays no other.
  *
- * While the task runs in this process its run feeds the topic; otherwise the store's hints do.
+ * While the task runs in this process, its run publishes to the topic; otherwise the store's change notifications wake it.
  */
 import type { A2AError } from '../../model/errors.js'
 import type { TaskEvent } from '../../model/event.js'
 import { sizeOf } from '../../model/size-of.js'
-import type { CompleteStore, TaskKey } from '../../stores/store.js'
+import type { ChangeFeed, Store, TaskKey } from '../../stores/store.js'
+import type { LiveTasks } from './task-reader.js'
 
-/** Events kept for followers. When twice as many have gathered the older half is let go. */
+/** Events kept for followers. At twice this number the older half is dropped. */
 const tailLength = 512
 const readLimit = 512
-/** Bytes of events kept for followers when the run has ended. */
+/** Bytes of events kept for followers after the run has ended. */
 const maxTailBytes = 256 * 1024
 
-/** A place in the log. */
+/** A position in the log. */
 export interface Follower {
+  /** The last sequence that was read. */
   cursor: number
-  /** How far the store had been looked into when it had nothing more for this follower. */
+  /** The value of the topic's read counter when the store last had nothing new for this follower. */
   looked: number
-  isHere: boolean
+  isActive: boolean
 }
 
-/** Events in order; or `removed` when retention has taken them; or `end` when the topic is closed. */
+/** Events in order, `removed` when retention has removed them, or `end` when the topic is closed. */
 export type Batch = readonly TaskEvent[] | 'removed' | 'end'
+
+type TopicStore = Pick<Store, 'read'> & { readonly changes: Pick<ChangeFeed, 'watchTask'> }
 
 export class Topic {
   readonly key: TaskKey
-  readonly #store: CompleteStore
+  readonly #store: TopicStore
   readonly #onIdle: () => void
   #tail: TaskEvent[] = []
   #lastSeq = 0
-  /** The highest sequence that a hint claimed. It may be wrong: a read that finds nothing more resets it. */
+  /** The highest sequence that a change notification reported. It may be wrong: a read that finds nothing resets it. */
   #hintedSeq = 0
-  /** Hints received: one that comes during a read may be about events which that read did not see. */
+  /** Number of notifications. One that arrives during a read may be about events that the read did not see. */
   #hints = 0
-  /** How often the store had to be looked into whatever the hints said. */
+  /** Number of times that all followers had to read the store without a notification. */
   #looks = 0
   #waiters: ((nothing: undefined) => void)[] = []
   readonly #followers = new Set<Follower>()
@@ -46,38 +49,38 @@ export class Topic {
   #error: A2AError | undefined
   #unwatch: (() => void) | undefined
 
-  constructor(key: TaskKey, store: CompleteStore, onIdle: () => void) {
+  constructor(key: TaskKey, store: TopicStore, onIdle: () => void) {
     this.key = key
     this.#store = store
     this.#onIdle = onIdle
   }
 
-  /** A run in this process publishes everything behind `seq`. */
+  /** A run in this process publishes all events after `seq`. */
   feed(seq: number): void {
     this.#isFed = true
     if (seq > this.#lastSeq) this.#lastSeq = seq
   }
 
-  /** The run is over; followers, if any are left, depend on the store's hints again. */
+  /** The run is over; followers depend on the store's notifications again. */
   unfeed(): void {
     this.#isFed = false
     if (this.#followers.size > 0) {
       this.#trimTail()
       this.#watch()
-      // Whatever was committed elsewhere before the watch began is found by looking once.
+      // Finds events that another process committed before the watch began.
       this.#looks += 1
       this.#wake()
     }
     this.#releaseIfIdle()
   }
 
-  /** Committed events, in order. */
+  /** Adds committed events, in order. */
   publish(events: readonly TaskEvent[]): void {
     const last = events.at(-1)
     if (!last) return
     const first = events[0]?.seq ?? 0
     const before = this.#tail.at(-1)
-    // The tail has no hole and no repetition: others may have written between two runs of this process.
+    // The tail has no gaps and no duplicates: other processes may have written between two runs of this process.
     if (before && first !== before.seq + 1) {
       if (last.seq <= before.seq) return
       this.#tail = []
@@ -88,34 +91,34 @@ export class Topic {
     this.#wake()
   }
 
-  /** Ends every follower: with an error, or quietly so that clients resume elsewhere. */
+  /** Ends all followers: with an error, or without one so that clients resume elsewhere. */
   close(error?: A2AError): void {
     this.#isClosed = true
     this.#error = error
     this.#wake()
   }
 
-  /** Somebody reads from behind a sequence on; `leave` has to follow. */
+  /** Adds a follower that reads events after a sequence. The caller must call `leave`. */
   follow(after: number): Follower {
     if (!this.#isFed) this.#watch()
-    // Without a run here, a look into the store first: this process may know nothing of the task yet.
-    const follower: Follower = { cursor: after, looked: this.#isFed ? this.#looks : -1, isHere: true }
+    // Without a run in this process, the store is read first: it may have events that are unknown here.
+    const follower: Follower = { cursor: after, looked: this.#isFed ? this.#looks : -1, isActive: true }
     this.#followers.add(follower)
     return follower
   }
 
   leave(follower: Follower): void {
-    if (!follower.isHere) return
-    follower.isHere = false
+    if (!follower.isActive) return
+    follower.isActive = false
     this.#wake()
     this.#followers.delete(follower)
     this.#releaseIfIdle()
-    // Whoever holds a topic that is over must not hold its events: letting go of them here took a quarter
-    // off what a stream leaves behind for the garbage collector's old generation.
+    // A stream that is over may still hold the topic. Dropping the events here saved a quarter of the memory that
+    // streams leave to the garbage collector's old generation.
     if (!this.#isFed && this.#followers.size === 0) this.#tail = []
   }
 
-  /** How far the slowest follower is behind, in events; what it was given last counts as read. */
+  /** The number of events that the slowest follower has not read yet. */
   get lag(): number {
     let lag = 0
     for (const { cursor } of this.#followers) lag = Math.max(lag, this.#lastSeq - cursor, this.#hintedSeq - cursor)
@@ -123,12 +126,12 @@ export class Topic {
   }
 
   /**
-   * The next events for a follower, or a promise when there are none yet; after that one it asks again.
+   * Returns the next events, or a promise when there are none yet; if it resolves with `undefined`, the caller calls again.
    * Not async: a follower that keeps up gets its events without a promise.
    */
   next(follower: Follower): Batch | Promise<Batch | undefined> {
     const { cursor } = follower
-    if (!follower.isHere) return 'end'
+    if (!follower.isActive) return 'end'
     const isStoreDue = follower.looked !== this.#looks || Math.max(this.#lastSeq, this.#hintedSeq) > cursor
     const tail = this.#tailAfter(cursor)
     if (tail) {
@@ -139,7 +142,7 @@ export class Topic {
     return this.#isClosed ? this.#ended() : this.#change()
   }
 
-  /** The same for a reader in a loop, which a signal may end. */
+  /** Iterates over the events after a sequence until the signal aborts. */
   async *batches(after: number, signal?: AbortSignal): AsyncGenerator<readonly TaskEvent[] | 'removed', void, void> {
     const follower = this.follow(after)
     const leave = () => this.leave(follower)
@@ -163,7 +166,7 @@ export class Topic {
     const events = await this.#read(follower.cursor)
     if (!events) return 'removed'
     if (events.length > 0) return this.#moved(follower, events)
-    // A page of the log was read: what lies behind it is unknown until a page comes back empty.
+    // Only an empty page means that there are no more events.
     follower.looked = looks
     if (this.#hints === hints) this.#hintedSeq = 0
     if (this.#looks !== looks || this.#lastSeq !== lastSeq || this.#hints !== hints) return undefined
@@ -180,7 +183,7 @@ export class Topic {
     return events
   }
 
-  /** The tail behind `cursor`; absent when the tail does not reach back that far. */
+  /** The events after `cursor`; undefined when the tail begins later. */
   #tailAfter(cursor: number): readonly TaskEvent[] | undefined {
     const first = this.#tail[0]
     if (!first || first.seq > cursor + 1) return undefined
@@ -196,7 +199,7 @@ export class Topic {
     return events
   }
 
-  /** While a run feeds the topic, the run itself holds what the tail holds; afterwards the tail is all that does. */
+  /** Limits the memory of the tail. During a run this is not needed, because the run holds the same events. */
   #trimTail(): void {
     let bytes = 0
     for (let place = this.#tail.length - 1; place >= 0; place--) {
@@ -220,7 +223,7 @@ export class Topic {
 
   #watch(): void {
     this.#unwatch ??= this.#store.changes.watchTask(this.key, (seq) => {
-      // While a run feeds this topic its own commits come through `publish`.
+      // During a run of this process, its commits arrive through `publish`.
       if (this.#isFed || seq <= this.#lastSeq) return
       this.#hintedSeq = Math.max(this.#hintedSeq, seq)
       this.#hints += 1
@@ -233,5 +236,52 @@ export class Topic {
     this.#unwatch?.()
     this.#unwatch = undefined
     this.#onIdle()
+  }
+}
+
+export interface TopicsDeps {
+  readonly agent: string
+  readonly store: TopicStore
+  readonly running: LiveTasks
+}
+
+/** The topics of one engine. A topic exists while the task has followers. */
+export class Topics {
+  readonly #deps: TopicsDeps
+  readonly #topics = new Map<string, Topic>()
+
+  constructor(deps: TopicsDeps) {
+    this.#deps = deps
+  }
+
+  /** The topic of a task, created on demand. */
+  open(taskId: string): Topic {
+    const existing = this.#topics.get(taskId)
+    if (existing) return existing
+    const { agent, store, running } = this.#deps
+    const topic: Topic = new Topic({ agent, id: taskId }, store, () => {
+      if (this.#topics.get(taskId) === topic) this.#topics.delete(taskId)
+    })
+    this.#topics.set(taskId, topic)
+    const run = running.get(taskId)
+    if (run) topic.feed(run.seq)
+    return topic
+  }
+
+  /** The topic of a task that has followers. Runs without followers need none. */
+  get(taskId: string): Topic | undefined {
+    return this.#topics.get(taskId)
+  }
+
+  /** The number of events that the slowest follower of any task has not read yet. */
+  get lag(): number {
+    let lag = 0
+    for (const topic of this.#topics.values()) lag = Math.max(lag, topic.lag)
+    return lag
+  }
+
+  /** Ends all followers, so that clients resume elsewhere. */
+  close(): void {
+    for (const topic of this.#topics.values()) topic.close()
   }
 }
