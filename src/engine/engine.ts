@@ -218,7 +218,10 @@ export function createEngine(given: Agent, options: EngineOptions): Engine {
         counts.expiredTasks += tasks
       }
       if (options.retention)
-        stopRetention = startRetention({ agent: name, store, clock, onExpired, onError: toCallError }, options.retention)
+        stopRetention = startRetention(
+          { agent: name, store, clock, onExpired, onError: toCallError },
+          options.retention,
+        )
     },
     async drain(deadlineMs) {
       stopRetention?.()
