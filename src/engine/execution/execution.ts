@@ -129,7 +129,10 @@ export class Execution {
     for (const { writer } of running.all())
       if (writer.fencingToken !== undefined) held.push({ key: writer.key, fencingToken: writer.fencingToken })
     if (held.length === 0) return
-    for (const { key, fencingToken } of await store.leases.renew(held, { owner: leaseOwner, ttlMs: settings.leaseMs })) {
+    for (const { key, fencingToken } of await store.leases.renew(held, {
+      owner: leaseOwner,
+      ttlMs: settings.leaseMs,
+    })) {
       const run = running.get(key.id)
       // The run may have ended, or a new one begun, during the call.
       if (run?.writer.fencingToken === fencingToken) run.stop('fenced')
