@@ -1,4 +1,5 @@
 import { availableParallelism } from 'node:os'
+import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
 // Projects: `unit` is the inner loop (no processes, no ports beyond loopback). `process` starts real processes, kills them
@@ -10,7 +11,11 @@ const maxWorkers = availableParallelism()
 process.env.UV_THREADPOOL_SIZE ??= '16'
 
 export default defineConfig({
-  resolve: { conditions: ['dragoman-source'] },
+  resolve: {
+    conditions: ['dragoman-source'],
+    // The console is a package of its own, which cannot resolve this one by its name.
+    alias: { 'dragoman/dialects': fileURLToPath(new URL('src/dialects/index.ts', import.meta.url)) },
+  },
   ssr: { resolve: { conditions: ['dragoman-source', 'node'] } },
   test: {
     projects: [

@@ -12,6 +12,7 @@ export default defineConfig({
     conditions: ['dragoman-source', ...defaultClientConditions],
     alias: {
       'dragoman/client': source('client/index.ts'),
+      'dragoman/dialects': source('dialects/index.ts'),
       'dragoman/console': source('console/console-api.ts'),
       'dragoman/orchestrator': source('orchestrator/index.ts'),
     },

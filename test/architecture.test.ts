@@ -3,6 +3,8 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
+import { dialectNames } from '../src/dialects/dialect.js'
+import { createDialects } from '../src/dialects/servers.js'
 
 const src = fileURLToPath(new URL('../src/', import.meta.url))
 
@@ -153,6 +155,19 @@ const sources: readonly Source[] = readdirSync(src, { recursive: true, encoding:
     return { path, folder: folderOf(path), text: withoutComments(readFileSync(join(src, file), 'utf8')) }
   })
 
+/** The sources of a folder beside `src/`. */
+function filesOf(folder: string): Source[] {
+  const root = fileURLToPath(new URL(`../${folder}`, import.meta.url))
+  const files = existsSync(root) ? readdirSync(root, { recursive: true, encoding: 'utf8' }) : []
+  return files
+    .filter((file) => /\.([jt]s|tsx)$/.test(file))
+    .map((file) => ({
+      path: `${folder}${file}`,
+      folder,
+      text: withoutComments(readFileSync(join(root, file), 'utf8')),
+    }))
+}
+
 function folderOf(path: string): string {
   return path.includes('/') ? `${path.split('/')[0]}/` : path
 }
@@ -213,6 +228,9 @@ function cyclesIn(edges: readonly Import[]): string[] {
 const covers = (allowed: string, path: string) =>
   allowed === '' || allowed.endsWith('/') ? path.startsWith(allowed) : path === allowed
 const spell = ({ from, to }: Import) => `${from} → ${to}`
+
+/** Without patch numbers: versions of packages look the same with them. */
+const protocolVersions = new Set(createDialects().flatMap(({ versions }) => versions))
 
 describe('the architecture', () => {
   it('knows every folder of src', () => {
@@ -329,21 +347,34 @@ describe('the architecture', () => {
     expect(relatives.filter((each) => !each.endsWith('.ts'))).toEqual([])
   })
 
+  it('names dialects and protocol versions in src/dialects only', () => {
+    const exempt: Readonly<Record<string, string>> = {
+      'model/service.ts': 'the dialect that stores keep for calls without one',
+      'registry/routes/ard.ts': 'the version of another specification',
+      'server/option-names.ts': 'the example in an error message',
+    }
+    const isSuite = /^(testing|stores)\/.*contract/ // suites are tests, and stores keep any name
+    const names = new RegExp(
+      `['"\`]v?(${[...dialectNames, ...protocolVersions].join('|').replaceAll('.', '\\.')})['"\`]`,
+    )
+    const elsewhere = sources.filter(({ folder, path }) => folder !== 'dialects/' && !isSuite.test(path))
+    const page = filesOf('console/src/').filter(({ path }) => !isTestCode.test(path) && !path.includes('.test.'))
+    const wrong = [...elsewhere, ...page].filter(({ text }) => names.test(text)).map(({ path }) => path)
+    expect(wrong.sort()).toEqual(Object.keys(exempt).sort())
+  })
+
+  it('knows the members of a family by its list only', () => {
+    const members = inside.filter(
+      ({ from, to }) => folderOf(from) !== 'dialects/' && /^dialects\/(?!validate-card\/)[^/]+\//.test(to),
+    )
+    expect(members.map(spell)).toEqual([])
+  })
+
   it('is used from outside through the public entries, the test-bed agent and fixtures aside', () => {
-    const outside = ['conformance/', 'examples/', 'console/'].flatMap((folder) => {
-      const root = fileURLToPath(new URL(`../${folder}`, import.meta.url))
-      const files = existsSync(root) ? readdirSync(root, { recursive: true, encoding: 'utf8' }) : []
-      return files
-        .filter((file) => /\.([jt]s|tsx)$/.test(file))
-        .flatMap((file) =>
-          importsOf({
-            path: `${folder}${file}`,
-            folder,
-            text: withoutComments(readFileSync(join(root, file), 'utf8')),
-          }),
-        )
-        .filter(({ to }) => to.startsWith('src/') && to !== 'src/testing/echo-agent.ts' && !to.endsWith('.fixture.ts'))
-    })
+    const outside = ['conformance/', 'examples/', 'console/']
+      .flatMap(filesOf)
+      .flatMap(importsOf)
+      .filter(({ to }) => to.startsWith('src/') && to !== 'src/testing/echo-agent.ts' && !to.endsWith('.fixture.ts'))
     expect(outside.map(spell)).toEqual([])
   })
 })

@@ -1,7 +1,9 @@
 /** What every screen has at hand: the session, the tab's stream, and clients for the agents. */
+
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { type AgentCard, type AgentClient, connect } from 'dragoman/client'
 import type { ConsoleSession } from 'dragoman/console'
+import { newestVersion } from 'dragoman/dialects'
 import { createContext, type ReactNode, useContext, useEffect, useMemo } from 'react'
 import { Conversations } from '../model/conversations.js'
 import { beginSession, rememberRefs } from './api.js'
@@ -37,7 +39,7 @@ export class Link {
       description: '',
       version: '',
       supportedInterfaces: [
-        { url: `${location.origin}/console/a2a/${path}`, protocolBinding: 'JSONRPC', protocolVersion: '1.0' },
+        { url: `${location.origin}/console/a2a/${path}`, protocolBinding: 'JSONRPC', protocolVersion: newestVersion },
       ],
       capabilities: { streaming: true },
       defaultInputModes: ['text/plain'],

@@ -1,9 +1,10 @@
 /** What the page has to know of the ways to speak to an agent. */
 import type { Choice } from 'dragoman/client'
+import { clientDialects, hasTasks } from 'dragoman/dialects'
 import type { Speech } from '../link/link.js'
 
-/** Dialects that no card names: they are spoken where somebody says so. */
-const unnamed = ['v0.1', 'task-rest', 'invoke', 'chat-rpc'] as const
+/** Dialects that cards do not list: the client speaks them where the user says so. */
+const unnamed = clientDialects.flatMap(({ name, isListed }) => (isListed ? [] : [name]))
 
 export interface Ways {
   readonly named: readonly Speech[]
@@ -23,7 +24,8 @@ export function spellWay({ dialect = '', binding = '' }: Speech): string {
   return binding === '' ? dialect : `${dialect} ${binding}`
 }
 
-/** Tasks can be asked for and canceled in every dialect but this one, which tells them once. */
+/** Whether tasks can be read and canceled later; unknown dialects count as if they could. */
 export function hasTaskCalls(dialect: string | undefined): boolean {
-  return dialect !== 'invoke'
+  const spoken = clientDialects.find(({ name }) => name === dialect)
+  return spoken === undefined || hasTasks(spoken)
 }

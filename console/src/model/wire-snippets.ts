@@ -1,5 +1,7 @@
 /** A call as something to run elsewhere. Secrets were taken out before: their places have names. Pure. */
+
 import type { CallView, WireLine } from 'dragoman/console'
+import { clientDialects } from 'dragoman/dialects'
 
 export function asCurl({ wire, binding, url }: CallView): string {
   const last = wire.findLast(isAsked)
@@ -68,7 +70,7 @@ function requestIn({ wire, taskId, operation, dialect }: CallView): unknown {
   if (isAboutTask && taskId !== undefined) return { id: taskId }
   const body = typeof sent?.body === 'string' ? parsed(sent.body) : sent?.body
   const params = (body as { readonly params?: unknown } | undefined)?.params ?? body ?? {}
-  if (dialect === 'v1') return params
+  if (dialect === clientDialects[0]?.name) return params
   const text = /"text":\s*("(?:[^"\\]|\\.)*")/.exec(JSON.stringify(params))?.[1] ?? '""'
   return { message: { messageId: '1', role: 'ROLE_USER', parts: [{ text: JSON.parse(text) as unknown }] } }
 }
