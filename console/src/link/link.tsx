@@ -49,7 +49,7 @@ export class Link {
     return connect(card, {
       fetch: this.tab.fetchWith(onCall),
       // The server part waits for agents; what fails behind it has failed. Only the way to it is tried again.
-      retry: { attempts: 20, longestDelayMs: 3000 },
+      retry: { attempts: 20, maxDelayMs: 3000 },
       breaker: { failures: Number.POSITIVE_INFINITY },
       timeoutMs: 0,
     })
