@@ -7,7 +7,7 @@ const source = (path: string) => fileURLToPath(new URL(`../src/${path}`, import.
 export default defineConfig({
   root: fileURLToPath(new URL('.', import.meta.url)),
   plugins: [react()],
-  // Through the public entries, of the same clone.
+  // The public entries of this repository.
   resolve: {
     conditions: ['dragoman-source', ...defaultClientConditions],
     alias: {
@@ -22,7 +22,7 @@ export default defineConfig({
     emptyOutDir: true,
     assetsDir: 'console/assets',
     target: 'es2022',
-    // Nothing is written into the page: its policy forbids it.
+    // The content security policy forbids inline assets.
     assetsInlineLimit: 0,
     modulePreload: { polyfill: false },
   },

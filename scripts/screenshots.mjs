@@ -105,7 +105,7 @@ const shots = {
   },
   async compare(page, { go, echo }) {
     await go(`compare/${echo}`)
-    await page.getByRole('button', { name: 'Send in every dialect' }).click()
+    await page.getByRole('button', { name: 'Send in each' }).click()
     await page.locator('.lines .new').nth(3).waitFor()
   },
   async workflow(page, { go }) {

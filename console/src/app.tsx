@@ -1,11 +1,11 @@
 import { type ComponentType, lazy, type ReactNode, Suspense, useEffect, useRef } from 'react'
-import { ApiError } from './link/api.js'
-import { useLink, useSession } from './link/link.js'
+import { Failure, Loading, Notice } from './components/notice.js'
+import { SideBar } from './components/side-bar.js'
 import { useSignal } from './model/signal.js'
-import { Failure, Loading, Notice } from './parts/notice.js'
-import { SideBar } from './parts/side-bar.js'
 import { hrefTo, useRoute } from './route.js'
 import { AgentsScreen } from './screens/agents/agents-screen.js'
+import { ApiError } from './server/api.js'
+import { useConsole, useSession } from './server/console-context.js'
 import { useText } from './text/text.js'
 
 const LoginScreen = lazy(() => import('./screens/login/login-screen.js'))
@@ -28,8 +28,8 @@ export function App(): ReactNode {
   const { nav, app } = useText()
   const asked = path[0] ?? 'agents'
   const name = Object.hasOwn(screens, asked) ? (asked as ScreenName) : undefined
-  const Screen = name ? screens[name] : Nowhere
-  const title = `${name ? nav[name] : nav.nowhere} · ${app}`
+  const Screen = name ? screens[name] : NotFound
+  const title = `${name ? nav[name] : nav.notFound} · ${app}`
   useEffect(() => {
     document.title = title
   }, [title])
@@ -50,11 +50,11 @@ export function App(): ReactNode {
   )
 }
 
-function Nowhere(): ReactNode {
+function NotFound(): ReactNode {
   const { nav } = useText()
   return (
     <div className="screen">
-      <Notice isBad title={nav.nowhere} text={nav.nowhereText}>
+      <Notice isBad title={nav.notFound} text={nav.notFoundText}>
         <a className="button is-main" href={hrefTo(['agents'])}>
           {nav.agents}
         </a>
@@ -63,10 +63,10 @@ function Nowhere(): ReactNode {
   )
 }
 
-/** Opens the tab's stream when there is a session, and says so when it is lost. */
+/** Opens the tab's stream once there is a session, and shows a banner while the connection is lost. */
 function Connected({ children }: { readonly children: ReactNode }): ReactNode {
-  const { lost } = useText()
-  const { tab, conversations } = useLink()
+  const { connection } = useText()
+  const { tab, conversations } = useConsole()
   const session = useSession()
   useSignal(tab.signal)
   const isReady = session.data !== undefined
@@ -86,7 +86,7 @@ function Connected({ children }: { readonly children: ReactNode }): ReactNode {
   if (asks) return <LoginScreen asks={asks} />
   if (!session.data) {
     if (session.isPending) return <Loading />
-    if (status === 401) return <Notice isBad title={lost.session} text={lost.sessionText} />
+    if (status === 401) return <Notice isBad title={connection.session} text={connection.sessionText} />
     return <Failure error={session.error} onRetry={() => void session.refetch()} />
   }
   return (
@@ -94,7 +94,7 @@ function Connected({ children }: { readonly children: ReactNode }): ReactNode {
       {tab.state === 'lost' && (
         <div className="banner" role="status">
           <span className="dot pulse" />
-          <strong>{lost.title}.</strong> {lost.text}
+          <strong>{connection.title}.</strong> {connection.text}
         </div>
       )}
       {children}

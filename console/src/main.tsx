@@ -2,11 +2,11 @@ import { QueryClient, QueryClientProvider } from '@tanstack/react-query'
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { App } from './app.js'
-import { LinkProvider } from './link/link.js'
+import { ConsoleProvider } from './server/console-context.js'
 import { TextProvider } from './text/text.js'
 import './styles/base.css'
 import './styles/frame.css'
-import './styles/parts.css'
+import './styles/components.css'
 import './styles/screens.css'
 
 const queries = new QueryClient({
@@ -19,9 +19,9 @@ createRoot(root).render(
   <StrictMode>
     <TextProvider>
       <QueryClientProvider client={queries}>
-        <LinkProvider>
+        <ConsoleProvider>
           <App />
-        </LinkProvider>
+        </ConsoleProvider>
       </QueryClientProvider>
     </TextProvider>
   </StrictMode>,

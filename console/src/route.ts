@@ -1,4 +1,4 @@
-/** Where the page is: a path and some parameters behind the `#`, so that every place has an address. */
+/** The route of the page: a path and parameters in the URL fragment. */
 import { useSyncExternalStore } from 'react'
 
 export interface Route {
@@ -12,7 +12,7 @@ export function readRoute(hash: string): Route {
   return { path: path.split('/').filter(Boolean).map(decoded), query: new URLSearchParams(query) }
 }
 
-/** The address of a place; members that are absent are left out. */
+/** The URL of a route, without absent parameters. */
 export function hrefTo(path: readonly string[], query: Readonly<Record<string, string | undefined>> = {}): string {
   const given = Object.entries(query).filter((entry): entry is [string, string] => entry[1] !== undefined)
   const search = given.length > 0 ? `?${new URLSearchParams(given)}` : ''
@@ -23,8 +23,8 @@ export function go(path: readonly string[], query: Readonly<Record<string, strin
   location.hash = hrefTo(path, query)
 }
 
-/** Says where we are without making another entry in the browser's history. */
-export function restate(path: readonly string[], query: Readonly<Record<string, string | undefined>>): void {
+/** Replaces the route without a new entry in the browser's history. */
+export function replaceRoute(path: readonly string[], query: Readonly<Record<string, string | undefined>>): void {
   history.replaceState(null, '', hrefTo(path, query))
   dispatchEvent(new HashChangeEvent('hashchange'))
 }

@@ -1,4 +1,4 @@
-/** Who may use the console, and with what it calls agents: in a real browser, with a real OpenID provider. */
+/** Logins to the console and credentials for agents, in a real browser, with a real OpenID provider. */
 import { apiKey, basic, oidc, type Served, serve } from 'dragoman'
 import { type ServedConsole, serveConsole } from 'dragoman/console'
 import { echoAgent } from 'dragoman/testing'
@@ -13,9 +13,9 @@ beforeAll(async () => {
 })
 afterAll(() => browser.close())
 
-/** Browsers tell of every refusal, on their own account. */
+/** Browsers log every refused request. */
 const refusals = /40[13]/
-/** Everything a page can keep, but cookies that it cannot read. */
+/** All storage of a page, except cookies that scripts cannot read. */
 const kept = 'JSON.stringify(localStorage) + JSON.stringify(sessionStorage) + document.cookie + location.href'
 
 const say = async (page: Page, ref: string, text: string) => {
@@ -25,8 +25,8 @@ const say = async (page: Page, ref: string, text: string) => {
   await page.locator('.artifact', { hasText: text }).waitFor()
 }
 
-describe('a console that is not for everybody', () => {
-  it('asks for a key or a password, opens with a session, and closes again', async () => {
+describe('a console with authentication', () => {
+  it('asks for a key or a password, opens a session, and ends it', async () => {
     await using served = await serveConsole({ auth: [apiKey('open sesame'), basic({ alice: 'correct horse' })] })
     await using opened = await openPage(browser, served.url, { ignore: refusals })
     const { page, complaints } = opened
@@ -41,7 +41,7 @@ describe('a console that is not for everybody', () => {
     expect(await page.evaluate<string>(kept)).not.toMatch(/correct|alice/)
     await page.reload()
     await page.getByText('No agents yet').waitFor()
-    // Two tabs: one logs out, and neither leaves anything for whoever comes next.
+    // Two tabs: after one logs out, neither leaves data for the next user.
     const agent = await serve(echoAgent)
     await page.evaluate(`fetch('/console/api/agents', { method: 'POST', headers: { 'x-dragoman-console': '1' },
       body: ${JSON.stringify(JSON.stringify({ ref: agent.url }))} })`)
@@ -60,7 +60,7 @@ describe('a console that is not for everybody', () => {
     expect(complaints).toEqual([])
   })
 
-  it('opens with the address that was printed, hides the token, and opens with no other', async () => {
+  it('opens with the printed address, hides the token, and rejects other tokens', async () => {
     await using served = await serveConsole({ token: 'a token of this launch' })
     await using stranger = await openPage(browser, new URL(served.url).origin, { ignore: /401/ })
     await stranger.page.getByText('No session').waitFor()
@@ -73,7 +73,7 @@ describe('a console that is not for everybody', () => {
     expect(opened.complaints).toEqual([])
   })
 
-  it('asks again when it was started anew, and goes on where the page was', async () => {
+  it('asks again after a restart, and continues on the same page', async () => {
     const auth = [apiKey('open sesame')]
     const first = await serveConsole({ auth })
     await using opened = await openPage(browser, first.url, { ignore: /40[13]|ERR_|EventSource/ })
@@ -94,12 +94,12 @@ describe('a console that is not for everybody', () => {
   })
 })
 
-describe('an agent that wants people to log in', () => {
+describe('an agent that requires a login', () => {
   let provider: OpenIdProvider
   let agent: Served
   let served: ServedConsole
   beforeAll(async () => {
-    // The provider says on the console that it is no production system.
+    // The provider logs that it is not a production system.
     for (const level of ['info', 'warn'] as const) vi.spyOn(console, level).mockImplementation(() => undefined)
     served = await serveConsole()
     provider = await openIdProvider({ redirectUris: [`${new URL(served.url).origin}/console/oauth/callback`] })
@@ -111,8 +111,8 @@ describe('an agent that wants people to log in', () => {
     await provider[Symbol.asyncDispose]()
   })
 
-  it('is called with a token that its provider gave for a login in this browser (R-SEC-2)', async () => {
-    // The provider's pages want fonts from elsewhere.
+  it('is called with a token from its provider after a login in this browser (R-SEC-2)', async () => {
+    // The provider's pages request remote fonts.
     await using opened = await openPage(browser, served.url, { ignore: /net::ERR_/ })
     const { page, complaints } = opened
     await page.getByLabel('Address of an agent or its card').fill(agent.url)

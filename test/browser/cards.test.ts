@@ -1,4 +1,4 @@
-/** Cards of strangers: what is wrong stands beside the field, and what they say is only ever text. */
+/** Hostile cards: faults are shown beside their fields, and all content is plain text. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { serveConsole } from 'dragoman/console'
@@ -35,7 +35,7 @@ afterAll(async () => {
 })
 
 describe('a card', () => {
-  it('shows its faults where they are, and its words as words', async () => {
+  it('shows faults beside their fields, and its texts as plain text', async () => {
     const ref = `http://localhost:${(strange.address() as AddressInfo).port}`
     await using served = await serveConsole({ agents: [ref] })
     await using opened = await openPage(browser, `${served.url}#/agents/${encodeURIComponent(ref)}`)
@@ -45,8 +45,8 @@ describe('a card', () => {
     await page.getByText(/\d+ problems?/).waitFor()
     await page.getByRole('tab', { name: 'Card' }).click()
     const skill = page.locator('.tree li', { has: page.locator('.key', { hasText: 'skills:' }) }).first()
-    await skill.locator('.trouble').first().waitFor()
-    expect(await skill.locator('.trouble').first().textContent()).toMatch(/\w/)
+    await skill.locator('.fault').first().waitFor()
+    expect(await skill.locator('.fault').first().textContent()).toMatch(/\w/)
     expect(await page.title()).toBe('Agents · Dragoman console')
     expect(complaints).toEqual([])
   })

@@ -1,14 +1,14 @@
-/** A real browser from npm, and pages of it that fail their test when anything is written to their console. */
+/** A real browser from npm. Its pages fail the test if they log an error. */
 import { mkdir } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
 
-/** `CHROME_PATH` overrides; else the one that npm brought, unpacked into a folder of its own. */
+/** `CHROME_PATH`, else the browser from npm, unpacked into its own folder. */
 async function executablePath(): Promise<string> {
   const given = process.env.CHROME_PATH
   if (given) return given
-  // It takes whatever binary lies in the temporary folder for its own, and begins to look when it is loaded.
+  // The package uses any binary in the temporary folder, and searches for it when it is loaded.
   const before = process.env.TMPDIR
   const folder = join(tmpdir(), 'dragoman-chromium-147.0.0')
   await mkdir(folder, { recursive: true })
@@ -29,7 +29,7 @@ export async function launchBrowser(): Promise<Browser> {
 
 export interface WatchedPage extends AsyncDisposable {
   readonly page: Page
-  /** What the page complained about so far. */
+  /** The errors that the page logged. */
   readonly complaints: readonly string[]
 }
 

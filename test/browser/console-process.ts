@@ -1,4 +1,4 @@
-/** The console and agents for it to call, as the processes people start. */
+/** Starts the console and agents as processes. */
 import { eventually } from '../hostile/waiting.js'
 import { ServerProcess } from '../process/server-process.js'
 
@@ -16,7 +16,7 @@ export async function startProcess(args: readonly string[]): Promise<ServerProce
   }
 }
 
-/** The test-bed agent in every dialect; `--port` may be given to start it where it was before. */
+/** The echo agent in every dialect; pass `--port` to restart it at its old address. */
 export function startEcho(...more: readonly string[]): Promise<ServerProcess> {
   const port = more.includes('--port') ? [] : ['--port', '0']
   return startProcess(['serve', '--echo', '--dialects', 'all', '--allow-webhook', 'localhost', ...port, ...more])

@@ -1,23 +1,23 @@
-/** Every screen on a phone: nothing is wider than it, and every place can be gone to. */
+/** Every screen on a phone: none is wider than the phone, and all are reachable. */
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { launchBrowser, openPage } from './chromium.js'
-import { createWorld, type World } from './world.js'
+import { startTestSystem, type TestSystem } from './test-system.js'
 
 let browser: Browser
-let world: World
+let system: TestSystem
 beforeAll(async () => {
-  ;[browser, world] = await Promise.all([launchBrowser(), createWorld()])
+  ;[browser, system] = await Promise.all([launchBrowser(), startTestSystem()])
 })
 afterAll(async () => {
   await browser.close()
-  await world[Symbol.asyncDispose]()
+  await system[Symbol.asyncDispose]()
 })
 
 const phone = { viewport: { width: 390, height: 844 }, hasTouch: true }
 const names = ['Agents', 'Talk', 'Workflows', 'Tasks', 'Wire', 'Compare', 'Push', 'Registry']
 
-/** What would have to be scrolled sideways, the page or what holds the screens. */
+/** Elements that are wider than the window. */
 async function tooWide(page: Page): Promise<readonly string[]> {
   return await page.evaluate<string[]>(`[document.scrollingElement, document.querySelector('main')]
     .filter((each) => each.scrollWidth > Math.min(innerWidth, each.clientWidth))
@@ -25,8 +25,8 @@ async function tooWide(page: Page): Promise<readonly string[]> {
 }
 
 describe('on a phone', () => {
-  it('every place is a tap or two away, and none is wider than the screen', async () => {
-    await using opened = await openPage(browser, world.console.url, phone)
+  it('every screen needs at most two taps, and none is wider than the phone', async () => {
+    await using opened = await openPage(browser, system.console.url, phone)
     const { page, complaints } = opened
     const bar = page.getByRole('navigation', { name: 'Main' })
     for (const name of names) {
@@ -47,17 +47,17 @@ describe('on a phone', () => {
   })
 
   it('a conversation, its task, its wire, a comparison, an agent and a run fit', async () => {
-    await using opened = await openPage(browser, world.console.url, phone)
+    await using opened = await openPage(browser, system.console.url, phone)
     const { page, complaints } = opened
-    const ref = encodeURIComponent(world.echo.url)
+    const ref = encodeURIComponent(system.echo.url)
     const look = async (path: string, sign: string) => {
-      await page.goto(`${world.console.url}#/${path}`)
+      await page.goto(`${system.console.url}#/${path}`)
       await page.locator(sign).first().waitFor()
       expect(await tooWide(page)).toEqual([])
     }
     for (const tab of ['overview', 'card', 'diff', 'raw', 'access'])
       await look(`agents/${ref}?tab=${tab}`, '.panel .body')
-    // There is no room for the list beside what was chosen of it; there is a way back.
+    // The chosen entry replaces the list, with a link back.
     await page.getByRole('link', { name: 'Back to the list' }).tap()
     await page.locator('.agent-list a', { hasText: 'Echo' }).waitFor()
     await look(`talk?with=${ref}`, '.composer')
@@ -65,8 +65,8 @@ describe('on a phone', () => {
     await page.getByRole('button', { name: 'Send', exact: true }).tap()
     await page.locator('.heard a').first().waitFor()
     expect(await tooWide(page)).toEqual([])
-    // The only call there is of a task needs no choosing.
-    await page.locator('.heard').getByRole('link', { name: 'Raw exchange' }).tap()
+    // A task with one call opens that call.
+    await page.locator('.heard').getByRole('link', { name: 'Requests and responses' }).tap()
     await page.locator('.wire-line').first().waitFor()
     expect(await tooWide(page)).toEqual([])
     await page.goBack()

@@ -1,4 +1,4 @@
-/** Servers that die in the middle of a stream, and tabs that are closed: what ran goes on where it was. */
+/** Servers that crash during a stream, and closed tabs: running tasks continue. */
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { temporaryFolder } from '../process/server-process.js'
@@ -12,17 +12,17 @@ beforeAll(async () => {
 })
 afterAll(() => browser.close())
 
-/** Browsers tell of connections that are lost, on their own account. */
+/** Browsers log lost connections. */
 const lostConnections = /Failed to load resource|net::ERR_|EventSource/
 
 async function begin(page: Page, text: string): Promise<void> {
   await page.locator('.agent-list a', { hasText: 'Echo' }).click()
-  await page.getByRole('link', { name: 'Talk to it' }).click()
+  await page.getByRole('link', { name: 'Talk to this agent' }).click()
   await page.getByLabel('Message').fill(text)
   await page.keyboard.press('Enter')
 }
 
-/** The set on ports that it can have again, when it is started again. Writers take their time. */
+/** The system on fixed ports, so that it can be restarted. The writers are slow. */
 async function startSomewhere(folder: string): Promise<[SystemProcess, again: () => Promise<SystemProcess>]> {
   for (let tries = 1; ; tries++) {
     const shift = 2000 + Math.floor(Math.random() * 20_000)
@@ -35,13 +35,13 @@ async function startSomewhere(folder: string): Promise<[SystemProcess, again: ()
   }
 }
 
-/** Every chunk once, in its order. */
+/** Every chunk once, in order. */
 function allOf(count: number): string {
   return Array.from({ length: count }, (_, place) => `chunk ${place + 1}`).join(' ')
 }
 
 describe('a stream', () => {
-  it('goes on when the console’s server was killed and started again, with nothing lost and nothing twice', async () => {
+  it('continues after the console’s server was killed and restarted, without loss or repetition', async () => {
     await using echo = await startEcho()
     await using first = await startConsole('--agent', echo.url)
     await using opened = await openPage(browser, first.url, { ignore: lostConnections })
@@ -58,7 +58,7 @@ describe('a stream', () => {
     expect(complaints).toEqual([])
   })
 
-  it('goes on when the agent was killed and started again, and tells what became of the task', async () => {
+  it('continues after the agent was killed and restarted, and shows the outcome of the task', async () => {
     await using folder = await temporaryFolder()
     const store = ['--store', `sqlite:${folder.path}/tasks.sqlite`]
     await using first = await startEcho(...store)
@@ -69,13 +69,13 @@ describe('a stream', () => {
     await page.getByText('chunk 5').waitFor()
     await first.kill()
     await using _second = await startEcho(...store, '--port', portOf(first.url))
-    // The test-bed agent does not begin anew after a crash: its task has failed, and everybody learns of it.
+    // The echo agent does not retry after a crash: its task has failed, and the page shows that.
     await page.getByText('failed', { exact: true }).waitFor({ timeout: 60_000 })
     expect(await page.locator('.artifact .markdown').textContent()).toContain('chunk 5')
     expect(complaints).toEqual([])
   })
 
-  it('of a run goes on to its end when everything that `npm start` started was killed and started again', async () => {
+  it('of a run continues to its end after all processes of `npm start` were killed and restarted', async () => {
     await using folder = await temporaryFolder()
     const [first, startAgain] = await startSomewhere(folder.path)
     await using _first = first
@@ -95,7 +95,7 @@ describe('a stream', () => {
     expect(complaints).toEqual([])
   })
 
-  it('is found again when the tab was closed in the middle', async () => {
+  it('is restored after the tab was closed', async () => {
     await using echo = await startEcho()
     await using console = await startConsole('--agent', echo.url)
     await using opened = await openPage(browser, console.url)
@@ -113,7 +113,7 @@ describe('a stream', () => {
     expect(complaints).toEqual([])
   })
 
-  it('is not all that comes back: so does an answer that was no task, in its place', async () => {
+  it('is restored together with answers without a task, in order', async () => {
     await using echo = await startEcho()
     await using console = await startConsole('--agent', echo.url)
     await using opened = await openPage(browser, console.url)
@@ -133,7 +133,7 @@ describe('a stream', () => {
     await page.keyboard.press('Enter')
     await page.locator('.said', { hasText: 'a secret of mine' }).waitFor()
     await page.getByText('completed').nth(1).waitFor()
-    // What was said to somebody who asked for a credential is on no disk.
+    // The answer to a request for a credential is not stored.
     const kept = 'JSON.stringify(localStorage) + JSON.stringify(sessionStorage)'
     expect(await page.evaluate(kept)).not.toContain('secret')
     const shown = () => page.locator('.transcript .said, .transcript .heard .markdown').allInnerTexts()
@@ -142,7 +142,7 @@ describe('a stream', () => {
     await page.getByText('completed').nth(1).waitFor()
     expect((await shown()).filter((text) => !text.includes('secret'))).toEqual(before)
     expect(await page.evaluate(kept)).not.toContain('secret')
-    // Nor where somebody looks at the task who had no part in it: the agent tells what was said.
+    // Nor in a browser that only views the task: the messages come from the agent.
     const task = /.*\\"task\\":\\"([^"\\]+)/.exec(await page.evaluate<string>(kept))?.[1] ?? ''
     await using other = await openPage(browser, `${console.url}#/talk?${new URLSearchParams({ with: echo.url, task })}`)
     for (const _visit of ['first', 'again']) {
@@ -160,12 +160,12 @@ describe('a stream', () => {
     expect([...complaints, ...other.complaints]).toEqual([])
   })
 
-  it('is not asked for in a dialect that has no words for it: what it told is kept', async () => {
+  it('is not requested in a dialect without task calls: the stored task is shown', async () => {
     await using echo = await startEcho()
     await using console = await startConsole('--agent', echo.url)
     await using opened = await openPage(browser, `${console.url}#/talk?${new URLSearchParams({ with: echo.url })}`)
     const { page, complaints } = opened
-    await page.getByLabel('Spoken as').selectOption('invoke')
+    await page.getByLabel('Dialect and binding').selectOption('invoke')
     await page.getByLabel('Message').fill('chunks 3')
     await page.keyboard.press('Enter')
     await page.locator('.heard', { hasText: 'chunk 3' }).waitFor()
@@ -178,7 +178,7 @@ describe('a stream', () => {
     expect(complaints).toEqual([])
   })
 
-  it('keeps the questions that were asked in it, and can be canceled at each of them', async () => {
+  it('keeps its questions, and can be canceled at each of them', async () => {
     await using echo = await startEcho()
     await using console = await startConsole('--agent', echo.url)
     await using opened = await openPage(browser, console.url)
@@ -204,7 +204,7 @@ describe('a stream', () => {
     expect(complaints).toEqual([])
   })
 
-  it('that broke says so behind the next one too, and can still be resumed', async () => {
+  it('that broke shows the error after a later one too, and can be resumed', async () => {
     await using first = await startEcho()
     await using console = await startConsole('--agent', first.url)
     await using opened = await openPage(browser, console.url, { ignore: lostConnections })
@@ -212,7 +212,7 @@ describe('a stream', () => {
     await begin(page, 'sleep 60000')
     await page.getByText('working').waitFor()
     await first.kill()
-    await page.getByRole('button', { name: 'Stop asking' }).click()
+    await page.getByRole('button', { name: 'Stop retrying' }).click()
     await page.getByLabel('Message').fill('are you there?')
     await page.keyboard.press('Enter')
     await page.getByRole('alert').nth(1).waitFor()
@@ -221,7 +221,7 @@ describe('a stream', () => {
     expect(complaints).toEqual([])
   })
 
-  it('shares one connection with as many others as the page has open', async () => {
+  it('shares one connection with all other streams of the page', async () => {
     await using echo = await startEcho()
     await using console = await startConsole('--agent', echo.url)
     await using opened = await openPage(browser, console.url)
@@ -237,7 +237,7 @@ describe('a stream', () => {
       await boxes.nth(count).press('Enter')
     }
     await page.getByText('working').nth(7).waitFor()
-    // Six streams over HTTP/1.1 would have left nothing to ask this with.
+    // Six HTTP/1.1 streams would leave no connection for this request.
     await page.getByRole('link', { name: 'Tasks', exact: true }).click()
     await page.getByLabel('Agent').selectOption(echo.url)
     await page.getByText('8 tasks').waitFor()

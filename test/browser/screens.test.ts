@@ -1,26 +1,26 @@
-/** Every screen: for eyes and ears, in light and dark, in two languages, on a desk and on a phone. */
+/** Every screen: accessibility, light and dark, two languages. */
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import type { AxeResults } from 'axe-core'
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { launchBrowser, openPage } from './chromium.js'
-import { createWorld, type World } from './world.js'
+import { startTestSystem, type TestSystem } from './test-system.js'
 
 let browser: Browser
-let world: World
+let system: TestSystem
 beforeAll(async () => {
-  ;[browser, world] = await Promise.all([launchBrowser(), createWorld()])
+  ;[browser, system] = await Promise.all([launchBrowser(), startTestSystem()])
 })
 afterAll(async () => {
   await browser.close()
-  await world[Symbol.asyncDispose]()
+  await system[Symbol.asyncDispose]()
 })
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
 
 async function faults(page: Page): Promise<string[]> {
-  // Through the debugger: the page's own policy lets no script in.
+  // Injected by the debugger, because the content security policy blocks scripts.
   if (!(await page.evaluate(() => 'axe' in globalThis))) await page.evaluate(axe)
   const { violations } = await page.evaluate(() =>
     (globalThis as unknown as { axe: { run(): Promise<AxeResults> } }).axe.run(),
@@ -30,9 +30,9 @@ async function faults(page: Page): Promise<string[]> {
   )
 }
 
-const ref = () => encodeURIComponent(world.echo.url)
+const ref = () => encodeURIComponent(system.echo.url)
 
-/** Each place, and what must be in sight before it is looked at. */
+/** Each screen, with a selector that must be visible before the check. */
 const places: readonly (readonly [name: string, path: () => string, sign: string])[] = [
   ['agents', () => '#/agents', '.agent-list'],
   ['an agent', () => `#/agents/${ref()}`, '.skill'],
@@ -46,16 +46,16 @@ const places: readonly (readonly [name: string, path: () => string, sign: string
   ['push', () => '#/push', '.notice h2'],
   ['the registry', () => '#/registry', '.found'],
   ['workflows', () => '#/workflows', '.notice h2, .table'],
-  ['an agent that nobody named', () => '#/agents/http%3A%2F%2Fevil.example', '.notice h2'],
+  ['an unknown agent', () => '#/agents/http%3A%2F%2Fevil.example', '.notice h2'],
 ]
 
 describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
-  it('axe finds nothing wrong with any screen, and the page complains about nothing', async () => {
-    await using opened = await openPage(browser, world.console.url, { colorScheme, reducedMotion: 'reduce' })
+  it('axe reports no violation on any screen, and the page logs no error', async () => {
+    await using opened = await openPage(browser, system.console.url, { colorScheme, reducedMotion: 'reduce' })
     const { page, complaints } = opened
     const found: Record<string, string[]> = {}
     for (const [name, path, sign] of places) {
-      await page.goto(`${world.console.url}${path()}`)
+      await page.goto(`${system.console.url}${path()}`)
       await page.locator(sign).first().waitFor()
       const wrong = await faults(page)
       if (wrong.length > 0) found[name] = wrong
@@ -64,8 +64,8 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
     expect(complaints).toEqual([])
   })
 
-  it('axe finds nothing wrong with a conversation, its task, its wire, a comparison and a run', async () => {
-    await using opened = await openPage(browser, `${world.console.url}#/talk?with=${ref()}`, {
+  it('axe reports no violation in a conversation, its task, its wire, a comparison and a run', async () => {
+    await using opened = await openPage(browser, `${system.console.url}#/talk?with=${ref()}`, {
       colorScheme,
       reducedMotion: 'reduce',
     })
@@ -89,11 +89,11 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
     await page.locator('.call-list a').first().click()
     await page.locator('.wire-line').first().waitFor()
     await look('a call')
-    await page.goto(`${world.console.url}#/compare/${ref()}`)
+    await page.goto(`${system.console.url}#/compare/${ref()}`)
     await page.getByRole('button', { name: 'Send in each' }).click()
     await page.locator('.lines .new').first().waitFor()
     await look('a comparison')
-    await page.goto(`${world.console.url}#/workflows`)
+    await page.goto(`${system.console.url}#/workflows`)
     await page.getByLabel('Topic').fill('Rivers')
     await page.keyboard.press('Enter')
     await page.getByLabel('Publish now').waitFor()
@@ -104,26 +104,26 @@ describe.each(['light', 'dark'] as const)('in %s', (colorScheme) => {
   })
 })
 
-describe('everywhere', () => {
-  it('says so where there is nothing, and leads back', async () => {
-    await using opened = await openPage(browser, `${world.console.url}#/nowhere`)
+describe('every screen', () => {
+  it('shows unknown pages as not found, with a link back', async () => {
+    await using opened = await openPage(browser, `${system.console.url}#/nowhere`)
     const { page, complaints } = opened
     await page.getByRole('heading', { name: 'Not found' }).waitFor()
     await page.getByRole('main').getByRole('link', { name: 'Agents' }).click()
     await page.locator('.agent-list a', { hasText: 'Echo' }).click()
-    // The way back is for those who do not see the list.
-    await page.getByRole('link', { name: 'Talk to it' }).waitFor()
+    // The link back is for windows without the list.
+    await page.getByRole('link', { name: 'Talk to this agent' }).waitFor()
     expect(await page.getByRole('link', { name: 'Back to the list' }).isVisible()).toBe(false)
     await page.getByRole('button', { name: 'Remove' }).click()
-    await page.getByText('The registry keeps it.').waitFor()
+    await page.getByText('It stays in the registry.').waitFor()
     expect(complaints).toEqual([])
   })
 
-  it('keeps the names of three agents that are talked to side by side', async () => {
-    await using opened = await openPage(browser, `${world.console.url}#/talk`)
+  it('shows the names of three agents in conversations side by side', async () => {
+    await using opened = await openPage(browser, `${system.console.url}#/talk`)
     const { page, complaints } = opened
     for (let count = 1; count <= 3; count++) {
-      await page.getByLabel('New conversation').selectOption(world.echo.url)
+      await page.getByLabel('New conversation').selectOption(system.echo.url)
       await page
         .getByLabel('Message')
         .nth(count - 1)
@@ -147,8 +147,8 @@ describe('everywhere', () => {
     expect(complaints).toEqual([])
   })
 
-  it('lists an agent once that was named and is in the registry too', async () => {
-    await using opened = await openPage(browser, world.console.url)
+  it('lists an agent once that was added and is in the registry', async () => {
+    await using opened = await openPage(browser, system.console.url)
     const { page, complaints } = opened
     await page.locator('.agent-list a', { hasText: 'Echo' }).getByText('in registry').waitFor()
     await page.locator('.agent-list strong', { hasText: 'Document' }).waitFor()
@@ -163,18 +163,18 @@ describe('everywhere', () => {
     ['push', 'Agent'],
     ['workflows', 'Agent'],
   ])('offers agents by their names: %s', async (screen, label) => {
-    await using opened = await openPage(browser, `${world.console.url}#/${screen}`)
+    await using opened = await openPage(browser, `${system.console.url}#/${screen}`)
     const { page, complaints } = opened
     const options = page.getByLabel(label).locator('option')
     await options.filter({ hasText: screen === 'workflows' ? 'Document' : 'Echo' }).waitFor({ state: 'attached' })
     await expect.poll(async () => (await options.allTextContents()).filter((text) => text.includes('://'))).toEqual([])
-    // Somebody who streams is chosen when nobody was.
+    // By default an agent that streams is chosen.
     if (label === 'Agent') await page.locator(`select[title^="http"]`).waitFor()
     expect(complaints).toEqual([])
   })
 
-  it('speaks Chinese, and remembers that', async () => {
-    await using opened = await openPage(browser, world.console.url)
+  it('switches to Chinese, and stores the choice', async () => {
+    await using opened = await openPage(browser, system.console.url)
     const { page } = opened
     await page.getByLabel('语言').selectOption('zh')
     await page.getByRole('heading', { name: '智能体', exact: true }).waitFor()
@@ -183,8 +183,8 @@ describe('everywhere', () => {
     await page.getByRole('link', { name: '注册中心', exact: true }).waitFor()
   })
 
-  it('speaks nothing but Chinese to those who read it, in the middle of a run too', async () => {
-    await using opened = await openPage(browser, `${world.console.url}#/workflows`, { locale: 'zh-CN' })
+  it('is completely Chinese, also during a run', async () => {
+    await using opened = await openPage(browser, `${system.console.url}#/workflows`, { locale: 'zh-CN' })
     const { page, complaints } = opened
     await page.getByPlaceholder('世界的河流').waitFor()
     await page.getByRole('button', { name: '世界的河流' }).click()
@@ -196,20 +196,20 @@ describe('everywhere', () => {
     expect(complaints).toEqual([])
   })
 
-  it('begins in the language of the browser', async () => {
-    await using opened = await openPage(browser, world.console.url, { locale: 'zh-CN' })
+  it('starts in the language of the browser', async () => {
+    await using opened = await openPage(browser, system.console.url, { locale: 'zh-CN' })
     await opened.page.getByRole('link', { name: '对话', exact: true }).waitFor()
   })
 
-  it('calls nobody because somebody followed a link', async () => {
-    await using opened = await openPage(browser, `${world.console.url}#/agents/http%3A%2F%2Flocalhost%3A1`)
+  it('calls no agent because of a link', async () => {
+    await using opened = await openPage(browser, `${system.console.url}#/agents/http%3A%2F%2Flocalhost%3A1`)
     const { page } = opened
-    await page.getByText('This agent is not known here').waitFor()
+    await page.getByText('Unknown agent').waitFor()
     expect(await page.locator('.agent-list a').count()).toBe(2)
   })
 
-  it('is driven by keys alone', async () => {
-    await using opened = await openPage(browser, world.console.url)
+  it('works with the keyboard alone', async () => {
+    await using opened = await openPage(browser, system.console.url)
     const { page } = opened
     await page.locator('.agent-list a', { hasText: 'Echo' }).focus()
     await page.keyboard.press('Enter')

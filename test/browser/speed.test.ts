@@ -1,4 +1,4 @@
-/** Large tasks and fast streams: what is in the page stays small, and the page stays awake. The times are told, not judged. */
+/** Large tasks and fast streams: the number of elements stays small, and the page stays responsive. Times are logged, not asserted. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { gzipSync } from 'node:zlib'
 import type { Browser } from 'playwright-core'
@@ -23,7 +23,7 @@ const built = new URL('../../dist/console/page/', import.meta.url)
 const kilobyte = 1024
 
 describe('the page', () => {
-  it('loads less than 250 kB of script before it shows something', async () => {
+  it('loads less than 250 kB of script before the first paint', async () => {
     const loaded: string[] = []
     await using opened = await openPage(browser, 'about:blank')
     const { page } = opened
@@ -40,7 +40,7 @@ describe('the page', () => {
     expect(loaded.filter((path) => /markdown|graph/.test(path))).toEqual([])
   })
 
-  it('consists of files whose names tell their content, and of nothing from elsewhere', () => {
+  it('consists of local files with content hashes in their names', () => {
     const html = readFileSync(new URL('index.html', built), 'utf8')
     expect(html).not.toMatch(/<style|<script(?![^>]*src=)|https?:\/\/(?!www\.w3\.org)/)
     const files = readdirSync(new URL('console/assets/', built))
@@ -49,7 +49,7 @@ describe('the page', () => {
 })
 
 describe('a task of 10,000 events', () => {
-  it('has a timeline of a few dozen elements, from its first event to its last', async () => {
+  it('has a timeline of a few dozen elements, from the first event to the last', async () => {
     await using opened = await openPage(browser, `${served.url}#/talk?with=${encodeURIComponent(echo.url)}`)
     const { page, complaints } = opened
     await page.getByLabel('Message').fill('chunks 10000')
@@ -83,7 +83,7 @@ describe('a task of 10,000 events', () => {
 })
 
 describe('a stream of 1,000 events a second', () => {
-  it('leaves the page awake: what is typed meanwhile is there at once', async () => {
+  it('keeps the page responsive: typed text appears at once', async () => {
     await using opened = await openPage(browser, `${served.url}#/talk?with=${encodeURIComponent(echo.url)}`)
     const { page, complaints } = opened
     const box = page.getByLabel('Message')

@@ -1,6 +1,6 @@
 /**
- * What people do with `npm start` and a browser, by clicks and keys: see who is there, talk, look at tasks and at the
- * wire, compare dialects, run the document workflow, take deliveries, look through the registry.
+ * `npm start` in a browser: agents, conversations, tasks, requests and responses, dialects, the document workflow,
+ * deliveries and the registry.
  */
 import { execFile } from 'node:child_process'
 import { mkdir, symlink, writeFile } from 'node:fs/promises'
@@ -26,7 +26,7 @@ let home: string
 
 beforeAll(async () => {
   folder = await temporaryFolder()
-  // The writers take their time, so that there is something to watch.
+  // The writers are slow, so that the test can watch them.
   const starting = startSystem(folder.path, ['--ports', 'auto'], { DRAGOMAN_PACE_MS: '300' })
   ;[browser, system] = await Promise.all([launchBrowser(), starting])
   home = /^Open (\S+)/m.exec(system.stdout)?.[1] ?? ''
@@ -37,7 +37,7 @@ afterAll(async () => {
   await folder[Symbol.asyncDispose]()
 })
 
-/** Opens the page, and fails the test if the page had anything to complain about. */
+/** Opens the page, and fails the test if the page logs an error. */
 async function visit(work: (page: Page) => Promise<void>, opening: Promise<WatchedPage> = openPage(browser, home)) {
   await using opened = await opening
   await work(opened.page)
@@ -53,7 +53,7 @@ async function choose(page: Page, agent: string): Promise<void> {
 
 async function talkTo(page: Page, agent: string): Promise<void> {
   await choose(page, agent)
-  await page.getByRole('link', { name: 'Talk to it' }).click()
+  await page.getByRole('link', { name: 'Talk to this agent' }).click()
   await page.getByLabel('Message').waitFor()
 }
 
@@ -81,7 +81,7 @@ const everybody = [
 ]
 
 describe('agents', () => {
-  it('are all there, with cards that are valid, and healthy on three levels', async () => {
+  it('are listed, with valid cards, and healthy on three levels', async () => {
     await visit(async (page) => {
       for (const name of everybody) {
         await choose(page, name)
@@ -89,7 +89,7 @@ describe('agents', () => {
         await shown.getByText('valid', { exact: true }).waitFor()
       }
       await choose(page, 'Echo')
-      await page.getByLabel('Make a real call too, with').first().check()
+      await page.getByLabel('Also make a real call, with').first().check()
       await page.getByRole('button', { name: 'Check now' }).click()
       await page.getByText('Real call', { exact: true }).waitFor()
       expect(await page.locator('.levels .badge.bad').count()).toBe(0)
@@ -97,7 +97,7 @@ describe('agents', () => {
     })
   })
 
-  it('are added by their address, and their credentials stay out of the page', async () => {
+  it('are added by address, and their credentials are not in the page', async () => {
     await visit(async (page) => {
       await page
         .getByLabel('Address of an agent or its card')
@@ -114,7 +114,7 @@ describe('agents', () => {
 })
 
 describe('talking', () => {
-  it('streams an answer, shows Markdown as elements, and asks and answers within one task', async () => {
+  it('streams an answer, shows Markdown as elements, and answers a question within one task', async () => {
     await visit(async (page) => {
       await talkTo(page, 'Echo')
       await say(page, 'chunks 20 5')
@@ -134,11 +134,11 @@ describe('talking', () => {
     })
   })
 
-  it('speaks the dialect and binding that were picked, gRPC included', async () => {
+  it('uses the chosen dialect and binding, gRPC included', async () => {
     await visit(async (page) => {
       await talkTo(page, 'Echo')
       for (const way of ['v1 GRPC', 'v0.3 HTTP+JSON', 'v0.1']) {
-        await page.getByLabel('Spoken as').selectOption(way)
+        await page.getByLabel('Dialect and binding').selectOption(way)
         await say(page, `said in ${way.replace('+', ' ')}`)
         await page.locator('.artifact', { hasText: `said in ${way.replace('+', ' ')}` }).waitFor()
       }
@@ -148,7 +148,7 @@ describe('talking', () => {
     })
   })
 
-  it('sends files and data, and shows files, data and pictures that come back', async () => {
+  it('sends files and data, and shows files, data and images in answers', async () => {
     await visit(async (page) => {
       await talkTo(page, 'Echo')
       await say(page, 'file')
@@ -178,7 +178,7 @@ describe('talking', () => {
     })
   })
 
-  it('cancels a task that runs', async () => {
+  it('cancels a running task', async () => {
     await visit(async (page) => {
       await talkTo(page, 'Echo')
       await say(page, 'sleep 60000')
@@ -190,14 +190,14 @@ describe('talking', () => {
 })
 
 describe('tasks and their wire', () => {
-  it('lists tasks by state and takes one apart, event by event, at an address of its own', async () => {
+  it('lists tasks by state and shows one event by event, each with its own URL', async () => {
     await visit(async (page) => {
       await talkTo(page, 'Echo')
       for (const text of ['chunks 4', 'fail']) await say(page, text)
       await page.getByText('failed', { exact: true }).waitFor()
       await choose(page, 'Agents')
       await choose(page, 'Echo')
-      await page.getByRole('link', { name: 'Its tasks' }).click()
+      await page.getByRole('link', { name: 'Tasks of this agent' }).click()
       await page.getByLabel('State').selectOption('TASK_STATE_FAILED')
       await page.getByText('1 task', { exact: true }).waitFor()
       await page.getByLabel('State').selectOption('TASK_STATE_COMPLETED')
@@ -215,7 +215,7 @@ describe('tasks and their wire', () => {
     })
   })
 
-  it('shows every exchange, and copies it as something that runs', async () => {
+  it('shows every request and response, and copies it as a command that runs', async () => {
     await visit(async (page) => {
       await talkTo(page, 'Echo')
       await say(page, "it's here")
@@ -233,7 +233,7 @@ describe('tasks and their wire', () => {
   })
 })
 
-/** Elsewhere, with the package as npm would have put it there. */
+/** In another folder, with the package installed as by npm. */
 async function runProgram(program: string): Promise<{ readonly stdout: string }> {
   await mkdir(join(folder.path, 'node_modules'), { recursive: true })
   await symlink(root, join(folder.path, 'node_modules/dragoman'), 'dir')
@@ -243,7 +243,7 @@ async function runProgram(program: string): Promise<{ readonly stdout: string }>
 }
 
 describe('one message in every dialect', () => {
-  it('is sent, and what differs on the wire is marked', async () => {
+  it('is sent, and differences are marked', async () => {
     await visit(async (page) => {
       await choose(page, 'Echo')
       await page.getByRole('link', { name: 'Compare dialects' }).click()
@@ -260,7 +260,7 @@ describe('one message in every dialect', () => {
 })
 
 describe('push notifications', () => {
-  it('come to the console where it was registered', async () => {
+  it('arrive at the console after its registration', async () => {
     await visit(async (page) => {
       await choose(page, 'Push')
       await page.getByRole('combobox', { name: 'Agent' }).selectOption(`${system.urlOf('Echo')}/`)
@@ -272,7 +272,7 @@ describe('push notifications', () => {
     })
   })
 
-  it('that a webhook would not take are dead letters, and arrive when they are sent again', async () => {
+  it('that a webhook rejected are dead letters, and arrive when they are sent again', async () => {
     const taken: string[] = []
     let isBroken = true
     const webhook = createServer((request, response) => {
@@ -313,7 +313,7 @@ describe('push notifications', () => {
 })
 
 describe('the registry', () => {
-  it('is searched, gives agents to use, takes one by its address, and shows the change live', async () => {
+  it('is searched, offers agents, publishes one by address, and shows the change live', async () => {
     await visit(async (page) => {
       await choose(page, 'Registry')
       await page.getByLabel('Search').fill('机票')
@@ -325,9 +325,9 @@ describe('the registry', () => {
       await page.getByRole('button', { name: 'Publish an agent' }).click()
       await page.getByText('Published', { exact: true }).waitFor()
       await page.getByRole('region', { name: 'Live' }).getByText('public/second-echo').first().waitFor()
-      // Whoever is known by an address is not named a second time.
+      // A known address is not added again.
       await page.locator('.found', { hasText: 'second-echo' }).getByRole('link', { name: 'Open' }).click()
-      await page.getByRole('link', { name: 'Talk to it' }).click()
+      await page.getByRole('link', { name: 'Talk to this agent' }).click()
       await say(page, 'found by name')
       await page.locator('.artifact', { hasText: 'found by name' }).waitFor()
     })
@@ -341,7 +341,7 @@ describe('the document workflow', () => {
     await page.keyboard.press('Enter')
   }
 
-  it('runs with a topic: the graph, a step’s own task, the document to read, and the run among the past ones', async () => {
+  it('runs with a topic: the graph, the task of a step, the document, and the run in the list of past runs', async () => {
     await visit(async (page) => {
       await start(page, 'Jasmine tea')
       await page.locator('.react-flow__node', { hasText: 'summary' }).waitFor()
@@ -351,7 +351,7 @@ describe('the document workflow', () => {
         .first()
         .waitFor()
       await page.locator('.react-flow__node', { hasText: 'document' }).click()
-      await page.getByRole('link', { name: 'Open its task' }).click()
+      await page.getByRole('link', { name: 'Open the task of this step' }).click()
       await page.locator('.event-row').first().waitFor()
       await page.getByRole('link', { name: 'Workflows', exact: true }).click()
       await page.getByRole('link', { name: 'Jasmine tea' }).click()
@@ -359,7 +359,7 @@ describe('the document workflow', () => {
     })
   })
 
-  it('is canceled with everything that runs for it', async () => {
+  it('is canceled with all its steps', async () => {
     await visit(async (page) => {
       await start(page, 'A very long history of tea')
       const steps = page.getByRole('region', { name: 'Steps' })

@@ -1,4 +1,4 @@
-/** Several tabs of one browser, and agents that say nothing: none keeps another from what it does. */
+/** Several tabs of one browser, and agents that do not answer: none blocks another. */
 import { createServer, type Socket } from 'node:net'
 import { type Served, serve } from 'dragoman'
 import { serveConsole } from 'dragoman/console'
@@ -20,12 +20,12 @@ afterAll(async () => {
 
 const talkTo = (url: string) => `${url}#/talk?with=${encodeURIComponent(agent.url)}`
 
-it('a tab goes on when another one has begun a session of its own', async () => {
+it('a tab continues after another tab started a new session', async () => {
   await using served = await serveConsole({ agents: [agent.url] })
   await using opened = await openPage(browser, talkTo(served.url), { ignore: /409/ })
   const { page, complaints } = opened
   await page.getByLabel('Message').waitFor()
-  // As after a restart of the server that both tabs notice at once: the last cookie is that of both.
+  // As after a restart that both tabs notice at once: both use the last cookie.
   await page.context().clearCookies()
   const other = await page.context().newPage()
   await other.goto(talkTo(served.url))
@@ -33,13 +33,13 @@ it('a tab goes on when another one has begun a session of its own', async () => 
   await page.getByLabel('Message').fill('chunks 3')
   await page.keyboard.press('Enter')
   await page.getByText('chunk 3').waitFor()
-  // It was said once: who is asked again had not been told.
+  // The message was sent once: the rejected request was not executed.
   await page.goto(`${served.url}#/tasks?agent=${encodeURIComponent(agent.url)}`)
   await page.getByText('1 task', { exact: false }).waitFor()
   expect(complaints).toEqual([])
 })
 
-it('tabs go on together when the server was started again', async () => {
+it('all tabs continue after the server was restarted', async () => {
   const first = await serveConsole({ agents: [agent.url] })
   const lost = /Failed to load resource|net::ERR_|EventSource/
   await using opened = await openPage(browser, talkTo(first.url), { ignore: lost })
@@ -59,7 +59,7 @@ it('tabs go on together when the server was started again', async () => {
   expect(complaints).toEqual([])
 })
 
-it('tabs keep their conversations beside each other', async () => {
+it('tabs keep separate conversations', async () => {
   await using served = await serveConsole({ agents: [agent.url] })
   await using opened = await openPage(browser, talkTo(served.url))
   const { page, complaints } = opened
@@ -81,7 +81,7 @@ it('tabs keep their conversations beside each other', async () => {
   expect(complaints).toEqual([])
 })
 
-it('agents that say nothing do not keep anybody from looking at another', async () => {
+it('agents that do not answer do not block requests to others', async () => {
   const sockets = new Set<Socket>()
   let givenUp = 0
   const mute = createServer((socket) => {
@@ -99,7 +99,7 @@ it('agents that say nothing do not keep anybody from looking at another', async 
   await using opened = await openPage(browser, served.url)
   const { page, complaints } = opened
   await page.locator('.agent-list a').nth(3).click()
-  await page.getByRole('link', { name: 'Talk to it' }).waitFor()
+  await page.getByRole('link', { name: 'Talk to this agent' }).waitFor()
   expect([sockets.size, givenUp]).toEqual([3, 0])
   expect(complaints).toEqual([])
   for (const socket of sockets) socket.destroy()

@@ -28,11 +28,11 @@ describe('routeOf', () => {
     expect(routeOf(text).to).toBe(to)
   })
 
-  it('tells the document workflow the topic', () => {
+  it('sends the topic to the document workflow', () => {
     expect(routeOf('请写一篇关于茉莉花茶的文章')).toEqual({ to: 'DocumentWorkflow', say: '茉莉花茶' })
   })
 
-  it('knows which order is meant by “it”: the one the user spoke of last', () => {
+  it('resolves “it” to the last order in the conversation', () => {
     const earlier = [
       { role: 'user' as const, text: '查询订单 ORDER_001' },
       { role: 'user' as const, text: 'ORDER_002 呢' },
@@ -72,7 +72,7 @@ async function openHouse(others: readonly Agent[], options: ServeOptions = {}): 
 }
 
 describe('the chat agent', () => {
-  it('passes on a question of the order agent, and the answer to the same task', async () => {
+  it('forwards a question of the order agent, and the answer to the same task', async () => {
     await using house = await openHouse([])
     const talk = house.chat.conversation()
     const asked = await talk.ask('我想查一下订单')
@@ -82,7 +82,7 @@ describe('the chat agent', () => {
     expect(tasks.map(({ status }) => status.state)).toEqual(['TASK_STATE_COMPLETED'])
   })
 
-  it('lets a question go, here and there', async () => {
+  it('cancels a question in both agents', async () => {
     await using house = await openHouse([])
     const talk = house.chat.conversation()
     await talk.ask('我想查一下订单')
@@ -91,7 +91,7 @@ describe('the chat agent', () => {
     expect(tasks.map(({ status }) => status.state)).toEqual(['TASK_STATE_CANCELED'])
   })
 
-  it('asks anew when its question was forgotten over there', async () => {
+  it('starts again if the other agent has lost the task', async () => {
     await using house = await openHouse([])
     const talk = house.chat.conversation()
     await talk.ask('我想查一下订单')
@@ -100,14 +100,14 @@ describe('the chat agent', () => {
     expect((await talk.ask('ORDER_004')).text).toContain('玫瑰乌龙')
   })
 
-  it('is not kept busy by a long message', async () => {
+  it('handles a long message in linear time', async () => {
     await using house = await openHouse([])
     for (const word of ['它', '写', '如何 A2A ', 'in order', '... ', '[', '\n']) {
       expect((await house.chat.ask(word.repeat(300_000 / word.length))).state).toMatch(/COMPLETED|INPUT_REQUIRED/)
     }
   })
 
-  it('says what went wrong over there as a part of the conversation', async () => {
+  it('reports failures of the other agent in the conversation', async () => {
     await using house = await openHouse([])
     expect(await house.chat.ask('查询订单 ORDER_999')).toMatchObject({
       state: 'TASK_STATE_COMPLETED',
@@ -115,7 +115,7 @@ describe('the chat agent', () => {
     })
   })
 
-  it('has documents written', async () => {
+  it('requests documents from the workflow', async () => {
     await using house = await openHouse([documentWorkflow])
     const answer = await house.chat.ask('请写一篇关于茉莉花茶的文章')
     expect(answer.text).toBe('# 茉莉花茶\n\n第一段。\n\n第二段。\n')
@@ -123,7 +123,7 @@ describe('the chat agent', () => {
     expect(pieces?.length).toBeGreaterThan(1)
   })
 
-  it('goes on when somebody cannot be reached', async () => {
+  it('continues if another agent cannot be reached', async () => {
     await using house = await openHouse([])
     expect(await house.chat.ask('Write an article about tea')).toMatchObject({
       state: 'TASK_STATE_COMPLETED',
@@ -131,14 +131,14 @@ describe('the chat agent', () => {
     })
   })
 
-  it('remembers a conversation by its context, and no other', async () => {
+  it('remembers a conversation by its context only', async () => {
     await using house = await openHouse([])
     await house.chat.ask('你好，我叫小满', { contextId: 'one' })
     expect((await house.chat.ask('我叫什么？', { contextId: 'one' })).text).toContain('小满')
     expect((await house.chat.ask('我叫什么？', { contextId: 'other' })).text).not.toContain('小满')
   })
 
-  it('asks agents that are somewhere else, with its own key', async () => {
+  it('calls remote agents with its own key', async () => {
     await using far = await openHouse([documentWorkflow], { auth: [apiKey('k1')], dialects: 'all' })
     const resolve = connectAgents(
       { DocumentWorkflow: far.urlOf('DocumentWorkflow'), OrderAgent: 'http://127.0.0.1:9' },

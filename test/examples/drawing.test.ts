@@ -10,7 +10,7 @@ interface Decoded {
   at(x: number, y: number): readonly number[]
 }
 
-/** By the book, and not by our encoder: lengths, types and checksums of chunks, filters of rows. */
+/** Decodes by the PNG specification, independently of our encoder. */
 function decode(png: Buffer): Decoded {
   expect(png.subarray(0, 8).toString('latin1')).toBe('\x89PNG\r\n\x1a\n')
   const chunks = new Map<string, Buffer>()
@@ -71,7 +71,7 @@ describe('drawScene', () => {
     expect([isBlue(image.at(10, 10)), isBlue(image.at(20, 300))]).toEqual([true, true])
   })
 
-  it('draws the same for the same wish, byte for byte, and in both languages', () => {
+  it('draws identical bytes for equal requests, in both languages', () => {
     const [one, again, other] = ['a sailboat on the ocean', 'a sailboat on the ocean', '海上的帆船'].map(drawScene)
     expect(one?.png.equals(again?.png ?? Buffer.alloc(0))).toBe(true)
     expect(one?.png.equals(other?.png ?? Buffer.alloc(0))).toBe(true)
@@ -86,18 +86,18 @@ describe('drawScene', () => {
     expect(draw('a house').at(208, 212)).toEqual([170, 210, 232])
   })
 
-  it('gives the subject the colour that was named last', () => {
+  it('gives the subject the last named colour', () => {
     expect(draw('a sailboat. Make it red').at(290, 220)).toEqual([214, 60, 52])
     expect(draw('a red sailboat, no: a blue one').at(290, 220)).toEqual([58, 110, 196])
     expect(colourIn('黄昏的帆船')).toBeUndefined()
   })
 
-  it('draws nothing it has no word for', () => {
+  it('ignores unknown words', () => {
     expect(drawScene('a unicorn')).toBeUndefined()
     expect(drawScene('')).toBeUndefined()
   })
 
-  it('names the image by what comes first', () => {
+  it('names the image after the first subject', () => {
     expect(thingsIn('the ocean, with a boat on it')[0]).toBe('sailboat')
     expect(drawScene('山和树')?.subject).toBe('tree')
   })

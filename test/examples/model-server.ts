@@ -1,4 +1,4 @@
-/** A server that speaks OpenAI's API, as well or as badly as a test wants it to. */
+/** A server with OpenAI's API; tests define its responses and failures. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -12,11 +12,11 @@ export interface ModelRequest {
 export interface ModelServer extends AsyncDisposable {
   readonly url: string
   readonly requests: ModelRequest[]
-  /** Resolves when a client has hung up. */
+  /** Resolves when a client has closed its connection. */
   readonly hungUp: Promise<void>
 }
 
-/** What to do with a request. */
+/** Handles a request. */
 export type Behaviour = (response: ServerResponse) => void
 
 export async function modelServer(behave: Behaviour): Promise<ModelServer> {
@@ -63,7 +63,7 @@ export function piece(response: ServerResponse, content: string, finish: string 
   response.write(`data: ${JSON.stringify(chunk)}\n\n`)
 }
 
-/** A whole answer. */
+/** A complete response. */
 export function answer(...pieces: readonly string[]): Behaviour {
   return (response) => {
     begin(response)

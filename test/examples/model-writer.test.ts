@@ -18,14 +18,14 @@ async function collect(pieces: AsyncIterable<string>): Promise<string[]> {
 const writerAt = (url: string, more: object = {}) => createModelWriter({ model: 'm1', url, retries: 0, ...more })
 
 describe('the model writer', () => {
-  it('is chosen by the environment, and has the name of the model', () => {
+  it('is selected by the environment, and has the name of the model', () => {
     const env = { DRAGOMAN_MODEL: 'm1', DRAGOMAN_MODEL_URL: 'http://127.0.0.1:1/v1' }
     expect(createWriter(env).name).toBe('m1')
     expect(createWriter({}).name).toBe('offline')
     expect(() => createWriter({ DRAGOMAN_MODEL: 'm1' })).toThrow('DRAGOMAN_MODEL_URL')
   })
 
-  it('streams what the model says as it comes', async () => {
+  it('streams the output of the model', async () => {
     let goOn = () => {}
     await using server = await modelServer((response) => {
       begin(response)
@@ -37,7 +37,7 @@ describe('the model writer', () => {
       }
     })
     const pieces = writerAt(server.url, { key: 'k1' }).document(outline)[Symbol.asyncIterator]()
-    // The first piece is here before the second is written.
+    // The first chunk arrives before the second is written.
     expect(await pieces.next()).toEqual({ done: false, value: '# Tea' })
     goOn()
     expect(await pieces.next()).toEqual({ done: false, value: '\n\nLeaves.' })
@@ -47,7 +47,7 @@ describe('the model writer', () => {
     expect(request?.messages.at(-1)?.content).toContain('Leaves')
   })
 
-  it('finds the outline between the words that models put around it', async () => {
+  it('extracts the outline from surrounding text', async () => {
     const json = JSON.stringify({ title: '茶', sections: [{ title: '来历', points: ['产地'] }, '做法'] })
     await using server = await modelServer(answer('好的：\n```json\n', json, '\n```'))
     expect(await writerAt(server.url).outline('茉莉花茶')).toEqual({
@@ -60,12 +60,12 @@ describe('the model writer', () => {
     })
   })
 
-  it('says so when there is no outline in the answer', async () => {
+  it('fails if the answer has no outline', async () => {
     await using server = await modelServer(answer('I would rather not.'))
     await expect(writerAt(server.url).outline('tea')).rejects.toMatchObject({ code: 'UNAVAILABLE' })
   })
 
-  it('tells the model the whole conversation', async () => {
+  it('sends the whole conversation to the model', async () => {
     await using server = await modelServer(answer('Li'))
     const lines = [
       { role: 'user' as const, text: 'My name is Li' },
@@ -87,7 +87,7 @@ describe('the model writer', () => {
         piece(response, 'half a')
         setImmediate(() => response.destroy())
       },
-      // Whether the half came through before the end, nobody can tell.
+      // The first half may or may not arrive before the end.
       /does not answer|stopped in the middle/,
     ],
     [
@@ -149,13 +149,13 @@ describe('the model writer', () => {
     await server.hungUp
   })
 
-  it('tries again what was refused for now', async () => {
+  it('retries temporary refusals', async () => {
     const behaviours = [refuse(500), answer('at last')]
     await using server = await modelServer((response) => behaviours.shift()?.(response))
     expect(await collect(writerAt(server.url, { retries: 1 }).summary('text'))).toEqual(['at last'])
   }, 20_000)
 
-  it('stops when it is told to', async () => {
+  it('stops when its signal aborts', async () => {
     await using server = await modelServer((response) => {
       begin(response)
       piece(response, 'half a')
@@ -170,7 +170,7 @@ describe('the model writer', () => {
 })
 
 describe('agents that write with a model', () => {
-  it('fail their task in words, and say who wrote what was written', async () => {
+  it('fail with a status message, and name the writer of their output', async () => {
     const behaviours = [answer(JSON.stringify({ title: 'Tea', sections: ['Leaves'] })), answer('# Tea'), refuse(500)]
     await using server = await modelServer((response) => behaviours.shift()?.(response))
     const writer = writerAt(server.url)

@@ -40,7 +40,7 @@ describe('topicOf', () => {
     expect(topicOf(request)).toBe(topic)
   })
 
-  it('stays short, and never empty for what is not', () => {
+  it('is short, and not empty unless the text is', () => {
     expect([...topicOf('长'.repeat(500))]).toHaveLength(80)
   })
 })
@@ -70,7 +70,7 @@ describe('the offline outline', () => {
     for (const { points } of sections) expect(points.length).toBeGreaterThanOrEqual(3)
   })
 
-  it('makes a thing to speak of from a question', async () => {
+  it('extracts the topic of a question', async () => {
     expect((await writer.outline('How to run a tea house')).topic).toBe('running a tea house')
     expect((await writer.outline('How do I make noodles?')).topic).toBe('making noodles')
     expect((await writer.outline('如何冲泡茉莉花茶')).topic).toBe('冲泡茉莉花茶')
@@ -82,7 +82,7 @@ describe('the offline outline', () => {
 })
 
 describe('the offline document', () => {
-  it.each(['茉莉花茶', 'jasmine tea'])('about %s comes by sections and uses every point', async (topic) => {
+  it.each(['茉莉花茶', 'jasmine tea'])('about %s streams by section and uses every point', async (topic) => {
     const outline = await writer.outline(topic)
     const pieces: string[] = []
     for await (const piece of writer.document(outline)) pieces.push(piece)
@@ -93,13 +93,13 @@ describe('the offline document', () => {
       expect(piece).toContain(`## ${title.toLowerCase()}`)
       for (const point of points) expect(piece).toContain(point.toLowerCase())
     }
-    // Nothing is said twice, and nothing is left to be filled in.
+    // No sentence is repeated, and no placeholder is left.
     const sentences = pieces.join('').match(/[^。.\n]+[。.]/g) ?? []
     expect(new Set(sentences).size).toBe(sentences.length)
     expect(pieces.join('')).not.toMatch(/[{}@]/)
   })
 
-  it('takes outlines of strangers', async () => {
+  it('accepts outlines of other agents', async () => {
     const outline = readOutline({
       title: '太阳能',
       sections: ['引言', { heading: '电池', points: ['$& 硅片'] }, 7, {}],
@@ -117,7 +117,7 @@ describe('the offline document', () => {
     },
   )
 
-  it('stops when it is told to', async () => {
+  it('stops when its signal aborts', async () => {
     const outline = await writer.outline('tea')
     const pieces = createOfflineWriter({ paceMs: 60_000 }).document(outline, { signal: AbortSignal.timeout(1) })
     await expect(whole(pieces)).rejects.toMatchObject({ name: 'AbortError' })
@@ -138,7 +138,7 @@ describe('summarise', () => {
     'Whoever looks after rivers looks after the cities and the land. He bought two tickets.',
   ].join('\n')
 
-  it('keeps sentences of the text, in their order, about what it is about', () => {
+  it('keeps sentences of the text about its topic, in order', () => {
     const summary = summarise(english)
     expect(summary).toMatch(/^Rivers shape the land/)
     expect(summary).not.toMatch(/aunt|hat|Breakfast|#|`|rivers rivers/)
@@ -149,7 +149,7 @@ describe('summarise', () => {
     expect(places).toEqual([...places].sort((a, b) => a - b))
   })
 
-  it('reads Chinese by words, not by spaces', () => {
+  it('segments Chinese into words', () => {
     const text =
       '茉莉花茶产自福州，以绿茶为底，用茉莉花反复窨制。昨天下雨了。窨制的次数越多，茉莉花茶的香气越持久。他买了一双鞋。' +
       '冲泡茉莉花茶要用八十五度的水，香气才不会散。门口有一只猫。电梯坏了三天。晚上吃了面条。今天没有新闻。火车晚点了。'
@@ -159,28 +159,28 @@ describe('summarise', () => {
     expect(summary.length).toBeLessThan(text.length / 2)
   })
 
-  it('does not say the same thing twice', () => {
+  it('does not repeat a sentence', () => {
     const again = 'Rivers feed the cities along the banks.'
     const text = `${again} ${again} Silt makes fields fertile near the banks. ${'Nothing else happened. '.repeat(8)}`
     expect(summarise(text).split(again)).toHaveLength(2)
   })
 
-  it('gives short texts back, and nothing for nothing', () => {
+  it('returns short texts unchanged, and nothing for an empty text', () => {
     expect(summarise('One. Two.')).toBe('One. Two.')
     expect(summarise('只有一句。')).toBe('只有一句。')
     expect(summarise('')).toBe('')
     expect(summarise('# Only a title')).toBe('')
   })
 
-  it('takes long texts in its stride', () => {
+  it('handles long texts in linear time', () => {
     expect(summarise('水是生命之源。'.repeat(5000)).length).toBeLessThan(100)
-    // None of these may cost more than its length: no expression looks again from every place.
+    // The cost must be linear: no regular expression may restart at every position.
     for (const piece of ['\n', '[', '[](', '```\n', '# ', ' \t']) summarise(piece.repeat(2_000_000 / piece.length))
   })
 })
 
 describe('small talk', () => {
-  it('answers in as many points as it was asked for', () => {
+  it('answers with the requested number of points', () => {
     const answer = smallTalk('请用三点回答：如何通过 A2A 流式调用你？')
     expect(answer.split('\n')).toHaveLength(3)
     expect(answer).toMatch(/^1\. .*message\/stream[\s\S]*\n3\. .*\[DONE\]/)
@@ -193,11 +193,11 @@ describe('small talk', () => {
     expect(smallTalk('我叫什么？', [{ role: 'user', text: '你好，我叫小满。' }])).toContain('小满')
     expect(smallTalk('What is my name?', [{ role: 'user', text: 'My name is Ada' }])).toContain('Ada')
     expect(smallTalk('你好', [{ role: 'user', text: '我叫小满' }])).toContain('小满')
-    // What the agent said is no source.
+    // Messages of the agent are not a source.
     expect(smallTalk('Who am I?', [{ role: 'agent', text: 'My name is Ada' }])).not.toContain('Ada')
   })
 
-  it('is honest about what it does not know, in the language it was asked in', () => {
+  it('states its limits in the language of the question', () => {
     expect(smallTalk('宇宙的尽头在哪里')).toContain('没有连接语言模型')
     expect(smallTalk('What is the capital of Finland?')).toContain('no language model')
   })

@@ -6,7 +6,7 @@ import { openOrders } from '../../examples/agents/order-table.js'
 import { temporaryFolder } from '../process/server-process.js'
 
 describe('the table of orders', () => {
-  it('is made and filled on the first start', async () => {
+  it('is created and filled at the first start', async () => {
     await using folder = await temporaryFolder()
     const orders = openOrders(join(folder.path, 'deep', 'orders.sqlite'))
     expect(orders.find('ORDER_001')).toEqual({
@@ -21,7 +21,7 @@ describe('the table of orders', () => {
     orders.close()
   })
 
-  it('is left alone by later starts', async () => {
+  it('is not changed by later starts', async () => {
     await using folder = await temporaryFolder()
     const path = join(folder.path, 'orders.sqlite')
     openOrders(path).close()
@@ -55,7 +55,7 @@ describe('orderNumbers', () => {
     expect(orderNumbers(text)).toEqual(numbers)
   })
 
-  it('takes a bare number for an answer', () => {
+  it('accepts a bare number as an answer', () => {
     expect(orderNumbers('2', { isAnswer: true })).toEqual(['ORDER_002'])
   })
 })

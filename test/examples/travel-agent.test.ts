@@ -17,7 +17,7 @@ const bookingOf = ({ artifacts }: Answer) => {
 }
 
 describe('parallel follow-ups', () => {
-  it('are tasks of one context that refer to each other; the spa does not wait for the snowmobile', async () => {
+  it('are tasks of one context with references; the spa does not wait for the snowmobile', async () => {
     const guide = gate()
     const begun = gate()
     const agent = createTravelAgent(async ({ zh }) => {
@@ -33,7 +33,7 @@ describe('parallel follow-ups', () => {
     const hotel = await book('Based on Task 1, book a hotel.', flight)
     await begun.opened
     const spa = await book('Based on Task 2, add a spa reservation to the hotel booking.', hotel)
-    // Task 4 is done while Task 3 is still worked on.
+    // Task 4 completes while task 3 is still running.
     const { tasks } = await client.listTasks({ contextId: 'winter', status: 'TASK_STATE_WORKING' })
     expect(tasks).toHaveLength(1)
     guide.open()
@@ -47,7 +47,7 @@ describe('parallel follow-ups', () => {
     expect(new Set([flight, hotel, rode, spa].map(({ task }) => task?.contextId))).toEqual(new Set(['winter']))
   })
 
-  it('do not build upon what is not finished', async () => {
+  it('do not start from an unfinished task', async () => {
     const guide = gate()
     await using served = await serve(createTravelAgent(() => guide.opened))
     const client = await connect(served.url)
@@ -64,25 +64,25 @@ describe('parallel follow-ups', () => {
     expect((await client.ask('Book a hotel', { referenceTaskIds: [id] })).text).toContain('hotel in Helsinki is booked')
   })
 
-  it('find what they build upon in their context when they name nothing', async () => {
+  it('find their base task in the context if they reference none', async () => {
     await using served = await serve(createTravelAgent(atOnce))
     const book = booker(await connect(served.url), 'trip')
     await book('订一张去赫尔辛基的机票')
     expect((await book('再订一个酒店')).text).toContain('赫尔辛基的酒店')
   })
 
-  it('ask for what they need', async () => {
+  it('ask for missing details', async () => {
     await using served = await serve(createTravelAgent(atOnce))
     const client = await connect(served.url)
     const talk = client.conversation()
     expect((await talk.ask('Good morning')).text).toContain('What shall I book')
     expect(await talk.ask('a hotel')).toMatchObject({ state: 'TASK_STATE_INPUT_REQUIRED', text: 'Where to?' })
     expect((await talk.ask('Tampere')).text).toContain('hotel in Tampere is booked')
-    // A task that does not exist is no basis.
+    // A task that does not exist cannot be a reference.
     expect(await client.ask('Book a hotel', { referenceTaskIds: ['nope'] })).toMatchObject({ text: 'Where to?' })
   })
 
-  it('are cancelled while somebody is asked', async () => {
+  it('can be cancelled during a question', async () => {
     const begun = gate()
     const agent = createTravelAgent(async (_kind, signal) => {
       begun.open()

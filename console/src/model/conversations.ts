@@ -1,4 +1,4 @@
-/** Conversations, side by side. They outlive the screen that shows them, and their tasks outlive the tab. */
+/** Conversations of the page. They continue while other screens are shown; their tasks survive the tab. */
 import {
   type AgentClient,
   isInterrupted,
@@ -8,32 +8,32 @@ import {
   type StreamItem,
   type Task,
 } from 'dragoman/client'
-import type { Link, Speech } from '../link/link.js'
+import type { ConsoleContext, Protocol } from '../server/console-context.js'
 import { hasTaskCalls } from './dialects.js'
-import {
-  forgetConversation,
-  type KeptConversation,
-  type KeptEntry,
-  keepConversation,
-  keptConversations,
-} from './kept-conversations.js'
 import { problemCode } from './problem-code.js'
 import { Signal } from './signal.js'
+import {
+  deleteConversation,
+  type StoredConversation,
+  type StoredEntry,
+  storeConversation,
+  storedConversations,
+} from './stored-conversations.js'
 import { TaskView } from './task-view.js'
 
 export type Entry =
-  /** Kept is what was said here: no credentials, and nothing that the agent had to tell. */
+  /** `isKept`: stored in the browser. False for credentials and for messages that came from the agent. */
   | { readonly kind: 'said'; readonly message: Message; readonly isKept: boolean }
-  /** With the way it was spoken about in: it can be asked for in no other. */
+  /** Has the protocol of the task, because the task can be read only with that protocol. */
   | TaskEntry
-  /** An answer that is no task, or a question of one that was answered since. */
+  /** An answer without a task, or an answered question of a task. */
   | { readonly kind: 'answer'; readonly message: Message; readonly isKept: boolean }
   | ProblemEntry
 
-/** A task, and the way it is spoken about in. */
+/** A task and the protocol of its calls. */
 interface Spoken {
   readonly view: TaskView
-  readonly speech: Speech
+  readonly protocol: Protocol
 }
 
 interface TaskEntry extends Spoken {
@@ -48,9 +48,9 @@ type Opening = (
 export interface ProblemEntry {
   readonly kind: 'problem'
   readonly text: string
-  /** What kind it is, in the page's own words. */
+  /** The kind of error. */
   readonly code: string | undefined
-  /** The task that can be resumed. */
+  /** The task that can be resumed, if any. */
   readonly taskId: string | undefined
 }
 
@@ -61,28 +61,28 @@ export class Conversation {
   readonly id: string
   readonly ref: string
   readonly begunAt: number
-  speech: Speech
+  protocol: Protocol
   contextId: string | undefined
   entries: Entry[] = []
-  /** What is spoken where nobody chose, once the card is known. */
+  /** The negotiated dialect, once the card is loaded. */
   #negotiated: string | undefined
-  /** The streams that are being read. */
+  /** The open streams. */
   readonly #running = new Map<TaskView, AbortController>()
-  /** Tasks of agents that are away; these are asked again by themselves. */
+  /** Tasks of agents that do not answer; the page retries them. */
   readonly #waiting = new Set<string>()
-  /** Tasks that somebody else began: the agent tells what was said. */
+  /** Tasks that were started elsewhere; their messages come from the agent. */
   readonly #others = new Set<string>()
-  readonly #link: Link
+  readonly #context: ConsoleContext
   readonly #onChange: () => void
 
-  constructor(link: Link, kept: KeptConversation, onChange: () => void) {
+  constructor(context: ConsoleContext, kept: StoredConversation, onChange: () => void) {
     const { id, ref, begunAt, dialect, binding, contextId, entries } = kept
-    this.#link = link
+    this.#context = context
     this.#onChange = onChange
     this.id = id
     this.ref = ref
     this.begunAt = begunAt
-    this.speech = { dialect, binding }
+    this.protocol = { dialect, binding }
     this.contextId = contextId
     this.entries = entries.map(asEntry)
     for (const kept of entries) if ('task' in kept && kept.isOthers) this.#others.add(kept.task)
@@ -100,7 +100,7 @@ export class Conversation {
     return this.entries.filter((entry) => entry.kind === 'task')
   }
 
-  /** Something was said, and no task has come of it yet. */
+  /** Whether a message was sent that has no task yet. */
   get isSending(): boolean {
     return [...this.#running.keys()].some(({ id }) => id === '')
   }
@@ -110,9 +110,9 @@ export class Conversation {
     return last?.view.state !== undefined && !isTerminal(last.view.state) && this.canAsk(last)
   }
 
-  /** Whether the agent can tell of a task what it told before. */
-  canAsk({ speech }: Pick<TaskEntry, 'speech'>): boolean {
-    return hasTaskCalls(speech.dialect ?? this.#negotiated)
+  /** Whether the task can be read again. */
+  canAsk({ protocol }: Pick<TaskEntry, 'protocol'>): boolean {
+    return hasTaskCalls(protocol.dialect ?? this.#negotiated)
   }
 
   isWaiting(taskId: string): boolean {
@@ -123,24 +123,24 @@ export class Conversation {
     return this.entries.some((entry) => entry.kind === 'answer' && entry.message.messageId === messageId)
   }
 
-  /** The task whose question is open. */
+  /** The task with an open question. */
   get question(): TaskView | undefined {
     const last = this.lastTask
-    // Whoever asks for a credential may get it another way: its stream goes on.
+    // A credential may arrive out of band, so the stream stays open.
     const isAsking = last?.state === 'TASK_STATE_AUTH_REQUIRED' || (last && !this.#running.has(last))
     return last?.state && isInterrupted(last.state) && isAsking ? last : undefined
   }
 
-  speak(speech: Speech): void {
-    this.speech = speech
+  speak(protocol: Protocol): void {
+    this.protocol = protocol
     this.#changed()
   }
 
-  /** The card tells what is spoken where nobody chose. */
+  /** Sets the dialect that the card negotiates. */
   negotiate(dialect: string): void {
     if (this.#negotiated === dialect) return
     this.#negotiated = dialect
-    // Nothing has happened that would have to be kept: another tab may have closed it since.
+    // Do not store the conversation: another tab may have closed it.
     this.signal.changed()
   }
 
@@ -158,21 +158,21 @@ export class Conversation {
     const view = question ?? new TaskView()
     if (question) this.#answered(question, !isOthers)
     this.entries.push({ kind: 'said', message, isKept: !isSecret && !isOthers })
-    const { speech } = this
-    if (question) this.entries.push({ kind: 'task', view, speech })
-    await this.#follow({ view, speech }, (client, signal) => client.sendStreamingMessage({ message }, { signal }))
+    const { protocol } = this
+    if (question) this.entries.push({ kind: 'task', view, protocol })
+    await this.#follow({ view, protocol }, (client, signal) => client.sendStreamingMessage({ message }, { signal }))
   }
 
-  /** Goes on reading a task behind what is known of it. */
+  /** Continues to read a task after its last known event. */
   async resume(taskId: string): Promise<void> {
     const known = this.#taskEntries.find(({ view }) => view.id === taskId)
-    const { view, speech } = known ?? { view: new TaskView(), speech: this.speech }
+    const { view, protocol } = known ?? { view: new TaskView(), protocol: this.protocol }
     this.#dropProblem(taskId)
-    await this.#follow({ view, speech }, async (client, signal) => {
+    await this.#follow({ view, protocol }, async (client, signal) => {
       const task = await client.getTask({ id: taskId })
       const isOver = isTerminal(task.status.state) || isInterrupted(task.status.state)
       this.#recall(view, task)
-      if (isOver || view.events.length === 0) this.#take({ view, speech }, { task }, undefined)
+      if (isOver || view.events.length === 0) this.#take({ view, protocol }, { task }, undefined)
       if (isOver) return none()
       const resumeAfter = view.lastSeq
       return client.subscribeToTask({ id: taskId }, { signal, ...(resumeAfter !== undefined && { resumeAfter }) })
@@ -185,9 +185,9 @@ export class Conversation {
       for (const [view, running] of this.#running) if (view.id === '') running.abort()
       return
     }
-    const { view, speech } = last
+    const { view, protocol } = last
     try {
-      const client = await this.#link.client(this.ref, speech)
+      const client = await this.#context.client(this.ref, protocol)
       const task = await client.cancelTask({ id: view.id })
       if (!this.#running.has(view)) view.apply({ task }, { at: Date.now() })
       this.#changed()
@@ -201,34 +201,34 @@ export class Conversation {
     for (const running of this.#running.values()) running.abort()
   }
 
-  /** An agent that is away is not asked any more. */
+  /** Stops retrying the task. */
   giveUp(taskId: string): void {
     this.#waiting.delete(taskId)
     this.#changed()
   }
 
-  kept(): KeptConversation {
-    const { id, ref, begunAt, speech, contextId } = this
-    return { id, ref, begunAt, ...speech, contextId, entries: this.entries.flatMap((entry) => this.#asKept(entry)) }
+  kept(): StoredConversation {
+    const { id, ref, begunAt, protocol, contextId } = this
+    return { id, ref, begunAt, ...protocol, contextId, entries: this.entries.flatMap((entry) => this.#asKept(entry)) }
   }
 
-  /** What of an entry outlives the tab. */
-  #asKept(entry: Entry): KeptEntry[] {
+  /** The stored form of an entry. */
+  #asKept(entry: Entry): StoredEntry[] {
     if (entry.kind === 'said') return entry.isKept ? [{ said: entry.message }] : []
     if (entry.kind === 'answer') return entry.isKept ? [{ answer: entry.message }] : []
-    // Of one that has a task the agent is asked again.
+    // A problem of a task is found again by resuming the task.
     if (entry.kind === 'problem') return entry.taskId === undefined ? [{ problem: entry.text, code: entry.code }] : []
-    const { view, speech } = entry
+    const { view, protocol } = entry
     if (view.id === '') return []
     const isOthers = this.#others.has(view.id)
-    const kept = { task: view.id, ...speech, ...(isOthers && { isOthers }) }
+    const kept = { task: view.id, ...protocol, ...(isOthers && { isOthers }) }
     if (this.canAsk(entry)) return [kept]
-    // Its dialect is known now; after a reload the card may not be.
+    // Store the negotiated dialect, because the card may be unavailable after a reload.
     const told = view.asTask()
-    return [{ ...kept, dialect: speech.dialect ?? this.#negotiated, ...(told && { told }) }]
+    return [{ ...kept, dialect: protocol.dialect ?? this.#negotiated, ...(told && { told }) }]
   }
 
-  /** Its question stays where it was asked; what comes of the answer stands below that. */
+  /** Moves the question to an entry of its own; the task continues below it. */
   #answered(question: TaskView, isKept: boolean): void {
     this.#running.get(question)?.abort()
     const asked = question.status?.message
@@ -239,14 +239,14 @@ export class Conversation {
   }
 
   async #follow(spoken: Spoken, open: Opening): Promise<void> {
-    const { view, speech } = spoken
+    const { view, protocol } = spoken
     const running = new AbortController()
     this.#running.get(view)?.abort()
     this.#running.set(view, running)
     this.#waiting.delete(view.id)
     this.#changed()
     try {
-      const client = await this.#link.client(this.ref, speech)
+      const client = await this.#context.client(this.ref, protocol)
       for await (const { event, seq } of await open(client, running.signal)) this.#take(spoken, event, seq)
     } catch (error) {
       if (!running.signal.aborted) this.#broken(view, error)
@@ -256,13 +256,13 @@ export class Conversation {
     }
   }
 
-  /** What led to a task, where nobody said it here. */
+  /** Adds the messages of a task that was started elsewhere. */
   #recall(view: TaskView, { id, status, history = [] }: Task): void {
     const known = this.entries.findIndex((entry) => isOf(entry, view))
     const place = known === -1 ? this.entries.length : known
     if (known === -1) this.#others.add(id)
     if (!this.#others.has(id) || view.events.length > 0) return
-    // Its last words are shown with the task itself.
+    // The task itself shows its final message.
     const before = history.filter(({ messageId }) => messageId !== status.message?.messageId)
     const told = before.map(
       (message): Entry => ({ kind: message.role === 'ROLE_USER' ? 'said' : 'answer', message, isKept: false }),
@@ -270,16 +270,16 @@ export class Conversation {
     this.entries.splice(place, 0, ...told)
   }
 
-  #take({ view, speech }: Spoken, event: StreamItem['event'], seq: number | undefined): void {
+  #take({ view, protocol }: Spoken, event: StreamItem['event'], seq: number | undefined): void {
     view.apply(event, { seq, at: Date.now() })
     this.contextId = view.contextId || view.message?.contextId || this.contextId
     if ('message' in event) this.entries.push({ kind: 'answer', message: event.message, isKept: true })
-    else if (!this.entries.some((entry) => isOf(entry, view))) this.entries.push({ kind: 'task', view, speech })
+    else if (!this.entries.some((entry) => isOf(entry, view))) this.entries.push({ kind: 'task', view, protocol })
     else return
     this.#changed()
   }
 
-  /** The agent may come back: what it was doing is asked for again, for as long as somebody wants to know. */
+  /** Retries the task until the user stops it, because the agent may return. */
   #broken(view: TaskView, error: unknown): void {
     this.#problem(error, view)
     const { id } = view
@@ -290,7 +290,7 @@ export class Conversation {
     }, resumeMs)
   }
 
-  /** Stands behind the task it happened to, until that goes on. */
+  /** Shows the error after its task until the task continues. */
   #problem(error: unknown, view: TaskView): void {
     const taskId = this.#canResume(view) ? view.id : undefined
     if (taskId !== undefined) this.#dropProblem(taskId)
@@ -321,56 +321,56 @@ export class Conversation {
 
 export class Conversations {
   readonly signal = new Signal()
-  readonly #link: Link
+  readonly #context: ConsoleContext
   readonly #open = new Map<string, Conversation>()
 
-  constructor(link: Link) {
-    this.#link = link
+  constructor(context: ConsoleContext) {
+    this.#context = context
   }
 
   list(): Conversation[] {
     return [...this.#open.values()]
   }
 
-  begin(ref: string, speech: Speech = {}): Conversation {
+  begin(ref: string, protocol: Protocol = {}): Conversation {
     const id = crypto.randomUUID().slice(0, 8)
-    return this.#add({ id, ref, begunAt: Date.now(), ...speech, contextId: undefined, entries: [] })
+    return this.#add({ id, ref, begunAt: Date.now(), ...protocol, contextId: undefined, entries: [] })
   }
 
   close(id: string): void {
     this.#open.get(id)?.stop()
     this.#open.delete(id)
-    forgetConversation(id)
+    deleteConversation(id)
     this.signal.changed()
   }
 
-  /** What was open when the tab was closed, as far as its agents are still known. */
+  /** Opens the stored conversations of known agents. */
   restore(refs: ReadonlySet<string>): void {
     if (this.#open.size > 0) return
-    for (const kept of keptConversations()) if (refs.has(kept.ref)) resumeAll(this.#add(kept))
+    for (const kept of storedConversations()) if (refs.has(kept.ref)) resumeAll(this.#add(kept))
   }
 
-  #add(kept: KeptConversation): Conversation {
-    const conversation = new Conversation(this.#link, kept, () => this.#keep(conversation))
+  #add(kept: StoredConversation): Conversation {
+    const conversation = new Conversation(this.#context, kept, () => this.#keep(conversation))
     this.#open.set(kept.id, conversation)
     this.signal.changed()
     return conversation
   }
 
   #keep(conversation: Conversation): void {
-    // One that was closed may still end what it had begun.
-    if (this.#open.get(conversation.id) === conversation) keepConversation(conversation.kept())
+    // A closed conversation may still receive events.
+    if (this.#open.get(conversation.id) === conversation) storeConversation(conversation.kept())
     this.signal.changed()
   }
 }
 
-/** All at once: each has its place already, and any of them may still be running. */
+/** Resumes all tasks concurrently; their entries already exist. */
 function resumeAll(conversation: Conversation): void {
   for (const entry of conversation.entries)
     if (entry.kind === 'task' && entry.view.state === undefined) void conversation.resume(entry.view.id)
 }
 
-function asEntry(kept: KeptEntry): Entry {
+function asEntry(kept: StoredEntry): Entry {
   if ('said' in kept) return { kind: 'said', message: kept.said, isKept: true }
   if ('answer' in kept) return { kind: 'answer', message: kept.answer, isKept: true }
   if ('problem' in kept) return { kind: 'problem', text: kept.problem, code: kept.code, taskId: undefined }
@@ -378,19 +378,19 @@ function asEntry(kept: KeptEntry): Entry {
   const view = new TaskView()
   view.id = task
   if (told) view.fold({ task: told })
-  return { kind: 'task', view, speech: { dialect, binding } }
+  return { kind: 'task', view, protocol: { dialect, binding } }
 }
 
 function isOf(entry: Entry, view: TaskView): boolean {
   return entry.kind === 'task' && entry.view === view
 }
 
-/** The agent answered, and the answer is no: asking again changes nothing. */
+/** Whether the agent answered with an error, so that a retry is useless. */
 function isRefusal(error: unknown): boolean {
   const code = problemCode(error)
   return code !== undefined && code !== 'unreachable' && code !== 'broken-stream' && code !== 'circuit-open'
 }
 
 async function* none(): AsyncGenerator<StreamItem, void, void> {
-  // There is nothing to follow.
+  // an empty stream
 }

@@ -1,31 +1,31 @@
-/** What the page has to know of the ways to speak to an agent. */
+/** Facts about dialects that the page needs. */
 import type { Choice } from 'dragoman/client'
 import { clientDialects, hasTasks } from 'dragoman/dialects'
-import type { Speech } from '../link/link.js'
+import type { Protocol } from '../server/console-context.js'
 
-/** Dialects that cards do not list: the client speaks them where the user says so. */
+/** Dialects that no card lists; users choose them explicitly. */
 const unnamed = clientDialects.flatMap(({ name, isListed }) => (isListed ? [] : [name]))
 
-export interface Ways {
-  readonly named: readonly Speech[]
-  /** An agent may speak them all the same. */
-  readonly unnamed: readonly Speech[]
+export interface AgentInterfaces {
+  readonly named: readonly Protocol[]
+  /** Not in the card, but possibly supported. */
+  readonly unnamed: readonly Protocol[]
 }
 
-export function waysOf(choices: readonly Choice[]): Ways {
-  const named = choices.map(({ dialect, binding }): Speech => ({ dialect, binding }))
+export function interfacesOf(choices: readonly Choice[]): AgentInterfaces {
+  const named = choices.map(({ dialect, binding }): Protocol => ({ dialect, binding }))
   return {
     named,
     unnamed: unnamed.filter((dialect) => !named.some((way) => way.dialect === dialect)).map((dialect) => ({ dialect })),
   }
 }
 
-export function spellWay({ dialect = '', binding = '' }: Speech): string {
+export function formatProtocol({ dialect = '', binding = '' }: Protocol): string {
   return binding === '' ? dialect : `${dialect} ${binding}`
 }
 
-/** Whether tasks can be read and canceled later; unknown dialects count as if they could. */
+/** Whether the dialect can get and cancel tasks; true for unknown dialects. */
 export function hasTaskCalls(dialect: string | undefined): boolean {
-  const spoken = clientDialects.find(({ name }) => name === dialect)
-  return spoken === undefined || hasTasks(spoken)
+  const found = clientDialects.find(({ name }) => name === dialect)
+  return found === undefined || hasTasks(found)
 }

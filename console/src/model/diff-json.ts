@@ -1,10 +1,10 @@
-/** Two JSON values, member by member. Pure. */
+/** Compares two JSON values member by member. */
 
 export interface Difference {
   readonly path: string
-  /** Absent: only the second has it. */
+  /** Absent if only the second value has the member. */
   readonly before?: unknown
-  /** Absent: only the first has it. */
+  /** Absent if only the first value has the member. */
   readonly after?: unknown
 }
 

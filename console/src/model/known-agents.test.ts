@@ -10,7 +10,7 @@ const listed = (name: string, ...urls: string[]): ListedAgent => ({
 })
 
 describe('knownAgents()', () => {
-  it('has an agent once that was named by its address and is in the registry too', () => {
+  it('merges an agent that was added by address with its registry entry', () => {
     const known = knownAgents(
       [{ ref: 'http://localhost:8001', from: 'given' }],
       [listed('Echo', 'http://127.0.0.1:8001/'), listed('Other', 'http://127.0.0.1:8002/')],
@@ -19,7 +19,7 @@ describe('knownAgents()', () => {
     expect(known.others).toMatchObject([{ name: 'Other' }])
   })
 
-  it('shows the address of an agent that was named both ways, in whatever order', () => {
+  it('prefers the address of an agent that was added in both ways', () => {
     const refs = ['registry:public/Echo', 'http://localhost:8001/']
     for (const order of [refs, refs.toReversed()]) {
       const named = order.map((ref) => ({ ref, from: 'pasted' as const }))
@@ -29,7 +29,7 @@ describe('knownAgents()', () => {
     }
   })
 
-  it('keeps those apart that share a machine but not a port or a path', () => {
+  it('separates agents on one machine with different ports or paths', () => {
     const refs = ['http://localhost:1/a', 'http://localhost:1/b', 'http://localhost:2/a']
     expect(
       knownAgents(
@@ -41,7 +41,7 @@ describe('knownAgents()', () => {
 })
 
 describe('sameAgent()', () => {
-  it('finds an agent by another of its names', () => {
+  it('finds an agent by any of its names', () => {
     const known = knownAgents([{ ref: 'localhost:8001', from: 'pasted' }], [listed('Echo', 'http://localhost:8001/')])
     for (const ref of [
       'registry:public/Echo',
@@ -52,7 +52,7 @@ describe('sameAgent()', () => {
     expect(sameAgent(known, 'http://localhost:8002')).toBeUndefined()
   })
 
-  it('knows an agent that is listed under a second name by where it is', () => {
+  it('finds an agent with a second registry name by its address', () => {
     const [first, second] = [listed('Echo', 'http://localhost:8001/'), listed('Second', 'http://localhost:8001/')]
     const known = knownAgents([{ ref: 'localhost:8001', from: 'pasted' }], [first, second])
     expect(known.others).toEqual([])
@@ -62,7 +62,7 @@ describe('sameAgent()', () => {
 })
 
 describe('placeOf()', () => {
-  it('is the same for every spelling of this machine, and for no other machine', () => {
+  it('is equal for all names of loopback, and for no other host', () => {
     expect(new Set(['http://LOCALHOST:1/', '127.0.0.1:1', 'https://[::1]:1'].map(placeOf))).toEqual(
       new Set(['localhost:1']),
     )

@@ -1,8 +1,8 @@
-/** Every agent once, whatever path it was found on: named here, listed by the registry, or both. Pure. */
+/** Merges the agents of the console with those of the registry. */
 import type { AgentCard } from 'dragoman/client'
 import type { NamedAgent } from 'dragoman/console'
 
-/** What the registry tells of an agent, as far as it is shown here. */
+/** The members of a registry entry that the page shows. */
 export interface ListedAgent {
   readonly namespace: string
   readonly name: string
@@ -18,14 +18,14 @@ export interface ListedAgent {
 }
 
 export interface KnownAgent extends NamedAgent {
-  /** What the registry has of it. */
+  /** Its entry in the registry. */
   readonly listed?: ListedAgent
 }
 
 export interface KnownAgents {
-  /** Those that may be called. */
+  /** Agents that the console may call. */
   readonly named: readonly KnownAgent[]
-  /** Those that only the registry knows so far. */
+  /** Agents that are only in the registry. */
   readonly others: readonly ListedAgent[]
 }
 
@@ -47,7 +47,7 @@ export function knownAgents(named: readonly NamedAgent[], listed: readonly Liste
   }
 }
 
-/** The agent at this address, by whatever name it goes here. */
+/** Finds the agent at this address, under any of its names. */
 export function sameAgent({ named }: KnownAgents, ref: string): KnownAgent | undefined {
   const place = placeOf(ref)
   return named.find(
@@ -58,7 +58,7 @@ export function sameAgent({ named }: KnownAgents, ref: string): KnownAgent | und
   )
 }
 
-/** One of ours that the registry lists under this name, perhaps among others. */
+/** Finds the agent of the console that this registry entry describes. */
 export function namedAs(known: KnownAgents, listed: ListedAgent): KnownAgent | undefined {
   const refs = [registryRef(listed), ...listed.instances.map(({ url }) => url)]
   return refs.map((ref) => sameAgent(known, ref)).find((agent) => agent !== undefined)
@@ -68,7 +68,7 @@ export function registryRef({ namespace, name }: Pick<ListedAgent, 'namespace' |
   return `registry:${namespace}/${name}`
 }
 
-/** Where an agent is, however its address was spelled: this machine has several names, and a card a place of its own. */
+/** Normalises an address: all loopback names are equal, and the path of the card is removed. */
 export function placeOf(ref: string): string {
   if (ref.startsWith('registry:')) return ref
   const bare = ref.trim().replace(/^https?:\/\//i, '')
@@ -79,7 +79,7 @@ export function placeOf(ref: string): string {
   return here + path.slice(0, end + 1)
 }
 
-/** An address says more than a name in a registry: it is the one that is shown. */
+/** Prefers addresses to registry names. */
 function byAddressFirst(one: NamedAgent, other: NamedAgent): number {
   return Number(one.ref.startsWith('registry:')) - Number(other.ref.startsWith('registry:'))
 }

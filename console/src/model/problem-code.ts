@@ -1,4 +1,4 @@
-/** What kind of problem an error is, whatever it says and in whatever language: what failed on the way, else its code. */
+/** Classifies an error: the transport failure, else the error code. */
 export function problemCode(error: unknown): string | undefined {
   const { code, details } = (error ?? {}) as {
     readonly code?: unknown

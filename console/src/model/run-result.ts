@@ -1,4 +1,4 @@
-/** What a run was for, among everything it has made. Pure. */
+/** Finds the result of a workflow run among its artifacts. */
 import type { ArtifactView } from './task-view.js'
 
 export const graphId = 'workflow-graph'
@@ -8,10 +8,10 @@ export interface RunResult {
   readonly others: readonly ArtifactView[]
 }
 
-/** What the run itself returned; where it returned nothing, what there is most to read of. */
+/** The artifact that the run returned, else the artifact with the longest text. */
 export function resultOf(artifacts: Iterable<ArtifactView>): RunResult {
   const made = [...artifacts].filter(({ id }) => id !== graphId)
-  // What a step made carries the step's name before its own.
+  // Artifacts of steps have the name of the step as prefix.
   const own = made.filter(({ id }) => !id.includes('/'))
   const main = own.at(-1) ?? made.toSorted((one, other) => textIn(other).length - textIn(one).length)[0]
   return { main, others: made.filter((artifact) => artifact !== main) }

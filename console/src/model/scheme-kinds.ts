@@ -1,8 +1,8 @@
-/** What somebody can give for what a card asks for. Pure. */
+/** The kinds of credentials for the security schemes of a card. */
 import type { SecurityScheme } from 'dragoman/client'
 import type { CredentialKind, GivenCredential } from 'dragoman/console'
 
-/** The first one is the usual one; none where nothing can be typed, as for a certificate. */
+/** The first is the default. Empty for schemes without typed credentials, such as certificates. */
 export function kindsFor(scheme: SecurityScheme): readonly CredentialKind[] {
   if ('apiKeySecurityScheme' in scheme) return ['apiKey']
   if ('httpAuthSecurityScheme' in scheme) {
@@ -47,7 +47,7 @@ export const fieldsOf: Readonly<Record<CredentialKind, readonly CredentialField[
   ],
 }
 
-/** The members of a kind are what it asks for. */
+/** The fields of a kind are the members of its credential. */
 export function credentialOf(kind: CredentialKind, typed: Readonly<Record<string, string>>): GivenCredential {
   return { kind, ...typed } as unknown as GivenCredential
 }

@@ -1,4 +1,4 @@
-/** Something that changes more often than it is worth showing: those who look are told once a frame. */
+/** Notifies listeners of frequent changes at most once per frame. */
 import { useSyncExternalStore } from 'react'
 
 export class Signal {
@@ -9,7 +9,7 @@ export class Signal {
   changed(): void {
     if (this.#isScheduled) return
     this.#isScheduled = true
-    // Pages that nobody sees have no frames.
+    // Hidden pages have no frames.
     if (document.hidden) setTimeout(this.#tell, 250)
     else requestAnimationFrame(this.#tell)
   }
@@ -28,7 +28,7 @@ export class Signal {
   }
 }
 
-/** Renders again when it has changed. */
+/** Renders again after a change. */
 export function useSignal(signal: Signal): number {
   return useSyncExternalStore(signal.subscribe, signal.read)
 }

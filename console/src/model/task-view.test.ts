@@ -12,7 +12,7 @@ const chunk = (text: string, append: boolean): StreamResponse => ({
 const begun: StreamResponse = { task: { id: 't', contextId: 'c', status: { state: 'TASK_STATE_SUBMITTED' } } }
 
 describe('TaskView', () => {
-  it('joins chunks of text, and keeps other parts between them', () => {
+  it('joins adjacent text parts and keeps other parts separate', () => {
     const view = new TaskView()
     for (const event of [begun, chunk('one ', false), chunk('two ', true)]) view.fold(event)
     const data: StreamResponse = {
@@ -27,7 +27,7 @@ describe('TaskView', () => {
     expect(view.artifacts.get('a')?.blocks).toEqual(['one two ', { data: 1 }, 'three'])
   })
 
-  it('begins anew with a task, and replaces an artifact that is not appended to', () => {
+  it('resets with a task, and replaces an artifact without `append`', () => {
     const view = new TaskView()
     for (const event of [begun, chunk('old', false), chunk('new', false)]) view.fold(event)
     expect(view.artifacts.get('a')?.blocks).toEqual(['new'])
@@ -35,7 +35,7 @@ describe('TaskView', () => {
     expect([view.artifacts.size, view.state]).toEqual([0, 'TASK_STATE_SUBMITTED'])
   })
 
-  it('is what it was at any point of its log', () => {
+  it('rebuilds the task at any position of its log', () => {
     const events = [begun, status('TASK_STATE_WORKING'), chunk('one', false), status('TASK_STATE_COMPLETED')]
     const log = events.map((event, place) => ({ event, seq: place + 1, at: undefined }))
     expect(taskAfter(log, 2).state).toBe('TASK_STATE_WORKING')
@@ -44,23 +44,23 @@ describe('TaskView', () => {
   })
 })
 
-describe('the address of an event', () => {
-  it('names it by its place in the agent’s log, and finds it again among those that are shown', () => {
+describe('the id of an event in a URL', () => {
+  it('is its position in the agent’s log, and resolves to an index of the shown events', () => {
     const log = [3, 4, 7].map((seq) => ({ event: begun, seq, at: undefined }))
     expect([1, 2, 3].map((point) => idOfEvent(log, point))).toEqual([3, 4, 7])
     expect([3, 4, 7].map((id) => placeOfEvent(log, id))).toEqual([1, 2, 3])
-    // One that is not there leads to what was before it; nonsense leads to the first.
+    // A missing event resolves to the one before it; invalid ids resolve to the first.
     expect([6, 99, 0, Number.NaN].map((id) => placeOfEvent(log, id))).toEqual([2, 3, 1, 1])
   })
 
-  it('counts where the agent does not', () => {
+  it('is a count if the agent sends no positions', () => {
     const log = [begun, begun].map((event) => ({ event, seq: undefined, at: undefined }))
     expect(placeOfEvent(log, idOfEvent(log, 2))).toBe(2)
   })
 })
 
 describe('diffJson', () => {
-  it('names what was added, removed and changed by its path', () => {
+  it('lists added, removed and changed members by path', () => {
     expect(diffJson({ a: 1, list: [{ b: 1 }], gone: 1 }, { a: 2, list: [{ b: 1 }, 5], new: 1 })).toEqual([
       { path: 'a', before: 1, after: 2 },
       { path: 'list[1]', after: 5 },

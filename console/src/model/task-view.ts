@@ -1,11 +1,11 @@
-/** A task as the page sees it grow: applying an event costs the same however many came before. */
+/** A task that grows with its events. The cost of an event does not depend on the number of earlier events. */
 import type { Artifact, Message, Part, StreamResponse, Task, TaskState } from 'dragoman/client'
 import { Signal } from './signal.js'
 
 export interface LoggedEvent {
-  /** Its place in the task's log, where the agent tells. */
+  /** Position in the task's log, if the agent sends it. */
   readonly seq: number | undefined
-  /** When it happened, in milliseconds since 1970; absent when nobody knows. */
+  /** Time in milliseconds since 1970, if known. */
   readonly at: number | undefined
   readonly event: StreamResponse
 }
@@ -15,7 +15,7 @@ export interface ArtifactView {
   readonly name: string | undefined
   readonly description: string | undefined
   readonly parts: Part[]
-  /** The text of neighbouring text parts, joined: chunks are no paragraphs. */
+  /** Adjacent text parts are joined, because chunks are not paragraphs. */
   blocks: (string | Part)[]
   isWhole: boolean
 }
@@ -28,7 +28,7 @@ export class TaskView {
   history: Message[] = []
   readonly artifacts = new Map<string, ArtifactView>()
   readonly events: LoggedEvent[] = []
-  /** Beside the task: an answer that is no task. */
+  /** An answer without a task. */
   message: Message | undefined
 
   get state(): TaskState | undefined {
@@ -62,7 +62,7 @@ export class TaskView {
     }
   }
 
-  /** What is known of it, without what was said before. */
+  /** The task without its history. */
   asTask(): Task | undefined {
     const { id, contextId, status } = this
     if (!status) return undefined
@@ -102,25 +102,25 @@ export class TaskView {
   }
 }
 
-/** The task as it was after the first `count` of these events. */
+/** The task after the first `count` events. */
 export function taskAfter(events: readonly LoggedEvent[], count: number): TaskView {
   const view = new TaskView()
   for (const { event } of events.slice(0, count)) view.fold(event)
   return view
 }
 
-/** What an address names an event by: its place in the agent's log, which stays when others are shown or not. */
+/** The id of an event in a URL: its position in the agent's log, which does not depend on filters. */
 export function idOfEvent(events: readonly LoggedEvent[], point: number): number {
   return events[point - 1]?.seq ?? point
 }
 
-/** Where an event stands among those that are shown, counted from 1; the nearest before it when it is not there. */
+/** The index of an event among the shown events, from 1; if it is missing, the nearest earlier one. */
 export function placeOfEvent(events: readonly LoggedEvent[], id: number): number {
   const found = events.findLastIndex(({ seq }, place) => (seq ?? place + 1) <= id)
   return Math.min(events.length, Math.max(1, found + 1))
 }
 
-/** Questions and last words belong to the conversation; progress does not. */
+/** Questions and final messages belong to the history; progress does not. */
 function isLasting(state: TaskState): boolean {
   return state !== 'TASK_STATE_SUBMITTED' && state !== 'TASK_STATE_WORKING'
 }

@@ -1,4 +1,4 @@
-/** Pieces of a stream as they came over the network, cut into the events they hold. Pure. */
+/** Splits the network chunks of a stream into its events. */
 import type { WireLine } from 'dragoman/console'
 
 export function framesOf(lines: readonly WireLine[]): WireLine[] {
@@ -12,7 +12,7 @@ export function framesOf(lines: readonly WireLine[]): WireLine[] {
   })
 }
 
-/** The data of an event with its id before it; a comment as it is. */
+/** The data of an event after its other fields; comments stay unchanged. */
 function dataOf(frame: string): string {
   const lines = frame.split('\n')
   const data = lines.filter((line) => line.startsWith('data:')).map((line) => line.slice(5).trimStart())

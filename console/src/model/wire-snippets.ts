@@ -1,5 +1,4 @@
-/** A call as something to run elsewhere. Secrets were taken out before: their places have names. Pure. */
-
+/** Converts a call to a curl command or a TypeScript program, with placeholders for removed secrets. */
 import type { CallView, WireLine } from 'dragoman/console'
 import { clientDialects } from 'dragoman/dialects'
 
@@ -45,12 +44,12 @@ export function asTypescript(call: CallView): string {
 
 const redacted = '[redacted]'
 
-/** Whoever runs it may know no registry: the agent that was found there is at an address. */
+/** An agent from a registry is addressed by its origin, because the program may run without the registry. */
 function placeOf({ ref, url }: CallView): string {
   return ref.startsWith('registry:') && URL.canParse(url) && /^https?:/.test(url) ? new URL(url).origin : ref
 }
 
-/** What was taken out is to be put in again. */
+/** Placeholders for removed secrets. */
 function secretsIn({ wire }: CallView): readonly string[] {
   const sent = wire.findLast(isAsked)
   const names = Object.entries(sent?.headers ?? {}).flatMap(([name, value]) => (value === redacted ? [name] : []))
@@ -58,12 +57,12 @@ function secretsIn({ wire }: CallView): readonly string[] {
   return [`headers: { ${names.map((name) => `${JSON.stringify(name)}: process.env.SECRET ?? ''`).join(', ')} }`]
 }
 
-/** The call itself, not what had to be found out before. */
+/** Whether the entry is a request of the call itself, not for a card or keys. */
 function isAsked({ direction, binding }: WireLine): boolean {
   return direction === 'request' && binding !== 'card' && binding !== 'keys'
 }
 
-/** What was asked, in v1.0's words as far as the wire tells. */
+/** The request in v1.0 format, as far as it can be derived from the recorded one. */
 function requestIn({ wire, taskId, operation, dialect }: CallView): unknown {
   const sent = wire.find(isAsked)
   const isAboutTask = ['getTask', 'cancelTask', 'subscribeToTask'].includes(operation)

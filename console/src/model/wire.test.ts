@@ -13,13 +13,13 @@ const line = (more: Partial<WireLine>): WireLine => ({
 })
 
 describe('framesOf', () => {
-  it('cuts events out of the pieces they came in, wherever those were cut', () => {
+  it('extracts events from chunks with any boundaries', () => {
     const pieces = ['id: 1\ndata: {"a"', ':1}\n\n:\n\nid: 2\r\nda', 'ta: {"b":2}\r\n\r\n', 'data: unfinished']
     const frames = framesOf(pieces.map((body) => line({ body })))
     expect(frames.map(({ body }) => body)).toEqual(['id: 1\n{\n  "a": 1\n}', ':', 'id: 2\n{\n  "b": 2\n}'])
   })
 
-  it('shows what is no stream of text as it is, clipped or not', () => {
+  it('leaves other bodies unchanged, clipped or not', () => {
     const lines = [
       line({ binding: 'GRPC', body: '{"a": … (9 characters in all)' }),
       line({ binding: 'GRPC', body: {} }),
@@ -27,7 +27,7 @@ describe('framesOf', () => {
     expect(framesOf(lines)).toEqual(lines)
   })
 
-  it('keeps exchanges apart, and leaves everything else alone', () => {
+  it('separates exchanges and leaves other lines unchanged', () => {
     const request = line({ direction: 'request', body: '{}' })
     const frames = framesOf([
       request,
@@ -67,7 +67,7 @@ describe('snippets', () => {
     ...more,
   })
 
-  it('makes a line for curl of the call itself, with secrets to be filled in and quotes that a shell understands', () => {
+  it('creates a curl command for the call, with placeholders for secrets and shell quoting', () => {
     const text = asCurl(call({}))
     expect(text).toContain("curl -N -X 'POST' 'http://agent/'")
     expect(text).toContain(`-H 'authorization: '"$SECRET"`)
@@ -75,7 +75,7 @@ describe('snippets', () => {
     expect(text).not.toContain('card')
   })
 
-  it('leaves nothing to the shell that an agent wrote', () => {
+  it('quotes all text of agents for the shell', () => {
     const written = "`touch a`;$(touch b);'touch c"
     const asked = (more: Partial<WireLine>) => [line({ direction: 'request', ...more })]
     for (const text of [
@@ -87,7 +87,7 @@ describe('snippets', () => {
     }
   })
 
-  it('makes a program of it', () => {
+  it('creates a TypeScript program', () => {
     expect(asTypescript(call({}))).toContain('console.log(JSON.stringify(await agent.sendMessage({')
     const followed = asTypescript(call({ operation: 'subscribeToTask', taskId: 'task' }))
     expect(asTypescript(call({}))).toContain('headers: { "authorization": process.env.SECRET')

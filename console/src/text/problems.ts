@@ -1,4 +1,4 @@
-/** What agents, clients and servers say went wrong is English; who reads another language is told what kind it is. */
+/** Error messages of agents and servers are English; the Chinese page adds the kind of error. */
 import type { Language } from './text.js'
 
 const chinese: Readonly<Record<string, string>> = {
@@ -24,8 +24,8 @@ const chinese: Readonly<Record<string, string>> = {
   UNAVAILABLE: '服务暂时不可用',
 }
 
-/** The message as it came, behind the kind it is of where the reader needs that. */
-export function tellProblem(language: Language, code: string | undefined, message: string): string {
+/** The original message, after the kind of error if it is translated. */
+export function describeProblem(language: Language, code: string | undefined, message: string): string {
   const kind = language === 'zh' && code !== undefined && Object.hasOwn(chinese, code) ? chinese[code] : undefined
   return kind === undefined ? message : `${kind}（${message}）`
 }

@@ -1,4 +1,4 @@
-/** Nobody reads a word on the page that is not in the table, in every language. */
+/** Every text of the page is in the message catalogs of all languages. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseSync } from 'vite'
@@ -11,14 +11,14 @@ type Node = { readonly type?: string; readonly [member: string]: unknown }
 const folder = fileURLToPath(new URL('..', import.meta.url))
 const sources = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((path) => path.endsWith('.tsx'))
 
-/** Attributes that are read out or shown. */
+/** Attributes that users see or hear. */
 const shown = new Set(['title', 'placeholder', 'alt', 'label', 'text', 'question', 'aria-label', 'aria-valuetext'])
 
 function isNode(value: unknown): value is Node {
   return typeof value === 'object' && value !== null
 }
 
-/** What a piece of JSX would write into the page by itself. */
+/** The literal texts of a JSX expression. */
 function* literals(node: unknown): Generator<string> {
   if (!isNode(node)) return
   switch (node.type) {
@@ -47,7 +47,7 @@ function* literals(node: unknown): Generator<string> {
   }
 }
 
-/** Every place of a file where something is shown. */
+/** All nodes of a file that render text. */
 function* places(node: unknown): Generator<unknown> {
   if (!isNode(node)) return
   if (node.type === 'JSXElement' || node.type === 'JSXFragment') yield* node.children as readonly unknown[]
@@ -63,17 +63,17 @@ function wordsIn(path: string, source: string): string[] {
   return [...places(program)].flatMap((place) => [...literals(place)]).filter((text) => /\p{L}/u.test(text))
 }
 
-describe('the words of the page', () => {
-  it.each(sources)('%s has none of its own', (path) => {
+describe('the texts of the page', () => {
+  it.each(sources)('%s contains no literal text', (path) => {
     expect(wordsIn(path, readFileSync(`${folder}/${path}`, 'utf8'))).toEqual([])
   })
 
-  it('are found wherever they can stand', () => {
+  it('are found in all JSX positions', () => {
     const source = `const a = <p title="One" className="no">Two {b ? 'Three' : c && \`Four \${d}\`} <i aria-label={'Five'} /></p>`
     expect(wordsIn('a.tsx', source).map((word) => word.trim())).toEqual(['Two', 'Three', 'Four', 'One', 'Five'])
   })
 
-  it('are all there in Chinese, and in Chinese', () => {
+  it('exist in Chinese for every key', () => {
     const [english, chinese] = [entriesOf(en), entriesOf(zh)]
     expect([...chinese.keys()]).toEqual([...english.keys()])
     const same = [...english].filter(([name, text]) => chinese.get(name) === text && /[a-z]{2}/i.test(text))
@@ -87,7 +87,7 @@ function entriesOf(dictionary: object, path = ''): Map<string, string> {
     Object.entries(dictionary).flatMap(([name, value]: [string, unknown]) => {
       const place = path === '' ? name : `${path}.${name}`
       if (typeof value === 'string') return [[place, value] as const]
-      // What they say of one thing and of two.
+      // Covers singular and plural.
       if (typeof value === 'function') return [[place, `${value(1, 2)} ${value(2, 2)}`] as const]
       return [...entriesOf(value as object, place)]
     }),

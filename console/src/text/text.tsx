@@ -1,6 +1,6 @@
-/** The words of the page, in the reader's language. */
+/** The messages of the page in the user's language. */
 import { createContext, type ReactNode, useContext, useEffect, useState } from 'react'
-import { type Dictionary, en } from './en.js'
+import { en, type Messages } from './en.js'
 import { zh } from './zh.js'
 
 export const languages = { en, zh } as const
@@ -10,7 +10,7 @@ const storageKey = 'dragoman.language'
 
 interface Spoken {
   readonly language: Language
-  readonly text: Dictionary
+  readonly text: Messages
   setLanguage(language: Language): void
 }
 
@@ -25,7 +25,7 @@ export function TextProvider({ children }: { readonly children: ReactNode }): Re
   return <TextContext value={{ language, text: languages[language], setLanguage }}>{children}</TextContext>
 }
 
-export function useText(): Dictionary {
+export function useText(): Messages {
   return useContext(TextContext).text
 }
 

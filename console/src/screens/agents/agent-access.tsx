@@ -2,19 +2,19 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { AgentCard } from 'dragoman/client'
 import type { CredentialKind } from 'dragoman/console'
 import type { ReactNode } from 'react'
-import { api } from '../../link/api.js'
-import { useSession } from '../../link/link.js'
+import { Problem } from '../../components/notice.js'
 import { kindsFor } from '../../model/scheme-kinds.js'
-import { Problem } from '../../parts/notice.js'
+import { api } from '../../server/api.js'
+import { useSession } from '../../server/console-context.js'
 import { useText } from '../../text/text.js'
 import { LoginState } from './login-state.js'
 import { SchemeForm } from './scheme-form.js'
 
-/** Where the card does not say what it wants. */
+/** For cards without security schemes. */
 const anyKinds: readonly CredentialKind[] = ['bearer', 'apiKey', 'basic', 'header', 'oauth2']
 
-/** A card may name as many as it likes. */
-const mostSchemes = 20
+/** Maximum number of forms, because a card can list any number of schemes. */
+const maxSchemes = 20
 
 interface AccessProps {
   readonly agent: string
@@ -22,7 +22,7 @@ interface AccessProps {
 }
 
 export function AgentAccess({ agent, card }: AccessProps): ReactNode {
-  const { agents: words, access } = useText()
+  const { agents: labels, access } = useText()
   const session = useSession()
   const named = session.data?.agents.find(({ ref }) => ref === agent)
   const queries = useQueryClient()
@@ -30,11 +30,11 @@ export function AgentAccess({ agent, card }: AccessProps): ReactNode {
     mutationFn: (allowsOrigins: boolean) => api('PUT', 'trust', { ref: agent, allowsOrigins }),
     onSuccess: () => queries.invalidateQueries(),
   })
-  const schemes = Object.entries(card?.securitySchemes ?? {}).slice(0, mostSchemes)
+  const schemes = Object.entries(card?.securitySchemes ?? {}).slice(0, maxSchemes)
   const held = named?.credentials ?? {}
   return (
     <div className="stack">
-      <p className="soft">{words.credentialText}</p>
+      <p className="soft">{labels.credentialText}</p>
       {schemes.map(([name, scheme]) => (
         <SchemeForm
           key={name}
@@ -46,7 +46,7 @@ export function AgentAccess({ agent, card }: AccessProps): ReactNode {
         />
       ))}
       {(schemes.length === 0 || held['']) && <SchemeForm agent={agent} name="" kinds={anyKinds} held={held['']} />}
-      {named?.hasOwnCredential && <p className="soft">{access.own}</p>}
+      {named?.hasOwnCredential && <p className="soft">{access.configured}</p>}
       {(named?.credentials || named?.hasOwnCredential || named?.login) && (
         <LoginState agent={agent} login={named.login} />
       )}
@@ -56,9 +56,9 @@ export function AgentAccess({ agent, card }: AccessProps): ReactNode {
           checked={named?.allowsOrigins ?? false}
           onChange={({ target }) => allow.mutate(target.checked)}
         />
-        {words.origins}
+        {labels.origins}
       </label>
-      <p className="small soft">{words.originsText}</p>
+      <p className="small soft">{labels.originsText}</p>
       <Problem error={allow.error} />
     </div>
   )

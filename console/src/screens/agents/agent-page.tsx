@@ -1,29 +1,29 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { CardView } from 'dragoman/console'
 import type { ReactNode } from 'react'
-import { useCard, useKnownAgents } from '../../link/agents.js'
-import { api } from '../../link/api.js'
-import { Code } from '../../parts/code.js'
-import { ConfirmButton } from '../../parts/confirm-button.js'
-import { JsonTree } from '../../parts/json-tree.js'
-import { Failure, Loading } from '../../parts/notice.js'
-import { Tabs } from '../../parts/tabs.js'
-import { go, hrefTo, restate, useRoute } from '../../route.js'
+import { Code } from '../../components/code.js'
+import { ConfirmButton } from '../../components/confirm-button.js'
+import { JsonTree } from '../../components/json-tree.js'
+import { Failure, Loading } from '../../components/notice.js'
+import { Tabs } from '../../components/tabs.js'
+import { go, hrefTo, replaceRoute, useRoute } from '../../route.js'
+import { useCard, useKnownAgents } from '../../server/agents.js'
+import { api } from '../../server/api.js'
 import { useText } from '../../text/text.js'
 import { AgentAccess } from './agent-access.js'
 import { AgentHealth } from './agent-health.js'
 import { CardDiff } from './card-diff.js'
 
 export function AgentPage({ agent }: { readonly agent: string }): ReactNode {
-  const { agents: words, common } = useText()
+  const { agents: labels, common } = useText()
   const { query } = useRoute()
   const card = useCard(agent)
   const tabs = {
-    overview: words.overview,
-    card: words.card,
-    diff: words.diff,
+    overview: labels.overview,
+    card: labels.card,
+    diff: labels.diff,
     raw: common.raw,
-    access: words.access,
+    access: labels.access,
   }
   const asked = query.get('tab') ?? ''
   const tab = asked in tabs ? (asked as keyof typeof tabs) : 'overview'
@@ -38,10 +38,10 @@ export function AgentPage({ agent }: { readonly agent: string }): ReactNode {
         <RemoveAgent agent={agent} />
       </header>
       <Tabs
-        label={words.title}
+        label={labels.title}
         tabs={tabs}
         chosen={tab}
-        onChoose={(next) => restate(['agents', agent], { tab: next === 'overview' ? undefined : next })}
+        onChoose={(next) => replaceRoute(['agents', agent], { tab: next === 'overview' ? undefined : next })}
       />
       <div className="body" role="tabpanel" aria-label={tabs[tab]}>
         {tab === 'access' ? (
@@ -53,7 +53,7 @@ export function AgentPage({ agent }: { readonly agent: string }): ReactNode {
         ) : tab === 'overview' ? (
           <Overview agent={agent} view={card.data} />
         ) : tab === 'card' ? (
-          <JsonTree value={card.data.raw} troubles={card.data.report.problems} depth={3} />
+          <JsonTree value={card.data.raw} faults={card.data.report.problems} depth={3} />
         ) : tab === 'diff' ? (
           <CardDiff agent={agent} view={card.data} />
         ) : (
@@ -65,46 +65,46 @@ export function AgentPage({ agent }: { readonly agent: string }): ReactNode {
 }
 
 function CardBadges({ view: { report, signature } }: { readonly view: CardView }): ReactNode {
-  const { agents: words } = useText()
+  const { agents: labels } = useText()
   const errors = report.problems.filter(({ severity }) => severity === 'error').length
   const signed = signature.state === 'valid' ? 'good' : signature.state === 'invalid' ? 'bad' : ''
   return (
     <>
       <span className="badge accent">{report.version}</span>
       <span className={`badge ${errors > 0 ? 'bad' : report.problems.length > 0 ? 'warn' : 'good'}`}>
-        {report.problems.length > 0 ? words.problems(report.problems.length) : words.valid}
+        {report.problems.length > 0 ? labels.problems(report.problems.length) : labels.valid}
       </span>
       <span className={`badge ${signed}`} title={signature.reason}>
-        {words.signatures[signature.state]}
+        {labels.signatures[signature.state]}
       </span>
     </>
   )
 }
 
 function Overview({ agent, view }: { readonly agent: string; readonly view: CardView }): ReactNode {
-  const { agents: words } = useText()
+  const { agents: labels } = useText()
   const { card, choices, warnings, refusal, signature } = view
   return (
     <div className="stack">
       <p className="plain">{card.description}</p>
       <div className="row">
         <a className="button is-main" href={hrefTo(['talk'], { with: agent })}>
-          {words.talk}
+          {labels.talk}
         </a>
         <a className="button" href={hrefTo(['tasks', agent])}>
-          {words.tasks}
+          {labels.tasks}
         </a>
         <a className="button" href={hrefTo(['compare', agent])}>
-          {words.compare}
+          {labels.compare}
         </a>
       </div>
       {refusal !== undefined && (
         <p className="problem-text">
-          {words.notUsable}: {refusal}
+          {labels.notUsable}: {refusal}
         </p>
       )}
       <AgentHealth agent={agent} />
-      <h3>{words.interfaces}</h3>
+      <h3>{labels.interfaces}</h3>
       <ul className="ways">
         {choices.map(({ dialect, binding, url }) => (
           <li key={`${dialect} ${binding} ${url}`} className="row">
@@ -116,7 +116,7 @@ function Overview({ agent, view }: { readonly agent: string; readonly view: Card
       </ul>
       {choices[0] && (
         <details>
-          <summary className="soft">{words.reasons}</summary>
+          <summary className="soft">{labels.reasons}</summary>
           <ul className="small soft break">
             {choices[0].reasons.map((reason) => (
               <li key={reason}>{reason}</li>
@@ -128,8 +128,8 @@ function Overview({ agent, view }: { readonly agent: string; readonly view: Card
           </ul>
         </details>
       )}
-      <h3>{words.skills}</h3>
-      {card.skills.length === 0 && <p className="soft">{words.noSkills}</p>}
+      <h3>{labels.skills}</h3>
+      {card.skills.length === 0 && <p className="soft">{labels.noSkills}</p>}
       <ul>
         {card.skills.map((skill) => (
           <li key={skill.id} className="skill">
@@ -157,7 +157,7 @@ function Overview({ agent, view }: { readonly agent: string; readonly view: Card
 }
 
 function RemoveAgent({ agent }: { readonly agent: string }): ReactNode {
-  const { agents: words, common } = useText()
+  const { agents: labels, common } = useText()
   const queries = useQueryClient()
   const isListed = useKnownAgents().named.some(({ ref, listed }) => ref === agent && listed !== undefined)
   const remove = useMutation({
@@ -170,7 +170,7 @@ function RemoveAgent({ agent }: { readonly agent: string }): ReactNode {
   return (
     <ConfirmButton
       label={common.remove}
-      question={isListed ? words.removeListedQuestion : words.removeQuestion}
+      question={isListed ? labels.removeListedQuestion : labels.removeQuestion}
       isBusy={remove.isPending}
       onConfirm={() => remove.mutate()}
     />

@@ -1,17 +1,17 @@
 import { type FormEvent, type ReactNode, useState } from 'react'
-import { type NamedCard, useAddAgent, useAgents, useKnownAgents } from '../../link/agents.js'
-import { useSession } from '../../link/link.js'
+import { BackLink } from '../../components/back-link.js'
+import { Icon } from '../../components/icon.js'
+import { Notice, Problem } from '../../components/notice.js'
 import { placeOf, registryRef } from '../../model/known-agents.js'
-import { BackLink } from '../../parts/back-link.js'
-import { Icon } from '../../parts/icon.js'
-import { Notice, Problem } from '../../parts/notice.js'
 import { hrefTo, useRoute } from '../../route.js'
+import { type NamedCard, useAddAgent, useAgents, useKnownAgents } from '../../server/agents.js'
+import { useSession } from '../../server/console-context.js'
 import { useText } from '../../text/text.js'
 import { AgentPage } from './agent-page.js'
 import { Welcome } from './welcome.js'
 
 export function AgentsScreen(): ReactNode {
-  const { agents: words } = useText()
+  const { agents: labels } = useText()
   const { path } = useRoute()
   const session = useSession()
   const agents = useAgents()
@@ -20,16 +20,16 @@ export function AgentsScreen(): ReactNode {
   return (
     <div className="screen">
       <div className="screen-head">
-        <h1>{words.title}</h1>
+        <h1>{labels.title}</h1>
         <AddAgent />
       </div>
       {isEmpty && ref === undefined ? (
         <div className="panel">
-          <Notice title={words.empty} text={words.emptyText} />
+          <Notice title={labels.empty} text={labels.emptyText} />
         </div>
       ) : (
         <div className={`split${ref === undefined ? '' : ' is-chosen'}`}>
-          <nav className="panel" aria-label={words.title}>
+          <nav className="panel" aria-label={labels.title}>
             <ul className="agent-list">
               {agents.map((agent) => (
                 <AgentRow
@@ -60,7 +60,7 @@ export function AgentsScreen(): ReactNode {
 }
 
 function AgentRow({ agent, isChosen }: { readonly agent: NamedCard; readonly isChosen: boolean }): ReactNode {
-  const { agents: words } = useText()
+  const { agents: labels } = useText()
   const { ref, name, view, isPending, listed, from } = agent
   const tone = isPending ? '' : view ? (view.choices.length > 0 ? 'good' : 'warn') : 'bad'
   return (
@@ -70,13 +70,13 @@ function AgentRow({ agent, isChosen }: { readonly agent: NamedCard; readonly isC
           <strong className="grow clip">{name}</strong>
           <span className={`badge ${tone}`}>
             <span className={`dot${isPending ? ' pulse' : ''}`} />
-            {isPending ? words.notChecked : view ? words.ready : words.away}
+            {isPending ? labels.checking : view ? labels.ready : labels.noAnswer}
           </span>
         </span>
         <span className="row is-one-line small soft">
           <span className="grow clip mono">{ref}</span>
-          {listed && <span className="faint">{words.inRegistry}</span>}
-          {from === 'pasted' && !listed && <span className="faint">{words.added}</span>}
+          {listed && <span className="faint">{labels.inRegistry}</span>}
+          {from === 'pasted' && !listed && <span className="faint">{labels.added}</span>}
         </span>
       </a>
     </li>
@@ -85,15 +85,15 @@ function AgentRow({ agent, isChosen }: { readonly agent: NamedCard; readonly isC
 
 const tones = { healthy: 'good', unhealthy: 'bad', unknown: '' } as const
 
-/** Agents that only the registry knows, with the health it has seen; one that is chosen becomes one of ours. */
+/** Agents that are only in the registry, with their health there. Choosing one adds it to the console. */
 function OtherAgents(): ReactNode {
-  const { agents: words, registry } = useText()
+  const { agents: labels, registry } = useText()
   const add = useAddAgent()
   const { others, error } = useKnownAgents()
   if (others.length === 0 && !error) return null
   return (
     <>
-      <h2 className="list-head">{words.onlyInRegistry}</h2>
+      <h2 className="list-head">{labels.onlyInRegistry}</h2>
       <Problem error={error ?? add.error} />
       <ul className="agent-list">
         {others.map((agent) => {
@@ -121,7 +121,7 @@ function OtherAgents(): ReactNode {
 }
 
 function AddAgent(): ReactNode {
-  const { agents: words, common } = useText()
+  const { agents: labels, common } = useText()
   const [typed, setTyped] = useState('')
   const add = useAddAgent()
   const submit = (event: FormEvent) => {
@@ -131,10 +131,10 @@ function AddAgent(): ReactNode {
   return (
     <form className="row grow" onSubmit={submit}>
       <label className="grow">
-        <span className="hidden-text">{words.addLabel}</span>
+        <span className="hidden-text">{labels.addLabel}</span>
         <input
           className="input"
-          placeholder={words.placeholder}
+          placeholder={labels.placeholder}
           value={typed}
           spellCheck={false}
           autoCapitalize="off"
@@ -150,13 +150,13 @@ function AddAgent(): ReactNode {
   )
 }
 
-/** A link from elsewhere may name any address: nobody is called because somebody clicked. */
+/** Asks before it adds an agent from a link, because a link can name any address. */
 function UnknownAgent({ agent }: { readonly agent: string }): ReactNode {
-  const { agents: words, common } = useText()
+  const { agents: labels, common } = useText()
   const add = useAddAgent()
   return (
     <div className="panel">
-      <Notice title={words.unknown} text={words.unknownText(agent)}>
+      <Notice title={labels.unknown} text={labels.unknownText(agent)}>
         <button type="button" className="button is-main" onClick={() => add.mutate(agent)}>
           {common.add}
         </button>

@@ -4,9 +4,9 @@ import { type ReactNode, useState } from 'react'
 import { diffJson } from '../../model/diff-json.js'
 import { useText } from '../../text/text.js'
 
-/** The card against what others see, and against what was seen before. */
+/** Compares the card with other versions and with the card at the first visit. */
 export function CardDiff({ agent, view }: { readonly agent: string; readonly view: CardView }): ReactNode {
-  const { agents: words } = useText()
+  const { agents: labels } = useText()
   const queries = useQueryClient()
   const [other, setOther] = useState<'unversioned' | 'before'>('unversioned')
   const key = ['first-card', agent]
@@ -17,26 +17,26 @@ export function CardDiff({ agent, view }: { readonly agent: string; readonly vie
   return (
     <div className="stack">
       <label className="row">
-        <span className="label">{words.diffWith}</span>
+        <span className="label">{labels.diffWith}</span>
         <select
           className="input"
           value={other}
-          onChange={({ target }) => setOther(target.value as typeof other)} // the options are these two
+          onChange={({ target }) => setOther(target.value as typeof other)} // the option values have this type
         >
-          <option value="unversioned">{words.diffUnversioned}</option>
-          <option value="before">{words.diffBefore}</option>
+          <option value="unversioned">{labels.diffUnversioned}</option>
+          <option value="before">{labels.diffBefore}</option>
         </select>
       </label>
       {differences.length === 0 ? (
-        <p className="soft">{words.noDiff}</p>
+        <p className="soft">{labels.noDiff}</p>
       ) : (
         <div className="scrolls">
           <table className="table">
             <thead>
               <tr>
-                <th scope="col">{words.field}</th>
-                <th scope="col">{words.before}</th>
-                <th scope="col">{words.after}</th>
+                <th scope="col">{labels.field}</th>
+                <th scope="col">{labels.before}</th>
+                <th scope="col">{labels.after}</th>
               </tr>
             </thead>
             <tbody>

@@ -1,10 +1,10 @@
 import { useMutation } from '@tanstack/react-query'
 import type { LoginView } from 'dragoman/console'
 import type { ReactNode } from 'react'
-import { api } from '../../link/api.js'
+import { api } from '../../server/api.js'
 import { useText } from '../../text/text.js'
 
-/** How a try with an agent's credentials goes, and what is to be done for it. */
+/** The state of a test or a login with the credentials of an agent. */
 export function LoginState({
   agent,
   login,
@@ -17,7 +17,7 @@ export function LoginState({
   const isOver = login?.state === 'accepted' || login?.state === 'refused'
   return (
     <div className="row" role="status">
-      {login?.state === 'trying' && <span className="soft">{access.trying}</span>}
+      {login?.state === 'trying' && <span className="soft">{access.testing}</span>}
       {login?.state === 'open' && (
         <a className="button is-main" href={login.url} rel="noreferrer">
           {access.logIn(new URL(login.url).host)}
@@ -35,7 +35,7 @@ export function LoginState({
       {login?.state === 'refused' && <span className="problem-text">{login.error}</span>}
       {(isOver || !login) && (
         <button type="button" className="button is-small" disabled={again.isPending} onClick={() => again.mutate()}>
-          {access.try}
+          {access.test}
         </button>
       )}
     </div>

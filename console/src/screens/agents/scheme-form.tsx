@@ -2,23 +2,23 @@ import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { SecurityScheme } from 'dragoman/client'
 import type { CredentialKind, GivenCredential } from 'dragoman/console'
 import { type FormEvent, type ReactNode, useState } from 'react'
-import { api } from '../../link/api.js'
+import { CredentialFields } from '../../components/credential-fields.js'
+import { JsonTree } from '../../components/json-tree.js'
+import { Problem } from '../../components/notice.js'
 import { credentialOf } from '../../model/scheme-kinds.js'
-import { CredentialFields } from '../../parts/credential-fields.js'
-import { JsonTree } from '../../parts/json-tree.js'
-import { Problem } from '../../parts/notice.js'
+import { api } from '../../server/api.js'
 import { useText } from '../../text/text.js'
 
 interface SchemeFormProps {
   readonly agent: string
-  /** The card's name of it; empty where the card asks for nothing. */
+  /** The name in the card; empty if the card has no security schemes. */
   readonly name: string
   readonly scheme?: SecurityScheme | undefined
   readonly kinds: readonly CredentialKind[]
   readonly held: CredentialKind | undefined
 }
 
-/** One credential of an agent. It goes to the server part at once, is tried there, and is never shown again. */
+/** A form for one credential. The server stores and tests it; the page never shows it again. */
 export function SchemeForm({ agent, name, scheme, kinds, held }: SchemeFormProps): ReactNode {
   const { access, agents, common } = useText()
   const [chosen, setKind] = useState<CredentialKind | undefined>(held)
@@ -42,7 +42,7 @@ export function SchemeForm({ agent, name, scheme, kinds, held }: SchemeFormProps
     <form className="stack" onSubmit={submit} autoComplete="off" aria-label={title}>
       <div className="row">
         <h3 className="grow break">{title}</h3>
-        {held && <span className="badge good">{agents.isSet}</span>}
+        {held && <span className="badge good">{agents.credentialSet}</span>}
       </div>
       {scheme && <JsonTree value={scheme} />}
       {kinds.length === 0 && <p className="soft">{access.certificateText}</p>}
@@ -54,7 +54,7 @@ export function SchemeForm({ agent, name, scheme, kinds, held }: SchemeFormProps
               aria-label={agents.credential}
               value={kind}
               onChange={({ target }) => {
-                setKind(target.value as CredentialKind) // the options are the kinds
+                setKind(target.value as CredentialKind) // the option values are kinds
                 setTyped({})
               }}
             >

@@ -1,11 +1,11 @@
 import type { ReactNode } from 'react'
-import { useDefaultAgent, useNameOf } from '../../link/agents.js'
-import { useSession } from '../../link/link.js'
-import { Icon, type IconName } from '../../parts/icon.js'
+import { Icon, type IconName } from '../../components/icon.js'
 import { hrefTo } from '../../route.js'
+import { useDefaultAgent, useNameOf } from '../../server/agents.js'
+import { useSession } from '../../server/console-context.js'
 import { useText } from '../../text/text.js'
 
-/** Where nobody was chosen yet: what can be done here, each a click away. */
+/** Suggestions for users that have not chosen an agent yet. */
 export function Welcome(): ReactNode {
   const { welcome } = useText()
   const session = useSession()

@@ -1,45 +1,45 @@
 import type { CallView } from 'dragoman/console'
 import type { ReactNode } from 'react'
-import { spellWay } from '../../model/dialects.js'
+import { CopyButton } from '../../components/copy-button.js'
+import { formatBytes, formatMs } from '../../components/format.js'
+import { Loading, Notice } from '../../components/notice.js'
+import { formatProtocol } from '../../model/dialects.js'
 import { framesOf } from '../../model/wire-frames.js'
-import { CopyButton } from '../../parts/copy-button.js'
-import { spellBytes, spellMs } from '../../parts/duration.js'
-import { Loading, Notice } from '../../parts/notice.js'
 import { hrefTo } from '../../route.js'
 import { useLanguage, useText } from '../../text/text.js'
-import { spell, useCall } from '../wire/call-page.js'
+import { formatBody, useCall } from '../wire/call-page.js'
 import type { Attempt } from './compare-screen.js'
 
 interface ColumnProps {
   readonly attempt: Attempt
-  /** The call to compare with; absent for the first itself. */
+  /** The call to compare with; absent in the first column. */
   readonly first: string | undefined
 }
 
 export function CompareColumn({ attempt, first }: ColumnProps): ReactNode {
   const { compare, wire } = useText()
   const { language } = useLanguage()
-  const { speech, callId, error, isRunning } = attempt
+  const { protocol, callId, error, isRunning } = attempt
   const call = useCall(callId)
   const other = useCall(first)
   const [sent, received] = call.data ? sides(call.data) : ['', '']
   const [sentThere, receivedThere] = other.data ? sides(other.data) : [sent, received]
   return (
-    <article className="panel" aria-label={spellWay(speech)}>
+    <article className="panel" aria-label={formatProtocol(protocol)}>
       <header>
-        <span className="badge accent">{speech.dialect}</span>
-        {speech.binding !== undefined && <span className="badge">{speech.binding}</span>}
+        <span className="badge accent">{protocol.dialect}</span>
+        {protocol.binding !== undefined && <span className="badge">{protocol.binding}</span>}
         <span className="grow" />
         {call.data && (
           <a className="small" href={hrefTo(['wire', call.data.id])}>
-            {call.data.ms === undefined ? wire.open : spellMs(call.data.ms, language)}
+            {call.data.ms === undefined ? wire.open : formatMs(call.data.ms, language)}
           </a>
         )}
       </header>
       {isRunning ? (
         <Loading />
       ) : callId === undefined ? (
-        <Notice title={compare.notSpoken} text={error ?? compare.notSpokenText} />
+        <Notice title={compare.notSupported} text={error ?? compare.notSupportedText} />
       ) : (
         <>
           {error !== undefined && <p className="problem-text body break">{error}</p>}
@@ -64,7 +64,7 @@ function Side({ title, text, other }: SideProps): ReactNode {
     <>
       <div className="body row">
         <h2>{title}</h2>
-        <span className="faint small">{spellBytes(new Blob([text]).size, language)}</span>
+        <span className="faint small">{formatBytes(new Blob([text]).size, language)}</span>
         <span className="grow" />
         <CopyButton text={text} />
       </div>
@@ -79,7 +79,7 @@ function Side({ title, text, other }: SideProps): ReactNode {
   )
 }
 
-/** What is new with every call is no difference: ids, times. */
+/** Replaces ids and times, which differ in every call. */
 function bare(line: string): string {
   return line
     .trim()
@@ -89,7 +89,7 @@ function bare(line: string): string {
     .replace(/^"id": \d+$/, '"id": …')
 }
 
-/** What was sent and what came back, each as one text. */
+/** Request and response, each as one text. */
 function sides({ wire, binding }: CallView): readonly [string, string] {
   const lines = framesOf(wire).filter((line) => line.binding === binding)
   const spelled = (isOut: boolean) =>
@@ -101,7 +101,7 @@ function sides({ wire, binding }: CallView): readonly [string, string] {
           ...Object.entries(headers ?? {})
             .filter(([name]) => /^(a2a|content-type|accept|x-a2a)/i.test(name))
             .map(([name, value]) => `${name}: ${value}`),
-          spell(body),
+          formatBody(body),
         ]
           .filter((each) => each !== '')
           .join('\n'),

@@ -1,18 +1,18 @@
 import { type FormEvent, type ReactNode, useState } from 'react'
-import { useCard, useDefaultAgent } from '../../link/agents.js'
-import { type Speech, useLink, useSession } from '../../link/link.js'
-import { spellWay, waysOf } from '../../model/dialects.js'
+import { AgentPicker } from '../../components/agent-picker.js'
+import { Loading, Notice } from '../../components/notice.js'
+import { formatProtocol, interfacesOf } from '../../model/dialects.js'
 import { problemCode } from '../../model/problem-code.js'
-import { AgentPicker } from '../../parts/agent-picker.js'
-import { Loading, Notice } from '../../parts/notice.js'
 import { go, useRoute } from '../../route.js'
-import { tellProblem } from '../../text/problems.js'
+import { useCard, useDefaultAgent } from '../../server/agents.js'
+import { type Protocol, useConsole, useSession } from '../../server/console-context.js'
+import { describeProblem } from '../../text/problems.js'
 import { useLanguage, useText } from '../../text/text.js'
 import { CompareColumn } from './compare-column.js'
 
-/** One way to say it: what it is called, and the name of the call once it was made. */
+/** One column: its protocol, and the id of its call after sending. */
 export interface Attempt {
-  readonly speech: Speech
+  readonly protocol: Protocol
   readonly callId?: string | undefined
   readonly error?: string | undefined
   readonly isRunning: boolean
@@ -22,7 +22,7 @@ export default function CompareScreen(): ReactNode {
   const { compare, common, agents, push } = useText()
   const { language } = useLanguage()
   const { path } = useRoute()
-  const link = useLink()
+  const context = useConsole()
   const session = useSession()
   const first = useDefaultAgent()
   const asked = path[1] ?? first
@@ -33,32 +33,32 @@ export default function CompareScreen(): ReactNode {
   const [isStream, setStream] = useState(false)
   const [attempts, setAttempts] = useState<readonly Attempt[]>([])
   const [toggled, setToggled] = useState<ReadonlySet<string>>(new Set())
-  const { named, unnamed } = waysOf(card.data?.choices ?? [])
-  // What the card names is chosen, the rest is not, until somebody says otherwise.
-  const isChosen = (way: Speech) => named.includes(way) !== toggled.has(spellWay(way))
+  const { named, unnamed } = interfacesOf(card.data?.choices ?? [])
+  // By default the protocols of the card are chosen.
+  const isChosen = (way: Protocol) => named.includes(way) !== toggled.has(formatProtocol(way))
   const ways = [...named, ...unnamed].filter(isChosen)
-  const toggle = (way: Speech) => setToggled(toggledWith(toggled, spellWay(way)))
+  const toggle = (way: Protocol) => setToggled(toggledWith(toggled, formatProtocol(way)))
 
   const send = async (event: FormEvent) => {
     event.preventDefault()
     if (ref === undefined || said.trim() === '') return
-    setAttempts(ways.map((speech) => ({ speech, isRunning: true })))
-    const settle = (speech: Speech, outcome: Partial<Attempt>) =>
-      setAttempts((before) => before.map((each) => (each.speech === speech ? { ...each, ...outcome } : each)))
+    setAttempts(ways.map((protocol) => ({ protocol, isRunning: true })))
+    const settle = (protocol: Protocol, outcome: Partial<Attempt>) =>
+      setAttempts((before) => before.map((each) => (each.protocol === protocol ? { ...each, ...outcome } : each)))
     await Promise.all(
-      ways.map(async (speech) => {
+      ways.map(async (protocol) => {
         let callId: string | undefined
-        const outcome = await call(speech, (id) => {
+        const outcome = await call(protocol, (id) => {
           callId = id
         }).catch((error: unknown) =>
-          tellProblem(language, problemCode(error), error instanceof Error ? error.message : String(error)),
+          describeProblem(language, problemCode(error), error instanceof Error ? error.message : String(error)),
         )
-        settle(speech, { isRunning: false, callId, error: outcome })
+        settle(protocol, { isRunning: false, callId, error: outcome })
       }),
     )
   }
-  const call = async (speech: Speech, onCall: (id: string) => void): Promise<undefined> => {
-    const client = await link.connect(ref ?? '', speech, onCall)
+  const call = async (protocol: Protocol, onCall: (id: string) => void): Promise<undefined> => {
+    const client = await context.connect(ref ?? '', protocol, onCall)
     const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER' as const, parts: [{ text: said }] }
     if (!isStream) await client.sendMessage({ message })
     else for await (const _ of client.sendStreamingMessage({ message }));
@@ -101,11 +101,11 @@ export default function CompareScreen(): ReactNode {
               {compare.run}
             </button>
             <fieldset className="row chips">
-              <legend className="hidden-text">{compare.ways}</legend>
+              <legend className="hidden-text">{compare.protocols}</legend>
               {[...named, ...unnamed].map((way) => (
-                <label key={spellWay(way)} className="check small">
+                <label key={formatProtocol(way)} className="check small">
                   <input type="checkbox" checked={isChosen(way)} onChange={() => toggle(way)} />
-                  {spellWay(way)}
+                  {formatProtocol(way)}
                 </label>
               ))}
             </fieldset>
@@ -114,7 +114,7 @@ export default function CompareScreen(): ReactNode {
             <Loading />
           ) : attempts.length === 0 ? (
             <div className="panel">
-              <Notice title={compare.title} text={compare.first} />
+              <Notice title={compare.title} text={compare.emptyText} />
             </div>
           ) : (
             <>
@@ -122,7 +122,7 @@ export default function CompareScreen(): ReactNode {
               <section className="compare" aria-label={compare.title} tabIndex={0}>
                 {attempts.map((attempt) => (
                   <CompareColumn
-                    key={spellWay(attempt.speech)}
+                    key={formatProtocol(attempt.protocol)}
                     attempt={attempt}
                     first={attempts[0] === attempt ? undefined : attempts[0]?.callId}
                   />

@@ -1,20 +1,20 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { CredentialKind, GivenCredential, SessionRefusal } from 'dragoman/console'
 import { type FormEvent, type ReactNode, useState } from 'react'
-import { beginSession } from '../../link/api.js'
+import { CredentialFields } from '../../components/credential-fields.js'
+import { Problem } from '../../components/notice.js'
 import { credentialOf, kindsFor } from '../../model/scheme-kinds.js'
-import { CredentialFields } from '../../parts/credential-fields.js'
-import { Problem } from '../../parts/notice.js'
+import { beginSession } from '../../server/api.js'
 import { useText } from '../../text/text.js'
 
 type Asks = NonNullable<SessionRefusal['asks']>
 
-/** One way in: schemes that are needed together, with what is typed for each. */
+/** One alternative: schemes that are required together, with their kind of credential. */
 interface Way {
   readonly schemes: readonly { readonly name: string; readonly kind: CredentialKind | undefined }[]
 }
 
-/** What this console is opened with. It becomes a session; nothing of it is kept in the browser. */
+/** Exchanges a credential for a session. The browser does not store the credential. */
 export default function LoginScreen({ asks }: { readonly asks: Asks }): ReactNode {
   const { login, access } = useText()
   const ways = waysIn(asks)
@@ -47,7 +47,7 @@ export default function LoginScreen({ asks }: { readonly asks: Asks }): ReactNod
           <p className="soft">{login.text}</p>
           {ways.length > 1 && (
             <label className="field">
-              <span>{login.with}</span>
+              <span>{login.method}</span>
               <select
                 className="input"
                 value={chosen}
@@ -80,7 +80,7 @@ export default function LoginScreen({ asks }: { readonly asks: Asks }): ReactNod
           )}
           <Problem error={enter.error} />
           <button type="submit" className="button is-main" disabled={enter.isPending}>
-            {login.enter}
+            {login.logIn}
           </button>
         </div>
       </form>
@@ -88,7 +88,7 @@ export default function LoginScreen({ asks }: { readonly asks: Asks }): ReactNod
   )
 }
 
-/** Tokens of a provider are pasted: this page gets none. */
+/** The alternatives. Tokens of a provider are pasted; this page does not request them. */
 function waysIn({ securityRequirements = [], securitySchemes = {} }: Asks): readonly Way[] {
   return securityRequirements.map(({ schemes = {} }) => ({
     schemes: Object.keys(schemes).map((name) => {

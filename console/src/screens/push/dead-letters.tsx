@@ -1,16 +1,16 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import type { DeadLetterView } from 'dragoman/console'
 import type { ReactNode } from 'react'
-import { api } from '../../link/api.js'
-import { Problem } from '../../parts/notice.js'
-import { shortId } from '../../parts/short-id.js'
+import { Problem } from '../../components/notice.js'
+import { shortId } from '../../components/short-id.js'
+import { api } from '../../server/api.js'
 import { useText } from '../../text/text.js'
 
 type Outcome = { readonly isDelivered: true } | { readonly isDelivered: false; readonly error: string }
 
 const refreshMs = 5000
 
-/** Deliveries that the server beside this console gave up. */
+/** Dead letters of the servers in the same process as the console. */
 export function DeadLetters(): ReactNode {
   const { push } = useText()
   const letters = useQuery({
@@ -19,13 +19,13 @@ export function DeadLetters(): ReactNode {
     refetchInterval: refreshMs,
   })
   return (
-    <section className="panel" aria-label={push.dead}>
+    <section className="panel" aria-label={push.deadLetters}>
       <header>
-        <h2>{push.dead}</h2>
+        <h2>{push.deadLetters}</h2>
       </header>
       <div className="body stack">
         <Problem error={letters.error} />
-        {letters.data?.letters.length === 0 && <p className="soft">{push.noDead}</p>}
+        {letters.data?.letters.length === 0 && <p className="soft">{push.noDeadLetters}</p>}
         {letters.data?.letters.map((letter) => (
           <Letter key={letter.id} letter={letter} />
         ))}

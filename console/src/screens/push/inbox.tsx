@@ -1,14 +1,14 @@
 import { useQuery } from '@tanstack/react-query'
 import type { InboxDelivery } from 'dragoman/console'
 import { type ReactNode, useState } from 'react'
-import { api } from '../../link/api.js'
-import { Code } from '../../parts/code.js'
-import { Failure, Loading, Notice } from '../../parts/notice.js'
-import { shortId } from '../../parts/short-id.js'
-import { StateBadge } from '../../parts/state-badge.js'
-import { Time } from '../../parts/time.js'
+import { Code } from '../../components/code.js'
+import { Failure, Loading, Notice } from '../../components/notice.js'
+import { shortId } from '../../components/short-id.js'
+import { StateBadge } from '../../components/state-badge.js'
+import { Time } from '../../components/time.js'
+import { api } from '../../server/api.js'
 import { useText } from '../../text/text.js'
-import { spell } from '../wire/call-page.js'
+import { formatBody } from '../wire/call-page.js'
 
 export function Inbox(): ReactNode {
   const { push } = useText()
@@ -68,7 +68,7 @@ function DeliveryRow({ delivery }: { readonly delivery: InboxDelivery }): ReactN
                 </div>
               ))}
             </dl>
-            <Code label={wire.request} text={spell(body)} />
+            <Code label={wire.request} text={formatBody(body)} />
           </div>
         )}
       </details>

@@ -1,10 +1,10 @@
 import { useMutation, useQuery, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useState } from 'react'
-import { examplesOf, useCard } from '../../link/agents.js'
-import { useLink } from '../../link/link.js'
-import { Problem } from '../../parts/notice.js'
-import { shortId } from '../../parts/short-id.js'
+import { Problem } from '../../components/notice.js'
+import { shortId } from '../../components/short-id.js'
 import { hrefTo } from '../../route.js'
+import { examplesOf, useCard } from '../../server/agents.js'
+import { useConsole } from '../../server/console-context.js'
 import { useLanguage, useText } from '../../text/text.js'
 
 interface WebhookProps {
@@ -12,10 +12,10 @@ interface WebhookProps {
   readonly receiver: string
 }
 
-/** Two ways to be told: a new task that begins with this receiver, or one that is there. */
+/** Registers the console as receiver, with a new task or an existing one. */
 export function Webhooks({ agent, receiver }: WebhookProps): ReactNode {
   const { push } = useText()
-  const link = useLink()
+  const context = useConsole()
   const [taskId, setTaskId] = useState('')
   const { language } = useLanguage()
   const card = useCard(agent)
@@ -23,7 +23,7 @@ export function Webhooks({ agent, receiver }: WebhookProps): ReactNode {
   const said = typed ?? (card.data && examplesOf(card.data.card, language)[0]) ?? push.hello
   const start = useMutation({
     mutationFn: async () => {
-      const client = await link.client(agent)
+      const client = await context.client(agent)
       const made = await client.sendMessage({
         message: { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text: said }] },
         configuration: { returnImmediately: true, taskPushNotificationConfig: { url: receiver } },
@@ -48,7 +48,7 @@ export function Webhooks({ agent, receiver }: WebhookProps): ReactNode {
             <input className="input" value={said} onChange={({ target }) => setTyped(target.value)} />
           </label>
           <button type="submit" className="button is-main" disabled={start.isPending} aria-label={push.start}>
-            {push.startNow}
+            {push.startShort}
           </button>
         </form>
         <Problem error={start.error} />
@@ -65,22 +65,22 @@ export function Webhooks({ agent, receiver }: WebhookProps): ReactNode {
 
 function TaskWebhooks({ agent, receiver, taskId }: WebhookProps & { readonly taskId: string }): ReactNode {
   const { push, common, tasks } = useText()
-  const link = useLink()
+  const context = useConsole()
   const queries = useQueryClient()
   const key = ['webhooks', agent, taskId]
   const isNamed = taskId !== ''
   const configs = useQuery({
     queryKey: key,
     enabled: isNamed,
-    queryFn: async () => (await (await link.client(agent)).listTaskPushNotificationConfigs({ taskId })).configs,
+    queryFn: async () => (await (await context.client(agent)).listTaskPushNotificationConfigs({ taskId })).configs,
   })
   const refresh = () => queries.invalidateQueries({ queryKey: key })
   const register = useMutation({
-    mutationFn: async () => (await link.client(agent)).createTaskPushNotificationConfig({ taskId, url: receiver }),
+    mutationFn: async () => (await context.client(agent)).createTaskPushNotificationConfig({ taskId, url: receiver }),
     onSuccess: refresh,
   })
   const remove = useMutation({
-    mutationFn: async (id: string) => (await link.client(agent)).deleteTaskPushNotificationConfig({ taskId, id }),
+    mutationFn: async (id: string) => (await context.client(agent)).deleteTaskPushNotificationConfig({ taskId, id }),
     onSuccess: refresh,
   })
   const problem = register.error ?? remove.error ?? configs.error

@@ -1,11 +1,11 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import type { ReactNode } from 'react'
-import { useAddAgent, useKnownAgents } from '../../link/agents.js'
-import { api } from '../../link/api.js'
+import { ConfirmButton } from '../../components/confirm-button.js'
+import { Problem } from '../../components/notice.js'
 import { type ListedAgent, namedAs, registryRef } from '../../model/known-agents.js'
-import { ConfirmButton } from '../../parts/confirm-button.js'
-import { Problem } from '../../parts/notice.js'
 import { hrefTo } from '../../route.js'
+import { useAddAgent, useKnownAgents } from '../../server/agents.js'
+import { api } from '../../server/api.js'
 import { useText } from '../../text/text.js'
 
 const tones = { healthy: 'good', unhealthy: 'bad', unknown: '' } as const

@@ -1,23 +1,23 @@
 import { type ReactNode, useEffect, useState } from 'react'
-import { useLink } from '../../link/link.js'
-import { Time } from '../../parts/time.js'
-import type { Dictionary } from '../../text/en.js'
+import { Time } from '../../components/time.js'
+import { useConsole } from '../../server/console-context.js'
+import type { Messages } from '../../text/en.js'
 import { useText } from '../../text/text.js'
 
 interface Change {
   readonly id: number
   readonly at: number
-  readonly type: keyof Dictionary['registry']['changes']
+  readonly type: keyof Messages['registry']['changes']
   readonly what: string
-  readonly state: keyof Dictionary['registry']['health'] | undefined
+  readonly state: keyof Messages['registry']['health'] | undefined
 }
 
 const mostChanges = 100
 
-/** What happens in the registry, newest first, from the moment somebody looks. */
+/** Changes in the registry since the screen was opened, newest first. */
 export function LiveChanges(): ReactNode {
   const { registry } = useText()
-  const { tab } = useLink()
+  const { tab } = useConsole()
   const [changes, setChanges] = useState<readonly Change[]>([])
   useEffect(() => {
     let count = 0

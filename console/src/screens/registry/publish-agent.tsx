@@ -1,7 +1,7 @@
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { type FormEvent, type ReactNode, useState } from 'react'
-import { api } from '../../link/api.js'
-import { Problem } from '../../parts/notice.js'
+import { Problem } from '../../components/notice.js'
+import { api } from '../../server/api.js'
 import { useText } from '../../text/text.js'
 
 export function PublishAgent(): ReactNode {

@@ -1,10 +1,10 @@
 import { useQuery } from '@tanstack/react-query'
 import { type ReactNode, useDeferredValue, useState } from 'react'
-import { api } from '../../link/api.js'
-import { useSession } from '../../link/link.js'
+import { Failure, Loading, Notice } from '../../components/notice.js'
 import type { ListedAgent } from '../../model/known-agents.js'
-import { Failure, Loading, Notice } from '../../parts/notice.js'
-import { restate, useRoute } from '../../route.js'
+import { replaceRoute, useRoute } from '../../route.js'
+import { api } from '../../server/api.js'
+import { useSession } from '../../server/console-context.js'
 import { useText } from '../../text/text.js'
 import { FoundAgent } from './found-agent.js'
 import { LiveChanges } from './live-changes.js'
@@ -23,7 +23,7 @@ export default function RegistryScreen(): ReactNode {
       <div className="screen">
         <h1>{registry.title}</h1>
         <div className="panel">
-          <Notice title={registry.none} text={registry.noneText} />
+          <Notice title={registry.noRegistry} text={registry.noRegistryText} />
         </div>
       </div>
     )
@@ -36,10 +36,10 @@ function Catalog(): ReactNode {
   const session = useSession()
   const typed = query.get('text') ?? ''
   const [isEverything, setEverything] = useState(true)
-  const words = useDeferredValue(typed.trim())
+  const labels = useDeferredValue(typed.trim())
   const asked = new URLSearchParams({
     limit: '50',
-    ...(words !== '' && { text: words }),
+    ...(labels !== '' && { text: labels }),
     ...(isEverything && { includeUnhealthy: 'true' }),
   })
   const found = useQuery({
@@ -60,11 +60,11 @@ function Catalog(): ReactNode {
           aria-label={common.search}
           placeholder={registry.search}
           value={typed}
-          onChange={({ target }) => restate(['registry'], { text: target.value || undefined })}
+          onChange={({ target }) => replaceRoute(['registry'], { text: target.value || undefined })}
         />
         <label className="check">
           <input type="checkbox" checked={isEverything} onChange={({ target }) => setEverything(target.checked)} />
-          {registry.unhealthy}
+          {registry.includeUnhealthy}
         </label>
       </div>
       <div className="split is-right">

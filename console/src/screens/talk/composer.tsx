@@ -1,7 +1,7 @@
 import { file, type Part, text as textPart } from 'dragoman/client'
 import { type FormEvent, type KeyboardEvent, type ReactNode, useRef, useState } from 'react'
+import { Icon } from '../../components/icon.js'
 import type { Conversation } from '../../model/conversations.js'
-import { Icon } from '../../parts/icon.js'
 import { useText } from '../../text/text.js'
 
 interface ComposerProps {
@@ -38,7 +38,7 @@ export function Composer({ conversation, draft }: ComposerProps): ReactNode {
     void send()
   }
   const onKeyDown = (event: KeyboardEvent) => {
-    // While characters are being put together, Enter is the input method's.
+    // During composition, Enter belongs to the input method.
     if (event.key !== 'Enter' || event.shiftKey || event.nativeEvent.isComposing) return
     event.preventDefault()
     void send()
@@ -100,7 +100,7 @@ export function Composer({ conversation, draft }: ComposerProps): ReactNode {
         <span className="grow" />
         {(conversation.canCancel || conversation.isSending) && (
           <button type="button" className="button is-danger" onClick={() => void conversation.cancel()}>
-            {conversation.isSending ? common.cancel : talk.stop}
+            {conversation.isSending ? common.cancel : talk.cancelTask}
           </button>
         )}
         <button type="submit" className="button is-main" disabled={typed.trim() === '' && files.length === 0}>

@@ -1,27 +1,27 @@
 import { type ReactNode, useEffect, useRef } from 'react'
-import { examplesOf, useCard } from '../../link/agents.js'
-import { useLink } from '../../link/link.js'
+import { Icon } from '../../components/icon.js'
+import { InterfacePicker } from '../../components/interface-picker.js'
+import { PartsView } from '../../components/parts-view.js'
 import type { Conversation, Entry, ProblemEntry } from '../../model/conversations.js'
 import { useSignal } from '../../model/signal.js'
-import { Icon } from '../../parts/icon.js'
-import { PartsView } from '../../parts/parts-view.js'
-import { WayPicker } from '../../parts/way-picker.js'
 import { hrefTo } from '../../route.js'
-import { tellProblem } from '../../text/problems.js'
+import { examplesOf, useCard } from '../../server/agents.js'
+import { useConsole } from '../../server/console-context.js'
+import { describeProblem } from '../../text/problems.js'
 import { useLanguage, useText } from '../../text/text.js'
 import { Composer } from './composer.js'
 import { TaskAnswer } from './task-answer.js'
 
 interface ColumnProps {
   readonly conversation: Conversation
-  /** Typed for the user by the link that led here. */
+  /** Initial text from the URL. */
   readonly draft: string | undefined
 }
 
 export function ConversationColumn({ conversation, draft }: ColumnProps): ReactNode {
   const { talk, common } = useText()
   const { language } = useLanguage()
-  const { conversations } = useLink()
+  const { conversations } = useConsole()
   useSignal(conversation.signal)
   const card = useCard(conversation.ref)
   const name = card.data?.card.name ?? conversation.ref
@@ -40,16 +40,16 @@ export function ConversationColumn({ conversation, draft }: ColumnProps): ReactN
           <a
             className="button is-quiet is-small"
             href={hrefTo(['wire'], { ref: conversation.ref, context: conversation.contextId })}
-            title={talk.exchange}
+            title={talk.wire}
           >
             <Icon name="wire" size={14} />
-            <span className="where-wide">{talk.exchange}</span>
+            <span className="where-wide">{talk.wire}</span>
           </a>
         )}
-        <WayPicker
+        <InterfacePicker
           agent={conversation.ref}
-          speech={conversation.speech}
-          onChoose={(speech) => conversation.speak(speech)}
+          protocol={conversation.protocol}
+          onChoose={(protocol) => conversation.speak(protocol)}
         />
         <button
           type="button"
@@ -64,9 +64,9 @@ export function ConversationColumn({ conversation, draft }: ColumnProps): ReactN
         {conversation.entries.length === 0 && (
           <div className="stack">
             {card.data && <p>{card.data.card.description}</p>}
-            <p className="soft">{talk.nothing}</p>
+            <p className="soft">{talk.keyboardHint}</p>
             <div className="row">
-              {examples.length > 0 && <span className="label">{talk.try}</span>}
+              {examples.length > 0 && <span className="label">{talk.examples}</span>}
               {examples.map((example) => (
                 <button
                   key={example}
@@ -89,7 +89,7 @@ export function ConversationColumn({ conversation, draft }: ColumnProps): ReactN
   )
 }
 
-/** Follows the end, unless somebody has scrolled up to read. */
+/** Scrolls to the end, unless the user has scrolled up. */
 function Transcript({ conversation, children }: { readonly conversation: Conversation; readonly children: ReactNode }) {
   const { talk } = useText()
   const box = useRef<HTMLDivElement>(null)
@@ -149,12 +149,12 @@ interface ProblemProps {
 }
 
 function Problem({ conversation, problem: { text, code, taskId } }: ProblemProps): ReactNode {
-  const { talk, lost } = useText()
+  const { talk, connection } = useText()
   const { language } = useLanguage()
   const isWaiting = taskId !== undefined && conversation.isWaiting(taskId)
   return (
     <div className="stack" role="alert">
-      <p className="problem-text break">{text ? tellProblem(language, code, text) : lost.server}</p>
+      <p className="problem-text break">{text ? describeProblem(language, code, text) : connection.server}</p>
       {isWaiting && <p className="soft small">{talk.waiting}</p>}
       {taskId !== undefined && (
         <div className="row">
@@ -163,7 +163,7 @@ function Problem({ conversation, problem: { text, code, taskId } }: ProblemProps
           </button>
           {isWaiting && (
             <button type="button" className="button is-small" onClick={() => conversation.giveUp(taskId)}>
-              {talk.giveUp}
+              {talk.stopRetrying}
             </button>
           )}
         </div>
@@ -172,7 +172,7 @@ function Problem({ conversation, problem: { text, code, taskId } }: ProblemProps
   )
 }
 
-/** Ids of answers are the agent's: it may use one twice. */
+/** Ids of answers are not unique, because the agent chooses them. */
 function keyOf(entry: Entry, place: number): string {
   return entry.kind === 'said' ? entry.message.messageId : `${entry.kind} ${place}`
 }

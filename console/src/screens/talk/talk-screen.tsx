@@ -1,16 +1,16 @@
 import { type ReactNode, useEffect } from 'react'
-import { useLink, useSession } from '../../link/link.js'
+import { AgentPicker } from '../../components/agent-picker.js'
+import { Notice } from '../../components/notice.js'
 import { useSignal } from '../../model/signal.js'
-import { AgentPicker } from '../../parts/agent-picker.js'
-import { Notice } from '../../parts/notice.js'
-import { restate, useRoute } from '../../route.js'
+import { replaceRoute, useRoute } from '../../route.js'
+import { useConsole, useSession } from '../../server/console-context.js'
 import { useText } from '../../text/text.js'
 import { ConversationColumn } from './conversation-column.js'
-import { FirstWords } from './first-words.js'
+import { ConversationStarters } from './conversation-starters.js'
 
 export default function TalkScreen(): ReactNode {
   const { talk } = useText()
-  const { conversations } = useLink()
+  const { conversations } = useConsole()
   const { query } = useRoute()
   const session = useSession()
   useSignal(conversations.signal)
@@ -18,13 +18,13 @@ export default function TalkScreen(): ReactNode {
   const isKnown = session.data?.agents.some(({ ref }) => ref === wanted) === true
   useEffect(() => {
     if (wanted === undefined || !isKnown) return
-    // A link opens a conversation once: going back to it finds the one that is there.
+    // A link opens a conversation once; afterwards it shows the existing one.
     const open = conversations
       .list()
       .find(({ ref, entries }) => ref === wanted && (!say || entries.length === 0) && !task)
     const conversation = open ?? conversations.begin(wanted)
     if (task !== undefined) void conversation.resume(task)
-    restate(['talk'], { say })
+    replaceRoute(['talk'], { say })
   }, [wanted, isKnown, say, task, conversations])
   const list = conversations.list()
   return (
@@ -32,11 +32,11 @@ export default function TalkScreen(): ReactNode {
       <div className="banner-row row">
         <h1>{talk.title}</h1>
         <span className="grow" />
-        <AgentPicker chosen={undefined} label={talk.begin} onChoose={(ref) => conversations.begin(ref)} />
+        <AgentPicker chosen={undefined} label={talk.newConversation} onChoose={(ref) => conversations.begin(ref)} />
       </div>
       {wanted !== undefined && !isKnown && <UnknownHint agent={wanted} />}
       {list.length === 0 ? (
-        <FirstWords />
+        <ConversationStarters />
       ) : (
         <div className="columns">
           {list.map((conversation, place) => (

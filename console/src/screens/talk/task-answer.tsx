@@ -1,12 +1,12 @@
 import { isTerminal, schemaOf } from 'dragoman/client'
 import { type ReactNode, useDeferredValue } from 'react'
+import { PartsView, PartView, TextBlock } from '../../components/parts-view.js'
+import { SchemaForm } from '../../components/schema-form.js'
+import { shortId } from '../../components/short-id.js'
+import { StateBadge } from '../../components/state-badge.js'
 import type { Conversation } from '../../model/conversations.js'
 import { useSignal } from '../../model/signal.js'
 import type { ArtifactView, TaskView } from '../../model/task-view.js'
-import { PartsView, PartView, TextBlock } from '../../parts/parts-view.js'
-import { SchemaForm } from '../../parts/schema-form.js'
-import { shortId } from '../../parts/short-id.js'
-import { StateBadge } from '../../parts/state-badge.js'
 import { hrefTo } from '../../route.js'
 import { useText } from '../../text/text.js'
 
@@ -15,7 +15,7 @@ interface AnswerProps {
   readonly conversation: Conversation
 }
 
-/** What a task has to say in a conversation, as it grows. */
+/** The live output of a task in a conversation. */
 export function TaskAnswer({ view, conversation, canAsk }: AnswerProps & { readonly canAsk: boolean }): ReactNode {
   const { talk } = useText()
   useSignal(view.signal)
@@ -33,7 +33,7 @@ export function TaskAnswer({ view, conversation, canAsk }: AnswerProps & { reado
         )}
         {view.id !== '' && (
           <a className="small" href={hrefTo(['wire'], { task: view.id })}>
-            {talk.exchange}
+            {talk.wire}
           </a>
         )}
       </div>
@@ -52,13 +52,13 @@ export function TaskAnswer({ view, conversation, canAsk }: AnswerProps & { reado
 interface ArtifactProps {
   readonly artifact: ArtifactView
   readonly isLive: boolean
-  /** Artifacts change in place: a new version is a new look at the same one. */
+  /** Forces a new render, because artifacts are mutable. */
   readonly version: number
 }
 
 export function ArtifactBox({ artifact, isLive }: ArtifactProps): ReactNode {
   const { talk } = useText()
-  // Typing goes before text that streams in.
+  // Typing has priority over streamed text.
   const blocks = useDeferredValue([...artifact.blocks])
   return (
     <figure className="artifact">
@@ -85,7 +85,7 @@ function Question({ view, conversation }: AnswerProps): ReactNode {
   const schema = schemaOf(message)
   return (
     <div className="question">
-      <strong>{view.state === 'TASK_STATE_AUTH_REQUIRED' ? talk.asksAuth : talk.asks}</strong>
+      <strong>{view.state === 'TASK_STATE_AUTH_REQUIRED' ? talk.authQuestion : talk.question}</strong>
       {message && <PartsView parts={message.parts} />}
       {schema && <SchemaForm schema={schema} onAnswer={(parts) => void conversation.say(parts)} />}
     </div>

@@ -1,27 +1,27 @@
 import type { ReactNode } from 'react'
+import { PartsView } from '../../components/parts-view.js'
+import { StateBadge } from '../../components/state-badge.js'
 import type { TaskView } from '../../model/task-view.js'
-import { PartsView } from '../../parts/parts-view.js'
-import { StateBadge } from '../../parts/state-badge.js'
 import { useText } from '../../text/text.js'
 import { ArtifactBox } from '../talk/task-answer.js'
 
 interface PointProps {
   readonly view: TaskView
-  /** Tasks grow in place: a new version is a new look at the same one. */
+  /** Forces a new render, because the task view is mutable. */
   readonly version: number
 }
 
 export function TaskAtPoint({ view, version }: PointProps): ReactNode {
-  const { tasks: words, talk, common } = useText()
+  const { tasks: labels, talk, common } = useText()
   const { message } = view.status ?? {}
   return (
     <div className="stack">
       <dl className="facts">
-        <dt>{words.state}</dt>
+        <dt>{labels.state}</dt>
         <dd>
           <StateBadge state={view.state} />
         </dd>
-        <dt>{words.context}</dt>
+        <dt>{labels.context}</dt>
         <dd className="mono break">{view.contextId}</dd>
       </dl>
       {message && <PartsView parts={message.parts} />}
@@ -31,7 +31,7 @@ export function TaskAtPoint({ view, version }: PointProps): ReactNode {
       {view.history.length > 0 && (
         <details>
           <summary className="soft">
-            {words.history} ({view.history.length})
+            {labels.history} ({view.history.length})
           </summary>
           <ul className="stack">
             {view.history.map((each) => (

@@ -1,32 +1,32 @@
 import { useInfiniteQuery } from '@tanstack/react-query'
 import { A2AError, type Task, type TaskState } from 'dragoman/client'
 import { type ReactNode, useState } from 'react'
-import { useLink } from '../../link/link.js'
-import { Failure, Loading, Notice } from '../../parts/notice.js'
-import { StateBadge } from '../../parts/state-badge.js'
-import { Time } from '../../parts/time.js'
+import { Failure, Loading, Notice } from '../../components/notice.js'
+import { StateBadge } from '../../components/state-badge.js'
+import { Time } from '../../components/time.js'
 import { hrefTo } from '../../route.js'
+import { useConsole } from '../../server/console-context.js'
 import { useText } from '../../text/text.js'
 
 const pageSize = 50
-/** The list is live: it is asked for again while somebody looks. */
+/** A list that refreshes while it is visible. */
 const refreshMs = 3000
 
 export function TaskList({ agent }: { readonly agent: string }): ReactNode {
-  const { tasks: words, common, states } = useText()
-  const link = useLink()
+  const { tasks: labels, common, states } = useText()
+  const context = useConsole()
   const [status, setStatus] = useState('')
   const [contextId, setContext] = useState('')
   const list = useInfiniteQuery({
     queryKey: ['tasks', agent, status, contextId],
     initialPageParam: '',
     queryFn: async ({ pageParam }) => {
-      const client = await link.client(agent)
+      const client = await context.client(agent)
       return client.listTasks({
         pageSize,
         historyLength: 0,
         ...(pageParam !== '' && { pageToken: pageParam }),
-        ...(status !== '' && { status: status as TaskState }), // the options are the states
+        ...(status !== '' && { status: status as TaskState }), // the option values are states
         ...(contextId.trim() !== '' && { contextId: contextId.trim() }),
       })
     },
@@ -36,15 +36,15 @@ export function TaskList({ agent }: { readonly agent: string }): ReactNode {
   const found = list.data?.pages.flatMap((page) => page.tasks) ?? []
   const isImpossible = list.error instanceof A2AError && unsupported.has(list.error.code)
   return (
-    <section className="panel" aria-label={words.title}>
+    <section className="panel" aria-label={labels.title}>
       <header>
         <select
           className="input"
-          aria-label={words.state}
+          aria-label={labels.state}
           value={status}
           onChange={({ target }) => setStatus(target.value)}
         >
-          <option value="">{words.anyState}</option>
+          <option value="">{labels.anyState}</option>
           {Object.entries(states).map(([state, word]) => (
             <option key={state} value={state}>
               {word}
@@ -52,26 +52,26 @@ export function TaskList({ agent }: { readonly agent: string }): ReactNode {
           ))}
         </select>
         <label className="grow">
-          <span className="hidden-text">{words.context}</span>
+          <span className="hidden-text">{labels.context}</span>
           <input
             className="input"
-            placeholder={words.context}
+            placeholder={labels.context}
             value={contextId}
             onChange={({ target }) => setContext(target.value)}
           />
         </label>
-        {list.data && <span className="soft small">{words.total(list.data.pages[0]?.totalSize ?? found.length)}</span>}
+        {list.data && <span className="soft small">{labels.total(list.data.pages[0]?.totalSize ?? found.length)}</span>}
       </header>
       {list.isPending ? (
         <Loading />
       ) : isImpossible ? (
-        <Notice title={words.cannotList} text={words.cannotListText} />
+        <Notice title={labels.cannotList} text={labels.cannotListText} />
       ) : list.error ? (
         <Failure error={list.error} onRetry={() => void list.refetch()} />
       ) : found.length === 0 ? (
-        <Notice title={words.empty} text={words.emptyText}>
+        <Notice title={labels.empty} text={labels.emptyText}>
           <a className="button" href={hrefTo(['talk'], { with: agent })}>
-            {words.continue}
+            {labels.continue}
           </a>
         </Notice>
       ) : (
@@ -96,18 +96,18 @@ export function TaskList({ agent }: { readonly agent: string }): ReactNode {
 const unsupported: ReadonlySet<string> = new Set(['UNSUPPORTED_OPERATION', 'METHOD_NOT_FOUND'])
 
 function TaskTable({ agent, tasks }: { readonly agent: string; readonly tasks: readonly Task[] }): ReactNode {
-  const { tasks: words } = useText()
+  const { tasks: labels } = useText()
   return (
     <div className="scrolls">
       <table className="table">
         <thead>
           <tr>
-            <th scope="col">{words.state}</th>
-            <th scope="col">{words.id}</th>
+            <th scope="col">{labels.state}</th>
+            <th scope="col">{labels.id}</th>
             <th scope="col" className="is-extra">
-              {words.context}
+              {labels.context}
             </th>
-            <th scope="col">{words.updated}</th>
+            <th scope="col">{labels.updated}</th>
           </tr>
         </thead>
         <tbody>

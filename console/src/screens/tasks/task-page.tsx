@@ -2,17 +2,17 @@ import { useQuery } from '@tanstack/react-query'
 import { isTerminal } from 'dragoman/client'
 import type { InboxDelivery } from 'dragoman/console'
 import { type ReactNode, useMemo } from 'react'
-import { api } from '../../link/api.js'
-import { useLink } from '../../link/link.js'
+import { CopyButton } from '../../components/copy-button.js'
+import { JsonTree } from '../../components/json-tree.js'
+import { Failure, Loading, Notice } from '../../components/notice.js'
+import { StateBadge } from '../../components/state-badge.js'
+import { Tabs } from '../../components/tabs.js'
+import { Time } from '../../components/time.js'
 import { useSignal } from '../../model/signal.js'
 import { idOfEvent, placeOfEvent, taskAfter } from '../../model/task-view.js'
-import { CopyButton } from '../../parts/copy-button.js'
-import { JsonTree } from '../../parts/json-tree.js'
-import { Failure, Loading, Notice } from '../../parts/notice.js'
-import { StateBadge } from '../../parts/state-badge.js'
-import { Tabs } from '../../parts/tabs.js'
-import { Time } from '../../parts/time.js'
-import { hrefTo, restate, useRoute } from '../../route.js'
+import { hrefTo, replaceRoute, useRoute } from '../../route.js'
+import { api } from '../../server/api.js'
+import { useConsole } from '../../server/console-context.js'
 import { useText } from '../../text/text.js'
 import { CallList } from '../wire/call-list.js'
 import { TaskAtPoint } from './task-at-point.js'
@@ -20,42 +20,42 @@ import { Timeline } from './timeline.js'
 import { useTaskLog } from './use-task-log.js'
 
 export function TaskPage({ agent, taskId }: { readonly agent: string; readonly taskId: string }): ReactNode {
-  const { tasks: words } = useText()
-  const link = useLink()
+  const { tasks: labels } = useText()
+  const context = useConsole()
   const { query } = useRoute()
   const log = useTaskLog(agent, taskId)
   useSignal(log.signal)
   const { view, error, isFollowing } = log
-  const tabs = { now: words.now, event: words.event, wire: words.wire, deliveries: words.deliveries }
+  const tabs = { now: labels.taskAtPoint, event: labels.event, wire: labels.wire, deliveries: labels.deliveries }
   const asked = query.get('tab') ?? ''
   const tab = asked in tabs ? (asked as keyof typeof tabs) : 'now'
   const count = view.events.length
   const at = query.get('event')
-  // Until somebody chooses a point, the newest is shown.
+  // Without a chosen position, the newest event is shown.
   const point = at === null ? count : placeOfEvent(view.events, Number(at))
   const place = (point: number | undefined, next = tab) =>
-    restate(['tasks', agent, taskId], {
+    replaceRoute(['tasks', agent, taskId], {
       event: point === undefined ? undefined : String(idOfEvent(view.events, point)),
       tab: next === 'now' ? undefined : next,
     })
   const cancel = async () => {
-    const client = await link.client(agent)
-    await client.cancelTask({ id: taskId }).catch(() => undefined) // the log tells how it went
+    const client = await context.client(agent)
+    await client.cancelTask({ id: taskId }).catch(() => undefined) // the log shows the outcome
   }
   return (
     <div className="screen">
       <div className="screen-head">
         <h1 className="clip">
-          <a href={hrefTo(['tasks', agent])}>{words.title}</a> / <span className="mono">{taskId}</span>
+          <a href={hrefTo(['tasks', agent])}>{labels.title}</a> / <span className="mono">{taskId}</span>
         </h1>
         <CopyButton text={taskId} />
         <StateBadge state={view.state} />
         {isFollowing && view.state !== undefined && !isTerminal(view.state) && (
-          <span className="badge">{words.follow}</span>
+          <span className="badge">{labels.following}</span>
         )}
         <span className="grow" />
         <a className="button" href={hrefTo(['talk'], { with: agent, task: taskId })}>
-          {words.continue}
+          {labels.continue}
         </a>
         {view.state !== undefined && !isTerminal(view.state) && <CancelButton onCancel={cancel} />}
       </div>
@@ -76,7 +76,7 @@ export function TaskPage({ agent, taskId }: { readonly agent: string; readonly t
           />
           <section className="panel">
             <Tabs
-              label={words.id}
+              label={labels.id}
               tabs={tabs}
               chosen={tab}
               onChoose={(next) => place(at === null ? undefined : point, next)}
@@ -98,7 +98,7 @@ function CancelButton({ onCancel }: { readonly onCancel: () => Promise<void> }):
   const { talk } = useText()
   return (
     <button type="button" className="button is-danger" onClick={() => void onCancel()}>
-      {talk.stop}
+      {talk.cancelTask}
     </button>
   )
 }
@@ -109,7 +109,7 @@ interface AtPointProps {
   readonly isLatest: boolean
 }
 
-/** The task as it was: put together anew from the beginning of its log. */
+/** The task at a position of its log, rebuilt from the first event. */
 function AtPoint({ log, point, isLatest }: AtPointProps): ReactNode {
   const { view } = log
   const then = useMemo(() => (isLatest ? view : taskAfter(view.events, point)), [view, point, isLatest])

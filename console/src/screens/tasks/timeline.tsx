@@ -8,18 +8,18 @@ const rowHeight = 30
 
 interface TimelineProps {
   readonly events: readonly LoggedEvent[]
-  /** The list grows in place. */
+  /** Mutable; grows with the log. */
   readonly version: number
-  /** The event that is looked at, counted from 1. */
+  /** The index of the chosen event, from 1. */
   readonly point: number
   readonly isLatest: boolean
-  /** Absent: the newest, whichever that is. */
+  /** Absent for the newest event. */
   onPoint(point: number | undefined): void
 }
 
-/** Every event of a task in its order, however many: only those in sight are elements. */
+/** All events of a task in order. Only visible events have elements. */
 export function Timeline({ events, point, isLatest, onPoint }: TimelineProps): ReactNode {
-  const { tasks: words } = useText()
+  const { tasks: labels } = useText()
   const box = useRef<HTMLDivElement>(null)
   const rows = useVirtualizer({
     count: events.length,
@@ -32,21 +32,21 @@ export function Timeline({ events, point, isLatest, onPoint }: TimelineProps): R
   }, [point, rows])
   const step = (by: number) => onPoint(Math.min(events.length, Math.max(1, point + by)))
   return (
-    <section className="panel" aria-label={words.timeline}>
+    <section className="panel" aria-label={labels.timeline}>
       <div className="scrubber">
-        <h2>{words.timeline}</h2>
+        <h2>{labels.timeline}</h2>
         <input
           type="range"
           min={1}
           max={Math.max(1, events.length)}
           value={point}
-          aria-label={words.scrub}
-          aria-valuetext={words.eventOf(point, events.length)}
+          aria-label={labels.logPosition}
+          aria-valuetext={labels.positionOf(point, events.length)}
           onChange={({ target }) => onPoint(Number(target.value))}
         />
-        <span className="small soft mono">{words.eventOf(point, events.length)}</span>
+        <span className="small soft mono">{labels.positionOf(point, events.length)}</span>
         <button type="button" className="button is-small" disabled={isLatest} onClick={() => onPoint(undefined)}>
-          {words.latest}
+          {labels.latest}
         </button>
       </div>
       <div
@@ -54,7 +54,7 @@ export function Timeline({ events, point, isLatest, onPoint }: TimelineProps): R
         className="timeline"
         style={{ height: `min(62vh, 720px, ${rows.getTotalSize()}px)` }}
         role="listbox"
-        aria-label={words.timeline}
+        aria-label={labels.timeline}
         aria-activedescendant={point > 0 ? `event-${point}` : undefined}
         tabIndex={0}
         onKeyDown={(event) => {
@@ -97,8 +97,8 @@ interface RowProps {
 }
 
 function EventRow({ logged: { event, at }, place, start, isChosen, onChoose }: RowProps): ReactNode {
-  const { tasks: words, states } = useText()
-  const kind = Object.keys(event)[0] as keyof typeof words.kinds // an event has exactly one member
+  const { tasks: labels, states } = useText()
+  const kind = Object.keys(event)[0] as keyof typeof labels.kinds // an event has exactly one member
   const tone = kind === 'artifactUpdate' ? 'info' : kind === 'statusUpdate' ? 'accent' : 'good'
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the list has the keys
@@ -114,14 +114,14 @@ function EventRow({ logged: { event, at }, place, start, isChosen, onChoose }: R
       onClick={onChoose}
     >
       <span className="mono faint">{place}</span>
-      <span className={`badge ${tone}`}>{words.kinds[kind]}</span>
+      <span className={`badge ${tone}`}>{labels.kinds[kind]}</span>
       <span className="clip">{summaryOf(event, states)}</span>
       <span className="mono faint small">{at !== undefined && clockOf(at)}</span>
     </div>
   )
 }
 
-/** To the millisecond, in the reader's own time. */
+/** Local time with milliseconds. */
 function clockOf(at: number): string {
   const time = new Date(at)
   const local = new Date(at - time.getTimezoneOffset() * 60_000)

@@ -1,11 +1,11 @@
-/** The log of a task: from its first event where the agent keeps one, else from what the task is now; then live. */
+/** Reads and follows the log of a task: from its first event if the agent has a log, else from the current task. */
 import type { AgentClient, StreamItem } from 'dragoman/client'
 import { useEffect, useMemo, useState } from 'react'
-import { useLink } from '../../link/link.js'
 import { Signal } from '../../model/signal.js'
 import { TaskView } from '../../model/task-view.js'
+import { useConsole } from '../../server/console-context.js'
 
-/** What comes this soon was in the log before: when it happened, nobody knows. */
+/** Events that arrive earlier were already in the log, so their time is unknown. */
 const replayMs = 1500
 
 export class TaskLog {
@@ -32,7 +32,7 @@ export class TaskLog {
   }
 }
 
-/** Agents that do not number their events begin with the task, or refuse to follow one that has ended. */
+/** Agents without event numbers start with the task, or reject a subscription to an ended task. */
 async function* fromTheBeginning(
   client: AgentClient,
   id: string,
@@ -51,23 +51,23 @@ async function* fromTheBeginning(
 }
 
 export function useTaskLog(agent: string, taskId: string): TaskLog {
-  const link = useLink()
+  const context = useConsole()
   const [attempt, setAttempt] = useState(0)
   // biome-ignore lint/correctness/useExhaustiveDependencies: another attempt begins with an empty log
   const log = useMemo(() => new TaskLog(), [attempt])
   log.again = () => setAttempt(attempt + 1)
   useEffect(() => {
     const left = new AbortController()
-    link
+    context
       .client(agent)
       .then((client) => log.follow(client, taskId, left.signal))
-      .catch(() => undefined) // `follow` keeps what went wrong
+      .catch(() => undefined) // `follow` stores the error
     return () => left.abort()
-  }, [link, agent, taskId, log])
+  }, [context, agent, taskId, log])
   return log
 }
 
-/** Only a status tells its time. */
+/** Only statuses have a timestamp. */
 function timeOf(event: StreamItem['event']): number | undefined {
   const status = 'statusUpdate' in event ? event.statusUpdate.status : 'task' in event ? event.task.status : undefined
   const told = status?.timestamp === undefined ? Number.NaN : Date.parse(status.timestamp)

@@ -1,15 +1,15 @@
 import { useQuery } from '@tanstack/react-query'
 import type { CallSummary } from 'dragoman/console'
 import type { ReactNode } from 'react'
-import { useNameOf } from '../../link/agents.js'
-import { api } from '../../link/api.js'
-import { spellMs } from '../../parts/duration.js'
-import { Failure, Loading, Notice } from '../../parts/notice.js'
-import { Time } from '../../parts/time.js'
+import { formatMs } from '../../components/format.js'
+import { Failure, Loading, Notice } from '../../components/notice.js'
+import { Time } from '../../components/time.js'
 import { hrefTo } from '../../route.js'
+import { useNameOf } from '../../server/agents.js'
+import { api } from '../../server/api.js'
 import { useLanguage, useText } from '../../text/text.js'
 
-/** Which calls are wanted; the address of a list carries it. */
+/** The filter of a list of calls, as in its URL. */
 export interface CallQuery {
   readonly ref?: string
   readonly task?: string
@@ -40,7 +40,7 @@ export function CallList({ query, chosen }: ListProps): ReactNode {
     return (
       <Notice title={wire.empty} text={wire.emptyText}>
         <a className="button is-main" href={hrefTo(['talk'])}>
-          {wire.talkFirst}
+          {wire.startTalk}
         </a>
       </Notice>
     )
@@ -68,7 +68,7 @@ export function CallList({ query, chosen }: ListProps): ReactNode {
   )
 }
 
-/** How a call ended, or that it has not. Leaving a stream is no fault. */
+/** The outcome of a call. A stream that the client closed is not a failure. */
 export function Outcome({ call }: { readonly call: CallSummary }): ReactNode {
   const { wire } = useText()
   const { language } = useLanguage()
@@ -83,8 +83,8 @@ export function Outcome({ call }: { readonly call: CallSummary }): ReactNode {
   if (error !== undefined) return <span className="badge bad">{wire.failed}</span>
   return (
     <span className="badge">
-      {isLeft && `${wire.leftIt} · `}
-      {spellMs(ms, language)}
+      {isLeft && `${wire.closed} · `}
+      {formatMs(ms, language)}
     </span>
   )
 }

@@ -1,16 +1,16 @@
 import { useQuery } from '@tanstack/react-query'
 import type { CallView, WireLine } from 'dragoman/console'
 import { type ReactNode, useState } from 'react'
-import { ApiError, api } from '../../link/api.js'
+import { Code } from '../../components/code.js'
+import { CopyButton } from '../../components/copy-button.js'
+import { DownloadButton } from '../../components/download-button.js'
+import { formatMs } from '../../components/format.js'
+import { Failure, Loading, Notice } from '../../components/notice.js'
+import { shortId } from '../../components/short-id.js'
 import { framesOf } from '../../model/wire-frames.js'
 import { asCurl, asTypescript } from '../../model/wire-snippets.js'
-import { Code } from '../../parts/code.js'
-import { CopyButton } from '../../parts/copy-button.js'
-import { DownloadButton } from '../../parts/download-button.js'
-import { spellMs } from '../../parts/duration.js'
-import { Failure, Loading, Notice } from '../../parts/notice.js'
-import { shortId } from '../../parts/short-id.js'
 import { hrefTo } from '../../route.js'
+import { ApiError, api } from '../../server/api.js'
 import { useLanguage, useText } from '../../text/text.js'
 import { Outcome } from './call-list.js'
 
@@ -33,7 +33,7 @@ export function CallPage({ id }: { readonly id: string }): ReactNode {
     return (
       <div className="panel">
         {call.error instanceof ApiError && call.error.status === 404 ? (
-          <Notice title={wire.gone} text={wire.goneText}>
+          <Notice title={wire.notStored} text={wire.notStoredText}>
             <a className="button" href={hrefTo(['wire'])}>
               {wire.showAll}
             </a>
@@ -72,7 +72,7 @@ export function CallPage({ id }: { readonly id: string }): ReactNode {
       {lines.slice(0, shown).map((line, place) => (
         <Line key={`${place}`} line={line} isLeft={data.isLeft === true} />
       ))}
-      {data.left > 0 && <p className="body soft">{wire.left(data.left)}</p>}
+      {data.left > 0 && <p className="body soft">{wire.omittedLines(data.left)}</p>}
       {lines.length > shown && (
         <div className="notice">
           <button type="button" className="button" onClick={() => setShown(shown + 5 * linesAtOnce)}>
@@ -86,7 +86,7 @@ export function CallPage({ id }: { readonly id: string }): ReactNode {
 
 interface LineProps {
   readonly line: WireLine
-  /** That the stream was broken off is then what was wanted. */
+  /** Whether the client closed the stream, so that its error status is expected. */
   readonly isLeft: boolean
 }
 
@@ -94,7 +94,7 @@ function Line({ line, isLeft }: LineProps): ReactNode {
   const { wire } = useText()
   const { language } = useLanguage()
   const { direction, what, status, headers, body, at } = line
-  const text = spell(body)
+  const text = formatBody(body)
   const isGood = status === 'OK' || (typeof status === 'number' && status < 400)
   const wasLeft = isLeft && !isGood && typeof status === 'string'
   return (
@@ -106,10 +106,10 @@ function Line({ line, isLeft }: LineProps): ReactNode {
         <strong>{wire[direction]}</strong>
         {direction !== 'event' && <code className="break">{what}</code>}
         {status !== undefined && (
-          <span className={`badge ${isGood ? 'good' : wasLeft ? '' : 'bad'}`}>{wasLeft ? wire.leftIt : status}</span>
+          <span className={`badge ${isGood ? 'good' : wasLeft ? '' : 'bad'}`}>{wasLeft ? wire.closed : status}</span>
         )}
         <span className="grow" />
-        <span className="faint small mono">+{spellMs(at, language)}</span>
+        <span className="faint small mono">+{formatMs(at, language)}</span>
       </header>
       {headers && Object.keys(headers).length > 0 && (
         <details>
@@ -131,8 +131,8 @@ function Line({ line, isLeft }: LineProps): ReactNode {
   )
 }
 
-/** JSON is easier to read with lines of its own. */
-export function spell(body: unknown): string {
+/** Formats JSON bodies with indentation. */
+export function formatBody(body: unknown): string {
   if (body === undefined || body === '') return ''
   if (typeof body !== 'string') return JSON.stringify(body, null, 2)
   try {

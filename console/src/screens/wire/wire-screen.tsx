@@ -1,8 +1,8 @@
 import type { ReactNode } from 'react'
-import { useNameOf } from '../../link/agents.js'
-import { BackLink } from '../../parts/back-link.js'
-import { shortId } from '../../parts/short-id.js'
+import { BackLink } from '../../components/back-link.js'
+import { shortId } from '../../components/short-id.js'
 import { hrefTo, useRoute } from '../../route.js'
+import { useNameOf } from '../../server/agents.js'
 import { useText } from '../../text/text.js'
 import { CallList, type CallQuery, useCalls } from './call-list.js'
 import { CallPage } from './call-page.js'
@@ -12,10 +12,10 @@ export default function WireScreen(): ReactNode {
   const { path, query } = useRoute()
   const asked = askedIn(query)
   const calls = useCalls(asked)
-  // The newest message is what most people look for.
+  // Show the newest message first.
   const newest = calls.data?.find(({ operation }) => /^send/.test(operation)) ?? calls.data?.[0]
   const chosen = path[1] ?? newest?.id
-  // A list of one has nothing to choose from, where there is room for either.
+  // In narrow windows a filtered list with one call opens that call.
   const isOnly = path[1] === undefined && calls.data?.length === 1 && Object.keys(asked).length > 0
   const isOpen = path[1] !== undefined || isOnly
   return (
@@ -40,7 +40,7 @@ export default function WireScreen(): ReactNode {
   )
 }
 
-/** What the list is narrowed to, and a way out of it. */
+/** The active filters and a link to remove them. */
 function Filters({ query: { ref, task, context } }: { readonly query: CallQuery }): ReactNode {
   const { wire, tasks, common } = useText()
   const nameOf = useNameOf()

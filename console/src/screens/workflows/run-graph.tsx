@@ -1,9 +1,9 @@
-/** The graph of a run, laid out from left to right. Loaded on use: it is half as large as all the rest. */
+/** The graph of a run, from left to right. Loaded on use, because its libraries are large. */
 import dagre from '@dagrejs/dagre'
 import { Background, Controls, type Edge, Handle, type Node, type NodeProps, Position, ReactFlow } from '@xyflow/react'
 import type { GraphNode, WorkflowGraph } from 'dragoman/orchestrator'
 import { type ReactNode, useMemo } from 'react'
-import { spellMs } from '../../parts/duration.js'
+import { formatMs } from '../../components/format.js'
 import { useLanguage, useText } from '../../text/text.js'
 import { msOf, stepTones } from './step-words.js'
 import '@xyflow/react/dist/base.css'
@@ -11,7 +11,7 @@ import '@xyflow/react/dist/base.css'
 const width = 200
 const height = 58
 const margin = 40
-const [leastHeight, mostHeight] = [150, 520]
+const [minHeight, maxHeight] = [150, 520]
 
 interface GraphProps {
   readonly graph: WorkflowGraph
@@ -25,7 +25,7 @@ const nodeTypes = { step: StepBox }
 
 export default function RunGraph({ graph, chosen, onChoose }: GraphProps): ReactNode {
   const shape = JSON.stringify([graph.nodes.map(({ id }) => id), graph.edges])
-  // Steps change their state all the time, and their place only when there are others.
+  // Positions change only with the set of steps, not with their states.
   const { places, height: high } = useMemo(() => layOut(shape, isNarrow()), [shape])
   const { workflows } = useText()
   const nodes = graph.nodes.map(
@@ -39,7 +39,7 @@ export default function RunGraph({ graph, chosen, onChoose }: GraphProps): React
   )
   const edges = graph.edges.map(({ from, to }): Edge => ({ id: `${from} ${to}`, source: from, target: to }))
   return (
-    <div style={{ height: Math.min(mostHeight, Math.max(leastHeight, high + 2 * margin)) }}>
+    <div style={{ height: Math.min(maxHeight, Math.max(minHeight, high + 2 * margin)) }}>
       <ReactFlow
         key={graph.nodes.length}
         nodes={nodes}
@@ -76,7 +76,7 @@ function StepBox({ data: { step, isChosen } }: NodeProps<StepNode>): ReactNode {
       <Handle type="target" position={before} isConnectable={false} />
       <span className="row">
         <strong className="clip grow">{step.id}</strong>
-        <span className="small faint">{spellMs(msOf(step), language)}</span>
+        <span className="small faint">{formatMs(msOf(step), language)}</span>
       </span>
       <span className="small soft clip">
         {workflows.states[step.state]}
@@ -87,7 +87,7 @@ function StepBox({ data: { step, isChosen } }: NodeProps<StepNode>): ReactNode {
   )
 }
 
-/** On a phone, time runs downwards. */
+/** On phones the graph runs from top to bottom. */
 function isNarrow(): boolean {
   return innerWidth < 720
 }

@@ -1,16 +1,16 @@
 import { isInterrupted, isTerminal, type Part, schemaOf, textOf } from 'dragoman/client'
 import { type GraphNode, graphOf } from 'dragoman/orchestrator'
 import { lazy, type ReactNode, Suspense, useState } from 'react'
-import { useLink } from '../../link/link.js'
+import { Failure, Loading, Notice } from '../../components/notice.js'
+import { PartsView } from '../../components/parts-view.js'
+import { SchemaForm } from '../../components/schema-form.js'
+import { shortId } from '../../components/short-id.js'
+import { StateBadge } from '../../components/state-badge.js'
 import { graphId } from '../../model/run-result.js'
 import { useSignal } from '../../model/signal.js'
 import type { TaskView } from '../../model/task-view.js'
-import { Failure, Loading, Notice } from '../../parts/notice.js'
-import { PartsView } from '../../parts/parts-view.js'
-import { SchemaForm } from '../../parts/schema-form.js'
-import { shortId } from '../../parts/short-id.js'
-import { StateBadge } from '../../parts/state-badge.js'
-import { hrefTo, restate, useRoute } from '../../route.js'
+import { hrefTo, replaceRoute, useRoute } from '../../route.js'
+import { useConsole } from '../../server/console-context.js'
 import { useText } from '../../text/text.js'
 import { useTaskLog } from '../tasks/use-task-log.js'
 import { RunResult } from './run-result.js'
@@ -21,19 +21,19 @@ const Graph = lazy(() => import('./run-graph.js'))
 
 export function RunPage({ agent, runId }: { readonly agent: string; readonly runId: string }): ReactNode {
   const { workflows, tasks, talk } = useText()
-  const link = useLink()
+  const context = useConsole()
   const { query } = useRoute()
   const log = useTaskLog(agent, runId)
   useSignal(log.signal)
   const { view, error } = log
   const graph = graphOf({ artifacts: artifactsOf(view), ...(view.status && { status: view.status }) })
   const chosen = graph?.nodes.find(({ id }) => id === query.get('step'))
-  const choose = (step: GraphNode | undefined) => restate(['workflows', agent, runId], { step: step?.id })
+  const choose = (step: GraphNode | undefined) => replaceRoute(['workflows', agent, runId], { step: step?.id })
   const asked = view.history.find(({ role }) => role === 'ROLE_USER')
   const topic = asked ? textOf(asked).slice(0, 120) : ''
   const isOver = view.state === undefined || isTerminal(view.state)
   const cancel = async () => {
-    await (await link.client(agent)).cancelTask({ id: runId }).catch(() => undefined) // the log tells how it went
+    await (await context.client(agent)).cancelTask({ id: runId }).catch(() => undefined) // the log shows the outcome
   }
   return (
     <div className="screen">
@@ -49,11 +49,11 @@ export function RunPage({ agent, runId }: { readonly agent: string; readonly run
             {tasks.timeline}
           </a>
           <a className="button" href={hrefTo(['wire'], { task: runId })}>
-            {talk.exchange}
+            {talk.wire}
           </a>
           {!isOver && (
             <button type="button" className="button is-danger" onClick={() => void cancel()}>
-              {workflows.cancelAll}
+              {workflows.cancelRun}
             </button>
           )}
         </div>
@@ -81,7 +81,7 @@ export function RunPage({ agent, runId }: { readonly agent: string; readonly run
             <div className="stack">
               <section className="panel" aria-label={workflows.steps}>
                 <header>
-                  <h2>{workflows.waterfall}</h2>
+                  <h2>{workflows.timeline}</h2>
                 </header>
                 {graph && graph.nodes.length > 0 && (
                   <Waterfall nodes={graph.nodes} chosen={chosen?.id} onChoose={choose} />
@@ -121,16 +121,16 @@ function RunFailure({ view }: { readonly view: TaskView }): ReactNode {
   )
 }
 
-/** A run that asks goes on with the answer. */
+/** Shows the question of a run and sends the answer. */
 function RunQuestion({ agent, view }: { readonly agent: string; readonly view: TaskView }): ReactNode {
   const { talk, common } = useText()
-  const link = useLink()
+  const context = useConsole()
   const [typed, setTyped] = useState('')
   const [problem, setProblem] = useState<string>()
   const question = view.status?.message
   const schema = schemaOf(question)
   const answer = async (parts: readonly Part[]) => {
-    const client = await link.client(agent)
+    const client = await context.client(agent)
     const message = {
       messageId: crypto.randomUUID(),
       role: 'ROLE_USER' as const,
@@ -146,7 +146,7 @@ function RunQuestion({ agent, view }: { readonly agent: string; readonly view: T
   }
   return (
     <div className="question">
-      <strong>{talk.asks}</strong>
+      <strong>{talk.question}</strong>
       {question && <PartsView parts={question.parts} />}
       {schema ? (
         <SchemaForm schema={schema} onAnswer={(parts) => void answer(parts)} />
@@ -160,7 +160,7 @@ function RunQuestion({ agent, view }: { readonly agent: string; readonly view: T
         >
           <input
             className="input grow"
-            aria-label={talk.answerForm}
+            aria-label={talk.answer}
             value={typed}
             onChange={({ target }) => setTyped(target.value)}
           />

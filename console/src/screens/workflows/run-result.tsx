@@ -1,22 +1,22 @@
 import { isTerminal } from 'dragoman/client'
 import type { ReactNode } from 'react'
+import { CopyButton } from '../../components/copy-button.js'
+import { DownloadButton } from '../../components/download-button.js'
+import { Loading, Notice } from '../../components/notice.js'
+import { PartView, TextBlock } from '../../components/parts-view.js'
 import { resultOf, textIn } from '../../model/run-result.js'
 import type { TaskView } from '../../model/task-view.js'
-import { CopyButton } from '../../parts/copy-button.js'
-import { DownloadButton } from '../../parts/download-button.js'
-import { Loading, Notice } from '../../parts/notice.js'
-import { PartView, TextBlock } from '../../parts/parts-view.js'
 import { useText } from '../../text/text.js'
 import { ArtifactBox } from '../talk/task-answer.js'
 
 interface ResultProps {
   readonly view: TaskView
   readonly topic: string
-  /** Runs grow in place: a new version is a new look at the same one. */
+  /** Forces a new render, because the task view is mutable. */
   readonly version: number
 }
 
-/** What the run was for, to be read; the rest of what it made below. */
+/** The result of a run as a document, with its other artifacts below. */
 export function RunResult({ view, topic, version }: ResultProps): ReactNode {
   const { workflows } = useText()
   const { main, others } = resultOf(view.artifacts.values())
@@ -48,7 +48,7 @@ export function RunResult({ view, topic, version }: ResultProps): ReactNode {
       ) : (
         <>
           <Loading />
-          <p className="notice">{workflows.beingMade}</p>
+          <p className="notice">{workflows.inProgress}</p>
         </>
       )}
       {others.length > 0 && (

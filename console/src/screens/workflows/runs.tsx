@@ -1,21 +1,21 @@
 import { useQuery } from '@tanstack/react-query'
 import { type Task, textOf } from 'dragoman/client'
 import type { ReactNode } from 'react'
-import { useLink } from '../../link/link.js'
-import { Failure, Loading, Notice } from '../../parts/notice.js'
-import { StateBadge } from '../../parts/state-badge.js'
-import { Time } from '../../parts/time.js'
+import { Failure, Loading, Notice } from '../../components/notice.js'
+import { StateBadge } from '../../components/state-badge.js'
+import { Time } from '../../components/time.js'
 import { hrefTo } from '../../route.js'
+import { useConsole } from '../../server/console-context.js'
 import { useText } from '../../text/text.js'
 
 const refreshMs = 3000
 
 export function Runs({ agent }: { readonly agent: string }): ReactNode {
   const { workflows, tasks } = useText()
-  const link = useLink()
+  const context = useConsole()
   const runs = useQuery({
     queryKey: ['runs', agent],
-    queryFn: async () => (await (await link.client(agent)).listTasks({ pageSize: 50, historyLength: 50 })).tasks,
+    queryFn: async () => (await (await context.client(agent)).listTasks({ pageSize: 50, historyLength: 50 })).tasks,
     refetchInterval: ({ state }) => (state.error ? false : refreshMs),
   })
   return (

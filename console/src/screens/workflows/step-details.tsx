@@ -1,10 +1,10 @@
 import type { GraphNode } from 'dragoman/orchestrator'
 import type { ReactNode } from 'react'
-import { useAgents } from '../../link/agents.js'
+import { formatMs } from '../../components/format.js'
+import { Icon } from '../../components/icon.js'
 import type { TaskView } from '../../model/task-view.js'
-import { spellMs } from '../../parts/duration.js'
-import { Icon } from '../../parts/icon.js'
 import { hrefTo } from '../../route.js'
+import { useAgents } from '../../server/agents.js'
 import { useLanguage, useText } from '../../text/text.js'
 import { ArtifactBox } from '../talk/task-answer.js'
 import { msOf, stepTones } from './step-words.js'
@@ -12,12 +12,12 @@ import { msOf, stepTones } from './step-words.js'
 interface DetailsProps {
   readonly view: TaskView
   readonly step: GraphNode
-  /** Runs grow in place: a new version is a new look at the same one. */
+  /** Forces a new render, because the task view is mutable. */
   readonly version: number
   onClose(): void
 }
 
-/** What one step did, and the way into its own task. */
+/** The result of a step and a link to its task. */
 export function StepDetails({ view, step, version, onClose }: DetailsProps): ReactNode {
   const { workflows, agents, common } = useText()
   const { language } = useLanguage()
@@ -29,7 +29,7 @@ export function StepDetails({ view, step, version, onClose }: DetailsProps): Rea
         <h2 className="grow">{step.id}</h2>
         <span className={`badge ${stepTones[step.state]}`}>{workflows.states[step.state]}</span>
         <span className="small soft">{workflows.attempts(step.attempts)}</span>
-        <span className="small soft">{spellMs(msOf(step), language)}</span>
+        <span className="small soft">{formatMs(msOf(step), language)}</span>
         <button
           type="button"
           className="button is-quiet is-small"
@@ -61,7 +61,7 @@ export function StepDetails({ view, step, version, onClose }: DetailsProps): Rea
   )
 }
 
-/** A graph calls agents by name; the console knows them by address. */
+/** Finds the address of an agent that the graph names. */
 function useRefByName(name: string | undefined): string | undefined {
   const agents = useAgents()
   if (name === undefined) return undefined

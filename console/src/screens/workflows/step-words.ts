@@ -8,7 +8,7 @@ export const stepTones: Readonly<Record<GraphNode['state'], string>> = {
   canceled: '',
 }
 
-/** How long a step took, or has taken so far. */
+/** The duration of a step, until now if it is running. */
 export function msOf({ startedAt, endedAt }: GraphNode, now = Date.now()): number {
   return Math.max(0, (endedAt === undefined ? now : Date.parse(endedAt)) - Date.parse(startedAt))
 }

@@ -1,6 +1,6 @@
 import type { GraphNode } from 'dragoman/orchestrator'
 import type { ReactNode } from 'react'
-import { spellMs } from '../../parts/duration.js'
+import { formatMs } from '../../components/format.js'
 import { useLanguage, useText } from '../../text/text.js'
 import { msOf, stepTones } from './step-words.js'
 
@@ -10,7 +10,7 @@ interface WaterfallProps {
   onChoose(node: GraphNode): void
 }
 
-/** Every step, whoever did it, on one axis of time: what waited for what, and what ran beside what. */
+/** All steps of a run on a time axis. */
 export function Waterfall({ nodes, chosen, onChoose }: WaterfallProps): ReactNode {
   const { workflows, tasks, common } = useText()
   const { language } = useLanguage()
@@ -27,7 +27,7 @@ export function Waterfall({ nodes, chosen, onChoose }: WaterfallProps): ReactNod
             <th scope="col" className="is-wide">
               <span className="axis">
                 <span>{workflows.duration}</span>
-                <span>{spellMs(span, language)}</span>
+                <span>{formatMs(span, language)}</span>
               </span>
             </th>
           </tr>
@@ -62,7 +62,7 @@ export function Waterfall({ nodes, chosen, onChoose }: WaterfallProps): ReactNod
 
 interface BarProps {
   readonly node: GraphNode
-  /** How long after the first step it began, in milliseconds. */
+  /** Start in milliseconds after the first step. */
   readonly before: number
   readonly span: number
   readonly now: number
@@ -73,7 +73,7 @@ function Bar({ node, before, span, now }: BarProps): ReactNode {
   const ms = msOf(node, now)
   return (
     <>
-      <span className="small mono">{spellMs(ms, language)}</span>
+      <span className="small mono">{formatMs(ms, language)}</span>
       <span className="bar-track">
         <span
           className={`bar ${stepTones[node.state]}`}

@@ -1,11 +1,11 @@
 import { useMutation } from '@tanstack/react-query'
 import { workflowUri } from 'dragoman/orchestrator'
 import { type FormEvent, type ReactNode, useState } from 'react'
-import { examplesOf, type NamedCard, useAgents, useCard } from '../../link/agents.js'
-import { useLink, useSession } from '../../link/link.js'
-import { AgentPicker } from '../../parts/agent-picker.js'
-import { Loading, Notice, Problem } from '../../parts/notice.js'
+import { AgentPicker } from '../../components/agent-picker.js'
+import { Loading, Notice, Problem } from '../../components/notice.js'
 import { go, useRoute } from '../../route.js'
+import { examplesOf, type NamedCard, useAgents, useCard } from '../../server/agents.js'
+import { useConsole, useSession } from '../../server/console-context.js'
 import { useLanguage, useText } from '../../text/text.js'
 import { RunPage } from './run-page.js'
 import { Runs } from './runs.js'
@@ -31,7 +31,7 @@ export default function WorkflowsScreen(): ReactNode {
           {agents.some(({ isPending }) => isPending) ? (
             <Loading />
           ) : (
-            <Notice title={workflows.none} text={workflows.noneText} />
+            <Notice title={workflows.noWorkflow} text={workflows.noWorkflowText} />
           )}
         </div>
       ) : (
@@ -44,7 +44,7 @@ export default function WorkflowsScreen(): ReactNode {
   )
 }
 
-/** Its card says so. */
+/** Whether the card declares the workflow extension. */
 function runsWorkflows({ view }: NamedCard): boolean {
   return view?.card.capabilities.extensions?.some(({ uri }) => uri === workflowUri) === true
 }
@@ -54,11 +54,11 @@ function StartRun({ agent }: { readonly agent: string }): ReactNode {
   const { language } = useLanguage()
   const card = useCard(agent)
   const examples = card.data ? examplesOf(card.data.card, language) : []
-  const link = useLink()
+  const context = useConsole()
   const [topic, setTopic] = useState('')
   const start = useMutation({
     mutationFn: async (said: string) => {
-      const client = await link.client(agent)
+      const client = await context.client(agent)
       const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER' as const, parts: [{ text: said }] }
       const made = await client.sendMessage({ message, configuration: { returnImmediately: true } })
       if (!('task' in made)) throw new Error(workflows.noGraph)
@@ -90,7 +90,7 @@ function StartRun({ agent }: { readonly agent: string }): ReactNode {
       </div>
       {examples.length > 0 && (
         <div className="body row">
-          <span className="label">{talk.try}</span>
+          <span className="label">{talk.examples}</span>
           {examples.map((example) => (
             <button
               key={example}
