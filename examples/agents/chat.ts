@@ -1,4 +1,4 @@
-// A conversation that calls several agents. The handler yields only pieces of its answer, so that a stream reads as one
+// A conversation that calls several agents. The handler yields only chunks of its answer, so that a stream reads as one
 // text. It reads earlier messages from its own tasks, so that a conversation survives a restart.
 import { agent, ask, isInterrupted, type Turn } from 'dragoman'
 import type { CallResult } from 'dragoman/engine'
@@ -19,7 +19,7 @@ export function createChatAgent(writer = createWriter()) {
   return agent(
     {
       name,
-      description: 'Talks, and asks the order agent or the document workflow when they know better',
+      description: 'Holds a conversation and calls the order agent or the document workflow when needed',
       version: '1.0.0',
       capabilities: { pushNotifications: true },
       skills: [
@@ -57,7 +57,7 @@ export function createChatAgent(writer = createWriter()) {
   )
 }
 
-/** Calls another agent. If it cannot be reached, the conversation goes on without it. */
+/** Calls another agent. If it cannot be reached, the conversation continues without it. */
 async function askOther(
   turn: Turn,
   { to, say, taskId }: { to: string; say: string; taskId?: string },

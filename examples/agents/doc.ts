@@ -3,14 +3,14 @@ import { agent, completed, failed, working } from 'dragoman'
 import { inLanguageOf } from '../writing/language.ts'
 import { readOutline } from '../writing/outline.ts'
 import { createWriter } from '../writing/writer.ts'
-import { inPieces } from './in-pieces.ts'
+import { streamedArtifact } from './streamed-artifact.ts'
 import { serveWhenRun } from './serve-when-run.ts'
 
 export function createDocAgent(writer = createWriter()) {
   return agent(
     {
       name: 'DocAgent',
-      description: 'Writes the document of an outline in Markdown, section by section as it comes',
+      description: 'Writes the document of an outline in Markdown, streamed by section',
       version: '1.0.0',
       skills: [
         {
@@ -36,7 +36,7 @@ export function createDocAgent(writer = createWriter()) {
       yield working(
         inLanguageOf(outline.title, { zh: `正在撰写《${outline.title}》…`, en: `Writing “${outline.title}”…` }),
       )
-      yield* inPieces('document', writer.document(outline, { signal: turn.signal }), {
+      yield* streamedArtifact('document', writer.document(outline, { signal: turn.signal }), {
         description: outline.title,
         metadata: { writer: writer.name },
         toData: (document) => ({ title: outline.title, document }),

@@ -12,7 +12,7 @@ export function createImageAgent() {
   return agent(
     {
       name,
-      description: 'Draws small scenes as PNG files, offline: the same wish always gives the same image',
+      description: 'Draws small scenes as PNG files, offline; equal requests give equal images',
       version: '1.0.0',
       capabilities: { pushNotifications: true },
       skills: [

@@ -14,7 +14,7 @@ export function createOrderAgent(path: string = process.env.DRAGOMAN_ORDERS ?? '
   return agent(
     {
       name: 'OrderAgent',
-      description: 'Knows the orders of a small tea house: product, price, and where they are',
+      description: 'Looks up orders of a small tea house: product, price and delivery status',
       version: '1.0.0',
       capabilities: { pushNotifications: true },
       skills: [

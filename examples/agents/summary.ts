@@ -3,7 +3,7 @@ import { agent, completed, failed, working } from 'dragoman'
 import { inLanguageOf } from '../writing/language.ts'
 import { sourceText } from '../writing/source-text.ts'
 import { createWriter } from '../writing/writer.ts'
-import { inPieces } from './in-pieces.ts'
+import { streamedArtifact } from './streamed-artifact.ts'
 import { serveWhenRun } from './serve-when-run.ts'
 
 export function createSummaryAgent(writer = createWriter()) {
@@ -35,7 +35,7 @@ export function createSummaryAgent(writer = createWriter()) {
         return
       }
       yield working(inLanguageOf(text, { zh: '正在提炼摘要…', en: 'Summarising…' }))
-      yield* inPieces('summary', writer.summary(text, { signal }), {
+      yield* streamedArtifact('summary', writer.summary(text, { signal }), {
         metadata: { writer: writer.name },
         toData: (summary) => ({ summary }),
       })

@@ -71,7 +71,7 @@ export function createTravelAgent(desk = defaultDesk) {
         {
           id: 'book',
           name: 'Book',
-          description: 'Follow-ups name the tasks they build upon in referenceTaskIds, or stand in the same context',
+          description: 'Follow-ups name the tasks they depend on in referenceTaskIds, or are in the same context',
           tags: ['travel', '旅行'],
           examples: ['Book a flight to Helsinki.', 'Based on Task 1, book a hotel.', '订一张去赫尔辛基的机票'],
         },

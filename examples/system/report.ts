@@ -42,8 +42,8 @@ Ctrl-C ends all of it.`
 
 export function stopMessage(store: string) {
   if (store === 'memory') return 'Stopped. Nothing is kept: the store was in memory.'
-  const anew = /^sqlite:\.dragoman\//.test(store) ? '; to begin anew, delete .dragoman/' : ''
-  return `Stopped. Tasks are kept in ${withoutPassword(store)}${anew}.`
+  const reset = /^sqlite:\.dragoman\//.test(store) ? '; to start again, delete .dragoman/' : ''
+  return `Stopped. Tasks are kept in ${withoutPassword(store)}${reset}.`
 }
 
 function withoutPassword(store: string) {

@@ -45,7 +45,7 @@ export async function* eventsOf(
       const told = eventFrom(event)
       if (told) yield { id: seq, event: told }
       last = seq ?? last
-      // The stream ends with a question: the answer may take a person any time.
+      // The stream ends with a question, because an answer may take long.
       if (isPause(event)) break
     }
   } catch (error) {
@@ -76,7 +76,7 @@ function isPause(event: StreamResponse) {
   return status !== undefined && (isInterrupted(status.state) || isTerminal(status.state))
 }
 
-/** @param left Aborted when the reader disconnects. The run goes on. */
+/** @param left Aborted when the reader disconnects. The run continues. */
 export async function sse(events: AsyncGenerator<SentEvent, void, void>, left: AbortController): Promise<Response> {
   // Wait for the first event before the response starts, so that an error gets its HTTP status.
   let next = await events.next()

@@ -14,7 +14,7 @@ const dependable = { retry: { attempts: 5 }, retryBudgetMs: 10_000 }
 const documentWorkflow = workflow(
   {
     name,
-    description: 'Has a document written: the outline, the text and a summary, by three agents in turn',
+    description: 'Writes a document with three agents: an outline, the text and a summary',
     version: '1.0.0',
     capabilities: { pushNotifications: true },
     skills: [

@@ -56,7 +56,7 @@ async function create({ request, service, context }: Call) {
   }
   const isAsync = /\brespond-async\b/i.test(request.headers.get('prefer') ?? '')
   const sent = await service.sendMessage({ message, configuration: { returnImmediately: isAsync } }, once)
-  if (!('task' in sent)) throw new A2AError('INTERNAL_ERROR', 'The workflow made no task')
+  if (!('task' in sent)) throw new A2AError('INTERNAL_ERROR', 'The workflow created no task')
   const location = `${path}/${sent.task.id}`
   if (isAsync) return Response.json(viewOf(sent.task), { status: 202, headers: { location } })
   const view = viewOf(sent.task)
@@ -96,7 +96,7 @@ async function topicIn(request: Request) {
   try {
     body = JSON.parse(text)
   } catch {
-    throw new A2AError('PARSE_ERROR', 'The body is no JSON')
+    throw new A2AError('PARSE_ERROR', 'The body is not valid JSON')
   }
   const topic = typeof body === 'object' && body !== null && 'topic' in body ? body.topic : undefined
   if (typeof topic !== 'string' || topic.trim() === '')
@@ -145,6 +145,6 @@ function refusal(error: unknown) {
 }
 
 function notAllowed(allow: string) {
-  const error = { code: 405, status: 'METHOD_NOT_ALLOWED', message: `Answered here: ${allow}`, details: [] }
+  const error = { code: 405, status: 'METHOD_NOT_ALLOWED', message: `Allowed methods: ${allow}`, details: [] }
   return Response.json({ error }, { status: 405, headers: { allow } })
 }

@@ -74,7 +74,7 @@ export function createModelWriter({
       let answer = ''
       for await (const piece of generate(wish, [user(topic)], signal)) answer += piece
       const outline = readOutline(jsonIn(answer))
-      if (!outline) throw new A2AError('UNAVAILABLE', 'The language model gave no outline')
+      if (!outline) throw new A2AError('UNAVAILABLE', 'The language model returned no outline')
       return { ...outline, topic }
     },
     document: (outline, { signal } = {}) =>

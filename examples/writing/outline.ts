@@ -16,7 +16,7 @@ export type Outline = {
 const maxSections = 40
 const maxPoints = 20
 
-/** Reads an outline from any sender; sections may be plain titles. Returns undefined if the value is no outline. */
+/** Reads an outline from any sender; sections may be plain titles. Returns undefined if the value is not an outline. */
 export function readOutline(value: unknown): Outline | undefined {
   if (!isObject(value) || !Array.isArray(value.sections)) return undefined
   const sections = value.sections.slice(0, maxSections).flatMap((each) => readSection(each) ?? [])

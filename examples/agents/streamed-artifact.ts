@@ -5,7 +5,7 @@ import type { Struct } from 'dragoman/model'
  * Streams a text as one artifact, piece by piece. The last piece also carries a data part with the whole text, for callers
  * that read the first data part of a task.
  */
-export async function* inPieces(
+export async function* streamedArtifact(
   name: string,
   pieces: AsyncIterable<string>,
   { toData, ...options }: ArtifactOptions & { toData: (whole: string) => Struct },
