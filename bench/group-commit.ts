@@ -117,7 +117,7 @@ const loads: readonly (readonly [replicas: number, perSecond: number])[] = [
   [64, 100_000],
 ]
 
-/** The tables that `docs/decisions/0006-beyond-one-database.md` shows. */
+/** The tables that `docs/decisions/0006-scaling-beyond-one-database.md` shows. */
 export function report(): string {
   const lines = [`A database of ${database.cores} cores, ${database.stepMs} ms a step.`]
   for (const { title, ...latency } of cases) {

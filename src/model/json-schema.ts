@@ -4,7 +4,7 @@
  *
  * Not evaluated: `pattern` and `patternProperties` (regular expressions of strangers), `format` (an annotation),
  * `unevaluatedProperties`, `unevaluatedItems`, `$dynamicRef`, and references to other documents. They never refuse a value.
- * See docs/decisions/0007-json-schema.md.
+ * See docs/decisions/0007-json-schema-validator.md.
  */
 import type { JsonValue, Struct } from './part.js'
 
