@@ -3,8 +3,8 @@ import { agent, completed, failed, working } from 'dragoman'
 import { inLanguageOf } from '../writing/language.ts'
 import { sourceText } from '../writing/source-text.ts'
 import { createWriter } from '../writing/writer.ts'
-import { streamedArtifact } from './streamed-artifact.ts'
 import { serveWhenRun } from './serve-when-run.ts'
+import { streamedArtifact } from './streamed-artifact.ts'
 
 export function createSummaryAgent(writer = createWriter()) {
   return agent(
