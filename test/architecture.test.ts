@@ -146,7 +146,7 @@ interface Source {
 
 /** Contract suites are no tests of ours: they are published. */
 /** Templates hold the texts of other people's files. */
-const isTestCode = /\.(test|test-d|fixture)\.ts$|\/templates\.ts$/
+const isTestCode = /\.(test|test-d|fixture)\.ts$|init-templates\.ts$/
 
 const sources: readonly Source[] = readdirSync(src, { recursive: true, encoding: 'utf8' })
   .filter((file) => file.endsWith('.ts') && !isTestCode.test(file))

@@ -1,4 +1,4 @@
-/** The options of every command that talks to an agent. */
+/** Options of the commands that call an agent, and parsers of option values. */
 
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import {
@@ -10,21 +10,25 @@ import {
   type CredentialSource,
   connect,
   mutualTls,
+  TransportError,
   type WireEntry,
 } from '../client/index.js'
 import { type DialectName, dialectNames, findDialect } from '../dialects/index.js'
 import { canParseUrl } from '../model/can-parse-url.js'
-import { onStderr } from './colours.js'
-import { authHint } from './credentials/auth-hint.js'
-import { readCredentials, storedTokens } from './credentials/credential-file.js'
-import { askLater, credentialSource } from './credentials/credential-source.js'
-import { originOf, sameMachine } from './credentials/origin.js'
-import { Advised } from './failure.js'
-import { type Registry, resolversFor } from './find-agent.js'
+import { authHint } from './card-text.js'
+import {
+  credentialSource,
+  loopbackOrigins,
+  originOf,
+  promptsForLogin,
+  readCredentials,
+  storedTokens,
+} from './credentials.js'
+import { AdvisedError, UsageError } from './failure.js'
 import { readGivenFile } from './message-parts.js'
 import { type Format, Output } from './output.js'
-import { printable, shellWord, withoutSecrets } from './printable.js'
-import { UsageError } from './usage-error.js'
+import { onStderr, printable, shellWord, withoutSecrets } from './printable.js'
+import { type RegistryAddress, resolversFor } from './registry-lookup.js'
 
 export interface AgentOptions {
   readonly agent?: string
@@ -48,68 +52,81 @@ const bindingNames: Readonly<Record<string, Binding>> = { jsonrpc: 'JSONRPC', re
 export function addAgentOptions(command: Command): Command {
   return addOutputOption(
     addCertificateOptions(command)
-      .option('-a, --agent <ref>', 'the agent: host, URL, card URL or name; instead of the first argument')
+      .option('-a, --agent <ref>', 'the agent, in place of the first argument')
       .addOption(
-        new Option('--binding <name>', 'jsonrpc, rest or grpc (default: what the card prefers)').argParser(toBinding),
+        new Option(
+          '--binding <name>',
+          'transport: jsonrpc, rest or grpc (default: the one that the card prefers)',
+        ).argParser(toBinding),
       )
       .addOption(
-        new Option('--protocol <version>', 'v1, v0.3, v0.1 … (default: the newest that works)').argParser(toDialect),
+        new Option(
+          '--protocol <version>',
+          'protocol version: v1, v0.3, v0.1 … (default: the newest that works)',
+        ).argParser(toDialect),
       )
-      .option('--pin', 'speak --binding and --protocol or fail')
-      .option('-H, --header <name: value>', 'a header for every call; may be repeated', toHeader)
-      .option('--timeout <seconds>', 'how long an answer may take', toSeconds)
-      .option('--signed', 'refuse cards without a good signature')
-      .addOption(new Option('--registry <url>', 'where names of agents are looked up').env('DRAGOMAN_REGISTRY'))
-      .option('--registry-header <name: value>', 'a header for the registry; may be repeated', toHeader)
-      .option('--allow-origin <origin>', 'send headers and credentials there too; * is all; may be repeated', toOrigin)
-      .option('--debug', 'print what goes over the wire to stderr, secrets taken out'),
+      .option('--pin', 'fail if --binding and --protocol are not available, instead of choosing others')
+      .option('-H, --header <name: value>', 'HTTP header for every call; repeatable', toHeader)
+      .option('--timeout <seconds>', 'time limit for an answer, in seconds', toSeconds)
+      .option('--signed', 'reject cards without a valid signature')
+      .addOption(new Option('--registry <url>', 'registry that resolves names of agents').env('DRAGOMAN_REGISTRY'))
+      .option('--registry-header <name: value>', 'HTTP header for the registry; repeatable', toHeader)
+      .option(
+        '--allow-origin <origin>',
+        'also send headers and credentials to this origin; * allows all; repeatable',
+        toOrigin,
+      )
+      .option('--debug', 'print requests and responses to stderr, without secrets'),
   )
 }
 
 export function addCertificateOptions(command: Command): Command {
   return command
-    .option('--client-cert <path>', 'a client certificate, as PEM')
-    .option('--client-key <path>', 'its key, as PEM')
+    .option('--client-cert <path>', 'client certificate (PEM); needs --client-key')
+    .option('--client-key <path>', 'private key of --client-cert (PEM)')
 }
 
 export function addOutputOption(command: Command): Command {
   return command.addOption(
-    new Option('-o, --output <format>', 'text for people, json for programs').choices(['text', 'json']).default('text'),
+    new Option('-o, --output <format>', 'output format').choices(['text', 'json']).default('text'),
   )
 }
 
-/** The reference and the other arguments: `-a REF` frees the first place. */
-export function splitReference(args: readonly string[], { agent }: AgentOptions): [ref: string, rest: string[]] {
+export const agentHelp = 'the agent: host, URL, card URL or name in the registry'
+
+/** The largest page of a task list that the protocol allows. */
+export const maxPageSize = 100
+
+/** Separates the agent from the other arguments. With `--agent`, all arguments are other arguments. */
+export function splitAgent(args: readonly string[], { agent }: AgentOptions): [ref: string, rest: string[]] {
   if (agent !== undefined) return [agent, [...args]]
   const [ref, ...rest] = args
-  if (ref === undefined) throw new UsageError('name an agent: its host, its URL or the URL of its card')
+  if (ref === undefined) throw new UsageError('missing argument: the agent (host, URL or card URL)')
   return [ref, rest]
 }
 
-export const refHelp = 'the agent: host, URL, card URL or name'
-
-/** The reference and what must follow it, neither less nor more. */
-export function splitWords<Needed extends readonly string[]>(
-  words: readonly (string | undefined)[],
+/** As `splitAgent`, for commands that need exactly the arguments that `needed` describes. */
+export function requireArguments<Needed extends readonly string[]>(
+  args: readonly (string | undefined)[],
   options: AgentOptions,
   needed: readonly [...Needed],
 ): [ref: string, ...rest: { [K in keyof Needed]: string }] {
-  const given = words.filter((word) => word !== undefined)
-  const [ref, rest] = splitReference(given, options)
+  const given = args.filter((word) => word !== undefined)
+  const [ref, rest] = splitAgent(given, options)
   const missing = needed[rest.length]
-  if (missing !== undefined) throw new UsageError(`give ${missing} too`)
-  if (rest.length > needed.length) throw new UsageError(`there is a word too many: ${rest[needed.length]}`)
+  if (missing !== undefined) throw new UsageError(`missing argument: ${missing}`)
+  if (rest.length > needed.length) throw new UsageError(`unexpected argument: ${rest[needed.length]}`)
   return [ref, ...rest] as unknown as [string, ...{ [K in keyof Needed]: string }] // counted above
 }
 
 /**
- * Runs a command against an agent, and closes the connection whatever happens. `named` is the agent as the next command
- * line has to name it.
+ * Connects to an agent, does `work` and closes the connection. `agentArgs` are the agent and its options, as arguments of
+ * the next command.
  */
 export async function withAgent(
   ref: string,
   options: AgentOptions,
-  work: (agent: AgentClient, output: Output, named: string) => Promise<void>,
+  work: (agent: AgentClient, output: Output, agentArgs: string) => Promise<void>,
 ): Promise<void> {
   const output = new Output(options.output)
   const given = await connectOptions(ref, options, output)
@@ -120,11 +137,11 @@ export async function withAgent(
   }
   const agent = await connect(ref, { ...given, onWarning })
   try {
-    await work(agent, output, namedAgain(ref, options))
+    await work(agent, output, agentArgsOf(ref, options))
   } catch (error) {
     const isRefused = error instanceof A2AError && error.code === 'UNAUTHENTICATED'
     const hint = isRefused ? (withheld && allowHint(withheld)) || authHint(agent.card, withoutSecrets(ref)) : undefined
-    throw hint === undefined ? error : new Advised(error, hint)
+    throw hint === undefined ? error : new AdvisedError(error, hint)
   } finally {
     await agent.close()
   }
@@ -136,11 +153,11 @@ function isAllowable(warning: ConnectWarning): warning is Extract<ConnectWarning
 }
 
 function allowHint(origin: string): string {
-  return `Headers and credentials are not sent to ${origin}; if it may have them: --allow-origin ${shellWord(origin)}`
+  return `Headers and credentials are not sent to ${origin}; to allow it, pass --allow-origin ${shellWord(origin)}`
 }
 
-/** The agent and the options that the next command needs too. `…` stands in for secrets: header values, passwords, queries. */
-function namedAgain(ref: string, options: AgentOptions): string {
+/** Replaces secrets with `…`: header values, passwords and queries. */
+function agentArgsOf(ref: string, options: AgentOptions): string {
   const { registry, registryHeader = {}, header = {}, allowOrigin = [], clientCert, clientKey } = options
   const isKnown = registry === undefined || registry === process.env.DRAGOMAN_REGISTRY
   const words: readonly (readonly [option: string, value: string])[] = [
@@ -156,11 +173,11 @@ function namedAgain(ref: string, options: AgentOptions): string {
 
 export async function connectOptions(ref: string, options: AgentOptions, output: Output): Promise<ConnectOptions> {
   const origin = originOf(ref)
-  const sources = await keptCredentials(ref, options)
+  const sources = await credentialsFor(ref, options)
   const headers = options.header ?? {}
   return {
     headers,
-    allowedOrigins: [...sameMachine(origin), ...(options.allowOrigin ?? [])],
+    allowedOrigins: [...loopbackOrigins(origin), ...(options.allowOrigin ?? [])],
     ...(sources.length > 0 && { credentials: sources }),
     ...(options.signed && { signatures: 'require' }),
     resolvers: resolversFor(registryIn(options)),
@@ -173,7 +190,7 @@ export async function connectOptions(ref: string, options: AgentOptions, output:
   }
 }
 
-function registryIn({ registry, registryHeader = {} }: AgentOptions): Registry | undefined {
+function registryIn({ registry, registryHeader = {} }: AgentOptions): RegistryAddress | undefined {
   if (registry === undefined) return undefined
   if (!canParseUrl(registry)) throw new UsageError(`--registry: invalid URL: ${withoutSecrets(registry)}`)
   return { url: registry, headers: registryHeader }
@@ -181,8 +198,8 @@ function registryIn({ registry, registryHeader = {} }: AgentOptions): Registry |
 
 export type CertificateOptions = Pick<AgentOptions, 'clientCert' | 'clientKey'>
 
-/** What there is for an agent: a certificate that was given, and what `auth login` keeps. */
-export async function keptCredentials(
+/** The given client certificate, and the credential that `auth login` stored for the agent. */
+export async function credentialsFor(
   ref: string,
   certificate: CertificateOptions,
 ): Promise<readonly CredentialSource[]> {
@@ -190,7 +207,7 @@ export async function keptCredentials(
   const stored = (await readCredentials()).get(origin)
   return [
     ...(certificate.clientCert === undefined ? [] : [await readCertificate(certificate)]),
-    ...(stored ? [credentialSource(stored, storedTokens(origin), askLater(withoutSecrets(ref)))] : []),
+    ...(stored ? [credentialSource(stored, storedTokens(origin), promptsForLogin(withoutSecrets(ref)))] : []),
   ]
 }
 
@@ -202,7 +219,7 @@ async function readCertificate({ clientCert, clientKey }: CertificateOptions): P
   return mutualTls({ cert: cert ?? '', key: key ?? '' })
 }
 
-/** Everything that was given as a header is a secret here, whatever its name. */
+/** Redacts the value of every given header, whatever its name. */
 function printWire(entry: WireEntry, secrets: Readonly<Record<string, string>>): void {
   const { direction, binding, what, status, headers = {}, body, ms } = entry
   const values = Object.values(secrets).filter((value) => value !== '')
@@ -221,11 +238,11 @@ export function toBinding(name: string): Binding {
   throw new InvalidArgumentError(`choose from ${Object.keys(bindingNames).join(', ')}`)
 }
 
-/** Versions may be written as people say them: `1.0`, `0.3`. */
+/** Accepts `1.0` and `0.3` for `v1` and `v0.3`. */
 export function toDialect(given: string): DialectName {
   const dialect = findDialect(given)
   if (dialect) return dialect.name
-  throw new InvalidArgumentError(`there is no dialect ${given}: choose from ${dialectNames.join(', ')}`)
+  throw new InvalidArgumentError(`unknown dialect ${given}: choose from ${dialectNames.join(', ')}`)
 }
 
 function toOrigin(text: string, before: readonly string[] = []): readonly string[] {
@@ -247,23 +264,43 @@ export function toHeader(
 export function toCount(text: string): number {
   const count = Number(text)
   if (Number.isInteger(count) && count >= 0 && text.trim() !== '') return count
-  throw new InvalidArgumentError('a whole number, 0 or more')
+  throw new InvalidArgumentError('expected a whole number, 0 or more')
 }
 
 export function toPositive(text: string): number {
   const count = toCount(text)
   if (count > 0) return count
-  throw new InvalidArgumentError('a whole number, 1 or more')
+  throw new InvalidArgumentError('expected a whole number, 1 or more')
 }
 
 export function toPort(value: string): number {
   const port = Number(value)
   if (Number.isInteger(port) && port >= 0 && port < 65536) return port
-  throw new InvalidArgumentError('a port is a number from 0 to 65535')
+  throw new InvalidArgumentError('expected a port from 0 to 65535')
 }
 
 export function toSeconds(text: string): number {
   const seconds = Number(text)
   if (seconds > 0) return seconds
-  throw new InvalidArgumentError('a time in seconds, above 0')
+  throw new InvalidArgumentError('expected a number of seconds above 0')
+}
+
+/** Collects the values of a repeatable option. */
+export function collect(value: string, before: readonly string[] = []): readonly string[] {
+  return [...before, value]
+}
+
+/** Aborts `work` after this many seconds; without a number there is no limit. */
+export async function withDeadline<T>(
+  seconds: number | undefined,
+  work: (options: { readonly signal?: AbortSignal }) => Promise<T>,
+): Promise<T> {
+  if (seconds === undefined) return await work({})
+  const signal = AbortSignal.timeout(seconds * 1000)
+  try {
+    return await work({ signal })
+  } catch (cause) {
+    if (!signal.aborted) throw cause
+    throw new TransportError('timeout', `No answer within ${seconds} s`, { cause })
+  }
 }

@@ -1,4 +1,4 @@
-/** What `dragoman serve` serves: a module's agent, the test-bed agent, a program, or an agent somewhere else. */
+/** The agents that `dragoman serve` serves: from a module, the echo agent, a program, or a remote agent. */
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { delimiter, join, resolve } from 'node:path'
@@ -19,11 +19,10 @@ import {
   toHeader,
   toPositive,
 } from './agent-options.js'
-import { execAgent } from './exec-agent.js'
+import { execAgent, splitCommand } from './exec-agent.js'
+import { UsageError } from './failure.js'
 import { Output } from './output.js'
 import { proxyAgent } from './proxy-agent.js'
-import { splitCommand } from './split-command.js'
-import { UsageError } from './usage-error.js'
 
 export interface SourceOptions {
   readonly echo?: true
@@ -42,56 +41,62 @@ export interface SourceOptions {
 
 export interface Source {
   readonly agents: Agent | readonly Agent[]
-  /** For whoever starts the server. */
+  /** An extra line of the ready message. */
   readonly note?: string
   close?(): Promise<void>
 }
 
-const usualTimeoutSeconds = 600
-const usualOutputMegabytes = 10
+const defaultTimeoutSeconds = 600
+const defaultOutputMegabytes = 10
 const defaultMaxPrograms = 8
 const defaultMaxQueue = 1_000
-/** The agent behind a bridge may think for as long as `dragoman send` would wait for it. */
-const upstreamPatienceSeconds = 600
+/** The same time limit as that of `dragoman send`. */
+const upstreamTimeoutSeconds = 600
 
 export function addSourceOptions(command: Command): Command {
   return command
-    .option('--echo', 'serve the test-bed agent, which acts on the text it is sent')
-    .option('--exec <command>', 'serve a program: a message is its stdin, its stdout is the answer, as it comes')
-    .option('--proxy <ref>', 'serve an agent that is somewhere else: a bridge from its dialect to all others')
-    .option('--name <name>', 'the name on the card, for --exec and --proxy')
-    .option('--shell', 'let sh read the command of --exec: pipes, variables, patterns')
+    .option('--echo', 'serve the echo agent, for tests: it returns the text, or does what the text says')
+    .option('--exec <command>', 'serve a program: the message is its stdin, and its stdout is the answer')
+    .option('--proxy <agent>', 'serve a remote agent in all dialects: host, URL, card URL or name')
+    .option('--name <name>', 'name on the card, for --exec and --proxy (default: the program’s or the agent’s)')
+    .option('--shell', 'run the command of --exec with sh, which allows pipes, variables and patterns')
     .option(
       '--exec-timeout <seconds>',
-      `how long a program may take, 0 for ever (default: ${usualTimeoutSeconds})`,
+      `time limit of a program in seconds; 0: none (default: ${defaultTimeoutSeconds})`,
       toCount,
     )
     .option(
       '--exec-max-output <megabytes>',
-      `how much a program may print (default: ${usualOutputMegabytes})`,
+      `maximum output of a program in megabytes (default: ${defaultOutputMegabytes})`,
       toPositive,
     )
-    .option('--exec-max <count>', `how many programs run at once (default: ${defaultMaxPrograms})`, toPositive)
+    .option(
+      '--exec-max <count>',
+      `maximum number of programs that run at once (default: ${defaultMaxPrograms})`,
+      toPositive,
+    )
     .option(
       '--exec-queue <count>',
-      `how many messages wait for a program to end (default: ${defaultMaxQueue})`,
+      `maximum number of messages that wait for a program (default: ${defaultMaxQueue})`,
       toCount,
     )
     .addOption(
-      new Option('--upstream-binding <name>', 'how the agent behind a bridge is spoken to: jsonrpc, rest or grpc')
-        // A parser, since choices would leave the word as it was typed.
-        .argParser(toBinding),
+      new Option(
+        '--upstream-binding <name>',
+        'transport to the agent of --proxy: jsonrpc, rest or grpc (default: the one that its card prefers)',
+      ).argParser(toBinding),
     )
     .addOption(
-      new Option('--upstream-protocol <version>', 'which version it is spoken to in: v1, v0.3, v0.1 …').argParser(
-        toDialect,
-      ),
+      new Option(
+        '--upstream-protocol <version>',
+        'protocol version for the agent of --proxy: v1, v0.3, v0.1 … (default: the newest that works)',
+      ).argParser(toDialect),
     )
-    .option('--upstream-header <name: value>', 'a header for every call to it; may be repeated', toHeader)
+    .option('--upstream-header <name: value>', 'HTTP header for calls to the agent of --proxy; repeatable', toHeader)
 }
 
-/** Options that mean nothing without another one. */
-const belongTo: readonly (readonly [keyof SourceOptions, readonly (keyof SourceOptions)[]])[] = [
+/** Options that need one of others. */
+const neededOptions: readonly (readonly [keyof SourceOptions, readonly (keyof SourceOptions)[]])[] = [
   ['name', ['exec', 'proxy']],
   ['shell', ['exec']],
   ['execTimeout', ['exec']],
@@ -106,34 +111,34 @@ const belongTo: readonly (readonly [keyof SourceOptions, readonly (keyof SourceO
 export async function openSource(module: string | undefined, options: SourceOptions, log?: Log): Promise<Source> {
   const { echo, exec, proxy } = options
   const given = [module, echo, exec, proxy].filter((each) => each !== undefined)
-  if (given.length > 1) throw new UsageError('give a module, --echo, --exec or --proxy: one of them')
+  if (given.length > 1) throw new UsageError('a module, --echo, --exec and --proxy exclude each other')
   if (given.length === 0)
     throw new UsageError('give the path of a module that exports an agent, or --echo, --exec or --proxy')
-  for (const [option, partners] of belongTo) {
+  for (const [option, partners] of neededOptions) {
     if (options[option] !== undefined && partners.every((partner) => options[partner] === undefined))
-      throw new UsageError(`${spell(option)} belongs to ${partners.map(spell).join(' and ')}`)
+      throw new UsageError(`${flagOf(option)} needs ${partners.map(flagOf).join(' or ')}`)
   }
   if (exec !== undefined) return { agents: programOf(exec, options, log) }
-  if (proxy !== undefined) return await bridgeTo(proxy, options)
+  if (proxy !== undefined) return await proxyTo(proxy, options)
   return { agents: module === undefined ? echoAgent : await agentsIn(module) }
 }
 
 async function agentsIn(module: string): Promise<Agent | readonly Agent[]> {
   const path = resolve(module)
-  if (!existsSync(path)) throw new UsageError(`there is no module ${module}`)
+  if (!existsSync(path)) throw new UsageError(`module not found: ${module}`)
   const { exports, calls } = await importWatched(pathToFileURL(path).href)
   const found = exports.default ?? exports.agent
   const agents = (Array.isArray(found) ? found : [found]).filter(isAgent)
   const names = agents.map(({ card }) => card.name)
   const own = calls.find((call) => names.length === 0 || call.names.some((name) => names.includes(name)))
   if (own) {
-    const port = own.port ? `on port ${own.port}` : 'on a port of its own'
+    const port = own.port ? `on port ${own.port}` : 'on another port'
     throw new UsageError(
       `${module} calls serve() itself, ${port}: run it with \`node ${module}\`, or export the agent without calling serve()`,
     )
   }
   if (isAgent(found) || (Array.isArray(found) && found.length > 0 && agents.length === found.length)) return found
-  throw new UsageError(`${module} exports no agent: export one, or a list, as default or as \`agent\``)
+  throw new UsageError(`${module} exports no agent; export an agent or a list of agents, as default or as \`agent\``)
 }
 
 interface Exports {
@@ -146,15 +151,15 @@ interface ServeCall {
   readonly port: number | undefined
 }
 
-/** Imports a module and collects the calls of `serve` that it makes meanwhile, with whichever copy of this package. */
+/** Imports a module and records its calls of `serve`, from any copy of this package. */
 async function importWatched(
   href: string,
 ): Promise<{ readonly exports: Exports; readonly calls: readonly ServeCall[] }> {
   const calls: ServeCall[] = []
   const onServe = (message: unknown) => {
-    // The message of `serve`, with its arguments as they were given.
+    // Published by `serve`, with its arguments unchecked.
     const { agents, port } = message as { readonly agents: unknown; readonly port?: number }
-    // An exception here would end the process. `serve` itself rejects arguments that are no agents.
+    // An exception here would end the process. `serve` itself rejects invalid arguments.
     const served = [agents]
       .flat()
       .map((each) => (isAgent(each) ? each : (each as { readonly agent?: unknown } | undefined)?.agent))
@@ -181,7 +186,7 @@ function explainTypeScript(error: unknown): unknown {
 }
 
 function programOf(command: string, options: SourceOptions, log: Log | undefined): Agent {
-  const { name, shell, execTimeout = usualTimeoutSeconds, execMaxOutput = usualOutputMegabytes } = options
+  const { name, shell, execTimeout = defaultTimeoutSeconds, execMaxOutput = defaultOutputMegabytes } = options
   const { execMax = defaultMaxPrograms, execQueue = defaultMaxQueue } = options
   if (!shell) assertProgram(command)
   return execAgent(command, {
@@ -194,7 +199,7 @@ function programOf(command: string, options: SourceOptions, log: Log | undefined
   })
 }
 
-/** Better now than with the first message. */
+/** Fails at the start instead of with the first message. */
 function assertProgram(command: string): void {
   let program: string | undefined
   try {
@@ -202,12 +207,12 @@ function assertProgram(command: string): void {
   } catch (error) {
     throw new UsageError(`--exec: ${error instanceof Error ? error.message : command}`)
   }
-  if (program === undefined) throw new UsageError('--exec: name a program')
-  const places = /[/\\]/.test(program)
+  if (program === undefined) throw new UsageError('--exec: missing program')
+  const paths = /[/\\]/.test(program)
     ? [resolve(program)]
     : (process.env.PATH ?? '').split(delimiter).map((folder) => join(folder, program))
-  if (process.platform !== 'win32' && !places.some(isExecutable))
-    throw new UsageError(`--exec: there is no program ${program}`)
+  if (process.platform !== 'win32' && !paths.some(isExecutable))
+    throw new UsageError(`--exec: program not found: ${program}`)
 }
 
 function isExecutable(path: string): boolean {
@@ -219,22 +224,25 @@ function isExecutable(path: string): boolean {
   }
 }
 
-async function bridgeTo(ref: string, options: SourceOptions): Promise<Source> {
+async function proxyTo(ref: string, options: SourceOptions): Promise<Source> {
   const { name, upstreamBinding, upstreamProtocol, upstreamHeader } = options
-  const spokenTo: AgentOptions = {
+  const upstreamOptions: AgentOptions = {
     output: 'text',
-    timeout: upstreamPatienceSeconds,
+    timeout: upstreamTimeoutSeconds,
     ...(upstreamBinding && { binding: upstreamBinding }),
     ...(upstreamProtocol && { protocol: upstreamProtocol }),
     ...(upstreamHeader && { header: upstreamHeader }),
   }
   const output = new Output('text')
-  const connect = await connectOptions(ref, spokenTo, output)
-  const onWarning = (message: string) => output.warning(message)
-  const { agent, spoken, close } = await proxyAgent(ref, { ...(name !== undefined && { name }), connect, onWarning })
-  return { agents: agent, note: `behind it  ${spoken}`, close }
+  const connect = await connectOptions(ref, upstreamOptions, output)
+  const { agent, upstream, close } = await proxyAgent(ref, {
+    ...(name !== undefined && { name }),
+    connect,
+    onWarning: (message) => output.warning(message),
+  })
+  return { agents: agent, note: `upstream   ${upstream}`, close }
 }
 
-function spell(option: string): string {
+function flagOf(option: string): string {
   return `--${option.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
 }

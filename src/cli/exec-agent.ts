@@ -1,49 +1,45 @@
 /**
- * Any program as an agent. Each turn starts it: the text of the message is its stdin, its stdout is the answer
- * as it comes. Exit code 0 completes the task; anything else fails it, and what the program said about that on
- * stderr goes to the log, never to the caller.
+ * Serves any program as an agent. Each turn starts the program: the text of the message is its stdin, and its stdout is
+ * streamed as the answer. Exit code 0 completes the task. Any other exit code fails it; the last line of stderr goes to
+ * the log, never to the caller.
  *
- * A program runs in a process group of its own, so that whatever it started ends with it: when it exits, when
- * the task is cancelled, when a limit is passed, when this process ends.
- *
- * A limited number of programs run at once. Further turns wait for a slot; when the queue is full, the call is refused.
+ * Each program runs in its own process group. The whole group is killed when the program exits, when the task is cancelled,
+ * when a limit is exceeded and when this process ends.
  */
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { basename } from 'node:path'
 import type { Readable, Writable } from 'node:stream'
 import type { Log } from '../engine/index.js'
 import { A2AError, type Agent, agent, failed, type Turn, working, type Yield } from '../index.js'
-import { ProcessSlots, type SlotLimits } from './process-slots.js'
-import { splitCommand } from './split-command.js'
-import { UsageError } from './usage-error.js'
+import { UsageError } from './failure.js'
 
 export interface ExecOptions {
-  /** Default: what the program is called. */
+  /** Default: the name of the program. */
   readonly name?: string
-  /** Let `sh` read the command: pipes, variables, patterns. */
+  /** Run the command with `sh`. */
   readonly shell?: boolean
-  /** Of one turn; 0 is none. */
+  /** Time limit of one turn; 0: none. */
   readonly timeoutMs: number
-  /** What one turn may write. */
+  /** Maximum output of one turn. */
   readonly maxBytes: number
-  /** Limits of running programs and of turns that wait for one to end. */
+  /** Limits of running programs and of waiting turns. */
   readonly slots: SlotLimits
-  /** Between SIGTERM and SIGKILL. Default 4 s: less than the engine waits for a cancelled turn. */
+  /** Time between SIGTERM and SIGKILL. Default 4 s, which is less than the engine waits for a cancelled turn (E-7). */
   readonly killGraceMs?: number
   readonly log?: Log
 }
 
 type Program = ChildProcessByStdio<Writable, Readable, Readable>
 
-/** Ends a turn early; the text is for the caller. */
+/** A limit was exceeded; the caller sees the message. */
 class LimitError extends Error {}
 
 export function execAgent(command: string, options: ExecOptions): Agent {
   const [file, ...args] = options.shell ? ['/bin/sh', '-c', command] : splitCommand(command)
-  if (file === undefined) throw new UsageError('--exec: name a program')
+  if (file === undefined) throw new UsageError('--exec: missing program')
   const title = options.name ?? basename(options.shell ? (splitCommand(command)[0] ?? 'sh') : file)
   const running = new Set<Program>()
-  // Whatever ends this process, short of SIGKILL, ends them too.
+  // Covers every end of this process except SIGKILL.
   process.on('exit', () => {
     for (const program of running) signalGroup(program, 'SIGKILL')
   })
@@ -57,7 +53,7 @@ export function execAgent(command: string, options: ExecOptions): Agent {
   }
   const card = {
     name: title,
-    description: `Runs ${title}: the text of a message is its input, what it prints is the answer`,
+    description: `Runs ${title}: the text of a message is its input, and its output is the answer`,
     defaultInputModes: ['text/plain'],
     defaultOutputModes: ['text/plain'],
   }
@@ -70,7 +66,7 @@ async function* runInSlot(
   { signal }: Turn,
   work: () => AsyncGenerator<Yield, void, void>,
 ): AsyncGenerator<Yield, void, void> {
-  // Before `working` is stored: turns that arrive at the same time must not pass the limit.
+  // Taken before the first `await`, so that simultaneous turns cannot exceed the limit.
   const slot = slots.take(signal)
   if (!slot) {
     const metadata = { limit: 'execQueue' }
@@ -83,7 +79,7 @@ async function* runInSlot(
     yield working()
     if (await slot) yield* work()
   } finally {
-    // Not awaited: the turn may have ended while it waits for its slot.
+    // Not awaited: the turn may have ended while it was waiting for a slot.
     void slot.then((hasSlot) => hasSlot && slots.release())
   }
 }
@@ -97,19 +93,19 @@ async function* run(
   const { signal } = turn
   const program = start(turn)
   const ended = endOf(program)
-  const lastWords = lastLineOf(program.stderr)
+  const lastLine = lastLineOf(program.stderr)
   const stopping = createStopper(program, options)
   signal.addEventListener('abort', stopping.stop)
   if (signal.aborted) stopping.stop()
   try {
-    // A program need not read what it is sent.
+    // The program may exit without reading its input.
     program.stdin.on('error', () => undefined)
     program.stdin.end(turn.text)
     yield* output(program, stopping, options.maxBytes)
     const end = await ended
     if (signal.aborted || end === '') return
-    options.log?.({ level: 'warn', agent: title, taskId: turn.task.id, message: spoken(title, end, lastWords()) })
-    yield failed('The program behind this agent failed')
+    options.log?.({ level: 'warn', agent: title, taskId: turn.task.id, message: failureText(title, end, lastLine()) })
+    yield failed('The program of this agent failed')
   } catch (error) {
     if (!(error instanceof LimitError)) throw error
     options.log?.({ level: 'warn', agent: title, taskId: turn.task.id, message: `${title}: ${error.message}` })
@@ -122,16 +118,16 @@ async function* run(
   }
 }
 
-/** What it prints; nobody reads faster than the chunks are taken, so a fast program waits for a slow store. */
+/** Streams stdout. The consumer sets the pace: a fast program waits for a slow store. */
 async function* output(program: Program, stopping: Stopper, maxBytes: number): AsyncGenerator<string, void, void> {
   let bytes = 0
-  // Decoded by the stream: a character whose bytes came in two pieces stays one.
+  // The stream decodes, because a chunk may end within a character.
   for await (const chunk of program.stdout.setEncoding('utf8') as AsyncIterable<string>) {
     bytes += Buffer.byteLength(chunk)
-    if (bytes > maxBytes) throw new LimitError(`The program wrote more than the ${maxBytes} bytes that are allowed`)
+    if (bytes > maxBytes) throw new LimitError(`The program wrote more than ${maxBytes} bytes`)
     yield chunk
   }
-  if (stopping.isLate) throw new LimitError('The program took longer than it may')
+  if (stopping.isLate) throw new LimitError('The program exceeded its time limit')
 }
 
 interface Stopper {
@@ -140,7 +136,7 @@ interface Stopper {
   done(): void
 }
 
-/** SIGTERM first, SIGKILL when that was not enough; the time limit does the same. */
+/** Sends SIGTERM and, after the grace period, SIGKILL. The time limit does the same. */
 function createStopper(program: Program, { timeoutMs, killGraceMs = 4_000 }: ExecOptions): Stopper {
   let isLate = false
   let killTimer: NodeJS.Timeout | undefined
@@ -156,7 +152,7 @@ function createStopper(program: Program, { timeoutMs, killGraceMs = 4_000 }: Exe
           stop()
         }, timeoutMs)
       : undefined
-  // What it started and left behind would hold its stdout open.
+  // Child processes that it left behind would keep its stdout open.
   program.once('exit', () => signalGroup(program, 'SIGKILL'))
   return {
     get isLate() {
@@ -174,40 +170,115 @@ function hasExited({ exitCode, signalCode, pid }: Program): boolean {
   return exitCode !== null || signalCode !== null || pid === undefined
 }
 
-/** The group is led by the program, so it has its number; on Windows there are no groups. */
+/** The program leads its process group, so the group has its pid. Windows has no process groups. */
 function signalGroup(program: Program, signal: NodeJS.Signals): void {
   if (program.pid === undefined) return
   try {
     if (process.platform === 'win32') program.kill(signal)
     else process.kill(-program.pid, signal)
   } catch {
-    // It is gone already.
+    // The group has exited already.
   }
 }
 
-/** How it ended, when all it wrote was read: nothing for success. */
+/** Resolves when the program has exited and its output was read: to its failure, or to an empty string. */
 function endOf(program: Program): Promise<string> {
   return new Promise((resolve) => {
     program.once('error', (error) => resolve(`could not be started: ${error.message}`))
     program.once('close', (code, signal) => {
       if (code === 0) resolve('')
-      else resolve(signal ? `was ended by ${signal}` : `ended with exit code ${code}`)
+      else resolve(signal ? `was killed by ${signal}` : `ended with exit code ${code}`)
     })
   })
 }
 
-const longestLine = 500
+const maxLineLength = 500
 
-/** The last line that is not blank, without keeping what came before. */
+/** Keeps only the last line that is not blank. */
 function lastLineOf(stderr: Readable): () => string {
   let tail = ''
   stderr.setEncoding('utf8').on('data', (text: string) => {
-    tail = (tail + text).trimEnd().split('\n').at(-1)?.slice(-longestLine) ?? ''
+    tail = (tail + text).trimEnd().split('\n').at(-1)?.slice(-maxLineLength) ?? ''
     if (text.endsWith('\n')) tail += '\n'
   })
   return () => tail.trim()
 }
 
-function spoken(title: string, end: string, lastWords: string): string {
-  return lastWords === '' ? `${title} ${end}` : `${title} ${end}: ${lastWords}`
+function failureText(title: string, end: string, lastLine: string): string {
+  return lastLine === '' ? `${title} ${end}` : `${title} ${end}: ${lastLine}`
+}
+
+export interface SlotLimits {
+  /** Programs that run at once. */
+  readonly running: number
+  /** Turns that wait for a slot. */
+  readonly waiting: number
+}
+
+/** Limits how many programs run at once; further turns wait in a bounded queue, in order of arrival. */
+export class ProcessSlots {
+  readonly #limits: SlotLimits
+  /** Each entry hands its slot to one waiting turn. */
+  readonly #waiting = new Set<() => void>()
+  #running = 0
+
+  constructor(limits: SlotLimits) {
+    this.#limits = limits
+  }
+
+  /**
+   * Takes a slot, or a place in the queue; undefined if neither is free. Resolves to `true` with a slot, which `release`
+   * gives back, or to `false` when `signal` fires first.
+   */
+  take(signal: AbortSignal): Promise<boolean> | undefined {
+    if (signal.aborted) return Promise.resolve(false)
+    if (this.#running < this.#limits.running) {
+      this.#running += 1
+      return Promise.resolve(true)
+    }
+    if (this.#waiting.size >= this.#limits.waiting) return undefined
+    return new Promise((resolve) => {
+      const settle = (hasSlot: boolean) => {
+        this.#waiting.delete(getSlot)
+        signal.removeEventListener('abort', leave)
+        resolve(hasSlot)
+      }
+      const getSlot = () => settle(true)
+      const leave = () => settle(false)
+      this.#waiting.add(getSlot)
+      signal.addEventListener('abort', leave)
+    })
+  }
+
+  release(): void {
+    const [next] = this.#waiting
+    if (next) next()
+    else this.#running -= 1
+  }
+}
+
+/** Splits a command line at blanks. Quotes and backslashes work as in a shell; nothing else is special. */
+export function splitCommand(line: string): string[] {
+  const words: string[] = []
+  let word: string | undefined
+  let quote = ''
+  for (let index = 0; index < line.length; index++) {
+    const character = line[index] ?? ''
+    if (character === quote) quote = ''
+    else if (quote === "'") word += character
+    else if (character === '\\' && index + 1 < line.length) {
+      index += 1
+      word = (word ?? '') + line[index]
+    } else if (quote !== '') word += character
+    else if (character === '"' || character === "'") {
+      quote = character
+      word ??= ''
+    } else if (!/\s/.test(character)) word = (word ?? '') + character
+    else if (word !== undefined) {
+      words.push(word)
+      word = undefined
+    }
+  }
+  if (quote !== '') throw new SyntaxError(`missing closing ${quote}`)
+  return word === undefined ? words : [...words, word]
 }

@@ -1,24 +1,26 @@
-/** What went wrong, for people and for programs: one sentence, a hint, an exit code. */
+/** Translates errors into a message, a hint and an exit code. */
 import { CommanderError } from 'commander'
 import { TransportError } from '../client/index.js'
 import { A2AError, type ErrorCode } from '../index.js'
 import { RegistryError } from '../registry/index.js'
-import { UsageError } from './usage-error.js'
 
 export const exitCodes = { ok: 0, error: 1, usage: 2, unreachable: 3, authentication: 4, timeout: 5 } as const
 
+/** Invalid arguments or options; exit code 2. */
+export class UsageError extends Error {}
+
 export interface Failure {
   readonly exitCode: number
-  /** Ours: `unreachable`, `timeout`, or the protocol's reason in lower case. */
+  /** A transport failure such as `unreachable`, or the protocol's error code in lower case. */
   readonly code: string
   readonly message: string
   readonly hint?: string
-  /** The protocol's own name of the error. */
+  /** The error code of the protocol. */
   readonly a2aCode?: ErrorCode
 }
 
-/** A failure with better advice than its kind gets by itself. */
-export class Advised extends Error {
+/** An error with a hint that fits better than the general one for its code. */
+export class AdvisedError extends Error {
   readonly hint: string
 
   constructor(cause: unknown, hint: string) {
@@ -28,22 +30,21 @@ export class Advised extends Error {
 }
 
 export function failureOf(error: unknown): Failure {
-  if (error instanceof Advised) return { ...failureOf(error.cause), hint: error.hint }
+  if (error instanceof AdvisedError) return { ...failureOf(error.cause), hint: error.hint }
   if (error instanceof CommanderError || error instanceof UsageError)
     return { exitCode: exitCodes.usage, code: 'usage', message: error.message.replace(/^error: /, '') }
   if (error instanceof TransportError) return transportFailure(error)
   if (error instanceof A2AError) return protocolFailure(error)
   if (error instanceof RegistryError) return registryFailure(error)
-  const message = portTaken(error) ?? (error instanceof Error ? error.message : String(error))
+  const message = portInUse(error) ?? (error instanceof Error ? error.message : String(error))
   return { exitCode: exitCodes.error, code: 'error', message }
 }
 
-/** The same words, whether the library or Node says so. */
-function portTaken(error: unknown): string | undefined {
+function portInUse(error: unknown): string | undefined {
   const { cause } = error instanceof Error ? error : {}
   for (const each of [error, cause])
     if (each instanceof Error && 'code' in each && each.code === 'EADDRINUSE' && 'port' in each)
-      return `Port ${each.port} is in use: choose another one with --port`
+      return `Port ${each.port} is in use; choose another one with --port`
   return undefined
 }
 
@@ -63,10 +64,10 @@ function transportFailure({ failure, message }: TransportError): Failure {
 }
 
 const transportHints: Readonly<Partial<Record<TransportError['failure'], string>>> = {
-  unreachable: 'Is the agent running, and is the address right?',
-  timeout: 'Give it more time with --timeout, or do not wait for the end with --async',
-  'bad-answer': 'Something else answers at this address; --debug shows what',
-  'broken-stream': 'The task may be running still: dragoman task get tells',
+  unreachable: 'Check that the agent is running and the address is correct',
+  timeout: 'Allow more time with --timeout, or do not wait for the answer with --async',
+  'bad-answer': 'The server at this address is not an A2A agent; --debug prints its answer',
+  'broken-stream': 'The task may still be running; `dragoman task get` prints its state',
 }
 
 function protocolFailure({ code, message }: A2AError): Failure {
@@ -86,19 +87,19 @@ function registryFailure({ code, message }: RegistryError): Failure {
   return {
     exitCode: isAuthentication ? exitCodes.authentication : exitCodes.error,
     code: code.toLowerCase().replaceAll('_', '-'),
-    message: isAuthentication ? `The registry says: ${message}` : message,
+    message: isAuthentication ? `The registry answers: ${message}` : message,
     ...(code === 'UNAUTHENTICATED' && {
-      hint: 'Show it credentials with --header, or with --registry-header where names of agents are looked up',
+      hint: 'Pass credentials with --header, or with --registry-header in commands that call agents by name',
     }),
   }
 }
 
 const protocolHints: Readonly<Partial<Record<ErrorCode, string>>> = {
-  UNAUTHENTICATED: 'Log in with `dragoman auth login`, or send a header with --header',
-  PERMISSION_DENIED: 'These credentials are known, but not allowed to do this',
-  TASK_NOT_FOUND: 'It does not exist, or belongs to somebody else',
-  VERSION_NOT_SUPPORTED: 'Choose another version with --protocol, or let it be negotiated',
-  UNSUPPORTED_OPERATION: 'The card says what the agent can do: `dragoman card get`',
-  PUSH_NOTIFICATION_NOT_SUPPORTED: 'Follow the task instead: `dragoman task subscribe`',
+  UNAUTHENTICATED: 'Log in with `dragoman auth login`, or pass credentials with --header',
+  PERMISSION_DENIED: 'The credentials are valid, but do not permit this call',
+  TASK_NOT_FOUND: 'The task does not exist, or belongs to another caller',
+  VERSION_NOT_SUPPORTED: 'Choose another version with --protocol, or leave the option out',
+  UNSUPPORTED_OPERATION: '`dragoman card get` prints the capabilities of the agent',
+  PUSH_NOTIFICATION_NOT_SUPPORTED: 'Follow the task with `dragoman task subscribe` instead',
   RATE_LIMITED: 'Try again later',
 }

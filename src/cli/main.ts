@@ -4,19 +4,19 @@ import { loadCommands } from './commands/index.js'
 import { failureOf } from './failure.js'
 import { type Format, Output } from './output.js'
 
-/** The command line. The exit codes are part of what is promised. */
+/** Runs the command line. The exit codes are part of the public API. */
 export async function run(argv: readonly string[]): Promise<void> {
-  leaveQuietlyWithTheReader()
+  exitOnClosedPipe()
   const format = formatIn(argv)
   const program = await createProgram(format, argv[2])
   try {
     await program.parseAsync(argv)
   } catch (error) {
-    // Commander has told people what was wrong with the words.
-    const isTold = error instanceof CommanderError && (format === 'text' || error.exitCode === 0)
-    if (isTold) process.exitCode = error.exitCode === 0 ? 0 : failureOf(error).exitCode
+    // Commander has printed usage errors in the text format already.
+    const isPrinted = error instanceof CommanderError && (format === 'text' || error.exitCode === 0)
+    if (isPrinted) process.exitCode = error.exitCode === 0 ? 0 : failureOf(error).exitCode
     else process.exitCode = new Output(format).failure(error)
-    // A module that was looked at may have left something running; what was said has to get out first.
+    // Ends the process although an imported module may have started something, after stderr was written.
     process.stderr.write('', () => process.exit())
   }
 }
@@ -24,19 +24,18 @@ export async function run(argv: readonly string[]): Promise<void> {
 /** Creates the program with the command `name`; with all commands if the name is missing or unknown. */
 export async function createProgram(format: Format, name?: string): Promise<Command> {
   const program = new Command('dragoman')
-    .description('The stack for the Agent2Agent (A2A) protocol')
+    .description('Call, serve, inspect and test agents of the Agent2Agent (A2A) protocol')
     .version(version)
     .showHelpAfterError('(dragoman --help lists the commands)')
     .addHelpText(
       'after',
       `
-Begin with:
-  dragoman serve --echo                an agent to try things on, until Ctrl-C
-  dragoman send localhost:8001 hello   in another terminal; chat, doctor and card get likewise
-  dragoman init my-agent               an agent of your own
+Examples:
+  dragoman serve --echo                serve an agent for tests, until Ctrl-C
+  dragoman send localhost:8001 hello   call it from another terminal; also try chat, doctor and card get
+  dragoman init my-agent               create a project for your own agent
 
-` +
-        'Exit codes: 0 done (a task that failed is an answer), 1 error, 2 usage, 3 unreachable, 4 authentication, 5 timeout',
+` + 'Exit codes: 0 success (also if a task failed), 1 error, 2 usage, 3 unreachable, 4 authentication, 5 timeout',
     )
     .exitOverride()
   if (format === 'json') program.configureOutput({ writeErr: () => {}, outputError: () => {} })
@@ -45,6 +44,7 @@ Begin with:
   return program
 }
 
+/** Commander does not pass settings on to commands that are added with `addCommand`. */
 function inherit(parent: Command, path: string): void {
   for (const child of parent.commands) {
     const childPath = `${path} ${child.name()}`
@@ -54,19 +54,19 @@ function inherit(parent: Command, path: string): void {
   }
 }
 
-/** `dragoman … | head` has seen enough: that is no failure. */
-function leaveQuietlyWithTheReader(): void {
+/** A reader such as `head` may close the pipe early; that is not an error. */
+function exitOnClosedPipe(): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') process.exit(0)
     throw error
   })
 }
 
-/** Errors are told in the format that was asked for, however far the words were understood. */
+/** Finds the output format before the command line is parsed: usage errors use it too. */
 function formatIn(argv: readonly string[]): Format {
   const isJson = argv.some(
-    (word, place) =>
-      /^(--output=json|-ojson)$/.test(word) || (/^(-o|--output)$/.test(word) && argv[place + 1] === 'json'),
+    (word, index) =>
+      /^(--output=json|-ojson)$/.test(word) || (/^(-o|--output)$/.test(word) && argv[index + 1] === 'json'),
   )
   return isJson ? 'json' : 'text'
 }

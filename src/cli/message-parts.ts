@@ -1,10 +1,10 @@
-/** What to send: words, text, files and data, in the order they were typed. */
+/** Parses the parts of a message: text, files and data, in the order of the options. */
 import { readFile } from 'node:fs/promises'
 import { basename, extname } from 'node:path'
 import type { Command } from 'commander'
 import { file, type Part } from '../index.js'
 import type { JsonValue } from '../model/index.js'
-import { UsageError } from './usage-error.js'
+import { UsageError } from './failure.js'
 
 interface GivenPart {
   readonly kind: 'text' | 'file' | 'data'
@@ -12,33 +12,33 @@ interface GivenPart {
   mediaType?: string
 }
 
-/** Adds the options of a message; the answer fills while the words are read. */
+/** Adds the options for message parts. The returned list is filled while commander parses the command line. */
 export function addPartOptions(command: Command): readonly GivenPart[] {
   const given: GivenPart[] = []
   const add = (kind: GivenPart['kind']) => (value: string) => {
     given.push({ kind, value })
   }
   command
-    .option('--text <text>', 'a text part; may be repeated, like the next two, in any order', add('text'))
-    .option('--file <path>', 'a file part: a path, a URL to be sent as a link, or - for stdin', add('file'))
-    .option('--data <json>', 'a data part: JSON, or @PATH of a JSON file', add('data'))
-    .option('--media-type <type>', 'of the part before it', (mediaType: string) => {
+    .option('--text <text>', 'add a text part; --text, --file and --data are repeatable, in any order', add('text'))
+    .option('--file <path>', 'add a file part: a path, a URL (sent as a link), or - for stdin', add('file'))
+    .option('--data <json>', 'add a data part: JSON, or @PATH of a JSON file', add('data'))
+    .option('--media-type <type>', 'media type of the part before this option', (mediaType: string) => {
       const last = given.at(-1)
-      if (!last) throw new UsageError('--media-type belongs behind the --text, --file or --data it is about')
+      if (!last) throw new UsageError('--media-type must follow the --text, --file or --data that it describes')
       last.mediaType = mediaType
     })
   return given
 }
 
-/** The parts of a message: the words first, then what the options gave. `-` among the words is stdin. */
+/** Reads the parts: first the text arguments, in which `-` is stdin, then the options. */
 export async function readParts(words: readonly string[], given: readonly GivenPart[]): Promise<Part[]> {
   const usesStdin = [...words, ...given.filter(({ kind }) => kind === 'file').map(({ value }) => value)]
-  if (usesStdin.filter((word) => word === '-').length > 1) throw new UsageError('stdin (-) can be read once only')
+  if (usesStdin.filter((word) => word === '-').length > 1) throw new UsageError('stdin (-) can be used once only')
   const parts: Part[] = []
   if (words.length > 0) parts.push({ text: await wordsText(words) })
   for (const each of given) parts.push(await readPart(each))
   if (parts.every((part) => 'text' in part && part.text.trim() === ''))
-    throw new UsageError('there is nothing to send: give text, --file or --data, or - for stdin')
+    throw new UsageError('the message is empty: give text, --file or --data, or - for stdin')
   return parts
 }
 
@@ -59,13 +59,13 @@ async function readPart({ kind, value, mediaType }: GivenPart): Promise<Part> {
   })
 }
 
-/** JSON as it is typed, or from a file. */
+/** Parses JSON, or the JSON file after `@`. */
 export async function readJson(given: string, option: string): Promise<JsonValue> {
   const source = given.startsWith('@') ? (await readGivenFile(given.slice(1))).toString('utf8') : given
   try {
-    return JSON.parse(source) as JsonValue // parsing gives nothing else
+    return JSON.parse(source) as JsonValue // the result of JSON.parse
   } catch {
-    throw new UsageError(`${option}: this is not JSON: ${source.slice(0, 60)}`)
+    throw new UsageError(`${option}: invalid JSON: ${source.slice(0, 60)}`)
   }
 }
 
@@ -74,7 +74,7 @@ export async function readGivenFile(path: string): Promise<Buffer> {
     return await readFile(path)
   } catch (error) {
     const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT'
-    throw new UsageError(isMissing ? `there is no file ${path}` : `the file ${path} cannot be read`)
+    throw new UsageError(isMissing ? `file not found: ${path}` : `cannot read the file ${path}`)
   }
 }
 
@@ -116,7 +116,7 @@ function mediaTypeOf(path: string): string {
   return mediaTypes[extname(path).toLowerCase()] ?? 'application/octet-stream'
 }
 
-/** The usual ending of a file of this type, with its dot; empty when there is none. */
+/** The file extension of a media type, with its dot; empty if unknown. */
 export function extensionOf(mediaType: string): string {
   const bare = mediaType.split(';')[0]?.trim().toLowerCase() ?? ''
   return Object.entries(mediaTypes).find(([, type]) => type === bare)?.[0] ?? ''

@@ -1,38 +1,37 @@
-/** Where a command's words go: results to stdout, everything else to stderr; colour and progress on terminals only. */
+/** Output of a command: results go to stdout, everything else to stderr; colours and progress only on terminals. */
 
 import { withoutPasswords } from '../model/error-facts.js'
-import { onStderr } from './colours.js'
 import { failureOf } from './failure.js'
-import { oneLine, printable, printableJson } from './printable.js'
+import { oneLine, onStderr, printable, printableJson } from './printable.js'
 
 export type Format = 'text' | 'json'
 
-/** A spinner may stand there. */
+/** Erases the line, on which a spinner may be. */
 const clearLine = '\r\u001b[K'
 const frames = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏']
 
 export class Output {
   readonly format: Format
-  /** Whether something was written to stdout that its line does not end yet. */
+  /** The last line on stdout has no line end yet. */
   #isLineOpen = false
 
   constructor(format: Format) {
     this.format = format
   }
 
-  /** The result of a command: the text for people, the value for programs. */
+  /** Prints the result of the command: `text` or, with `-o json`, `value`. */
   result(value: unknown, text: () => string): void {
     if (this.format === 'json') this.#write(`${printableJson(value, 2)}\n`)
     else this.line(text())
   }
 
-  /** One element of a stream: a JSON line, or text as it comes (without a line end of its own). */
-  piece(value: unknown, text: () => string): void {
+  /** Prints one element of a stream: a JSON line, or text without a line end. */
+  chunk(value: unknown, text: () => string): void {
     if (this.format === 'json') this.#write(`${printableJson(value)}\n`)
     else this.#write(text())
   }
 
-  /** Text on lines of its own. */
+  /** Prints text on lines of its own. */
   line(text: string): void {
     this.endLine()
     if (text !== '') this.#write(text.endsWith('\n') ? text : `${text}\n`)
@@ -42,20 +41,20 @@ export class Output {
     if (this.#isLineOpen) this.#write('\n')
   }
 
-  /** What the agent said, as it said it; a terminal gets it without what could do more than be read. */
-  said(text: string): string {
+  /** Text from the agent: on a terminal without control characters, otherwise unchanged. */
+  safe(text: string): string {
     return process.stdout.isTTY ? printable(text) : text
   }
 
-  /** Something worth knowing that is not the result. */
+  /** Prints a remark to stderr; nothing with `-o json`. */
   note(text: string): void {
     if (this.format === 'json') return
     this.endLine()
     process.stderr.write(`${onStderr.dim(printable(text))}\n`)
   }
 
-  /** Something that somebody must read now, whatever the format. */
-  say(text: string): void {
+  /** Prints a remark to stderr in every format, because the user has to act on it. */
+  announce(text: string): void {
     this.endLine()
     process.stderr.write(`${process.stderr.isTTY ? clearLine : ''}${printable(text)}\n`)
   }
@@ -66,11 +65,11 @@ export class Output {
     else process.stderr.write(`${onStderr.yellow('warning:')} ${oneLine(text)}\n`)
   }
 
-  /** Says what went wrong, once, and answers with the exit code. */
+  /** Prints an error and returns the exit code. */
   failure(error: unknown): number {
-    const { exitCode, code, a2aCode, ...words } = failureOf(error)
-    // Addresses that somebody typed, which go into logs from here.
-    const [message, hint] = [withoutPasswords(words.message), words.hint && withoutPasswords(words.hint)]
+    const { exitCode, code, a2aCode, ...texts } = failureOf(error)
+    // Messages may repeat a URL that the user typed, and stderr often goes to a log.
+    const [message, hint] = [withoutPasswords(texts.message), texts.hint && withoutPasswords(texts.hint)]
     this.endLine()
     if (this.format === 'json') {
       process.stderr.write(
@@ -82,8 +81,8 @@ export class Output {
     return exitCode
   }
 
-  /** Shows on a terminal that something is going on until it is over. */
-  async during<T>(what: string, work: Promise<T>): Promise<T> {
+  /** Shows a spinner on a terminal until `work` has settled. */
+  async withSpinner<T>(what: string, work: Promise<T>): Promise<T> {
     const { stderr } = process
     if (this.format === 'json' || !stderr.isTTY) return await work
     let frame = 0
@@ -100,9 +99,9 @@ export class Output {
     }
   }
 
-  #write(words: string): void {
-    if (words === '') return
-    process.stdout.write(words)
-    this.#isLineOpen = !words.endsWith('\n')
+  #write(text: string): void {
+    if (text === '') return
+    process.stdout.write(text)
+    this.#isLineOpen = !text.endsWith('\n')
   }
 }

@@ -3,11 +3,11 @@ import { describe, expect, it } from 'vitest'
 import { byteSize, oneLine, printable, printableJson, shellWord, table, withoutSecrets } from './printable.js'
 
 describe('printable', () => {
-  it('takes out what a terminal would obey, and keeps lines', () => {
+  it('removes control characters and keeps line ends', () => {
     expect(printable('a\u001b[31mb\u0007\r\nc\td\u009b2J\u202ee')).toBe('a[31mb\nc\td2Je')
   })
 
-  it('leaves ordinary text of any script alone', () => {
+  it('does not change ordinary text of any script', () => {
     for (const text of ['héllo – “world”', '你好，世界', '👩‍👩‍👧', 'مرحبا']) expect(printable(text)).toBe(text)
   })
 
@@ -21,7 +21,7 @@ describe('printable', () => {
 })
 
 describe('printableJson', () => {
-  it('says the same, without anything that a terminal would obey', () => {
+  it('escapes control characters and keeps the value', () => {
     const value = { '\u009b2J': 'a\u001b]52;c;eA==\u0007\u202eb\u2066\u007f\r', list: ['é', '你好', '\u009d'] }
     for (const text of [printableJson(value), printableJson(value, 2)]) {
       expect(JSON.parse(text)).toEqual(value)
@@ -64,7 +64,7 @@ describe('byteSize', () => {
 })
 
 describe('table', () => {
-  it('makes columns as wide as they must be', () => {
+  it('aligns columns', () => {
     expect(
       table([
         ['a', 'bb', 'c'],

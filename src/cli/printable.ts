@@ -1,19 +1,29 @@
 /**
- * What strangers say is data: on a terminal it must not move the cursor, set the clipboard or turn the
- * direction of reading around.
+ * Text for terminals. Text from peers must not contain control characters: they could move the cursor, set the clipboard or
+ * reverse the reading direction.
  */
+import pc from 'picocolors'
 
-/** Without control characters, line ends and tabs aside, and without marks that reorder what is read. */
+/** Colours for one stream: off unless it is a terminal; `NO_COLOR` and `FORCE_COLOR` override this. */
+function coloursFor(stream: { readonly isTTY?: boolean }): ReturnType<typeof pc.createColors> {
+  const { NO_COLOR, FORCE_COLOR, TERM } = process.env
+  return pc.createColors(!NO_COLOR && (Boolean(FORCE_COLOR) || (stream.isTTY === true && TERM !== 'dumb')))
+}
+
+export const onStdout = coloursFor(process.stdout)
+export const onStderr = coloursFor(process.stderr)
+
+/** Removes control characters, except line ends and tabs, and characters that change the reading direction. */
 export function printable(text: string): string {
   return text.replace(/[^\P{Cc}\n\t]|[\u202a-\u202e\u2066-\u2069]/gu, '')
 }
 
-/** The same in one line, for names and sentences. */
+/** As `printable`, on one line. */
 export function oneLine(text: string): string {
   return printable(text.replace(/\s+/g, ' ')).trim()
 }
 
-/** JSON in which everything is spelled out that a terminal would obey: JSON itself does so for some of it only. */
+/** JSON with all control characters escaped; `JSON.stringify` leaves some of them. */
 export function printableJson(value: unknown, indent?: number): string {
   return (JSON.stringify(value, null, indent) ?? 'null').replace(
     /[\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g,
@@ -21,7 +31,7 @@ export function printableJson(value: unknown, indent?: number): string {
   )
 }
 
-/** A number of bytes as people say it. */
+/** Formats a number of bytes, such as `1.5 MB`. */
 export function byteSize(bytes: number): string {
   if (bytes < 1000) return `${bytes} B`
   const units = ['kB', 'MB', 'GB', 'TB']
@@ -34,7 +44,7 @@ export function byteSize(bytes: number): string {
   return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`
 }
 
-/** A URL with `…` in place of its user info and its query. */
+/** Replaces the user info and the query of a URL with `…`. */
 export function withoutSecrets(url: string): string {
   const start = url.indexOf('//') + 2
   const authority = start < 2 ? '' : (/^[^/?#]*/.exec(url.slice(start))?.[0] ?? '')
@@ -44,12 +54,12 @@ export function withoutSecrets(url: string): string {
   return shown.replace(/\?[^#]*/, '?…')
 }
 
-/** A word as a shell takes it. */
+/** Quotes a word for a POSIX shell if necessary. */
 export function shellWord(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", `'\\''`)}'`
 }
 
-/** Columns as wide as their widest entry; the last is left as it is. */
+/** Aligns columns. */
 export function table(rows: readonly (readonly string[])[]): string {
   const widths: number[] = []
   for (const row of rows)

@@ -1,4 +1,4 @@
-/** A bridge: an agent somewhere else, whatever its age, as one of ours. */
+/** Serves a remote agent of any protocol version as a local one. */
 import {
   A2AError,
   type AgentCard,
@@ -12,34 +12,34 @@ import type { Agent, AgentInit, AgentService, Caller } from '../index.js'
 import { oneLine } from './printable.js'
 
 export interface ProxyOptions {
-  /** In place of the name on the other card. */
+  /** Overrides the name on the card. */
   readonly name?: string
   readonly connect: ConnectOptions
-  /** Called when the agent refuses a call of the bridge. */
+  /** Called when the upstream agent rejects a call of the proxy. */
   readonly onWarning: (message: string) => void
 }
 
-export interface Bridge {
+export interface ProxyAgent {
   readonly agent: Agent
-  /** What is spoken to the agent behind this one. */
-  readonly spoken: string
+  /** Dialect, binding and URL of the upstream agent. */
+  readonly upstream: string
   close(): Promise<void>
 }
 
-export async function proxyAgent(ref: string, options: ProxyOptions): Promise<Bridge> {
-  const upstream = await connect(ref, options.connect)
-  const { dialect, binding, url } = upstream.choice
-  const service = betweenUs(upstream, options.onWarning)
-  const card = cardOf(upstream.card, options.name ?? (oneLine(upstream.card.name) || ref), service)
+export async function proxyAgent(ref: string, options: ProxyOptions): Promise<ProxyAgent> {
+  const client = await connect(ref, options.connect)
+  const { dialect, binding, url } = client.choice
+  const service = hideUpstreamErrors(client, options.onWarning)
+  const card = cardOf(client.card, options.name ?? (oneLine(client.card.name) || ref), service)
   return {
     agent: relayAgent(card, service),
-    spoken: `${dialect} over ${binding} at ${oneLine(url)}`,
-    close: () => upstream.close(),
+    upstream: `${dialect} over ${binding} at ${oneLine(url)}`,
+    close: () => client.close(),
   }
 }
 
-/** What is wrong between the bridge and the agent: its callers cannot help it, and must not take it for their own. */
-const ours: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+/** Errors between the proxy and the upstream agent. Callers of the proxy did not cause them and must not see them as theirs. */
+const upstreamErrors: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'UNAUTHENTICATED',
   'PERMISSION_DENIED',
   'VERSION_NOT_SUPPORTED',
@@ -48,11 +48,11 @@ const ours: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'INVALID_REQUEST',
 ])
 
-function betweenUs(upstream: AgentClient, warn: (message: string) => void): AgentService {
+function hideUpstreamErrors(upstream: AgentClient, warn: (message: string) => void): AgentService {
   const rethrow = (error: unknown): never => {
-    if (!(error instanceof A2AError) || !ours.has(error.code)) throw error
-    warn(`The agent behind this bridge answers ${error.code}: ${error.message}`)
-    throw new A2AError('INVALID_AGENT_RESPONSE', 'The agent behind this one does not accept its calls', {
+    if (!(error instanceof A2AError) || !upstreamErrors.has(error.code)) throw error
+    warn(`The upstream agent answers ${error.code}: ${error.message}`)
+    throw new A2AError('INVALID_AGENT_RESPONSE', 'The upstream agent rejected the call', {
       cause: error,
     })
   }
@@ -68,12 +68,12 @@ function betweenUs(upstream: AgentClient, warn: (message: string) => void): Agen
     getExtendedAgentCard: (request, context) =>
       upstream.getExtendedAgentCard(request, context).catch((error: unknown) => {
         if (error instanceof A2AError) return rethrow(error)
-        throw new A2AError('UNAVAILABLE', 'The agent behind this one does not answer', { cause: error })
+        throw new A2AError('UNAVAILABLE', 'The upstream agent does not answer', { cause: error })
       }),
   }
 }
 
-/** The bridge's card. Its extended card is the other agent's, read with the credentials of the bridge. */
+/** The card of the proxy. Its extended card is that of the upstream agent, read with the credentials of the proxy. */
 function cardOf(card: AgentCard, name: string, service: AgentService): AgentInit {
   const { streaming, pushNotifications, extendedAgentCard } = card.capabilities
   return {
@@ -94,8 +94,8 @@ function cardOf(card: AgentCard, name: string, service: AgentService): AgentInit
 }
 
 /**
- * The members of the other card that describe the agent. Members about its server are left out: addresses,
- * credentials, signatures, and extensions, which end at the bridge.
+ * The members of the upstream card that describe the agent. Members about its server are left out: interfaces, security,
+ * signatures, and extensions, which the proxy does not forward.
  */
 function describedBy(card: AgentCard) {
   const { description, version, provider, documentationUrl, iconUrl } = card
@@ -107,6 +107,6 @@ function describedBy(card: AgentCard) {
     ...(iconUrl !== undefined && { iconUrl }),
     defaultInputModes: card.defaultInputModes,
     defaultOutputModes: card.defaultOutputModes,
-    skills: card.skills.map(({ securityRequirements: _theirs, ...skill }) => skill),
+    skills: card.skills.map(({ securityRequirements: _upstream, ...skill }) => skill),
   }
 }

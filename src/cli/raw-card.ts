@@ -1,4 +1,4 @@
-/** Cards as they came, valid or not: what a client understands of a card is not enough to judge it. */
+/** Reads cards unparsed, valid or not, from a file or from an agent. */
 import { statSync } from 'node:fs'
 import { readFile } from 'node:fs/promises'
 import { connect, type PublicKey, type Verification, verifyCard, type WireEntry } from '../client/index.js'
@@ -7,7 +7,7 @@ import type { Output } from './output.js'
 
 export interface RawCard {
   readonly raw: unknown
-  /** The address or the path it is from. */
+  /** The URL or path of the card. */
   readonly source: string
   readonly signature: Verification
 }
@@ -38,26 +38,26 @@ async function fromFile(path: string): Promise<Found> {
 
 async function fromAgent(ref: string, options: AgentOptions, output: Output): Promise<Found> {
   let found: Found | undefined
-  const usual = await connectOptions(ref, options, output)
+  const connecting = await connectOptions(ref, options, output)
   const onWire = (entry: WireEntry) => {
-    usual.onWire?.(entry)
+    connecting.onWire?.(entry)
     const { binding, direction, status, body, what } = entry
     if (binding !== 'card' || direction !== 'response' || status !== 200 || typeof body !== 'string') return
     const url = what.replace(/^GET /, '')
     try {
       found = { raw: parse(body, url), source: url, url }
     } catch {
-      // Many sites answer every path with their front page.
+      // Not JSON: many sites answer every path with their front page.
     }
   }
   try {
-    // What there is to warn of is in the card, and that is what the caller looks at; signatures, too.
-    const agent = await connect(ref, { ...usual, signatures: 'ignore', onWire, onWarning: () => {} })
+    // The caller checks the card and its signatures.
+    const agent = await connect(ref, { ...connecting, signatures: 'ignore', onWire, onWarning: () => {} })
     await agent.close()
   } catch (error) {
     if (!found) throw error
   }
-  if (!found) throw new Error(`There is no card at ${ref}`)
+  if (!found) throw new Error(`No card found at ${ref}`)
   return found
 }
 
@@ -69,6 +69,6 @@ function parse(text: string, source: string): unknown {
   try {
     return JSON.parse(text) as unknown
   } catch {
-    throw new Error(`${source} is no JSON`)
+    throw new Error(`${source} is not JSON`)
   }
 }

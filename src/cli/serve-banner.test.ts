@@ -52,7 +52,7 @@ describe('what serve says when it is ready', () => {
     expect(/gRPC/.test(lines)).toBe(grpc)
   })
 
-  it('does not tell the key, nor of what is not there', () => {
+  it('prints neither the key nor dialects that are not served', () => {
     const url = 'http://localhost:8001/'
     expect(bannerLines({ url, dialects: undefined, hasApiKey: false, hasGrpc: true })).toEqual([
       '  JSON-RPC   POST http://localhost:8001/',

@@ -1,53 +1,53 @@
-/**
- * A stream as it comes: artifacts grow on stdout, progress is told on stderr, and every element is a JSON
- * line for programs.
- */
+/** Prints the updates of a task as they arrive: artifacts to stdout, progress to stderr; with `-o json` one line each. */
 import {
+  A2AError,
   isInterrupted,
   isTerminal,
   type Message,
   type Part,
   type Task,
+  type TaskHandle,
   TransportError,
   type Update,
 } from '../client/index.js'
-import { Advised } from './failure.js'
+import { AdvisedError } from './failure.js'
 import type { Output } from './output.js'
 import { oneLine, shellWord } from './printable.js'
 import { contentText, hasFiles, nextSteps } from './task-text.js'
 
-type Known = Pick<Task, 'id' | 'contextId' | 'status'>
-
 export class StreamPrinter {
-  /** The task as far as the stream told of it. */
-  task: Known | undefined
+  /** The newest known state of the task. */
+  task: Pick<Task, 'id' | 'contextId' | 'status'> | undefined
   readonly #output: Output
-  readonly #named: string
+  readonly #agentArgs: string
   #artifactId = ''
   #hasFiles = false
 
-  constructor(output: Output, named: string) {
+  /** `agentArgs`: the agent and its options, as arguments of the next command. */
+  constructor(output: Output, agentArgs: string) {
     this.#output = output
-    this.#named = named
+    this.#agentArgs = agentArgs
   }
 
-  /** Prints a stream to its end. One that broke for good has told how to go on. */
+  /** Prints a stream to its end. If the stream breaks, the error names the command that continues it. */
   async follow(updates: AsyncIterable<Update>): Promise<void> {
     try {
-      for await (const update of updates) this.see(update)
+      for await (const update of updates) this.print(update)
     } catch (error) {
       this.#output.endLine()
-      throw this.#canGoOn(error) ? new Advised(error, `The task may be running still: ${this.#subscribe()}`) : error
+      throw this.#canContinue(error)
+        ? new AdvisedError(error, `The task may still be running: ${this.#subscribe()}`)
+        : error
     }
     this.end()
   }
 
-  see(update: Update): void {
-    if (this.#output.format === 'json') this.#output.piece(update, () => '')
-    if ('message' in update) this.#say(update.message.parts)
+  print(update: Update): void {
+    if (this.#output.format === 'json') this.#output.chunk(update, () => '')
+    if ('message' in update) this.#printParts(update.message.parts)
     else if ('task' in update) this.#begin(update.task)
     else if ('reset' in update) {
-      this.#output.note('The stream broke and parts of it were missed: this is the task from its beginning')
+      this.#output.note('The stream broke and missed events; the task is printed again from its start')
       this.#begin(update.reset)
     } else if ('artifactUpdate' in update) {
       const { artifact, append } = update.artifactUpdate
@@ -59,19 +59,19 @@ export class StreamPrinter {
     }
   }
 
-  /** After the last element: what is left to know or to do. */
+  /** Prints the commands to use next. */
   end(): void {
     this.#output.endLine()
     if (!this.task) return
-    for (const step of nextSteps(this.task, this.#named, this.#hasFiles)) this.#output.note(step)
+    for (const step of nextSteps(this.task, this.#agentArgs, this.#hasFiles)) this.#output.note(step)
   }
 
-  #canGoOn(error: unknown): boolean {
+  #canContinue(error: unknown): boolean {
     return error instanceof TransportError && this.task !== undefined && !isTerminal(this.task.status.state)
   }
 
   #subscribe(): string {
-    return `dragoman task subscribe ${this.#named} ${shellWord(oneLine(this.task?.id ?? ''))}`
+    return `dragoman task subscribe ${this.#agentArgs} ${shellWord(oneLine(this.task?.id ?? ''))}`
   }
 
   #begin(task: Task): void {
@@ -81,28 +81,40 @@ export class StreamPrinter {
     this.#status(task.status.message)
   }
 
-  #artifact(id: string, parts: readonly Part[], isMore: boolean): void {
-    if (id !== this.#artifactId || !isMore) this.#print(() => this.#output.endLine())
+  #artifact(id: string, parts: readonly Part[], isAppended: boolean): void {
+    if (id !== this.#artifactId || !isAppended) this.#asText(() => this.#output.endLine())
     this.#artifactId = id
     this.#hasFiles ||= hasFiles(parts)
-    this.#print(() => this.#output.piece(parts, () => this.#output.said(contentText(parts))))
+    this.#asText(() => this.#output.chunk(parts, () => this.#output.safe(contentText(parts))))
   }
 
-  /** Questions and last words belong to the answer; progress does not. */
+  /** Questions and final messages are part of the answer; progress is a remark. */
   #status(message: Message | undefined): void {
     const state = this.task?.status.state
     if (!message || !state) return
-    if (isTerminal(state) || isInterrupted(state)) this.#say(message.parts)
+    if (isTerminal(state) || isInterrupted(state)) this.#printParts(message.parts)
     else this.#output.note(contentText(message.parts).trimEnd())
   }
 
-  #say(parts: readonly Part[]): void {
+  #printParts(parts: readonly Part[]): void {
     const readable = parts.filter(({ mediaType }) => mediaType !== 'application/schema+json')
-    this.#print(() => this.#output.line(this.#output.said(contentText(readable))))
+    this.#asText(() => this.#output.line(this.#output.safe(contentText(readable))))
   }
 
-  /** Programs have had the element already. */
-  #print(write: () => void): void {
+  /** With `-o json`, `print` has written the whole update already. */
+  #asText(write: () => void): void {
     if (this.#output.format === 'text') write()
+  }
+}
+
+/** Follows a task. Agents refuse subscriptions to a task that has ended; then it is read once. */
+export async function* watchTask(task: TaskHandle, given: { readonly signal?: AbortSignal }): AsyncGenerator<Update> {
+  try {
+    yield* task.watch(given)
+  } catch (error) {
+    if (!(error instanceof A2AError && error.code === 'UNSUPPORTED_OPERATION')) throw error
+    const now = await task.get()
+    if (!isTerminal(now.status.state)) throw error
+    yield { task: now }
   }
 }

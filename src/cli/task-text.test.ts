@@ -13,7 +13,7 @@ const task = (state: TaskState, said?: string, ...texts: string[]): Task => ({
 })
 
 describe('contentText', () => {
-  it('lets text run on, and gives everything else lines of its own', () => {
+  it('joins text parts and puts other parts on lines of their own', () => {
     expect(
       contentText([
         { text: 'one ' },
@@ -40,11 +40,11 @@ describe('answerText', () => {
 })
 
 describe('nextSteps', () => {
-  it('has none for what is done', () => {
+  it('returns nothing for a completed task', () => {
     expect(nextSteps(task('TASK_STATE_COMPLETED'), 'host', false)).toEqual([])
   })
 
-  it('are commands that a shell takes as they are', () => {
+  it('returns commands that can be pasted into a shell', () => {
     expect(nextSteps({ ...task('TASK_STATE_WORKING'), id: "x'; reboot" }, `'https://h/?a'`, true)).toEqual([
       `Task x'; reboot is working: dragoman task get 'https://h/?a' 'x'\\''; reboot' --wait`,
       `Save the files: dragoman task download 'https://h/?a' 'x'\\''; reboot'`,

@@ -1,4 +1,4 @@
-/** Tasks and what is in them, in words. */
+/** Formats tasks and their contents as text. */
 import type { Message, Part, Task, TaskState } from '../client/index.js'
 import { exampleAnswer, isInterrupted, isTerminal, schemaOf } from '../client/index.js'
 import { trimEnd } from '../model/trim-end.js'
@@ -15,12 +15,12 @@ export const stateNames = [
   'auth-required',
 ] as const
 
-/** `TASK_STATE_INPUT_REQUIRED` as people say it: `input-required`. */
+/** Formats `TASK_STATE_INPUT_REQUIRED` as `input-required`. */
 export function stateName(state: TaskState): string {
   return state.replace('TASK_STATE_', '').toLowerCase().replaceAll('_', '-')
 }
 
-/** The content of an answer: text runs on, everything else stands on lines of its own. */
+/** Joins text parts; every other part gets its own line. */
 export function contentText(parts: readonly Part[]): string {
   let content = ''
   for (const part of parts) {
@@ -41,38 +41,45 @@ function base64Size(raw: string): number {
   return Math.floor((trimEnd(raw, /=/).length * 3) / 4)
 }
 
-/** What a task came to: its artifacts, or what it says of itself while it waits or when it made nothing. */
+/** The artifacts of a completed task; otherwise its status message, with artifacts if the task ended. */
 export function answerText({ artifacts = [], status }: Task): string {
   const made = artifacts.map(({ parts }) => contentText(parts)).filter((content) => content !== '')
-  const said = status.message ? contentText(visible(status.message.parts)) : ''
-  const words = isInterrupted(status.state) ? [said] : status.state === 'TASK_STATE_COMPLETED' ? made : [...made, said]
-  const shown = words.filter((each) => each !== '')
-  return (shown.length > 0 ? shown : [said]).map((each) => each.replace(/\n$/, '')).join('\n')
+  const message = status.message ? contentText(withoutSchemas(status.message.parts)) : ''
+  const texts = isInterrupted(status.state)
+    ? [message]
+    : status.state === 'TASK_STATE_COMPLETED'
+      ? made
+      : [...made, message]
+  const shown = texts.filter((each) => each !== '')
+  return (shown.length > 0 ? shown : [message]).map((each) => each.replace(/\n$/, '')).join('\n')
 }
 
-/** A question's schema is for forms, not for reading. */
-function visible(parts: readonly Part[]): readonly Part[] {
+/** Leaves out the JSON Schemas of questions. */
+function withoutSchemas(parts: readonly Part[]): readonly Part[] {
   return parts.filter((part) => part.mediaType !== 'application/schema+json')
 }
 
-/** What there is to know and to do about a task beside its answer; nothing when it is simply done. `named` is the agent. */
-export function nextSteps(task: Pick<Task, 'id' | 'status'>, named: string, hasFiles: boolean): string[] {
+/**
+ * Remarks about a task and the commands to use next; empty for a completed task without files. `agentArgs`: the agent and
+ * its options, as arguments of the next command.
+ */
+export function nextSteps(task: Pick<Task, 'id' | 'status'>, agentArgs: string, hasFiles: boolean): string[] {
   const { id, status } = task
-  const place = `${named} ${shellWord(oneLine(id))}`
-  const answer = (text: string) => `dragoman send ${named} --task ${shellWord(oneLine(id))} ${text}`
+  const args = `${agentArgs} ${shellWord(oneLine(id))}`
+  const answer = (text: string) => `dragoman send ${agentArgs} --task ${shellWord(oneLine(id))} ${text}`
   const steps: string[] = []
   if (status.state === 'TASK_STATE_INPUT_REQUIRED')
-    steps.push(`The agent waits for an answer: ${answer(answerHint(status.message))}`)
+    steps.push(`The agent asks for input: ${answer(answerHint(status.message))}`)
   else if (status.state === 'TASK_STATE_AUTH_REQUIRED')
-    steps.push(`The agent waits for an authorisation; when it is given: ${answer('"…"')}`)
+    steps.push(`The agent waits for an authorisation; afterwards: ${answer('"…"')}`)
   else if (!isTerminal(status.state))
-    steps.push(`Task ${oneLine(id)} is ${stateName(status.state)}: dragoman task get ${place} --wait`)
+    steps.push(`Task ${oneLine(id)} is ${stateName(status.state)}: dragoman task get ${args} --wait`)
   else if (status.state !== 'TASK_STATE_COMPLETED') steps.push(`Task ${oneLine(id)} ${endNames[status.state] ?? ''}`)
-  if (hasFiles) steps.push(`Save the files: dragoman task download ${place}`)
+  if (hasFiles) steps.push(`Save the files: dragoman task download ${args}`)
   return steps
 }
 
-/** The arguments that answer a question: words, or data that show the shape of its form. */
+/** Example arguments that answer a question: text, or data that fit its JSON Schema. */
 export function answerHint(question: Message | undefined): string {
   const schema = schemaOf(question)
   return schema ? `--data ${shellWord(printableJson(exampleAnswer(schema)))}` : '"…"'
@@ -92,16 +99,16 @@ export function taskHasFiles({ artifacts = [] }: Task): boolean {
   return artifacts.some(({ parts }) => hasFiles(parts))
 }
 
-/** A whole task: what it is, what was said, what it made. */
+/** Formats a whole task with its history and artifacts. */
 export function taskText(task: Task): string {
   const { id, contextId, status, artifacts = [], history = [] } = task
   const lines = [`Task     ${oneLine(id)}`, `Context  ${oneLine(contextId)}`]
   lines.push(`State    ${stateName(status.state)}${status.timestamp ? ` since ${oneLine(status.timestamp)}` : ''}`)
-  const said = status.message ? contentText(visible(status.message.parts)) : ''
-  if (said !== '') lines.push(`Says     ${indented(said, 9)}`)
+  const message = status.message ? contentText(withoutSchemas(status.message.parts)) : ''
+  if (message !== '') lines.push(`Message  ${indented(message, 9)}`)
   if (history.length > 0) lines.push('', 'History')
   for (const { role, parts } of history)
-    lines.push(`  ${role === 'ROLE_USER' ? 'user ' : 'agent'}  ${indented(contentText(visible(parts)), 9)}`)
+    lines.push(`  ${role === 'ROLE_USER' ? 'user ' : 'agent'}  ${indented(contentText(withoutSchemas(parts)), 9)}`)
   for (const { artifactId, name, description, parts } of artifacts) {
     lines.push('', `Artifact ${oneLine(name ?? artifactId)}${description ? `: ${oneLine(description)}` : ''}`)
     lines.push(`  ${indented(contentText(parts), 2)}`)

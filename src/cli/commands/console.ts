@@ -1,12 +1,17 @@
 import { Command, InvalidArgumentError } from 'commander'
 import pc from 'picocolors'
-import { type ServedConsole, serveConsole } from '../../console/index.js'
+import { serveConsole } from '../../console/index.js'
 import { canParseUrl } from '../../model/can-parse-url.js'
 import { version } from '../../model/user-agent.js'
-import { type AccessOptions, addSchemeOptions, readSchemes } from '../access-options.js'
-import { addCertificateOptions, type CertificateOptions, keptCredentials, toHeader, toPort } from '../agent-options.js'
-import { closeOnSignal } from '../close-on-signal.js'
-import { UsageError } from '../usage-error.js'
+import {
+  addCertificateOptions,
+  type CertificateOptions,
+  collect,
+  credentialsFor,
+  toHeader,
+  toPort,
+} from '../agent-options.js'
+import { type AccessOptions, addSchemeOptions, closeOnSignal, readSchemes, withUsageErrors } from '../server-options.js'
 
 interface Options extends AccessOptions, CertificateOptions {
   readonly agent?: readonly string[]
@@ -20,24 +25,20 @@ interface Options extends AccessOptions, CertificateOptions {
 
 export function consoleCommand(): Command {
   const command = new Command('console').description(
-    'See and drive agents from a browser: talk to them, watch their tasks, look at the wire',
+    'Run the web console: call agents, follow their tasks and inspect requests and responses',
   )
   return addCertificateOptions(addSchemeOptions(command))
-    .option(
-      '-a, --agent <ref>',
-      'an agent to begin with: a host or an address; may be repeated',
-      (ref: string, before: readonly string[] = []) => [...before, ref],
-    )
-    .option('--registry <url>', 'a registry whose agents can be called too', toUrl)
-    .option('--registry-header <name: value>', 'a header for the registry; may be repeated', toHeader)
-    .option('--workflow <ref>', 'the agent whose runs the screen Workflows shows')
-    .option('-p, --port <port>', 'port to listen on, 0 for any', toPort, 8010)
+    .option('-a, --agent <agent>', 'host or URL of an agent to show; repeatable', collect)
+    .option('--registry <url>', 'registry whose agents can be called too', toUrl)
+    .option('--registry-header <name: value>', 'HTTP header for the registry; repeatable', toHeader)
+    .option('--workflow <agent>', 'agent whose runs the Workflows screen shows')
+    .option('-p, --port <port>', 'port to listen on; 0 picks a free one', toPort, 8010)
     .option(
       '--host <address>',
-      'address to bind; on any but loopback people need a credential, or the token that is printed',
+      'address to bind; users of an address other than loopback need a credential, or the printed token',
       '127.0.0.1',
     )
-    .option('--public-url <url>', 'the address people and webhooks use', toUrl)
+    .option('--public-url <url>', 'address that browsers and webhooks use (default: the address it listens at)', toUrl)
     .addHelpText(
       'after',
       `
@@ -48,10 +49,10 @@ Examples:
   dragoman console --host 0.0.0.0 --api-key secret --tls-cert console.pem --tls-key console.key
   dragoman console --agent https://agent.example --client-cert me.pem --client-key me.key
 
-The console calls agents that you name, and nobody else. What is typed into it stays in its memory until it ends.
+The console calls only the agents that its users name. It keeps everything in memory until it ends.
 
---api-key, --bearer, --oidc and --tls-client-ca are what people need to use the console: its page asks for it. The
-agents of --agent are called with --client-cert and with what \`dragoman auth login\` keeps for them, whoever uses it.`,
+--api-key, --bearer, --oidc and --tls-client-ca are for the users of the console; its page asks for the credential. Calls
+to the agents of --agent use --client-cert and the credentials that \`dragoman auth login\` stored, for every user.`,
     )
     .action(run)
 }
@@ -60,34 +61,27 @@ async function run(options: Options): Promise<void> {
   const { agent, registry, registryHeader, workflow, port, host, publicUrl } = options
   const access = await readSchemes(options)
   const credentials = await Promise.all(
-    (agent ?? []).map(async (ref) => [ref, await keptCredentials(ref, options)] as const),
+    (agent ?? []).map(async (ref) => [ref, await credentialsFor(ref, options)] as const),
   )
-  const served = await serveOrExplain({
-    port,
-    host,
-    version,
-    ...access,
-    agents: agent ?? [],
-    credentials: Object.fromEntries(credentials.filter(([, sources]) => sources.length > 0)),
-    ...(registry && { registry }),
-    ...(registryHeader && { registryHeaders: registryHeader }),
-    ...(workflow && { workflow: { ref: workflow } }),
-    ...(publicUrl && { publicUrl }),
-  })
+  const served = await withUsageErrors(() =>
+    serveConsole({
+      port,
+      host,
+      version,
+      ...access,
+      agents: agent ?? [],
+      credentials: Object.fromEntries(credentials.filter(([, sources]) => sources.length > 0)),
+      ...(registry && { registry }),
+      ...(registryHeader && { registryHeaders: registryHeader }),
+      ...(workflow && { workflow: { ref: workflow } }),
+      ...(publicUrl && { publicUrl }),
+    }),
+  )
   console.log(`The console is ready at ${pc.cyan(served.url)}`)
   closeOnSignal(() => served.close())
 }
 
-/** A configuration that cannot be meant is a mistake of whoever typed it. */
-async function serveOrExplain(options: Parameters<typeof serveConsole>[0]): Promise<ServedConsole> {
-  try {
-    return await serveConsole(options)
-  } catch (error) {
-    throw error instanceof TypeError ? new UsageError(error.message) : error
-  }
-}
-
 function toUrl(value: string): string {
   if (canParseUrl(value) && /^https?:/.test(value)) return value
-  throw new InvalidArgumentError('begin with http:// or https://')
+  throw new InvalidArgumentError('expected an http or https URL')
 }

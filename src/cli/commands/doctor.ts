@@ -1,18 +1,16 @@
 import { Command } from 'commander'
 import { clientDialects } from '../../dialects/index.js'
-import { type AgentOptions, addAgentOptions, connectOptions, refHelp, splitReference } from '../agent-options.js'
-import { examine } from '../doctor/examine.js'
-import { findingText, type Health, healthText } from '../doctor/finding.js'
-import { nobody } from '../doctor/patient.js'
-import { exitCodes } from '../failure.js'
+import { type AgentOptions, addAgentOptions, agentHelp, connectOptions, requireArguments } from '../agent-options.js'
+import { anonymous, findingText, type Health, healthText } from '../doctor/probe.js'
+import { runChecks } from '../doctor/run-checks.js'
+import { exitCodes, UsageError } from '../failure.js'
 import { Output } from '../output.js'
-import { UsageError } from '../usage-error.js'
 
 interface Options extends AgentOptions {
   readonly send?: string | true
 }
 
-const usualTimeoutSeconds = 10
+const defaultTimeoutSeconds = 10
 
 const exits: Readonly<Record<Health, number>> = {
   healthy: exitCodes.ok,
@@ -23,11 +21,9 @@ const exits: Readonly<Record<Health, number>> = {
 export function doctorCommand(): Command {
   return addAgentOptions(
     new Command('doctor')
-      .description(
-        'Examine an agent: card, interfaces, versions, errors, security, streams; says what is wrong and why',
-      )
-      .argument('[ref]', refHelp)
-      .option('--send [text]', 'send a message too, and look at the answer and its stream (default text: ping)'),
+      .description('Check an agent for faults: card, interfaces, errors, security, push notifications and streams')
+      .argument('[agent]', agentHelp)
+      .option('--send [text]', 'also send a message, and check the answer and its stream (default text: ping)'),
   )
     .addHelpText(
       'after',
@@ -37,34 +33,33 @@ Examples:
   dragoman doctor agent.example --send
   dragoman doctor agent.example --header 'Authorization: Bearer …' -o json
 
-Every interface in the card is asked for a task that does not exist, which changes nothing there. Only --send
-makes a task. --timeout is for each check (default: ${usualTimeoutSeconds} s): what never answers is reported, and the rest examined.
+The command requests an unknown task from every interface on the card, which changes nothing at the agent. Only --send
+creates a task. --timeout is the time limit of each check (default: ${defaultTimeoutSeconds} s); a check that exceeds it is reported, and the others run.
 
-Each line is ok, a note (worth knowing), a warning (works, but somebody may stumble), a problem (clients will fail), or
-skipped.
-Exit codes: 0 healthy (there may be warnings), 1 problems, 3 nobody answers.`,
+Each line has one of these verdicts: ok, note (for information), warning (some clients may fail), problem (clients will
+fail), skipped (the check did not run).
+Exit codes: 0 healthy (there may be warnings), 1 problems, 3 unreachable.`,
     )
     .action(async (ref: string | undefined, options: Options) => {
-      const [agent, rest] = splitReference(ref === undefined ? [] : [ref], options)
-      if (rest.length > 0) throw new UsageError(`there is a word too many: ${rest[0]}`)
+      const [agent] = requireArguments([ref], options, [])
       if (clientDialects.some(({ name, card }) => name === options.protocol && !card))
-        throw new UsageError(`${options.protocol} has no card: there is nothing to hold an agent to`)
+        throw new UsageError(`--protocol ${options.protocol} has no card, so there is nothing to check`)
       const output = new Output(options.output)
       const { headers = {}, credentials, ...connect } = await connectOptions(agent, options, output)
-      const isNothing = Object.keys(headers).length === 0 && credentials === undefined
+      const isAnonymous = Object.keys(headers).length === 0 && credentials === undefined
       const text = options.send === true ? 'ping' : options.send
-      const diagnosis = await examine(
+      const report = await runChecks(
         { ref: agent, ...(text !== undefined && { text }) },
         {
           options: connect,
-          identity: isNothing ? nobody : { headers, ...(credentials && { credentials }) },
-          timeoutMs: (options.timeout ?? usualTimeoutSeconds) * 1000,
+          identity: isAnonymous ? anonymous : { headers, ...(credentials && { credentials }) },
+          timeoutMs: (options.timeout ?? defaultTimeoutSeconds) * 1000,
           report: (finding) => {
             if (options.output === 'text') output.line(findingText(finding))
           },
         },
       )
-      output.result({ ref: agent, ...diagnosis }, () => healthText(diagnosis))
-      process.exitCode = exits[diagnosis.health]
+      output.result({ ref: agent, ...report }, () => healthText(report))
+      process.exitCode = exits[report.health]
     })
 }

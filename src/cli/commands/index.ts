@@ -2,10 +2,7 @@ import type { Command } from 'commander'
 
 type CreateCommand = (program: Command) => Command
 
-/**
- * Loaders of all commands by name, in the order that help lists them. A command is loaded only when it is needed: loading all
- * of them takes most of the time of a short command.
- */
+/** Loaders of the commands by name, in the order of the help. Loading all of them would take longer than most commands. */
 const loaders: Readonly<Record<string, () => Promise<CreateCommand>>> = {
   send: async () => (await import('./send.js')).sendCommand,
   chat: async () => (await import('./chat.js')).chatCommand,

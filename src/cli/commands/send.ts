@@ -2,14 +2,21 @@ import { randomUUID } from 'node:crypto'
 import { Command } from 'commander'
 import type { AgentClient, Part, SendOptions } from '../../client/index.js'
 import type { Struct } from '../../model/index.js'
-import { type AgentOptions, addAgentOptions, refHelp, splitReference, withAgent } from '../agent-options.js'
-import { withDeadline } from '../deadline.js'
+import {
+  type AgentOptions,
+  addAgentOptions,
+  agentHelp,
+  collect,
+  splitAgent,
+  withAgent,
+  withDeadline,
+} from '../agent-options.js'
+import { UsageError } from '../failure.js'
 import { addPartOptions, readJson, readParts } from '../message-parts.js'
 import type { Output } from '../output.js'
 import { oneLine, shellWord } from '../printable.js'
 import { StreamPrinter } from '../stream-printer.js'
 import { answerText, contentText, nextSteps, stateName, taskHasFiles } from '../task-text.js'
-import { UsageError } from '../usage-error.js'
 
 interface Options extends AgentOptions {
   readonly stream?: true
@@ -21,21 +28,21 @@ interface Options extends AgentOptions {
   readonly key?: string
 }
 
-/** Agents think for longer than other servers take. */
-const patienceSeconds = 600
+/** Answers of agents take longer than those of other servers. */
+const defaultTimeoutSeconds = 600
 
 export function sendCommand(): Command {
   const command = new Command('send')
     .description('Send a message to an agent and print its answer')
-    .argument('[ref]', refHelp)
-    .argument('[text...]', 'what to say; - reads it from stdin')
-    .option('--stream', 'print the answer while it is made; with -o json one JSON line for each event')
-    .option('--async', 'do not wait for the answer: print the task')
+    .argument('[agent]', agentHelp)
+    .argument('[text...]', 'text of the message; - reads it from stdin')
+    .option('--stream', 'print the answer as it arrives; with -o json one JSON line for each event')
+    .option('--async', 'print the task and do not wait for the answer')
     .option('--context <id>', 'continue this context')
-    .option('--task <id>', 'continue this task: answer its question, or add to it')
-    .option('--reference <id>', 'a task that the message refers to, without continuing it; may be repeated', collect)
-    .option('--metadata <json>', 'metadata of the request: JSON, or @PATH of a JSON file')
-    .option('--key <key>', 'idempotency key: the same key again is the same send, not another one')
+    .option('--task <id>', 'send the message to this task, for example as the answer to its question')
+    .option('--reference <id>', 'id of a task that the message refers to; repeatable', collect)
+    .option('--metadata <json>', 'metadata of the request: a JSON object, or @PATH of a JSON file')
+    .option('--key <key>', 'idempotency key: repeating the command with the same key sends the message once')
   const given = addPartOptions(command)
   return addAgentOptions(command)
     .addHelpText(
@@ -48,37 +55,33 @@ Examples:
   git diff | dragoman send localhost:8001 "Review this change:" -
   dragoman send localhost:8001 --task 0193… "the answer to its question"
 
-The answer goes to stdout, everything else to stderr. A task that failed is an answer too: exit code 0.
-Without --timeout an answer may take ten minutes.`,
+The answer goes to stdout, everything else to stderr. The exit code is 0 also if the task failed. Without --timeout the
+command waits ten minutes for the answer.`,
     )
     .action(async (ref: string | undefined, text: readonly string[], options: Options) => {
-      const [agent, words] = splitReference(ref === undefined ? [] : [ref, ...text], options)
-      if (options.stream && options.async)
-        throw new UsageError('--stream follows the task and --async does not: choose')
+      const [agent, words] = splitAgent(ref === undefined ? [] : [ref, ...text], options)
+      if (options.stream && options.async) throw new UsageError('--stream and --async exclude each other')
       const parts = await readParts(words, given)
-      const say = await sayOptions(options)
-      await withAgent(agent, { timeout: patienceSeconds, ...options }, async (client, output, named) => {
-        const place: Place = { output, named }
+      const sending = await sendOptions(options)
+      await withAgent(agent, { timeout: defaultTimeoutSeconds, ...options }, async (client, output, agentArgs) => {
+        const to: Target = { client, output, agentArgs }
         await withDeadline(options.timeout, async ({ signal }) => {
-          const timed = { ...say, ...(signal && { signal }) }
-          if (options.stream) await stream(client, parts, timed, place)
-          else if (options.async) await sendOnly(client, parts, timed, place)
-          else await sendAndWait(client, parts, timed, place)
+          const timed = { ...sending, ...(signal && { signal }) }
+          if (options.stream) await stream(to, parts, timed)
+          else if (options.async) await sendOnly(to, parts, timed)
+          else await sendAndWait(to, parts, timed)
         })
       })
     })
 }
 
-interface Place {
+interface Target {
+  readonly client: AgentClient
   readonly output: Output
-  readonly named: string
+  readonly agentArgs: string
 }
 
-function collect(id: string, before: readonly string[] = []): readonly string[] {
-  return [...before, id]
-}
-
-async function sayOptions({ context, task, reference, metadata, key }: Options): Promise<SendOptions> {
+async function sendOptions({ context, task, reference, metadata, key }: Options): Promise<SendOptions> {
   return {
     ...(context !== undefined && { contextId: context }),
     ...(task !== undefined && { taskId: task }),
@@ -90,17 +93,25 @@ async function sayOptions({ context, task, reference, metadata, key }: Options):
 
 async function readStruct(given: string): Promise<Struct> {
   const value = await readJson(given, '--metadata')
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Struct // the only kind left
-  throw new UsageError('--metadata: write a JSON object')
+  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Struct // the only JSON type left
+  throw new UsageError('--metadata: expected a JSON object')
 }
 
-async function stream(client: AgentClient, parts: readonly Part[], say: SendOptions, place: Place): Promise<void> {
-  await new StreamPrinter(place.output, place.named).follow(client.stream(parts, say))
+async function stream(
+  { client, output, agentArgs }: Target,
+  parts: readonly Part[],
+  options: SendOptions,
+): Promise<void> {
+  await new StreamPrinter(output, agentArgs).follow(client.stream(parts, options))
 }
 
-/** One call, whatever has become of the task when it answers. */
-async function sendOnly(client: AgentClient, parts: readonly Part[], say: SendOptions, place: Place): Promise<void> {
-  const { contextId, taskId, referenceTaskIds, metadata, idempotencyKey, signal } = say
+/** Makes one call and prints the task in whatever state it is. */
+async function sendOnly(
+  { client, output, agentArgs }: Target,
+  parts: readonly Part[],
+  options: SendOptions,
+): Promise<void> {
+  const { contextId, taskId, referenceTaskIds, metadata, idempotencyKey, signal } = options
   const answer = await client.sendMessage(
     {
       message: {
@@ -116,18 +127,20 @@ async function sendOnly(client: AgentClient, parts: readonly Part[], say: SendOp
     },
     { ...(idempotencyKey !== undefined && { idempotencyKey }), ...(signal && { signal }) },
   )
-  const { output, named } = place
-  if ('message' in answer) return output.result(answer, () => output.said(contentText(answer.message.parts)))
+  if ('message' in answer) return output.result(answer, () => output.safe(contentText(answer.message.parts)))
   const { task } = answer
-  output.result(answer, () => `Task ${output.said(task.id)} is ${stateName(task.status.state)}`)
-  output.note(`Its answer: dragoman task get ${named} ${shellWord(oneLine(task.id))} --wait`)
+  output.result(answer, () => `Task ${output.safe(task.id)} is ${stateName(task.status.state)}`)
+  output.note(`Its answer: dragoman task get ${agentArgs} ${shellWord(oneLine(task.id))} --wait`)
 }
 
-async function sendAndWait(client: AgentClient, parts: readonly Part[], say: SendOptions, place: Place): Promise<void> {
-  const { output, named } = place
-  const { task, message } = await output.during(`${client.card.name} is working`, client.ask(parts, say))
+async function sendAndWait(
+  { client, output, agentArgs }: Target,
+  parts: readonly Part[],
+  options: SendOptions,
+): Promise<void> {
+  const { task, message } = await output.withSpinner(`${client.card.name} is working`, client.ask(parts, options))
   if (task) {
-    output.result({ task }, () => output.said(answerText(task)))
-    for (const step of nextSteps(task, named, taskHasFiles(task))) output.note(step)
-  } else if (message) output.result({ message }, () => output.said(contentText(message.parts)))
+    output.result({ task }, () => output.safe(answerText(task)))
+    for (const step of nextSteps(task, agentArgs, taskHasFiles(task))) output.note(step)
+  } else if (message) output.result({ message }, () => output.safe(contentText(message.parts)))
 }

@@ -1,44 +1,43 @@
-/** The card: where it is, how long it took, whether it keeps the rules, and what its headers tell. */
+/** Finds the card and checks its location, rules, headers and signature. */
 import { type AgentCard, type AgentClient, type Choice, connect, type WireEntry } from '../../client/index.js'
 import { validateCard } from '../../server/index.js'
-import type { Finding } from './finding.js'
-import { type Means, type Outcome, outcomeOf } from './patient.js'
+import { type CallOutcome, type CheckContext, type Finding, outcomeOf } from './probe.js'
 
 export interface FoundCard {
   readonly card: AgentCard
   readonly choice: Choice
   readonly url: string
-  /** Cards of 0.2 and older need not say it. */
-  readonly isVersionSaid: boolean
+  /** Cards of 0.2 and older need not declare their version. */
+  readonly hasVersion: boolean
 }
 
 export interface CardSearch {
   readonly found?: FoundCard
-  /** The first address that was asked: where the agent should be. */
-  readonly asked?: string
-  /** Whether anybody answered, whatever it was. */
+  /** The first URL that was requested. */
+  readonly firstUrl?: string
+  /** Whether a server answered, with any status. */
   readonly isAnswered: boolean
   readonly findings: readonly Finding[]
 }
 
-const tolerableSkewMs = 30_000
-/** Single faults are listed up to this number. */
-const mostFaults = 5
+const maxSkewMs = 30_000
+/** Maximum number of faults that are listed one by one. */
+const maxFaults = 5
 
-/** Nothing is reported here: the way to the agent comes first in a report, and it is known only afterwards. */
-export async function findCard(ref: string, means: Means): Promise<CardSearch> {
+/** Returns its findings instead of reporting them: the findings about the connection come first. */
+export async function findCard(ref: string, context: CheckContext): Promise<CardSearch> {
   const wire: WireEntry[] = []
-  const outcome = await read(ref, means, wire)
-  const asked = wire[0]?.what.replace(/^GET /, '')
+  const outcome = await read(ref, context, wire)
+  const firstUrl = wire[0]?.what.replace(/^GET /, '')
   const answers = wire.filter(({ direction, status }) => direction === 'response' && typeof status === 'number')
-  const common = { isAnswered: answers.length > 0, ...(asked !== undefined && { asked }) }
+  const common = { isAnswered: answers.length > 0, ...(firstUrl !== undefined && { firstUrl }) }
   const answer = answers.findLast(({ status }) => status === 200)
   const isJson = answer !== undefined && typeof rawOf(answer) === 'object'
   const source = answer?.what.replace(/^GET /, '') ?? ''
   const isProtected = answers.some(({ status }) => status === 401 || status === 403)
-  const place: Finding[] = isJson
+  const cardFindings: Finding[] = isJson
     ? [
-        placeOf(answer, source),
+        locationFinding(answer, source),
         ...(isProtected ? [protectedCard] : []),
         ...rulesOf(rawOf(answer)),
         ...headersOf(answer),
@@ -47,21 +46,21 @@ export async function findCard(ref: string, means: Means): Promise<CardSearch> {
   if ('value' in outcome)
     return {
       ...common,
-      found: { ...outcome.value, url: source || ref, isVersionSaid: saysVersion(answer && rawOf(answer)) },
-      findings: [...place, signatureOf(outcome.value)],
+      found: { ...outcome.value, url: source || ref, hasVersion: declaresVersion(answer && rawOf(answer)) },
+      findings: [...cardFindings, signatureOf(outcome.value)],
     }
-  if (asked === undefined && 'failure' in outcome && outcome.failure === 'unreachable')
+  if (firstUrl === undefined && 'failure' in outcome && outcome.failure === 'unreachable')
     return { ...common, findings: [notFound(outcome.message)] }
-  return { ...common, findings: [...place, unusable(outcome)] }
+  return { ...common, findings: [...cardFindings, unusable(outcome)] }
 }
 
 const protectedCard: Finding = {
   check: 'card',
   verdict: 'note',
-  what: 'it is protected: clients that send no credentials with the request for the card do not find the agent',
+  what: 'protected: clients that send no credentials with the request for the card cannot discover the agent',
 }
 
-interface Readable {
+interface ReadableCard {
   readonly card: AgentCard
   readonly choice: Choice
   readonly signature: AgentClient['signature']
@@ -69,15 +68,15 @@ interface Readable {
 
 async function read(
   ref: string,
-  { options, identity, timeoutMs }: Means,
+  { options, identity, timeoutMs }: CheckContext,
   wire: WireEntry[],
-): Promise<Outcome<Readable>> {
+): Promise<CallOutcome<ReadableCard>> {
   const signal = AbortSignal.timeout(timeoutMs)
   return await outcomeOf(signal, timeoutMs, async () => {
     const agent = await connect(ref, {
       ...options,
       ...identity,
-      // The search has no signal of its own, and a server may go quiet anywhere.
+      // The search for the card takes no signal, and a server may stop answering at any request.
       fetch: (input, init) =>
         fetch(input, { ...init, signal: AbortSignal.any([signal, ...(init?.signal ? [init.signal] : [])]) }),
       onWarning: () => undefined,
@@ -100,22 +99,22 @@ function rawOf({ body }: WireEntry): unknown {
   }
 }
 
-function saysVersion(raw: unknown): boolean {
+function declaresVersion(raw: unknown): boolean {
   return typeof raw !== 'object' || raw === null || 'protocolVersion' in raw || 'supportedInterfaces' in raw
 }
 
-function placeOf({ ms }: WireEntry, source: string): Finding {
+function locationFinding({ ms }: WireEntry, source: string): Finding {
   const isOld = /\/agent\.json$/.test(source)
   return {
     check: 'card',
     verdict: 'ok',
-    what: `found at ${source}${ms === undefined ? '' : ` (${ms} ms)`}${isOld ? ', where versions up to 0.2 have it' : ''}`,
+    what: `found at ${source}${ms === undefined ? '' : ` (${ms} ms)`}${isOld ? ', the path of versions up to 0.2' : ''}`,
   }
 }
 
 function rulesOf(raw: unknown): Finding[] {
   const { version, problems, isValid } = validateCard(raw)
-  const faults = problems.slice(0, mostFaults).map(
+  const faults = problems.slice(0, maxFaults).map(
     ({ severity, path, message, requirement }): Finding => ({
       check: 'card rules',
       verdict: severity === 'error' ? 'problem' : 'warning',
@@ -126,12 +125,12 @@ function rulesOf(raw: unknown): Finding[] {
   if (more > 0)
     faults.push({
       check: 'card rules',
-      verdict: problems.slice(mostFaults).some(({ severity }) => severity === 'error') ? 'problem' : 'warning',
+      verdict: problems.slice(maxFaults).some(({ severity }) => severity === 'error') ? 'problem' : 'warning',
       what: `${more} more`,
-      advice: '`dragoman card validate` lists them all',
+      advice: '`dragoman card validate` lists all of them',
     })
   if (!isValid || faults.length > 0) return faults
-  return [{ check: 'card rules', verdict: 'ok', what: `a ${version} card that keeps the rules` }]
+  return [{ check: 'card rules', verdict: 'ok', what: `a valid ${version} card` }]
 }
 
 function headersOf({ headers = {}, ms = 0 }: WireEntry): Finding[] {
@@ -146,41 +145,49 @@ function headersOf({ headers = {}, ms = 0 }: WireEntry): Finding[] {
     })
   findings.push(
     origin === undefined
-      ? { check: 'web pages', verdict: 'note', what: 'of other origins cannot read the card: it has no CORS headers' }
-      : { check: 'web pages', verdict: 'ok', what: `of ${origin === '*' ? 'any origin' : origin} may read the card` },
+      ? {
+          check: 'web pages',
+          verdict: 'note',
+          what: 'pages of other origins cannot read the card: it has no CORS headers',
+        }
+      : {
+          check: 'web pages',
+          verdict: 'ok',
+          what: `pages of ${origin === '*' ? 'any origin' : origin} may read the card`,
+        },
   )
   const skewMs = Date.now() - ms / 2 - Date.parse(date ?? '')
   if (Number.isNaN(skewMs)) return findings
-  const isSkewed = Math.abs(skewMs) > tolerableSkewMs
+  const isSkewed = Math.abs(skewMs) > maxSkewMs
   findings.push({
     check: 'clock',
     verdict: isSkewed ? 'warning' : 'ok',
     what: isSkewed
-      ? `its clock is ${Math.round(Math.abs(skewMs) / 1000)} s ${skewMs > 0 ? 'behind' : 'ahead of'} this one: tokens and signatures are judged by it`
-      : 'its clock agrees with this one',
-    ...(isSkewed && { advice: 'set the clocks by a time server' }),
+      ? `its clock is ${Math.round(Math.abs(skewMs) / 1000)} s ${skewMs > 0 ? 'behind' : 'ahead of'} this machine’s: tokens and signatures may count as expired or not yet valid`
+      : 'agrees with this machine’s',
+    ...(isSkewed && { advice: 'synchronise the clocks with a time server' }),
   })
   return findings
 }
 
-function signatureOf({ signature }: Readable): Finding {
+function signatureOf({ signature }: ReadableCard): Finding {
   const check = 'signature'
   const { state, keyId = '', reason = '', warning } = signature
   if (state === 'absent') return { check, verdict: 'note', what: 'the card is not signed, which is allowed' }
   if (state === 'valid')
-    return { check, verdict: warning === undefined ? 'ok' : 'warning', what: warning ?? `good, by the key ${keyId}` }
+    return { check, verdict: warning === undefined ? 'ok' : 'warning', what: warning ?? `valid, by the key ${keyId}` }
   if (state === 'invalid')
     return { check, verdict: 'problem', what: reason, advice: 'sign the card again whenever it changes' }
   return { check, verdict: 'warning', what: `cannot be checked: ${reason}`, advice: 'publish the key beside the card' }
 }
 
-/** No address came of the word, so nobody could be asked. */
+/** The name was not resolved to a URL. */
 function notFound(what: string): Finding {
-  const advice = 'check the spelling, or name a registry that knows it with --registry'
+  const advice = 'check the spelling, or pass a registry with --registry'
   return { check: 'name', verdict: 'problem', what, advice }
 }
 
-function unusable(outcome: Exclude<Outcome<Readable>, { value: unknown }>): Finding {
+function unusable(outcome: Exclude<CallOutcome<ReadableCard>, { value: unknown }>): Finding {
   const isAuth =
     'refusal' in outcome && (outcome.refusal === 'UNAUTHENTICATED' || outcome.refusal === 'PERMISSION_DENIED')
   return {
@@ -188,7 +195,7 @@ function unusable(outcome: Exclude<Outcome<Readable>, { value: unknown }>): Find
     verdict: 'problem',
     what: outcome.message,
     advice: isAuth
-      ? 'give credentials with --header or `dragoman auth login`; cards are usually open to all'
-      : 'without a usable card nobody finds the agent: see that the address is right and the card is there',
+      ? 'pass credentials with --header or `dragoman auth login`; most cards are public'
+      : 'check the address, and that the agent serves a card: clients cannot use an agent without one',
   }
 }
