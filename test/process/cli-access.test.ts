@@ -105,19 +105,19 @@ it('dragoman serve --protect-card shows the card to callers only; other commands
   expect(await runCommand(['send', ref, 'hello', ...known])).toMatchObject({ code: 0, stdout: 'hello\n' })
   expect((await runCommand(['card', 'get', ref, '--raw', ...known])).stdout).toContain('"Echo"')
   const examined = await runCommand(['doctor', ref, ...known])
-  expect([examined.code, examined.stdout]).toEqual([0, expect.stringContaining('it is protected')])
+  expect([examined.code, examined.stdout]).toEqual([0, expect.stringContaining('protected: clients')])
   expect(examined.stdout).toContain('agent.json asks for credentials')
 })
 
 describe('dragoman serve refuses', () => {
   it.each<[string[], string]>([
     [['--oidc', 'https://id.example'], '--oidc needs --audience'],
-    [['--audience', 'me'], '--audience says what tokens of --oidc are for'],
+    [['--audience', 'me'], '--audience needs --oidc'],
     [['--oidc', 'http://id.example', '--audience', 'me'], 'must be an https address'],
-    [['--tls-cert', 'a.pem'], '--tls-cert and --tls-key go together'],
+    [['--tls-cert', 'a.pem'], 'give both --tls-cert and --tls-key, or neither'],
     [['--tls-client-ca', 'a.pem'], '--tls-client-ca needs --tls-cert'],
-    [['--tls-cert', 'nothing.pem', '--tls-key', 'nothing.key'], 'nothing.pem cannot be read'],
-    [['--tls-cert', 'package.json', '--tls-key', 'package.json'], 'no certificate with its key'],
+    [['--tls-cert', 'nothing.pem', '--tls-key', 'nothing.key'], 'cannot read nothing.pem'],
+    [['--tls-cert', 'package.json', '--tls-key', 'package.json'], 'invalid certificate or key'],
     [['--api-key', 'k', '--no-auth'], '--no-auth contradicts'],
     [['--api-key', ''], 'none that is empty'],
     [['--protect-card'], '--protect-card needs --api-key, --bearer, --oidc or --tls-client-ca'],

@@ -25,7 +25,7 @@ describe('dragoman auth', () => {
     expect(await run(['send', ref, 'hello'])).toMatchObject({ code: 4 })
     expect(await run(['auth', 'login', ref, '--api-key', '-'], 'open sesame\n')).toMatchObject({
       code: 0,
-      stdout: `Kept a credential (api-key) for http://${ref}\n`,
+      stdout: `Stored a credential (api-key) for http://${ref}\n`,
       stderr: '',
     })
     expect(await run(['send', ref, 'hello'])).toMatchObject({ code: 0, stdout: 'hello\n' })
@@ -44,7 +44,7 @@ describe('dragoman auth', () => {
   it('is in what `config show` tells of the surroundings, without the secret', async () => {
     await using folder = await temporaryFolder()
     const run = (...args: string[]) => cli(args, { configFolder: folder.path })
-    expect((await run('config', 'show')).stdout).toMatch(/^logged in at +nowhere /m)
+    expect((await run('config', 'show')).stdout).toMatch(/^logged in at +none /m)
     await run('auth', 'login', ref, '--api-key', 'open sesame')
     const { code, stdout } = await run('config', 'show', '-o', 'json')
     expect([code, json(stdout)]).toEqual([
@@ -76,7 +76,7 @@ describe('dragoman auth', () => {
     const wrong = await run('auth', 'login', ref, '--api-key', 'wrong')
     expect(wrong.code).toBe(4)
     expect(wrong.stderr).toMatch(
-      /^dragoman: The agent refused the credentials that were sent: .*\nCheck the credential; it was not stored\. The agent asks for .*API key/i,
+      /^dragoman: The agent refused the credentials that were sent: .*\nCheck the credential; it was not stored\. The agent requires .*API key/i,
     )
     expect(wrong.stderr).not.toContain('auth login')
     expect(await run('auth', 'status')).toMatchObject({ stdout: 'No credentials\n' })

@@ -24,7 +24,7 @@ describe('dragoman card get', () => {
     const { code, stdout, stderr } = await cli(['card', 'get', ref, '--why'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toMatch(/^Echo 1\.0\.0\nRepeats what it is told/)
-    expect(stdout).toMatch(/^Can +streaming, push notifications$/m)
+    expect(stdout).toMatch(/^Capabilities +streaming, push notifications$/m)
     expect(stdout).toMatch(/^Security +none$/m)
     expect(stdout).toMatch(/^Signature +none$/m)
     expect(stdout).toMatch(/^ {2}JSONRPC +1\.0 {2}http:/m)
@@ -46,7 +46,7 @@ describe('dragoman card get', () => {
 
   it('follows --protocol and --binding', async () => {
     const { stdout } = await cli(['card', 'get', ref, '--protocol', '0.3', '--binding', 'rest'])
-    expect(stdout).toMatch(/^Spoken to in v0\.3 over HTTP\+JSON at /m)
+    expect(stdout).toMatch(/^Chosen interface: v0\.3 over HTTP\+JSON at /m)
   })
 
   it('shows what a stranger wrote without what a terminal would obey', async () => {
@@ -100,7 +100,7 @@ describe('dragoman card validate', () => {
     expect(await cli(['card', 'validate', 'x.json'], { cwd: folder.path })).toMatchObject({
       code: 1,
       stdout: '',
-      stderr: 'dragoman: x.json is no JSON\n',
+      stderr: 'dragoman: x.json is not JSON\n',
     })
   })
 })

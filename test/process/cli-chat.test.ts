@@ -55,7 +55,7 @@ describe('dragoman chat', () => {
     expect(stdout).toBe('What is the second text?\n/x\n')
     expect(stderr).toMatch(/^\/exit +leave/)
     expect(stderr).toMatch(/There is no task yet\n/)
-    expect(stderr).toMatch(/Task \S+ was canceled\nNo task waits for an answer\nThere is no \/what/)
+    expect(stderr).toMatch(/Canceled task \S+\nNo task waits for an answer\nUnknown command \/what/)
   })
 
   it('shows the last task at /task', async () => {
@@ -96,7 +96,7 @@ describe('dragoman chat', () => {
     const never = await talk('go', 'large', '{"size":"large"}')
     expect(never).toMatchObject({ code: 1, stdout: 'How large?\n' })
     expect(never.stderr).toContain('message.parts[0].data.size: must be an integer')
-    expect(never.stderr).toMatch(/dragoman: The question of task \S+ was not answered: its answers were refused\n$/)
+    expect(never.stderr).toMatch(/dragoman: Task \S+ still waits for an answer: the agent rejected all answers\n$/)
     expect(await talk('go', 'large', '/cancel')).toMatchObject({ code: 0 })
   })
 })

@@ -45,7 +45,7 @@ describe('dragoman doctor on our server', () => {
     const lines = stdout.trimEnd().split('\n')
     expect(lines.at(-1)).toBe('Healthy')
     expect(lines.slice(0, -1).filter((line) => !/^(ok|note) /.test(line))).toEqual([])
-    expect(stdout).toMatch(/^note +web pages +of other origins cannot read the card/m)
+    expect(stdout).toMatch(/^note +web pages +pages of other origins cannot read the card/m)
     expect(stdout).not.toMatch(/^ok .*\b(cannot|none)\b/m)
     expect(stdout).toContain(`found at ${server.url}.well-known/agent-card.json`)
     expect(stdout).toMatch(/^ok +GRPC 1\.0 +answers at /m)
@@ -61,8 +61,8 @@ describe('dragoman doctor on our server', () => {
       {
         check: 'Google ADK',
         verdict: 'note',
-        what: `refuses this card: the interface localhost:${port} is no URL`,
-        advice: 'for ADK clients serve without gRPC: --no-grpc, grpc: false',
+        what: `rejects this card: the interface localhost:${port} is not a URL`,
+        advice: 'serve without gRPC for ADK clients: --no-grpc, or grpc: false',
       },
     ])
     await using plain = await startServer(['--echo', '--no-grpc'])
@@ -87,10 +87,10 @@ describe('dragoman doctor on our server', () => {
     expect(failed).toMatchObject({ code: 0, health: 'healthy' })
     expect(verdicts(failed)).toContain('ok streaming')
     expect(faults(failed)).toMatchObject([
-      { check: 'sending', verdict: 'warning', what: 'the task of fail failed: Failed as asked' },
+      { check: 'sending', verdict: 'warning', what: 'the task of the message fail failed: Failed as asked' },
     ])
     const rejected = await doctor(server.url, '--send', 'reject')
-    expect(faults(rejected)).toMatchObject([{ what: 'the task of reject was rejected: Rejected as asked' }])
+    expect(faults(rejected)).toMatchObject([{ what: 'the task of the message reject was rejected: Rejected as asked' }])
   })
 
   it('with a key: looks at what is behind it only when it has it', async () => {
@@ -194,17 +194,17 @@ describe('dragoman doctor on agents that lie', () => {
     expect(verdicts(examined)).toContain('ok card rules')
     expect(faults(examined)).toEqual(
       [
-        ['JSONRPC 1.0', 'problem', /the error code is -32000 and not -32001/],
-        ['JSONRPC 1.0', 'warning', /A2A-Version 99\.0 is answered with/],
-        ['HTTP+JSON 1.0', 'problem', /\/rest, but not there: .* cannot be read/],
-        ['GRPC 1.0', 'problem', /declared at 127\.0\.0\.1:\d+, but not there/],
+        ['JSONRPC 1.0', 'problem', /the error code is -32000, expected -32001/],
+        ['JSONRPC 1.0', 'warning', /A2A-Version 99\.0 gets/],
+        ['HTTP+JSON 1.0', 'problem', /\/rest, but it does not answer: .* cannot be read/],
+        ['GRPC 1.0', 'problem', /declared at 127\.0\.0\.1:\d+, but it does not answer/],
         ['JSONRPC 1.0', 'warning', /was not called: it is at elsewhere\.example/],
         ['security', 'problem', /a call without credentials is answered/],
         ['push', 'problem', /METHOD_NOT_FOUND/],
         ['subscription', 'warning', /Nope/],
-        ['events', 'problem', /an event is no JSON/],
-        ['events', 'problem', /a line is no field of an event: "rubbish"/],
-        ['streaming', 'problem', /declared, but ping is answered with/],
+        ['events', 'problem', /an event is not JSON/],
+        ['events', 'problem', /a line is not a field of an event: "rubbish"/],
+        ['streaming', 'problem', /declared, but the message ping gets/],
       ].map(([check, verdict, what]) =>
         expect.objectContaining({ check, verdict, what: expect.stringMatching(what as RegExp) }),
       ),
@@ -344,7 +344,7 @@ describe('dragoman doctor on what is no agent', () => {
     const examined = await doctor(served.url)
     expect(examined).toMatchObject({ code: 3, health: 'unreachable' })
     expect(faults(examined)).toMatchObject([
-      { check: 'encryption', verdict: 'problem', what: expect.stringContaining('signed by itself') },
+      { check: 'encryption', verdict: 'problem', what: expect.stringContaining('self-signed') },
     ])
   })
 

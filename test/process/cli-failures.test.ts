@@ -32,7 +32,7 @@ describe('exit codes', () => {
       error: {
         code: 'task-not-found',
         message: 'Task not found: nobody',
-        hint: 'It does not exist, or belongs to somebody else',
+        hint: 'The task does not exist, or belongs to another caller',
         a2aCode: 'TASK_NOT_FOUND',
       },
     })
@@ -46,7 +46,7 @@ describe('exit codes', () => {
     })
     expect(await failure(['task', 'get', ref])).toMatchObject({
       code: 2,
-      error: { message: 'give the id of a task too' },
+      error: { message: 'missing argument: the id of a task' },
     })
     expect(await failure(['send'])).toMatchObject({ code: 2, error: { code: 'usage' } })
     for (const nothing of [[''], ['  '], ['--text', '']])
@@ -105,7 +105,7 @@ describe('exit codes', () => {
     await dying.kill()
     const { code, stderr } = await streaming
     expect(code).toBe(3)
-    expect(stderr).toContain(`The task may be running still: dragoman task subscribe ${host} ${id}\n`)
+    expect(stderr).toContain(`The task may still be running: dragoman task subscribe ${host} ${id}\n`)
   })
 
   it('3 where nobody listens', async () => {
@@ -113,7 +113,7 @@ describe('exit codes', () => {
     const { code, stdout, stderr } = await cli(['send', `localhost:${port}`, 'hello'])
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
     expect(stderr).toMatch(
-      /^dragoman: [^\n]*cannot be reached[^\n]*\nIs the agent running, and is the address right\?\n$/,
+      /^dragoman: [^\n]*cannot be reached[^\n]*\nCheck that the agent is running and the address is correct\n$/,
     )
     expect(await failure(['card', 'get', `localhost:${port}`])).toMatchObject({
       code: 3,
@@ -125,8 +125,8 @@ describe('exit codes', () => {
     const { code, stdout, stderr } = await cli(['send', 'nosuch.invalid', 'hello'])
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
     expect(stderr).toBe(
-      'dragoman: nosuch.invalid is neither a host that can be found nor an agent in a registry: none was named\n' +
-        'Agents are found by name with --registry URL or DRAGOMAN_REGISTRY; that of `npm start` is http://localhost:8020\n',
+      'dragoman: nosuch.invalid is not a known host, and no registry was given\n' +
+        'Pass --registry URL or set DRAGOMAN_REGISTRY to use names of agents; the registry of `npm start` is http://localhost:8020\n',
     )
     expect(await failure(['doctor', ref, '--registry', 'nowhere'])).toMatchObject({
       code: 2,
@@ -139,14 +139,14 @@ describe('exit codes', () => {
       const { code, stderr } = await cli([...command, '--port', new URL(server.url).port])
       expect([code, stderr], command.join(' ')).toEqual([
         1,
-        expect.stringMatching(/is in use: choose another one with --port$/m),
+        expect.stringMatching(/is in use; choose another one with --port$/m),
       ])
     }
   })
 
   it('4 without the right credentials', async () => {
     const place = new URL(closedServer.url).host
-    const hint = `It asks for apiKey (API key in header X-API-Key); give it with \`dragoman auth login ${place} --api-key KEY\` or --header 'X-API-Key: KEY'`
+    const hint = `The agent requires apiKey (API key in header X-API-Key); pass it with \`dragoman auth login ${place} --api-key KEY\` or --header 'X-API-Key: KEY'`
     for (const wrong of [[], ['-H', 'X-API-Key: guessed']])
       expect(await failure(['send', place, 'hello', ...wrong])).toMatchObject({
         code: 4,
@@ -178,7 +178,7 @@ describe('exit codes', () => {
     const send = (...more: string[]) => cli(['send', elsewhere.url, 'ask', '--header', 'X-API-Key: sesame', ...more])
     const { code, stderr } = await send()
     expect(code).toBe(4)
-    const advice = `Headers and credentials are not sent to ${origin}; if it may have them: --allow-origin ${origin}\n`
+    const advice = `Headers and credentials are not sent to ${origin}; to allow it, pass --allow-origin ${origin}\n`
     expect(stderr.split(advice)).toHaveLength(3)
     const asked = await send('--allow-origin', origin)
     expect(asked).toMatchObject({ code: 0, stdout: 'What is the second text?\n' })

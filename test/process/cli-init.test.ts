@@ -110,7 +110,7 @@ describe('dragoman init', () => {
     await writeFile(join(folder.path, 'README.md'), 'mine')
     const refused = await cli(['init', folder.path])
     expect(refused).toMatchObject({ code: 2, stdout: '' })
-    expect(refused.stderr).toMatch(/^dragoman: README\.md in \S+ would be overwritten: say --force/)
+    expect(refused.stderr).toMatch(/^dragoman: \S+ already has README\.md; pass --force/)
     expect(await readdir(folder.path)).toEqual(['README.md'])
     expect(await cli(['init', folder.path, '--force'])).toMatchObject({ code: 0 })
     expect(await readFile(join(folder.path, 'README.md'), 'utf8')).not.toBe('mine')

@@ -26,7 +26,7 @@ describe('dragoman auth login --client-id', () => {
       configFolder,
       stdin: 'hush-hush-secret',
     })
-    expect(login).toMatchObject({ code: 0, stdout: `Kept a credential (oauth2) for http://${agent.ref}\n` })
+    expect(login).toMatchObject({ code: 0, stdout: `Stored a credential (oauth2) for http://${agent.ref}\n` })
     const sends = [
       await cli(['send', agent.ref, 'hi', '--debug'], { configFolder }),
       await cli(['send', agent.ref, 'hi'], { configFolder }),

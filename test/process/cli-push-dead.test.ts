@@ -50,7 +50,7 @@ describe('dragoman push dead', () => {
     const task = await buryTask()
     const [first, second] = await dead('--task', task)
     const text = await cli(['push', 'dead', ...store, '--agent', 'Echo'])
-    expect(text.stdout).toMatch(/^ID +GIVEN UP +AGENT +TASK +WEBHOOK +ATTEMPTS +WHY\n/)
+    expect(text.stdout).toMatch(/^ID +TIME +AGENT +TASK +WEBHOOK +ATTEMPTS +ERROR\n/)
     expect(text.stdout).toMatch(new RegExp(`^${first?.id} .* Echo +${task} .* 1 +The webhook answered 410$`, 'm'))
     expect(text.stdout).not.toContain(hook.url)
     expect(await dead('--limit', '1', '--task', task)).toEqual([first])
@@ -103,8 +103,8 @@ describe('dragoman push dead', () => {
   })
 
   it.each([
-    [['dead'], 'name the store'],
-    [['dead', '--store', 'memory'], 'its own process'],
+    [['dead'], 'give --store'],
+    [['dead', '--store', 'memory'], 'cannot read a memory store'],
     [['dead', '--store', 'mysql:x'], 'mysql:x'],
     [['redeliver', '--store', 'sqlite:x'], '--all'],
     [['redeliver', '7', '--all', '--store', 'sqlite:x'], '--all'],
@@ -119,7 +119,7 @@ describe('dragoman push dead', () => {
   it('makes no store where there is none', async () => {
     const path = join(folder.path, 'typo.sqlite')
     const { code, stderr } = await cli(['push', 'dead', '--store', `sqlite:${path}`])
-    expect([code, stderr]).toEqual([2, `dragoman: --store: there is no ${path}\n`])
+    expect([code, stderr]).toEqual([2, `dragoman: --store: file not found: ${path}\n`])
     expect(existsSync(path)).toBe(false)
   })
 })

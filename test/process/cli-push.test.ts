@@ -34,14 +34,14 @@ describe('dragoman push', () => {
     const list = await cli(['push', 'list', ref, task])
     expect(list).toMatchObject({ code: 0, stdout: `mine  ${url}\n` })
     expect(set.stdout + get.stdout + list.stdout).not.toMatch(/t0ken|hush/)
-    expect(await cli(['push', 'delete', ref, task, 'mine'])).toMatchObject({ code: 0, stdout: 'Removed mine\n' })
+    expect(await cli(['push', 'delete', ref, task, 'mine'])).toMatchObject({ code: 0, stdout: 'Deleted mine\n' })
     expect(await cli(['push', 'list', ref, task])).toMatchObject({ code: 0, stdout: 'No webhooks\n' })
   })
 
   it('says how an address may be called that the agent refuses', async () => {
     const { code, stderr } = await cli(['push', 'set', ref, task, 'http://10.0.0.1/'])
     expect(code).toBe(1)
-    expect(stderr).toMatch(/^dragoman: url: 10\.0\.0\.1 [^\n]+\n[^\n]+ --allow-webhook HOST\n$/)
+    expect(stderr).toMatch(/^dragoman: url: 10\.0\.0\.1 [^\n]+\n[^\n]+ --allow-webhook HOST allows other hosts\n$/)
   })
 
   it.each([
@@ -86,7 +86,7 @@ describe('dragoman push listen', () => {
     const { code, stderr } = await cli(['push', 'listen', '--port', port])
     expect({ code, stderr }).toEqual({
       code: 1,
-      stderr: `dragoman: Port ${port} is in use: choose another one with --port\n`,
+      stderr: `dragoman: Port ${port} is in use; choose another one with --port\n`,
     })
   })
 
@@ -132,7 +132,7 @@ describe('dragoman push listen', () => {
     const { code, stdout, stderr } = await within(5000, 'the receiver to end', hook.run.exit)
     expect(code).toBe(0)
     expect(stdout).toMatch(/^Listening at http:\S+\ntask {2}t {2}completed {2}\(v0\.3\)\n$/)
-    expect(stderr.match(/warning: Refused a delivery: /g)).toHaveLength(4)
+    expect(stderr.match(/warning: Rejected a delivery: /g)).toHaveLength(4)
     expect(stderr).toContain('The delivery carries no X-A2A-Notification-Token')
   })
 

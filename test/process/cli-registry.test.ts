@@ -90,7 +90,7 @@ describe('dragoman registry', () => {
     })
     expect(await send('nosuch.invalid', ...known)).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining(`neither a host that can be found nor an agent that ${registry.url} knows`),
+      stderr: expect.stringContaining(`is not a known host, and not found in the registry ${registry.url}`),
     })
     expect(agent.stderr).toBe('')
     // The command in the hint finds the agent again, once the secret is filled in.
@@ -104,7 +104,7 @@ describe('dragoman registry', () => {
 
   it('says to agents on this machine with which option it would take them, in one line', async () => {
     await using registry = await startProcess(['registry', 'serve', '--no-probes', '--port', '0'])
-    expect(registry.stdout).toContain('--allow-private takes them')
+    expect(registry.stdout).toContain('--allow-private accepts them')
     await using agent = await startServer(['--echo', '--register', registry.url])
     const warned = await eventually(10_000, 'the warning', () => /^warning: .*refused.*\n/.exec(agent.stderr)?.[0])
     expect(warned).toContain('--allow-private')
@@ -127,7 +127,7 @@ describe('dragoman registry', () => {
   })
 
   it.each([
-    [['registry', 'list', '--registry', 'nowhere'], 'no address'],
+    [['registry', 'list', '--registry', 'nowhere'], 'invalid URL'],
     [['registry', 'serve', '--host', '0.0.0.0', '--port', '0'], '--no-auth'],
     [['registry', 'serve', '--owner-key', '=x', '--port', '0'], 'OWNER=KEY'],
     [['registry', 'serve', '--store', 'mysql:x', '--port', '0'], 'mysql:x'],

@@ -66,7 +66,7 @@ describe('dragoman send', () => {
   it('prints a question with the command that answers it, which works', async () => {
     const asked = await cli(['send', ref, 'ask'])
     expect(asked).toMatchObject({ code: 0, stdout: 'What is the second text?\n' })
-    const [, command = ''] = /^The agent waits for an answer: dragoman (.+) "…"\n$/.exec(asked.stderr) ?? []
+    const [, command = ''] = /^The agent asks for input: dragoman (.+) "…"\n$/.exec(asked.stderr) ?? []
     expect(await cli([...command.split(' '), 'the second'])).toMatchObject({ code: 0, stdout: 'ask\nthe second\n' })
   })
 
@@ -127,7 +127,7 @@ describe('dragoman send --stream', () => {
   it('prints a question and how to answer it', async () => {
     const { stdout, stderr } = await cli(['send', ref, '--stream', 'ask'])
     expect(stdout).toBe('What is the second text?\n')
-    expect(stderr).toMatch(/^The agent waits for an answer: dragoman send \S+ --task \S+ "…"\n$/)
+    expect(stderr).toMatch(/^The agent asks for input: dragoman send \S+ --task \S+ "…"\n$/)
   })
 })
 
@@ -170,14 +170,14 @@ describe('dragoman send reads', () => {
   })
 
   it.each<[string, readonly string[], RegExp]>([
-    ['nothing to send', [], /nothing to send/],
-    ['data that is no JSON', ['--data', '{oops'], /--data: this is not JSON/],
-    ['a file that is not there', ['--file', '/no/such/file'], /there is no file \/no\/such\/file/],
-    ['metadata that is no object', ['hi', '--metadata', '[1]'], /--metadata: write a JSON object/],
+    ['nothing to send', [], /the message is empty/],
+    ['data that is no JSON', ['--data', '{oops'], /--data: invalid JSON/],
+    ['a file that is not there', ['--file', '/no/such/file'], /file not found: \/no\/such\/file/],
+    ['metadata that is no object', ['hi', '--metadata', '[1]'], /--metadata: expected a JSON object/],
     ['stdin twice', ['-', '--file', '-'], /stdin/],
-    ['a type of nothing', ['hi', '--media-type', 'text/plain'], /--media-type belongs behind/],
-    ['--stream and --async', ['hi', '--stream', '--async'], /choose/],
-    ['a dialect nobody speaks', ['hi', '--protocol', '9.9'], /there is no dialect 9\.9/],
+    ['a type of nothing', ['hi', '--media-type', 'text/plain'], /--media-type must follow/],
+    ['--stream and --async', ['hi', '--stream', '--async'], /exclude each other/],
+    ['a dialect nobody speaks', ['hi', '--protocol', '9.9'], /unknown dialect 9\.9/],
     ['a header without a name', ['hi', '--header', 'oops'], /Name: value/],
     ['a time that is none', ['hi', '--timeout', '0'], /above 0/],
   ])('%s: exit 2, before anything is sent', async (_, args, message) => {

@@ -113,7 +113,7 @@ describe('dragoman serve --exec', () => {
     expect(state).toBe('TASK_STATE_FAILED')
     expect(artifacts[0]?.parts).toMatchObject([{ text: 'half' }])
     expect(JSON.stringify(task)).not.toContain('secret')
-    expect(task?.status.message?.parts).toEqual([{ text: 'The program behind this agent failed' }])
+    expect(task?.status.message?.parts).toEqual([{ text: 'The program of this agent failed' }])
     await eventually(5000, 'the log', () => broken.server.stderr.includes('ended with exit code 3: secret path /etc/x'))
     expect(broken.server.stderr).not.toContain('first line')
   })
@@ -122,9 +122,7 @@ describe('dragoman serve --exec', () => {
     await using loud = await program('yes', '--exec-max-output', '1')
     const { state, task } = await loud.client.ask('go')
     expect(state).toBe('TASK_STATE_FAILED')
-    expect(task?.status.message?.parts).toEqual([
-      { text: 'The program wrote more than the 1000000 bytes that are allowed' },
-    ])
+    expect(task?.status.message?.parts).toEqual([{ text: 'The program wrote more than 1000000 bytes' }])
   })
 
   it('fails when the program takes too long, and ends it', async () => {
@@ -133,7 +131,7 @@ describe('dragoman serve --exec', () => {
     await using slow = await program(`echo $$ > ${pidFile}; sleep 60`, '--shell', '--exec-timeout', '1')
     expect(await slow.client.ask('go')).toMatchObject({
       state: 'TASK_STATE_FAILED',
-      text: 'The program took longer than it may',
+      text: 'The program exceeded its time limit',
     })
     await eventually(5000, 'the program to end', () => !isAlive(Number(readFileSync(pidFile, 'utf8'))))
   })
@@ -258,11 +256,11 @@ describe('dragoman serve --exec', () => {
   })
 
   it.each<[string, readonly string[], RegExp]>([
-    ['a program that is not there', ['--exec', 'no-such-program-here'], /there is no program no-such-program-here/],
-    ['a quote that is never closed', ['--exec', "cat 'x"], /a ' is never closed/],
-    ['nothing', ['--exec', '  '], /name a program/],
-    ['a shell for nothing', ['--echo', '--shell'], /--shell belongs to --exec/],
-    ['two agents', ['./x.js', '--exec', 'cat'], /one of them/],
+    ['a program that is not there', ['--exec', 'no-such-program-here'], /program not found: no-such-program-here/],
+    ['a quote that is never closed', ['--exec', "cat 'x"], /missing closing '/],
+    ['nothing', ['--exec', '  '], /missing program/],
+    ['a shell for nothing', ['--echo', '--shell'], /--shell needs --exec/],
+    ['two agents', ['./x.js', '--exec', 'cat'], /exclude each other/],
   ])('refuses %s: exit 2', async (_, args, message) => {
     const { code, stdout, stderr } = await runCommand(['serve', ...args])
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

@@ -41,7 +41,7 @@ describe('dragoman serve, into a pipe', () => {
     expect(linesOf(stdout).map(({ msg }) => msg)).toEqual([
       ready?.msg,
       'The agent threw',
-      'Draining: no more calls are taken',
+      'Draining: new calls are rejected',
       'Closed',
     ])
   })

@@ -36,7 +36,7 @@ describe('an official 0.3 client, a bridge, an agent that speaks v0.1 only', () 
 
   it('says what it is, and what is behind it', async () => {
     expect(bridge.stdout).toMatch(/^Echo is ready at /)
-    expect(bridge.stdout).toContain(`behind it  v0.1 over JSONRPC at ${behind.url.slice(0, -1)}\n`)
+    expect(bridge.stdout).toContain(`upstream   v0.1 over JSONRPC at ${behind.url.slice(0, -1)}\n`)
     await using agent = await connect(bridge.url)
     expect(agent.card).toMatchObject({
       name: 'Echo',
@@ -171,7 +171,7 @@ describe('dragoman serve --proxy', () => {
     await using client = await connect(bridge.url)
     await expect(client.ask('hello')).rejects.toMatchObject({
       code: 'INVALID_AGENT_RESPONSE',
-      message: 'The agent behind this one does not accept its calls',
+      message: 'The upstream agent rejected the call',
     })
     await eventually(5000, 'the warning', () => bridge.stderr.includes('UNAUTHENTICATED'))
     expect(bridge.stderr).toMatch(/^warning: The agent behind this bridge answers UNAUTHENTICATED: [^\n]+\n$/)
@@ -187,7 +187,7 @@ describe('dragoman serve --proxy', () => {
       '--upstream-binding',
       'rest',
     ])
-    expect(bridge.stdout).toContain('behind it  v0.3 over HTTP+JSON')
+    expect(bridge.stdout).toContain('upstream   v0.3 over HTTP+JSON')
     await using client = await connect(bridge.url)
     expect((await client.ask('hello')).text).toBe('hello')
   })
@@ -216,7 +216,9 @@ describe('dragoman serve --proxy', () => {
       '0',
     ])
     expect({ code, stdout }).toEqual({ code: 3, stdout: '' })
-    expect(stderr).toMatch(/^dragoman: localhost:\d+ cannot be reached: [^\n]+\nIs the agent running[^\n]+\n$/)
+    expect(stderr).toMatch(
+      /^dragoman: localhost:\d+ cannot be reached: [^\n]+\nCheck that the agent is running[^\n]+\n$/,
+    )
   })
 
   it('does not start with a web site behind it: exit 1', async () => {
@@ -227,9 +229,9 @@ describe('dragoman serve --proxy', () => {
   })
 
   it.each<[string, readonly string[], RegExp]>([
-    ['two agents', ['--echo', '--proxy', 'localhost:1'], /one of them/],
-    ['an option of another source', ['--echo', '--upstream-header', 'A: b'], /--upstream-header belongs to --proxy/],
-    ['a name for what has one', ['--echo', '--name', 'X'], /--name belongs to --exec and --proxy/],
+    ['two agents', ['--echo', '--proxy', 'localhost:1'], /exclude each other/],
+    ['an option of another source', ['--echo', '--upstream-header', 'A: b'], /--upstream-header needs --proxy/],
+    ['a name for what has one', ['--echo', '--name', 'X'], /--name needs --exec or --proxy/],
     [
       'a binding nobody knows',
       ['--proxy', 'localhost:1', '--upstream-binding', 'soap'],

@@ -21,7 +21,7 @@ describe('dragoman keys generate', () => {
     })
     if (!isWindows) expect((await stat(path)).mode & 0o777).toBe(0o600)
     const again = await cli(['keys', 'generate', '--out', path])
-    expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('is there already') })
+    expect(again).toMatchObject({ code: 2, stderr: expect.stringContaining('exists; choose another file') })
     expect(json(await readFile(path, 'utf8'))).toEqual(key)
   })
 
@@ -43,7 +43,7 @@ describe('dragoman serve --signing-key', () => {
     const jwks = (await response.json()) as { keys: { kid: string }[] }
     expect(jwks.keys.map(({ kid }) => kid)).toEqual(['one', 'two'])
 
-    expect((await cli(['card', 'get', server.url, '--signed'])).stdout).toMatch(/^Signature +good by key one$/m)
+    expect((await cli(['card', 'get', server.url, '--signed'])).stdout).toMatch(/^Signature +valid by key one$/m)
     const good = await cli(['card', 'validate', server.url, '--signed'])
     expect(good).toMatchObject({ code: 0, stdout: expect.stringMatching(/valid\nsignature good by key one\n$/) })
 
@@ -76,6 +76,6 @@ describe('dragoman serve --signing-key', () => {
     await writeFile(path, stdout)
     await chmod(path, 0o644)
     await using server = await startServer(['--echo', '--signing-key', path])
-    expect(server.stderr).toContain('others can read the key')
+    expect(server.stderr).toContain('other users can read the key')
   })
 })

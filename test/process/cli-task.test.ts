@@ -79,7 +79,7 @@ describe('dragoman task list', () => {
     expect([...page.tasks, ...rest.tasks].map(({ id }) => id)).toEqual(all.tasks.map(({ id }) => id))
     const { stdout, stderr } = await cli(['task', 'list', ref, '--context', contextId, '--limit', '1'])
     expect(stdout).toMatch(/^TASK +STATE +SINCE +CONTEXT\n\S+ +input-required +\S+ +\S+\n$/)
-    expect(stderr).toMatch(/^1 of 4; the next ones: --page-token \S+\n$/)
+    expect(stderr).toMatch(/^1 of 4 tasks; continue with --page-token \S+\n$/)
   })
 
   it('asks for no messages, which it does not show', async () => {

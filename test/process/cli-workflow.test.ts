@@ -108,7 +108,7 @@ describe('dragoman workflow', () => {
   it('says so when a task is no run, and when words are missing', async () => {
     const sent = json((await cli(['send', ref.replace(/travel/i, 'flights'), 'hello', '-o', 'json'])).stdout) as Run
     const graph = await cli(['workflow', 'graph', ref.replace(/travel/i, 'flights'), sent.task.id])
-    expect([graph.code, graph.stderr]).toEqual([2, expect.stringContaining('is no run of a workflow')])
+    expect([graph.code, graph.stderr]).toEqual([2, expect.stringContaining('is not a workflow run')])
     expect(await cli(['workflow', 'graph', ref])).toMatchObject({ code: 2, stdout: '' })
   })
 })

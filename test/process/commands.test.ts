@@ -78,7 +78,7 @@ ${more}`
     const source = `import { serve } from '${builtLibrary}'\nserve(undefined).catch(() => undefined)`
     await writeFile(join(folder.path, 'module.mjs'), source)
     const exit = await runCommand(['serve', './module.mjs', '--port', '0'], { cwd: folder.path })
-    assertRefused(exit, 'calls serve() itself, on a port of its own')
+    assertRefused(exit, 'calls serve() itself, on another port')
   })
 
   it.each<[string, string]>([
