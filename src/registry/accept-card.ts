@@ -1,6 +1,6 @@
 /**
- * From what a publisher sent to a card that may be passed on. Everything in it is a stranger's words, and other
- * programs will act on them: it is measured, validated, and every address in it is held against the rules.
+ * Checks a published card: its size, its validity, its addresses and its signature. The card is untrusted, and other
+ * programs will act on it.
  */
 
 import { readCard } from '../client/read-card.js'
@@ -19,17 +19,17 @@ import type { RegistryLimits } from './registry-limits.js'
 export interface CardRules {
   readonly limits: RegistryLimits
   readonly dialer: GuardedDialer
-  /** `valid`: by the rules of the card's own version. `readable`: whatever can be understood. */
+  /** `valid`: cards that follow the rules of their version. `readable`: every card that can be decoded. */
   readonly cards: 'valid' | 'readable'
-  /** `require` refuses cards without a good signature; `record` only says what there is. */
+  /** `require` rejects cards without a valid signature; `record` stores the result of the verification. */
   readonly signatures: 'require' | 'record'
 }
 
 export interface AcceptedCard {
   readonly card: AgentCard
-  /** As JSON. */
+  /** The card as it was published, as JSON. */
   readonly published: string
-  /** The address of its first interface. */
+  /** URL of its first interface. */
   readonly url: string
   readonly signature: Pick<Verification, 'state' | 'keyId'>
 }
@@ -38,28 +38,28 @@ const verifyTimeoutMs = 5000
 
 export async function acceptCard(raw: unknown, rules: CardRules): Promise<AcceptedCard> {
   const { sent, published } = measured(raw, rules.limits)
-  if (rules.cards === 'valid') mustBeValid(sent)
+  if (rules.cards === 'valid') assertValid(sent)
   const read = readSent(sent)
-  mustBeBounded(read, rules.limits)
+  assertWithinLimits(read, rules.limits)
   const card = newestDialect.card?.encode(read) as AgentCard // the newest dialect has a card for every agent
   const [first] = card.supportedInterfaces
-  if (!first) throw invalid('card.supportedInterfaces', 'a card without an interface leads nowhere')
-  await Promise.all(card.supportedInterfaces.map(({ url }, place) => checkAddress(url, place, rules.dialer)))
-  for (const [path, url] of linksOf(card)) mustBeLink(path, url)
+  if (!first) throw invalid('card.supportedInterfaces', 'must have at least one interface')
+  await Promise.all(card.supportedInterfaces.map(({ url }, index) => checkAddress(url, index, rules.dialer)))
+  for (const [path, url] of linksOf(card)) assertLink(path, url)
   return { card, published, url: first.url, signature: await verify(sent, first.url, rules) }
 }
 
 function measured(raw: unknown, { maxCardBytes }: RegistryLimits) {
-  if (!isObject(raw)) throw invalid('card', 'is a JSON object')
+  if (!isObject(raw)) throw invalid('card', 'must be a JSON object')
   const published = JSON.stringify(raw)
   if (Buffer.byteLength(published) > maxCardBytes)
     throw new RegistryError('TOO_LARGE', `The card is larger than ${maxCardBytes} bytes`)
   return { sent: raw, published }
 }
 
-function mustBeValid(raw: object): void {
+function assertValid(raw: object): void {
   const problems = validateCard(raw).problems.filter(
-    // Many agents of 0.3 leave `preferredTransport` out, and every reader assumes JSONRPC.
+    // Many 0.3 agents omit `preferredTransport`, and every client assumes JSONRPC.
     ({ severity, requirement }) => severity === 'error' && requirement !== 'R3-CARD-2',
   )
   const [first] = problems
@@ -82,26 +82,25 @@ function readSent(raw: object): AgentCard {
   }
 }
 
-function mustBeBounded(card: AgentCard, { maxSkills, maxInterfaces }: RegistryLimits): void {
-  if (card.skills.length > maxSkills) throw invalid('card.skills', `there may be ${maxSkills} at most`)
+function assertWithinLimits(card: AgentCard, { maxSkills, maxInterfaces }: RegistryLimits): void {
+  if (card.skills.length > maxSkills) throw invalid('card.skills', `must have at most ${maxSkills} items`)
   if (card.supportedInterfaces.length > maxInterfaces)
-    throw invalid('card.supportedInterfaces', `there may be ${maxInterfaces} at most`)
+    throw invalid('card.supportedInterfaces', `must have at most ${maxInterfaces} items`)
 }
 
-/** gRPC's addresses are `host:port`; they are held against the same rules. */
-async function checkAddress(url: string, place: number, dialer: GuardedDialer): Promise<void> {
+/** gRPC addresses have the form `host:port`; the same rules apply to them. */
+async function checkAddress(url: string, index: number, dialer: GuardedDialer): Promise<void> {
   const hasScheme = /^[a-z][a-z\d+.-]*:\/\//i.test(url)
   try {
     await dialer.check(hasScheme ? url : `http://${url}`)
   } catch (caught) {
     if (!(caught instanceof AddressRefused)) throw caught
-    const hint =
-      caught.rule === 'place' ? ' (a registry takes private addresses with --allow-private, or `allowPrivate`)' : ''
-    throw invalid(`card.supportedInterfaces[${place}].url`, `${caught.message}${hint}`)
+    const hint = caught.rule === 'place' ? ' (`allowPrivate`, or --allow-private, accepts private addresses)' : ''
+    throw invalid(`card.supportedInterfaces[${index}].url`, `${caught.message}${hint}`)
   }
 }
 
-/** Nobody follows these here, but somebody will put them into a page. */
+/** The registry does not fetch these, but web pages may link to them. */
 function linksOf(card: AgentCard): readonly (readonly [path: string, url: string | undefined])[] {
   return [
     ['card.documentationUrl', card.documentationUrl],
@@ -110,12 +109,12 @@ function linksOf(card: AgentCard): readonly (readonly [path: string, url: string
   ]
 }
 
-function mustBeLink(path: string, url: string | undefined): void {
+function assertLink(path: string, url: string | undefined): void {
   if (url === undefined || url === '' || (canParseUrl(url) && /^https?:$/.test(new URL(url).protocol))) return
-  throw invalid(path, 'is no http or https address')
+  throw invalid(path, 'must be an http or https URL')
 }
 
-/** A pushed card comes from nowhere; its first interface is the origin that can vouch for it. */
+/** A published card has no origin of its own; the keys of its first interface's origin verify it. */
 async function verify(raw: object, url: string, { dialer, signatures }: CardRules): Promise<AcceptedCard['signature']> {
   const origin = canParseUrl(url) ? new URL(url).origin : undefined
   const signal = AbortSignal.timeout(verifyTimeoutMs)

@@ -1,4 +1,4 @@
-/** Who calls a registry, and whether it may: credentials, what is open to everybody, and how often. */
+/** Authenticates callers of a registry and applies rate limits. */
 import { type Auth, requirementsOf, schemesOf } from '../auth/requirement.js'
 import type { AuthScheme, Connection } from '../auth/scheme.js'
 import { isRefused, type Refused } from '../model/admission.js'
@@ -20,30 +20,29 @@ export interface AdmissionOptions {
 
 export interface RegistryRates extends Pick<Limits, 'failedAuthentication'> {
   /**
-   * Requests of one caller; where callers are not told apart, of one address (IPv6: one /64 network), or of all whose
-   * address is not known.
-   * Behind a proxy all have the proxy's address. Default: 200 a second, 1,000 at once.
+   * Requests of one caller; of one address (IPv6: one /64 network) without authentication. Callers without a known address
+   * share one limit; behind a proxy, all have the proxy's address. Default: 200 a second, bursts of 1,000.
    */
   readonly rate?: Rate | 'none'
 }
 
 export interface Admitted {
   readonly publisher: Publisher
-  /** The key that limits count the caller by: its id, or the network it calls from. */
+  /** The key that limits count by: the caller's id, or its network. */
   readonly callerKey: string
-  /** Charges reads that look at many agents to the caller's rate limit. */
+  /** Charges expensive reads to the caller's rate limit. */
   readonly rateCharge: RateCharge
 }
 
 export interface RegistryRequest {
   readonly request: Request
   readonly connection: Connection | undefined
-  /** Whether it only reads. */
+  /** The request changes nothing. */
   readonly isRead: boolean
 }
 
 const defaultRate: Rate = { perSecond: 200, burst: 1000 }
-/** The publisher of calls without credentials. */
+/** Used for calls without credentials. */
 const anonymousPublisher: Publisher = { id: anonymous.id, isAdmin: false, isKnown: false }
 
 export function createAdmission(options: AdmissionOptions): (arrival: RegistryRequest) => Promise<Admitted> {
@@ -56,28 +55,28 @@ export function createAdmission(options: AdmissionOptions): (arrival: RegistryRe
   const admit = isOpenToAll
     ? undefined
     : limitAdmission(requirements, { rate, failedAuthentication: failureLimit(options.limits ?? {}) })
-  // Whoever may read without credentials fails at nothing when it has none.
+  // A public read without credentials is not a failed authentication.
   const admitReader = isOpenToAll ? undefined : limitAdmission(requirements, { rate, failedAuthentication: undefined })
 
-  const admitAnybody = (connection: Connection | undefined): Admitted => {
+  const admitAnonymous = (connection: Connection | undefined): Admitted => {
     // Callers without a known address share one bucket.
     const address = addressKey(connection?.address?.() ?? 'unknown')
     const wait = ofAddresses?.take(address) ?? 0
-    if (wait > 0) throw tooOften('Too many requests, try again later', wait)
+    if (wait > 0) throw rateLimited('Too many requests, try again later', wait)
     const rateCharge = rateChargeOf(ofAddresses, address)
     return { publisher: anonymousPublisher, callerKey: `address ${address}`, rateCharge }
   }
   return async ({ request, connection, isRead }) => {
     const isOpen = options.publicRead === true && isRead
     const ask = isOpen ? admitReader : admit
-    if (!ask) return admitAnybody(connection)
+    if (!ask) return admitAnonymous(connection)
     const headers = withAccessToken(request.headers, schemes)
     const admission = await ask({ ...connection, headers, url: request.url })
     if (!isRefused(admission)) {
       const publisher = { id: admission.id, isAdmin: options.isAdmin?.(admission) ?? false, isKnown: true }
       return { publisher, callerKey: `caller ${admission.id}`, rateCharge: rateChargeOf(rate, admission.id) }
     }
-    if (isOpen && admission.refused.code !== 'RATE_LIMITED') return admitAnybody(connection)
+    if (isOpen && admission.refused.code !== 'RATE_LIMITED') return admitAnonymous(connection)
     throw refusalFor(admission)
   }
 }
@@ -86,14 +85,14 @@ function rateChargeOf(rate: RateLimit | undefined, name: string): RateCharge {
   return {
     charge: (tokens) => rate?.charge(name, tokens),
     assertWithinRate() {
-      if (rate?.isExceeded(name)) throw tooOften('Too many requests, try again later', rate.waitFor(name))
+      if (rate?.isExceeded(name)) throw rateLimited('Too many requests, try again later', rate.waitFor(name))
     },
   }
 }
 
 function refusalFor({ refused, challenge }: Refused): RegistryError {
   const { code, message } = refused
-  if (code === 'RATE_LIMITED') return tooOften(message, refused.details.retryAfterSeconds ?? 1)
+  if (code === 'RATE_LIMITED') return rateLimited(message, refused.details.retryAfterSeconds ?? 1)
   return new RegistryError(
     code === 'UNAUTHENTICATED' ? 'UNAUTHENTICATED' : 'FORBIDDEN',
     message,
@@ -101,11 +100,12 @@ function refusalFor({ refused, challenge }: Refused): RegistryError {
   )
 }
 
-function tooOften(message: string, retryAfterSeconds: number): RegistryError {
+function rateLimited(message: string, retryAfterSeconds: number): RegistryError {
   return new RegistryError('QUOTA', message, { retryAfterSeconds })
 }
 
-export function withAccessToken(headers: Headers, schemes: readonly AuthScheme[]): Pick<Headers, 'get'> {
+/** Nacos clients send credentials in the header `accessToken`, which stands in for the headers of all configured schemes. */
+function withAccessToken(headers: Headers, schemes: readonly AuthScheme[]): Pick<Headers, 'get'> {
   const token = headers.get('accesstoken')
   if (token === null) return headers
   const keyNames = schemes.flatMap(({ card }) =>

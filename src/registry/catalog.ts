@@ -1,6 +1,6 @@
 /**
- * All agents of a registry, in memory: the fold of the log of records. Reads are answered from here; the store is
- * the truth, and every process that follows its log holds the same catalog.
+ * All agents of a registry in memory, folded from the log of records. Reads use the catalog. Every process that follows
+ * the log has the same catalog.
  */
 import type { AgentKey, InstanceKey } from '../registry-client/registry-words.js'
 import type { RecordChange } from '../stores/records.js'
@@ -27,17 +27,17 @@ export interface CatalogInstance {
 export interface CatalogAgent {
   readonly key: AgentKey
   readonly document: AgentDocument
-  /** Of all versions, in the order in which they were published. */
+  /** Of all versions, in the order of publication. */
   readonly instances: readonly CatalogInstance[]
-  /** The version its owner made the latest; if no instance of it runs, the newest version with a running instance. */
+  /** The version that its owner marked as latest; if that has no instance, the newest version that has one. */
   readonly latest: string
   /** Healthy instances of the latest version. */
   readonly offered: readonly CatalogInstance[]
-  /** Of its newest record. */
+  /** Revision of its newest record. */
   readonly revision: number
 }
 
-/** Parts may come in any order: the log says what is, not what came first. */
+/** The records of one agent, which may arrive in any order. */
 interface AgentRecords {
   readonly key: AgentKey
   document: AgentDocument | undefined
@@ -54,7 +54,7 @@ export interface Usage {
 
 export class Catalog {
   readonly index = new SearchIndex()
-  readonly #parts = new Map<string, AgentRecords>()
+  readonly #records = new Map<string, AgentRecords>()
   readonly #owned = new Map<string, Usage>()
   #sorted: readonly string[] | undefined
   #agents = 0
@@ -69,7 +69,7 @@ export class Catalog {
     return this.#agents
   }
 
-  /** What all instances weigh. */
+  /** Quota bytes of all instances. */
   get bytes(): number {
     return this.#bytes
   }
@@ -79,29 +79,29 @@ export class Catalog {
   }
 
   byId(id: string): CatalogAgent | undefined {
-    const parts = this.#parts.get(id)
-    if (!parts?.document) return undefined
-    parts.agent ??= assemble(parts, parts.document)
-    return parts.agent
+    const records = this.#records.get(id)
+    if (!records?.document) return undefined
+    records.agent ??= assemble(records, records.document)
+    return records.agent
   }
 
-  /** Whether or not there still is an agent of that name. */
+  /** Works also if the agent record was deleted. */
   instancesUnder(key: AgentKey): readonly InstanceKey[] {
-    return [...(this.#parts.get(agentId(key))?.instances.values() ?? [])].map((instance) => instance.key)
+    return [...(this.#records.get(agentId(key))?.instances.values() ?? [])].map((instance) => instance.key)
   }
 
-  /** How many agents somebody owns, and what their instances weigh. */
-  ownedBy(owner: string): Usage {
+  /** Number of agents of an owner, and quota bytes of their instances. */
+  usageOf(owner: string): Usage {
     return this.#owned.get(owner) ?? { agents: 0, bytes: 0 }
   }
 
-  /** The ids of all agents, by namespace and name. */
+  /** Ids of all agents, sorted by namespace and name. */
   ids(): readonly string[] {
-    this.#sorted ??= [...this.#parts].flatMap(([id, { document }]) => (document ? [id] : [])).sort()
+    this.#sorted ??= [...this.#records].flatMap(([id, { document }]) => (document ? [id] : [])).sort()
     return this.#sorted
   }
 
-  /** Readers may be in the middle of the list, so it is replaced and not changed. */
+  /** Replaces the list, because readers may be iterating over it. */
   #list(id: string, isThere: boolean): void {
     if (!this.#sorted) return
     let [low, high] = [0, this.#sorted.length]
@@ -118,9 +118,9 @@ export class Catalog {
   }
 
   clear(): void {
-    for (const { instances } of this.#parts.values())
+    for (const { instances } of this.#records.values())
       for (const { key } of instances.values()) this.#onInstance(key, false)
-    this.#parts.clear()
+    this.#records.clear()
     this.#owned.clear()
     this.index.clear()
     this.#sorted = undefined
@@ -131,37 +131,37 @@ export class Catalog {
   apply({ id, revision, value }: RecordChange): void {
     const about = readId(id)
     if (!about) return
-    const partsId = agentId(about.key)
-    const parts = this.#partsOf(partsId, about.key)
-    parts.revision = revision
-    parts.agent = undefined
-    this.#count(parts, -1)
-    // What is in the store was put there by this code.
-    if (about.kind === 'agent') this.#setDocument(partsId, parts, value as AgentDocument | undefined)
-    else if (about.kind === 'health') set(parts.health, instanceId(about.key), value as HealthDocument | undefined)
+    const recordsId = agentId(about.key)
+    const records = this.#recordsOf(recordsId, about.key)
+    records.revision = revision
+    records.agent = undefined
+    this.#count(records, -1)
+    // `readableRecords` has checked the value.
+    if (about.kind === 'agent') this.#setDocument(recordsId, records, value as AgentDocument | undefined)
+    else if (about.kind === 'health') set(records.health, instanceId(about.key), value as HealthDocument | undefined)
     else {
       const document = value as InstanceDocument | undefined
-      set(parts.instances, instanceId(about.key), document && { key: about.key, document: summarize(document) })
+      set(records.instances, instanceId(about.key), document && { key: about.key, document: summarize(document) })
       this.#onInstance(about.key, document !== undefined)
     }
-    this.#count(parts, 1)
-    if (!parts.document && parts.instances.size === 0 && parts.health.size === 0) this.#parts.delete(partsId)
-    if (about.kind !== 'health') this.#reindex(partsId)
+    this.#count(records, 1)
+    if (!records.document && records.instances.size === 0 && records.health.size === 0) this.#records.delete(recordsId)
+    if (about.kind !== 'health') this.#reindex(recordsId)
   }
 
-  #partsOf(id: string, { namespace, name }: AgentKey): AgentRecords {
-    let parts = this.#parts.get(id)
-    if (!parts) {
+  #recordsOf(id: string, { namespace, name }: AgentKey): AgentRecords {
+    let records = this.#records.get(id)
+    if (!records) {
       const key = { namespace, name }
-      parts = { key, document: undefined, instances: new Map(), health: new Map(), revision: 0, agent: undefined }
-      this.#parts.set(id, parts)
+      records = { key, document: undefined, instances: new Map(), health: new Map(), revision: 0, agent: undefined }
+      this.#records.set(id, records)
     }
-    return parts
+    return records
   }
 
-  #setDocument(id: string, parts: AgentRecords, document: AgentDocument | undefined): void {
-    if (!parts.document !== !document) this.#list(id, document !== undefined)
-    parts.document = document
+  #setDocument(id: string, records: AgentRecords, document: AgentDocument | undefined): void {
+    if (!records.document !== !document) this.#list(id, document !== undefined)
+    records.document = document
   }
 
   #count({ document, instances }: AgentRecords, sign: 1 | -1): void {
@@ -170,13 +170,13 @@ export class Catalog {
     this.#bytes += sign * bytes
     if (!document) return
     this.#agents += sign
-    const owned = this.ownedBy(document.owner)
+    const owned = this.usageOf(document.owner)
     const next = { agents: owned.agents + sign, bytes: owned.bytes + sign * bytes }
     if (next.agents === 0) this.#owned.delete(document.owner)
     else this.#owned.set(document.owner, next)
   }
 
-  /** Agents are found by the words of their latest version. */
+  /** Searches use the texts of the latest version. */
   #reindex(id: string): void {
     const agent = this.byId(id)
     const shown = agent && instancesOf(agent, agent.latest)[0]
@@ -185,8 +185,8 @@ export class Catalog {
   }
 }
 
-function assemble(parts: AgentRecords, document: AgentDocument): CatalogAgent {
-  const { key, instances, health, revision } = parts
+function assemble(records: AgentRecords, document: AgentDocument): CatalogAgent {
+  const { key, instances, health, revision } = records
   const all = [...instances].map(([id, instance]) => ({ ...instance, health: health.get(id) }))
   all.sort((a, b) => a.document.publishedMs - b.document.publishedMs || (a.key.instance < b.key.instance ? -1 : 1))
   const latest = latestOf(document, all)
@@ -209,7 +209,7 @@ export function instancesOf({ instances }: CatalogAgent, version: string): reado
   return instances.filter(({ key }) => key.version === version)
 }
 
-/** One that nobody has looked at yet is offered: it has just said that it is there. */
+/** Instances that were not probed yet are offered too. */
 export function isOffered({ health }: CatalogInstance): boolean {
   return health?.state !== 'unhealthy'
 }

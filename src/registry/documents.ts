@@ -1,6 +1,6 @@
 /**
- * What a registry keeps, as records of one collection, so that one revision orders all of it: agents (who owns a
- * name, which versions there are), instances (a published card and where it runs) and the health of instances.
+ * The documents of a registry. Agents (owner and versions of a name), instances (a published card and its URL) and the
+ * health of instances are records of one collection, so that one sequence of revisions orders all changes.
  */
 import type { Verification } from '../client/verify-card.js'
 import type { AgentCard } from '../model/agent-card.js'
@@ -8,20 +8,20 @@ import type { AgentKey, HealthState, InstanceKey, ProbeMessage } from '../regist
 import type { RecordStore } from '../stores/records.js'
 
 export const collection = 'registry'
-/** Beside it, because nobody follows it: what the last probes of each instance saw. */
+/** The last probe results of each instance; a separate collection, because watchers do not need them. */
 export const probeCollection = 'registry-probes'
 
 export interface AgentDocument {
-  /** The caller who published it first; nobody else may change it. */
+  /** Id of the caller that published it first. Only the owner and admins may change it. */
   readonly owner: string
   readonly latest: string
   readonly versions: Readonly<Record<string, { readonly createdMs: number; readonly updatedMs: number }>>
   readonly createdMs: number
-  /** All instances have leases, so the name has one too, a longer one. */
+  /** All instances have leases, so the name has a lease too, a longer one. */
   readonly isLeased: boolean
 }
 
-/** Versions may be called like what every object has: `constructor` is one only when it was published. */
+/** Looks up own properties only: a version may have the name `constructor`. */
 export function versionIn(
   { versions }: Pick<AgentDocument, 'versions'>,
   version: string,
@@ -29,45 +29,43 @@ export function versionIn(
   return Object.hasOwn(versions, version) ? versions[version] : undefined
 }
 
-/**
- * Cards are kept as JSON text: whoever passes them on does not have to understand them, and a text takes no more room
- * than it is long, whatever is in it.
- */
+/** A published card and its metadata. Cards are stored as JSON text, so that most readers need not parse them. */
 export interface InstanceDocument {
-  /** The card in the words of v1.0; absent when it was published just so. */
+  /** The card in the form of v1.0; absent if it was published in that form. */
   readonly card?: string
-  /** The card as it was published: of any age, signatures included. */
+  /** The card as it was published, in its own version, with its signatures. */
   readonly published: string
-  /** Where it runs: the address of its first interface. */
+  /** URL of the card's first interface. */
   readonly url: string
   readonly tags: readonly string[]
   readonly publishedMs: number
-  /** How long it lives without being renewed; absent: until it is withdrawn. */
+  /** Lease duration; absent: until it is withdrawn. */
   readonly ttlMs?: number
   readonly signature: Pick<Verification, 'state' | 'keyId'>
   readonly probe?: ProbeMessage
 }
 
-/** The card in the words of v1.0, as JSON. */
+/** The card in the form of v1.0, as JSON. */
 export function cardTextOf({ card, published }: Pick<InstanceDocument, 'card' | 'published'>): string {
   return card ?? published
 }
 
-/** Of an instance that is there. Cards are not held in memory but read when somebody wants them. */
+/** Reads an instance from the store, because the catalog holds no whole cards. */
 export async function readInstance(records: RecordStore, key: InstanceKey): Promise<InstanceDocument | undefined> {
   return (await records.get(collection, instanceId(key)))?.value as InstanceDocument | undefined // written by publish
 }
 
-/** `ok`, or what went wrong; absent where it was not tried. */
+/** The result of each level of a probe: `ok`, or the error; absent if the level was not probed. */
 export interface ProbeLevels {
-  /** The card is where it should be. */
+  /** The card can be read at its URL. */
   readonly card: string
-  /** The binding answers in the words of the protocol. */
+  /** The interface answers a cheap call. */
   readonly binding?: string
-  /** A real call succeeds. */
+  /** The agent answers the probe message. */
   readonly call?: string
 }
 
+/** The result of one probe of an instance. */
 export interface ProbeReport extends ProbeLevels {
   readonly time: string
   readonly ms: number
@@ -86,7 +84,7 @@ export type RecordKey =
 
 const letters = { agent: 'a', instance: 'i', health: 'h' } as const
 
-/** Segments are percent-encoded, so that names may hold anything and a slash still separates. */
+/** Percent-encodes the segments, because names may contain slashes. */
 export function agentId({ namespace, name }: AgentKey): string {
   return [letters.agent, namespace, name].map(encodeURIComponent).join('/')
 }
@@ -95,7 +93,7 @@ export function instanceId(key: InstanceKey, kind: 'instance' | 'health' = 'inst
   return [letters[kind], key.namespace, key.name, key.version, key.instance].map(encodeURIComponent).join('/')
 }
 
-/** What a record is about, told by its id alone: tombstones have nothing else. */
+/** Parses the id of a record. Tombstones have no value, so the id must identify the record. */
 export function readId(id: string): RecordKey | undefined {
   const [letter, namespace, name, version, instance] = id.split('/').map(decodeURIComponent)
   if (namespace === undefined || name === undefined) return undefined
@@ -105,9 +103,10 @@ export function readId(id: string): RecordKey | undefined {
   return kind && { kind, key: { namespace, name, version, instance } }
 }
 
+/** The part of an instance that the catalog holds in memory, for lists, filters and searches. */
 export interface InstanceSummary extends Omit<InstanceDocument, 'card' | 'published' | 'probe'> {
   readonly card: CardSummary
-  /** What counts towards the quotas. */
+  /** Size that counts towards the quotas. */
   readonly bytes: number
 }
 
@@ -115,7 +114,7 @@ export interface CardSummary extends Pick<AgentCard, 'name' | 'description'> {
   readonly skills: readonly Pick<AgentCard['skills'][number], 'id' | 'name' | 'description' | 'tags' | 'examples'>[]
 }
 
-/** Keys, health and places in lists, which even the smallest card needs. */
+/** Approximate memory for keys, health and index entries of an instance. */
 const overheadBytes = 1024
 
 export function quotaBytes(published: string): number {
@@ -138,7 +137,7 @@ function skillSummary({
   return { id, name, description, tags, ...(examples && { examples }) }
 }
 
-/** Those of the publisher and those of the skills. */
+/** Tags of the publication and of the skills, without duplicates. */
 export function tagsOf({ tags, card }: InstanceSummary): readonly string[] {
   return [...new Set([...tags, ...card.skills.flatMap((skill) => skill.tags)])]
 }

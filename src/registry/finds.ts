@@ -1,4 +1,4 @@
-/** Everything that only reads a registry: by name, by skill, tag and text, page by page. */
+/** Reads from the catalog: one agent by name, or pages of agents by namespace, skill, tag and text. */
 import { invalid, notFound } from '../registry-client/registry-error.js'
 import type { AgentKey } from '../registry-client/registry-words.js'
 import { type Catalog, type CatalogAgent, type CatalogInstance, instancesOf, isOffered } from './catalog.js'
@@ -9,42 +9,47 @@ import type { WorkShare } from './work-queue.js'
 export interface AgentFilter {
   readonly namespace?: string
   readonly text?: string
-  /** Of a skill: its id or its name. */
+  /** Id or name of a skill. */
   readonly skill?: string
   readonly tag?: string
-  /** Includes agents that do not answer and names without a running instance. Default false. */
+  /** Includes unhealthy agents and names without instances. Default false. */
   readonly includeUnhealthy?: boolean
-  /** Any other condition. Called for every agent that satisfies the rest. */
+  /** A further condition, called for every agent that satisfies the others. */
   readonly isWanted?: (found: FoundAgent) => boolean
 }
 
+/** A request for one page of agents. */
 export interface FindQuery extends AgentFilter {
+  /** Maximum number of agents. */
   readonly limit: number
-  /** What the instances of a page may weigh: it ends before the agent that is too much, but is never empty. */
+  /** Maximum quota bytes of the page. The page ends before the agent that exceeds them, but has at least one agent. */
   readonly maxBytes?: number
-  /** Where another page ended. */
+  /** Continues after the page that returned this cursor. */
   readonly cursor?: string
-  /** Matches to skip, for callers that count pages; in place of `cursor`. */
+  /** Number of matches to skip, in place of `cursor`. */
   readonly offset?: number
 }
 
+/** An agent that was found, with its instances of one version. */
 export interface FoundAgent {
   readonly agent: CatalogAgent
   readonly version: string
-  /** Those that are offered, of that version. */
+  /** Offered instances of that version. */
   readonly instances: readonly CatalogInstance[]
-  /** 0 to 100, where words were looked for. */
+  /** Relevance from 0 to 100, for searches by text. */
   readonly score?: number
 }
 
+/** One page of agents. */
 export interface FoundPage {
   readonly found: readonly FoundAgent[]
+  /** Absent on the last page. */
   readonly cursor?: string
-  /** Matches before paging. */
+  /** Number of matches on all pages. */
   readonly total: number
 }
 
-/** One agent; throws `NOT_FOUND`. */
+/** Finds one agent. Throws `NOT_FOUND`. */
 export function findAgent(
   catalog: Catalog,
   key: AgentKey,
@@ -59,7 +64,7 @@ export function findAgent(
   return found
 }
 
-/** Of an agent: the version asked for, or the latest of which something can be offered. */
+/** Selects the requested version, or the latest, if it has something to offer. */
 function shown(agent: CatalogAgent, includeUnhealthy: boolean, wanted?: string): FoundAgent | undefined {
   const version = wanted === undefined || wanted === 'latest' ? agent.latest : wanted
   const instances = instancesShown(agent, version, includeUnhealthy)
@@ -73,18 +78,18 @@ function instancesShown(agent: CatalogAgent, version: string, includeUnhealthy: 
   return version === agent.latest ? agent.offered : instancesOf(agent, version).filter(isOffered)
 }
 
-/** Steps of `WorkShare` that looking at one agent takes. */
+/** Cost of one agent in steps of `WorkShare`. */
 const stepsPerAgent = 10
 
-/** One page. Lets other requests run while it looks at many agents. */
+/** Finds one page. Other requests run in between while it reads many agents. */
 export async function findAgents(catalog: Catalog, query: FindQuery, share: WorkShare): Promise<FoundPage> {
   const { text, limit, offset = 0 } = query
   const isSearch = hasWords(text)
-  const after = isSearch || query.cursor === undefined ? '' : read('k', query.cursor)
-  const start = isSearch && query.cursor !== undefined ? placeIn(query.cursor) : offset
+  const after = isSearch || query.cursor === undefined ? '' : decodeCursor('k', query.cursor)
+  const start = isSearch && query.cursor !== undefined ? offsetIn(query.cursor) : offset
   await share.start()
   const look = lookFor(catalog, query)
-  const page = new PageOf(query)
+  const page = new PageBuilder(query)
   if (isSearch) {
     const hits = await catalog.index.search(text, (id) => look(id) !== undefined, share)
     for (const { id, score } of hits.slice(start, start + limit)) {
@@ -92,7 +97,11 @@ export async function findAgents(catalog: Catalog, query: FindQuery, share: Work
       if (each && !page.add({ ...each, score })) break
     }
     const next = start + page.found.length
-    return { found: page.found, total: hits.length, ...(next < hits.length && { cursor: spell('n', String(next)) }) }
+    return {
+      found: page.found,
+      total: hits.length,
+      ...(next < hits.length && { cursor: encodeCursor('n', String(next)) }),
+    }
   }
   let total = 0
   let last = ''
@@ -106,10 +115,10 @@ export async function findAgents(catalog: Catalog, query: FindQuery, share: Work
     if (!hasMore && page.add(each)) last = id
     else hasMore = true
   }
-  return { found: page.found, total, ...(hasMore && { cursor: spell('k', last) }) }
+  return { found: page.found, total, ...(hasMore && { cursor: encodeCursor('k', last) }) }
 }
 
-/** Visits all agents that match: best first where words are looked for, else by namespace and name. */
+/** Visits all matching agents: by relevance if the filter has a text, otherwise by namespace and name. */
 export async function visitAgents(
   catalog: Catalog,
   filter: AgentFilter,
@@ -142,7 +151,7 @@ function lookFor(catalog: Catalog, filter: AgentFilter): (id: string) => FoundAg
   }
 }
 
-class PageOf {
+class PageBuilder {
   readonly found: FoundAgent[] = []
   readonly #limit: number
   #bytesLeft: number
@@ -152,7 +161,7 @@ class PageOf {
     this.#bytesLeft = maxBytes
   }
 
-  /** False when there is no room for it. */
+  /** Returns false if the page is full. */
   add(found: FoundAgent): boolean {
     const bytes = found.instances.reduce((sum, { document }) => sum + document.bytes, 0)
     if (this.found.length >= this.#limit || (this.found.length > 0 && bytes > this.#bytesLeft)) return false
@@ -172,19 +181,19 @@ function matches({ instances }: FoundAgent, { skill, tag }: AgentFilter): boolea
   return hasSkill && (tag === undefined || tagsOf(document).some((each) => isSame(each, tag)))
 }
 
-/** Cursors are ours to read: a letter for the kind of list, and a place in it. */
-function spell(kind: 'k' | 'n', place: string): string {
-  return Buffer.from(kind + place).toString('base64url')
+/** A cursor is the kind of list (`k`: by key, `n`: by number) and the position in it. */
+function encodeCursor(kind: 'k' | 'n', position: string): string {
+  return Buffer.from(kind + position).toString('base64url')
 }
 
-function read(kind: 'k' | 'n', cursor: string): string {
+function decodeCursor(kind: 'k' | 'n', cursor: string): string {
   const text = Buffer.from(cursor, 'base64url').toString()
   if (text.startsWith(kind)) return text.slice(1)
-  throw invalid('cursor', 'is not from a list like this one')
+  throw invalid('cursor', 'is not valid for this list')
 }
 
-function placeIn(cursor: string): number {
-  const place = Number(read('n', cursor))
-  if (Number.isSafeInteger(place) && place >= 0) return place
-  throw invalid('cursor', 'is not from a list like this one')
+function offsetIn(cursor: string): number {
+  const offset = Number(decodeCursor('n', cursor))
+  if (Number.isSafeInteger(offset) && offset >= 0) return offset
+  throw invalid('cursor', 'is not valid for this list')
 }

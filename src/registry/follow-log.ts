@@ -1,23 +1,23 @@
-/** Keeps a reader in step with a collection of records. */
+/** Applies the changes of a collection of records to a reader, in order, as they are committed. */
 import type { RecordChange, RecordStore } from '../stores/records.js'
 
 export interface LogReader {
   apply(change: RecordChange): void
-  /** What is held is from before what the log remembers: begin with nothing. */
+  /** Clears the state: the log no longer has all changes since the reader's revision. */
   reset(): void
-  /** Everything up to a revision was applied. */
+  /** All changes up to this revision were applied. */
   caughtUp?(revision: number): void
 }
 
 export interface FollowedLog {
-  /** Resolves when everything up to a revision was applied; without one, everything there is now. */
+  /** Resolves when all changes up to the revision were applied; without a revision, all present changes. */
   caughtUp(revision?: number): Promise<void>
   stop(): void
 }
 
-/** Documents may be large, and a page is read in one piece. */
+/** Small, because documents may be large and a page is read at once. */
 const pageSize = 50
-/** Applied before others get their turn: a long log must not keep everybody waiting. */
+/** Number of changes that are applied before other requests run. */
 const sliceSize = 4
 
 export function followLog(
@@ -50,7 +50,7 @@ export function followLog(
     }
     if (changes.length === pageSize) return true
     isWhole = true
-    // What was deleted last may be forgotten already: nothing of it is missing.
+    // The newest tombstones may be deleted already, so the floor may be above the last change.
     seen = Math.max(seen, floor)
     reader.caughtUp?.(seen)
     return false
@@ -61,7 +61,7 @@ export function followLog(
       while (!isStopped && (await readPage()));
     } while (isStale && !isStopped)
   }
-  /** One reader at a time; who comes while it reads gets one that began after. */
+  /** One read at a time; a call during a read causes another one after it. */
   const catchUp = (): Promise<void> => {
     isStale = true
     running ??= read().finally(() => {

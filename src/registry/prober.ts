@@ -1,7 +1,8 @@
 /**
- * Looks after the instances of a registry in the background: each is probed now and then, sooner when it fails for
- * the first time, ever more rarely when it goes on failing. One process of those that share a store does it, the one
- * that holds the lease for it. What changes somebody's health is written to the log; every result goes to the history.
+ * Checks the health of the instances of a registry in the background. A probe has three levels: the card can be read, the
+ * interface answers a cheap call, and a real call succeeds if the publisher gave a probe message. The first failure
+ * shortens the interval; further failures lengthen it. Of the processes that share a store, the holder of a lease probes.
+ * Changes of health are written to the log, every result to the history.
  */
 
 import { connect } from '../client/connect.js'
@@ -23,27 +24,28 @@ import {
   readInstance,
 } from './documents.js'
 
+/** How a registry checks the health of its instances. */
 export interface ProbeOptions {
-  /** Between two probes of an instance that is well. Default 30 s. */
+  /** Time between probes of a healthy instance. Default 30 s. */
   readonly intervalMs?: number
-  /** After the first failure; doubled with each that follows. Default 5 s. */
+  /** Time to the next probe after the first failure; doubles with each further failure. Default 5 s. */
   readonly retryMs?: number
-  /** The longest pause between probes of an instance that is not well. Default 5 minutes. */
+  /** Maximum time between probes of a failing instance. Default 5 minutes. */
   readonly maxRetryMs?: number
-  /** For each level of a probe. Default 5 s. */
+  /** Time limit for each level of a probe. Default 5 s. */
   readonly timeoutMs?: number
-  /** How many at once. Default 8. */
+  /** Maximum number of concurrent probes. Default 8. */
   readonly concurrency?: number
-  /** Failures in a row before an instance is no longer offered. Default 2. */
+  /** Number of failures in a row that make an instance unhealthy. Default 2. */
   readonly failures?: number
-  /** Results that are remembered of each instance. Default 20. */
+  /** Number of results that are stored for each instance. Default 20. */
   readonly history?: number
 }
 
 export interface ProberDeps extends Required<Omit<ProbeOptions, 'timeoutMs'>> {
   readonly records: RecordStore
   readonly probe: Probe
-  /** Names this process. */
+  /** Id of this process. */
   readonly owner: string
   now(): number
   random(): number
@@ -59,60 +61,60 @@ interface ProbeTarget {
 const roles = 'registry-roles'
 const role = 'prober'
 const leaseMs = 15_000
-/** Health that nobody looked after for so long is not known any more. */
+/** Health records and histories expire if the instance is not probed for this time. */
 const healthMs = 60 * 60_000
 
 export class Prober {
-  readonly #parts: ProberDeps
-  readonly #patients = new Map<string, ProbeTarget>()
+  readonly #deps: ProberDeps
+  readonly #targets = new Map<string, ProbeTarget>()
   readonly #running = new Set<Promise<void>>()
   #leaseUntilMs = 0
   #timer: ReturnType<typeof setInterval> | undefined
 
-  constructor(parts: ProberDeps) {
-    this.#parts = parts
+  constructor(deps: ProberDeps) {
+    this.#deps = deps
   }
 
   start(everyMs: number): void {
-    this.#timer = setInterval(() => this.tick().catch(this.#parts.onFailure), everyMs)
+    this.#timer = setInterval(() => this.tick().catch(this.#deps.onFailure), everyMs)
     this.#timer.unref()
   }
 
   async stop(): Promise<void> {
     clearInterval(this.#timer)
     this.#timer = undefined
-    this.#patients.clear()
+    this.#targets.clear()
     await Promise.allSettled(this.#running)
-    if (this.#leaseUntilMs > this.#parts.now()) await this.#parts.records.delete(roles, role)
+    if (this.#leaseUntilMs > this.#deps.now()) await this.#deps.records.delete(roles, role)
   }
 
-  /** An instance was published, or is gone. */
-  note(key: InstanceKey, isThere: boolean): void {
+  /** Called when an instance was published or removed. */
+  note(key: InstanceKey, exists: boolean): void {
     const id = instanceId(key)
-    const known = this.#patients.get(id)
-    if (!isThere) this.#patients.delete(id)
+    const known = this.#targets.get(id)
+    if (!exists) this.#targets.delete(id)
     else if (known) known.dueMs = 0
-    else this.#patients.set(id, { key, dueMs: 0, failures: 0 })
+    else this.#targets.set(id, { key, dueMs: 0, failures: 0 })
   }
 
-  /** Begins the probes that are due, as many as there is room for. Answers when these are done. */
+  /** Starts due probes up to the concurrency limit, and resolves when they are done. */
   async tick(): Promise<void> {
-    if (this.#patients.size === 0 || !(await this.#takeLead())) return
-    const now = this.#parts.now()
+    if (this.#targets.size === 0 || !(await this.#acquireLease())) return
+    const now = this.#deps.now()
     const begun: Promise<void>[] = []
-    for (const patient of this.#patients.values()) {
-      if (this.#running.size >= this.#parts.concurrency) break
-      if (patient.dueMs > now) continue
-      patient.dueMs = Number.POSITIVE_INFINITY // until the probe says when
-      const probing = this.#examine(patient).catch(this.#parts.onFailure)
+    for (const target of this.#targets.values()) {
+      if (this.#running.size >= this.#deps.concurrency) break
+      if (target.dueMs > now) continue
+      target.dueMs = Number.POSITIVE_INFINITY // set again when the probe ends
+      const probing = this.#probe(target).catch(this.#deps.onFailure)
       this.#running.add(probing)
       begun.push(probing.finally(() => this.#running.delete(probing)))
     }
     await Promise.all(begun)
   }
 
-  async #takeLead(): Promise<boolean> {
-    const { records, owner, now } = this.#parts
+  async #acquireLease(): Promise<boolean> {
+    const { records, owner, now } = this.#deps
     if (this.#leaseUntilMs - now() > leaseMs / 2) return true
     const holder = await records.get(roles, role)
     const isOurs = holder?.value === owner
@@ -124,12 +126,12 @@ export class Prober {
     return outcome
   }
 
-  async #examine(patient: ProbeTarget): Promise<void> {
-    const { probe, records, now, random } = this.#parts
+  async #probe(target: ProbeTarget): Promise<void> {
+    const { probe, records, now, random } = this.#deps
     const startedMs = now()
     let report: ProbeReport
     try {
-      const document = await readInstance(records, patient.key)
+      const document = await readInstance(records, target.key)
       if (!document) return
       const levels = await probe(document)
       report = {
@@ -138,30 +140,30 @@ export class Prober {
         isHealthy: isHealthy(levels),
         ...levels,
       }
-      patient.failures = report.isHealthy ? 0 : patient.failures + 1
+      target.failures = report.isHealthy ? 0 : target.failures + 1
     } finally {
-      // Whatever happens here, it is looked at again; never all of them at one time.
-      patient.dueMs = now() + this.#pauseMs(patient.failures) * (0.8 + random() * 0.4)
+      // Jitter spreads the probes of instances that were published together.
+      target.dueMs = now() + this.#pauseMs(target.failures) * (0.8 + random() * 0.4)
     }
-    if (this.#patients.get(instanceId(patient.key)) === patient) await this.#record(patient, report)
+    if (this.#targets.get(instanceId(target.key)) === target) await this.#record(target, report)
   }
 
   #pauseMs(failures: number): number {
-    const { intervalMs, retryMs, maxRetryMs } = this.#parts
+    const { intervalMs, retryMs, maxRetryMs } = this.#deps
     return failures === 0 ? intervalMs : Math.min(maxRetryMs, retryMs * 2 ** (failures - 1))
   }
 
-  async #record(patient: ProbeTarget, report: ProbeReport): Promise<void> {
-    const { records, history, failures, now } = this.#parts
-    const id = instanceId(patient.key)
+  async #record(target: ProbeTarget, report: ProbeReport): Promise<void> {
+    const { records, history, failures, now } = this.#deps
+    const id = instanceId(target.key)
     const before = await records.get(probeCollection, id)
     const reports = [report, ...((before?.value as readonly ProbeReport[] | undefined) ?? [])].slice(0, history)
     await records.put(probeCollection, id, reports, { ttlMs: healthMs })
-    const healthId = instanceId(patient.key, 'health')
+    const healthId = instanceId(target.key, 'health')
     const known = (await records.get(collection, healthId))?.value as HealthDocument | undefined // written below
     const state: HealthState = report.isHealthy
       ? 'healthy'
-      : patient.failures >= failures
+      : target.failures >= failures
         ? 'unhealthy'
         : (known?.state ?? 'unknown')
     if (known?.state === state) {
@@ -175,21 +177,21 @@ export class Prober {
   }
 }
 
-/** The last results of an instance, newest first. */
+/** Stored results of an instance, newest first. */
 export async function readHistory(records: RecordStore, key: InstanceKey): Promise<readonly ProbeReport[]> {
   return ((await records.get(probeCollection, instanceId(key)))?.value as readonly ProbeReport[] | undefined) ?? []
 }
 
 export interface ProbeDeps {
   readonly dialer: GuardedDialer
-  /** For each level. */
+  /** Time limit for each level. */
   readonly timeoutMs: number
 }
 
 export type Probe = (instance: InstanceDocument) => Promise<ProbeLevels>
 
 export function createProbe({ dialer, timeoutMs }: ProbeDeps): Probe {
-  // Every connection goes through the guard, whatever the card has come to say since it was published.
+  // All connections use the guarded dialer, because the card may have changed since it was checked.
   const fetch = dialer.fetch as typeof globalThis.fetch
   return async (instance) => {
     const { url, probe } = instance
@@ -211,13 +213,13 @@ export function createProbe({ dialer, timeoutMs }: ProbeDeps): Probe {
   }
 }
 
-/** An agent that asks for credentials before it shows its card has answered. */
+/** A card that requires credentials counts as readable. */
 function unlessProtected(caught: unknown): void {
   if (caught instanceof A2AError && (caught.code === 'UNAUTHENTICATED' || caught.code === 'PERMISSION_DENIED')) return
   throw caught
 }
 
-/** gRPC has no `fetch` to be guarded by, so it is not spoken here; who speaks nothing else is judged by the card. */
+/** gRPC does not use the guarded dialer, so it is not probed. Agents with gRPC only are judged by their card. */
 function withoutGrpc(instance: InstanceDocument): object | undefined {
   const card = JSON.parse(cardTextOf(instance)) as AgentCard // written by publish
   const others = card.supportedInterfaces.filter(({ protocolBinding }) => protocolBinding.toUpperCase() !== 'GRPC')
@@ -225,7 +227,7 @@ function withoutGrpc(instance: InstanceDocument): object | undefined {
   return others.length > 0 ? { ...card, supportedInterfaces: others } : undefined
 }
 
-/** A card that cannot be read again is no reason to avoid an agent that answers. */
+/** The card counts only if the interface was not probed. */
 export function isHealthy({ card, binding, call }: ProbeLevels): boolean {
   return (binding === undefined ? card === 'ok' : binding === 'ok') && (call === undefined || call === 'ok')
 }
@@ -235,10 +237,10 @@ interface ProbeCallOptions {
   readonly timeoutMs: number
 }
 
-/** The dialect has no call that is cheap. */
+/** The dialect has no cheap call. */
 const notProbed = 'untried'
 
-/** Refusals that only somebody who understood the question can give. */
+/** Errors that show that the agent understood the call. */
 const understoodCodes: ReadonlySet<ErrorCode> = new Set([
   'TASK_NOT_FOUND',
   'UNAUTHENTICATED',

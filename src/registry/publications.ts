@@ -1,7 +1,6 @@
 /**
- * Everything that changes a registry: publishing, renewing, withdrawing. The record of the agent is written before
- * that of an instance and removed after it; killed in between, a name is held that nothing runs under, which its
- * owner can publish to or withdraw at any time.
+ * Publishes, renews and withdraws agents. The agent record is written before the instance record and deleted after it. A
+ * crash in between leaves a name without instances, which its owner can use or withdraw.
  */
 import { invalid, notFound, RegistryError } from '../registry-client/registry-error.js'
 import type { AgentKey, InstanceKey, ProbeMessage } from '../registry-client/registry-words.js'
@@ -20,26 +19,30 @@ import {
 import type { FollowedLog } from './follow-log.js'
 import type { RegistryLimits } from './registry-limits.js'
 
-/** Who asks. */
+/** The caller of an operation that changes the registry. */
 export interface Publisher {
   readonly id: string
-  /** May change what others have published. */
+  /** May change agents of other owners. */
   readonly isAdmin: boolean
-  /** Callers are told apart, so there are quotas for each. */
+  /** The caller is authenticated, so quotas per owner apply. */
   readonly isKnown: boolean
 }
 
+/** A request to publish an instance of an agent. */
 export interface Publication extends AgentKey {
-  /** Of any age. */
+  /** The card, in any supported version. */
   readonly card: unknown
+  /** Tells instances of one version apart. Default: the URL of the card's first interface. */
   readonly instance?: string
+  /** Tags in addition to those of the skills. */
   readonly tags?: readonly string[]
-  /** How long it lives without being renewed. Default: until it is withdrawn. */
+  /** Lease duration in milliseconds. Default: until it is withdrawn. */
   readonly ttlMs?: number
-  /** Make this version the latest, or leave the latest as it is. Default: a version that is new becomes the latest. */
+  /** Whether this version becomes the latest. Default: only if it is new. */
   readonly latest?: boolean
+  /** Message that health checks send. Default: none. */
   readonly probe?: ProbeMessage
-  /** What must be true of the agent before. */
+  /** Rejects the publication if the agent exists (`absent`) or does not exist (`present`). */
   readonly expect?: 'absent' | 'present'
 }
 
@@ -53,14 +56,14 @@ export interface PublicationsDeps {
 
 export type Publications = ReturnType<typeof createPublications>
 
-/** A name that changes hands more often than this in the middle of one call is somebody's game. */
+/** Maximum number of attempts to write a contended agent record. */
 const maxAttempts = 10
 
 export function createPublications({ records, catalog, log, rules, now }: PublicationsDeps) {
   const { limits } = rules
   const quotas = new Quotas(catalog, limits)
 
-  /** Reads, changes and writes the record of an agent until nobody was faster. */
+  /** Updates the agent record with optimistic concurrency control. */
   async function change(
     key: AgentKey,
     publisher: Publisher,
@@ -69,7 +72,7 @@ export function createPublications({ records, catalog, log, rules, now }: Public
     for (let attempt = 0; attempt < maxAttempts; attempt++) {
       const found = await records.get(collection, agentId(key))
       const before = found?.value as AgentDocument | undefined // written below
-      if (before) mustOwn(key, before, publisher)
+      if (before) assertOwner(key, before, publisher)
       const document = next(before)
       if (before && JSON.stringify(before) === JSON.stringify(document)) {
         if (!before.isLeased || (await records.renew(collection, agentId(key), limits.nameKeptMs)))
@@ -82,24 +85,24 @@ export function createPublications({ records, catalog, log, rules, now }: Public
       })
       if (outcome.result === 'ok') return outcome.revision
     }
-    throw new RegistryError('UNAVAILABLE', `${key.name} is being changed by somebody else, try again`)
+    throw new RegistryError('UNAVAILABLE', `${key.name} is being changed by another caller; try again`)
   }
 
   async function publish(publication: Publication, publisher: Publisher): Promise<InstanceKey> {
     const { namespace, name, tags = [], ttlMs } = publication
-    mustBeName('namespace', namespace)
-    mustBeName('name', name)
-    mustBeTags(tags, limits.maxTags)
-    mustBeLease(ttlMs)
+    assertName('namespace', namespace)
+    assertName('name', name)
+    assertTags(tags, limits.maxTags)
+    assertLease(ttlMs)
     const accepted = await acceptCard(publication.card, rules)
     const { version } = accepted.card
     const instance = publication.instance ?? accepted.url
-    mustBeName('card.version', version)
-    mustBeName('instance', instance, 512)
+    assertName('card.version', version)
+    assertName('instance', instance, 512)
     const key: InstanceKey = { namespace, name, version, instance }
     await log.caughtUp()
     const known = catalog.get(key)
-    if (known) mustOwn(key, known.document, publisher)
+    if (known) assertOwner(key, known.document, publisher)
     const release = quotas.reserve(key, quotaBytes(accepted.published), publisher)
     try {
       await write(key, accepted, publication, publisher)
@@ -128,7 +131,7 @@ export function createPublications({ records, catalog, log, rules, now }: Public
       return withVersion(before, { version, owner, latest, isLeased })
     }
     await change(key, publisher, (before) => {
-      if (expect === 'absent' && before) throw new RegistryError('CONFLICT', `${name} is there already`)
+      if (expect === 'absent' && before) throw new RegistryError('CONFLICT', `${name} already exists`)
       if (expect === 'present' && !before) throw notFound(key)
       return named(before)
     })
@@ -143,13 +146,13 @@ export function createPublications({ records, catalog, log, rules, now }: Public
       ...(ttlMs !== undefined && { ttlMs }),
       ...(probe && { probe }),
     }
-    // Whatever was wrong with it before, it has just said that it is there.
+    // A publication resets the health.
     if (siblings.find((each) => each.key.instance === instance)?.health?.state === 'unhealthy')
       await records.delete(collection, instanceId(key, 'health'))
     const put = () => records.put(collection, instanceId(key), document, ttlMs === undefined ? {} : { ttlMs })
     let { revision } = await put()
     if ((await ownerOf(key)) !== owner) {
-      // Withdrawn in between: the name is taken again, unless it is somebody else's by now.
+      // The agent was withdrawn in between: write the record again, unless another owner has the name now.
       await change(key, publisher, named).catch(async (error: unknown) => {
         await remove([key])
         throw error
@@ -172,7 +175,7 @@ export function createPublications({ records, catalog, log, rules, now }: Public
     const known = before && versionIn(before, version)
     const isNew = known === undefined
     if (before && isNew && Object.keys(before.versions).length >= limits.maxVersions)
-      throw new RegistryError('QUOTA', `${limits.maxVersions} versions of one agent are the most there may be`)
+      throw new RegistryError('QUOTA', `An agent may have at most ${limits.maxVersions} versions`)
     const isLatest = latest ?? isNew
     return {
       owner: before?.owner ?? owner,
@@ -186,16 +189,16 @@ export function createPublications({ records, catalog, log, rules, now }: Public
     }
   }
 
-  /** Absent when there is no such instance, or no longer: then it has to be published again. */
+  /** Returns undefined if the instance does not exist; then it has to be published again. */
   async function renew(key: InstanceKey, publisher: Publisher): Promise<{ readonly ttlMs: number } | undefined> {
     const agent = catalog.get(key) ?? (await fresh(key))
     const instance = agent?.instances.find(
       ({ key: each }) => each.version === key.version && each.instance === key.instance,
     )
     if (!agent || !instance) return undefined
-    mustOwn(key, agent.document, publisher)
+    assertOwner(key, agent.document, publisher)
     const { ttlMs } = instance.document
-    if (ttlMs === undefined) throw invalid('ttlSeconds', 'this instance was published without a lease')
+    if (ttlMs === undefined) throw invalid('ttlSeconds', 'the instance was published without a lease')
     const isThere = await records.renew(collection, instanceId(key), ttlMs)
     if (isThere && agent.document.isLeased) await records.renew(collection, agentId(key), limits.nameKeptMs)
     return isThere ? { ttlMs } : undefined
@@ -206,22 +209,22 @@ export function createPublications({ records, catalog, log, rules, now }: Public
     return catalog.get(key)
   }
 
-  /** One instance, one version, or all of an agent. Answers how many instances went. */
+  /** Withdraws one instance, one version or the whole agent. Returns the number of removed instances. */
   async function withdraw(
     key: AgentKey & { readonly version?: string; readonly instance?: string },
     publisher: Publisher,
   ): Promise<number> {
     const agent = await fresh(key)
     if (!agent) throw notFound(key)
-    mustOwn(key, agent.document, publisher)
+    assertOwner(key, agent.document, publisher)
     const leaving = agent.instances
       .map((instance) => instance.key)
       .filter(({ version }) => key.version === undefined || version === key.version)
       .filter(({ instance }) => key.instance === undefined || instance === key.instance)
     await remove(leaving)
-    // An instance that stops keeps its name for those that follow; who withdraws the agent gives it up.
-    if (key.instance === undefined && !(await giveUp(key, agent.document.owner)) && key.version !== undefined)
-      await forget(key, key.version, publisher)
+    // Withdrawing an instance keeps the name; withdrawing a version or the agent may release it.
+    if (key.instance === undefined && !(await releaseName(key, agent.document.owner)) && key.version !== undefined)
+      await deleteVersion(key, key.version, publisher)
     await log.caughtUp()
     return leaving.length
   }
@@ -234,10 +237,10 @@ export function createPublications({ records, catalog, log, rules, now }: Public
   }
 
   /**
-   * False when something runs under the name. Who publishes meanwhile has either changed the record, and keeps the
-   * name; or finds it gone, and takes it again; or is too late for the one and too early for the other, and goes too.
+   * Deletes the agent record unless it has instances; returns whether the name is free. A concurrent publication either
+   * changes the record first and keeps the name, or finds it deleted and writes it again, or is withdrawn too.
    */
-  async function giveUp(key: AgentKey, owner: string): Promise<boolean> {
+  async function releaseName(key: AgentKey, owner: string): Promise<boolean> {
     const found = await records.get(collection, agentId(key))
     await log.caughtUp()
     if (!found || (found.value as AgentDocument | undefined)?.owner !== owner) return true
@@ -249,7 +252,7 @@ export function createPublications({ records, catalog, log, rules, now }: Public
     return true
   }
 
-  async function forget(key: AgentKey, version: string, publisher: Publisher): Promise<void> {
+  async function deleteVersion(key: AgentKey, version: string, publisher: Publisher): Promise<void> {
     await change(key, publisher, (before) => {
       if (!before) throw notFound(key)
       const { [version]: _gone, ...versions } = before.versions
@@ -261,7 +264,7 @@ export function createPublications({ records, catalog, log, rules, now }: Public
     })
   }
 
-  function mustBeLease(ttlMs: number | undefined): void {
+  function assertLease(ttlMs: number | undefined): void {
     if (ttlMs === undefined || (ttlMs >= limits.minTtlMs && ttlMs <= limits.maxTtlMs)) return
     throw invalid('ttlSeconds', `must be between ${limits.minTtlMs / 1000} and ${limits.maxTtlMs / 1000}`)
   }
@@ -269,67 +272,68 @@ export function createPublications({ records, catalog, log, rules, now }: Public
   return { publish, renew, withdraw }
 }
 
-function mustOwn({ name }: AgentKey, { owner }: AgentDocument, { id, isAdmin }: Publisher): void {
+function assertOwner({ name }: AgentKey, { owner }: AgentDocument, { id, isAdmin }: Publisher): void {
   if (owner === id || isAdmin) return
-  throw new RegistryError('FORBIDDEN', `${name} was published by somebody else`)
+  throw new RegistryError('FORBIDDEN', `${name} belongs to another owner`)
 }
 
-/** Any printable text without a slash in front or around it; names are shown, compared and put into addresses. */
-export function mustBeName(field: string, value: unknown, longest = 128): asserts value is string {
+/** Accepts printable text without surrounding blanks: names are displayed, compared and used in URLs. */
+function assertName(field: string, value: unknown, maxLength = 128): asserts value is string {
   if (typeof value !== 'string' || value === '') throw invalid(field, 'is missing')
-  if (value.length > longest) throw invalid(field, `is longer than ${longest} characters`)
+  if (value.length > maxLength) throw invalid(field, `is longer than ${maxLength} characters`)
   const isPrintable = value.isWellFormed() && !/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/u.test(value) && value.trim() === value
-  if (!isPrintable) throw invalid(field, 'holds characters that cannot be shown')
+  if (!isPrintable) throw invalid(field, 'contains characters that are not printable')
 }
 
-export function mustBeTags(tags: unknown, most: number): asserts tags is readonly string[] {
-  if (!Array.isArray(tags)) throw invalid('tags', 'is a list of texts')
-  if (tags.length > most) throw new RegistryError('INVALID', `tags: there may be ${most} at most`)
-  for (const [place, tag] of tags.entries()) mustBeName(`tags[${place}]`, tag, 64)
+function assertTags(tags: unknown, max: number): asserts tags is readonly string[] {
+  if (!Array.isArray(tags)) throw invalid('tags', 'must be a list of strings')
+  if (tags.length > max) throw new RegistryError('INVALID', `tags: must have at most ${max} items`)
+  for (const [index, tag] of tags.entries()) assertName(`tags[${index}]`, tag, 64)
 }
 
 const nothing: Usage = { agents: 0, bytes: 0 }
 
-export class Quotas {
+/** Checks quotas against the catalog plus all reservations, so that concurrent publications cannot exceed them. */
+class Quotas {
   readonly #catalog: Catalog
   readonly #limits: RegistryLimits
-  /** What is being written, by owner. */
-  readonly #underWay = new Map<string, Usage>()
-  #allUnderWay = nothing
+  /** Reservations by owner. */
+  readonly #reserved = new Map<string, Usage>()
+  #allReserved = nothing
 
   constructor(catalog: Catalog, limits: RegistryLimits) {
     this.#catalog = catalog
     this.#limits = limits
   }
 
-  /** Throws `QUOTA` when it is too much; else there is room for it until the function that is given back is called. */
+  /** Reserves room and returns a function that releases it. Throws `QUOTA`. */
   reserve(key: InstanceKey, bytes: number, publisher: Publisher): () => void {
     const { maxAgents, maxBytes, maxAgentsPerOwner, maxBytesPerOwner, maxInstances } = this.#limits
     const known = this.#catalog.get(key)
     const siblings = known ? instancesOf(known, key.version) : []
     const replaced = siblings.find((each) => each.key.instance === key.instance)
     if (siblings.length >= maxInstances && !replaced)
-      throw quotaExceeded(`${maxInstances} instances of one version are the most there may be`)
+      throw quotaExceeded(`A version may have at most ${maxInstances} instances`)
     const more = { agents: known ? 0 : 1, bytes: Math.max(0, bytes - (replaced?.document.bytes ?? 0)) }
-    const all = sum(sum({ agents: this.#catalog.size, bytes: this.#catalog.bytes }, this.#allUnderWay), more)
+    const all = sum(sum({ agents: this.#catalog.size, bytes: this.#catalog.bytes }, this.#allReserved), more)
     if (isOver(all, more, { agents: maxAgents, bytes: maxBytes })) throw quotaExceeded('The registry is full')
     const owner = known?.document.owner ?? publisher.id
     if (publisher.isKnown && !publisher.isAdmin) {
-      const owned = sum(sum(this.#catalog.ownedBy(owner), this.#underWay.get(owner) ?? nothing), more)
+      const owned = sum(sum(this.#catalog.usageOf(owner), this.#reserved.get(owner) ?? nothing), more)
       if (isOver(owned, more, { agents: maxAgentsPerOwner, bytes: Number.POSITIVE_INFINITY }))
-        throw quotaExceeded(`${maxAgentsPerOwner} agents of one owner are the most there may be`)
+        throw quotaExceeded(`An owner may have at most ${maxAgentsPerOwner} agents`)
       if (isOver(owned, more, { agents: Number.POSITIVE_INFINITY, bytes: maxBytesPerOwner }))
-        throw quotaExceeded(`${maxBytesPerOwner} bytes of cards of one owner are the most there may be`)
+        throw quotaExceeded(`The cards of an owner may have at most ${maxBytesPerOwner} bytes`)
     }
     this.#add(owner, more)
     return () => this.#add(owner, { agents: -more.agents, bytes: -more.bytes })
   }
 
   #add(owner: string, more: Usage): void {
-    this.#allUnderWay = sum(this.#allUnderWay, more)
-    const next = sum(this.#underWay.get(owner) ?? nothing, more)
-    if (next.agents === 0 && next.bytes === 0) this.#underWay.delete(owner)
-    else this.#underWay.set(owner, next)
+    this.#allReserved = sum(this.#allReserved, more)
+    const next = sum(this.#reserved.get(owner) ?? nothing, more)
+    if (next.agents === 0 && next.bytes === 0) this.#reserved.delete(owner)
+    else this.#reserved.set(owner, next)
   }
 }
 
@@ -337,9 +341,9 @@ function sum(one: Usage, other: Usage): Usage {
   return { agents: one.agents + other.agents, bytes: one.bytes + other.bytes }
 }
 
-/** Who adds nothing is never refused: limits may be lower than they were. */
-function isOver(all: Usage, more: Usage, most: Usage): boolean {
-  return (more.agents > 0 && all.agents > most.agents) || (more.bytes > 0 && all.bytes > most.bytes)
+/** Publications that add nothing are always accepted, also if the limits were lowered. */
+function isOver(all: Usage, more: Usage, max: Usage): boolean {
+  return (more.agents > 0 && all.agents > max.agents) || (more.bytes > 0 && all.bytes > max.bytes)
 }
 
 function quotaExceeded(message: string): RegistryError {

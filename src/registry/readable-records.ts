@@ -1,6 +1,6 @@
 /**
- * Records as this version of the registry writes them. What an older one left in the store is read in its form; what
- * nobody here can read counts as absent, and the first of it is told of: one record never stands in the way of all.
+ * Validates the records that are read from the store, and converts those of older versions. An unreadable record counts
+ * as absent; the first one is reported. One bad record must not make the registry unusable.
  */
 import { isObject } from '../model/is-object.js'
 import { RegistryError } from '../registry-client/registry-error.js'
@@ -16,33 +16,33 @@ import {
 } from './documents.js'
 
 export function readableRecords(records: RecordStore, onUnreadable: (error: Error) => void): RecordStore {
-  let isTold = false
-  const told = (id: string, readable: unknown): unknown => {
-    if (readable === undefined && !isTold) {
-      isTold = true
-      onUnreadable(new Error(`The record ${id} is of an unknown form: it, and others like it, are passed over`))
+  let isReported = false
+  const report = (id: string, readable: unknown): unknown => {
+    if (readable === undefined && !isReported) {
+      isReported = true
+      onUnreadable(new Error(`The record ${id} has an unknown form; it and others like it are ignored`))
     }
     return readable
   }
   return {
-    ...bound(records),
+    ...passThrough(records),
     async get(of, id) {
       const found = await records.get(of, id)
-      return found && { ...found, value: told(id, documentOf(of, id, found.value)) }
+      return found && { ...found, value: report(id, documentOf(of, id, found.value)) }
     },
     async readAfter(of, revision, limit) {
       const page = await records.readAfter(of, revision, limit)
       const changes = page.changes.map((change) => {
         const { id, value } = change
-        return value === undefined ? change : { ...change, value: told(id, withCard(documentOf(of, id, value))) }
+        return value === undefined ? change : { ...change, value: report(id, withCard(documentOf(of, id, value))) }
       })
       return { ...page, changes }
     },
   }
 }
 
-/** What is only passed on. A store's records may be an instance of a class. */
-function bound(records: RecordStore): Omit<RecordStore, 'get' | 'readAfter'> {
+/** Wrapped, because `records` may be an instance of a class. */
+function passThrough(records: RecordStore): Omit<RecordStore, 'get' | 'readAfter'> {
   return {
     put: (...given) => records.put(...given),
     delete: (...given) => records.delete(...given),
@@ -54,7 +54,7 @@ function bound(records: RecordStore): Omit<RecordStore, 'get' | 'readAfter'> {
 
 function documentOf(of: string, id: string, value: unknown): unknown {
   if (of === probeCollection) return Array.isArray(value) ? value : undefined
-  // The lease of whoever probes, and what else lies beside the agents.
+  // Other collections, such as the lease of the prober.
   const about = of === collection ? readId(id) : undefined
   if (!about) return value
   if (about.kind === 'agent') return agentIn(value)
@@ -64,28 +64,28 @@ function documentOf(of: string, id: string, value: unknown): unknown {
 function agentIn(value: unknown): AgentDocument | undefined {
   const isIt =
     isObject(value) && typeof value.owner === 'string' && typeof value.latest === 'string' && isObject(value.versions)
-  return isIt ? (value as unknown as AgentDocument) : undefined // what matters of it was looked at
+  return isIt ? (value as unknown as AgentDocument) : undefined // checked above
 }
 
 function healthIn(value: unknown): HealthDocument | undefined {
   const isIt = isObject(value) && typeof value.state === 'string' && isObject(value.levels)
-  return isIt ? (value as unknown as HealthDocument) : undefined // likewise
+  return isIt ? (value as unknown as HealthDocument) : undefined // checked above
 }
 
-/** Cards were objects once; now they are texts. */
+/** Older versions stored cards as objects. */
 function instanceIn(value: unknown): InstanceDocument | undefined {
   if (!isObject(value) || typeof value.url !== 'string' || !Array.isArray(value.tags)) return undefined
   const [card, published] = [textOf(value.card), textOf(value.published)]
   if (published === undefined || !isObject(value.signature)) return undefined
   const { card: _card, ...rest } = value
-  return { ...rest, published, ...(card !== undefined && { card }) } as unknown as InstanceDocument // likewise
+  return { ...rest, published, ...(card !== undefined && { card }) } as unknown as InstanceDocument // checked above
 }
 
 function textOf(value: unknown): string | undefined {
   return isObject(value) ? JSON.stringify(value) : typeof value === 'string' ? value : undefined
 }
 
-/** Cards are understood where the log is followed, and only passed on elsewhere: there they are not looked into. */
+/** Only followers of the log parse cards, so only their reads check them. */
 function withCard(document: unknown): unknown {
   if (!isObject(document) || typeof document.published !== 'string') return document
   return isCard(cardTextOf(document as unknown as InstanceDocument)) ? document : undefined
@@ -101,12 +101,13 @@ function isCard(text: string): boolean {
   }
 }
 
+/** Converts errors of the store to `UNAVAILABLE`, with the original error as cause. */
 export function reachableRecords(records: RecordStore): RecordStore {
   const guard = async <Result>(work: Promise<Result>): Promise<Result> => {
     try {
       return await work
     } catch (cause) {
-      throw new RegistryError('UNAVAILABLE', 'The store is not available, try again', { cause, retryAfterSeconds: 1 })
+      throw new RegistryError('UNAVAILABLE', 'The store is not available; try again', { cause, retryAfterSeconds: 1 })
     }
   }
   return {
@@ -120,7 +121,7 @@ export function reachableRecords(records: RecordStore): RecordStore {
   }
 }
 
-/** For the log: what went wrong, not what callers are told of it. */
+/** The underlying error, for the log. */
 export function reasonOf(error: unknown): unknown {
   return error instanceof RegistryError && error.cause !== undefined ? error.cause : error
 }

@@ -1,33 +1,34 @@
-/** How much a registry takes from one publisher and in one card. */
+/** Limits of a registry. */
 export interface RegistryLimits {
-  /** Of a card, as JSON. Default 256 KB. */
+  /** Maximum size of a card, as JSON. Default 256 KB. */
   readonly maxCardBytes: number
-  /** Default 200. */
+  /** Maximum number of skills on a card. Default 200. */
   readonly maxSkills: number
-  /** Default 20. */
+  /** Maximum number of interfaces on a card. Default 20. */
   readonly maxInterfaces: number
-  /** Given by the publisher, beside those of the skills. Default 50. */
+  /** Maximum number of tags of a publication, without those of the skills. Default 50. */
   readonly maxTags: number
-  /** Agents of one owner, where callers are authenticated. Default 1,000. */
+  /** Maximum number of agents of one authenticated owner. Default 1,000. */
   readonly maxAgentsPerOwner: number
-  /** Agents in all. Default 100,000. */
+  /** Maximum number of agents. Default 100,000. */
   readonly maxAgents: number
-  /** Cards of one owner, as JSON, with 1 KB for each; where callers are authenticated. Default 64 MB. */
+  /** Maximum size of all cards of one authenticated owner, plus 1 KB for each. Default 64 MB. */
   readonly maxBytesPerOwner: number
-  /** All cards, likewise. Default 512 MB. */
+  /** Maximum size of all cards, plus 1 KB for each. Default 512 MB. */
   readonly maxBytes: number
-  /** Default 50. */
+  /** Maximum number of versions of an agent. Default 50. */
   readonly maxVersions: number
-  /** Of one version. Default 100. */
+  /** Maximum number of instances of one version. Default 100. */
   readonly maxInstances: number
-  /** Watches of one caller, or of one address where callers are not told apart. Default 500. */
+  /** Maximum number of watches of one caller, or of one address without authentication. Default 500. */
   readonly maxWatchesPerCaller: number
-  /** Watches in all. Default 5,000. */
+  /** Maximum number of watches. Default 5,000. */
   readonly maxWatches: number
-  /** Shortest and longest lease. Default 5 s and one day. */
+  /** Minimum lease duration. Default 5 s. */
   readonly minTtlMs: number
+  /** Maximum lease duration. Default one day. */
   readonly maxTtlMs: number
-  /** How long a name stays its owner's after the last lease has run out. Default one day. */
+  /** How long a name stays reserved for its owner after its last lease has expired. Default one day. */
   readonly nameKeptMs: number
 }
 
