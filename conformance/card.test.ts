@@ -11,7 +11,7 @@ const shout = agent('Shout', async function* ({ text }) {
 })
 
 describe('the agent card', () => {
-  it(proves('R-CARD-1', 'is at the well-known path, for anybody'), async () => {
+  it(proves('R-CARD-1', 'is at the well-known path, without credentials'), async () => {
     await using server = await testServer(echoAgent, { auth: [apiKey('secret')] })
     const { status, headers, body } = await server.rest('GET', path, undefined, { 'A2A-Version': undefined })
     expect([status, headers.get('content-type'), body.name]).toEqual([200, 'application/json', 'Echo'])
@@ -134,7 +134,7 @@ describe('the agent card', () => {
     expect(JSON.stringify(body)).not.toMatch(/key-of-alice|alice/)
   })
 
-  it('is the pure v1.0 card while no other version is spoken', async () => {
+  it('is the pure v1.0 card while no other version is served', async () => {
     await using server = await testServer(echoAgent, { dialects: ['v1'] })
     const { body } = await server.rest('GET', path, undefined, { 'A2A-Version': '1.0' })
     expect((await server.rest('GET', path, undefined, { 'A2A-Version': undefined })).body).toEqual(body)
@@ -150,7 +150,7 @@ describe('the bindings', () => {
   function normalise(value: unknown): unknown {
     const seen = new Map<string, string>()
     const text = JSON.stringify(value).replace(/[0-9a-f]{8}-[0-9a-f-]{27}|\d{4}-\d\d-\d\dT[\d:.]+Z/g, (each) => {
-      // Times are many or few by chance; only ids are told apart.
+      // The number of distinct times is random; only ids are numbered.
       if (each.includes('T')) return 'time'
       if (!seen.has(each)) seen.set(each, `id-${seen.size}`)
       return seen.get(each) ?? ''

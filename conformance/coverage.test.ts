@@ -1,4 +1,4 @@
-/** Which requirements have a test: read from the sources, so that a forgotten one is noticed. */
+/** Reads from the sources which requirements have a test, and fails when one has none. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'

@@ -18,7 +18,7 @@ import { proves } from './proves.js'
 
 type Step = Parameters<MemoryStore['append']>[0]
 
-/** A store that tells what is written, and writes only while its gate is open. */
+/** A store that reports its writes, and writes only while its gate is open. */
 class WatchedStore extends MemoryStore {
   readonly steps: Step[] = []
   reads = 0
@@ -45,7 +45,7 @@ async function settle(): Promise<void> {
 }
 
 describe.each(bindings)('the log of a task over %s', (binding) => {
-  it(proves('E-2', 'holds an event before anybody sees it'), async () => {
+  it(proves('E-2', 'commits an event before readers see it'), async () => {
     const store = new WatchedStore()
     const open = gate()
     const hasYielded = gate()
@@ -70,7 +70,7 @@ describe.each(bindings)('the log of a task over %s', (binding) => {
   })
 
   it.each(['hello', 'msg hello', 'chunks 20 1', 'ask'])(
-    proves('E-2', 'is the same if the store tells others of a commit before it answers its writer: %j'),
+    proves('E-2', 'is the same if the store notifies readers of a commit before it answers the writer: %j'),
     async (said) => {
       class LateStore extends MemoryStore {
         override async append(step: Step) {
@@ -94,7 +94,7 @@ describe.each(bindings)('the log of a task over %s', (binding) => {
     },
   )
 
-  it(proves('E-3', 'grows by the chunk, whatever came before, and ends with the merged task'), async () => {
+  it(proves('E-3', 'grows by one chunk at a time and ends with the merged task'), async () => {
     const store = new WatchedStore()
     const writer = agent('Writer', async function* () {
       for (let i = 0; i < 200; i++) {
@@ -333,7 +333,7 @@ describe('a run whose process has died', () => {
     expect(run.attempts).toEqual([1])
   })
 
-  it(proves('E-9', 'runs again if the agent says so, and replaces what it had begun'), async () => {
+  it(proves('E-9', 'runs again if the agent declares `onCrash`, and replaces its artifacts'), async () => {
     const store = new MemoryStore()
     await using run = await dying(store, { attempts: 2 })
     await run.survivor.start()
@@ -380,7 +380,7 @@ describe('a run whose process has died', () => {
 })
 
 describe.each(bindings)('a shutdown over %s', (binding) => {
-  it(proves('E-12', 'lets nobody in, lets turns end, and closes the streams of the others'), async () => {
+  it(proves('E-12', 'rejects new calls, waits for turns, and closes the remaining streams'), async () => {
     const finish = gate()
     const worker = agent('Worker', async function* ({ text: said }) {
       if (said === 'ask') yield ask('What?')

@@ -102,9 +102,9 @@ describe.each(bindings)('the turns of a task over %s', (binding) => {
       })
       finish.open()
       expect(await call).toMatchObject({ status: { state: 'TASK_STATE_COMPLETED' } })
-      const told = outline(await stream.rest())
-      expect(told).toContain('status:INPUT_REQUIRED')
-      expect(told.at(-1)).toBe('status:COMPLETED')
+      const events = outline(await stream.rest())
+      expect(events).toContain('status:INPUT_REQUIRED')
+      expect(events.at(-1)).toBe('status:COMPLETED')
       expect((await client.task(id)).artifacts?.map(textIn)).toEqual(['heard two', 'heard three'])
     },
   )
@@ -317,7 +317,7 @@ describe.each(bindings)('an idempotency key over %s', (binding) => {
     expect((await second.over(binding).send(message, {}, key)).id).not.toBe(one.id)
   })
 
-  it(proves('E-10', 'is forgotten after a day'), async () => {
+  it(proves('E-10', 'expires after a day'), async () => {
     let now = Date.now()
     const { counting } = counted()
     await using server = await testServer(counting, { store: new MemoryStore({ now: () => now }), retention: {} })

@@ -17,7 +17,7 @@ const mute = agent({ name: 'Mute', capabilities: { streaming: false, pushNotific
 
 describe.each(bindings)('errors over %s', (binding) => {
   it.each(errorCodes)(
-    proves(['R-ERR-1', 'R-ERR-2'], 'spells %s with its code, a message and an ErrorInfo'),
+    proves(['R-ERR-1', 'R-ERR-2'], 'encodes %s with its code, a message and an ErrorInfo'),
     async (code) => {
       await using server = await testServer(refuser)
       // `refusal` checks the numbers, the HTTP status and the members against literals.

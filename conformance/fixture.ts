@@ -1,6 +1,6 @@
 /**
- * A server without a port, and a client per binding that knows nothing of the library: routes, error
- * numbers and envelopes are typed in here as literals, so that every test also checks them.
+ * A server without a port, and a client for each binding that is independent of the library: routes, error
+ * codes and envelopes are literals, so that every test also checks them.
  */
 import assert from 'node:assert/strict'
 import { randomUUID } from 'node:crypto'
@@ -77,7 +77,7 @@ export interface Refusal {
 export interface TestServer extends AsyncDisposable {
   readonly handler: FetchHandler
   fetch(path: string, init?: RequestInit): Promise<Response>
-  /** A request with the usual headers, its answer not yet read. */
+  /** Sends a request with default headers and returns the unread response. */
   request(method: string, path: string, body?: unknown, headers?: HeaderList): Promise<Response>
   rpc(method: string, params?: unknown, headers?: HeaderList): Promise<Answer>
   rest(method: string, path: string, body?: unknown, headers?: HeaderList): Promise<Answer>
@@ -111,7 +111,7 @@ export async function testServer(agents: Agents, options: HandlerOptions = {}): 
   return server
 }
 
-/** Calls operations over one binding; results and errors look the same whichever it is. */
+/** Calls operations over one binding. Results and errors have the same form on every binding. */
 export class Client {
   readonly #server: TestServer
   readonly #binding: Binding
@@ -201,7 +201,7 @@ export function userMessage(content: string | Json): Json {
     : { ...base, parts: [{ text: 'hello' }], ...content }
 }
 
-/** What a failed call says, after a check of how it says it. */
+/** Checks the form of a failed response and returns its error. */
 export function readRefusal({ status, headers, body }: Answer): Refusal {
   const error = body.error as (Json & { message: string; details?: Json[]; data?: Json[] }) | undefined
   assert.ok(error, `Expected an error: ${status} ${JSON.stringify(body)}`)
@@ -291,7 +291,7 @@ export function taskIn(event: StreamEvent | undefined): Task {
   return event.data.task
 }
 
-/** What a stream told, in short: `task:WORKING`, `status:COMPLETED`, `artifact:the text`, `message:the text`. */
+/** The events of a stream in short form: `task:WORKING`, `status:COMPLETED`, `artifact:the text`, `message:the text`. */
 export function outline(events: readonly StreamEvent[]): string[] {
   return events.map(({ data }) => {
     if ('task' in data) return `task:${short(data.task.status.state)}`

@@ -57,7 +57,7 @@ const request = (text: string, more: Json = {}) => ({
   request: { messageId: 'm', role: 'ROLE_USER', content: [{ text }], ...more },
 })
 
-/** Members that must not be empty wherever they are (required in the protocol file). */
+/** Members that must never be empty (required in the protocol file). */
 const required: Readonly<Record<string, readonly string[]>> = {
   task: ['id', 'contextId', 'status'],
   status: ['state'],
@@ -176,7 +176,7 @@ describe('gRPC', () => {
     expect(task.status.state).toMatch(state)
   })
 
-  it(proves(['R3-CARD-3', 'R3-CARD-4'], 'stands in the card of 0.3 under its own address'), async () => {
+  it(proves(['R3-CARD-3', 'R3-CARD-4'], 'is listed in the card of 0.3 with its own address'), async () => {
     await using caller = await served(echoAgent)
     const headers = { 'A2A-Version': '0.3' }
     const card = (await (await fetch(`${caller.url}.well-known/agent-card.json`, { headers })).json()) as Json
@@ -195,7 +195,7 @@ describe('gRPC', () => {
     [v03, 'CancelTask', { name: 'tasks/x' }],
     [v03, 'ListTaskPushNotificationConfig', { parent: 'tasks/x' }],
     [v03, 'GetAgentCard', {}],
-  ])(proves(['RL-ALL-2', 'R3-SEC-1'], 'lets nobody in without a key: %s %s'), async (service, rpc, params) => {
+  ])(proves(['RL-ALL-2', 'R3-SEC-1'], 'rejects calls without a key: %s %s'), async (service, rpc, params) => {
     await using caller = await served(echoAgent, { auth: [apiKey('k')] })
     expect((await failureOf(caller.call(service, rpc, params))).code).toBe(status.UNAUTHENTICATED)
     const wrong = failureOf(caller.call(service, rpc, params, { 'x-api-key': 'wrong' }))

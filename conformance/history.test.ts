@@ -115,7 +115,7 @@ describe.each(bindings)('history over %s', (binding) => {
     [6, whole],
     [100, whole],
   ])(
-    proves(['R-HIST-3', 'R-HIST-5'], 'of length %i is the newest messages, oldest first, wherever it is asked for'),
+    proves(['R-HIST-3', 'R-HIST-5'], 'of length %i is the newest messages, oldest first, in every operation'),
     async (historyLength, expected) => {
       await using server = await testServer(host)
       const client = server.over(binding)
@@ -127,7 +127,7 @@ describe.each(bindings)('history over %s', (binding) => {
     },
   )
 
-  it(proves(['R-HIST-2', 'R-HIST-5'], 'of length 0 is left out, wherever it is asked for'), async () => {
+  it(proves(['R-HIST-2', 'R-HIST-5'], 'of length 0 is omitted in every operation'), async () => {
     await using server = await testServer(host)
     const client = server.over(binding)
     const task = await converse(client, { historyLength: 0 })

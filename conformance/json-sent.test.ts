@@ -130,7 +130,7 @@ const scalars: Readonly<Record<string, (value: unknown) => boolean>> = {
   Value: () => true,
 }
 
-/** What is wrong with a value of a type, by path. */
+/** The violations of a value against its type, by path. */
 function faults(value: unknown, type: string, path = type): string[] {
   const bare = type.replace(/!$/, '')
   if (bare.endsWith('[]')) {

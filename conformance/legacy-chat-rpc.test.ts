@@ -132,7 +132,7 @@ describe('chat-rpc', () => {
     const answered = await client.result('message/send', plain('second', { contextId: 'c' }))
     expect(answered).toMatchObject({ contextId: 'c', parts: [{ text: 'ask\nsecond' }] })
     expect(answered.taskId).toBe(asked.taskId)
-    // With two questions open, nobody can tell which is meant.
+    // With two open questions the answer is ambiguous.
     await client.result('message/send', plain('ask', { contextId: 'd' }))
     await server.over('JSON-RPC').send({ contextId: 'd', parts: [{ text: 'ask' }] })
     expect(await client.result('message/send', plain('new', { contextId: 'd' }))).toMatchObject({
@@ -231,7 +231,7 @@ describe('chat-rpc', () => {
     expect([answer.status, answer.body]).toMatchObject([200, { id: 7, error: { code } }])
   })
 
-  it(proves('RL-ALL-2', 'lets nobody in without a key, on either path'), async () => {
+  it(proves('RL-ALL-2', 'rejects calls without a key on either path'), async () => {
     await using server = await testServer(echoAgent, { dialects, auth: [apiKey('k')] })
     for (const at of paths) {
       for (const method of ['message/send', 'message/stream', 'tasks/get', 'tasks/cancel']) {

@@ -15,7 +15,7 @@ function refusal({ status, headers, body }: Answer): [status: number, sentence: 
   return [status, String(body.error)]
 }
 
-/** Tells what reached it. */
+/** Replies with the message it received. */
 const inquisitive = agent('Inquisitive', async function* ({ message, metadata, caller, contextId }) {
   yield completed([
     { data: { parts: message.parts as never, metadata: metadata as never, caller: caller.id, contextId } },
@@ -54,7 +54,7 @@ describe('invoke', () => {
     },
   )
 
-  it(proves('RL-L1-2', 'keeps the conversation and what else it is told; a name is no identity'), async () => {
+  it(proves('RL-L1-2', 'keeps the conversation and further members; a name is no identity'), async () => {
     const store = new MemoryStore()
     await using server = await testServer(inquisitive, { dialects, store })
     const client = new OlderClient(server)
@@ -134,19 +134,22 @@ describe('invoke', () => {
     })
   })
 
-  it.each(['ask', 'auth'])(proves('RL-L1-5', 'tells a question, and takes the answer by task_id: %s'), async (word) => {
-    await using server = await testServer(echoAgent, { dialects })
-    const client = new OlderClient(server)
-    const asked = await client.fetch('POST', '/a2a/invoke', { input: word, chat_id: 'c' })
-    expect(asked).toEqual({
-      output: expect.stringMatching(/\S/),
-      status: 'input_required',
-      task_id: expect.any(String),
-      chat_id: 'c',
-    })
-    const answer = await client.fetch('POST', '/a2a/invoke', { input: 'second', task_id: asked.task_id })
-    expect(answer).toEqual({ output: `${word}\nsecond`, status: 'success' })
-  })
+  it.each(['ask', 'auth'])(
+    proves('RL-L1-5', 'sends a question, and accepts the answer by task_id: %s'),
+    async (word) => {
+      await using server = await testServer(echoAgent, { dialects })
+      const client = new OlderClient(server)
+      const asked = await client.fetch('POST', '/a2a/invoke', { input: word, chat_id: 'c' })
+      expect(asked).toEqual({
+        output: expect.stringMatching(/\S/),
+        status: 'input_required',
+        task_id: expect.any(String),
+        chat_id: 'c',
+      })
+      const answer = await client.fetch('POST', '/a2a/invoke', { input: 'second', task_id: asked.task_id })
+      expect(answer).toEqual({ output: `${word}\nsecond`, status: 'success' })
+    },
+  )
 
   it(proves('RL-L1-5', 'ends a stream at a question'), async () => {
     await using server = await testServer(echoAgent, { dialects })
@@ -197,7 +200,7 @@ describe('invoke', () => {
     })
   })
 
-  it(proves('RL-L1-2', 'lets nobody answer the questions of others'), async () => {
+  it(proves('RL-L1-2', 'rejects answers to questions of other callers'), async () => {
     await using server = await testServer(echoAgent, { dialects, auth: [apiKey({ a: 'alice', b: 'bob' })] })
     const client = new OlderClient(server)
     const asked = await client.fetch('POST', '/a2a/invoke', { input: 'ask', chat_id: 'c' }, { 'X-API-Key': 'a' })
@@ -232,7 +235,7 @@ describe('invoke', () => {
   })
 
   it.each(['/a2a/invoke', '/a2a/stream'])(
-    proves('RL-L1-7', 'answers strangers with 401 in its own form: %s'),
+    proves('RL-L1-7', 'rejects unauthenticated callers with 401 in its own form: %s'),
     async (path) => {
       await using server = await testServer(echoAgent, { dialects, auth: [apiKey('k')] })
       const client = new OlderClient(server)

@@ -33,7 +33,7 @@ describe('tasks in 0.1', () => {
     expect(await server.over('JSON-RPC').task('job-7')).toMatchObject({ id: 'job-7', contextId: 's-1' })
   })
 
-  it(proves('RM-ID-2', 'get a session when they name none, and always tell it'), async () => {
+  it(proves('RM-ID-2', 'get a session when they name none, and always return it'), async () => {
     await using server = await testServer(echoAgent)
     const client = new OlderClient(server)
     const first = await client.result<OldTask>('tasks/send', params01('j-1', 'ask'))
@@ -61,7 +61,7 @@ describe('tasks in 0.1', () => {
     },
   )
 
-  it(proves('RM-ID-1', 'of another caller’s id are refused in words that tell nothing'), async () => {
+  it(proves('RM-ID-1', 'with another caller’s id are rejected without details'), async () => {
     await using server = await testServer(echoAgent, callers)
     await new OlderClient(server, alice).result('tasks/send', params01('mine', 'ask'))
     await new OlderClient(server, alice).result('tasks/send', params01('done', 'hello'))
@@ -348,7 +348,7 @@ describe('callers of 0.1', () => {
     },
   )
 
-  it(proves('RL-01-10', 'are told apart from those who may not'), async () => {
+  it(proves('RL-01-10', 'get 401 without credentials and 403 without permission'), async () => {
     await using server = await testServer(echoAgent)
     const { status, body } = await new OlderClient(server, { headers: { Origin: 'https://evil.example' } }).call(
       'tasks/send',
@@ -397,7 +397,7 @@ describe('the Go library’s form of 0.1', () => {
     expect(sent.at(-1)?.data).toMatchObject({ id: 'g', status: { state: 'completed' }, final: true })
   })
 
-  it(proves('RL-GO-7', 'has no history, whatever is asked for'), async () => {
+  it(proves('RL-GO-7', 'has no history, even on request'), async () => {
     await using server = await testServer(echoAgent, { dialects: 'all' })
     const client = new OlderClient(server, go)
     await client.result('tasks/send', params01('g', 'hello'))
@@ -411,7 +411,7 @@ describe('the Go library’s form of 0.1', () => {
     expect((await new OlderClient(server).send('POST', '/', odd)).body).toMatchObject({ error: { code: -32600 } })
   })
 
-  it('reads the same tasks as everybody', async () => {
+  it('reads the same tasks as the other dialects', async () => {
     await using server = await testServer(echoAgent, { dialects: 'all' })
     const { task } = await server
       .over('JSON-RPC')

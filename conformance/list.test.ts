@@ -33,7 +33,7 @@ async function pagesOf(client: Client, params: object): Promise<Page[]> {
 }
 
 describe.each(bindings)('ListTasks over %s', (binding) => {
-  it(proves('R-LIST-1', 'shows callers their own tasks only, whatever they filter by'), async () => {
+  it(proves('R-LIST-1', 'shows callers their own tasks only, with every filter'), async () => {
     await using server = await testServer(echoAgent, { auth: [apiKey({ a: 'alice', b: 'bob' })] })
     const alice = server.over(binding, { 'X-API-Key': 'a' })
     const bob = server.over(binding, { 'X-API-Key': 'b' })
@@ -134,7 +134,7 @@ describe.each(bindings)('ListTasks over %s', (binding) => {
     expect(refusal).toMatchObject({ reason: 'INVALID_PARAMS', violations: [{ field: 'pageSize' }] })
   })
 
-  it(proves('R-LIST-5', 'shows 50 on a page, or 1 to 100 if told to'), async () => {
+  it(proves('R-LIST-5', 'shows 50 on a page, or 1 to 100 on request'), async () => {
     await using server = await testServer(echoAgent)
     const client = server.over(binding)
     await Promise.all(Array.from({ length: 101 }, () => client.send('hello')))

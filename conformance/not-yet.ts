@@ -1,5 +1,5 @@
 /**
- * What must be kept and is not proven: put off, or deliberately done otherwise. An entry whose
+ * Requirements without a test: put off, or deliberately done otherwise. An entry whose
  * requirement gets a test has to be deleted; `coverage.test.ts` insists.
  */
 export interface NotYet {

@@ -22,8 +22,8 @@ describe('the card of 0.3', () => {
     proves(['R3-CARD-1', 'R3-CARD-2', 'R3-CARD-3', 'RM-CARD-1'], 'has every member 0.3 needs, and none of v1.0’s'),
     async () => {
       await using server = await testServer(echoAgent, { publicUrl, auth })
-      const told = await card(server, '0.3')
-      expect(told).toEqual({
+      const events = await card(server, '0.3')
+      expect(events).toEqual({
         protocolVersion: '0.3.0',
         name: 'Echo',
         description: expect.any(String),
@@ -41,7 +41,7 @@ describe('the card of 0.3', () => {
         defaultOutputModes: ['text/plain'],
         skills: [expect.objectContaining({ id: 'echo', tags: ['test', 'echo'] })],
       })
-      expect(errorsIn(told)).toEqual([])
+      expect(errorsIn(events)).toEqual([])
     },
   )
 
@@ -60,10 +60,10 @@ describe('the card of 0.3', () => {
 
   it(proves(['R3-CARD-2', 'R3-CARD-3', 'R3-CARD-4'], 'lists transports that are really there'), async () => {
     await using server = await testServer([{ agent: echoAgent, path: '/deep/echo' }], { publicUrl })
-    const told = await card(server, '0.3', `/deep/echo${wellKnown}`)
-    const interfaces = told.additionalInterfaces as { url: string; transport: string }[]
+    const events = await card(server, '0.3', `/deep/echo${wellKnown}`)
+    const interfaces = events.additionalInterfaces as { url: string; transport: string }[]
     expect(interfaces.map(({ transport }) => transport)).toEqual(['JSONRPC', 'HTTP+JSON'])
-    expect(interfaces[0]).toEqual({ url: told.url, transport: told.preferredTransport })
+    expect(interfaces[0]).toEqual({ url: events.url, transport: events.preferredTransport })
     for (const { url, transport } of interfaces) {
       const path = url.replace(publicUrl, '')
       if (transport === 'JSONRPC') {
@@ -85,7 +85,7 @@ describe('the card of 0.3', () => {
   })
 
   it.each(['0.3', '0.1'])(
-    proves('RM-CARD-1', 'does not exist where that version is not spoken: %s'),
+    proves('RM-CARD-1', 'does not exist where that version is not served: %s'),
     async (version) => {
       await using server = await testServer(echoAgent, { dialects: ['v1'] })
       const answer = await server.rest('GET', wellKnown, undefined, { 'A2A-Version': version })
@@ -97,14 +97,14 @@ describe('the card of 0.3', () => {
     },
   )
 
-  it(proves(['RM-CARD-1', 'R-CARD-8'], 'is the only one where v1.0 is not spoken'), async () => {
+  it(proves(['RM-CARD-1', 'R-CARD-8'], 'is the only one where v1.0 is not served'), async () => {
     await using server = await testServer(echoAgent, { dialects: ['v0.3'] })
     expect(await card(server)).toEqual(await card(server, '0.3'))
     const { status, body } = await new OlderClient(server).send('GET', wellKnown, undefined, { 'A2A-Version': '1.0' })
     expect([status, checkRestError(body, status).code]).toEqual([400, -32009])
   })
 
-  it(proves('R3-CARD-8', 'tells no secrets'), async () => {
+  it(proves('R3-CARD-8', 'contains no secrets'), async () => {
     await using server = await testServer(echoAgent, { auth: [apiKey({ 'key-of-alice': 'alice' })], dialects: 'all' })
     for (const path of [wellKnown, oldPath, `/go${oldPath}`]) {
       for (const version of ['1.0', '0.3', undefined]) {
@@ -132,7 +132,7 @@ describe('the well-known card', () => {
     expect(await card(server, undefined, `${wellKnown}?A2A-Version=0.3`)).toEqual(v03)
   })
 
-  it(proves('RM-CARD-2', 'is read by everybody in its hybrid form'), async () => {
+  it(proves('RM-CARD-2', 'is readable by clients of every version in its hybrid form'), async () => {
     await using server = await testServer(echoAgent, { publicUrl, auth })
     const [v1, v03, hybrid] = [await card(server, '1.0'), await card(server, '0.3'), await card(server)]
     expect(hybrid).toMatchObject(v1)
@@ -176,14 +176,14 @@ describe('the well-known card', () => {
     proves('R-CARD-8', 'is %s for others where that is configured'),
     async (form) => {
       await using server = await testServer(echoAgent, { publicUrl, card: form })
-      const told = await card(server)
-      expect(['supportedInterfaces' in told, 'url' in told]).toEqual([form !== 'v0.3', form !== 'v1'])
+      const events = await card(server)
+      expect(['supportedInterfaces' in events, 'url' in events]).toEqual([form !== 'v0.3', form !== 'v1'])
       expect('url' in (await card(server, '1.0'))).toBe(false)
       expect('supportedInterfaces' in (await card(server, '0.3'))).toBe(false)
     },
   )
 
-  it(proves('RM-CARD-2', 'is open to strangers in every form'), async () => {
+  it(proves('RM-CARD-2', 'needs no credentials in any form'), async () => {
     await using server = await testServer(echoAgent, { auth, dialects: 'all' })
     for (const path of [wellKnown, oldPath, `/go${wellKnown}`, `/go${oldPath}`]) {
       expect((await new OlderClient(server).request('GET', path)).status, path).toBe(200)
@@ -200,29 +200,29 @@ describe('the well-known card', () => {
 describe('the card for readers of 0.2 and 0.1', () => {
   it(proves('RL-02-1', 'is at the older path, with an address and both kinds of authentication'), async () => {
     await using server = await testServer(echoAgent, { publicUrl, auth })
-    const told = await card(server, undefined, oldPath)
+    const events = await card(server, undefined, oldPath)
     const { additionalInterfaces: _interfaces, ...rest } = await card(server, '0.3')
-    expect(told).toMatchObject({
+    expect(events).toMatchObject({
       ...rest,
       url: publicUrl,
       additionalInterfaces: ['JSONRPC', 'HTTP+JSON'].map((transport) => ({ url: publicUrl, transport })),
     })
-    expect(told.authentication).toEqual({ schemes: ['apiKey'] })
-    expect(errorsIn(told)).toEqual([])
-    // It is the same whatever version is named: its readers name none.
-    expect(await card(server, '1.0', oldPath)).toEqual(told)
+    expect(events.authentication).toEqual({ schemes: ['apiKey'] })
+    expect(errorsIn(events)).toEqual([])
+    // The version header has no effect: readers of this card send none.
+    expect(await card(server, '1.0', oldPath)).toEqual(events)
     const client = new OlderClient(server, {
-      path: new URL(String(told.url)).pathname,
+      path: new URL(String(events.url)).pathname,
       headers: { 'X-API-Key': 'secret' },
     })
     expect(await client.result<OldTask>('tasks/send', params01('j', 'hello'))).toMatchObject({ id: 'j' })
     expect(await client.result('message/send', { message: message03('hello') })).toMatchObject({ kind: 'task' })
   })
 
-  it(proves('RL-02-1', 'is a card of 0.1 where nothing newer is spoken'), async () => {
+  it(proves('RL-02-1', 'is a card of 0.1 where nothing newer is served'), async () => {
     await using server = await testServer(echoAgent, { publicUrl, auth, dialects: ['v0.1'] })
-    const told = await card(server, undefined, oldPath)
-    expect(told).toMatchObject({
+    const events = await card(server, undefined, oldPath)
+    expect(events).toMatchObject({
       name: 'Echo',
       url: publicUrl,
       version: '1.0.0',
@@ -230,14 +230,14 @@ describe('the card for readers of 0.2 and 0.1', () => {
       authentication: { schemes: ['apiKey'] },
       skills: [{ id: 'echo' }],
     })
-    expect(told).not.toHaveProperty('protocolVersion')
-    expect(await card(server)).toEqual(told)
+    expect(events).not.toHaveProperty('protocolVersion')
+    expect(await card(server)).toEqual(events)
   })
 
   it.each([
     ['task-rest', publicUrl],
     ['chat-rpc', `${publicUrl}/api/v1/a2a`],
-  ] as const)(proves('RL-02-1', 'leads to %s where only that is spoken'), async (dialect, url) => {
+  ] as const)(proves('RL-02-1', 'leads to %s where only that is served'), async (dialect, url) => {
     await using server = await testServer(echoAgent, { publicUrl, dialects: [dialect] })
     expect(await card(server, undefined, oldPath)).toMatchObject({ name: 'Echo', url })
   })
@@ -248,7 +248,7 @@ describe('the card for readers of 0.2 and 0.1', () => {
     ['v0.1', '0.3'],
     ['invoke', undefined],
   ] as const)(
-    proves('RM-CARD-1', 'is not taken for one of a version that is not spoken: %s, asked for %s'),
+    proves('RM-CARD-1', 'is not the card of a version that is not served: %s, asked for %s'),
     async (dialect, version) => {
       await using server = await testServer(echoAgent, { publicUrl, dialects: [dialect] })
       const { status } = await new OlderClient(server).request('GET', wellKnown, undefined, { 'A2A-Version': version })
@@ -265,13 +265,13 @@ describe('the card for readers of 0.2 and 0.1', () => {
     )
     await using server = await testServer(iconic, { publicUrl, dialects: 'all' })
     for (const path of [`/go${oldPath}`, `/go${wellKnown}`]) {
-      const told = await card(server, undefined, path)
-      expect(told).toMatchObject({
+      const events = await card(server, undefined, path)
+      expect(events).toMatchObject({
         url: `${publicUrl}/go`,
         iconUri: 'https://a.example/i.png',
         authentication: { schemes: [] },
       })
-      expect(told).not.toHaveProperty('documentationUrl')
+      expect(events).not.toHaveProperty('documentationUrl')
     }
     const client = new OlderClient(server, { path: '/go/' })
     expect(await client.result('tasks/send', params01('g', 'hello'))).toMatchObject({ status: { state: 'completed' } })
@@ -283,7 +283,7 @@ describe('the extended card of older versions', () => {
     {
       name: 'Discreet',
       capabilities: { extendedAgentCard: true },
-      extendedCard: (told, caller) => ({ ...told, description: `For ${caller.id}` }),
+      extendedCard: (events, caller) => ({ ...events, description: `For ${caller.id}` }),
     },
     async function* () {
       yield 'x'

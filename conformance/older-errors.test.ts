@@ -1,4 +1,4 @@
-/** The same mistakes in every dialect older than v1.0: each is told in the dialect's own form and numbers. */
+/** The same invalid calls in every dialect older than v1.0: each dialect has its own error form and codes. */
 import { A2AError, agent, apiKey } from 'dragoman'
 import type { HandlerOptions } from 'dragoman/server'
 import { describe, expect, it } from 'vitest'
@@ -23,7 +23,7 @@ type Told = readonly [http: number, code: number | 'error']
 interface Voice {
   readonly name: string
   readonly path: string
-  /** Where nothing but a header can tell who speaks: broken bodies. */
+  /** The header that identifies the dialect when the body cannot be parsed. */
   readonly version?: string
   /** A request that is fine, but for what the test does to it. */
   readonly good: Json
@@ -113,7 +113,7 @@ const inInvoke = {
 
 const wrong03 = message03({ parts: [{ kind: 'text', text: 7 }] })
 
-const voices: readonly Voice[] = [
+const dialectCases: readonly Voice[] = [
   ...['message/send', 'message/stream'].map((method) => ({
     name: `0.3, ${method}`,
     path: '/',
@@ -206,18 +206,18 @@ async function refused(
   return { told: read(answer), answer }
 }
 
-describe.each(voices)('mistakes in $name', (voice) => {
-  const { told, good } = voice
-  const { version: _named, ...unversioned } = voice
+describe.each(dialectCases)('mistakes in $name', (dialectCase) => {
+  const { told, good } = dialectCase
+  const { version: _named, ...unversioned } = dialectCase
 
   it('a task that is not there', async () => {
-    expect((await refused(unversioned, voice.unknown)).told).toEqual(told.unknown)
+    expect((await refused(unversioned, dialectCase.unknown)).told).toEqual(told.unknown)
   })
 
   it('a member of the wrong type, which is named', async () => {
-    const { told: said, answer } = await refused(unversioned, voice.wrong)
+    const { told: said, answer } = await refused(unversioned, dialectCase.wrong)
     expect(said).toEqual(told.wrong)
-    expect(JSON.stringify(answer.body)).toContain(voice.field)
+    expect(JSON.stringify(answer.body)).toContain(dialectCase.field)
   })
 
   it(proves(['R3-SEC-1', 'RL-ALL-2'], 'no credentials, or wrong ones'), async () => {
@@ -236,18 +236,18 @@ describe.each(voices)('mistakes in $name', (voice) => {
 
   it(proves('RL-ALL-2', 'a body that is too large'), async () => {
     const options = { limits: { bodyBytes: 2000 } }
-    const { told: said } = await refused(voice, { ...good, padding: 'x'.repeat(3000) }, { options })
+    const { told: said } = await refused(dialectCase, { ...good, padding: 'x'.repeat(3000) }, { options })
     expect(said).toEqual(told.large)
   })
 
   it(proves('RL-ALL-2', 'a body of another media type'), async () => {
-    const { told: said } = await refused(voice, good, { headers: { 'Content-Type': 'text/plain' } })
+    const { told: said } = await refused(dialectCase, good, { headers: { 'Content-Type': 'text/plain' } })
     expect(said).toEqual(told.media)
   })
 
   it('broken JSON', async () => {
     for (const body of ['{"a":', 'hello', '\u0000', new Uint8Array([0xff, 0xfe])]) {
-      expect((await refused(voice, body)).told).toEqual(told.broken)
+      expect((await refused(dialectCase, body)).told).toEqual(told.broken)
     }
   })
 
@@ -260,7 +260,7 @@ describe.each(voices)('mistakes in $name', (voice) => {
     }),
   })
 
-  it('a failure inside, of which nothing is told', async () => {
+  it('an internal failure, without details', async () => {
     const options = failing(new Error('the password is 1234'))
     const { told: said, answer } = await refused(unversioned, good, { options })
     expect(said).toEqual(told.internal)
@@ -275,7 +275,7 @@ describe.each(voices)('mistakes in $name', (voice) => {
   })
 })
 
-describe('whoever speaks an older dialect', () => {
+describe('a caller of an older dialect', () => {
   const callers = { auth: [apiKey({ a: 'alice', b: 'bob' })], dialects: 'all' } as const
   const alice = { 'X-API-Key': 'a' }
   const bob = { 'X-API-Key': 'b' }
@@ -416,32 +416,35 @@ describe('whoever speaks an older dialect', () => {
     expect(await client.result('tasks/pushNotificationConfig/list', { id: 'j' })).toEqual([])
   })
 
-  const chat = voices.filter(({ name }) => name.startsWith('chat-rpc'))
-  const nameless = chat.map((voice) => ({
-    ...voice,
-    name: `${voice.name}, without ids`,
-    good: rpc(String(voice.good.method), { message: { role: 'user', parts: [{ kind: 'text', text: 'hello' }] } }),
+  const chat = dialectCases.filter(({ name }) => name.startsWith('chat-rpc'))
+  const nameless = chat.map((dialectCase) => ({
+    ...dialectCase,
+    name: `${dialectCase.name}, without ids`,
+    good: rpc(String(dialectCase.good.method), { message: { role: 'user', parts: [{ kind: 'text', text: 'hello' }] } }),
   }))
 
-  it.each([...voices, ...nameless])(proves('E-10', 'may repeat a send with its key: $name'), async ({ path, good }) => {
-    let turns = 0
-    const counting = agent('Counting', async function* () {
-      turns += 1
-      yield `turn ${turns}`
-    })
-    await using server = await testServer(counting, { dialects: 'all' })
-    const client = new OlderClient(server)
-    const send = async () => {
-      const response = await client.request('POST', path, good, { 'Idempotency-Key': 'k' })
-      return [response.status, await response.text()] as const
-    }
-    const [status, first] = await send()
-    expect([status, first]).toEqual([200, expect.stringContaining('turn 1')])
-    const [again, second] = await send()
-    expect([again, second]).toEqual([200, expect.stringContaining('turn 1')])
-    expect(second).not.toContain('"error"')
-    expect(turns).toBe(1)
-  })
+  it.each([...dialectCases, ...nameless])(
+    proves('E-10', 'may repeat a send with its key: $name'),
+    async ({ path, good }) => {
+      let turns = 0
+      const counting = agent('Counting', async function* () {
+        turns += 1
+        yield `turn ${turns}`
+      })
+      await using server = await testServer(counting, { dialects: 'all' })
+      const client = new OlderClient(server)
+      const send = async () => {
+        const response = await client.request('POST', path, good, { 'Idempotency-Key': 'k' })
+        return [response.status, await response.text()] as const
+      }
+      const [status, first] = await send()
+      expect([status, first]).toEqual([200, expect.stringContaining('turn 1')])
+      const [again, second] = await send()
+      expect([again, second]).toEqual([200, expect.stringContaining('turn 1')])
+      expect(second).not.toContain('"error"')
+      expect(turns).toBe(1)
+    },
+  )
 
   it(proves('RL-ALL-4', 'is seen in the log with dialect and binding'), async () => {
     const seen: string[] = []

@@ -1,5 +1,5 @@
 /**
- * A client for everything before v1.0. It names no version unless told to; methods, paths and members
+ * A client for everything before v1.0. It names no version unless a test asks for it; methods, paths and members
  * are typed in by the tests, and the forms of errors are checked against literals here.
  */
 import assert from 'node:assert/strict'
@@ -101,7 +101,7 @@ export function rpc(method: string, params?: unknown, id: unknown = 7): Json {
   return { jsonrpc: '2.0', id, method, ...(params !== undefined && { params }) }
 }
 
-/** What a failed JSON-RPC call says, after a check that it is said as 0.x says it. */
+/** Checks the 0.x form of a failed JSON-RPC response and returns its error. */
 export function readOldError({ status, headers, body }: Answer, httpStatus = 200): OldError {
   assert.deepEqual(Object.keys(body), ['jsonrpc', 'id', 'error'], JSON.stringify(body))
   const error = body.error as OldError
@@ -179,12 +179,12 @@ export function protoMessage(content: string | Json): Json {
     : { ...base, content: [{ text: 'hello' }], ...content }
 }
 
-/** What 0.1 sends, under an id of the caller’s choice. */
+/** A send of 0.1 with a task id chosen by the caller. */
 export function params01(id: string, text: string, more: Json = {}): Json {
   return { id, message: { role: 'user', parts: [{ type: 'text', text }] }, ...more }
 }
 
-/** What task-rest sends. */
+/** A send of task-rest. */
 export function body01(text: string, more: Json = {}): Json {
   return { message: { role: 'user', parts: [{ type: 'text', text }], ...more } }
 }

@@ -1,4 +1,4 @@
-/** How a server tells what dialect it is spoken to in. */
+/** Recognition of the dialect of a request. */
 import { agent, MemoryStore } from 'dragoman'
 import type { DialectChoice, DialectName } from 'dragoman/server'
 import { describe, expect, it } from 'vitest'
@@ -19,7 +19,7 @@ import { proves } from './proves.js'
 
 const usual = ['v1', 'v0.3', 'v0.1'] as const
 
-/** What a JSON-RPC answer is: the dialect of its result, or the number of its error. */
+/** The dialect of a JSON-RPC result, or the code of its error. */
 function toneOf(body: Json): string | number {
   const { result, error } = body as { result?: Json; error?: { code: number } }
   if (error) return error.code
@@ -47,7 +47,7 @@ describe('the version of a JSON-RPC call', () => {
     ['v0.1', undefined, 'v0.1'],
     ['v1', '', 'v1'],
     ['v0.3', ' ', 'v0.3'],
-    // Named and right, whatever the patch.
+    // Named and right, with any patch number.
     ['v1', '1.0', 'v1'],
     ['v1', '1.0.1', 'v1'],
     ['v0.3', '0.3', 'v0.3'],
@@ -96,7 +96,7 @@ describe('the version of a JSON-RPC call', () => {
     expect(other).toMatchObject({ code: -32601, message: expect.stringContaining('A2A-Version') })
   })
 
-  it(proves('RM-DET-1', 'may stand in the query, where the header wins'), async () => {
+  it(proves('RM-DET-1', 'may be in the query; the header takes precedence'), async () => {
     await using server = await testServer(echoAgent)
     expect(await tone(server, sends['v0.3'], {}, '/?A2A-Version=1.0')).toBe(-32601)
     expect(await tone(server, sends['v0.3'], { 'A2A-Version': '0.3' }, '/?A2A-Version=1.0')).toBe('v0.3')
@@ -140,7 +140,7 @@ describe('/v1/…', () => {
 describe('GET /tasks/{id}', () => {
   const ended = async (server: TestServer) => (await server.over('JSON-RPC').send('hello')).id
 
-  it(proves('RM-DET-3', 'is v1.0’s for those who say so, also where task-rest is spoken'), async () => {
+  it(proves('RM-DET-3', 'is v1.0’s for callers that name v1.0, also where task-rest is served'), async () => {
     await using server = await testServer(echoAgent, { dialects: 'all' })
     const id = await ended(server)
     expect((await server.rest('GET', `/tasks/${id}`)).body).toMatchObject({ status: { state: 'TASK_STATE_COMPLETED' } })
@@ -149,11 +149,11 @@ describe('GET /tasks/{id}', () => {
     expect(readRefusal(await server.rest('GET', '/tasks/nope')).reason).toBe('TASK_NOT_FOUND')
   })
 
-  it(proves('RM-DET-3', 'is task-rest’s for others where that is spoken'), async () => {
+  it(proves('RM-DET-3', 'is task-rest’s for others where that is served'), async () => {
     await using server = await testServer(echoAgent, { dialects: 'all' })
     const client = new OlderClient(server)
-    const told = await client.fetch('GET', `/tasks/${await ended(server)}`)
-    expect(told).toMatchObject({ status: { state: 'completed' }, artifacts: [{ index: 0, lastChunk: true }] })
+    const events = await client.fetch('GET', `/tasks/${await ended(server)}`)
+    expect(events).toMatchObject({ status: { state: 'completed' }, artifacts: [{ index: 0, lastChunk: true }] })
     const unknown = await client.send('GET', '/tasks/nope')
     expect([unknown.status, unknown.body]).toMatchObject([404, { detail: expect.any(String), error: { code: -32001 } }])
   })
@@ -188,7 +188,7 @@ describe('methods that versions share', () => {
     const { id: rest } = await client.fetch<OldTask>('POST', '/tasks/send', body01('hello'))
     expect(await shared(server, 'job-1')).toBe('v0.1')
     for (const id of [v03, v1, rest]) expect(await shared(server, id)).toBe('v0.3')
-    // Whoever names a version gets it.
+    // A caller that names a version gets it.
     expect(await shared(server, 'job-1', { 'A2A-Version': '0.3' })).toBe('v0.3')
     expect(await shared(server, v03, { 'A2A-Version': '0.1' })).toBe('v0.1')
   })
@@ -218,10 +218,10 @@ describe('methods that versions share', () => {
   it(proves('RM-DET-4', 'say in 0.3’s words that a task is unknown'), async () => {
     await using server = await testServer(echoAgent)
     expect((await new OlderClient(server).error('tasks/get', { id: 'nope' })).code).toBe(-32001)
-    const [told] = await readEvents(
+    const [events] = await readEvents(
       await new OlderClient(server).request('POST', '/', rpc('tasks/resubscribe', { id: 'nope' })),
     )
-    expect(told?.data).toMatchObject({ error: { code: -32001 } })
+    expect(events?.data).toMatchObject({ error: { code: -32001 } })
   })
 
   it(proves('RM-DET-4', 'are one dialect’s where a path is pinned to it'), async () => {
@@ -348,14 +348,14 @@ describe('a dialect that is switched off', () => {
     ['chat-rpc', '/nothing'],
     [{ dialect: 'v0.1-go', path: '/go' }, '/go/nothing'],
   ] as const)(
-    proves('RL-ALL-3', 'answers 404 to a GET that goes nowhere, also where only JSON-RPC is spoken: %j, %s'),
+    proves('RL-ALL-3', 'answers 404 to a GET of an unknown path, also where only JSON-RPC is served: %j, %s'),
     async (dialect, path) => {
       await using server = await testServer(echoAgent, { dialects: [dialect] })
       expect((await new OlderClient(server).request('GET', path)).status).toBe(404)
     },
   )
 
-  it(proves('RL-ALL-3', 'is refused by its version where nothing older than v1.0 is spoken'), async () => {
+  it(proves('RL-ALL-3', 'is rejected by its version where nothing older than v1.0 is served'), async () => {
     await using server = await testServer(echoAgent, { dialects: ['v1'] })
     for (const [version, body] of [
       ['0.3', sends['v0.3']],

@@ -1,7 +1,7 @@
 /** M: must. S: should. Y: may. */
 export type Level = 'M' | 'S' | 'Y'
 
-/** Who has to keep it: the server, the client, both, the author of an agent, the library, or anybody. */
+/** The party that must meet the requirement: server, client, both, the author of an agent, the library, or any. */
 export type Actor = 'srv' | 'cli' | 'both' | 'agent' | 'lib' | 'any'
 
 export interface Requirement {

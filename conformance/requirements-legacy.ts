@@ -11,7 +11,7 @@ export const legacyRequirements: readonly Requirement[] = [
   { id: 'RL-01-5', level: 'M', actor: 'srv', source: '0.1', text: 'a stream begins with a status, not with a task; the last status, an end or a question, has `final: true` and the stream closes' },
   { id: 'RL-01-6', level: 'M', actor: 'cli', source: '0.1', text: 'artifacts are merged by `index`: `append` adds parts, anything else replaces, `lastChunk` closes' },
   { id: 'RL-01-7', level: 'M', actor: 'srv', source: '0.1', text: 'what fails before a stream is an HTTP error or a JSON-RPC error body; what fails inside it may be a last event with `error`' },
-  { id: 'RL-01-8', level: 'S', actor: 'srv', source: '0.1 Dragoman', text: 'a webhook is told the task’s id and status; here the whole task with `taskId` beside it. The token is in `X-A2A-Notification-Token`' },
+  { id: 'RL-01-8', level: 'S', actor: 'srv', source: '0.1 Dragoman', text: 'a webhook receives the task’s id and status; here the whole task with `taskId` beside it. The token is in `X-A2A-Notification-Token`' },
   { id: 'RL-01-9', level: 'Y', actor: 'srv', source: '0.1 Dragoman', text: 'webhooks may be asked to prove themselves with a `validationToken`, and deliveries may be signed; both are options' },
   { id: 'RL-01-10', level: 'M', actor: 'srv', source: '0.1', text: 'credentials are in HTTP headers; without them 401 and a challenge, without the right 403; credentials inside a task are asked for by `input-required`' },
   { id: 'RL-01-11', level: 'M', actor: 'srv', source: 'Dragoman', text: 'a request of 0.1 without `jsonrpc` is taken for 2.0' },
@@ -23,12 +23,12 @@ export const legacyRequirements: readonly Requirement[] = [
   { id: 'RL-GO-4', level: 'M', actor: 'cli', source: 'Go library', text: 'its webhooks come back bare, without their task' },
   { id: 'RL-GO-5', level: 'Y', actor: 'srv', source: 'Go library', text: '`jsonrpc: "0"` may be taken; broken envelopes may be HTTP 400' },
   { id: 'RL-GO-6', level: 'S', actor: 'srv', source: 'Go library', text: 'its card has `iconUri`, always `authentication`, and no `documentationUrl`' },
-  { id: 'RL-GO-7', level: 'S', actor: 'srv', source: 'Go library', text: 'its tasks show no history, whatever was asked for' },
+  { id: 'RL-GO-7', level: 'S', actor: 'srv', source: 'Go library', text: 'its tasks have no history, even if `historyLength` is sent' },
 
   // 0.2
   { id: 'RL-02-1', level: 'M', actor: 'srv', source: '0.2 Dragoman', text: '`/.well-known/agent.json` is the card for readers of 0.2 and 0.1 at once: an address, `authentication` and `securitySchemes`' },
   { id: 'RL-02-2', level: 'M', actor: 'cli', source: '0.3', text: 'the card is looked for at `agent-card.json` first, and at `agent.json` when that is 404' },
-  { id: 'RL-02-3', level: 'M', actor: 'srv', source: 'Dragoman', text: '0.2 over JSON-RPC is 0.3 with patience: messages without `kind`, one webhook without an id, envelopes without an id' },
+  { id: 'RL-02-3', level: 'M', actor: 'srv', source: 'Dragoman', text: '0.2 over JSON-RPC is 0.3 with lenient decoding: messages without `kind`, one webhook without an id, envelopes without an id' },
   { id: 'RL-02-4', level: 'M', actor: 'srv', source: '0.2', text: '`GET /agent/authenticatedExtendedCard` is the extended card for those who are let in, 404 where none is declared' },
   { id: 'RL-02-5', level: 'S', actor: 'srv', source: '0.2 proto', text: 'a send over HTTP+JSON may call its message `request` or `message`' },
 
@@ -65,5 +65,5 @@ export const legacyRequirements: readonly Requirement[] = [
   { id: 'RL-ALL-2', level: 'M', actor: 'srv', source: 'Dragoman', text: 'authentication, authorisation, limits and address checks are v1.0’s on every path; an old one is no way around them' },
   { id: 'RL-ALL-3', level: 'M', actor: 'srv', source: 'Dragoman', text: 'every dialect can be switched off; the ad-hoc ones are off unless asked for' },
   { id: 'RL-ALL-4', level: 'S', actor: 'srv', source: 'Dragoman', text: 'dialect and path of each call are logged, so that operators see who still uses what' },
-  { id: 'RL-ALL-5', level: 'M', actor: 'cli', source: 'Dragoman', text: 'the client finds the dialect by the card or is told it' },
+  { id: 'RL-ALL-5', level: 'M', actor: 'cli', source: 'Dragoman', text: 'the client finds the dialect by the card or from an option' },
 ]

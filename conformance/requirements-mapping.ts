@@ -1,11 +1,11 @@
 import type { Requirement } from './requirement.js'
 
-/** How dialects are told apart and translated. All of it is decided by us; peers decided the flag of RM-PART-1. */
+/** Recognition and translation of dialects. Dragoman decides all of it; peers decided the flag of RM-PART-1. */
 // biome-ignore format: one line per requirement
 export const mappingRequirements: readonly Requirement[] = [
   { id: 'RM-DET-1', level: 'M', actor: 'srv', source: 'Dragoman', text: 'the version is the header, else the query parameter, else 0.3, without its patch; v1.0’s methods need v1.0, methods with a slash a 0.x or nothing. A method that the asked version lacks is -32601, a version not offered VersionNotSupported. `assumeV1` serves what names no version and can only be v1.0' },
   { id: 'RM-DET-2', level: 'M', actor: 'srv', source: 'Dragoman', text: '`/v1/…` is the tenant `v1` for callers of v1.0, and 0.3’s HTTP+JSON for all others' },
-  { id: 'RM-DET-3', level: 'M', actor: 'srv', source: 'Dragoman', text: '`GET /tasks/{id}` is v1.0’s for those who say so, else task-rest’s where that is spoken, else as any other call' },
+  { id: 'RM-DET-3', level: 'M', actor: 'srv', source: 'Dragoman', text: '`GET /tasks/{id}` is v1.0’s for callers that name v1.0, else task-rest’s where that is spoken, else as any other call' },
   { id: 'RM-DET-4', level: 'M', actor: 'srv', source: 'Dragoman', text: 'methods that 0.x versions share are answered as the task was made if that was 0.1, else as 0.3; a path can be pinned to one dialect' },
   { id: 'RM-DET-5', level: 'S', actor: 'srv', source: 'Dragoman', text: 'the shape of a request breaks ties and improves errors, no more; a v1.0 part with `kind` is a v1.0 part' },
   { id: 'RM-DET-6', level: 'M', actor: 'srv', source: 'Dragoman', text: '`X-A2A-Version` and `X-A2A-Extensions` mean nothing to v1.0; the latter is `A2A-Extensions` for 0.x' },
@@ -19,7 +19,7 @@ export const mappingRequirements: readonly Requirement[] = [
   { id: 'RM-ID-2', level: 'M', actor: 'srv', source: 'Dragoman', text: 'without a `sessionId` a new context is made, and the answer always names one' },
   { id: 'RM-ID-3', level: 'M', actor: 'srv', source: 'Dragoman', text: 'resource names are split and joined with `/` percent-coded' },
   { id: 'RM-PUSH-1', level: 'M', actor: 'srv', source: 'Dragoman', text: 'a delivery is spelled in the dialect of its registration: a stream response in v1.0, the bare task of its kind in 0.x and task-rest; the headers are the same' },
-  { id: 'RM-PUSH-2', level: 'S', actor: 'srv', source: 'Dragoman', text: '0.x webhooks hear of states only, v1.0’s of every event' },
+  { id: 'RM-PUSH-2', level: 'S', actor: 'srv', source: 'Dragoman', text: '0.x webhooks receive states only, v1.0’s of every event' },
   { id: 'RM-PUSH-3', level: 'M', actor: 'lib', source: 'Dragoman', text: 'a receiver of webhooks knows the bodies of all dialects' },
   { id: 'RM-STR-1', level: 'M', actor: 'srv', source: 'Dragoman', text: 'subscribers in different dialects read one log and see one order' },
   { id: 'RM-STR-2', level: 'M', actor: 'cli', source: 'Dragoman', text: 'a stream of 0.1 gets a task to begin with; `final`, `[DONE]` and closing are ends; one that closes too early is picked up again' },
@@ -30,10 +30,10 @@ export const mappingRequirements: readonly Requirement[] = [
   { id: 'RM-ERR-1', level: 'M', actor: 'cli', source: 'Dragoman', text: 'numbers from -32006 to -32011 mean to a 0.1 peer what 0.1 says, to all others what came later' },
   { id: 'RM-ERR-2', level: 'M', actor: 'both', source: 'Dragoman', text: '0.x peers get error details as one flat object: reason, domain, metadata, field violations; 0.3’s JSON-RPC peers get none, field paths are in the message. Clients read every form' },
   { id: 'RM-ERR-3', level: 'M', actor: 'both', source: 'Dragoman', text: '0.3’s HTTP+JSON error has `code`, `message` and `data` at the top; clients understand the other forms in use' },
-  { id: 'RM-ERR-4', level: 'M', actor: 'cli', source: 'Dragoman', text: 'an error nobody knows keeps its code, message and data' },
+  { id: 'RM-ERR-4', level: 'M', actor: 'cli', source: 'Dragoman', text: 'an unknown error keeps its code, message and data' },
   { id: 'RM-CARD-1', level: 'M', actor: 'srv', source: 'Dragoman', text: 'each version has a pure card that lists only what is served in it; a version without any has no card' },
   { id: 'RM-CARD-2', level: 'M', actor: 'srv', source: 'Dragoman', text: 'the well-known card is v1.0’s or 0.3’s by the version asked for, and without one a hybrid while 0.x is spoken, else v1.0’s; it says `Vary` and each form has its ETag' },
-  { id: 'RM-CARD-3', level: 'M', actor: 'cli', source: 'Dragoman', text: 'the client tells the version of a card by its members, and tries methods when it cannot' },
-  { id: 'RM-CARD-4', level: 'M', actor: 'cli', source: 'Dragoman', text: 'the client takes the first interface it can speak, never a lower version than it is pinned to, and resolves 0.2’s relative extended card' },
+  { id: 'RM-CARD-3', level: 'M', actor: 'cli', source: 'Dragoman', text: 'the client recognises the version of a card by its members, and tries methods when it cannot' },
+  { id: 'RM-CARD-4', level: 'M', actor: 'cli', source: 'Dragoman', text: 'the client takes the first interface it supports, never a lower version than it is pinned to, and resolves 0.2’s relative extended card' },
   { id: 'RM-CARD-5', level: 'M', actor: 'cli', source: 'Dragoman', text: 'versions are compared by `Major.Minor`' },
 ]

@@ -1,5 +1,5 @@
 /**
- * What the protocol and the engine promise, as data. Tests name what they prove (`proves`), and
+ * The requirements of the protocol and the engine as data. Tests name what they prove (`proves`), and
  * `coverage.test.ts` fails when a MUST is neither proven nor listed in `not-yet.ts`.
  *
  * `R-…` are requirements of A2A v1.0 in our own words; `source` is a section of the specification,

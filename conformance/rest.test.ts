@@ -59,7 +59,7 @@ describe('the HTTP+JSON binding', () => {
     ['GET', '/nothing'],
     ['GET', '/tasks/any/nothing'],
     ['POST', '/tasks/any:nothing'],
-  ])(proves('R-REST-1', 'knows nothing of %s %s'), async (method, path) => {
+  ])(proves('R-REST-1', 'answers 404 to %s %s'), async (method, path) => {
     await using server = await testServer(echoAgent)
     const answer = await server.rest(method, path, method === 'GET' ? undefined : {})
     expect(readRefusal(answer).reason).toBe('METHOD_NOT_FOUND')

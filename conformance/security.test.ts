@@ -17,7 +17,7 @@ describe.each(bindings)('callers over %s', (binding) => {
       expect(answer.status).toBe(401)
       expect(answer.headers.get('www-authenticate')).toBe('ApiKey name="X-API-Key"')
     }
-    // With a key the same call gets beyond the door.
+    // With a key the same call is authenticated.
     const answer = await server.over(binding, { 'X-API-Key': 'key-a' }).response(operation, anything)
     expect(answer.status).not.toBe(401)
     await answer.body?.cancel()
@@ -26,19 +26,26 @@ describe.each(bindings)('callers over %s', (binding) => {
   it.each([
     ['query', (client: Client) => client.answer('ListTasks'), '?k=key-a'],
     ['cookie', (client: Client) => client.answer('ListTasks', {}, { Cookie: 'a=b; k=key-a' }), ''],
-  ] as const)(proves('R-SEC-2', 'may prove it in the %s where the card says so'), async (location, ask, query) => {
-    await using server = await testServer(echoAgent, { auth: [apiKey({ 'key-a': 'alice' }, { name: 'k', location })] })
-    const { body } = await server.rest('GET', '/.well-known/agent-card.json')
-    expect(body).toHaveProperty('securitySchemes.apiKey.apiKeySecurityScheme', { location, name: 'k' })
-    expect((await server.over(binding).answer('ListTasks', {}, { 'X-API-Key': 'key-a', k: 'key-a' })).status).toBe(401)
-    if (location === 'cookie') expect((await ask(server.over(binding))).status).toBe(200)
-    const [method, path, request] =
-      binding === 'JSON-RPC'
-        ? ['POST', '/', { jsonrpc: '2.0', id: 1, method: 'ListTasks' }]
-        : ['GET', '/tasks', undefined]
-    const expected = location === 'query' ? 200 : 401
-    expect((await server.rest(method, `${path}${query}`, request)).status).toBe(expected)
-  })
+  ] as const)(
+    proves('R-SEC-2', 'may authenticate in the %s where the card declares it'),
+    async (location, ask, query) => {
+      await using server = await testServer(echoAgent, {
+        auth: [apiKey({ 'key-a': 'alice' }, { name: 'k', location })],
+      })
+      const { body } = await server.rest('GET', '/.well-known/agent-card.json')
+      expect(body).toHaveProperty('securitySchemes.apiKey.apiKeySecurityScheme', { location, name: 'k' })
+      expect((await server.over(binding).answer('ListTasks', {}, { 'X-API-Key': 'key-a', k: 'key-a' })).status).toBe(
+        401,
+      )
+      if (location === 'cookie') expect((await ask(server.over(binding))).status).toBe(200)
+      const [method, path, request] =
+        binding === 'JSON-RPC'
+          ? ['POST', '/', { jsonrpc: '2.0', id: 1, method: 'ListTasks' }]
+          : ['GET', '/tasks', undefined]
+      const expected = location === 'query' ? 200 : 401
+      expect((await server.rest(method, `${path}${query}`, request)).status).toBe(expected)
+    },
+  )
 
   it(proves('R-SEC-3', 'see and touch nothing of each other’s'), async () => {
     await using server = await testServer(echoAgent, { auth })
@@ -53,7 +60,7 @@ describe.each(bindings)('callers over %s', (binding) => {
     }
     expect(await bob.call('ListTasks')).toEqual({ tasks: [], nextPageToken: '', pageSize: 50, totalSize: 0 })
     expect(await alice.task(task.id)).toEqual(task)
-    // A context is no way in either: bob's task stands beside hers.
+    // A context gives no access either: Bob's task has the same context id as hers.
     const his = await bob.send({ contextId: task.contextId })
     expect(his.history).toHaveLength(1)
     expect(await alice.call('ListTasks', { contextId: task.contextId })).toMatchObject({
@@ -62,7 +69,7 @@ describe.each(bindings)('callers over %s', (binding) => {
     })
   })
 
-  it(proves('R-ERR-7', 'cannot tell what is somebody else’s from what does not exist'), async () => {
+  it(proves('R-ERR-7', 'cannot distinguish tasks of other callers from tasks that do not exist'), async () => {
     await using server = await testServer(echoAgent, { auth })
     const alice = server.over(binding, { 'X-API-Key': 'key-a' })
     const bob = server.over(binding, { 'X-API-Key': 'key-b' })
@@ -139,7 +146,7 @@ describe('without a key', () => {
     expect(body).toMatchObject({ jsonrpc: '2.0', error: { code: -32000, message: expect.stringMatching(/\S/) } })
   })
 
-  it(proves(['R-SEC-2', 'R-EXT-6'], 'nobody learns which methods and paths exist'), async () => {
+  it(proves(['R-SEC-2', 'R-EXT-6'], 'does not reveal which methods and paths exist'), async () => {
     await using server = await testServer(echoAgent, { auth })
     expect((await server.rpc('urn:some/extension/Method', {})).status).toBe(401)
     for (const [method, path] of [

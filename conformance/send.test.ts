@@ -122,7 +122,7 @@ describe.each(bindings)('SendMessage over %s', (binding) => {
     }
   })
 
-  it(proves('R-SEND-6', 'tells the agent which output the caller would like'), async () => {
+  it(proves('R-SEND-6', 'passes the accepted output modes to the agent'), async () => {
     const choosy = agent('Choosy', async function* ({ acceptedOutputModes }) {
       yield acceptedOutputModes.join()
     })
@@ -160,7 +160,7 @@ describe.each(bindings)('SendMessage over %s', (binding) => {
     expect((await server.over(binding).send(text)).status).toMatchObject({ state, message: { role: 'ROLE_AGENT' } })
   })
 
-  it(proves('R-SEND-8', 'answers at once if told to, and the work goes on'), async () => {
+  it(proves('R-SEND-8', 'answers at once on request, and the task continues'), async () => {
     const { waiting, finish } = patient()
     await using server = await testServer(waiting)
     const client = server.over(binding)
@@ -225,7 +225,7 @@ describe.each(bindings)('SendMessage over %s', (binding) => {
     await expect.poll(states, soon).toEqual(['TASK_STATE_WORKING'])
     finish()
     await expect.poll(states, soon).toEqual(['TASK_STATE_COMPLETED'])
-    await call.catch(() => undefined) // nobody is there to read it
+    await call.catch(() => undefined) // the caller has disconnected
   })
 
   it(proves('R-SEND-12', 'answers with the task once there is one, even if the agent replies'), async () => {
@@ -243,8 +243,8 @@ describe.each(bindings)('SendMessage over %s', (binding) => {
 
     const other = await client.send('first')
     const stream = await client.stream('SendStreamingMessage', { message: userMessage({ taskId: other.id }) })
-    const told = outline(await stream.rest())
-    expect([told[0]?.split(':')[0], told.at(-1)]).toEqual(['task', 'status:COMPLETED'])
+    const events = outline(await stream.rest())
+    expect([events[0]?.split(':')[0], events.at(-1)]).toEqual(['task', 'status:COMPLETED'])
   })
 
   it(proves('R-SEND-12', 'lets the agent say nothing after its last word'), async () => {
@@ -276,7 +276,7 @@ describe.each(bindings)('SendMessage over %s', (binding) => {
     expect(refusal.reason).toBe('PUSH_NOTIFICATION_NOT_SUPPORTED')
   })
 
-  it(proves('R-ITA-1', 'tells what is needed when the agent needs an authorisation'), async () => {
+  it(proves('R-ITA-1', 'returns the agent’s request for an authorisation'), async () => {
     const locked = agent('Locked', async function* () {
       yield askAuth('Log in at https://login.example')
     })

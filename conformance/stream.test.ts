@@ -77,7 +77,7 @@ describe.each(bindings)('SendStreamingMessage over %s', (binding) => {
   })
 
   it.each(['hello', 'fail', 'reject', 'crash', 'file', 'ask'])(
-    proves('R-STRM-3', 'begins with a task whatever the agent begins with: %j'),
+    proves('R-STRM-3', 'begins with a task for every first yield: %j'),
     async (said) => {
       await using server = await testServer(echoAgent)
       const stream = await server.over(binding).stream('SendStreamingMessage', { message: userMessage(said) })
@@ -101,7 +101,7 @@ describe.each(bindings)('SendStreamingMessage over %s', (binding) => {
     expect(outline(events).at(-1)).toBe('status:COMPLETED')
   })
 
-  it(proves('R-STRM-4', 'tells everything in the order in which it happened'), async () => {
+  it(proves('R-STRM-4', 'sends events in the order of the log'), async () => {
     await using server = await testServer(echoAgent)
     const stream = await server.over(binding).stream('SendStreamingMessage', { message: userMessage('chunks 200') })
     const told = outline(await stream.rest())
@@ -109,7 +109,7 @@ describe.each(bindings)('SendStreamingMessage over %s', (binding) => {
     expect(told).toEqual(['task:SUBMITTED', 'status:WORKING', ...chunks, 'status:COMPLETED'])
   })
 
-  it(proves('R-STRM-6', 'says nothing after the end, whatever the agent still says'), async () => {
+  it(proves('R-STRM-6', 'sends nothing after the end, even if the agent yields more'), async () => {
     const chatty = agent('Chatty', async function* () {
       yield 'result'
       yield failed('no good')

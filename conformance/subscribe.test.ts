@@ -86,7 +86,7 @@ describe.each(bindings)('SubscribeToTask over %s', (binding) => {
     ['answered', 'COMPLETED'],
     ['failed', 'FAILED'],
     ['rejected', 'REJECTED'],
-  ])(proves('R-SUB-4', 'ends with a task that was %s, and its last event says so: %s'), async (said, state) => {
+  ])(proves('R-SUB-4', 'ends with a task that was %s, and its last event has the state: %s'), async (said, state) => {
     const moody = agent('Moody', async function* ({ text: mood, history }) {
       if (history.length === 1) yield ask('How is it?')
       else if (mood === 'failed') yield failed('Badly')
@@ -100,7 +100,7 @@ describe.each(bindings)('SubscribeToTask over %s', (binding) => {
     expect(outline(await stream.rest())).toEqual(['task:INPUT_REQUIRED', 'status:WORKING', `status:${state}`])
   })
 
-  it(proves('R-STRM-5', 'tells every stream the same, and losing one changes nothing for the others'), async () => {
+  it(proves('R-STRM-5', 'sends every stream the same events; a lost stream does not affect the others'), async () => {
     const { counting, step } = stepping(4)
     await using server = await testServer(counting)
     const client = server.over(binding)

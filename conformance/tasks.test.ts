@@ -111,7 +111,7 @@ describe.each(bindings)('tasks over %s', (binding) => {
     },
   )
 
-  it(proves('R-TASK-2', 'that ended hear nothing more from their agent'), async () => {
+  it(proves('R-TASK-2', 'that ended ignore further yields of their agent'), async () => {
     const closed = gate()
     const talkative = agent('Talkative', async function* () {
       try {

@@ -34,7 +34,7 @@ describe.each(bindings)('tenants over %s', (binding) => {
     }
   })
 
-  it(proves('R-TEN-3', 'know nothing of each other’s tasks'), async () => {
+  it(proves('R-TEN-3', 'cannot see each other’s tasks'), async () => {
     await using server = await testServer(echoAgent, { tenants })
     const client = server.over(binding)
     const { id, contextId } = await client.send('ask', { tenant: acme })

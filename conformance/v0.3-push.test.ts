@@ -236,7 +236,7 @@ describe('a webhook', () => {
     },
   )
 
-  it(proves('RM-DET-7', 'keeps its dialect whoever made the task, and whoever drives it'), async () => {
+  it(proves('RM-DET-7', 'keeps its dialect, independent of the dialect of the task’s other callers'), async () => {
     const store = new MemoryStore()
     await using server = await testServer(echoAgent, { dialects: 'all', store })
     const { id } = await server.over('HTTP+JSON').send('ask')

@@ -51,7 +51,7 @@ describe('0.3 over HTTP+JSON', () => {
     })
   })
 
-  it(proves(['R3-PB-2', 'R3-CANCEL-1'], 'spells states as its protobuf does'), async () => {
+  it(proves(['R3-PB-2', 'R3-CANCEL-1'], 'encodes states as its protobuf does'), async () => {
     await using server = await testServer(echoAgent)
     const client = new OlderClient(server)
     const { id, status } = await send(client, { message: protoMessage('ask') })
@@ -289,7 +289,7 @@ describe('the bindings of 0.3', () => {
     )
   }
 
-  /** The protobuf’s JSON in the words of JSON-RPC. */
+  /** Converts the protobuf’s JSON to the JSON of JSON-RPC. */
   function plain(value: unknown): unknown {
     if (Array.isArray(value)) return value.map(plain)
     if (typeof value === 'string') {

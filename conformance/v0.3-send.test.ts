@@ -90,7 +90,7 @@ describe('sending in 0.3', () => {
     ['bytes in the alphabet of addresses', { bytes: '-_-_' }, { bytes: '+/+/' }],
     ['bytes without padding', { bytes: 'aGk' }, { bytes: 'aGk=' }],
   ])(
-    proves(['R3-DM-2', 'RM-PART-5'], 'takes a file by its %s, and tells it as 0.3 does'),
+    proves(['R3-DM-2', 'RM-PART-5'], 'takes a file by its %s, and returns it as 0.3 does'),
     async (_what, given, told) => {
       await using server = await testServer(mirror)
       const about = { name: 'f.txt', mimeType: 'text/plain' }
@@ -148,7 +148,7 @@ describe('sending in 0.3', () => {
     })
   })
 
-  it(proves('R3-SEND-5', 'waits over JSON-RPC unless it is told not to'), async () => {
+  it(proves('R3-SEND-5', 'waits over JSON-RPC unless the caller asks otherwise'), async () => {
     await using server = await testServer(echoAgent)
     const client = new OlderClient(server)
     const state = async (configuration?: Json) =>
@@ -220,7 +220,7 @@ describe('tasks in 0.3', () => {
     expect((await client.error('tasks/get', { id, historyLength: -1 })).code).toBe(-32602)
   })
 
-  it(proves(['R3-CANCEL-1', 'R3-DM-3'], 'are canceled, and found by either spelling of it'), async () => {
+  it(proves(['R3-CANCEL-1', 'R3-DM-3'], 'are canceled, and found by either form of the state'), async () => {
     await using server = await testServer(echoAgent)
     const client = new OlderClient(server)
     const { id } = await client.result<OldTask>('message/send', { message: message03('ask') })
@@ -272,7 +272,7 @@ describe('tasks in 0.3', () => {
 describe('JSON-RPC in 0.3', () => {
   const named = { 'A2A-Version': '0.3' }
 
-  it(proves('R3-RPC-1', 'is spoken at the address of the card, and answers errors with 200'), async () => {
+  it(proves('R3-RPC-1', 'is served at the address of the card, and answers errors with 200'), async () => {
     await using server = await testServer([{ agent: echoAgent, path: '/deep/echo' }], {
       publicUrl: 'https://agents.example',
     })

@@ -62,7 +62,7 @@ describe('streams in 0.3', () => {
     ['crash', 'failed'],
     ['ask', 'input-required'],
     ['auth', 'auth-required'],
-  ])(proves(['R3-STRM-3', 'R3-STRM-4'], 'end after %s, and say so'), async (word, state) => {
+  ])(proves(['R3-STRM-3', 'R3-STRM-4'], 'end after %s with a final event'), async (word, state) => {
     await using server = await testServer(echoAgent)
     const events = await new OlderClient(server).events<Event>('message/stream', { message: message03(word) })
     expect(outline(events).at(-1)).toBe(`status-update:${state}!`)

@@ -33,7 +33,7 @@ describe.each(bindings)('versions over %s', (binding) => {
   )
 
   it.each(['1.0', '1.0.0', '1.0.1', '1.0.99', ' 1.0 '])(
-    proves('R-VER-5', 'match whatever their patch number is: %j'),
+    proves('R-VER-5', 'match with any patch number: %j'),
     async (version) => {
       await using server = await testServer(echoAgent)
       expect(await server.over(binding).call('ListTasks', {}, { 'A2A-Version': version })).toEqual(emptyList)
@@ -47,7 +47,7 @@ describe.each(bindings)('versions over %s', (binding) => {
   })
 
   it.each([undefined, ''])(
-    proves('R-VER-3', 'that are absent or empty still get a good answer where 0.3 is not spoken: %j'),
+    proves('R-VER-3', 'that are absent or empty are accepted where 0.3 is not served: %j'),
     async (version) => {
       await using server = await testServer(echoAgent, { dialects: ['v1'] })
       expect(await server.over(binding).call('ListTasks', {}, { 'A2A-Version': version })).toEqual(emptyList)
@@ -112,7 +112,7 @@ describe.each(bindings)('extensions over %s', (binding) => {
   const seenBy = (task: Task) =>
     JSON.parse(task.artifacts?.map(textIn).join() ?? '') as { extensions: string[]; named: string[]; metadata: object }
 
-  it(proves('R-EXT-1', 'stand in the card and are off unless asked for'), async () => {
+  it(proves('R-EXT-1', 'are listed in the card and off unless asked for'), async () => {
     await using server = await testServer(extensible)
     const card = (await server.rest('GET', '/.well-known/agent-card.json')).body
     expect(card).toHaveProperty('capabilities.extensions', [
