@@ -54,7 +54,7 @@ describe.each(bindings)('CancelTask over %s', (binding) => {
     const task = await client.call<Task>('CancelTask', { id })
     expect(await client.call('CancelTask', { id })).toEqual(task)
 
-    await using strict = await testServer(echoAgent, { engine: { cancelTwice: 'error' } })
+    await using strict = await testServer(echoAgent, { advanced: { engine: { cancelTwice: 'error' } } })
     const other = await strict.over(binding).send('ask')
     await strict.over(binding).call('CancelTask', { id: other.id })
     expect((await strict.over(binding).refusal('CancelTask', { id: other.id })).reason).toBe('TASK_NOT_CANCELABLE')
@@ -132,7 +132,7 @@ describe.each(bindings)('CancelTask over %s', (binding) => {
       await finish.opened
       yield 'who called?'
     })
-    await using server = await testServer(deaf, { engine: { cancelGraceMs: 20 } })
+    await using server = await testServer(deaf, { advanced: { engine: { cancelGraceMs: 20 } } })
     const client = server.over(binding)
     const { id } = await begin(client, 'go')
     const task = await client.call<Task>('CancelTask', { id })

@@ -174,7 +174,7 @@ describe.each(bindings)('the log of a task over %s', (binding) => {
     ['E-4', 'R-STRM-10'],
     'answers a reader that resumes at once, and shows that it lives, before anything new happens',
   ), { timeout: 1500 }, async () => {
-    await using server = await testServer(echoAgent, { heartbeatMs: 5 })
+    await using server = await testServer(echoAgent, { advanced: { heartbeatMs: 5 } })
     const client = server.over(binding)
     const { id } = await client.send('ask')
     const stream = await client.stream('SubscribeToTask', { id })
@@ -203,7 +203,7 @@ describe.each(bindings)('the log of a task over %s', (binding) => {
   })
 
   it(proves('E-4', 'begins anew with the task for a reader whose place is gone'), async () => {
-    await using server = await testServer(echoAgent, { retention: { endedEventsMs: 0, sweepMs: 5 } })
+    await using server = await testServer(echoAgent, { advanced: { retention: { endedEventsMs: 0, sweepMs: 5 } } })
     const client = server.over(binding)
     const task = await client.send('chunks 3')
     await client.send('ask') // some stores keep the newest events of all
@@ -271,7 +271,7 @@ describe.each(bindings)('the log of a task over %s', (binding) => {
   })
 
   it(proves('E-11', 'goes with its task and its configs when their time is over'), async () => {
-    await using server = await testServer(echoAgent, { retention: { endedTasksMs: 0, sweepMs: 5 } })
+    await using server = await testServer(echoAgent, { advanced: { retention: { endedTasksMs: 0, sweepMs: 5 } } })
     const client = server.over(binding)
     const { id } = await client.send('hello', {
       configuration: { taskPushNotificationConfig: { id: 'one', url: 'https://client.example' } },

@@ -320,7 +320,10 @@ describe.each(bindings)('an idempotency key over %s', (binding) => {
   it(proves('E-10', 'expires after a day'), async () => {
     let now = Date.now()
     const { counting } = counted()
-    await using server = await testServer(counting, { store: new MemoryStore({ now: () => now }), retention: {} })
+    await using server = await testServer(counting, {
+      store: new MemoryStore({ now: () => now }),
+      advanced: { retention: {} },
+    })
     const client = server.over(binding)
     const message = { messageId: 'm', parts: [{ text: 'task' }] }
     const first = await client.send(message, {}, key)

@@ -130,12 +130,14 @@ describe.each(bindings)('errors over %s', (binding) => {
       log: ({ level, error }) => {
         if (level === 'error') logged.push(error)
       },
-      wrap: (service) => ({
-        ...service,
-        getTask: async () => {
-          throw new Error('the password is 1234')
-        },
-      }),
+      advanced: {
+        wrap: (service) => ({
+          ...service,
+          getTask: async () => {
+            throw new Error('the password is 1234')
+          },
+        }),
+      },
     })
     const answer = await server.over(binding).answer('GetTask', { id: 'any' })
     expect(readRefusal(answer)).toMatchObject({ reason: 'INTERNAL_ERROR', message: 'Internal error' })

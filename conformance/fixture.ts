@@ -91,9 +91,9 @@ const cancelGraceMs = 100
 export async function testServer(agents: Agents, options: HandlerOptions = {}): Promise<TestServer> {
   const handler = await createHandler(agents, {
     ...options,
-    // No test depends on what a name service says.
+    // No test depends on name resolution.
     push: { lookup: async () => [], ...options.push },
-    engine: { cancelGraceMs, ...options.engine },
+    advanced: { ...options.advanced, engine: { cancelGraceMs, ...options.advanced?.engine } },
   })
   const fetch = (path: string, init?: RequestInit) => handler.fetch(new Request(`http://localhost${path}`, init))
   const request = (method: string, path: string, body?: unknown, headers: HeaderList = {}) =>

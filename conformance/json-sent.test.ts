@@ -188,7 +188,7 @@ describe.each(bindings)('what is sent over %s', (binding) => {
   )
 
   it(proves(['R-JSON-1', 'R-JSON-13'], 'has no other members in configs and cards either'), async () => {
-    await using server = await testServer(complete, { auth: [apiKey('secret')], tenants: ['acme'] })
+    await using server = await testServer(complete, { auth: [apiKey('secret')], advanced: { tenants: ['acme'] } })
     const client = server.over(binding, { 'X-API-Key': 'secret' })
     const { id: taskId } = await client.send('hello')
     const config = {

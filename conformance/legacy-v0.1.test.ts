@@ -252,15 +252,17 @@ describe('streams in 0.1', () => {
 
   it(proves('RL-01-7', 'that break are closed by an error in the envelope'), async () => {
     await using server = await testServer(echoAgent, {
-      wrap: (service) => ({
-        ...service,
-        async *sendStreamingMessage(request, context) {
-          for await (const item of service.sendStreamingMessage(request, context)) {
-            if ('artifactUpdate' in item.event) throw new Error('The disk is full')
-            yield item
-          }
-        },
-      }),
+      advanced: {
+        wrap: (service) => ({
+          ...service,
+          async *sendStreamingMessage(request, context) {
+            for await (const item of service.sendStreamingMessage(request, context)) {
+              if ('artifactUpdate' in item.event) throw new Error('The disk is full')
+              yield item
+            }
+          },
+        }),
+      },
     })
     const sent = await readEvents(
       await new OlderClient(server).request('POST', '/', rpc('tasks/sendSubscribe', params01('j', 'chunks 2'))),

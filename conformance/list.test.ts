@@ -46,7 +46,7 @@ describe.each(bindings)('ListTasks over %s', (binding) => {
   })
 
   it(proves('R-LIST-1', 'shows the tasks of one tenant only'), async () => {
-    await using server = await testServer(echoAgent, { tenants: ['acme', 'globex'] })
+    await using server = await testServer(echoAgent, { advanced: { tenants: ['acme', 'globex'] } })
     const client = server.over(binding)
     const task = await client.send('hello', { tenant: 'acme' })
     expect(idsOf(await list(client, { tenant: 'acme' }))).toEqual([task.id])

@@ -78,7 +78,7 @@ describe('the card of 0.3', () => {
   })
 
   it(proves('RM-CARD-1', 'leaves out what needs a tenant'), async () => {
-    await using server = await testServer(echoAgent, { publicUrl, tenants: ['acme'] })
+    await using server = await testServer(echoAgent, { publicUrl, advanced: { tenants: ['acme'] } })
     expect((await card(server, '0.3')).additionalInterfaces).toHaveLength(2)
     const { supportedInterfaces } = await card(server, '1.0')
     expect((supportedInterfaces as Json[]).some(({ tenant }) => tenant === 'acme')).toBe(true)
@@ -175,7 +175,7 @@ describe('the well-known card', () => {
   it.each(['v1', 'hybrid', 'v0.3'] as const)(
     proves('R-CARD-8', 'is %s for others where that is configured'),
     async (form) => {
-      await using server = await testServer(echoAgent, { publicUrl, card: form })
+      await using server = await testServer(echoAgent, { publicUrl, advanced: { card: form } })
       const events = await card(server)
       expect(['supportedInterfaces' in events, 'url' in events]).toEqual([form !== 'v0.3', form !== 'v1'])
       expect('url' in (await card(server, '1.0'))).toBe(false)

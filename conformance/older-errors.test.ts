@@ -253,11 +253,13 @@ describe.each(dialectCases)('mistakes in $name', (dialectCase) => {
 
   /** Every send fails with this. */
   const failing = (error: Error): HandlerOptions => ({
-    wrap: (service) => ({
-      ...service,
-      sendMessage: () => Promise.reject(error),
-      sendStreamingMessage: () => ({ [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(error) }) }),
-    }),
+    advanced: {
+      wrap: (service) => ({
+        ...service,
+        sendMessage: () => Promise.reject(error),
+        sendStreamingMessage: () => ({ [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(error) }) }),
+      }),
+    },
   })
 
   it('an internal failure, without details', async () => {
@@ -450,10 +452,10 @@ describe('a caller of an older dialect', () => {
     const seen: string[] = []
     await using server = await testServer(echoAgent, {
       dialects: 'all',
-      logCalls: true,
       log: ({ dialect, message }) => {
         if (dialect) seen.push(`${dialect}: ${message}`)
       },
+      advanced: { logCalls: true },
     })
     const client = new OlderClient(server)
     await client.result('message/send', { message: message03('hi') })

@@ -83,7 +83,7 @@ describe('the version of a JSON-RPC call', () => {
   ] as const)(
     proves(['RM-DET-1', 'R-VER-3'], 'by the letter, for the send of %s with version %j, is %s'),
     async (method, version, expected) => {
-      await using server = await testServer(echoAgent, { assumeV1: false })
+      await using server = await testServer(echoAgent, { advanced: { assumeV1: false } })
       expect(await tone(server, sends[method], { 'A2A-Version': version })).toBe(expected)
     },
   )
@@ -129,7 +129,7 @@ describe('/v1/…', () => {
     ['GET', '/v1/tasks', undefined],
     ['GET', '/v1/tasks/any', undefined],
   ])(proves('RM-DET-2', 'is a tenant to callers of v1.0, and there is none: %s %s'), async (verb, path, body) => {
-    await using server = await testServer(echoAgent, { tenants: ['acme'] })
+    await using server = await testServer(echoAgent, { advanced: { tenants: ['acme'] } })
     const answer = await server.rest(verb, path, body)
     // `readRefusal` checks that the form is v1.0's.
     expect(answer.status).toBe(404)
@@ -164,7 +164,7 @@ describe('GET /tasks/{id}', () => {
   ])(
     proves(['RM-DET-3', 'RM-DET-1'], 'is assumed to be v1.0’s elsewhere, if that is assumed: %j'),
     async (assumeV1, status) => {
-      await using server = await testServer(echoAgent, { assumeV1 })
+      await using server = await testServer(echoAgent, { advanced: { assumeV1 } })
       const answer = await new OlderClient(server).send('GET', `/tasks/${await ended(server)}`)
       expect(answer.status).toBe(status)
       if (assumeV1) expect(answer.body).toMatchObject({ status: { state: 'TASK_STATE_COMPLETED' } })
@@ -272,7 +272,7 @@ describe('what else a request looks like', () => {
   })
 
   it(proves(['RM-DET-6', 'RL-L1-8'], 'never takes X-A2A-Version for A2A-Version'), async () => {
-    await using server = await testServer(echoAgent, { dialects: 'all', assumeV1: false })
+    await using server = await testServer(echoAgent, { dialects: 'all', advanced: { assumeV1: false } })
     for (const version of ['1.0', '99.0', '0.3']) {
       const headers = { 'X-A2A-Version': version }
       expect(await tone(server, sends['v0.3'], headers)).toBe('v0.3')
@@ -293,7 +293,7 @@ describe('what else a request looks like', () => {
 describe('dialect, tenant and caller', () => {
   it(proves('RM-DET-7', 'are kept with the task they made'), async () => {
     const store = new MemoryStore()
-    await using server = await testServer(echoAgent, { dialects: 'all', store, tenants: ['acme'] })
+    await using server = await testServer(echoAgent, { dialects: 'all', store, advanced: { tenants: ['acme'] } })
     const client = new OlderClient(server)
     const record = async (id: string) => (await store.load({ agent: 'Echo', id }))?.record
     const { id } = await client.result<OldTask>('message/send', { message: message03('ask') })

@@ -86,7 +86,7 @@ describe('the HTTP+JSON binding', () => {
   })
 
   it(proves('R-REST-1', 'has every path below each tenant too'), async () => {
-    await using server = await testServer(echoAgent, { tenants: ['acme'] })
+    await using server = await testServer(echoAgent, { advanced: { tenants: ['acme'] } })
     const sent = await server.rest('POST', '/acme/message:send', { message: userMessage('hello') })
     const task = sent.body.task as Task
     expect((await server.rest('GET', `/acme/tasks/${task.id}`)).body).toEqual(task)

@@ -102,12 +102,14 @@ describe.each(bindings)('callers over %s', (binding) => {
     await using server = await testServer(broken, {
       auth,
       log: (entry) => logged.push(entry),
-      wrap: (service) => ({
-        ...service,
-        getTask: async () => {
-          throw new Error('Worse')
-        },
-      }),
+      advanced: {
+        wrap: (service) => ({
+          ...service,
+          getTask: async () => {
+            throw new Error('Worse')
+          },
+        }),
+      },
     })
     const client = server.over(binding, { 'X-API-Key': 'key-a' })
     const config = {

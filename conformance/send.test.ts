@@ -200,7 +200,7 @@ describe.each(bindings)('SendMessage over %s', (binding) => {
   })
 
   it(proves('R-SEND-10', 'takes messages of one id for one message where that is configured'), async () => {
-    await using server = await testServer(echoAgent, { engine: { dedupeByMessageId: true } })
+    await using server = await testServer(echoAgent, { advanced: { engine: { dedupeByMessageId: true } } })
     const client = server.over(binding)
     const first = await client.send({ messageId: 'm-1' })
     expect(await client.send({ messageId: 'm-1' })).toEqual(first)

@@ -254,7 +254,7 @@ describe.each(bindings)('SendStreamingMessage over %s', (binding) => {
   )
 
   it(proves('R-STRM-10', 'shows that it lives while nothing happens'), async () => {
-    await using server = await testServer(echoAgent, { heartbeatMs: 5 })
+    await using server = await testServer(echoAgent, { advanced: { heartbeatMs: 5 } })
     const { body } = await server
       .over(binding)
       .response('SendStreamingMessage', { message: userMessage('sleep 60000') })
@@ -281,15 +281,17 @@ describe.each(bindings)('SendStreamingMessage over %s', (binding) => {
 
   it(proves('R-STRM-11', 'ends with an error event when it fails later'), async () => {
     await using server = await testServer(echoAgent, {
-      wrap: (service) => ({
-        ...service,
-        async *sendStreamingMessage(request, context) {
-          for await (const item of service.sendStreamingMessage(request, context)) {
-            yield item
-            throw new A2AError('UNAVAILABLE', 'The line is cut')
-          }
-        },
-      }),
+      advanced: {
+        wrap: (service) => ({
+          ...service,
+          async *sendStreamingMessage(request, context) {
+            for await (const item of service.sendStreamingMessage(request, context)) {
+              yield item
+              throw new A2AError('UNAVAILABLE', 'The line is cut')
+            }
+          },
+        }),
+      },
     })
     const stream = await server.over(binding).stream('SendStreamingMessage', { message: userMessage('hello') })
     const [first, last, ...more] = await stream.rest()

@@ -10,7 +10,7 @@ const url = 'https://client.example/hook'
 
 describe.each(bindings)('tenants over %s', (binding) => {
   it(proves('R-TEN-2', 'are named in the request, in the query where there is no body'), async () => {
-    await using server = await testServer(echoAgent, { tenants })
+    await using server = await testServer(echoAgent, { advanced: { tenants } })
     const client = server.over(binding)
     for (const tenant of tenants) {
       const task = await client.send('ask', { tenant })
@@ -35,7 +35,7 @@ describe.each(bindings)('tenants over %s', (binding) => {
   })
 
   it(proves('R-TEN-3', 'cannot see each other’s tasks'), async () => {
-    await using server = await testServer(echoAgent, { tenants })
+    await using server = await testServer(echoAgent, { advanced: { tenants } })
     const client = server.over(binding)
     const { id, contextId } = await client.send('ask', { tenant: acme })
     const config = { taskId: id, id: 'one', url }
@@ -62,7 +62,7 @@ describe.each(bindings)('tenants over %s', (binding) => {
   })
 
   it(proves('R-TEN-3', 'that do not exist are not found'), async () => {
-    await using server = await testServer(echoAgent, { tenants })
+    await using server = await testServer(echoAgent, { advanced: { tenants } })
     const client = server.over(binding)
     for (const tenant of ['nobody', 'ACME', 'acme ', '__proto__']) {
       expect((await client.refusal('ListTasks', { tenant })).reason, tenant).toBe('TASK_NOT_FOUND')
@@ -75,7 +75,7 @@ describe.each(bindings)('tenants over %s', (binding) => {
   })
 
   it(proves(['R-TEN-3', 'E-10'], 'have idempotency keys of their own'), async () => {
-    await using server = await testServer(echoAgent, { tenants })
+    await using server = await testServer(echoAgent, { advanced: { tenants } })
     const client = server.over(binding)
     const headers = { 'Idempotency-Key': 'k-1' }
     const first = await client.send({ messageId: 'm' }, { tenant: acme }, headers)
@@ -86,7 +86,7 @@ describe.each(bindings)('tenants over %s', (binding) => {
 
 describe('tenants in the path', () => {
   it(proves('R-TEN-2', 'count on both bindings'), async () => {
-    await using server = await testServer(echoAgent, { tenants })
+    await using server = await testServer(echoAgent, { advanced: { tenants } })
     for (const tenant of tenants) {
       const prefix = `/${encodeURIComponent(tenant)}`
       const sent = await server.rest('POST', `${prefix}/message:send`, { message: userMessage('hi') })
@@ -100,7 +100,7 @@ describe('tenants in the path', () => {
   })
 
   it(proves('R-TEN-2', 'must not be contradicted by the request'), async () => {
-    await using server = await testServer(echoAgent, { tenants })
+    await using server = await testServer(echoAgent, { advanced: { tenants } })
     const message = userMessage('hi')
     const refusals = [
       await server.rest('POST', '/acme/message:send', { message, tenant: globex }),
@@ -118,7 +118,7 @@ describe('tenants in the path', () => {
   })
 
   it(proves('R-TEN-3', 'are not found when they do not exist'), async () => {
-    await using server = await testServer(echoAgent, { tenants })
+    await using server = await testServer(echoAgent, { advanced: { tenants } })
     expect((await server.rest('GET', '/nobody/tasks')).status).toBe(404)
     expect((await server.rest('POST', '/nobody/message:send', { message: userMessage('hi') })).status).toBe(404)
     expect((await server.rest('POST', '/nobody', { jsonrpc: '2.0', id: 1, method: 'ListTasks' })).status).toBe(404)

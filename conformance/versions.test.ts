@@ -41,7 +41,7 @@ describe.each(bindings)('versions over %s', (binding) => {
   )
 
   it.each([undefined, '', ' '])(proves('R-VER-3', 'that are absent or empty mean 0.3: %j'), async (version) => {
-    await using server = await testServer(echoAgent, { assumeV1: false, dialects: ['v1'] })
+    await using server = await testServer(echoAgent, { dialects: ['v1'], advanced: { assumeV1: false } })
     const refusal = await server.over(binding).refusal('ListTasks', {}, { 'A2A-Version': version })
     expect(refusal).toMatchObject({ reason: 'VERSION_NOT_SUPPORTED', metadata: { requestedVersion: '0.3' } })
   })
@@ -68,7 +68,7 @@ describe('versions in the query', () => {
     ['POST', '/', list],
     ['GET', '/tasks', undefined],
   ])(proves('R-VER-2', 'count at %s %s'), async (method, path, body) => {
-    await using server = await testServer(echoAgent, { assumeV1: false })
+    await using server = await testServer(echoAgent, { advanced: { assumeV1: false } })
     const ask = (query: string, version?: string) =>
       server.rest(method, `${path}?${query}`, body, { 'A2A-Version': version })
     expect((await ask('A2A-Version=1.0')).status).toBe(200)

@@ -38,7 +38,8 @@ export { bearer } from './auth/bearer.js'
 export { jwt } from './auth/jwt.js'
 export { mtls } from './auth/mtls.js'
 export { oidc } from './auth/oidc.js'
-export { type Served, type ServedAgent, type ServeOptions, serve } from './server/serve.js'
+export type { ServedAgent, ServeOptions } from './server/options.js'
+export { type Served, serve } from './server/serve.js'
 export { MemoryStore } from './stores/memory.js'
 
 // Call agents

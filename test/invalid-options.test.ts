@@ -88,12 +88,13 @@ const handler: readonly Mistake[] = [
     server.createHandler(shout, { limits: { rate: given({ persecond: 1 }) } }),
   ),
   mistake('createSigner', 'profile', 'profiles', () =>
-    server.createHandler(shout, { signing: given({ keys: [], profile: [] }) }),
+    server.createHandler(shout, { advanced: { signing: given({ keys: [], profile: [] }) } }),
   ),
 ]
 
 const serving: readonly Mistake[] = [
   mistake('serve', 'prot', 'port', () => main.serve(shout, given({ prot: 8001 }))),
+  mistake('serve', 'protectCard', 'advanced.protectCard', () => main.serve(shout, given({ protectCard: true }))),
   mistake('serve.agents[0]', 'prot', 'port', () => main.serve([given({ agent: shout, prot: 8001 })])),
   mistake('serve.routes[0]', 'anwser', 'answer', () =>
     main.serve(shout, { routes: [given({ path: '/x', anwser: () => undefined })] }),
@@ -228,6 +229,12 @@ function handlerWith(problem: string, write: string, options: object): Mistake {
   return invalid('createHandler', problem, write, () => server.createHandler(shout, given(options)))
 }
 
+function advancedWith(problem: string, write: string, advanced: object): Mistake {
+  return invalid('createHandler.advanced', problem, write, () =>
+    server.createHandler(shout, { advanced: given(advanced) }),
+  )
+}
+
 function serveWith(problem: string, write: string, options: object): Mistake {
   return invalid('serve', problem, write, () => main.serve(shout, given(options)))
 }
@@ -236,14 +243,16 @@ const yesOrNo = '`true` or `false`'
 
 /** Values that would open access, or have an effect that differs from the one that the name promises. */
 const unsafeValues: readonly Mistake[] = [
-  handlerWith('protectCard is a string', yesOrNo, { protectCard: 'true' }),
-  handlerWith('assumeV1 is a string', yesOrNo, { assumeV1: 'false' }),
-  handlerWith('errors is another string', "'1.0.0' or '1.0.1'", { errors: '1.0' }),
-  handlerWith('protectCard is null', yesOrNo, { protectCard: null }),
-  serveWith('grpc is a string', yesOrNo, { grpc: 'false' }),
+  advancedWith('protectCard is a string', yesOrNo, { protectCard: 'true' }),
+  advancedWith('assumeV1 is a string', yesOrNo, { assumeV1: 'false' }),
+  advancedWith('errors is another string', "'1.0.0' or '1.0.1'", { errors: '1.0' }),
+  advancedWith('protectCard is null', yesOrNo, { protectCard: null }),
+  invalid('serve.advanced', 'grpc is a string', yesOrNo, () =>
+    main.serve(shout, { advanced: given({ grpc: 'false' }) }),
+  ),
   serveWith('metrics is a string', `${yesOrNo}, or an object: { port: … }`, { metrics: 'true' }),
-  invalid('serve.engine', 'pushSecrets is another string', "'creator', 'owner' or 'never'", () =>
-    main.serve(shout, { engine: given({ pushSecrets: 'none' }) }),
+  invalid('serve.advanced.engine', 'pushSecrets is another string', "'creator', 'owner' or 'never'", () =>
+    main.serve(shout, { advanced: { engine: given({ pushSecrets: 'none' }) } }),
   ),
   invalid('createEngine', 'cancelTwice is a boolean', "'task' or 'error'", () =>
     engine.createEngine(shout, given({ store, cancelTwice: true })),
@@ -317,7 +326,7 @@ const secrets: readonly Mistake[] = [
 
 const choices: readonly Mistake[] = [
   handlerWith('dialects is another string', "'all', or a list: ['v1']", { dialects: 'v1' }),
-  handlerWith('card is another string', "'hybrid', 'v1', 'v0.3' or 'chat-rpc'", { card: '0.3' }),
+  advancedWith('card is another string', "'hybrid', 'v1', 'v0.3' or 'chat-rpc'", { card: '0.3' }),
   invalid('connect', 'binding is another string', "'JSONRPC', 'HTTP+JSON' or 'GRPC'", () =>
     client.connect(url, given({ binding: 'grpc' })),
   ),
@@ -332,27 +341,27 @@ const choices: readonly Mistake[] = [
 const aNumber = 'a finite number, 0 or more'
 
 const numbersAndLists: readonly Mistake[] = [
-  handlerWith('heartbeatMs is a string', aNumber, { heartbeatMs: '15' }),
-  handlerWith('heartbeatMs is infinite', aNumber, { heartbeatMs: Number.POSITIVE_INFINITY }),
-  invalid('createHandler.retention', 'endedTasksMs is a negative number', aNumber, () =>
-    server.createHandler(shout, { retention: { endedTasksMs: -1 } }),
+  advancedWith('heartbeatMs is a string', aNumber, { heartbeatMs: '15' }),
+  advancedWith('heartbeatMs is infinite', aNumber, { heartbeatMs: Number.POSITIVE_INFINITY }),
+  invalid('createHandler.advanced.retention', 'endedTasksMs is a negative number', aNumber, () =>
+    server.createHandler(shout, { advanced: { retention: { endedTasksMs: -1 } } }),
   ),
-  invalid('createHandler.engine', 'leaseMs is NaN', aNumber, () =>
-    server.createHandler(shout, { engine: { leaseMs: Number.NaN } }),
+  invalid('createHandler.advanced.engine', 'leaseMs is NaN', aNumber, () =>
+    server.createHandler(shout, { advanced: { engine: { leaseMs: Number.NaN } } }),
   ),
-  invalid('createHandler.engine', 'stallMs is a string', aNumber, () =>
-    server.createHandler(shout, { engine: given({ stallMs: '1' }) }),
+  invalid('createHandler.advanced.engine', 'stallMs is a string', aNumber, () =>
+    server.createHandler(shout, { advanced: { engine: given({ stallMs: '1' }) } }),
   ),
   invalid('createHandler.limits', 'runs is a string', 'a number, 0 or more', () =>
     server.createHandler(shout, { limits: given({ runs: '1' }) }),
   ),
-  invalid('serve.deadlines', 'bodyMs is a string', aNumber, () =>
-    main.serve(shout, { deadlines: given({ bodyMs: '60s' }) }),
+  invalid('serve.advanced.deadlines', 'bodyMs is a string', aNumber, () =>
+    main.serve(shout, { advanced: { deadlines: given({ bodyMs: '60s' }) } }),
   ),
   serveWith('port is a number above 65535', 'an integer from 0 to 65535', { port: 70_000 }),
   serveWith('port is a string', 'an integer from 0 to 65535', { port: '8001' }),
-  handlerWith('tenants is a string', "a list of strings: ['…']", { tenants: 'acme' }),
-  handlerWith('wrap is a number', 'a function', { wrap: 3 }),
+  advancedWith('tenants is a string', "a list of strings: ['…']", { tenants: 'acme' }),
+  advancedWith('wrap is a number', 'a function', { wrap: 3 }),
   invalid('agent', 'skills is a string', 'a list: [{ id: … }]', () =>
     main.agent(given({ name: 'X', skills: 'abc' }), handle),
   ),

@@ -5,7 +5,7 @@ import { parseArgs } from 'node:util'
 import { type Agent, apiKey, bearer, type ServeOptions, serve } from 'dragoman'
 import { apiKeyCredential, bearerCredential, connectAgents } from 'dragoman/client'
 import { registryResolver } from 'dragoman/registry'
-import type { RegisterOptions, Route } from 'dragoman/server'
+import type { CardForm, RegisterOptions, Route } from 'dragoman/server'
 
 /** Options that the file of an agent sets. */
 export interface ServeDefaults {
@@ -13,7 +13,7 @@ export interface ServeDefaults {
   /** Routes on the same port, beside the agent. */
   readonly routes?: readonly Route[]
   /** The card for clients that send no version. */
-  readonly card?: ServeOptions['card']
+  readonly card?: CardForm
 }
 
 /** Secrets of callers. With both, either one is enough. */
@@ -53,13 +53,15 @@ export function serveOptions(defaults: ServeDefaults, args: string[] = process.a
   return {
     port: values.port === undefined ? defaults.port : Number(values.port),
     ...(defaults.routes && { routes: defaults.routes }),
-    ...(defaults.card && { card: defaults.card }),
     ...(values.host && { host: values.host }),
     ...(values.store && { store: values.store }),
     ...serverAuth(secrets),
     dialects: 'all',
     ...(registry && { register: registerOptions(registry, secrets) }),
-    resolve: connectAgents(peers, registry ? registryLookup(registry, secrets) : clientCredentials(secrets)),
+    advanced: {
+      ...(defaults.card && { card: defaults.card }),
+      resolve: connectAgents(peers, registry ? registryLookup(registry, secrets) : clientCredentials(secrets)),
+    },
   }
 }
 

@@ -67,9 +67,9 @@ export async function start({ port = 0, allowWebhooks = [] }: { port?: number; a
   })
   const served = await serve(agent, {
     port,
-    wrap,
     dialects: ['v1', 'v0.3', { dialect: 'v0.1-go', path: '/' }],
     push: { allowHosts: allowWebhooks },
+    advanced: { wrap },
   })
   return Object.assign(served, { counts })
 }

@@ -63,11 +63,10 @@ export async function startSystem({
         port: portFor(defaultPort),
         store,
         dialects: 'all',
-        ...(card && { card }),
         register: registerOptions(registry.url, secrets),
-        resolve,
         routes: [...(routes ?? []), ...(name === consoleAgent ? page.routes : [])],
         push: { allowHosts: ['localhost', '127.0.0.1'] }, // the console receives webhooks on this machine
+        advanced: { ...(card && { card }), resolve },
       }).catch(withName(name))
       closing.push((deadlineMs) => served.close({ deadlineMs }))
       places.push({ name, url: served.url })

@@ -1,5 +1,6 @@
 /** What callers must prove: any one of several requirements, each of them schemes that are all needed. */
 import type { AgentCard, SecurityRequirement } from '../model/agent-card.js'
+import { isObject } from '../model/is-object.js'
 import type { Caller } from '../model/service.js'
 import type { AuthScheme } from './scheme.js'
 
@@ -13,8 +14,8 @@ export interface Requirement {
   readonly needs: readonly Need[]
 }
 
-/** Any of these lets a caller in. */
-export type Auth = readonly (AuthScheme | Requirement)[]
+/** One scheme or requirement, or several of which a caller must satisfy one. */
+export type Auth = AuthScheme | Requirement | readonly (AuthScheme | Requirement)[]
 
 /**
  * All of these together. The first one says who the caller is, the others vouch for it.
@@ -44,27 +45,30 @@ function requirementOf(part: AuthScheme | Requirement): Requirement {
   return 'needs' in part ? part : { needs: [{ scheme: part, scopes: [] }] }
 }
 
-/** Throws a `TypeError` that says what to write if this is not a list of schemes. */
+/** Throws a `TypeError` that says what to write unless this is a scheme or a list of schemes. */
 export function assertAuth(auth: unknown): asserts auth is Auth {
-  for (const part of Array.isArray(auth) ? auth : [auth]) {
+  for (const part of listOf(auth)) {
     if (isClientCredential(part))
       throw new TypeError(
         "`auth` contains a client credential from 'dragoman/client'. Import a scheme such as `apiKey` from 'dragoman' and write `auth: apiKey('…')`",
       )
-    const isScheme = typeof part === 'object' && part !== null && ('authenticate' in part || 'needs' in part)
-    if (!isScheme || !Array.isArray(auth))
-      throw new TypeError("`auth` must be a list of schemes: write `auth: [apiKey('…')]`, or `auth: 'none'`")
+    if (!isObject(part) || !('authenticate' in part || 'needs' in part))
+      throw new TypeError("`auth` must be a scheme or a list of schemes: write `auth: apiKey('…')`, or `auth: 'none'`")
   }
 }
 
-/** `dragoman/client` has functions of the same names, which make credentials to send. */
+function listOf<Part>(auth: Part | readonly Part[]): readonly Part[] {
+  return Array.isArray(auth) ? auth : [auth as Part] // `Array.isArray` does not narrow readonly arrays
+}
+
+/** Whether this is made by `apiKeyCredential` or another function of `dragoman/client`. */
 function isClientCredential(part: unknown): boolean {
-  return typeof part === 'object' && part !== null && 'fits' in part && 'get' in part
+  return isObject(part) && 'fits' in part && 'get' in part
 }
 
 export function requirementsOf(auth: Auth): readonly Requirement[] {
   assertAuth(auth)
-  const requirements = auth.map(requirementOf)
+  const requirements = listOf<AuthScheme | Requirement>(auth).map(requirementOf)
   const byName = new Map<string, AuthScheme>()
   for (const { needs } of requirements) {
     for (const { scheme } of needs) {

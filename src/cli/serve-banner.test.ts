@@ -40,7 +40,7 @@ describe('what serve says when it is ready', () => {
   })
 
   it.each([true, false])('names localhost and the addresses of the card, with gRPC %s', async (grpc) => {
-    await using served = await serve(echoAgent, { grpc })
+    await using served = await serve(echoAgent, { advanced: { grpc } })
     const { url } = served
     const lines = bannerLines({ url, dialects: undefined, hasApiKey: false, hasGrpc: grpc }).join('\n')
     const card = (await (await fetch(new URL('/.well-known/agent-card.json', url))).json()) as AgentCard

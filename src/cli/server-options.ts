@@ -2,8 +2,9 @@
 import { readFile } from 'node:fs/promises'
 import { createSecureContext } from 'node:tls'
 import type { Command } from 'commander'
-import { type Auth, apiKey, bearer, mtls, oidc } from '../auth/index.js'
+import { type AuthScheme, apiKey, bearer, mtls, oidc } from '../auth/index.js'
 import type { ServeOptions } from '../index.js'
+import type { AdvancedOptions } from '../server/index.js'
 import { collect } from './agent-options.js'
 import { UsageError } from './failure.js'
 
@@ -47,7 +48,9 @@ export function addSchemeOptions(command: Command): Command {
     )
 }
 
-export async function readAccess(options: AccessOptions): Promise<Pick<ServeOptions, 'auth' | 'tls' | 'allowedHosts'>> {
+export async function readAccess(
+  options: AccessOptions,
+): Promise<Pick<ServeOptions, 'auth' | 'tls'> & Pick<AdvancedOptions, 'allowedHosts'>> {
   const { auth: schemes, tls } = await readSchemes(options)
   if (options.auth === false && schemes)
     throw new UsageError('--no-auth contradicts the other authentication options: leave one out')
@@ -61,7 +64,7 @@ export async function readAccess(options: AccessOptions): Promise<Pick<ServeOpti
 
 export async function readSchemes(
   options: AccessOptions,
-): Promise<{ readonly auth?: Auth } & Pick<ServeOptions, 'tls'>> {
+): Promise<{ readonly auth?: readonly AuthScheme[] } & Pick<ServeOptions, 'tls'>> {
   const auth = schemesOf(options)
   const tls = await readTls(options)
   return { ...(auth.length > 0 && { auth }), ...(tls && { tls }) }

@@ -158,7 +158,7 @@ describe('connect', () => {
   ])('reads a protected card with %s', async (_, options) => {
     await using served = await serve(echoAgent, {
       auth: [requireKey('secret'), requireToken('token')],
-      protectCard: true,
+      advanced: { protectCard: true },
     })
     await expect(connect(served.url)).rejects.toMatchObject({ code: 'UNAUTHENTICATED' })
     await expect(connect(served.url, { credentials: apiKeyCredential('wrong') })).rejects.toMatchObject({
@@ -431,7 +431,10 @@ describe('agents that a registry knows', () => {
   it('get credentials if a key that the user trusts has signed the card', async () => {
     const key = await generateSigningKey()
     const { d: _, ...publicKey } = key
-    await using served = await serve(echoAgent, { auth: [requireKey('secret')], signing: { keys: [key] } })
+    await using served = await serve(echoAgent, {
+      auth: [requireKey('secret')],
+      advanced: { signing: { keys: [key] } },
+    })
     const options = { resolvers: [knowing(await cardAt(served.url), here)], credentials: apiKeyCredential('secret') }
     await using agent = await connect('echo', { ...options, signatures: { keys: [publicKey] } })
     expect((await agent.ask('hi')).text).toBe('hi')

@@ -78,7 +78,7 @@ describe('credentials of an agent', () => {
   })
 
   it('are sent for a protected card', async () => {
-    const agent = await serve(echoAgent, { auth: [apiKey('open sesame')], protectCard: true })
+    const agent = await serve(echoAgent, { auth: [apiKey('open sesame')], advanced: { protectCard: true } })
     await using served = await serveConsole({
       agents: [agent.url],
       credentials: { [agent.url]: apiKeyCredential('open sesame') },

@@ -8,11 +8,11 @@ import { isObject } from '../model/is-object.js'
 import { assertOptions, type NamesOf } from '../model/option-names.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
 import type { PushOperations } from '../push/dead-deliveries.js'
-import { closePort, isLoopback, listen, type PortOptions, tlsFor } from '../server/bind.js'
+import { closePort, isLoopback, listen, tlsFor } from '../server/bind.js'
 import { assertPublicUrl } from '../server/hosts.js'
 import { createListener } from '../server/listener.js'
 import { toNodeListener } from '../server/node.js'
-import { portOptions } from '../server/option-names.js'
+import { type ConnectionOptions, connectionOptions, type PortOptions, portOptions } from '../server/options.js'
 import { parseJson, readBody } from '../transports/read-json.js'
 import { Access, type AccessOptions, hostOf } from './access.js'
 import { Redirects } from './agent-credentials.js'
@@ -212,9 +212,9 @@ function isVisit({ method, headers }: Request): boolean {
   return (method === 'GET' || method === 'HEAD') && /\btext\/html\b/i.test(headers.get('accept') ?? '')
 }
 
-export interface ServeConsoleOptions extends ConsoleOptions, Omit<PortOptions, 'auth'> {}
+export interface ServeConsoleOptions extends ConsoleOptions, PortOptions, ConnectionOptions {}
 
-const optionNames = { ...portOptions, ...consoleOptions } satisfies NamesOf<ServeConsoleOptions>
+const optionNames = { ...portOptions, ...connectionOptions, ...consoleOptions } satisfies NamesOf<ServeConsoleOptions>
 
 export interface ServedConsole {
   /** What to open in a browser; with the token, where one is needed. */

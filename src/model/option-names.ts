@@ -88,7 +88,7 @@ type KindsFor<Value> =
   | ([Value] extends [readonly string[]] ? 'strings' : never)
   | ([Value] extends [readonly number[]] ? 'numbers' : never)
   | ([Value] extends [readonly unknown[]] ? 'list' | readonly [OptionNames] : never)
-  | ([Value] extends [object] ? OptionNames : never)
+  | ([Value] extends [object] ? NamesOf<Value> : never)
 
 type NamesIn<Defaults> = { readonly [Name in keyof Defaults]: KindOfDefault<Defaults[Name]> }
 
@@ -226,7 +226,8 @@ function isNames(known: Members | undefined): known is OptionNames {
 
 function advice(name: string, names: OptionNames): string {
   const known = Object.keys(names)
-  const closest = closestName(name, known)
+  const nested = known.find((each) => isNames(names[each]) && Object.hasOwn(names[each], name))
+  const closest = nested === undefined ? closestName(name, known) : `${nested}.${name}`
   return closest === undefined ? `Its options are ${known.join(', ')}` : `Did you mean \`${closest}\`?`
 }
 

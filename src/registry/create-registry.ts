@@ -6,14 +6,21 @@ import { assertOptions, either, type NamesOf, namesIn } from '../model/option-na
 import type { Caller } from '../model/service.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { RegistryError } from '../registry-client/registry-error.js'
-import { assertClosedByDefault, closePort, listen, type PortOptions, tlsFor } from '../server/bind.js'
+import { assertClosedByDefault, closePort, listen, tlsFor } from '../server/bind.js'
 import { settleLog } from '../server/default-log.js'
 import { createHealth } from '../server/health.js'
 import { assertPublicUrl, createHostCheck, type HostCheck, hostFault, hostsOnPort } from '../server/hosts.js'
 import { createListener } from '../server/listener.js'
 import { toNodeListener } from '../server/node.js'
 import { useStore } from '../server/open-store.js'
-import { portOptions, rateLimit, storeOption } from '../server/option-names.js'
+import {
+  type ConnectionOptions,
+  connectionOptions,
+  type PortOptions,
+  portOptions,
+  rateLimit,
+  storeOption,
+} from '../server/options.js'
 import { createReadiness } from '../server/readiness.js'
 import type { CompleteStore, Store } from '../stores/store.js'
 import { createAdmission, type RegistryRates } from './admission.js'
@@ -185,9 +192,9 @@ function createFetch(doors: readonly RouteGroup[], parts: FetchDeps): Registry['
   }
 }
 
-export interface ServeRegistryOptions extends RegistryOptions, Omit<PortOptions, 'auth'> {}
+export interface ServeRegistryOptions extends RegistryOptions, PortOptions, ConnectionOptions {}
 
-const optionNames = { ...portOptions, ...registryOptions } satisfies NamesOf<ServeRegistryOptions>
+const optionNames = { ...portOptions, ...connectionOptions, ...registryOptions } satisfies NamesOf<ServeRegistryOptions>
 
 export interface ServedRegistry {
   /** Where clients find it: the public address, or the one it listens at. */

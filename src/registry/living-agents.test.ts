@@ -102,7 +102,7 @@ describe('agents that register', () => {
     const entries: LogEntry[] = []
     await using _unsigned = await serve(shout, { register: registry.url, log: (entry) => entries.push(entry) })
     await until(() => entries.some(({ error }) => String(error).includes('signed card is required')))
-    await using _served = await serve(shout, { signing, register: registry.url })
+    await using _served = await serve(shout, { register: registry.url, advanced: { signing } })
     expect(await until(() => find(registry.url))).toMatchObject({ signature: { state: 'valid' } })
   })
 

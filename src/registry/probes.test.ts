@@ -44,7 +44,7 @@ describe('health by behaviour', () => {
   it.each([false, true])(
     'takes a refusal for want of credentials for an answer; protected card: %s',
     async (protectCard) => {
-      await using served = await serve(echo, { auth: [apiKey('secret')], protectCard })
+      await using served = await serve(echo, { auth: [apiKey('secret')], advanced: { protectCard } })
       await using registry = await testRegistry({ probes })
       await registry.publish({ ...key, card: await cardAt(served.url, { 'x-api-key': 'secret' }) }, ann)
       await registry.probeDue()

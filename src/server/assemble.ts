@@ -4,8 +4,9 @@ import type { Admit } from '../auth/admit.js'
 import { type Requirement, requirementsOf, schemesOf } from '../auth/requirement.js'
 import type { DialectName } from '../dialects/dialect.js'
 import { dialectsByName, newestDialect } from '../dialects/servers.js'
-import { agentOn, createEngine, type Engine } from '../engine/engine.js'
+import { agentOn, createEngine, type Engine, type EngineOptions } from '../engine/engine.js'
 import { stallsOutsideHandlers } from '../engine/execution/handler-watch.js'
+import type { EngineSettings } from '../engine/internals.js'
 import type { AgentCard } from '../model/agent-card.js'
 import type { Clock } from '../model/clock.js'
 import { assertOptions } from '../model/option-names.js'
@@ -29,7 +30,7 @@ import { continueContext } from './continue-context.js'
 import { type CurrentCards, currentCards } from './current-cards.js'
 import { boundedEdit } from './edit-card.js'
 import { guardSkills } from './guard-skills.js'
-import type { FetchHandler, HandlerOptions, LoggedOptions } from './handler.js'
+import type { FetchHandler } from './handler.js'
 import { createHostCheck } from './hosts.js'
 import { limitAdmission } from './limit-admission.js'
 import { type SettledLimits, settleLimits } from './limits.js'
@@ -37,7 +38,7 @@ import { type Agents, type Mount, mountsOf, portNames, reserved } from './mounts
 import { createHostRefusal, createNotFound, createOutsideBaseRefusal } from './not-found.js'
 import { observeCalls } from './observe-calls.js'
 import { type OfferedDialects, offeredDialects } from './offered-dialects.js'
-import { closeOptions } from './option-names.js'
+import { closeOptions, type SettledOptions } from './options.js'
 import { createOriginCheck, type OriginCheck } from './origins.js'
 import { isProcessDead, processIdentity } from './process-identity.js'
 import { createReadiness } from './readiness.js'
@@ -71,7 +72,7 @@ export interface Assembly extends FetchHandler {
 
 /** What all agents of one assembly share. */
 interface Shared {
-  readonly options: LoggedOptions
+  readonly options: SettledOptions
   readonly store: CompleteStore
   /** What callers must prove. Empty: nothing. */
   readonly security: readonly Requirement[]
@@ -101,7 +102,7 @@ interface Member {
   readonly cards: CurrentCards
 }
 
-export async function assemble(agents: Agents, options: LoggedOptions, port: PortFacts): Promise<Assembly> {
+export async function assemble(agents: Agents, options: SettledOptions, port: PortFacts): Promise<Assembly> {
   const { store, signer } = port
   const mounts = mountsOf(agents).map((mount) => ({ ...mount, agent: agentOn(store, mount.agent) }))
   const offered = offeredDialects(options.dialects, options)
@@ -247,8 +248,7 @@ async function createMember(mount: Mount, shared: Shared): Promise<Member> {
     options.log({ level: 'error', message: 'A card could not be signed anew', agent: agent.card.name, error }),
   )
   const { extendedCard } = agent.card
-  const engine = createEngine(agent, {
-    ...options.engine,
+  const given: Omit<EngineOptions, keyof EngineSettings> & Pick<EngineOptions, 'limits'> = {
     owner: shared.owner,
     isOwnerDead: isProcessDead,
     checkWebhook: shared.push.checkWebhook,
@@ -266,7 +266,8 @@ async function createMember(mount: Mount, shared: Shared): Promise<Member> {
           newestDialect.card?.signing ? [newestDialect.card.signing] : [],
         ),
     }),
-  })
+  }
+  const engine = createEngine(agent, { ...options.engine, ...given })
   const continued = continueContext(engine)
   const service = options.wrap ? options.wrap(continued, agent) : continued
   services.set(agent.card.name, service)
@@ -369,7 +370,7 @@ function endpointOf(
   }
 }
 
-function assertTenants({ tenants = [] }: HandlerOptions, mounts: readonly Mount[], { pinned }: OfferedDialects): void {
+function assertTenants({ tenants = [] }: SettledOptions, mounts: readonly Mount[], { pinned }: OfferedDialects): void {
   for (const tenant of tenants) {
     if (reserved.has(tenant)) throw new TypeError(`A tenant cannot be called ${tenant}: /${tenant} is reserved`)
     if (mounts.some(({ path }) => path === `/${tenant}`))
@@ -380,7 +381,7 @@ function assertTenants({ tenants = [] }: HandlerOptions, mounts: readonly Mount[
 }
 
 function servedPaths(
-  { tenants = [], routes = [] }: HandlerOptions,
+  { tenants = [], routes = [] }: SettledOptions,
   mounts: readonly Mount[],
   { recognised, pinned }: OfferedDialects,
 ): ServedPaths {

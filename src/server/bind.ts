@@ -2,24 +2,11 @@
 import type { AddressInfo } from 'node:net'
 import type { TlsOptions } from 'node:tls'
 import { type Auth, assertAuth, requirementsOf, schemesOf } from '../auth/requirement.js'
-import type { ConnectionLimits } from './connection-limits.js'
-import type { Deadlines, Listener } from './listener.js'
+import type { Listener } from './listener.js'
+import type { PortOptions } from './options.js'
 
-export interface PortOptions {
-  /** Default 0: any free port. */
-  readonly port?: number
-  /** Default 127.0.0.1. Another address needs `auth`, or `auth: 'none'` said aloud. */
-  readonly host?: string
-  readonly deadlines?: Deadlines
-  /** Limits of open connections. Default: 10,000 in all, 1,000 from one public address. */
-  readonly connections?: ConnectionLimits
-  /**
-   * Certificate and key, as `node:tls` takes them: the port then speaks TLS. With `mtls` in `auth`, also `ca`: the
-   * authorities whose client certificates are good.
-   */
-  readonly tls?: TlsOptions
-  readonly auth?: Auth | 'none'
-}
+/** A port and the callers it accepts. */
+export type GuardedPort = PortOptions & { readonly auth?: Auth | 'none' }
 
 const usualHost = '127.0.0.1'
 const lastBytesMs = 1000
@@ -62,7 +49,7 @@ export function isLoopback(host = usualHost): boolean {
 }
 
 /** Strangers are let in only by those who say so. */
-export function assertClosedByDefault({ host = usualHost, auth }: PortOptions, what = 'agent'): void {
+export function assertClosedByDefault({ host = usualHost, auth }: GuardedPort, what = 'agent'): void {
   if (Array.isArray(auth) && auth.length === 0)
     throw new TypeError("`auth` is an empty list: name a scheme, or say `auth: 'none'`")
   if (auth !== undefined && auth !== 'none') assertAuth(auth)
@@ -76,7 +63,7 @@ export function assertClosedByDefault({ host = usualHost, auth }: PortOptions, w
  * With `mtls` the port asks for certificates. It does not insist on one, unless told to, because the card is for
  * everybody, and other schemes may stand beside it: who has shown none that is trusted is refused with the call.
  */
-export function tlsFor({ tls, auth }: PortOptions): TlsOptions | undefined {
+export function tlsFor({ tls, auth }: GuardedPort): TlsOptions | undefined {
   const schemes = auth === undefined || auth === 'none' ? [] : schemesOf(requirementsOf(auth))
   const needy = schemes.find(({ needsCertificate }) => needsCertificate)
   if (!needy) return tls

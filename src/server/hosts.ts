@@ -5,7 +5,7 @@
 import { canParseUrl } from '../model/can-parse-url.js'
 import { clip } from '../model/errors.js'
 import { classifyHost, isHost, isSameHost } from '../net/addresses.js'
-import { isLoopback, type PortOptions } from './bind.js'
+import { type GuardedPort, isLoopback } from './bind.js'
 
 export interface HostOptions {
   readonly allowedHosts?: readonly string[]
@@ -69,7 +69,7 @@ function notAllowed(host: string): string {
 }
 
 /** Hosts to accept on a port. Undefined: all of them. Without `auth`, a port on loopback is for this machine only. */
-export function hostsOnPort({ host, auth, allowedHosts }: PortOptions & HostOptions): readonly string[] | undefined {
+export function hostsOnPort({ host, auth, allowedHosts }: GuardedPort & HostOptions): readonly string[] | undefined {
   return allowedHosts ?? (auth === undefined && isLoopback(host) ? [] : undefined)
 }
 

@@ -2,7 +2,7 @@
 import type { Meter } from '@opentelemetry/api'
 import type { Log } from '../model/log.js'
 import { applicationMeter } from '../telemetry/metrics.js'
-import { closePort, isLoopback, listen, type PortOptions } from './bind.js'
+import { closePort, type GuardedPort, isLoopback, listen } from './bind.js'
 import { type HostCheck, hostFault } from './hosts.js'
 import { createListener } from './listener.js'
 import { toNodeListener } from './node.js'
@@ -67,7 +67,7 @@ async function showMetrics({ method }: Request, text: () => Promise<string>): Pr
 }
 
 /** On the agents' port metrics are for those who may call: there have to be such people. */
-export function assertGuardedMetrics(metrics: boolean | MetricsPort, { host, auth }: PortOptions): void {
+export function assertGuardedMetrics(metrics: boolean | MetricsPort, { host, auth }: GuardedPort): void {
   if (metrics !== true || auth !== 'none' || isLoopback(host)) return
   throw new TypeError(`Metrics on ${host} without auth are for anybody: give \`metrics\` a port of its own`)
 }

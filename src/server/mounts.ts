@@ -3,7 +3,7 @@ import { serverDialects } from '../dialects/servers.js'
 import { type Agent, isAgent } from '../engine/agent.js'
 import { assertOptions, type OptionNames } from '../model/option-names.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
-import { mountedAgent } from './option-names.js'
+import { mountedAgent } from './options.js'
 
 /** One agent, or several: each under its own path, which is made from its name unless given. */
 export type Agents = Agent | readonly (Agent | MountedAgent)[]

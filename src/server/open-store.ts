@@ -4,7 +4,7 @@ import { assertOptions } from '../model/option-names.js'
 import { completeStore } from '../stores/complete-store.js'
 import { MemoryStore } from '../stores/memory.js'
 import type { CompleteStore, Store } from '../stores/store.js'
-import { openStoreOptions } from './option-names.js'
+import { openStoreOptions } from './options.js'
 
 export interface OpenStoreOptions {
   /** Called with problems that an operator should know of. */

@@ -8,41 +8,28 @@ import { withoutTrailingSlashes } from '../model/trim-end.js'
 import type { PushOperations } from '../push/dead-deliveries.js'
 import { toSigner } from '../signing/signer.js'
 import { measureCommits } from '../telemetry/metrics.js'
-import { type AnnouncedAgent, announce, type RegisterOptions, settleRegister } from './announce.js'
+import { type AnnouncedAgent, announce, settleRegister } from './announce.js'
 import { type Assembly, assemble, notOneAgent, type PortFacts } from './assemble.js'
 import { settleBasePath } from './base-path.js'
-import { assertClosedByDefault, closePort, listen, type PortOptions, tlsFor } from './bind.js'
+import { assertClosedByDefault, closePort, listen, tlsFor } from './bind.js'
 import { settleLog } from './default-log.js'
 import { createGrpcDoor } from './grpc-door.js'
-import type { HandlerOptions, LoggedOptions } from './handler.js'
 import { assertPublicUrl, createHostCheck, hostsOnPort } from './hosts.js'
 import { createListener } from './listener.js'
-import { assertGuardedMetrics, type MetricsPort, openMetrics, type ServerMetrics } from './metrics.js'
-import { type Agents, assertAgents, type MountedAgent } from './mounts.js'
+import { assertGuardedMetrics, openMetrics, type ServerMetrics } from './metrics.js'
+import { type Agents, assertAgents } from './mounts.js'
 import { toNodeListener } from './node.js'
 import { useStore } from './open-store.js'
-import { closeOptions, servedAgent, serveOptions } from './option-names.js'
+import {
+  closeOptions,
+  type ServedAgent,
+  type ServeOptions,
+  type SettledOptions,
+  servedAgent,
+  serveOptions,
+  settleOptions,
+} from './options.js'
 import { watchStrayErrors } from './stray-errors.js'
-
-export interface ServedAgent extends MountedAgent {
-  /** A port of its own; then the agent is at the root of it. */
-  readonly port?: number
-}
-
-export interface ServeOptions extends HandlerOptions, Omit<PortOptions, 'auth'> {
-  /** Whether gRPC is answered on the port too; it is loaded with the first such connection. Default true. */
-  readonly grpc?: boolean
-  /**
-   * A registry to be found in: published when the port is open, renewed while it is, withdrawn when it closes. A
-   * registry that cannot be reached stops nothing; it is tried again.
-   */
-  readonly register?: string | RegisterOptions
-  /**
-   * Shows metrics at `/metrics`, as Prometheus reads them: `true` on the agents' port, to those who may call; or on a
-   * port of its own. An application that has registered an OpenTelemetry SDK needs none of this. Default false.
-   */
-  readonly metrics?: boolean | MetricsPort
-}
 
 /** Gets one message for each call of `serve`. `dragoman serve` thereby notices modules that serve themselves. */
 const serveCalls = channel('dragoman:serve')
@@ -86,20 +73,20 @@ export async function serve(
   assertClosedByDefault(options)
   assertGuardedMetrics(askedMetrics, options)
   assertPublicUrl(options.publicUrl)
-  const isOwnHost = createHostCheck(options)
-  const register = options.register === undefined ? undefined : settleRegister(options.register)
-  const signer = options.signing && (await toSigner(options.signing))
   const log = settleLog(options.log)
+  const given = settleOptions(options, log)
+  const isOwnHost = createHostCheck(given)
+  const register = options.register === undefined ? undefined : settleRegister(options.register)
+  const signer = given.signing && (await toSigner(given.signing))
   const { store, release } = await useStore(options.store, log)
   const metrics = await openMetrics(askedMetrics, log, isOwnHost).catch(async (error) => {
     await release()
     throw error
   })
-  const allowedHosts = hostsOnPort(options)
-  const settled: SettledOptions = {
-    ...options,
+  const allowedHosts = hostsOnPort(given)
+  const settled: SettledServeOptions = {
+    ...given,
     ...(allowedHosts && { allowedHosts }),
-    log,
     routes: [...(options.routes ?? []), ...metrics.routes],
   }
   const stopMeasuring = metrics.meter && measureCommits(metrics.meter, store)
@@ -151,7 +138,7 @@ export async function serve(
   return served
 }
 
-type SettledOptions = ServeOptions & LoggedOptions
+type SettledServeOptions = SettledOptions<ServeOptions>
 
 interface OpenPort {
   readonly handler: Assembly
@@ -169,7 +156,7 @@ interface Place extends Pick<ServeOptions, 'publicUrl'>, Pick<PortFacts, 'meter'
 
 async function openPort(
   agents: Agents,
-  options: SettledOptions,
+  options: SettledServeOptions,
   { port, publicUrl, ...shared }: Place,
   services: Map<string, AgentService>,
 ): Promise<OpenPort> {

@@ -37,7 +37,7 @@ describe('testAgent', () => {
   })
 
   it('removes ended tasks when the clock passes their retention', async () => {
-    await using t = await testAgent(shout, { retention: { endedTasksMs: 60_000 } })
+    await using t = await testAgent(shout, { advanced: { retention: { endedTasksMs: 60_000 } } })
     const { task } = await t.client.ask('hello')
     await t.clock.advance('30s')
     expect((await t.client.task(task?.id ?? '').get()).id).toBe(task?.id)

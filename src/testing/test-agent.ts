@@ -5,10 +5,9 @@ import type { TaskEvent } from '../model/event.js'
 import type { Log, LogEntry } from '../model/log.js'
 import { assertOptions } from '../model/option-names.js'
 import { type Assembly, assemble } from '../server/assemble.js'
-import type { HandlerOptions } from '../server/handler.js'
 import type { Agents } from '../server/mounts.js'
 import { useStore } from '../server/open-store.js'
-import { handlerOptions } from '../server/option-names.js'
+import { type HandlerOptions, handlerOptions, settleOptions } from '../server/options.js'
 import { toSigner } from '../signing/signer.js'
 import { MemoryStore } from '../stores/memory.js'
 import type { Store } from '../stores/store.js'
@@ -60,12 +59,13 @@ export interface TestAgent extends AsyncDisposable {
  */
 export async function testAgent(agents: Agents, options: TestAgentOptions = {}): Promise<TestAgent> {
   assertOptions('testAgent', options, { ...handlerOptions, clock: true, connect: true })
-  const { clock = fakeClock(), connect: connectOptions, store: given, log: logTo, ...served } = options
+  const { clock = fakeClock(), connect: connectOptions, store: given, log: logTo, ...common } = options
   const log: LogEntry[] = []
   const onLog: Log = (entry) => {
     log.push(entry)
     if (logTo) logTo(entry)
   }
+  const served = settleOptions<HandlerOptions>(common, onLog)
   const { store, release } = given
     ? await useStore(given, onLog)
     : await useStore(new MemoryStore({ now: clock.now }), onLog)
@@ -74,7 +74,7 @@ export async function testAgent(agents: Agents, options: TestAgentOptions = {}):
     const life = mortalStore(store)
     const timers = timersOf(clock)
     const port = { store: life.store, signer, clock: timers.clock }
-    const assembly = await assemble(agents, { ...served, log: onLog }, port)
+    const assembly = await assemble(agents, served, port)
     const gone = new AbortController()
     const kill = () => {
       life.kill()

@@ -61,24 +61,26 @@ const reached: string[] = []
 beforeAll(async () => {
   served = await serve([{ agent: echoAgent, path: '/' }], {
     dialects: 'all',
-    tenants: ['acme'],
     auth: [apiKey({ 'key-a': 'alice' }), jwt({ audience, issuer: 'me', keys: [publicKey] })],
-    // Every attempt must be judged by its credential, not by their number.
+    // Each attempt is judged by its credential, not by their number.
     limits: { failedAuthentication: 'none' },
     cors: ['https://page.example'],
-    signing: { keys: [await generateSigningKey()] },
-    wrap(service) {
-      const { unary, streaming } = toGeneric(service)
-      return fromGeneric({
-        unary(operation, request, context) {
-          reached.push(operation)
-          return unary(operation, request, context)
-        },
-        streaming(operation, request, context) {
-          reached.push(operation)
-          return streaming(operation, request, context)
-        },
-      })
+    advanced: {
+      tenants: ['acme'],
+      signing: { keys: [await generateSigningKey()] },
+      wrap(service) {
+        const { unary, streaming } = toGeneric(service)
+        return fromGeneric({
+          unary(operation, request, context) {
+            reached.push(operation)
+            return unary(operation, request, context)
+          },
+          streaming(operation, request, context) {
+            reached.push(operation)
+            return streaming(operation, request, context)
+          },
+        })
+      },
     },
   })
 })

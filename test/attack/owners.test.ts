@@ -28,7 +28,7 @@ interface Victim {
 
 beforeAll(async () => {
   const auth = [apiKey({ 'key-a': 'alice', 'key-b': 'bob' })]
-  served = await serve(matrixAgent, { dialects: 'all', auth, tenants, limits: { rate: 'none' } })
+  served = await serve(matrixAgent, { dialects: 'all', auth, limits: { rate: 'none' }, advanced: { tenants } })
   victims = (await Promise.all([undefined, 'acme'].map(makeVictims))).flat()
 })
 afterAll(() => served.close({ deadlineMs: 0 }))

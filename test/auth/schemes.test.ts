@@ -533,9 +533,8 @@ describe('a protected card', () => {
     const signing = { keys: [await generateSigningKey()] }
     const handler = await createHandler(mirror, {
       auth: [bearer('t'), apiKey('k')],
-      protectCard: true,
       dialects,
-      signing,
+      advanced: { protectCard: true, signing },
     })
     const get = async (path: string, headers: Record<string, string> = {}, method = 'GET') =>
       await handler.fetch(new Request(`http://localhost${path}`, { method, headers }))
@@ -572,8 +571,11 @@ describe('a protected card', () => {
 describe('a configuration', () => {
   it.each<[string, () => unknown]>([
     ['two schemes of one name', () => createHandler(mirror, { auth: [bearer('a'), bearer('b')] })],
-    ['a protected card and no scheme', () => createHandler(mirror, { protectCard: true })],
-    ['a protected card without credentials', () => createHandler(mirror, { protectCard: true, auth: 'none' })],
+    ['a protected card and no scheme', () => createHandler(mirror, { advanced: { protectCard: true } })],
+    [
+      'a protected card without credentials',
+      () => createHandler(mirror, { auth: 'none', advanced: { protectCard: true } }),
+    ],
     ['flows of an API key', () => withFlows(apiKey('k'), { clientCredentials: { tokenUrl: 'https://t', scopes: {} } })],
     ['no flow', () => withFlows(bearer('t'), {})],
     ['a flow in the clear', () => withFlows(bearer('t'), { password: { tokenUrl: 'http://id.example/token' } })],

@@ -66,7 +66,7 @@ calls from v1 and v0.3 by their methods, and \`/.well-known/agent.json\` is its 
 3. A version named by the caller (\`A2A-Version\`, the header before the query) must be supported and must have the method or path.
    Otherwise the server answers \`VERSION_NOT_SUPPORTED\`, or "method not found" with a hint.
 4. Without a version, ambiguous calls resolve to the older version. Calls that only v1.0 defines are served as v1.0
-   (\`assumeV1: false\` turns that off).
+   (\`advanced: { assumeV1: false }\` turns that off).
 5. Methods that 0.3 and 0.1 share (\`tasks/get\`, \`tasks/cancel\`, \`tasks/resubscribe\`) are answered in the dialect that created the
    task, or in the version that the caller names.
 
@@ -77,7 +77,7 @@ like any other call, with \`id: null\`.
 In v0.1 callers choose the ids of tasks: \`tasks/send\` without \`params.id\` fails with "invalid params". In v0.1-go the server
 creates an id if \`params.id\` is missing or empty.
 
-A server with \`logCalls: true\` (\`dragoman serve --verbose\`) logs the dialect of every call.
+A server with \`advanced: { logCalls: true }\` (\`dragoman serve --verbose\`) logs the dialect of every call.
 
 ## Cards
 

@@ -23,7 +23,10 @@ beforeAll(async () => {
   folder = await temporaryFolder()
   const options = serveOptions({ port: 0 }, ['--api-key', 'k1', '--bearer', 't-1'])
   served = await serve(createOrderAgent(join(folder.path, 'orders.sqlite')), options)
-  strict = await serve(createOrderAgent(join(folder.path, 'orders.sqlite')), { ...options, invokeQuestions: 'success' })
+  strict = await serve(createOrderAgent(join(folder.path, 'orders.sqlite')), {
+    ...options,
+    advanced: { invokeQuestions: 'success' },
+  })
   url = served.url.replace(/\/$/, '')
 })
 

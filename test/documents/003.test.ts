@@ -162,7 +162,7 @@ describe('the card', () => {
     const handler = await createHandler(planner, {
       publicUrl: 'https://georoute-agent.example.com',
       auth: [withScopes(google, ['openid', 'profile', 'email'])],
-      signing: { keys: [await generateSigningKey()] },
+      advanced: { signing: { keys: [await generateSigningKey()] } },
     })
     const request = new Request('https://georoute-agent.example.com/.well-known/agent-card.json', {
       headers: { 'A2A-Version': '0.3' },
@@ -204,7 +204,7 @@ describe('the card', () => {
   })
 
   it('that holds sensitive information is protected, and still found by a client with credentials', async () => {
-    await using closed = await serve(echoAgent, { port: 0, auth: [apiKey('k')], protectCard: true })
+    await using closed = await serve(echoAgent, { port: 0, auth: [apiKey('k')], advanced: { protectCard: true } })
     expect((await fetch(`${closed.url}.well-known/agent-card.json`)).status).toBe(401)
     await using client = await connect(closed.url, { dialect: 'v0.3', credentials: apiKeyCredential('k') })
     expect((await client.ask('hi')).text).toBe('hi')

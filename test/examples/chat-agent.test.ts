@@ -144,7 +144,7 @@ describe('the chat agent', () => {
       { DocumentWorkflow: far.urlOf('DocumentWorkflow'), OrderAgent: 'http://127.0.0.1:9' },
       { credentials: apiKeyCredential('k1') },
     )
-    await using served = await serve(createChatAgent(createOfflineWriter()), { resolve })
+    await using served = await serve(createChatAgent(createOfflineWriter()), { advanced: { resolve } })
     const chat = await connect(served.url)
     expect((await chat.ask('请写一篇关于茶的文章')).text).toContain('# 茶')
     expect((await chat.ask('查询订单 ORDER_001')).text).toContain('联系不上 OrderAgent')

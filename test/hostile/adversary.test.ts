@@ -94,8 +94,8 @@ describe('a server', () => {
   })
 
   it.each([
-    [{ tenants: ['message:send'] }],
-    [{ tenants: ['go'], dialects: 'all' as const }],
+    [{ advanced: { tenants: ['message:send'] } }],
+    [{ advanced: { tenants: ['go'] }, dialects: 'all' as const }],
     [{ dialects: ['v1', { dialect: 'v0.1', path: '/v1' }] as const }],
   ])('refuses a configuration whose paths collide: %j', async (options) => {
     await expect(createHandler(echoAgent, options)).rejects.toThrow(TypeError)

@@ -215,7 +215,7 @@ describe('a server whose own parts fail', () => {
   const parts: readonly [name: string, start: () => Promise<Peer>][] = [
     ['the store', () => startPeer(quiet, { store: brokenStore(), mayBeInternal: true })],
     ['the access check', () => startPeer(quiet, { auth: [brokenAuth], mayBeInternal: true })],
-    ['a wrapper', () => startPeer(quiet, { wrap: () => brokenService() as never, mayBeInternal: true })],
+    ['a wrapper', () => startPeer(quiet, { mayBeInternal: true, advanced: { wrap: () => brokenService() as never } })],
   ]
 
   it.each(parts)(proves('R-SEC-5', '%s throws secrets, and no caller sees them'), async (_, start) => {

@@ -29,7 +29,7 @@ describe.each(Object.keys(stores))('ids on %s', (name) => {
     await startPeer(undefined, {
       store: (await stores[name]?.()) ?? '',
       push: { allowPrivate: true, httpsOnly: false },
-      engine: { dedupeByMessageId: true },
+      advanced: { engine: { dedupeByMessageId: true } },
     })
 
   it('of 255 characters are taken, whatever they are', async () => {

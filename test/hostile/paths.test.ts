@@ -11,7 +11,7 @@ import { connect, post } from './raw-client.js'
 let served: Served
 
 beforeAll(async () => {
-  served = await serve([echoAgent], { tenants: ['acme'] })
+  served = await serve([echoAgent], { advanced: { tenants: ['acme'] } })
 })
 
 afterAll(async () => {

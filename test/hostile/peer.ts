@@ -95,8 +95,8 @@ export async function startPeer(
   }
   // The answers are checked for v1.0's form; calls without a version would be refused in 0.3's.
   // A busy machine stalls the event loop: that is no fault of the server.
-  const engine = { stallMs: 0, ...rest.engine }
-  const handler = await createHandler(agent, { log, dialects: ['v1'], ...rest, engine })
+  const advanced = { ...rest.advanced, engine: { stallMs: 0, ...rest.advanced?.engine } }
+  const handler = await createHandler(agent, { log, dialects: ['v1'], ...rest, advanced })
   return new Peer(handler, logs, { mayBeInternal })
 }
 

@@ -1,8 +1,8 @@
 /** Connections that stall, drip, pipeline, or speak something else: deadlines are kept and others are served. */
 import assert from 'node:assert/strict'
 import { type ClientHttp2Stream, connect as connectHttp2, constants, type OutgoingHttpHeaders } from 'node:http2'
-import { type AgentService, type Served, type ServeOptions, serve } from 'dragoman'
-import type { Route } from 'dragoman/server'
+import { type AgentService, type Served, serve } from 'dragoman'
+import type { Deadlines, Route } from 'dragoman/server'
 import { describe, expect, it } from 'vitest'
 import { proves } from '../../conformance/proves.js'
 import { AddressCount } from '../../src/server/connection-limits.js'
@@ -29,7 +29,7 @@ describe('a connection that stalls', { timeout: 20_000 }, () => {
     ['stops in a chunk', `${postHead('/', { 'Transfer-Encoding': 'chunked' })}64\r\n{"jsonrpc"`],
     ['stops before the last chunk', `${postHead('/', { 'Transfer-Encoding': 'chunked' })}2\r\n{}\r\n`],
   ])('is cut when it %s', async (_, bytes) => {
-    await using served = await serve(echoAgent, { deadlines })
+    await using served = await serve(echoAgent, { advanced: { deadlines } })
     using client = await connect(served.url)
     await client.write(bytes)
     await assertCut(client)
@@ -42,7 +42,7 @@ describe('a connection that stalls', { timeout: 20_000 }, () => {
     ['a body', postHead('/', { 'Content-Length': 100_000 }), ' '],
     ['chunks', postHead('/', { 'Transfer-Encoding': 'chunked' }), '1\r\n \r\n'],
   ])('is cut when it drips %s', async (_, head, drop) => {
-    await using served = await serve(echoAgent, { deadlines })
+    await using served = await serve(echoAgent, { advanced: { deadlines } })
     using client = await connect(served.url)
     await client.write(head)
     let drops = 0
@@ -56,7 +56,7 @@ describe('a connection that stalls', { timeout: 20_000 }, () => {
   })
 
   it('is cut when it was served once, and stalls in its second request', async () => {
-    await using served = await serve(echoAgent, { deadlines })
+    await using served = await serve(echoAgent, { advanced: { deadlines } })
     using client = await connect(served.url)
     await client.write(post('/', envelope('SendMessage', send('first'))))
     assert.equal((await client.answer()).status, 200)
@@ -65,7 +65,7 @@ describe('a connection that stalls', { timeout: 20_000 }, () => {
   })
 
   it('is cut when half a request came in the same packet as a whole one', async () => {
-    await using served = await serve(echoAgent, { deadlines })
+    await using served = await serve(echoAgent, { advanced: { deadlines } })
     using client = await connect(served.url)
     await client.write(`${post('/', envelope('SendMessage', send('first')))}POST / HTTP/1.1\r\nHost: loc`)
     assert.equal((await client.answer()).status, 200)
@@ -73,7 +73,7 @@ describe('a connection that stalls', { timeout: 20_000 }, () => {
   })
 
   it('is cut in its body when it was served once', async () => {
-    await using served = await serve(echoAgent, { deadlines })
+    await using served = await serve(echoAgent, { advanced: { deadlines } })
     using client = await connect(served.url)
     await client.write(post('/', envelope('SendMessage', send('first'))))
     assert.equal((await client.answer()).status, 200)
@@ -82,7 +82,7 @@ describe('a connection that stalls', { timeout: 20_000 }, () => {
   })
 
   it('does not keep others from being served, two hundred at once', async () => {
-    await using served = await serve(echoAgent, { deadlines })
+    await using served = await serve(echoAgent, { advanced: { deadlines } })
     using stalled = stack(await Promise.all(Array.from({ length: 200 }, () => connect(served.url))))
     for (const [place, client] of stalled.clients.entries())
       await client.write(place % 2 === 0 ? '' : 'POST / HTTP/1.1\r\nHost: localhost\r\n')
@@ -100,14 +100,14 @@ describe('a connection that is merely slow', { timeout: 20_000 }, () => {
   })
 
   it(proves('R-SEND-7', 'may wait for its answer far longer than for its request'), async () => {
-    await using served = await serve(echoAgent, { deadlines })
+    await using served = await serve(echoAgent, { advanced: { deadlines } })
     using client = await connect(served.url)
     await client.write(post('/', envelope('SendMessage', send(`sleep ${deadlines.bodyMs * 3}`))))
     expect(readRpc(await client.answer()).result).toHaveProperty('task.status.state', 'TASK_STATE_COMPLETED')
   })
 
   it('may stay idle between requests', async () => {
-    await using served = await serve(echoAgent, { deadlines })
+    await using served = await serve(echoAgent, { advanced: { deadlines } })
     using client = await connect(served.url)
     using other = await connect(served.url)
     await client.write(post('/', envelope('SendMessage', send('first'))))
@@ -207,7 +207,7 @@ describe('HTTP/2 without TLS', () => {
     ['in two pieces', ['PRI * HTTP/2.0\r\n', '\r\nSM\r\n\r\n']],
     ['byte by byte', [...preface]],
   ])('is refused cleanly where gRPC is off and its preface comes %s', async (_, pieces) => {
-    await using served = await serve(echoAgent, { grpc: false })
+    await using served = await serve(echoAgent, { advanced: { grpc: false } })
     using client = await connect(served.url)
     for (const piece of pieces) await client.write(piece)
     const answer = await client.answerOrEnd()
@@ -240,7 +240,7 @@ describe('HTTP/2 without TLS', () => {
     async (reason) => {
       // No response ends before its stream is reset.
       const wrap = (service: AgentService) => ({ ...service, getTask: () => new Promise<never>(() => undefined) })
-      await using served = await serve(echoAgent, { wrap })
+      await using served = await serve(echoAgent, { advanced: { wrap } })
       // Several connections, and resets of streams that the server knows already: closing such a session is delicate.
       for (let round = 0; round < 4; round++) {
         const session = connectHttp2(served.url)
@@ -308,7 +308,7 @@ describe('HTTP/2 without TLS', () => {
   })
 
   it('fails where gRPC is off in a real HTTP/2 client, which is not left waiting', async () => {
-    await using served = await serve(echoAgent, { grpc: false })
+    await using served = await serve(echoAgent, { advanced: { grpc: false } })
     const session = connectHttp2(served.url)
     const failure = new Promise((resolve) => session.once('error', resolve))
     assert.ok((await within(patienceMs, 'the session to fail', failure)) instanceof Error)
@@ -356,7 +356,7 @@ describe('connections beyond a limit', () => {
       [{ maxPerAddress: 3 }, 'connections.maxPerAddress)'],
     ] as const) {
       entries.length = 0
-      await using served = await serve(echoAgent, { connections, log })
+      await using served = await serve(echoAgent, { log, advanced: { connections } })
       using open = stack(await Promise.all(Array.from({ length: 3 }, () => connect(served.url))))
       for (let i = 0; i < 10; i++) {
         using excess = await connect(served.url)
@@ -407,8 +407,8 @@ function stack(clients: readonly RawClient[]): { readonly clients: readonly RawC
   }
 }
 
-// The type of what is under test, so that a renamed option is noticed here.
-deadlines satisfies ServeOptions['deadlines']
+// A renamed option is a type error here.
+deadlines satisfies Deadlines
 
 describe('a request with two hosts', () => {
   it.each(['localhost', 'elsewhere.example'])('is refused, and so is all behind it (%s)', async (second) => {

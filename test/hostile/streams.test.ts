@@ -81,7 +81,7 @@ describe('a reader that never reads', { timeout: 30_000 }, () => {
 
   it(proves('E-5', 'has no more than a little of its stream waiting for it in memory'), async () => {
     const calls = new WatchedCalls()
-    const handler = await createHandler(talkative, { wrap: calls.wrap })
+    const handler = await createHandler(talkative, { advanced: { wrap: calls.wrap } })
     const response = await handler.fetch(
       new Request('http://localhost/', {
         method: 'POST',
@@ -148,7 +148,7 @@ describe('many unread streams on one HTTP/2 connection', { timeout: 60_000 }, ()
         await new Promise((resolve) => setImmediate(resolve))
       }
     })
-    await using served = await serve(large, { store: 'sqlite::memory:', wrap })
+    await using served = await serve(large, { store: 'sqlite::memory:', advanced: { wrap } })
     const now = { ...send('go'), configuration: { returnImmediately: true } }
     const { task } = (await call(served, 'SendMessage', now)) as { task: { id: string } }
     await eventually(20_000, 'the task to end', async () => (await tasksIn(served, 'TASK_STATE_COMPLETED')) === 1)
@@ -174,7 +174,7 @@ describe('many unread streams on one HTTP/2 connection', { timeout: 60_000 }, ()
 describe('many streams that wait for each other on one connection', () => {
   it(proves('E-5', 'begin one after the other'), async () => {
     const calls = new WatchedCalls()
-    await using served = await serve(echoAgent, { wrap: calls.wrap })
+    await using served = await serve(echoAgent, { advanced: { wrap: calls.wrap } })
     const { task } = (await call(served, 'SendMessage', send('chunks 2000'))) as { task: { id: string } }
     const subscribe = post('/', envelope('SubscribeToTask', { id: task.id }), { 'Last-Event-ID': '0' })
     using client = await connect(served.url)
@@ -258,7 +258,7 @@ function heldBytes(): number {
 describe('a reader that is gone', { timeout: 30_000 }, () => {
   it(proves('R-STRM-5', 'leaves nothing behind: 200 abandoned streams, then a cancel and a new one'), async () => {
     const calls = new WatchedCalls()
-    await using served = await serve(echoAgent, { wrap: calls.wrap })
+    await using served = await serve(echoAgent, { advanced: { wrap: calls.wrap } })
     using first = (await openStream(served.url, 'SendStreamingMessage', send('sleep 60000'))).read()
     await first.sees(2)
     const id = taskIdOf(first.events)
@@ -283,7 +283,7 @@ describe('a reader that is gone', { timeout: 30_000 }, () => {
     proves('R-STRM-5', 'is let go in the middle of a long stream, after %i events'),
     async (count) => {
       const calls = new WatchedCalls()
-      await using served = await serve(echoAgent, { wrap: calls.wrap })
+      await using served = await serve(echoAgent, { advanced: { wrap: calls.wrap } })
       for (let i = 0; i < 5; i++) {
         using client = await openStream(served.url, 'SendStreamingMessage', send('chunks 20000'))
         if (count > 0) await client.read().sees(count)
@@ -303,7 +303,7 @@ describe('a reader that is gone', { timeout: 30_000 }, () => {
       })
       yield 'at last'
     })
-    await using served = await serve(silent, { wrap: calls.wrap })
+    await using served = await serve(silent, { advanced: { wrap: calls.wrap } })
     using client = await connect(served.url)
     await client.write(post('/', envelope('SendStreamingMessage', send('hello'))))
     await eventually(5000, 'the stream to begin', () => calls.open === 1)
@@ -316,7 +316,7 @@ describe('a reader that is gone', { timeout: 30_000 }, () => {
 
   it(proves('R-SEND-11', 'leaves a blocking send, and its task goes on to its end, with nobody waiting'), async () => {
     const calls = new WatchedCalls()
-    await using served = await serve(echoAgent, { wrap: calls.wrap })
+    await using served = await serve(echoAgent, { advanced: { wrap: calls.wrap } })
     using client = await connect(served.url)
     await client.write(post('/', envelope('SendMessage', send('sleep 700'))))
     await eventually(5000, 'the task to begin', async () => (await tasksIn(served, 'TASK_STATE_WORKING')) === 1)
@@ -332,7 +332,7 @@ describe('a reader that is gone', { timeout: 30_000 }, () => {
     ),
     async () => {
       const calls = new WatchedCalls()
-      await using served = await serve(echoAgent, { wrap: calls.wrap })
+      await using served = await serve(echoAgent, { advanced: { wrap: calls.wrap } })
       const body = envelope('SendMessage', send('sleep 60000'))
       await inGroups(100, async () => {
         using client = await connect(served.url)

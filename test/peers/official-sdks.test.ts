@@ -79,7 +79,7 @@ describe('a protected card', () => {
       },
     ],
   ])('is read by the official SDK %s that sends an API key', async (_name, connect) => {
-    await using guarded = await serve(matrixAgent, { auth: [apiKey('secret')], protectCard: true })
+    await using guarded = await serve(matrixAgent, { auth: [apiKey('secret')], advanced: { protectCard: true } })
     const client = await connect(guarded.url, 'secret')
     expect((await client.getAgentCard()).name).toBe(matrixAgent.card.name)
     await expect(connect(guarded.url, 'wrong')).rejects.toThrow('401')

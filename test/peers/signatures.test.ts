@@ -44,23 +44,23 @@ describe('our signatures, by the official verifier (R-SIGN-7)', () => {
   const secret = [apiKey('k')]
 
   it.each(['ES256', 'RS256', 'EdDSA'] as const)('are good with %s', async (alg) => {
-    expect(await sdkJudges({ signing: { keys: [await generateSigningKey({ alg })] } })).toBe('good')
+    expect(await sdkJudges({ advanced: { signing: { keys: [await generateSigningKey({ alg })] } } })).toBe('good')
   })
 
   it.each(['v1', 'hybrid'] as const)('are good on a card in the form %s', async (card) => {
-    expect(await sdkJudges({ signing: { keys: [await generateSigningKey()] }, card })).toBe('good')
+    expect(await sdkJudges({ advanced: { signing: { keys: [await generateSigningKey()] }, card } })).toBe('good')
   })
 
   it('are not, by the letter of the protocol, when something in the card is empty; and are with its profile', async () => {
     const keys = [await generateSigningKey()]
-    expect(await sdkJudges({ signing: { keys }, auth: secret })).toBe('not good')
-    expect(await sdkJudges({ signing: { keys, profiles: ['sdk'] }, auth: secret })).toBe('good')
-    expect(await sdkJudges({ signing: { keys, profiles: ['spec', 'sdk'] }, auth: secret })).toBe('good')
+    expect(await sdkJudges({ auth: secret, advanced: { signing: { keys } } })).toBe('not good')
+    expect(await sdkJudges({ auth: secret, advanced: { signing: { keys, profiles: ['sdk'] } } })).toBe('good')
+    expect(await sdkJudges({ auth: secret, advanced: { signing: { keys, profiles: ['spec', 'sdk'] } } })).toBe('good')
   })
 
   it('are by the letter of the protocol for our client, whatever the SDK gets beside it', async () => {
     const signing = { keys: [await generateSigningKey()], profiles: ['sdk', 'spec'] as const }
-    await using served = await serve(echo, { signing, auth: secret })
+    await using served = await serve(echo, { auth: secret, advanced: { signing } })
     await using client = await connect(served.url, { signatures: 'require' })
     expect(client.signature).toMatchObject({ state: 'valid', form: 'strict' })
   })

@@ -218,8 +218,8 @@ describe('webhooks', () => {
   it('get a signed token about each delivery, beside their own credentials (R-PDEL-9, RL-01-9)', async () => {
     await using hook = await openHook()
     await using server = await pushServer({
-      signing: { keys: [await generateSigningKey()] },
       publicUrl: 'https://agent.example',
+      advanced: { signing: { keys: [await generateSigningKey()] } },
     })
     const keys = await (await server.handler.fetch(new Request('http://localhost/.well-known/jwks.json'))).text()
     await using jwks = await openHook((_call, response) => {

@@ -54,7 +54,11 @@ describe.each(storeKinds)('a webhook, on the %s store,', (store) => {
       let signJwt: Signer['signJwt'] = fail
       const signing: Signer = { ...signer, signJwt: (claims) => signJwt(claims) }
       await using hook = await openHook()
-      await using server = await pushServer({ store, signing, push: { timeoutMs: 500, giveUpAfterMs: 0 } })
+      await using server = await pushServer({
+        store,
+        push: { timeoutMs: 500, giveUpAfterMs: 0 },
+        advanced: { signing },
+      })
       await server.send('hello', { url: hook.url })
       const dead = await until(async () => {
         const letters = await server.handler.push.deadLetters()
@@ -72,7 +76,7 @@ describe.each(storeKinds)('a webhook, on the %s store,', (store) => {
   it('that refuses the signature is named in one warning, with the issuer', async () => {
     await using hook = await openHook(answerWith(401))
     const signing = { keys: [await generateSigningKey()] }
-    await using server = await pushServer({ store, signing, publicUrl: 'http://127.0.0.1:8001' })
+    await using server = await pushServer({ store, publicUrl: 'http://127.0.0.1:8001', advanced: { signing } })
     await Promise.all([1, 2].map(() => server.send('hello', { url: hook.url, id: 'mine' })))
     await hook.received(6)
     expect(server.logged).toEqual([
@@ -378,8 +382,8 @@ describe('webhooks of a task', () => {
 
   it('is held against the rules whatever else is set', async () => {
     const meddling = { checkWebhook: async () => undefined } as object
-    await expect(pushServer({ engine: meddling })).rejects.toThrow(
-      /Unknown option of createHandler\.engine: checkWebhook/,
+    await expect(pushServer({ advanced: { engine: meddling } })).rejects.toThrow(
+      /Unknown option of createHandler\.advanced\.engine: checkWebhook/,
     )
     await using server = await pushServer({ push: { allowHosts: [] } })
     await expect(server.send('hello', { url: 'http://127.0.0.1:9/hook' })).rejects.toThrow(/url/)
@@ -389,7 +393,7 @@ describe('webhooks of a task', () => {
     const secret = { token: 'tk', authentication: { scheme: 'Bearer', credentials: 's3cr3t' } }
     const url = 'https://hook.example/'
     for (const pushSecrets of ['creator', 'owner', 'never'] as const) {
-      await using server = await pushServer({ engine: { pushSecrets }, push: { lookup: async () => [] } })
+      await using server = await pushServer({ push: { lookup: async () => [] }, advanced: { engine: { pushSecrets } } })
       const { id: taskId } = await server.send('ask')
       const made = await server.register(taskId, { url, id: 'a', ...secret })
       expect(made).toEqual({ taskId, url, id: 'a', ...secret })

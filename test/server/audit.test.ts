@@ -23,9 +23,8 @@ async function audited(options: ServeOptions = {}) {
   const served = await serve(echoAgent, {
     auth,
     dialects: 'all',
-    tenants: ['acme'],
     ...options,
-    audit: (entry) => entries.push(entry),
+    advanced: { tenants: ['acme'], audit: (entry) => entries.push(entry) },
   })
   const as =
     (headers: Readonly<Record<string, string>>, prefix = ''): Fetch =>
@@ -154,7 +153,7 @@ describe('the audit', () => {
     await using served = await serve([agent('One', async function* () {}), agent('Two', async function* () {})], {
       auth: [...auth, badge],
       limits: { rate: { perSecond: 0.01, burst: 1 } },
-      audit: (entry) => entries.push(entry),
+      advanced: { audit: (entry) => entries.push(entry) },
     })
     const ask = (headers: Record<string, string>) => fetch(new URL('/three/tasks', served.url), { headers })
     const answers = [await ask({}), await ask(alice), await ask(alice), await ask({ 'x-badge': 'x' })]
@@ -184,7 +183,7 @@ describe('the audit', () => {
       yield 'begun'
       await opened
     })
-    await using served = await serve(slow, { audit: (entry) => entries.push(entry) })
+    await using served = await serve(slow, { advanced: { audit: (entry) => entries.push(entry) } })
     const { host } = new URL(served.url)
     const over: Fetch = (path, init) => fetch(new URL(path, served.url), init)
     const stream = v1JsonRpc(over).stream('go')[Symbol.asyncIterator]()
@@ -215,8 +214,8 @@ describe('the audit', () => {
   ])('harms nobody when it %s', async (_name, audit) => {
     const logged: unknown[] = []
     await using served = await serve(echoAgent, {
-      audit: audit as () => void,
       log: (entry) => void (entry.level === 'error' && logged.push(entry.error)),
+      advanced: { audit: audit as () => void },
     })
     const over: Fetch = (path, init) => fetch(new URL(path, served.url), init)
     expect(told(await v1JsonRpc(over).send('hello')).text).toBe('hello')

@@ -106,8 +106,10 @@ describe('the extended card', () => {
   it('names the tenants its reader may use, where not everybody may use them all (R-XCARD-3)', async () => {
     await using served = await serve(discreet, {
       auth,
-      tenants: ['acme', 'globex'],
-      policy: { tenants: ({ id }, tenant) => (id === 'alice') === (tenant === 'acme') },
+      advanced: {
+        tenants: ['acme', 'globex'],
+        policy: { tenants: ({ id }, tenant) => (id === 'alice') === (tenant === 'acme') },
+      },
     })
     const tenantsIn = ({ supportedInterfaces }: Json) =>
       new Set((supportedInterfaces as { tenant?: string }[]).flatMap(({ tenant }) => tenant ?? []))

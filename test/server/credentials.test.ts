@@ -160,7 +160,11 @@ describe('a credential', () => {
       yield credential === undefined ? askAuth('Log in') : 'opened'
     })
     {
-      await using served = await serve(quiet, { store: `sqlite:${join(folder, 'a.sqlite')}`, log: keep, audit: keep })
+      await using served = await serve(quiet, {
+        store: `sqlite:${join(folder, 'a.sqlite')}`,
+        log: keep,
+        advanced: { audit: keep },
+      })
       const speaker = v1JsonRpc(at(served))
       const { id = '' } = told(await speaker.send('open'))
       await served.provideCredential({ taskId: id, credential: secret })

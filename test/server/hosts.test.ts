@@ -71,7 +71,7 @@ describe('a server without auth on loopback', () => {
 
   it('names the host and the option, and tells the audit', async () => {
     const entries: AuditEntry[] = []
-    await using server = await served({ audit: (entry) => entries.push(entry) })
+    await using server = await served({ advanced: { audit: (entry) => entries.push(entry) } })
     using client = await connect(server.url)
     await client.write('GET /tasks HTTP/1.1\r\nHost: rebound.example:8001\r\n\r\n')
     const { text } = await client.answer()
@@ -87,8 +87,8 @@ describe('a server without auth on loopback', () => {
   it('accepts the host of its public address, and those it is given', async () => {
     await using server = await served({
       publicUrl: 'https://agents.example',
-      allowedHosts: ['other.example'],
       metrics: true,
+      advanced: { allowedHosts: ['other.example'] },
     })
     for (const host of ['agents.example', 'other.example:8001', 'OTHER.example.'])
       expect(await get(server.metricsUrl, '/tasks', host), host).toBe(200)
@@ -96,7 +96,11 @@ describe('a server without auth on loopback', () => {
   })
 
   it('checks the hosts of its metrics port too', async () => {
-    await using server = await served({ auth: [apiKey('k')], metrics: { port: 0 }, allowedHosts: ['other.example'] })
+    await using server = await served({
+      auth: [apiKey('k')],
+      metrics: { port: 0 },
+      advanced: { allowedHosts: ['other.example'] },
+    })
     expect(await get(server.metricsUrl, '/metrics', 'localhost')).toBe(200)
     expect(await get(server.metricsUrl, '/metrics', 'other.example')).toBe(200)
     expect(await get(server.metricsUrl, '/metrics', 'rebound.example')).toBe(403)
@@ -107,8 +111,8 @@ describe('a server that knows its callers, or is open to all', () => {
   it.each<[string, ServeOptions, number]>([
     ['auth', { auth: [apiKey('k')] }, 401],
     ["auth: 'none'", { auth: 'none' }, 200],
-    ['auth and a list of hosts', { auth: [apiKey('k')], allowedHosts: [] }, 403],
-    ["auth: 'none' and a list of hosts", { auth: 'none', allowedHosts: [] }, 403],
+    ['auth and a list of hosts', { auth: [apiKey('k')], advanced: { allowedHosts: [] } }, 403],
+    ["auth: 'none' and a list of hosts", { auth: 'none', advanced: { allowedHosts: [] } }, 403],
   ])('with %s', async (_name, options, status) => {
     await using server = await served(options)
     expect(await get(server.url, '/tasks', 'agents.example')).toBe(status)
@@ -118,7 +122,7 @@ describe('a server that knows its callers, or is open to all', () => {
 describe('a handler without a port', () => {
   it('checks hosts only if a list is given', async () => {
     const ask = async (allowedHosts: readonly string[] | undefined, url: string, host?: string) => {
-      const handler = await createHandler(shout, { ...(allowedHosts && { allowedHosts }) })
+      const handler = await createHandler(shout, { advanced: { ...(allowedHosts && { allowedHosts }) } })
       const { status } = await handler.fetch(new Request(url, { ...(host !== undefined && { headers: { host } }) }))
       await handler.close()
       return status
@@ -130,10 +134,12 @@ describe('a handler without a port', () => {
   })
 
   it.each(['https://agents.example', 'agents.example:8001', '*', ''])('refuses %j as a host', async (host) => {
-    await expect(createHandler(shout, { allowedHosts: [host] })).rejects.toThrow(
+    await expect(createHandler(shout, { advanced: { allowedHosts: [host] } })).rejects.toThrow(
       /`allowedHosts` must be a list of host/,
     )
-    await expect(serve(shout, { allowedHosts: host as never })).rejects.toThrow(/`allowedHosts` must be a list of host/)
+    await expect(serve(shout, { advanced: { allowedHosts: host as never } })).rejects.toThrow(
+      /`allowedHosts` must be a list of host/,
+    )
   })
 })
 

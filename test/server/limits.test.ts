@@ -402,8 +402,8 @@ describe('what a caller may have at once', () => {
 describe('a request that never ends', () => {
   const deadlines = { firstByteMs: 5000, headersMs: 200, bodyMs: 200 }
   it.each<[string, ServeOptions]>([
-    ['without authentication', { deadlines }],
-    ['with it', { deadlines, auth }],
+    ['without authentication', { advanced: { deadlines } }],
+    ['with it', { auth, advanced: { deadlines } }],
   ])('is ended over gRPC, %s (R-SEC-5)', async (_name, options) => {
     await using served = await serve(echoAgent, options)
     const session = connectHttp2(`http://${hostOf(served)}`)
@@ -424,7 +424,7 @@ describe('a request that never ends', () => {
   })
 
   it('leaves long streams alone', async () => {
-    await using served = await serve(echoAgent, { deadlines })
+    await using served = await serve(echoAgent, { advanced: { deadlines } })
     const events = v1Grpc(hostOf(served)).stream('sleep 600')
     const states: (string | undefined)[] = []
     for await (const { state } of events) states.push(state)

@@ -168,7 +168,7 @@ describe('metrics', () => {
 
   it('name no agent for a stall in which no handler ran', async () => {
     const recorder = record()
-    await using _served = await serve(echoAgent, { engine: { stallMs: 200 }, log: false })
+    await using _served = await serve(echoAgent, { log: false, advanced: { engine: { stallMs: 200 } } })
     const { 'none dragoman.eventloop.stalls': before = Number.NaN } = await recorder.observed()
     const end = performance.now() + 500
     while (performance.now() < end);

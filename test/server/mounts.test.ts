@@ -247,7 +247,7 @@ describe('mounts that do not remove the path', () => {
     ['/healthz', [shout, writer], {}],
     ['/a2a', shout, { dialects: 'all' }],
     ['/legacy', shout, { dialects: ['v1', { dialect: 'v0.3', path: '/legacy' }] }],
-    ['/acme', shout, { tenants: ['acme'] }],
+    ['/acme', shout, { advanced: { tenants: ['acme'] } }],
     ['/pages', shout, { routes }],
     ['/pages/a2a', shout, { routes }],
   ])('refuses publicUrl with the path %s without `basePath`', async (path, agents, more) => {
@@ -259,7 +259,7 @@ describe('mounts that do not remove the path', () => {
 
   it.each<[string, Agents, HandlerOptions]>([
     ['/v1', [shout, writer], {}],
-    ['/acme', [shout, writer], { tenants: ['acme'] }],
+    ['/acme', [shout, writer], { advanced: { tenants: ['acme'] } }],
     ['/api/a2a', shout, { dialects: 'all' }],
     ['/a2a', shout, {}],
     ['/writers', [shout, writer], {}],
@@ -278,7 +278,7 @@ describe('mounts that do not remove the path', () => {
 
   it('passes the connection on from Hono', async () => {
     const peers: unknown[] = []
-    const handler = await createHandler(shout, { audit: ({ peer }) => peers.push(peer) })
+    const handler = await createHandler(shout, { advanced: { audit: ({ peer }) => peers.push(peer) } })
     const app = new Hono()
     app.mount('/mounted', honoMount(handler))
     app.all('*', honoMount(handler))

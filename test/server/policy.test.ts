@@ -34,7 +34,7 @@ describe('a tenant', () => {
   let served: Served
   const policy: Policy = { tenants: ({ id }, tenant) => id === 'alice' || tenant !== 'acme' }
   beforeAll(async () => {
-    served = await serve(echoAgent, { auth, tenants: ['acme', 'globex'], policy, dialects: 'all' })
+    served = await serve(echoAgent, { auth, dialects: 'all', advanced: { tenants: ['acme', 'globex'], policy } })
   })
   afterAll(() => served.close({ deadlineMs: 0 }))
 
@@ -86,10 +86,12 @@ describe('a tenant', () => {
   it('whose policy fails lets nobody in', async () => {
     await using broken = await serve(echoAgent, {
       auth,
-      tenants: ['acme'],
-      policy: {
-        tenants: () => {
-          throw new Error('The database of tenants is down')
+      advanced: {
+        tenants: ['acme'],
+        policy: {
+          tenants: () => {
+            throw new Error('The database of tenants is down')
+          },
         },
       },
     })
@@ -116,7 +118,7 @@ describe('a shared task', () => {
     },
   }
   beforeAll(async () => {
-    served = await serve(clerk, { auth, policy, tenants: ['acme'], dialects: 'all' })
+    served = await serve(clerk, { auth, dialects: 'all', advanced: { policy, tenants: ['acme'] } })
   })
   afterAll(() => served.close({ deadlineMs: 0 }))
   const hers = async (tenant?: string) => told(await v1JsonRpc(as(served, 'alice', tenant)).send('first'))
@@ -215,7 +217,7 @@ describe('a shared task', () => {
       },
     }
     for (const each of [policy, failing]) {
-      await using other = await serve(clerk, { auth, policy: each })
+      await using other = await serve(clerk, { auth, advanced: { policy: each } })
       allowed = new Set()
       const { id = '' } = told(await v1JsonRpc(as(other, 'alice')).send('first'))
       const attack: Attack = { url: other.url, headers: key('carol') }

@@ -95,10 +95,12 @@ describe('routes', () => {
       const entries: AuditEntry[] = []
       const handler = await createHandler(workshop, {
         auth,
-        tenants: ['acme'],
-        policy: { tenants: ({ id }) => id === 'carol' },
         routes: [calling('/api/repairs'), calling('/api/acme', { tenant: 'acme' })],
-        audit: (entry) => entries.push(entry),
+        advanced: {
+          tenants: ['acme'],
+          policy: { tenants: ({ id }) => id === 'carol' },
+          audit: (entry) => entries.push(entry),
+        },
       })
       const refused = await handler.fetch(at('/api/repairs', as('token-2')))
       expect(refused.status).toBe(403)
@@ -134,7 +136,7 @@ describe('routes', () => {
       const handler = await createHandler(workshop, {
         auth,
         routes: [streaming],
-        audit: (entry) => entries.push(entry),
+        advanced: { audit: (entry) => entries.push(entry) },
       })
       expect(await (await handler.fetch(at('/api/stream', as('token-1')))).json()).toEqual({ count: 3 })
       expect((await handler.fetch(at('/api/stream', as('token-2')))).status).toBe(403)
@@ -179,8 +181,8 @@ describe('routes', () => {
     await using served = await serve(shout, {
       routes: [counting, parsing],
       limits: { bodyBytes: 1000 },
-      engine: { stallMs: 0 },
       log: ({ message }) => told.push(message),
+      advanced: { engine: { stallMs: 0 } },
     })
     const send = (path: string, init: RequestInit) =>
       fetch(new URL(path, served.url), { method: 'POST', duplex: 'half', ...init } as RequestInit)

@@ -109,15 +109,14 @@ describe('serve', () => {
     [{ limits: { bodyByte: 1 } }, /^Unknown option of serve\.limits: bodyByte\. Did you mean `bodyBytes`\?$/],
     [{ push: { allowHost: [] } }, /^Unknown option of serve\.push: allowHost\. Did you mean `allowHosts`\?$/],
     [
-      { deadlines: { bodyTimeout: 1 } },
-      /^Unknown option of serve\.deadlines: bodyTimeout\. Its options are firstByteMs/,
+      { advanced: { deadlines: { bodyTimeout: 1 } } },
+      /^Unknown option of serve\.advanced\.deadlines: bodyTimeout\. Its options are firstByteMs/,
     ],
     [{ __proto__: null, constructor: 1 }, /^Unknown option of serve: constructor\./],
     [{ [`port${'t'.repeat(100_000)}`]: 1 }, /Its options are port, host/],
     [8001, /^The options of serve must be an object: \{ port: … \}$/],
-    [{ auth: apiKey('x') }, /^`auth` must be a list of schemes: write `auth: \[apiKey\('…'\)\]`/],
-    [{ auth: 'secret' }, /^`auth` must be a list of schemes/],
-    [{ auth: ['secret'] }, /^`auth` must be a list of schemes/],
+    [{ auth: 'secret' }, /^`auth` must be a scheme or a list of schemes: write `auth: apiKey\('…'\)`/],
+    [{ auth: ['secret'] }, /^`auth` must be a scheme or a list of schemes/],
     [
       { auth: apiKeyCredential('x') },
       /client credential from 'dragoman\/client'\. Import a scheme such as `apiKey` from 'dragoman'/,
@@ -136,6 +135,12 @@ describe('serve', () => {
     [{ cors: ['app.example'] }, /got "app\.example"$/],
   ])('says what to write in place of %j', async (options, message) => {
     await expect(serve(named('X'), options as ServeOptions)).rejects.toThrow(message)
+  })
+
+  it('takes one scheme as well as a list', async () => {
+    await using served = await serve(named('X'), { auth: apiKey('secret') })
+    expect((await fetch(`${served.url}tasks`)).status).toBe(401)
+    expect((await fetch(`${served.url}tasks`, { headers: { 'x-api-key': 'secret' } })).status).toBe(200)
   })
 
   it('says what to write in place of options that only `serve` has', async () => {
@@ -197,12 +202,14 @@ describe('serve', () => {
 
   it('wraps the operations of an agent, one by one', async () => {
     await using served = await serve(named('Wrapped'), {
-      wrap: (service) => ({
-        ...service,
-        listTasks: async () => {
-          throw new A2AError('PERMISSION_DENIED', 'No lists today')
-        },
-      }),
+      advanced: {
+        wrap: (service) => ({
+          ...service,
+          listTasks: async () => {
+            throw new A2AError('PERMISSION_DENIED', 'No lists today')
+          },
+        }),
+      },
     })
     expect(await ask(served.url, 'hi')).toMatchObject(heard('Wrapped heard hi'))
     const refused = await fetch(`${served.url}tasks`)
@@ -255,7 +262,7 @@ describe('serve', () => {
   })
 
   it('speaks HTTP/1.1 only where gRPC is off: an HTTP/2 preface is refused', async () => {
-    await using served = await serve(named('Old'), { grpc: false })
+    await using served = await serve(named('Old'), { advanced: { grpc: false } })
     const answer = await new Promise<string>((resolve) => {
       const socket = connect(Number(new URL(served.url).port), '127.0.0.1', () =>
         socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'),

@@ -1,7 +1,7 @@
 /** Cards that are signed when they are served, and checked when they are read, over real HTTP. */
 import { type AgentCard, agent, apiKey, type Caller, type ServeOptions, serve } from 'dragoman'
 import { connect } from 'dragoman/client'
-import { createHandler, createSigner, generateSigningKey, type Signer } from 'dragoman/server'
+import { type Audit, createHandler, createSigner, generateSigningKey, type Signer } from 'dragoman/server'
 import { gate, until } from 'dragoman/testing'
 import fc from 'fast-check'
 import { describe, expect, it, onTestFinished, vi } from 'vitest'
@@ -33,7 +33,7 @@ const signing = async () => ({ keys: [await generateSigningKey()] })
 
 describe('a server with keys', () => {
   it('signs the card of every version that knows signatures, each for its readers (R-SIGN-1, R3-CARD-7)', async () => {
-    await using served = await serve(echo(), { signing: await signing(), dialects: 'all' })
+    await using served = await serve(echo(), { dialects: 'all', advanced: { signing: await signing() } })
     const forms = async (version?: string) => (await verify(await cardAt(served.url, version))).form
     expect([await forms('1.0'), await forms(), await forms('0.3')]).toEqual(['strict', 'strict', 'as-received'])
     // The card for both has a signature for either.
@@ -49,15 +49,15 @@ describe('a server with keys', () => {
 
   it('signs the cards of pinned dialects by their version', async () => {
     await using served = await serve(echo(), {
-      signing: await signing(),
       dialects: ['v1', { dialect: 'v0.3', path: '/old' }, { dialect: 'task-rest', path: '/rest' }],
+      advanced: { signing: await signing() },
     })
     expect((await verify(await cardAt(`${served.url}old/`))).form).toBe('as-received')
     expect((await cardAt(`${served.url}rest/`)).raw).not.toHaveProperty('signatures')
   })
 
   it('is believed by a client that requires signatures', async () => {
-    await using served = await serve(echo(), { signing: await signing(), auth: [apiKey('k')] })
+    await using served = await serve(echo(), { auth: [apiKey('k')], advanced: { signing: await signing() } })
     await using client = await connect(served.url, { signatures: 'require' })
     expect(client.signature).toMatchObject({ state: 'valid', form: 'strict' })
     await using unsigned = await serve(echo())
@@ -65,7 +65,7 @@ describe('a server with keys', () => {
   })
 
   it('is seen through when somebody changes the card on the way', async () => {
-    await using served = await serve(echo(), { signing: await signing() })
+    await using served = await serve(echo(), { advanced: { signing: await signing() } })
     const { raw, origin } = await cardAt(served.url)
     const elsewhere = [{ url: 'https://evil.example/', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }]
     expect((await verify({ raw: { ...raw, supportedInterfaces: elsewhere }, origin })).state).toBe('invalid')
@@ -83,7 +83,7 @@ describe('a server with keys', () => {
         return plain.signCard(...args)
       },
     }
-    await using served = await serve(echo(), { signing: signer, card: 'v1' })
+    await using served = await serve(echo(), { advanced: { signing: signer, card: 'v1' } })
     const before = signatures
     const [one, two] = [await cardAt(served.url, '1.0'), await cardAt(served.url, '1.0')]
     expect(one.raw).toEqual(two.raw)
@@ -95,7 +95,10 @@ describe('a server with keys', () => {
 
   it('has another ETag for the card when it has another key', async () => {
     const etag = async () => {
-      const handler = await createHandler(echo(), { signing: await signing(), publicUrl: 'https://agents.example' })
+      const handler = await createHandler(echo(), {
+        publicUrl: 'https://agents.example',
+        advanced: { signing: await signing() },
+      })
       const response = await handler.fetch(new Request('https://agents.example/.well-known/agent-card.json'))
       await handler.close()
       return response.headers.get('etag')
@@ -105,7 +108,7 @@ describe('a server with keys', () => {
 
   it('signs with old and new keys while clients move from one to the other (R-SIGN-1)', async () => {
     const [newer, older] = [await generateSigningKey({ alg: 'EdDSA' }), await generateSigningKey({ alg: 'RS256' })]
-    await using served = await serve(echo(), { signing: { keys: [newer, older], signWith: 'all' } })
+    await using served = await serve(echo(), { advanced: { signing: { keys: [newer, older], signWith: 'all' } } })
     const got = await cardAt(served.url, '1.0')
     const { d: _d, p: _p, q: _q, dp: _dp, dq: _dq, qi: _qi, ...known } = older
     expect(await verify(got, { keys: [known as never] })).toMatchObject({ state: 'valid', keyId: newer.kid })
@@ -118,7 +121,10 @@ describe('/.well-known/jwks.json', () => {
   it('publishes the public keys of all agents of a port, to everybody, with validators', async () => {
     const keys = [await generateSigningKey(), await generateSigningKey({ alg: 'RS256' })]
     const signing = { keys }
-    await using served = await serve([echo(), agent('Other', async function* () {})], { signing, auth: [apiKey('k')] })
+    await using served = await serve([echo(), agent('Other', async function* () {})], {
+      auth: [apiKey('k')],
+      advanced: { signing },
+    })
     const { origin } = new URL(served.url)
     const { raw, response } = await get(`${origin}/.well-known/jwks.json`)
     expect(Object.fromEntries(response.headers)).toMatchObject({
@@ -148,7 +154,7 @@ describe('/.well-known/jwks.json', () => {
     }
     await using served = await serve(
       echo({ capabilities: { extendedAgentCard: true }, extendedCard: (card: AgentCard) => card }),
-      { signing: rotating },
+      { advanced: { signing: rotating } },
     )
     const jwks = () => get(`${served.url}.well-known/jwks.json`)
     const kidOf = async () => {
@@ -180,7 +186,10 @@ describe('/.well-known/jwks.json', () => {
     }
     let attempts = 0
     const log: string[] = []
-    await using served = await serve(echo(), { signing: rotating, log: ({ message }) => log.push(message) })
+    await using served = await serve(echo(), {
+      log: ({ message }) => log.push(message),
+      advanced: { signing: rotating },
+    })
     const states = async () => {
       const all = [await cardAt(served.url), await cardAt(served.url, '1.0'), await cardAt(served.url, '0.3')]
       return await Promise.all(all.map(async (got) => (await verify(got)).state))
@@ -218,7 +227,7 @@ describe('/.well-known/jwks.json', () => {
       signJwt: (claims) => current.signJwt(claims),
       jwks: () => current.jwks(),
     }
-    await using served = await serve(echo(), { signing: slow })
+    await using served = await serve(echo(), { advanced: { signing: slow } })
     const etag = async () => (await cardAt(served.url)).response.headers.get('etag')
     const before = await etag()
     current = newer
@@ -228,7 +237,10 @@ describe('/.well-known/jwks.json', () => {
   })
 
   it('is where the public address says', async () => {
-    const handler = await createHandler(echo(), { signing: await signing(), publicUrl: 'https://agents.example/echo/' })
+    const handler = await createHandler(echo(), {
+      publicUrl: 'https://agents.example/echo/',
+      advanced: { signing: await signing() },
+    })
     const response = await handler.fetch(new Request('http://localhost/.well-known/agent-card.json'))
     const raw = (await response.json()) as { readonly signatures: readonly { protected: string }[] }
     await handler.close()
@@ -251,7 +263,10 @@ describe('an extended card', () => {
   })
 
   it.each(['JSONRPC', 'HTTP+JSON', 'GRPC'] as const)('is signed over %s, as each caller sees it', async (binding) => {
-    await using served = await serve(known, { signing: await signing(), auth: [apiKey({ k1: 'ann', k2: 'bob' })] })
+    await using served = await serve(known, {
+      auth: [apiKey({ k1: 'ann', k2: 'bob' })],
+      advanced: { signing: await signing() },
+    })
     const { origin } = new URL(served.url)
     for (const [key, name] of [
       ['k1', 'ann'],
@@ -266,7 +281,7 @@ describe('an extended card', () => {
   })
 
   it('is signed in 0.3 too, over the text that is sent (R3-CARD-7)', async () => {
-    await using served = await serve(known, { signing: await signing(), auth: [apiKey({ k1: 'ann' })] })
+    await using served = await serve(known, { auth: [apiKey({ k1: 'ann' })], advanced: { signing: await signing() } })
     const headers = { 'x-api-key': 'k1', 'content-type': 'application/json', 'a2a-version': '0.3' }
     const { origin } = new URL(served.url)
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'agent/getAuthenticatedExtendedCard' })
@@ -287,8 +302,8 @@ describe('an extended card', () => {
       return plain.signCard(...args)
     }
     await using served = await serve(known, {
-      signing: { ...plain, signCard },
       auth: [apiKey({ k1: 'ann', k2: 'bob' })],
+      advanced: { signing: { ...plain, signCard } },
     })
     const before = signatures
     for (const key of ['k1', 'k1', 'k2', 'k1', 'k2']) {
@@ -306,8 +321,8 @@ describe('an extended card', () => {
       return await plain.signCard(...args)
     }
     const outcomes: string[] = []
-    const audit: ServeOptions['audit'] = ({ outcome }) => outcomes.push(outcome)
-    await using served = await serve(known, { signing: { ...plain, signCard }, audit })
+    const audit: Audit = ({ outcome }) => outcomes.push(outcome)
+    await using served = await serve(known, { advanced: { signing: { ...plain, signCard }, audit } })
     const ask = (path: string) => fetch(`${served.url}${path}`)
     isDown = true
     expect((await ask('extendedAgentCard')).status).toBe(500)
@@ -375,7 +390,10 @@ describe('any card', () => {
     await fc.assert(
       fc.asyncProperty(init, fc.boolean(), fc.nat(), async (card, hasAuth, place) => {
         const isPrivate = hasAuth || JSON.stringify(card).includes('"schemes":{"apiKey"')
-        await using served = await serve(echo(card), { signing: { keys }, ...(isPrivate && { auth: [apiKey('k')] }) })
+        await using served = await serve(echo(card), {
+          ...(isPrivate && { auth: [apiKey('k')] }),
+          advanced: { signing: { keys } },
+        })
         for (const version of ['1.0', undefined, '0.3']) {
           const { raw, origin } = await cardAt(served.url, version)
           expect(await verify({ raw, origin })).toMatchObject({
@@ -421,7 +439,7 @@ describe('editCard', () => {
 
   it('changes the card of each version before it is signed, the extended one too', async () => {
     const card = { capabilities: { extendedAgentCard: true }, extendedCard: (own: AgentCard) => own }
-    await using served = await serve(echo(card), { signing: await signing(), editCard: ofVersion })
+    await using served = await serve(echo(card), { advanced: { signing: await signing(), editCard: ofVersion } })
     const [v1, v0_3, plain] = [
       await cardAt(served.url, '1.0'),
       await cardAt(served.url, '0.3'),
@@ -451,7 +469,7 @@ describe('editCard', () => {
       signatures: [{ protected: 'x', signature: 'y' }],
     })
     await using plain = await serve(echo({ skills }), { auth })
-    await using served = await serve(echo({ skills }), { auth, editCard: disarmed })
+    await using served = await serve(echo({ skills }), { auth, advanced: { editCard: disarmed } })
     for (const version of ['1.0', '0.3', undefined]) {
       const [own, edited] = [(await cardAt(plain.url, version)).raw, (await cardAt(served.url, version)).raw]
       const security = ({ securitySchemes, securityRequirements, security: old }: typeof own) => [
@@ -478,7 +496,7 @@ describe('editCard', () => {
       return card
     }
     await using plain = await serve(echo({ skills }), { auth })
-    await using served = await serve(echo({ skills }), { auth, editCard: disarmed })
+    await using served = await serve(echo({ skills }), { auth, advanced: { editCard: disarmed } })
     for (const version of ['1.0', '0.3', undefined]) {
       const [own, edited] = [(await cardAt(plain.url, version)).raw, (await cardAt(served.url, version)).raw]
       for (const member of ['securitySchemes', 'securityRequirements', 'security', 'skills'])
@@ -489,15 +507,17 @@ describe('editCard', () => {
       for (const each of card.supportedInterfaces) Object.assign(each, { url: 'https://evil.example/' })
       return card
     }
-    await expect(serve(echo(), { editCard: moved })).rejects.toThrow('https://evil.example/ is not served')
+    await expect(serve(echo(), { advanced: { editCard: moved } })).rejects.toThrow(
+      'https://evil.example/ is not served',
+    )
   })
 
   it('may leave no interface for versions whose address is not from the card', async () => {
     const dialects = ['v1', 'v0.1', { dialect: 'v0.3', path: '/old' }] as const
-    await using served = await serve(echo(), { dialects, editCard: ofVersion })
+    await using served = await serve(echo(), { dialects, advanced: { editCard: ofVersion } })
     expect((await get(`${served.url}old/.well-known/agent-card.json`)).raw.url).toContain(`${served.url}old`)
     expect(`${(await get(`${served.url}.well-known/agent.json`)).raw.url}/`).toBe(served.url)
-    await using older = await serve(echo(), { dialects: ['v0.3'], editCard: ofVersion })
+    await using older = await serve(echo(), { dialects: ['v0.3'], advanced: { editCard: ofVersion } })
     expect((await cardAt(older.url)).raw.url).toBe(older.url)
   })
 
@@ -506,7 +526,7 @@ describe('editCard', () => {
     const logged: unknown[] = []
     await using served = await serve(echo({ capabilities: { extendedAgentCard: true }, extendedCard }), {
       log: ({ error }) => logged.push(error),
-      editCard: (card) => (card.description === 'Extended' ? { ...card, supportedInterfaces: [] } : card),
+      advanced: { editCard: (card) => (card.description === 'Extended' ? { ...card, supportedInterfaces: [] } : card) },
     })
     for (const [path, version] of [
       ['extendedAgentCard', '1.0'],
@@ -531,7 +551,9 @@ describe('editCard', () => {
     ],
     ['returns nothing', () => undefined, /must return a card/],
   ])('that %s stops the server from starting', async (_, editCard, message) => {
-    await expect(serve(echo(), { editCard: editCard as (card: AgentCard) => AgentCard })).rejects.toThrow(message)
+    await expect(serve(echo(), { advanced: { editCard: editCard as (card: AgentCard) => AgentCard } })).rejects.toThrow(
+      message,
+    )
   })
 
   const withInterface = (card: AgentCard, url: string) => ({
@@ -554,9 +576,12 @@ describe('the interfaces of a card', () => {
   const ofV0_3 = ['JSONRPC 0.3', 'HTTP+JSON 0.3', 'GRPC 0.3']
 
   it('are those of v1.0 and 0.3 with card v1, and v1.0’s alone with dialects v1', async () => {
-    expect(await listed({ card: 'v1' })).toEqual({ isPure: true, names: [...ofV1, ...ofV0_3] })
+    expect(await listed({ advanced: { card: 'v1' } })).toEqual({ isPure: true, names: [...ofV1, ...ofV0_3] })
     expect(await listed({ dialects: ['v1'] })).toEqual({ isPure: true, names: ofV1 })
     expect(await listed({})).toEqual({ isPure: false, names: [...ofV1, ...ofV0_3] })
-    expect(await listed({ dialects: ['v1'], grpc: false })).toEqual({ isPure: true, names: ofV1.slice(0, 2) })
+    expect(await listed({ dialects: ['v1'], advanced: { grpc: false } })).toEqual({
+      isPure: true,
+      names: ofV1.slice(0, 2),
+    })
   })
 })

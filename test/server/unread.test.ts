@@ -36,7 +36,7 @@ async function deaf(port: number): Promise<Socket> {
 
 describe('a reader that reads nothing', () => {
   it('is hung up on, and one that reads slowly is not', async () => {
-    await using served = await serve(talker, { deadlines: { readMs: 2000 } })
+    await using served = await serve(talker, { advanced: { deadlines: { readMs: 2000 } } })
     const { port } = new URL(served.url)
     const silent = await deaf(Number(port))
     silent.write(request(send))
@@ -118,7 +118,7 @@ describe('a caller that does not read', () => {
       artifacts: [{ artifactId: 'a', parts }],
     }
     const wrap = (service: AgentService) => ({ ...service, getTask: async () => task as Task })
-    await using served = await serve(talker, { auth, wrap })
+    await using served = await serve(talker, { auth, advanced: { wrap } })
     const { port } = new URL(served.url)
     const slow = await Promise.all(Array.from({ length: 18 }, () => deaf(Number(port))))
     for (const socket of slow)
@@ -140,7 +140,7 @@ describe('a caller that does not read', () => {
     const status = { state: 'TASK_STATE_COMPLETED' }
     const task = { id: 't', contextId: 'c', status, artifacts: [{ artifactId: 'a', parts }] }
     const wrap = (service: AgentService) => ({ ...service, getTask: async () => task as Task })
-    await using served = await serve(talker, { wrap })
+    await using served = await serve(talker, { advanced: { wrap } })
     const session = connectHttp2(served.url)
     const statuses = await Promise.all(
       Array.from({ length: 5 }, async () => {

@@ -250,7 +250,7 @@ describe('with an SDK', () => {
       if (attempt === 1) await new Promise((resolve) => signal.addEventListener('abort', resolve))
       yield 'done'
     })
-    const first = await serve(stubborn, { store, engine: { cancelGraceMs: 10 } })
+    const first = await serve(stubborn, { store, advanced: { engine: { cancelGraceMs: 10 } } })
     const client = await connect(first.url)
     await client.sendMessage(send('go', {}, { returnImmediately: true }), { traceparent })
     await first.close({ deadlineMs: 0 })

@@ -164,7 +164,7 @@ data. It returns any other text as an artifact.`,
 }
 
 async function run(module: string | undefined, options: Options): Promise<void> {
-  const access = await readAccess(options)
+  const { allowedHosts, ...access } = await readAccess(options)
   const serveLog = await openServeLog({ format: options.log, isVerbose: options.verbose === true })
   const { log } = serveLog
   const warn = (message: string) => log({ level: 'warn', message })
@@ -178,18 +178,21 @@ async function run(module: string | undefined, options: Options): Promise<void> 
       ...access,
       ...(options.publicUrl && { publicUrl: options.publicUrl }),
       ...(options.basePath !== undefined && { basePath: options.basePath }),
-      errors: options.errors,
-      ...(options.invokeQuestions && { invokeQuestions: options.invokeQuestions }),
-      grpc: options.grpc,
-      ...(keys.length > 0 && { signing: { keys } }),
       ...(options.dialects && { dialects: options.dialects }),
-      ...(options.card && { card: options.card }),
-      ...(options.protectCard && { protectCard: true }),
       ...(options.allowWebhook && { push: { allowHosts: options.allowWebhook } }),
       ...(options.register !== undefined && { register: registerIn(options.register, options) }),
       ...(options.metrics && { metrics: options.metrics }),
       log,
-      logCalls: options.verbose === true,
+      advanced: {
+        ...(allowedHosts && { allowedHosts }),
+        ...(keys.length > 0 && { signing: { keys } }),
+        ...(options.card && { card: options.card }),
+        ...(options.protectCard && { protectCard: true }),
+        ...(options.invokeQuestions && { invokeQuestions: options.invokeQuestions }),
+        errors: options.errors,
+        grpc: options.grpc,
+        logCalls: options.verbose === true,
+      },
     }),
   )
   printReady(serveLog, served, source, options)

@@ -27,6 +27,6 @@ const counter = agent(card, async function* (turn) {
 })
 
 const push = { allowHosts: ['127.0.0.1'], firstRetryMs: 50, timeoutMs: 2_000 }
-const served = await serve(counter, { store, port, engine: { leaseMs }, push })
+const served = await serve(counter, { store, port, push, advanced: { engine: { leaseMs } } })
 console.log(`ready at ${served.url}`)
 process.once('SIGTERM', () => served.close({ deadlineMs: 300 }).then(() => process.exit(0)))
