@@ -10,8 +10,8 @@ import {
   questionStatuses,
 } from '../dialects/servers.js'
 import type { Agent, AgentRef } from '../engine/agent.js'
-import type { EngineSettings } from '../engine/internals.js'
 import { defaultEngineLimits } from '../engine/limits.js'
+import type { EngineSettings } from '../engine/settings.js'
 import { type Retention, retentionNames, settingNames } from '../engine/settings.js'
 import type { Log } from '../model/log.js'
 import { either, type NamesOf, namesIn } from '../model/option-names.js'
