@@ -1,10 +1,13 @@
 /** Who may import whom. Changing an arrow is a visible edit of the table below. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { Session } from 'node:inspector/promises'
+import { tmpdir } from 'node:os'
 import { dirname, join, relative, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { describe, expect, it } from 'vitest'
 import { dialectNames } from '../src/dialects/dialect.js'
 import { createDialects } from '../src/dialects/servers.js'
+import { agent, serve, working } from '../src/index.js'
 
 const src = fileURLToPath(new URL('../src/', import.meta.url))
 
@@ -232,6 +235,76 @@ const spell = ({ from, to }: Import) => `${from} → ${to}`
 /** Without patch numbers: versions of packages look the same with them. */
 const protocolVersions = new Set(createDialects().flatMap(({ versions }) => versions))
 
+/** The files that explain a v1 stream over JSON-RPC on SQLite, in the order of a call. */
+const streamPath = [
+  // An HTTP request finds its agent
+  'server/node.ts',
+  'server/router.ts',
+  'server/hosts.ts',
+  'server/agent-endpoint.ts',
+  // The transport parses it, and the dialect decodes the call
+  'transports/read-json.ts',
+  'transports/jsonrpc/server.ts',
+  'transports/jsonrpc/envelope.ts',
+  'transports/transport.ts',
+  'transports/call.ts',
+  'dialects/negotiate.ts',
+  'dialects/decode.ts',
+  // Admission
+  'engine/admission/send.ts',
+  'engine/admission/admit.ts',
+  'engine/limits.ts',
+  // Execution: the run calls the handler and writes its yields
+  'engine/execution/run.ts',
+  'engine/execution/run-handler.ts',
+  'engine/execution/turn.ts',
+  'engine/yields.ts',
+  'engine/execution/yield-writer.ts',
+  'engine/execution/task-writer.ts',
+  'engine/execution/event-buffer.ts',
+  'engine/execution/usage.ts',
+  'model/apply-event.ts',
+  // The store commits the events
+  'stores/sqlite/group-commit.ts',
+  'stores/sqlite/append.ts',
+  'stores/sqlite/session.ts',
+  'stores/sqlite/changes.ts',
+  'stores/views.ts',
+  // Following: the stream reads them, and the server writes them
+  'engine/following/topic.ts',
+  'engine/following/task-stream.ts',
+  'engine/following/task-reader.ts',
+  'model/history-window.ts',
+  'transports/sse.ts',
+  'server/write-sse.ts',
+]
+
+/** Executed characters of each file of `src` during some work, by V8's coverage. */
+async function executedBy(work: () => Promise<unknown>): Promise<Map<string, number>> {
+  const session = new Session()
+  session.connect()
+  try {
+    await session.post('Profiler.enable')
+    await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true })
+    await work()
+    const { result } = await session.post('Profiler.takePreciseCoverage')
+    const executed = new Map<string, number>()
+    for (const { url, functions } of result) {
+      const file = url.startsWith('file:') ? fileURLToPath(url) : url
+      if (!file.startsWith(src)) continue
+      const ranges = functions.flatMap((each) => each.ranges)
+      const isExecuted = new Uint8Array(Math.max(...ranges.map(({ endOffset }) => endOffset)))
+      for (const { startOffset, endOffset, count } of ranges) isExecuted.fill(count > 0 ? 1 : 0, startOffset, endOffset)
+      const characters = isExecuted.reduce((sum, each) => sum + each, 0)
+      if (characters > 0) executed.set(file.slice(src.length).split(sep).join('/'), characters)
+    }
+    return executed
+  } finally {
+    await session.post('Profiler.disable')
+    session.disconnect()
+  }
+}
+
 describe('the architecture', () => {
   it('knows every folder of src', () => {
     expect([...new Set(sources.map(({ folder }) => folder))].filter((folder) => !(folder in mayImport))).toEqual([])
@@ -287,6 +360,37 @@ describe('the architecture', () => {
         engineModules.some((folder) => to.startsWith(folder)),
     )
     expect(shared.map(spell)).toEqual([])
+  })
+
+  it('explains a v1 stream on SQLite in at most 35 files, which hold most of the code that it executes', async () => {
+    expect(streamPath.length).toBeLessThanOrEqual(35)
+    expect(streamPath.filter((file) => !existsSync(join(src, file)))).toEqual([])
+    const folder = mkdtempSync(join(tmpdir(), 'dragoman-path-'))
+    const echo = agent('Echo', async function* ({ text }) {
+      yield working('One moment')
+      yield 'Hello, '
+      yield text
+    })
+    const server = await serve(echo, { port: 0, store: join(folder, 'tasks.sqlite'), log: false })
+    const stream = async () => {
+      const message = { messageId: crypto.randomUUID(), role: 'ROLE_USER', parts: [{ text: 'world' }] }
+      const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'SendStreamingMessage', params: { message } })
+      const headers = { 'content-type': 'application/json', 'a2a-version': '1.0' }
+      const response = await fetch(server.url, { method: 'POST', headers, body })
+      expect(await response.text()).toContain('TASK_STATE_COMPLETED')
+    }
+    try {
+      // The first stream loads modules and opens connections.
+      await stream()
+      const executed = await executedBy(stream)
+      const total = [...executed.values()].reduce((sum, each) => sum + each, 0)
+      const explained = streamPath.reduce((sum, file) => sum + (executed.get(file) ?? 0), 0)
+      expect(executed.size).toBeGreaterThan(streamPath.length)
+      expect(explained / total).toBeGreaterThan(0.85)
+    } finally {
+      await server.close()
+      rmSync(folder, { recursive: true, force: true })
+    }
   })
 
   it.each(['model/', 'dialects/'])('keeps %s pure: no Node, no clock, no chance, no timers', (folder) => {
