@@ -97,7 +97,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
     'transports/sse.ts',
     'net/',
     'client/',
-    'push/dead-deliveries.ts',
+    'push/dead-letters.ts',
     'registry/',
     'registry-client/',
     'server/',

@@ -8,7 +8,7 @@ import type { DialectName } from '../dialects/dialect.js'
 import type { CardReport } from '../dialects/validate-card/index.js'
 import type { AgentCard } from '../model/agent-card.js'
 import type { Operation } from '../model/operations.js'
-import type { DeadDelivery } from '../push/dead-deliveries.js'
+import type { DeadDelivery } from '../push/dead-letters.js'
 
 /** The header every request of the page has. Pages of other origins cannot send it without being asked for leave. */
 export const consoleHeader = 'x-dragoman-console'

@@ -1,7 +1,7 @@
 /** The console's server part over real sockets: who gets in, whom it calls, what it remembers. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { apiKey } from '../auth/api-key.js'
-import type { DeadDelivery, PushOperations } from '../push/dead-deliveries.js'
+import type { DeadDelivery, PushOperations } from '../push/dead-letters.js'
 import { type Served, serve } from '../server/serve.js'
 import { echoAgent } from '../testing/echo-agent.js'
 import { askAt, beginAt, ours } from './console.fixture.js'

@@ -1,16 +1,19 @@
 /** Webhooks of the agents on one store, put together: what is asked of them, who calls them, what was given up. */
+
+import { randomBytes } from 'node:crypto'
 import type { Dialect } from '../dialects/dialect.js'
 import type { Log } from '../model/log.js'
 import { type NamesOf, namesIn } from '../model/option-names.js'
-import { type AddressRules, ruleNames } from '../net/address-rules.js'
+import { type AddressRules, createAddressGuard, ruleNames } from '../net/address-rules.js'
+import type { GuardedDialer } from '../net/node-dialer.js'
 import { createDialer, type DialerOptions, type TlsOptions, tlsNames } from '../net/node-dialer.js'
+import { readAtMost } from '../net/read-at-most.js'
 import type { CompleteStore } from '../stores/store.js'
 import { applicationTracing } from '../telemetry/tracing.js'
-import { createWebhookCheck } from './check-webhook.js'
-import { createPushOperations, type PushOperations } from './dead-deliveries.js'
-import { createSend, type SenderParts } from './delivery.js'
+import { createPushOperations, type PushOperations } from './dead-letters.js'
+import { createSend, type SendDeps, traceDeliveries } from './delivery.js'
 import { defaultSettings, type PushSettings } from './push-settings.js'
-import { traceDeliveries } from './trace-deliveries.js'
+import { createThrottledLog } from './throttled-log.js'
 import { PushWorker } from './worker.js'
 
 /** Where webhooks may be, and how they are called. */
@@ -36,7 +39,7 @@ export const pushNames = {
   tls: tlsNames,
 } satisfies NamesOf<PushOptions>
 
-export interface PushParts extends Pick<SenderParts, 'signJwt' | 'addressOf'> {
+export interface PushDeps extends Pick<SendDeps, 'signJwt' | 'addressOf'> {
   readonly store: CompleteStore
   readonly agents: readonly string[]
   readonly owner: string
@@ -44,7 +47,7 @@ export interface PushParts extends Pick<SenderParts, 'signJwt' | 'addressOf'> {
   readonly log: Log
 }
 
-type SendingParts = Omit<PushParts, 'agents' | 'owner'>
+type SendingParts = Omit<PushDeps, 'agents' | 'owner'>
 
 interface Closing {
   close(): Promise<void>
@@ -60,7 +63,7 @@ export interface Push {
   close(deadlineMs: number): Promise<void>
 }
 
-export function createPush(parts: PushParts, options: PushOptions = {}): Push {
+export function createPush(parts: PushDeps, options: PushOptions = {}): Push {
   const { settings, dialer, send, operations, close } = createSending(parts, options)
   const worker = new PushWorker({ ...parts, settings, send })
   return {
@@ -81,7 +84,7 @@ export function createStorePush(parts: SendingParts, options: PushOptions = {}):
 }
 
 /** What sends, and what was given up: all of it but the worker. */
-function createSending(parts: SendingParts & Partial<Pick<PushParts, 'agents'>>, options: PushOptions) {
+function createSending(parts: SendingParts & Partial<Pick<PushDeps, 'agents'>>, options: PushOptions) {
   const settings = settingsOf(options)
   const dialer = createDialer(options)
   const closing = new AbortController()
@@ -117,4 +120,46 @@ function settingsOf(options: PushOptions): PushSettings {
   for (const name of ['timeoutMs', 'concurrency', 'perOrigin', 'pollMs'] as const)
     if (settings[name] === 0) throw new TypeError(`push.${name} must be more than 0`)
   return settings
+}
+
+export interface CheckOptions extends AddressRules {
+  /** Ask the address for an echo of a token before it is registered (RL-01-9). */
+  readonly challenge?: boolean
+}
+
+/** A caller waits meanwhile. */
+const timeoutMs = 5_000
+
+/** Answers are a token: whoever says more does not know what he was asked. */
+const longestEchoBytes = 1024
+
+export function createWebhookCheck(
+  dialer: Pick<GuardedDialer, 'check' | 'fetch'>,
+  { challenge = false, ...rules }: CheckOptions,
+  log: Log,
+): (url: string) => Promise<void> {
+  const spelling = createAddressGuard(rules)
+  const warn = createThrottledLog(log)
+  return async (url) => {
+    await spelling.check(url)
+    // Not awaited: the time that a look-up takes would tell as much as its result.
+    dialer.check(url).catch((error: unknown) => {
+      warn(new URL(url).hostname, { level: 'warn', message: 'A registered webhook cannot be called', error })
+    })
+    if (challenge && !(await askForEcho(dialer, url)))
+      throw new Error('did not answer with the validationToken it was sent')
+  }
+}
+
+async function askForEcho(dialer: Pick<GuardedDialer, 'fetch'>, url: string): Promise<boolean> {
+  const token = randomBytes(24).toString('base64url')
+  const asked = new URL(url)
+  asked.searchParams.set('validationToken', token)
+  try {
+    const response = await dialer.fetch(asked, { signal: AbortSignal.timeout(timeoutMs) })
+    const said = await readAtMost(response, longestEchoBytes)
+    return response.ok && said !== undefined && new TextDecoder().decode(said).trim() === token
+  } catch {
+    return false
+  }
 }

@@ -3,12 +3,12 @@ import { dialectsByName } from '../dialects/servers.js'
 import { append, chunk, creation, ending, key } from '../stores/contract-steps.js'
 import { MemoryStore } from '../stores/memory.js'
 import type { ClaimedCursor, NewDeadLetter } from '../stores/store.js'
-import type { Delivery, Outcome } from './delivery.js'
+import type { Delivery, DeliveryOutcome } from './delivery.js'
 import { DeliveryRun } from './delivery-run.js'
 import { defaultSettings, leaseOf, type PushSettings, retryDelay } from './push-settings.js'
 
-const delivered: Outcome = { result: 'delivered' }
-const failed: Outcome = { result: 'failed', error: 'no', isOverloaded: false }
+const delivered: DeliveryOutcome = { result: 'delivered' }
+const failed: DeliveryOutcome = { result: 'failed', error: 'no', isOverloaded: false }
 
 interface Scene {
   readonly store: MemoryStore
@@ -19,7 +19,10 @@ interface Scene {
   readonly buried: NewDeadLetter[]
   readonly closing: AbortController
   claim(): Promise<ClaimedCursor | undefined>
-  run(cursor: ClaimedCursor, answer?: (delivery: Delivery) => Outcome | Promise<Outcome>): Promise<unknown>
+  run(
+    cursor: ClaimedCursor,
+    answer?: (delivery: Delivery) => DeliveryOutcome | Promise<DeliveryOutcome>,
+  ): Promise<unknown>
 }
 
 /** Task `t1` with a webhook from its beginning. */
@@ -97,7 +100,7 @@ describe('a cursor', () => {
 
   it('waits for as long as the webhook asks, and no longer than an operator would like', async () => {
     const each = await scene()
-    const asked = (retryAfterMs: number) => () => ({ ...failed, retryAfterMs }) as Outcome
+    const asked = (retryAfterMs: number) => () => ({ ...failed, retryAfterMs }) as DeliveryOutcome
     await each.run(await claimed(each), asked(60_000))
     each.clock.ms += 59_999
     expect(await each.claim()).toBeUndefined()
@@ -110,7 +113,7 @@ describe('a cursor', () => {
   })
 
   it('counts the attempts of each event, not those of the ones before it that were given up', async () => {
-    const refused: Outcome = { result: 'refused', error: 'The webhook answered 410' }
+    const refused: DeliveryOutcome = { result: 'refused', error: 'The webhook answered 410' }
     const each = await scene()
     await each.store.append(append('t1', 3, [chunk('t1', 'a'), chunk('t1', 'b')]))
     await each.run(await claimed(each), () => (each.sent.length < 3 ? refused : failed))
@@ -140,7 +143,7 @@ describe('a cursor', () => {
   })
 
   it('tells of what it gave up when that is written down, and not when somebody else has the cursor', async () => {
-    const refused: Outcome = { result: 'refused', error: 'The webhook answered 410' }
+    const refused: DeliveryOutcome = { result: 'refused', error: 'The webhook answered 410' }
     const each = await scene()
     const cursor = await claimed(each)
     each.clock.ms += leaseOf(defaultSettings)
@@ -152,7 +155,7 @@ describe('a cursor', () => {
   })
 
   it('has nothing to say about an origin that was not called', async () => {
-    const unsigned: Outcome = { result: 'failed', error: 'The delivery could not be signed' }
+    const unsigned: DeliveryOutcome = { result: 'failed', error: 'The delivery could not be signed' }
     const each = await scene()
     expect(await each.run(await claimed(each), () => unsigned)).toEqual({ hasDelivered: false })
     each.clock.ms += defaultSettings.longestRetryMs

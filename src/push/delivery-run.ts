@@ -13,11 +13,11 @@ import {
   isSameConfig,
   type NewDeadLetter,
 } from '../stores/store.js'
-import { type Delivery, deliveryId, type Outcome, type Send } from './delivery.js'
+import { type Delivery, type DeliveryOutcome, deliveryId, type Send } from './delivery.js'
 import { leaseOf, type PushSettings, retryDelay } from './push-settings.js'
-import { EventsRemoved, endedTask, Telling, type TellingParts } from './telling.js'
+import { EventsRemoved, endedTask, type PayloadDeps, WebhookPayload } from './webhook-payload.js'
 
-export interface DeliveryRunDeps extends TellingParts {
+export interface DeliveryRunDeps extends PayloadDeps {
   readonly store: CompleteStore
   readonly settings: PushSettings
   readonly send: Send
@@ -53,7 +53,7 @@ const readAhead = 256
 export class DeliveryRun {
   readonly cursor: ClaimedCursor
   readonly #parts: DeliveryRunDeps
-  readonly #telling: Telling
+  readonly #telling: WebhookPayload
   #begunMs = 0
   #heldSinceMs: number
   #seq: number
@@ -70,7 +70,7 @@ export class DeliveryRun {
   constructor(parts: DeliveryRunDeps, cursor: ClaimedCursor, claimedMs: number) {
     this.cursor = cursor
     this.#parts = parts
-    this.#telling = new Telling(parts, cursor.key, cursor.push)
+    this.#telling = new WebhookPayload(parts, cursor.key, cursor.push)
     this.#heldSinceMs = claimedMs
     this.#seq = cursor.seq
     this.#attempts = cursor.attempts
@@ -165,7 +165,7 @@ export class DeliveryRun {
     }
   }
 
-  async #call(body: string, seq: number): Promise<Outcome> {
+  async #call(body: string, seq: number): Promise<DeliveryOutcome> {
     const { key, push } = this.cursor
     const id = deliveryId(key, push.config.id, seq)
     const contentType = this.#telling.contentType ?? ''
@@ -182,7 +182,7 @@ export class DeliveryRun {
   }
 
   async #failed(
-    { error, retryAfterMs }: Extract<Outcome, { result: 'failed' }>,
+    { error, retryAfterMs }: Extract<DeliveryOutcome, { result: 'failed' }>,
     seq: number,
     timeMs: number,
   ): Promise<CursorSettlement['next'] | 'told'> {

@@ -9,6 +9,7 @@ import { unlessAborted } from '../net/node-dialer.js'
 import { type DeliveryClaims, deliveryIdHeader, deliveryTokenHeader } from '../signing/delivery-token.js'
 import type { Signer } from '../signing/signer.js'
 import type { StoredPushConfig, TaskKey } from '../stores/store.js'
+import type { Tracing } from '../telemetry/tracing.js'
 
 export interface Delivery {
   /** The same for every attempt, whoever makes it. */
@@ -23,7 +24,7 @@ export interface Delivery {
  * `failed`: may do better later. `refused`: the same request will never do. `aborted`: we gave up waiting because
  * this process ends; it may have arrived.
  */
-export type Outcome =
+export type DeliveryOutcome =
   | { readonly result: 'delivered' | 'aborted' }
   | { readonly result: 'refused'; readonly error: string }
   | {
@@ -37,9 +38,9 @@ export type Outcome =
       readonly isOverloaded?: boolean
     }
 
-export type Send = (delivery: Delivery, abort: AbortSignal) => Promise<Outcome>
+export type Send = (delivery: Delivery, abort: AbortSignal) => Promise<DeliveryOutcome>
 
-export interface SenderParts {
+export interface SendDeps {
   readonly dialer: Pick<GuardedDialer, 'request'>
   readonly timeoutMs: number
   /** Signs a token about each delivery (R-PDEL-9). */
@@ -65,7 +66,7 @@ export function deliveryId({ agent, id }: TaskKey, configId: string, seq: number
   return createHash('sha256').update(place).digest('base64url').slice(0, 32)
 }
 
-export function createSend(parts: SenderParts): Send {
+export function createSend(parts: SendDeps): Send {
   const { dialer, timeoutMs } = parts
   return async (delivery, abort) => {
     // Not `AbortSignal.any`: one that lives as long as the server would keep a trace of every call.
@@ -101,7 +102,7 @@ export function createSend(parts: SenderParts): Send {
 
 async function headersOf(
   delivery: Delivery,
-  { signJwt, addressOf }: SenderParts,
+  { signJwt, addressOf }: SendDeps,
   signal: AbortSignal,
 ): Promise<Record<string, string>> {
   const { id, key, push, contentType } = delivery
@@ -134,7 +135,7 @@ async function headersOf(
   return headers
 }
 
-function outcomeOf(status: number, headers: AnswerHeaders): Outcome {
+function outcomeOf(status: number, headers: AnswerHeaders): DeliveryOutcome {
   if (status >= 200 && status < 300) return { result: 'delivered' }
   if (final.has(status)) return { result: 'refused', error: `The webhook answered ${status}` }
   const isRedirect = status >= 300 && status < 400
@@ -148,7 +149,7 @@ function outcomeOf(status: number, headers: AnswerHeaders): Outcome {
 }
 
 /** A receiver that expects another issuer refuses every delivery, and only this side knows the issuer it signs with. */
-function withIssuer(outcome: Outcome, issuer: string): Outcome {
+function withIssuer(outcome: DeliveryOutcome, issuer: string): DeliveryOutcome {
   return 'error' in outcome
     ? { ...outcome, error: `${outcome.error}; deliveries are signed with issuer ${issuer}` }
     : outcome
@@ -171,4 +172,21 @@ function wordsFor(error: unknown): string {
     if ('code' in each && typeof each.code === 'string') return `The webhook cannot be reached: ${each.code}`
   }
   return 'The webhook cannot be reached'
+}
+
+export function traceDeliveries(send: Send, tracing: Tracing): Send {
+  return async (delivery, abort) => {
+    const { key, push } = delivery
+    const span = tracing.start({
+      name: 'push',
+      kind: 'client',
+      parent: push,
+      facts: { agent: key.agent, taskId: key.id, peer: new URL(push.config.url).host },
+    })
+    const told = { ...delivery, push: { ...push, ...span.trace } }
+    const outcome = await span.run(() => send(told, abort))
+    const isFailure = outcome.result === 'failed' || outcome.result === 'refused'
+    span.end({ isFailure, error: isFailure ? outcome.result : undefined })
+    return outcome
+  }
 }

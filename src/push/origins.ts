@@ -9,7 +9,7 @@ export interface OriginLimits {
 }
 
 /** Where a webhook's call stands: it goes, it waits here, or it comes back later. */
-export type Entry = 'go' | 'wait' | { readonly comeBackInMs: number }
+export type OriginEntry = 'go' | 'wait' | { readonly comeBackInMs: number }
 
 interface Origin {
   running: number
@@ -41,7 +41,7 @@ export class Origins {
   }
 
   /** `begin` is called when it is the turn of one that waits. */
-  enter(name: string, begin: () => void): Entry {
+  enter(name: string, begin: () => void): OriginEntry {
     const origin = this.#of(name)
     if (origin.running < this.#mostOf(origin)) {
       origin.running += 1

@@ -13,9 +13,9 @@ import type { Send } from './delivery.js'
 import { DeliveryRun, type DeliveryRunDeps } from './delivery-run.js'
 import { Origins } from './origins.js'
 import { leaseOf, type PushSettings } from './push-settings.js'
-import { createSparseLog, type SparseLog } from './sparse-log.js'
+import { createThrottledLog, type ThrottledLog } from './throttled-log.js'
 
-export interface WorkerParts {
+export interface WorkerDeps {
   readonly store: CompleteStore
   /** Whose webhooks. */
   readonly agents: readonly string[]
@@ -35,7 +35,7 @@ const lookAgainMs = 250
 const maxWarned = 1000
 
 export class PushWorker {
-  readonly #parts: WorkerParts
+  readonly #parts: WorkerDeps
   readonly #cursors: DeliveryRunDeps
   readonly #origins: Origins
   readonly #closing = new AbortController()
@@ -44,8 +44,8 @@ export class PushWorker {
   /** Everything that has to end before the store may be closed. */
   readonly #work = new Set<Promise<void>>()
   // Callers choose origins, so neither kind of warning may fill the log, nor keep the other kind out of it.
-  readonly #warnOfRetry: SparseLog
-  readonly #warnOfDeadLetter: SparseLog
+  readonly #warnOfRetry: ThrottledLog
+  readonly #warnOfDeadLetter: ThrottledLog
   /** Origins whose failures were logged. */
   readonly #warned = new Set<string>()
   #unwatch: (() => void)[] = []
@@ -54,10 +54,10 @@ export class PushWorker {
   #sweep: Promise<void> | undefined
   #isAsked = false
 
-  constructor(parts: WorkerParts) {
+  constructor(parts: WorkerDeps) {
     this.#parts = parts
-    this.#warnOfRetry = createSparseLog(parts.log)
-    this.#warnOfDeadLetter = createSparseLog(parts.log)
+    this.#warnOfRetry = createThrottledLog(parts.log)
+    this.#warnOfDeadLetter = createThrottledLog(parts.log)
     // Every call listens to it.
     setMaxListeners(0, this.#closing.signal)
     const now = parts.now ?? Date.now

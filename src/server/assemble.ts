@@ -12,7 +12,7 @@ import type { Clock } from '../model/clock.js'
 import { assertOptions } from '../model/option-names.js'
 import type { AgentService, Caller } from '../model/service.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
-import { createPush, type Push, type PushParts } from '../push/create-push.js'
+import { createPush, type Push, type PushDeps } from '../push/create-push.js'
 import type { Signer } from '../signing/signer.js'
 import type { CompleteStore } from '../stores/store.js'
 import { applicationMeter, measureAgents, measureCalls, measureCommits } from '../telemetry/metrics.js'
@@ -211,7 +211,7 @@ async function pushOf(
     url,
     offered,
     ...shared
-  }: Pick<Shared, 'options' | 'store' | 'owner' | 'url' | 'offered'> & Pick<PushParts, 'signJwt'>,
+  }: Pick<Shared, 'options' | 'store' | 'owner' | 'url' | 'offered'> & Pick<PushDeps, 'signJwt'>,
 ): Promise<Push> {
   return createPush(
     {

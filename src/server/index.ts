@@ -58,6 +58,6 @@ export type { EditCard } from './edit-card.js'
 // Webhooks
 
 export type { PushOptions } from '../push/create-push.js'
-export type { DeadDelivery, PushOperations, Redelivery } from '../push/dead-deliveries.js'
+export type { DeadDelivery, PushOperations, Redelivery } from '../push/dead-letters.js'
 export type { PushSettings } from '../push/push-settings.js'
 export { openStorePush, type StorePush, type StorePushOptions } from './store-push.js'

@@ -5,13 +5,13 @@ const windowMs = 60_000
 const maxEntries = 20
 
 /** Returns whether the entry was written. */
-export type SparseLog = (key: string, entry: LogEntry) => boolean
+export type ThrottledLog = (key: string, entry: LogEntry) => boolean
 
 /**
  * A log for entries that callers can cause at will. In a minute it writes one entry for each key, and 20 at most. The next
  * entry that it writes has the number of those left out.
  */
-export function createSparseLog(log: Log, now = () => performance.now()): SparseLog {
+export function createThrottledLog(log: Log, now = () => performance.now()): ThrottledLog {
   const written = new Set<string>()
   let sinceMs = now()
   let leftOut = 0

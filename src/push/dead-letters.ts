@@ -2,7 +2,7 @@
 import { assertOptions, type NamesOf } from '../model/option-names.js'
 import type { DeadLetter, DeadLetterQuery } from '../stores/store.js'
 import { deliveryId, type Send } from './delivery.js'
-import { EventsRemoved, endedTask, Telling, type TellingParts } from './telling.js'
+import { EventsRemoved, endedTask, type PayloadDeps, WebhookPayload } from './webhook-payload.js'
 
 /** A delivery that was given up. */
 export interface DeadDelivery extends Omit<DeadLetter, 'key'> {
@@ -35,14 +35,14 @@ export interface PushOperations {
 
 export type Redelivery = { readonly isDelivered: true } | { readonly isDelivered: false; readonly error: string }
 
-export interface OperationsParts extends TellingParts {
+export interface PushOperationDeps extends PayloadDeps {
   /** Whose webhooks. Absent: those of all agents in the store. */
   readonly agents?: readonly string[] | undefined
   readonly send: Send
   readonly closing: AbortSignal
 }
 
-export function createPushOperations(parts: OperationsParts): PushOperations {
+export function createPushOperations(parts: PushOperationDeps): PushOperations {
   const { store, agents } = parts
   const isOurs = (agent: string) => agents === undefined || agents.includes(agent)
   return {
@@ -57,7 +57,7 @@ export function createPushOperations(parts: OperationsParts): PushOperations {
       const push = letter && (await store.deliveries.getConfig(letter.key, letter.configId))
       if (!letter || !push || !isOurs(letter.key.agent)) return undefined
       const { key, configId, seq } = letter
-      const telling = new Telling(parts, key, push)
+      const telling = new WebhookPayload(parts, key, push)
       const body = await bodyOf(parts, telling, letter)
       if (body === undefined) return { isDelivered: false, error: 'Its event is not there any more' }
       const delivery = {
@@ -77,7 +77,7 @@ export function createPushOperations(parts: OperationsParts): PushOperations {
 }
 
 /** Where retention has removed the event, the task as it ended stands for it. */
-async function bodyOf({ store }: OperationsParts, telling: Telling, { key, seq }: DeadLetter) {
+async function bodyOf({ store }: PushOperationDeps, telling: WebhookPayload, { key, seq }: DeadLetter) {
   try {
     const [event] = (await store.read(key, seq - 1, 1)) ?? []
     if (event?.seq === seq) return await telling.bodyOf(event)

@@ -11,7 +11,7 @@ import { wholeHistory } from '../model/history-window.js'
 import { isTerminal, type Task } from '../model/task.js'
 import type { CompleteStore, StoredPushConfig, TaskKey, ViewedTask } from '../stores/store.js'
 
-export interface TellingParts {
+export interface PayloadDeps {
   readonly store: CompleteStore
   readonly dialects: ReadonlyMap<string, Dialect>
   /** What webhooks that can be told of every event are told of. */
@@ -20,14 +20,14 @@ export interface TellingParts {
 
 const readAhead = 256
 
-export class Telling {
-  readonly #parts: TellingParts
+export class WebhookPayload {
+  readonly #parts: PayloadDeps
   readonly #key: TaskKey
   readonly #form: PushForm | undefined
   readonly #showsProgress: boolean
   #fold: TaskFold | undefined
 
-  constructor(parts: TellingParts, key: TaskKey, { dialect }: StoredPushConfig) {
+  constructor(parts: PayloadDeps, key: TaskKey, { dialect }: StoredPushConfig) {
     this.#parts = parts
     this.#key = key
     this.#form = parts.dialects.get(dialect)?.push
