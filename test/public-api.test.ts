@@ -99,6 +99,7 @@ const entries: Readonly<Record<string, readonly string[]>> = {
     'send',
     'storeContract',
     'testAgent',
+    'transportContract',
     'until',
     'userMessage',
   ],

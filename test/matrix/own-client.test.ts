@@ -1,7 +1,10 @@
 /** Our client against our server: every dialect over every binding, on one real port. */
-import { type Served, serve } from 'dragoman'
-import { type AgentClient, type ConnectOptions, connect } from 'dragoman/client'
+import { bearer, type Served, serve } from 'dragoman'
+import { type AgentClient, bearerCredential, type ConnectOptions, connect } from 'dragoman/client'
+import { createHandler } from 'dragoman/server'
+import { transportContract } from 'dragoman/testing'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import type { AgentService } from '../../src/model/service.js'
 import { ownClient } from './own-client.js'
 import { matrixAgent, scenarios } from './scenarios.js'
 
@@ -39,6 +42,54 @@ describe.each(ways)('our client with %j', (options, path) => {
   it.each(scenarios)('%s', async (_scenario, play) => {
     await using agent = await open()
     await play(ownClient(agent))
+  })
+})
+
+const serverOptions = (service: AgentService, callerId: string | undefined) => ({
+  log: false as const,
+  wrap: () => service,
+  ...(callerId !== undefined && { auth: [bearer({ secret: callerId })] }),
+})
+const closeAll = async (client: AgentClient, server: Pick<Served, 'close'>) => {
+  await client.close()
+  await server.close({ deadlineMs: 0 })
+}
+const clientOptions = (callerId: string | undefined) => ({
+  retry: { attempts: 1 },
+  ...(callerId !== undefined && { credentials: bearerCredential('secret') }),
+})
+
+// Older dialects have no means for half of the suite; they play the scenarios above.
+const fullWays = ways.filter(([{ dialect = '' }]) => dialect === 'v1' || dialect === 'v0.3')
+describe.each(fullWays)('the transport of our client with %j', (options, path) => {
+  const limits = options.dialect === 'v0.3' ? { without: ['listTasks'] as const, hasNoErrorDetails: true } : {}
+  transportContract(
+    { describe, it },
+    async (service, { callerId }) => {
+      const server = await serve(matrixAgent, serverOptions(service, callerId))
+      const client = await connect(new URL(path, server.url).href, { ...options, ...clientOptions(callerId) })
+      return { client, close: () => closeAll(client, server) }
+    },
+    limits,
+  )
+})
+
+describe('the in-process transport of a service', () => {
+  transportContract(
+    { describe, it },
+    async (service) => {
+      const client = await connect(service)
+      return { client, close: () => client.close() }
+    },
+    { hasNoCredentials: true },
+  )
+})
+
+describe.each(['JSONRPC', 'HTTP+JSON'] as const)('the in-process transport of a handler over %s', (binding) => {
+  transportContract({ describe, it }, async (service, { callerId }) => {
+    const handler = await createHandler(matrixAgent, serverOptions(service, callerId))
+    const client = await connect(handler, { binding, ...clientOptions(callerId) })
+    return { client, close: () => closeAll(client, handler) }
   })
 })
 

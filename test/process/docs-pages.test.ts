@@ -2,7 +2,7 @@
 import { describe, expect, it } from 'vitest'
 import { freePort } from './hostile-agent.js'
 import { startServer } from './server-process.js'
-import { readPage, runSnippet, snippet, snippetFolder, startSnippet, typeErrorsIn } from './snippets.js'
+import { compile, readPage, runSnippet, snippet, snippetFolder, startSnippet, typeErrorsIn } from './snippets.js'
 
 describe('the pages', () => {
   it('docs/client.md shows a client that works', { timeout: 60_000 }, async () => {
@@ -21,6 +21,14 @@ describe('the pages', () => {
     folder.write('agents.ts', snippet(readPage('docs/client.md'), 'agents.ts'))
     folder.write('receiver.ts', snippet(readPage('docs/push.md'), 'receiver.ts'))
     expect(await typeErrorsIn(['agents.ts', 'receiver.ts'], folder.path)).toBe('')
+  })
+
+  it('docs/testing.md shows tests that pass', { timeout: 60_000 }, async () => {
+    using folder = snippetFolder()
+    const names = ['shout', 'order', 'retention', 'restart'].map((name) => `${name}.test.ts`)
+    for (const name of names) folder.write(name, snippet(readPage('docs/testing.md'), name))
+    expect(await compile(names, folder.path)).toBe('')
+    for (const name of names) expect(await runSnippet(name, folder.path), name).toMatch(/^# pass 1$/m)
   })
 
   it('docs/serve.md shows a form and mounts that strict TypeScript accepts', { timeout: 60_000 }, async () => {

@@ -61,6 +61,16 @@ export function startSnippet(name: string, cwd: string): RunningSnippet {
   return { ready, [Symbol.dispose]: () => void child.kill('SIGKILL') }
 }
 
+/** Compiles snippets to JavaScript for Node 20, which has no `await using`. Returns the errors of the compiler. */
+export function compile(names: readonly string[], cwd: string): Promise<string> {
+  const compiler = join(root, 'node_modules/typescript/bin/tsc')
+  const options = ['--strict', '--exactOptionalPropertyTypes', '--target', 'es2022', '--module', 'nodenext']
+  return run(
+    [compiler, ...options, '--lib', 'es2023,esnext.disposable', '--skipLibCheck', '--types', 'node', ...names],
+    cwd,
+  )
+}
+
 /** Returns the errors that the compiler reports in strict mode, or an empty text. */
 export function typeErrorsIn(names: readonly string[], cwd: string): Promise<string> {
   const compiler = join(root, 'node_modules/typescript/bin/tsc')
