@@ -11,7 +11,7 @@ import { isHost } from '../net/addresses.js'
 import { isNode } from '../net/runtime.js'
 import { type FetchHandler, inProcessFetch } from '../transports/in-process.js'
 import { createGuardedDialer as createBrowserDialer } from './browser-stubs.js'
-import type { ClientCertificate } from './credentials/static-credentials.js'
+import type { ClientCertificate } from './credentials/credential.js'
 
 export interface ClientDialerOptions {
   /** Origins that the user named, such as `https://agent.example`. */

@@ -37,14 +37,10 @@ export {
   type ClientCertificate,
   type CredentialSource,
   type CredentialSources,
-  createTokenStore,
-  type DeviceCode,
   mutualTls,
-  type OAuth2Options,
-  oauth2,
-  type RedirectReceiver,
-  type TokenStore,
-} from './credentials/index.js'
+} from './credentials/credential.js'
+export { createTokenStore, type OAuth2Options, oauth2, type TokenStore } from './credentials/oauth2.js'
+export type { DeviceCode, RedirectReceiver } from './credentials/oauth2-flows.js'
 
 // Verify signed cards
 

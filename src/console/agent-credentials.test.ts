@@ -5,7 +5,7 @@ import { audience, type OpenIdProvider, openIdProvider } from '../../test/auth/o
 import { eventually } from '../../test/hostile/waiting.js'
 import { allOf, apiKey, basic, mtls, oidc } from '../auth/index.js'
 import { v1Card } from '../client/cards.fixture.js'
-import { apiKeyCredential, mutualTls } from '../client/credentials/index.js'
+import { apiKeyCredential, mutualTls } from '../client/credentials/credential.js'
 import { json, serveHttp } from '../client/http-server.fixture.js'
 import { type Served, serve } from '../server/serve.js'
 import { echoAgent } from '../testing/echo-agent.js'

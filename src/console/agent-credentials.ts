@@ -1,6 +1,6 @@
 /** The credentials of one agent: those that were typed into the page, and those of whoever started the console. */
 import type { ConnectOptions } from '../client/connect-options.js'
-import { type CredentialSource, type CredentialSources, sourcesIn } from '../client/credentials/index.js'
+import { type CredentialSource, type CredentialSources, sourcesIn } from '../client/credentials/credential.js'
 import { canParseUrl } from '../model/can-parse-url.js'
 import { A2AError } from '../model/errors.js'
 import type { CredentialKind, GivenCredential, LoginView, NamedAgent } from './console-api.js'

@@ -2,7 +2,7 @@
 import type { Choice } from '../client/agent-client.js'
 import { chooseInterface } from '../client/choose-interface.js'
 import { createClientDialer } from '../client/client-dialer.js'
-import { certificateOf, sourcesIn } from '../client/credentials/index.js'
+import { certificateOf, sourcesIn } from '../client/credentials/credential.js'
 import { createSender } from '../client/guarded-fetch.js'
 import { authorizeCard, hasGrpc } from '../client/open-interface.js'
 import {

@@ -1,6 +1,6 @@
 /** What the console's page and its server part say to each other beside the protocol itself. */
 import type { Choice } from '../client/agent-client.js'
-import type { DeviceCode } from '../client/credentials/index.js'
+import type { DeviceCode } from '../client/credentials/oauth2-flows.js'
 import type { PushDelivery } from '../client/push-receiver.js'
 import type { Verification } from '../client/verify-card.js'
 import type { WireEntry } from '../client/wire-log.js'

@@ -2,7 +2,7 @@
 
 import { randomBytes } from 'node:crypto'
 import type { Connection } from '../auth/scheme.js'
-import type { CredentialSources } from '../client/credentials/index.js'
+import type { CredentialSources } from '../client/credentials/credential.js'
 import { A2AError, type ErrorCode } from '../model/errors.js'
 import { isObject } from '../model/is-object.js'
 import { assertOptions, type NamesOf } from '../model/option-names.js'

@@ -4,10 +4,8 @@ import {
   basicCredential,
   bearerCredential,
   type CredentialSource,
-  createTokenStore,
-  type OAuth2Options,
-  oauth2,
-} from '../client/credentials/index.js'
+} from '../client/credentials/credential.js'
+import { createTokenStore, type OAuth2Options, oauth2 } from '../client/credentials/oauth2.js'
 import { isObject } from '../model/is-object.js'
 import type { CredentialKind, GivenCredential } from './console-api.js'
 

@@ -1,6 +1,6 @@
 /** What one browser has: the agents it named, its credentials, its calls, its webhook. All of it in memory. */
 import { randomBytes, timingSafeEqual } from 'node:crypto'
-import type { CredentialSources } from '../client/credentials/index.js'
+import type { CredentialSources } from '../client/credentials/credential.js'
 import { createPushReceiver } from '../client/push-receiver.js'
 import { dialectNames } from '../dialects/dialect.js'
 import { type Binding, bindings } from '../model/agent-card.js'

@@ -7,7 +7,7 @@ import { readCard } from '../read-card.js'
 import type { WireEntry } from '../wire-log.js'
 import { createAuthorizer, planCredentials, withCredentials } from './authorizer.js'
 import type { CredentialSource, CredentialSources } from './credential.js'
-import { apiKeyCredential, basicCredential, bearerCredential, certificateOf, mutualTls } from './static-credentials.js'
+import { apiKeyCredential, basicCredential, bearerCredential, certificateOf, mutualTls } from './credential.js'
 
 const key = { apiKeySecurityScheme: { location: 'header', name: 'X-Key' } }
 const http = (scheme: string) => ({ httpAuthSecurityScheme: { scheme } })

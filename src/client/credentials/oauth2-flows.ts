@@ -1,4 +1,4 @@
-/** The ways to a token. Every one speaks to the authorization server and gives what it answered. */
+/** The OAuth 2 flows. Each one returns the response of the token endpoint. */
 
 import type * as OAuth from 'oauth4webapi'
 import type { AuthorizationServer, TokenEndpointResponse } from 'oauth4webapi'
@@ -13,30 +13,33 @@ import type { FoundServer } from './oauth2-server.js'
 
 export type FlowName = 'clientCredentials' | 'deviceCode' | 'authorizationCode'
 
-/** What somebody has to type in on another device. */
+/** The code that the user enters on another device. */
 export interface DeviceCode {
   readonly userCode: string
   readonly verificationUri: string
-  /** The address with the code in it. */
+  /** The address with the code included. */
   readonly verificationUriComplete?: string
   readonly expiresInSeconds: number
 }
 
-/** Where the authorization server sends the browser back to. */
+/** Receives the redirect of the browser after the login. `listenForRedirect` of `dragoman/net` creates one. */
 export interface RedirectReceiver {
   readonly redirectUri: string
-  /** The whole address the browser came back with. */
+  /** Resolves with the full URL of the redirect. */
   receive(signal?: AbortSignal): Promise<string>
   close?(): void | Promise<void>
 }
 
 export interface FlowOptions {
+  /** Id of this client at the authorization server. */
   readonly clientId: string
+  /** Required for `clientCredentials`. */
   readonly clientSecret?: string
-  /** Shows a code and an address to the user. Needed for `deviceCode`. */
+  /** Shows a code and an address to the user. Required for `deviceCode`. */
   readonly showCode?: (code: DeviceCode) => void | Promise<void>
-  /** Opens an address in the user's browser. Needed, with `receiver`, for `authorizationCode`. */
+  /** Opens an address in the user's browser. Required, with `receiver`, for `authorizationCode`. */
   readonly open?: (url: string) => void | Promise<void>
+  /** Starts to wait for the redirect. */
   readonly receiver?: () => RedirectReceiver | Promise<RedirectReceiver>
   /** Further parameters for the authorization server, such as `audience` or `resource`. */
   readonly parameters?: Readonly<Record<string, string>>
@@ -50,31 +53,31 @@ export interface FlowCall {
   readonly signal: AbortSignal
 }
 
-interface Tools {
+interface FlowDeps {
   readonly oauth: typeof OAuth
   readonly server: AuthorizationServer
   readonly client: OAuth.Client
   readonly auth: OAuth.ClientAuth
   readonly http: OAuth.TokenEndpointRequestOptions
-  /** `scope` and what the user added. */
+  /** `scope` and the user's parameters. */
   readonly parameters: Record<string, string>
 }
 
-/** Seconds between two questions whether somebody entered the code, however often the server wants to be asked. */
-const shortestInterval = 1
+/** Minimum number of seconds between two polls for the device code. */
+const minIntervalSeconds = 1
 
 export function runFlow(flow: FlowName, call: FlowCall): Promise<TokenEndpointResponse> {
-  return withTools(call, (tools) => flows[flow](tools, call))
+  return withDeps(call, (deps) => flows[flow](deps, call))
 }
 
 export function refresh(refreshToken: string, call: FlowCall): Promise<TokenEndpointResponse> {
-  return withTools(call, async ({ oauth, server, client, auth, http }) => {
+  return withDeps(call, async ({ oauth, server, client, auth, http }) => {
     const response = await oauth.refreshTokenGrantRequest(server, client, auth, refreshToken, http)
     return oauth.processRefreshTokenResponse(server, client, response)
   })
 }
 
-const flows: Readonly<Record<FlowName, (tools: Tools, call: FlowCall) => Promise<TokenEndpointResponse>>> = {
+const flows: Readonly<Record<FlowName, (deps: FlowDeps, call: FlowCall) => Promise<TokenEndpointResponse>>> = {
   async clientCredentials({ oauth, server, client, auth, http, parameters }) {
     const response = await oauth.clientCredentialsGrantRequest(server, client, auth, parameters, http)
     return oauth.processClientCredentialsResponse(server, client, response)
@@ -91,7 +94,7 @@ const flows: Readonly<Record<FlowName, (tools: Tools, call: FlowCall) => Promise
       expiresInSeconds: device.expires_in,
     })
     const endsAt = Date.now() + device.expires_in * 1000
-    for (let seconds = Math.max(device.interval ?? 5, shortestInterval); Date.now() < endsAt; ) {
+    for (let seconds = Math.max(device.interval ?? 5, minIntervalSeconds); Date.now() < endsAt; ) {
       await systemTiming.wait(seconds * 1000, signal)
       const response = await oauth.deviceCodeGrantRequest(server, client, auth, device.device_code, http)
       try {
@@ -102,13 +105,16 @@ const flows: Readonly<Record<FlowName, (tools: Tools, call: FlowCall) => Promise
         else if (reason !== 'authorization_pending') throw caught
       }
     }
-    throw new A2AError('UNAUTHENTICATED', 'Nobody entered the code in time')
+    throw new A2AError('UNAUTHENTICATED', 'The device code expired before it was entered')
   },
 
   async authorizationCode({ oauth, server, client, auth, http, parameters }, { options, found, signal }) {
     const { open, receiver: listen } = options
     if (!open || !listen || server.authorization_endpoint === undefined)
-      throw new A2AError('UNAUTHENTICATED', 'There is no way to ask the user in a browser')
+      throw new A2AError(
+        'UNAUTHENTICATED',
+        'The authorization code flow needs `open`, `receiver` and an authorization endpoint',
+      )
     const receiver = await listen()
     try {
       const [verifier, state] = [oauth.generateRandomCodeVerifier(), oauth.generateRandomState()]
@@ -124,11 +130,11 @@ const flows: Readonly<Record<FlowName, (tools: Tools, call: FlowCall) => Promise
       }))
         url.searchParams.set(name, value)
       const received = receiver.receive(signal)
-      received.catch(() => undefined) // until it is waited for
+      received.catch(() => undefined) // it is awaited below
       await open(url.href)
       const back = new URL(await received)
-      // Only a server that said its own name can be held to it.
-      if (found.isMadeUp) back.searchParams.delete('iss')
+      // Without metadata the issuer is not known, so `iss` cannot be checked.
+      if (found.isAssumed) back.searchParams.delete('iss')
       const answer = oauth.validateAuthResponse(server, client, back, state)
       const { redirectUri } = receiver
       const response = await oauth.authorizationCodeGrantRequest(
@@ -147,12 +153,12 @@ const flows: Readonly<Record<FlowName, (tools: Tools, call: FlowCall) => Promise
   },
 }
 
-async function withTools<T>(call: FlowCall, run: (tools: Tools) => Promise<T>): Promise<T> {
+async function withDeps<T>(call: FlowCall, run: (deps: FlowDeps) => Promise<T>): Promise<T> {
   const oauth = await import('oauth4webapi')
   const { found, options, scopes, send, signal } = call
   const { server } = found
   const { clientId, clientSecret, parameters } = options
-  const isClear = [server.token_endpoint, server.device_authorization_endpoint].some(isLocalInTheClear)
+  const isInsecure = [server.token_endpoint, server.device_authorization_endpoint].some(isLocalHttp)
   try {
     return await run({
       oauth,
@@ -161,7 +167,7 @@ async function withTools<T>(call: FlowCall, run: (tools: Tools) => Promise<T>): 
       auth: clientAuth(oauth, server, clientSecret),
       http: {
         signal,
-        [oauth.allowInsecureRequests]: isClear,
+        [oauth.allowInsecureRequests]: isInsecure,
         [oauth.customFetch]: async (url, { method, headers, body }) => {
           const request: GuardedRequest = {
             method,
@@ -172,25 +178,25 @@ async function withTools<T>(call: FlowCall, run: (tools: Tools) => Promise<T>): 
             isConfidential: true,
           }
           const response = await send(request)
-          return found.isMadeUp ? withoutIdToken(response) : response
+          return found.isAssumed ? withoutIdToken(response) : response
         },
       },
       parameters: { ...parameters, ...(scopes.length > 0 && { scope: scopes.join(' ') }) },
     })
   } catch (caught) {
     if (caught instanceof A2AError || caught instanceof TransportError) throw caught
-    throw new A2AError('UNAUTHENTICATED', `No token from ${server.issuer}: ${wordsOf(oauth, caught)}`, {
+    throw new A2AError('UNAUTHENTICATED', `No token from ${server.issuer}: ${messageOf(oauth, caught)}`, {
       cause: caught,
     })
   }
 }
 
-/** It would be checked against the name of a server that never told its name; nobody here asks who the user is. */
+/** The library would check it against the issuer, which is not known. The client does not need the user's identity. */
 async function withoutIdToken(response: Response): Promise<Response> {
   const text = await response.text()
   const { status, headers } = response
   try {
-    const { id_token: _idToken, ...rest } = JSON.parse(text) as Record<string, unknown> // what is no object has no such member
+    const { id_token: _idToken, ...rest } = JSON.parse(text) as Record<string, unknown> // other JSON values have no such member
     return new Response(JSON.stringify(rest), { status, headers })
   } catch {
     return new Response(text, { status, headers })
@@ -204,17 +210,17 @@ function clientAuth(oauth: typeof OAuth, server: AuthorizationServer, secret: st
   return isPostOnly ? oauth.ClientSecretPost(secret) : oauth.ClientSecretBasic(secret)
 }
 
-/** Only this machine may be asked without TLS: for those who try things out. */
-function isLocalInTheClear(url: string | undefined): boolean {
+/** Only authorization servers on this machine may be used without TLS. */
+function isLocalHttp(url: string | undefined): boolean {
   if (url === undefined || !canParseUrl(url)) return false
   const { protocol, hostname } = new URL(url)
   return protocol === 'http:' && classifyHost(hostname) === 'loopback'
 }
 
-function wordsOf(oauth: typeof OAuth, caught: unknown): string {
+function messageOf(oauth: typeof OAuth, caught: unknown): string {
   if (caught instanceof oauth.ResponseBodyError || caught instanceof oauth.AuthorizationResponseError) {
     const { error, error_description: description } = caught
     return description ? `${error} (${description.slice(0, 200)})` : error
   }
-  return caught instanceof Error ? caught.message : 'it failed'
+  return caught instanceof Error ? caught.message : 'unknown error'
 }

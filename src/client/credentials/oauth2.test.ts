@@ -192,10 +192,10 @@ describe('oauth2', () => {
     it('believes no server that speaks for another', async () => {
       await using server = await serveTokens({ issuer: () => 'https://login.example' })
       const promise = oauth2(client).get(need(`${server.origin}/.well-known/openid-configuration`), context())
-      await expect(promise).rejects.toThrow('is not about itself')
+      await expect(promise).rejects.toThrow('belong to another issuer')
       await expect(
         oauth2({ ...client, issuer: server.origin }).get(need('https://x.example'), context()),
-      ).rejects.toThrow('is not about itself')
+      ).rejects.toThrow('belong to another issuer')
     })
   })
 
@@ -286,7 +286,7 @@ describe('oauth2', () => {
     )
     const scheme = { openIdConnectSecurityScheme: { openIdConnectUrl: `${own.origin}/go?to=evil` } }
     await expect(oauth2(client).get({ name: 's', scheme, scopes: [] }, context())).rejects.toThrow(
-      'is not about itself',
+      'belong to another issuer',
     )
     expect(evil.tokens).toEqual([])
   })

@@ -1,4 +1,4 @@
-/** Tokens by OAuth 2 and OpenID Connect: got, kept, renewed and, when an agent refuses one, got again. */
+/** Tokens by OAuth 2 and OpenID Connect: obtained, stored, refreshed, and replaced when the agent rejects one. */
 import type { TokenEndpointResponse } from 'oauth4webapi'
 import type { SecurityScheme } from '../../model/agent-card.js'
 import { A2AError } from '../../model/errors.js'
@@ -6,15 +6,47 @@ import { assertOptions, type NamesOf } from '../../model/option-names.js'
 import { TransportError } from '../../model/transport-error.js'
 import { bearerHeader, type CredentialContext, type CredentialSource, type SchemeNeed } from './credential.js'
 import { type FlowCall, type FlowName, type FlowOptions, refresh, runFlow } from './oauth2-flows.js'
-import { findServer, namedOrigins, type ServerOptions } from './oauth2-server.js'
+import { findServer, originsToDial, type ServerOptions } from './oauth2-server.js'
 
+/** A token in a `TokenStore`. */
+export interface StoredToken {
+  /** Absent after an agent rejected it, if there is a refresh token. */
+  readonly accessToken?: string
+  readonly refreshToken?: string
+  /** Time in milliseconds since 1970. */
+  readonly expiresAtMs?: number
+}
+
+/** Stores tokens: in memory, a key chain, a file, or the storage of a browser. Tokens are JSON values. */
+export interface TokenStore {
+  get(key: string): StoredToken | undefined | Promise<StoredToken | undefined>
+  set(key: string, token: StoredToken): void | Promise<void>
+  delete(key: string): void | Promise<void>
+}
+
+/** Creates a token store in memory. */
+export function createTokenStore(): TokenStore {
+  const tokens = new Map<string, StoredToken>()
+  return {
+    get: (key) => tokens.get(key),
+    set(key, token) {
+      tokens.set(key, token)
+    },
+    delete(key) {
+      tokens.delete(key)
+    },
+  }
+}
+
+/** Options of `oauth2`. */
 export interface OAuth2Options extends FlowOptions, ServerOptions {
-  /** Default: the card's, else the first one of these options that everything is given for. */
+  /** Default: a flow that the card names, or else the first flow that the options allow. */
   readonly flow?: FlowName
-  /** Default: those that the card asks for. */
+  /** Default: the scopes that the card asks for. */
   readonly scopes?: readonly string[]
   /** Default: in memory. */
   readonly store?: TokenStore
+  /** Returns the time in milliseconds since 1970, for tests. */
   readonly now?: () => number
 }
 
@@ -36,10 +68,13 @@ const optionNames = {
   now: true,
 } satisfies NamesOf<OAuth2Options>
 
-/** Renewed so long before its end: calls take time. */
-const marginMs = 30_000
+/** Tokens are refreshed this long before they expire, because a call takes time. */
+const expiryMarginMs = 30_000
 
 /**
+ * Obtains tokens from an authorization server. Flows: client credentials (`clientSecret`), device code (`showCode`) and
+ * authorization code with PKCE (`open` and `receiver`).
+ *
  * ```ts
  * oauth2({ clientId: 'me', clientSecret, issuer: 'https://login.example' })
  * ```
@@ -47,7 +82,7 @@ const marginMs = 30_000
 export function oauth2(options: OAuth2Options): CredentialSource {
   assertOptions('oauth2', options, optionNames)
   const { store = createTokenStore(), now = Date.now } = options
-  const flight = createSingleFlight<string>()
+  const shared = createSingleFlight<string>()
 
   async function obtain(
     key: string,
@@ -55,13 +90,13 @@ export function oauth2(options: OAuth2Options): CredentialSource {
     need: SchemeNeed,
     context: CredentialContext,
     signal: AbortSignal,
-  ) {
-    const kept = await store.get(key)
-    if (kept?.accessToken !== undefined && !isOver(kept, now())) return kept.accessToken
+  ): Promise<string> {
+    const stored = await store.get(key)
+    if (stored?.accessToken !== undefined && !isExpired(stored, now())) return stored.accessToken
     const call = await prepare(flow, need, context, signal)
-    const answer = (kept?.refreshToken && (await renewed(kept.refreshToken, call))) || (await runFlow(flow, call))
-    const token = stored(answer, kept, now())
-    await store.set(key, token)
+    const refreshed = stored?.refreshToken && (await refreshOrStartOver(stored.refreshToken, call))
+    const answer = refreshed || (await runFlow(flow, call))
+    await store.set(key, toStored(answer, stored, now()))
     return answer.access_token
   }
 
@@ -72,7 +107,7 @@ export function oauth2(options: OAuth2Options): CredentialSource {
     signal: AbortSignal,
   ): Promise<FlowCall> {
     const { origin } = context
-    const send = context.sender(namedOrigins(options, origin))
+    const send = context.sender(originsToDial(options, origin))
     const found = await findServer(scheme, options, { flow, origin, send })
     return { found, options, scopes: options.scopes ?? scopes, send, signal }
   }
@@ -84,26 +119,31 @@ export function oauth2(options: OAuth2Options): CredentialSource {
     fits: (scheme) => flowFor(scheme, options) !== undefined,
     async get(need, context) {
       const flow = flowFor(need.scheme, options)
-      if (!flow) throw new A2AError('UNAUTHENTICATED', 'No way to a token was given')
+      if (!flow)
+        throw new A2AError(
+          'UNAUTHENTICATED',
+          'No OAuth 2 flow is possible: pass `clientSecret`, `showCode`, or `open` and `receiver`',
+        )
       const key = keyOf(flow, need, options, context)
-      return bearerHeader(await flight(key, (signal) => obtain(key, flow, need, context, signal), context.signal))
+      return bearerHeader(await shared(key, (signal) => obtain(key, flow, need, context, signal), context.signal))
     },
     async refused(need, given, context) {
       const flow = flowFor(need.scheme, options)
       if (!flow) return false
       const key = keyOf(flow, need, options, context)
-      const kept = await store.get(key)
-      // Somebody else may have a new one already.
-      if (kept?.accessToken === undefined || given.headers?.authorization !== `Bearer ${kept.accessToken}`) return true
-      if (kept.refreshToken === undefined) await store.delete(key)
-      else await store.set(key, { refreshToken: kept.refreshToken })
+      const stored = await store.get(key)
+      // Another call may have replaced the token already.
+      if (stored?.accessToken === undefined || given.headers?.authorization !== `Bearer ${stored.accessToken}`)
+        return true
+      if (stored.refreshToken === undefined) await store.delete(key)
+      else await store.set(key, { refreshToken: stored.refreshToken })
       return true
     },
   }
 }
 
-/** Absent: what is renewed with is no longer good, and the flow begins again. */
-async function renewed(refreshToken: string, call: FlowCall): Promise<TokenEndpointResponse | undefined> {
+/** Returns undefined if the refresh token is no longer valid. */
+async function refreshOrStartOver(refreshToken: string, call: FlowCall): Promise<TokenEndpointResponse | undefined> {
   try {
     return await refresh(refreshToken, call)
   } catch (caught) {
@@ -112,8 +152,8 @@ async function renewed(refreshToken: string, call: FlowCall): Promise<TokenEndpo
   }
 }
 
-/** A server that sends no new token to renew with means the old one. */
-function stored(answer: TokenEndpointResponse, before: StoredToken | undefined, nowMs: number): StoredToken {
+/** If the server sends no new refresh token, the old one stays valid. */
+function toStored(answer: TokenEndpointResponse, before: StoredToken | undefined, nowMs: number): StoredToken {
   const refreshToken = answer.refresh_token ?? before?.refreshToken
   return {
     accessToken: answer.access_token,
@@ -122,11 +162,11 @@ function stored(answer: TokenEndpointResponse, before: StoredToken | undefined, 
   }
 }
 
-function isOver({ expiresAtMs }: StoredToken, nowMs: number): boolean {
-  return expiresAtMs !== undefined && nowMs >= expiresAtMs - marginMs
+function isExpired({ expiresAtMs }: StoredToken, nowMs: number): boolean {
+  return expiresAtMs !== undefined && nowMs >= expiresAtMs - expiryMarginMs
 }
 
-/** A token is for one agent: another one that asks for the same gets its own. */
+/** Each agent gets its own token. */
 function keyOf(
   flow: FlowName,
   { scheme, scopes }: SchemeNeed,
@@ -139,56 +179,20 @@ function keyOf(
 }
 
 function flowFor(scheme: SecurityScheme, options: OAuth2Options): FlowName | undefined {
-  const isToken = 'httpAuthSecurityScheme' in scheme && scheme.httpAuthSecurityScheme.scheme.toLowerCase() === 'bearer'
-  // Where a card asks for a token and no more, it is the user who knows where tokens come from.
-  if (isToken && options.issuer === undefined && options.tokenUrl === undefined) return undefined
-  if (!isToken && !('oauth2SecurityScheme' in scheme) && !('openIdConnectSecurityScheme' in scheme)) return undefined
+  const isBearer = 'httpAuthSecurityScheme' in scheme && scheme.httpAuthSecurityScheme.scheme.toLowerCase() === 'bearer'
+  // A bearer scheme names no authorization server, so the user has to.
+  if (isBearer && options.issuer === undefined && options.tokenUrl === undefined) return undefined
+  if (!isBearer && !('oauth2SecurityScheme' in scheme) && !('openIdConnectSecurityScheme' in scheme)) return undefined
   const { clientSecret, showCode, open, receiver, flow } = options
-  const able: readonly FlowName[] = [
+  const possible: readonly FlowName[] = [
     ...(clientSecret !== undefined ? (['clientCredentials'] as const) : []),
     ...(showCode ? (['deviceCode'] as const) : []),
     ...(open && receiver ? (['authorizationCode'] as const) : []),
   ]
-  if (flow !== undefined) return able.find((each) => each === flow)
+  if (flow !== undefined) return possible.find((each) => each === flow)
   const named = 'oauth2SecurityScheme' in scheme ? Object.keys(scheme.oauth2SecurityScheme.flows) : []
-  return able.find((each) => named.includes(each)) ?? able[0]
+  return possible.find((each) => named.includes(each)) ?? possible[0]
 }
-
-/** Where tokens are kept. */
-
-export interface StoredToken {
-  /** Absent after an agent refused it; what it can be renewed with is still there. */
-  readonly accessToken?: string
-  readonly refreshToken?: string
-  readonly expiresAtMs?: number
-}
-
-/** Plain values by plain keys: a key chain, a file, a browser's storage. */
-export interface TokenStore {
-  get(key: string): StoredToken | undefined | Promise<StoredToken | undefined>
-  set(key: string, token: StoredToken): void | Promise<void>
-  delete(key: string): void | Promise<void>
-}
-
-/** Forgets everything when the process ends. */
-export function createTokenStore(): TokenStore {
-  const tokens = new Map<string, StoredToken>()
-  return {
-    get: (key) => tokens.get(key),
-    set(key, token) {
-      tokens.set(key, token)
-    },
-    delete(key) {
-      tokens.delete(key)
-    },
-  }
-}
-
-export type SingleFlight<T> = (
-  key: string,
-  work: (signal: AbortSignal) => Promise<T>,
-  signal?: AbortSignal,
-) => Promise<T>
 
 interface Flight<T> {
   readonly result: Promise<T>
@@ -196,7 +200,11 @@ interface Flight<T> {
   waiting: number
 }
 
-export function createSingleFlight<T>(): SingleFlight<T> {
+/**
+ * Runs work once for all concurrent callers with the same key. A caller can stop waiting with its signal; when the last one
+ * does, the work is aborted.
+ */
+function createSingleFlight<T>() {
   const flights = new Map<string, Flight<T>>()
   const start = (key: string, work: (signal: AbortSignal) => Promise<T>): Flight<T> => {
     const controller = new AbortController()
@@ -204,17 +212,17 @@ export function createSingleFlight<T>(): SingleFlight<T> {
       if (flights.get(key) === flight) flights.delete(key)
     })
     const flight: Flight<T> = { result, controller, waiting: 0 }
-    // Whoever waits hears of failures; when nobody does any more, nobody has to.
+    // Callers see the failure. If all have left, it is of no interest.
     result.catch(() => undefined)
     flights.set(key, flight)
     return flight
   }
-  return async (key, work, signal) => {
-    if (signal?.aborted) throw stopped(signal)
+  return async (key: string, work: (signal: AbortSignal) => Promise<T>, signal?: AbortSignal): Promise<T> => {
+    if (signal?.aborted) throw abandoned(signal)
     const flight = flights.get(key) ?? start(key, work)
     flight.waiting += 1
     try {
-      return await (signal ? until(flight.result, signal) : flight.result)
+      return await (signal ? untilAborted(flight.result, signal) : flight.result)
     } finally {
       flight.waiting -= 1
       if (flight.waiting === 0) {
@@ -225,10 +233,10 @@ export function createSingleFlight<T>(): SingleFlight<T> {
   }
 }
 
-async function until<T>(result: Promise<T>, signal: AbortSignal): Promise<T> {
+async function untilAborted<T>(result: Promise<T>, signal: AbortSignal): Promise<T> {
   let stop: () => void = () => undefined
   const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(stopped(signal))
+    stop = () => reject(abandoned(signal))
     signal.addEventListener('abort', stop)
   })
   try {
@@ -238,9 +246,9 @@ async function until<T>(result: Promise<T>, signal: AbortSignal): Promise<T> {
   }
 }
 
-function stopped({ reason }: AbortSignal): TransportError {
+function abandoned({ reason }: AbortSignal): TransportError {
   const isTimeout = reason instanceof Error && reason.name === 'TimeoutError'
   return isTimeout
-    ? new TransportError('timeout', 'No credential was there in time', { cause: reason })
-    : new TransportError('aborted', 'The call was aborted while it waited for a credential', { cause: reason })
+    ? new TransportError('timeout', 'No token arrived in time', { cause: reason })
+    : new TransportError('aborted', 'The call was aborted while it waited for a token', { cause: reason })
 }
