@@ -2,19 +2,19 @@ import { describe, expect, it } from 'vitest'
 import { invokeClient } from '../dialects/invoke/client.js'
 import { v0_1Client } from '../dialects/v0_1/client.js'
 import { taskRestCard, v0_1Card, v0_3Card, v1Card } from './cards.fixture.js'
-import { chooseInterface, chooseWithoutCard, type Offer, type Wishes } from './choose-interface.js'
+import { type CardOffer, chooseInterface, chooseWithoutCard, type InterfaceFilter } from './choose-interface.js'
 import { readCard } from './read-card.js'
 
 const origin = 'https://agent.example'
-const offer = (raw: object, rest: Partial<Offer> = {}): Offer => ({
+const offer = (raw: object, rest: Partial<CardOffer> = {}): CardOffer => ({
   ...readCard(raw),
   origin,
   url: `${origin}/.well-known/agent-card.json`,
   ...rest,
 })
-const choose = (raw: object, wishes: Partial<Wishes> = {}, rest: Partial<Offer> = {}) =>
+const choose = (raw: object, wishes: Partial<InterfaceFilter> = {}, rest: Partial<CardOffer> = {}) =>
   chooseInterface(offer(raw, rest), { hasGrpc: true, ...wishes })
-const spell = (raw: object, wishes: Partial<Wishes> = {}, rest: Partial<Offer> = {}) =>
+const spell = (raw: object, wishes: Partial<InterfaceFilter> = {}, rest: Partial<CardOffer> = {}) =>
   choose(raw, wishes, rest).map(({ dialect, binding, url }) => `${dialect} ${binding} ${url}`)
 
 const many = v1Card(origin, {
@@ -42,12 +42,12 @@ describe('chooseInterface', () => {
   it('says of each interface why', () => {
     const [first] = choose(many, { hasGrpc: false })
     expect(first?.reasons).toEqual([
-      'Passed over GRPC 1.0 at agent.example:50051: gRPC cannot be spoken here',
-      `Passed over https://custom.example/binding 1.0 at ${origin}/x: its binding is not known here`,
+      'Passed over GRPC 1.0 at agent.example:50051: gRPC is not available',
+      `Passed over https://custom.example/binding 1.0 at ${origin}/x: its binding is not supported`,
       `Took HTTP+JSON 1.0.1 at ${origin}/rest`,
-      `Kept JSONRPC 1.0 at ${origin}/rpc to fall back on`,
-      `Kept JSONRPC 0.3.0 at ${origin}/old to fall back on`,
-      `Passed over JSONRPC 2.0 at ${origin}/next: its version is not spoken here`,
+      `Kept JSONRPC 1.0 at ${origin}/rpc as a fallback`,
+      `Kept JSONRPC 0.3.0 at ${origin}/old as a fallback`,
+      `Passed over JSONRPC 2.0 at ${origin}/next: its version is not supported`,
     ])
   })
 
@@ -61,7 +61,7 @@ describe('chooseInterface', () => {
     expect(spell(many, { binding: 'JSONRPC' })).toEqual([`v1 JSONRPC ${origin}/rpc`, `v0.3 JSONRPC ${origin}/old`])
     expect(spell(many, { dialect: 'v0.3' })).toEqual([`v0.3 JSONRPC ${origin}/old`])
     expect(spell(many, { protocol: '0.3' })).toEqual([`v0.3 JSONRPC ${origin}/old`])
-    expect(() => spell(many, { dialect: 'v0.3', binding: 'GRPC' })).toThrow('offers no interface that can be used here')
+    expect(() => spell(many, { dialect: 'v0.3', binding: 'GRPC' })).toThrow('offers no interface that can be used')
   })
 
   it('does not go back to an older version when pinned (RM-CARD-4)', () => {
@@ -73,7 +73,7 @@ describe('chooseInterface', () => {
     })
     expect(spell(mixed)).toHaveLength(2)
     expect(spell(mixed, { pin: true })).toEqual(['v1 GRPC agent.example:1'])
-    expect(() => choose(mixed, { pin: true, hasGrpc: false })).toThrow('nothing older is wanted')
+    expect(() => choose(mixed, { pin: true, hasGrpc: false })).toThrow('allows nothing older')
     expect(spell(mixed, { pin: true, dialect: 'v0.3', hasGrpc: false })).toEqual([`v0.3 JSONRPC ${origin}/old`])
   })
 
@@ -122,9 +122,7 @@ describe('chooseInterface', () => {
       ['no address', at('http://')],
       ['another scheme', at('file:///etc/passwd')],
       ['a script', at('javascript:alert(1)')],
-    ])('are passed over: %s', (_, raw) =>
-      expect(() => choose(raw)).toThrow('offers no interface that can be used here'),
-    )
+    ])('are passed over: %s', (_, raw) => expect(() => choose(raw)).toThrow('offers no interface that can be used'))
 
     it('are passed over in favour of an interface at home', () => {
       const raw = v1Card(origin, {
@@ -167,6 +165,6 @@ describe('chooseWithoutCard', () => {
       url: origin,
     })
     expect(chooseWithoutCard(origin, invokeClient, 'JSONRPC').binding).toBe('JSONRPC')
-    expect(() => chooseWithoutCard(origin, v0_1Client, 'GRPC')).toThrow('v0.1 is not spoken over GRPC')
+    expect(() => chooseWithoutCard(origin, v0_1Client, 'GRPC')).toThrow('v0.1 is not supported over GRPC')
   })
 })

@@ -1,4 +1,4 @@
-/** Which of a card's interfaces to speak to, in which dialect, and why (R-CARD-4, RM-CARD-4, R3-CARD-5). */
+/** Chooses the interfaces of a card to use, and the dialect of each, with reasons (R-CARD-4, RM-CARD-4, R3-CARD-5). */
 import type { ClientDialect } from '../dialects/client-dialect.js'
 import { type ClientDialects, withClientDialects } from '../dialects/clients.js'
 import { bindingsOf, type DialectName } from '../dialects/dialect.js'
@@ -8,132 +8,135 @@ import { TransportError } from '../model/transport-error.js'
 import type { Choice } from './agent-client.js'
 import { interfaceUrl, originProblem } from './trusted-origins.js'
 
-export interface Wishes {
+/** Requirements of the user on the interface. */
+export interface InterfaceFilter {
   /** Only this binding. */
   readonly binding?: Binding
   /** Only this dialect. */
   readonly dialect?: DialectName
-  /** Only this version of the protocol, such as `1.0`. */
+  /** Only this protocol version, such as `1.0`. */
   readonly protocol?: string
-  /** One choice or none: no version older than the newest in the card, unless it was asked for, and nothing to fall back on. */
+  /** Only one choice, without fallback, and of the newest version in the card unless `dialect` or `protocol` is set. */
   readonly pin?: boolean
-  /** Other origins that interfaces may be at; `*` for all. */
+  /** Other origins that interfaces may have. `*` allows all. */
   readonly allowedOrigins?: readonly string[]
-  /** gRPC can be spoken here. */
+  /** Whether gRPC is available. */
   readonly hasGrpc: boolean
   /** Dialects to choose from. Default: those of this package. */
   readonly dialects?: ClientDialects
 }
 
-/** What is known of a card, as `resolveCard` gives it. */
-export interface Offer {
+/** The result of `resolveCard`. */
+export interface CardOffer {
   readonly card: AgentCard
   /** The dialect that the card is written in. */
   readonly dialect: DialectName
   readonly isGuess?: boolean
   readonly url?: string
-  /** What the user named; absent when the card itself was given, and every address in it with it. */
+  /** Origin that the user named. Absent if the user passed the card, and so named every address in it. */
   readonly origin?: string
 }
 
 export interface UsableChoice extends Choice {
-  /** The card does not say that this is spoken there; the next choice may be the right one. */
+  /** The card does not name this dialect, so a later choice may be the right one. */
   readonly isGuess: boolean
 }
 
-/** The usable choices, best first: at least one, else it throws `refused` and names what the card offers. */
-export function chooseInterface(offer: Offer, wishes: Wishes): readonly UsableChoice[] {
-  const looked = offer.card.supportedInterfaces.slice(0, mostInterfaces).map((each) => look(each, offer, wishes))
-  const passed = wishes.pin ? pinned(looked, wishes) : looked
-  const usable = passed.flatMap((each) => ('fault' in each ? [] : each.ways.map((way) => ({ ...each, way }))))
+const maxInterfaces = 100
+
+/** Returns the usable interfaces, best first. Throws `TransportError` with `refused` and the reasons if there is none. */
+export function chooseInterface(offer: CardOffer, filter: InterfaceFilter): readonly UsableChoice[] {
+  const listed = offer.card.supportedInterfaces.slice(0, maxInterfaces).map((each) => examine(each, offer, filter))
+  const examined = filter.pin ? withoutOlder(listed, filter) : listed
+  const usable = examined.flatMap((each) => ('problem' in each ? [] : each.options.map((option) => ({ each, option }))))
   const [first] = usable
-  const reasons = passed.map((each) => reasonFor(each, 'fault' in each ? undefined : each.said === first?.said))
+  const reasons = examined.map((each) => reasonFor(each, each.label === first?.each.label))
   if (!first) throw nothingUsable(offer.card, reasons)
-  const choices = usable.map(({ way, url, said, tenant }) => ({
-    dialect: way.dialect,
-    binding: way.binding,
+  const choices = usable.map(({ each: { label, url, tenant }, option }) => ({
+    ...option,
     url,
     ...(tenant !== undefined && { tenant }),
-    reasons: said === first.said ? reasons : [...reasons, `Then ${said} as ${way.dialect}`],
-    isGuess: way.isGuess,
+    reasons: label === first.each.label ? reasons : [...reasons, `Then ${label} as ${option.dialect}`],
   }))
-  return wishes.pin ? choices.slice(0, 1) : choices
+  return filter.pin ? choices.slice(0, 1) : choices
 }
 
-/** A choice without a card: the only way to dialects that have none (RL-ALL-5). */
-export function chooseWithoutCard(url: string, spoken: ClientDialect, wished: Binding | undefined): Choice {
-  const { name: dialect } = spoken
-  const [first] = bindingsOf(spoken)
-  const binding = wished ?? first
-  if (binding === undefined || !bindingsOf(spoken).includes(binding))
-    throw new TransportError('refused', `${dialect} is not spoken over ${binding ?? 'any binding'}`)
-  return { dialect, binding, url, reasons: [`${dialect} over ${binding} at ${url}: asked for, no card was read`] }
+/** Makes a choice for an agent whose dialect has no cards (RL-ALL-5). */
+export function chooseWithoutCard(url: string, dialect: ClientDialect, wanted: Binding | undefined): Choice {
+  const { name } = dialect
+  const supported = bindingsOf(dialect)
+  const binding = wanted ?? supported[0]
+  if (binding === undefined || !supported.includes(binding))
+    throw new TransportError(
+      'refused',
+      `The dialect ${name} is not supported over ${binding ?? 'any binding'}; use ${supported.join(' or ')}`,
+    )
+  return { dialect: name, binding, url, reasons: [`${name} over ${binding} at ${url}: asked for, no card was read`] }
 }
 
-const mostInterfaces = 100
-
-interface Way {
+interface DialectOption {
   readonly dialect: DialectName
   readonly binding: Binding
   readonly isGuess: boolean
 }
 
-interface Usable {
-  readonly said: string
+interface UsableInterface {
+  /** Binding, version and address as the card has them. */
+  readonly label: string
   readonly version: string
   readonly url: string
   readonly tenant: string | undefined
-  /** Best first; more than one when the card leaves it open. */
-  readonly ways: readonly Way[]
+  /** Best first. Several if the card does not name its version. */
+  readonly options: readonly DialectOption[]
 }
 
-interface PassedOver {
-  readonly said: string
+interface UnusableInterface {
+  readonly label: string
   readonly version: string
-  readonly fault: string
+  readonly problem: string
 }
 
-type Looked = Usable | PassedOver
+type ExaminedInterface = UsableInterface | UnusableInterface
 
-function look(entry: AgentInterface, offer: Offer, wishes: Wishes): Looked {
+function examine(entry: AgentInterface, offer: CardOffer, filter: InterfaceFilter): ExaminedInterface {
   const version = majorMinor(entry.protocolVersion)
   const binding = bindings.find((each) => each === entry.protocolBinding.trim().toUpperCase())
-  const said = clip(`${entry.protocolBinding} ${entry.protocolVersion} at ${entry.url}`)
-  const over = (fault: string): PassedOver => ({ said, version, fault })
-  if (binding === undefined) return over('its binding is not known here')
-  if (wishes.protocol !== undefined && version !== majorMinor(wishes.protocol))
-    return over(`only version ${majorMinor(wishes.protocol)} was asked for`)
-  const dialects = wishes.dialects ?? withClientDialects()
-  const known = waysOf(binding, version, offer, dialects)
-  const spoken = wishes.dialect === undefined ? undefined : dialects.get(wishes.dialect)
-  const ways = spoken ? asked(spoken, { binding, version, known, dialects }) : known
-  if (ways.length === 0)
-    return over(wishes.dialect ? `only ${wishes.dialect} was asked for` : 'its version is not spoken here')
-  const wished = ways.filter((way) => wishes.binding === undefined || way.binding === wishes.binding)
-  if (wished.length === 0) return over(`only ${wishes.binding} was asked for`)
-  if (!wishes.hasGrpc && wished.every((way) => way.binding === 'GRPC')) return over('gRPC cannot be spoken here')
+  const label = clip(`${entry.protocolBinding} ${entry.protocolVersion} at ${entry.url}`)
+  const unusable = (problem: string): UnusableInterface => ({ label, version, problem })
+  if (binding === undefined) return unusable('its binding is not supported')
+  if (filter.protocol !== undefined && version !== majorMinor(filter.protocol))
+    return unusable(`only version ${majorMinor(filter.protocol)} was asked for`)
+  const dialects = filter.dialects ?? withClientDialects()
+  const known = optionsFor(binding, version, offer, dialects)
+  const wanted = filter.dialect === undefined ? undefined : dialects.get(filter.dialect)
+  const possible = wanted ? optionsIn(wanted, { binding, version, known, dialects }) : known
+  if (possible.length === 0)
+    return unusable(filter.dialect ? `only ${filter.dialect} was asked for` : 'its version is not supported')
+  const options = possible.filter((option) => filter.binding === undefined || option.binding === filter.binding)
+  if (options.length === 0) return unusable(`only ${filter.binding} was asked for`)
+  if (!filter.hasGrpc && options.every((option) => option.binding === 'GRPC')) return unusable('gRPC is not available')
   const url = interfaceUrl(entry.url, binding, offer.url)
-  if (url === undefined) return over('its address cannot be read')
-  const fault = originProblem(url, { namedOrigin: offer.origin, allowedOrigins: wishes.allowedOrigins ?? [] })
-  if (fault !== undefined) return over(fault)
-  return { said, version, url, tenant: entry.tenant, ways: wished }
+  if (url === undefined) return unusable('its address is invalid')
+  const problem = originProblem(url, { namedOrigin: offer.origin, allowedOrigins: filter.allowedOrigins ?? [] })
+  if (problem !== undefined) return unusable(problem)
+  return { label, version, url, tenant: entry.tenant, options }
 }
 
-/** The dialects that an interface of the card means. Patch numbers never matter (RM-CARD-5). */
-function waysOf(
+/** Returns the dialects that an interface of the card may use. Patch numbers are ignored (RM-CARD-5). */
+function optionsFor(
   binding: Binding,
   version: string,
-  { dialect, isGuess = false }: Offer,
+  { dialect, isGuess = false }: CardOffer,
   dialects: ClientDialects,
-): readonly Way[] {
+): readonly DialectOption[] {
   const named = dialectOf(version, binding, dialect, dialects)
-  // Whether the alternative is right, -32601 and 404 show (RM-CARD-3).
+  // -32601 and 404 show whether an alternative is right (RM-CARD-3).
   const alternatives = (isGuess && dialects.get(dialect)?.card?.alternatives) || []
   const all = [...(named ? [named] : []), ...alternatives.flatMap((name) => dialects.get(name) ?? [])]
   return all.flatMap((each) => {
-    const spoken = bindingsOf(each)
-    const over = spoken.includes(binding) ? binding : isGuess ? spoken[0] : undefined
-    return over ? [{ dialect: each.name, binding: over, isGuess }] : []
+    const supported = bindingsOf(each)
+    const used = supported.includes(binding) ? binding : isGuess ? supported[0] : undefined
+    return used ? [{ dialect: each.name, binding: used, isGuess }] : []
   })
 }
 
@@ -150,34 +153,40 @@ function dialectOf(
   return candidates.find(({ name }) => name === dialect) ?? candidates[0]
 }
 
-interface Entry {
+interface KnownOptions {
   readonly binding: Binding
   readonly version: string
-  readonly known: readonly Way[]
+  readonly known: readonly DialectOption[]
   readonly dialects: ClientDialects
 }
 
-/** Dialects that cards do not list are spoken where the user names them, unless the interface is of version 1.0 or later. */
-function asked(dialect: ClientDialect, { binding, version, known, dialects }: Entry): readonly Way[] {
-  const found = known.filter((way) => way.dialect === dialect.name)
+/** A dialect that cards do not list is used if the user names it and the interface is older than version 1.0. */
+function optionsIn(
+  dialect: ClientDialect,
+  { binding, version, known, dialects }: KnownOptions,
+): readonly DialectOption[] {
+  const found = known.filter((option) => option.dialect === dialect.name)
   if (found.length > 0) return found
-  const spoken = bindingsOf(dialect)
-  const [first] = spoken
+  const supported = bindingsOf(dialect)
+  const [first] = supported
   if (dialect.isListed || Number.parseInt(version, 10) !== 0 || first === undefined) return []
   // Cards of such versions have one address and no binding.
   const hasOneAddress = [...dialects.values()].some(({ cardVersion, isListed }) => cardVersion === version && !isListed)
-  return hasOneAddress || spoken.includes(binding) ? [{ dialect: dialect.name, binding: first, isGuess: false }] : []
+  return hasOneAddress || supported.includes(binding) ? [{ dialect: dialect.name, binding: first, isGuess: false }] : []
 }
 
-/** No downgrade: what is older than the newest in the card is passed over, unless a version was asked for. */
-function pinned(looked: readonly Looked[], { dialect, protocol }: Wishes): readonly Looked[] {
-  if (dialect !== undefined || protocol !== undefined) return looked
-  const newest = looked.map((each) => each.version).reduce((a, b) => (isOlder(a, b) ? b : a), '')
-  return looked.map((each) =>
-    'fault' in each || !isOlder(each.version, newest)
-      ? each
-      : { said: each.said, version: each.version, fault: `the card offers ${newest}, and nothing older is wanted` },
-  )
+/** Prevents a downgrade: rejects interfaces older than the newest in the card, unless the user names a version. */
+function withoutOlder(
+  examined: readonly ExaminedInterface[],
+  { dialect, protocol }: InterfaceFilter,
+): readonly ExaminedInterface[] {
+  if (dialect !== undefined || protocol !== undefined) return examined
+  const newest = examined.map(({ version }) => version).reduce((a, b) => (isOlder(a, b) ? b : a), '')
+  return examined.map((each) => {
+    if ('problem' in each || !isOlder(each.version, newest)) return each
+    const { label, version } = each
+    return { label, version, problem: `the card offers ${newest}, and \`pin\` allows nothing older` }
+  })
 }
 
 function isOlder(one: string, other: string): boolean {
@@ -190,12 +199,12 @@ function majorMinor(version: string): string {
   return version.trim().replace(/^v/i, '').split('.').slice(0, 2).join('.')
 }
 
-function reasonFor(looked: Looked, isFirst: boolean | undefined): string {
-  if ('fault' in looked) return `Passed over ${looked.said}: ${looked.fault}`
-  return isFirst ? `Took ${looked.said}` : `Kept ${looked.said} to fall back on`
+function reasonFor(examined: ExaminedInterface, isFirst: boolean): string {
+  if ('problem' in examined) return `Passed over ${examined.label}: ${examined.problem}`
+  return isFirst ? `Took ${examined.label}` : `Kept ${examined.label} as a fallback`
 }
 
 function nothingUsable({ name }: AgentCard, reasons: readonly string[]): TransportError {
-  const what = reasons.length > 0 ? reasons.map((reason) => reason.replace(/^Passed over /, '')).join('; ') : 'nothing'
-  return new TransportError('refused', `${clip(name)} offers no interface that can be used here: ${what}`)
+  const list = reasons.length > 0 ? reasons.map((reason) => reason.replace(/^Passed over /, '')).join('; ') : 'none'
+  return new TransportError('refused', `${clip(name)} offers no interface that can be used: ${list}`)
 }

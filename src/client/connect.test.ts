@@ -143,9 +143,9 @@ describe('connect', () => {
       /^Unknown option of connect\.retry: attempt\. Did you mean `attempts`\?$/,
     ],
     ['agent.example', 'secret', /^The options of connect must be an object/],
-    ['agent.example', { credentials: requireKey('x') }, /import `apiKey`.* from there, not from 'dragoman'/],
-    ['agent.example', { credentials: [requireKey('x')] }, /must come from 'dragoman\/client'/],
-    ['agent.example', { credentials: 'secret' }, /write `credentials: apiKey\('…'\)`/],
+    ['agent.example', { credentials: requireKey('x') }, /must be made by `apiKeyCredential`/],
+    ['agent.example', { credentials: [requireKey('x')] }, /of 'dragoman\/client'/],
+    ['agent.example', { credentials: 'secret' }, /write `credentials: apiKeyCredential\('…'\)`/],
   ])('says what to write in place of connect(%j, %j)', async (ref, options, message) => {
     await expect(connect(ref as string, options as object)).rejects.toThrow(message)
   })

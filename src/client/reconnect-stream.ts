@@ -1,40 +1,39 @@
 /**
- * Streams that heal. When a connection breaks, the stream goes on: behind the last event where the peer
- * numbers them (ours do), else with the task as it is now, which the caller sees as another `task` event:
- * whatever was put together before is to be forgotten. A caller never gets an event twice.
+ * Reconnects streams whose connection breaks. If the agent numbers its events, as our servers do, the stream resumes after
+ * the last event. Otherwise it continues with the current task, which the caller sees as another `task` event that replaces
+ * all earlier ones. A caller never gets an event twice.
  *
- * A stream is whole when it ended at a state that ends it, or when the peer said so.
+ * A stream is complete if its last state ends it, or if the agent sent a message.
  */
 import { type ClientDialects, withClientDialects } from '../dialects/clients.js'
 import { batchesOf, items } from '../model/batches.js'
-import type { AgentService, CallContext, SendMessageRequest, StreamItem } from '../model/service.js'
-import { isInterrupted, isTerminal, type Task, type TaskState } from '../model/task.js'
+import type { AgentService, CallContext, StreamItem } from '../model/service.js'
+import { isTerminal, type Task, type TaskState } from '../model/task.js'
 import { TransportError, wasNotSent } from '../model/transport-error.js'
-import { isRefusal, pollChanges, taskAfterRefusal } from './poll.js'
+import { isRefusal, isSettled, pollChanges, taskAfterRefusal } from './poll.js'
 import { type RetryOptions, retryDelay, type Timing } from './retry.js'
 
-/** What is known of the task that a stream is about. */
 interface Progress {
   taskId: string | undefined
   seq: number | undefined
   state: TaskState | undefined
-  isMessage: boolean
-  /** The task that a reopened stream began with, as text: the same again is no progress. */
-  shown: string | undefined
+  hasMessage: boolean
+  /** JSON of the task that a reopened stream began with. The same task again is no progress. */
+  lastTask: string | undefined
   /** Failures since the last event. */
   failures: number
 }
 
-interface Opening {
+interface FirstStream {
   open(): AsyncIterable<StreamItem>
   readonly taskId?: string
-  /** A send without a key happens once; everything else may be opened again before a task is known. */
+  /** Whether it may be opened again before the task is known. False for a send without an idempotency key. */
   readonly canRepeat: boolean
-  /** A question ends it. */
-  readonly endsAtQuestions: boolean
+  /** Whether a question of the agent ends the stream. */
+  readonly endsAtQuestion: boolean
 }
 
-interface Healing {
+interface ReconnectDeps {
   readonly service: AgentService
   readonly options: RetryOptions
   readonly timing: Timing
@@ -47,72 +46,64 @@ export function withReconnect(
   timing: Timing,
   dialects: ClientDialects = withClientDialects(),
 ): AgentService {
-  const parts: Healing = { service, options, timing, dialects }
+  const deps: ReconnectDeps = { service, options, timing, dialects }
   return {
     ...service,
-    sendStreamingMessage: (request: SendMessageRequest, context) =>
-      items(
-        healed(parts, context, {
-          open: () => service.sendStreamingMessage(request, context),
-          canRepeat: context.idempotencyKey !== undefined,
-          endsAtQuestions: true,
-        }),
-      ),
-    subscribeToTask: (request, context) =>
-      items(
-        healed(parts, context, {
-          open: () => service.subscribeToTask(request, context),
-          taskId: request.id,
-          canRepeat: true,
-          endsAtQuestions: false,
-        }),
-      ),
+    sendStreamingMessage(request, context) {
+      const open = () => service.sendStreamingMessage(request, context)
+      const canRepeat = context.idempotencyKey !== undefined
+      return items(follow(deps, context, { open, canRepeat, endsAtQuestion: true }))
+    },
+    subscribeToTask(request, context) {
+      const open = () => service.subscribeToTask(request, context)
+      return items(follow(deps, context, { open, taskId: request.id, canRepeat: true, endsAtQuestion: false }))
+    },
   }
 }
 
-async function* healed(
-  parts: Healing,
+async function* follow(
+  deps: ReconnectDeps,
   context: CallContext,
-  opening: Opening,
+  first: FirstStream,
 ): AsyncGenerator<readonly StreamItem[], void, void> {
-  const { options, timing } = parts
+  const { options, timing } = deps
   const { attempts = options.attempts ?? 4 } = context
   const progress: Progress = {
-    taskId: opening.taskId,
+    taskId: first.taskId,
     seq: context.resumeAfter,
     state: undefined,
-    isMessage: false,
-    shown: undefined,
+    hasMessage: false,
+    lastTask: undefined,
     failures: 0,
   }
   for (let isFirst = true; ; isFirst = false) {
     let cause: unknown
     try {
-      const isAgain = !isFirst && progress.taskId !== undefined
-      // What comes behind a whole task is told on top of it, whatever was told before.
+      const isReopened = !isFirst && progress.taskId !== undefined
+      // After a whole task, all events are new.
       let seenUpTo = progress.seq
-      for await (const batch of batchesOf(isAgain ? reopened(parts, progress, context) : opening.open())) {
-        const news: StreamItem[] = []
+      for await (const batch of batchesOf(isReopened ? reopen(deps, progress, context) : first.open())) {
+        const fresh: StreamItem[] = []
         for (const item of batch) {
           if ('task' in item.event) {
             seenUpTo = undefined
-            if (isAgain && isShown(item.event.task, progress)) continue
+            if (isReopened && isSameTask(item.event.task, progress)) continue
           }
           if (item.seq !== undefined && seenUpTo !== undefined && item.seq <= seenUpTo) continue
-          note(item, progress)
-          news.push(item)
+          record(item, progress)
+          fresh.push(item)
         }
-        yield news
+        yield fresh
       }
-      if (isWhole(progress)) return
-      cause = new TransportError('broken-stream', 'The stream ended in the middle of the task')
+      if (isComplete(progress)) return
+      cause = new TransportError('broken-stream', 'The stream ended before the task did')
     } catch (error) {
-      if (isEnded(progress, opening)) return
-      // An error of the agent is an answer; only what broke on the way heals.
+      if (hasEnded(progress, first)) return
+      // An error of the agent is an answer. Only broken connections are reopened.
       if (isRefusal(error) || context.signal?.aborted) throw error
       cause = error
     }
-    if (progress.taskId === undefined && !opening.canRepeat && !wasNotSent(cause)) throw brokenSend(cause)
+    if (progress.taskId === undefined && !first.canRepeat && !wasNotSent(cause)) throw brokenSend(cause)
     progress.failures += 1
     const delayMs = progress.failures < attempts ? retryDelay(cause, progress.failures, options, timing) : undefined
     if (delayMs === undefined) throw cause
@@ -120,7 +111,7 @@ async function* healed(
   }
 }
 
-/** Whether the send had an effect is not known, so that it must not just be made again. */
+/** The agent may have processed the message, so the send must not be repeated. */
 function brokenSend(cause: unknown): unknown {
   const isBroken = cause instanceof TransportError && cause.failure === 'broken-stream'
   if (!isBroken) return cause
@@ -131,11 +122,11 @@ function brokenSend(cause: unknown): unknown {
 }
 
 /**
- * Behind the last event if the peer numbers them, else from the task as it is. A peer that does not begin with
- * the task, or has nothing to say behind it, or cannot be subscribed to at all, is asked again and again.
+ * Resumes after the last event if the agent numbers events, otherwise starts with the current task. Polls if the agent does
+ * not start with the task, ends the stream after it, or refuses a subscription.
  */
-async function* reopened(
-  { service, timing, dialects }: Healing,
+async function* reopen(
+  { service, timing, dialects }: ReconnectDeps,
   { taskId: id = '', seq }: Progress,
   context: CallContext,
 ): AsyncGenerator<StreamItem, void, void> {
@@ -143,12 +134,9 @@ async function* reopened(
   let task: Task | undefined
   try {
     const resumed: CallContext = seq === undefined ? rest : { ...rest, resumeAfter: seq }
-    if (
-      // A subscription without the task says nothing of the events that were missed.
-      !(rest.dialect !== undefined && dialects.get(rest.dialect)?.omitsTaskOnSubscribe) &&
-      (yield* isFollowed(service.subscribeToTask({ id }, resumed), seq !== undefined))
-    )
-      return
+    // A subscription without the task does not show the events that were missed.
+    const showsTask = rest.dialect === undefined || !dialects.get(rest.dialect)?.omitsTaskOnSubscribe
+    if (showsTask && (yield* resubscribe(service.subscribeToTask({ id }, resumed), seq !== undefined))) return
   } catch (error) {
     task = await taskAfterRefusal(service, id, rest, error)
   }
@@ -157,36 +145,35 @@ async function* reopened(
   yield* pollChanges(service, task, rest, timing)
 }
 
-/** The events; and whether they are all that can be had from this peer. */
-async function* isFollowed(
-  items: AsyncIterable<StreamItem>,
-  isNumbered: boolean,
+/** Yields the events. Returns whether the stream showed everything that was missed. */
+async function* resubscribe(
+  stream: AsyncIterable<StreamItem>,
+  isResumed: boolean,
 ): AsyncGenerator<StreamItem, boolean, void> {
   let count = 0
-  let isOver = false
-  for await (const item of items) {
+  let hasEnded = false
+  for await (const item of stream) {
     const { event } = item
     count += 1
-    // What was missed before an update that comes first, nobody knows.
-    if (count === 1 && !isNumbered && ('statusUpdate' in event || 'artifactUpdate' in event)) return false
-    isOver = 'task' in event && isTerminal(event.task.status.state)
+    // Without the task first, events before this update may be missing.
+    if (count === 1 && !isResumed && ('statusUpdate' in event || 'artifactUpdate' in event)) return false
+    hasEnded = 'task' in event && isTerminal(event.task.status.state)
     yield item
   }
-  return isNumbered || isOver || count !== 1
+  return isResumed || hasEnded || count !== 1
 }
 
-/** A peer that shows the same task each time it is asked has not come any further. */
-function isShown(task: Task, progress: Progress): boolean {
+function isSameTask(task: Task, progress: Progress): boolean {
   const text = JSON.stringify(task)
-  if (text === progress.shown) return true
-  progress.shown = text
+  if (text === progress.lastTask) return true
+  progress.lastTask = text
   return false
 }
 
-function note({ event, seq }: StreamItem, progress: Progress): void {
+function record({ event, seq }: StreamItem, progress: Progress): void {
   progress.failures = 0
   if (seq !== undefined) progress.seq = seq
-  if ('message' in event) progress.isMessage = true
+  if ('message' in event) progress.hasMessage = true
   else if ('task' in event) {
     progress.taskId = event.task.id
     progress.state = event.task.status.state
@@ -195,14 +182,14 @@ function note({ event, seq }: StreamItem, progress: Progress): void {
     progress.taskId = event.statusUpdate.taskId
     progress.state = event.statusUpdate.status.state
   } else progress.taskId = event.artifactUpdate.taskId
-  progress.shown = undefined
+  progress.lastTask = undefined
 }
 
-function isWhole({ state, isMessage }: Progress): boolean {
-  return isMessage || (state !== undefined && (isTerminal(state) || isInterrupted(state)))
+function isComplete({ state, hasMessage }: Progress): boolean {
+  return hasMessage || (state !== undefined && isSettled({ status: { state } }))
 }
 
-/** Whatever breaks now, nothing was to come. A subscription goes on behind a question. */
-function isEnded(progress: Progress, { endsAtQuestions }: Opening): boolean {
-  return isWhole(progress) && (endsAtQuestions || progress.state === undefined || isTerminal(progress.state))
+/** Whether no event can follow. After a question, a subscription goes on. */
+function hasEnded(progress: Progress, { endsAtQuestion }: FirstStream): boolean {
+  return isComplete(progress) && (endsAtQuestion || progress.state === undefined || isTerminal(progress.state))
 }

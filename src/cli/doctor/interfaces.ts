@@ -82,7 +82,7 @@ function skippedBy(reason: string | undefined, check: string): Finding | undefin
   const place = pieces.findIndex((piece) => /^(?:it|its|only|gRPC|the card) /.test(piece))
   if (!head.startsWith('Passed over ') || place < 0) return undefined
   const fault = pieces.slice(place).join(': ')
-  const isForeign = /not known here|not spoken here|was asked for|cannot be spoken here/.test(fault)
+  const isForeign = /is not supported|is not available|was asked for/.test(fault)
   return {
     check,
     verdict: isForeign ? 'skipped' : 'warning',

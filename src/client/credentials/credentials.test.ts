@@ -120,7 +120,7 @@ describe('credentials from the card', () => {
 
   it('with line breaks are refused without being repeated', async () => {
     const promise = additions(cardWith({ key }, [['key']]), apiKeyCredential('sec\r\nret'))
-    await expect(promise).rejects.toThrow('A credential has characters in it that no header can carry')
+    await expect(promise).rejects.toThrow('characters that are not allowed in a header')
   })
 
   it('say where the certificate is', () => {
