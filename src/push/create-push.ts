@@ -1,37 +1,35 @@
-/** Webhooks of the agents on one store, put together: what is asked of them, who calls them, what was given up. */
-
+/** Assembles webhook delivery for the agents of one store: checks at registration, the worker, and dead letters. */
 import { randomBytes } from 'node:crypto'
 import type { Dialect } from '../dialects/dialect.js'
 import type { Log } from '../model/log.js'
 import { type NamesOf, namesIn } from '../model/option-names.js'
 import { type AddressRules, createAddressGuard, ruleNames } from '../net/address-rules.js'
-import type { GuardedDialer } from '../net/node-dialer.js'
-import { createDialer, type DialerOptions, type TlsOptions, tlsNames } from '../net/node-dialer.js'
+import { createDialer, type DialerOptions, type GuardedDialer, type TlsOptions, tlsNames } from '../net/node-dialer.js'
 import { readAtMost } from '../net/read-at-most.js'
 import type { CompleteStore } from '../stores/store.js'
 import { applicationTracing } from '../telemetry/tracing.js'
 import { createPushOperations, type PushOperations } from './dead-letters.js'
 import { createSend, type SendDeps, traceDeliveries } from './delivery.js'
-import { defaultSettings, type PushSettings } from './push-settings.js'
+import { defaultPushSettings, type PushSettings } from './push-settings.js'
 import { createThrottledLog } from './throttled-log.js'
 import { PushWorker } from './worker.js'
 
-/** Where webhooks may be, and how they are called. */
+/** Options of webhooks: which addresses the server may call, and how it calls them. */
 export interface PushOptions
   extends Partial<PushSettings>,
     Omit<AddressRules, 'allowNeighbours'>,
     Pick<DialerOptions, 'lookup'> {
   /**
-   * Register only addresses that answer `GET url?validationToken=T` with `T` (RL-01-9). Default false: clients
-   * of later versions do not expect to be asked.
+   * Register only URLs that answer `GET url?validationToken=T` with `T` (RL-01-9). Default false, because clients of later
+   * protocol versions do not expect the request.
    */
   readonly challenge?: boolean
-  /** A client certificate to show, or whose certificates to trust. */
+  /** The client certificate of deliveries, and the certificates that the server trusts. */
   readonly tls?: TlsOptions
 }
 
 export const pushNames = {
-  ...namesIn(defaultSettings),
+  ...namesIn(defaultPushSettings),
   events: ['all', 'statuses'],
   ...ruleNames,
   lookup: 'function',
@@ -42,32 +40,29 @@ export const pushNames = {
 export interface PushDeps extends Pick<SendDeps, 'signJwt' | 'addressOf'> {
   readonly store: CompleteStore
   readonly agents: readonly string[]
+  /** Identifies this process in leases. */
   readonly owner: string
   readonly dialects: ReadonlyMap<string, Dialect>
   readonly log: Log
 }
 
-type SendingParts = Omit<PushDeps, 'agents' | 'owner'>
-
-interface Closing {
-  close(): Promise<void>
-}
+type SendingDeps = Omit<PushDeps, 'agents' | 'owner'>
 
 export interface Push {
-  /** Rejects for addresses that must not be called, in words for whoever gave them. */
+  /** Rejects with a message for the caller when the server must not call a URL. */
   readonly checkWebhook: (url: string) => Promise<void>
   readonly operations: PushOperations
-  /** Begins to deliver. */
+  /** Starts deliveries. */
   start(): void
-  /** Delivers what is due until the deadline, then stops. */
+  /** Delivers until the deadline, then stops. */
   close(deadlineMs: number): Promise<void>
 }
 
-export function createPush(parts: PushDeps, options: PushOptions = {}): Push {
-  const { settings, dialer, send, operations, close } = createSending(parts, options)
-  const worker = new PushWorker({ ...parts, settings, send })
+export function createPush(deps: PushDeps, options: PushOptions = {}): Push {
+  const { settings, dialer, send, operations, close } = createSending(deps, options)
+  const worker = new PushWorker({ ...deps, settings, send })
   return {
-    checkWebhook: createWebhookCheck(dialer, options, parts.log),
+    checkWebhook: createWebhookCheck(dialer, options, deps.log),
     operations,
     start: () => worker.start(),
     async close(deadlineMs) {
@@ -77,23 +72,34 @@ export function createPush(parts: PushDeps, options: PushOptions = {}): Push {
   }
 }
 
-/** For whoever looks after a store whose agents run elsewhere, or not now: nothing is delivered unless it is asked for. */
-export function createStorePush(parts: SendingParts, options: PushOptions = {}): Pick<Push, 'operations'> & Closing {
-  const { operations, close } = createSending(parts, options)
+/** Operations on a store whose agents run elsewhere or not at all. Delivers only what `redeliver` requests. */
+export function createStorePush(
+  deps: SendingDeps,
+  options: PushOptions = {},
+): Pick<Push, 'operations'> & { close(): Promise<void> } {
+  const { operations, close } = createSending(deps, options)
   return { operations, close }
 }
 
-/** What sends, and what was given up: all of it but the worker. */
-function createSending(parts: SendingParts & Partial<Pick<PushDeps, 'agents'>>, options: PushOptions) {
+function createSending(deps: SendingDeps & Partial<Pick<PushDeps, 'agents'>>, options: PushOptions) {
   const settings = settingsOf(options)
   const dialer = createDialer(options)
   const closing = new AbortController()
+  // A signer that fails would otherwise fill the log with one entry for each attempt.
+  const logUnsigned = createThrottledLog(deps.log)
   const plain = createSend({
-    ...parts,
+    ...deps,
     dialer,
     timeoutMs: settings.timeoutMs,
-    onUnsigned: (error, { key }) =>
-      parts.log({ level: 'error', message: 'A delivery cannot be signed', agent: key.agent, taskId: key.id, error }),
+    onUnsigned: (error, { key, push }) => {
+      const entry = {
+        level: 'error',
+        message: 'A delivery cannot be signed',
+        agent: key.agent,
+        taskId: key.id,
+      } as const
+      logUnsigned(JSON.stringify([key.agent, key.id, push.config.id]), { ...entry, error })
+    },
   })
   const tracing = applicationTracing()
   const send = tracing ? traceDeliveries(plain, tracing) : plain
@@ -101,7 +107,7 @@ function createSending(parts: SendingParts & Partial<Pick<PushDeps, 'agents'>>, 
     settings,
     dialer,
     send,
-    operations: createPushOperations({ ...parts, events: settings.events, send, closing: closing.signal }),
+    operations: createPushOperations({ ...deps, events: settings.events, send, closing: closing.signal }),
     async close() {
       closing.abort()
       await dialer.close()
@@ -110,55 +116,49 @@ function createSending(parts: SendingParts & Partial<Pick<PushDeps, 'agents'>>, 
 }
 
 function settingsOf(options: PushOptions): PushSettings {
-  const settings = { ...defaultSettings }
-  for (const name of Object.keys(defaultSettings) as (keyof PushSettings)[]) {
-    const given = options[name]
-    if (given === undefined) continue
-    if (typeof given === 'number' && !(given >= 0)) throw new TypeError(`push.${name} is a number, 0 or more`)
-    Object.assign(settings, { [name]: given })
-  }
+  const settings = { ...defaultPushSettings }
+  for (const name of Object.keys(defaultPushSettings) as (keyof PushSettings)[])
+    if (options[name] !== undefined) Object.assign(settings, { [name]: options[name] })
   for (const name of ['timeoutMs', 'concurrency', 'perOrigin', 'pollMs'] as const)
     if (settings[name] === 0) throw new TypeError(`push.${name} must be more than 0`)
   return settings
 }
 
-export interface CheckOptions extends AddressRules {
-  /** Ask the address for an echo of a token before it is registered (RL-01-9). */
-  readonly challenge?: boolean
-}
+/** The caller waits for the challenge. */
+const challengeTimeoutMs = 5_000
+const maxEchoBytes = 1024
 
-/** A caller waits meanwhile. */
-const timeoutMs = 5_000
-
-/** Answers are a token: whoever says more does not know what he was asked. */
-const longestEchoBytes = 1024
-
-export function createWebhookCheck(
+/**
+ * Checks a webhook when it is registered. The result depends only on the text of the URL: if it depended on a DNS lookup, it
+ * would tell callers which names exist in the server's network. The result of the lookup is logged, and each delivery makes
+ * its own.
+ */
+function createWebhookCheck(
   dialer: Pick<GuardedDialer, 'check' | 'fetch'>,
-  { challenge = false, ...rules }: CheckOptions,
+  { challenge = false, ...rules }: AddressRules & Pick<PushOptions, 'challenge'>,
   log: Log,
 ): (url: string) => Promise<void> {
-  const spelling = createAddressGuard(rules)
+  const guard = createAddressGuard(rules)
   const warn = createThrottledLog(log)
   return async (url) => {
-    await spelling.check(url)
-    // Not awaited: the time that a look-up takes would tell as much as its result.
+    await guard.check(url)
+    // Not awaited: the duration of a lookup would tell as much as its result.
     dialer.check(url).catch((error: unknown) => {
       warn(new URL(url).hostname, { level: 'warn', message: 'A registered webhook cannot be called', error })
     })
-    if (challenge && !(await askForEcho(dialer, url)))
+    if (challenge && !(await passesChallenge(dialer, url)))
       throw new Error('did not answer with the validationToken it was sent')
   }
 }
 
-async function askForEcho(dialer: Pick<GuardedDialer, 'fetch'>, url: string): Promise<boolean> {
+async function passesChallenge(dialer: Pick<GuardedDialer, 'fetch'>, url: string): Promise<boolean> {
   const token = randomBytes(24).toString('base64url')
-  const asked = new URL(url)
-  asked.searchParams.set('validationToken', token)
+  const challenge = new URL(url)
+  challenge.searchParams.set('validationToken', token)
   try {
-    const response = await dialer.fetch(asked, { signal: AbortSignal.timeout(timeoutMs) })
-    const said = await readAtMost(response, longestEchoBytes)
-    return response.ok && said !== undefined && new TextDecoder().decode(said).trim() === token
+    const response = await dialer.fetch(challenge, { signal: AbortSignal.timeout(challengeTimeoutMs) })
+    const body = await readAtMost(response, maxEchoBytes)
+    return response.ok && body !== undefined && new TextDecoder().decode(body).trim() === token
   } catch {
     return false
   }

@@ -1,14 +1,14 @@
-/** Deliveries that were given up, for operators: to look at, and to send once more. */
+/** Dead letters, for operators: lists them and sends them again. */
 import { assertOptions, type NamesOf } from '../model/option-names.js'
 import type { DeadLetter, DeadLetterQuery } from '../stores/store.js'
 import { deliveryId, type Send } from './delivery.js'
 import { EventsRemoved, endedTask, type PayloadDeps, WebhookPayload } from './webhook-payload.js'
 
-/** A delivery that was given up. */
+/** A delivery that the server has given up. */
 export interface DeadDelivery extends Omit<DeadLetter, 'key'> {
   readonly agent: string
   readonly taskId: string
-  /** What its attempts carried in `X-A2A-Delivery-Id`. */
+  /** The `X-A2A-Delivery-Id` of its attempts. */
   readonly deliveryId: string
 }
 
@@ -24,50 +24,48 @@ const queryNames = {
 } satisfies NamesOf<DeadDeliveryQuery>
 
 export interface PushOperations {
-  /** Deliveries that were given up, oldest first; at most 100 unless told otherwise. */
+  /** Lists dead letters, oldest first. Default limit 100. */
   deadLetters(query?: DeadDeliveryQuery): Promise<readonly DeadDelivery[]>
-  /**
-   * Sends one once more, now. When it arrives it is no dead letter any more; otherwise it stays one. Absent when
-   * there is none of that id.
-   */
+  /** Sends a dead letter again, and deletes it if the webhook accepts it. Undefined if there is none with this id. */
   redeliver(id: string): Promise<Redelivery | undefined>
 }
 
+/** The result of `redeliver`. */
 export type Redelivery = { readonly isDelivered: true } | { readonly isDelivered: false; readonly error: string }
 
 export interface PushOperationDeps extends PayloadDeps {
-  /** Whose webhooks. Absent: those of all agents in the store. */
+  /** The agents whose webhooks are included. Default: all agents of the store. */
   readonly agents?: readonly string[] | undefined
   readonly send: Send
   readonly closing: AbortSignal
 }
 
-export function createPushOperations(parts: PushOperationDeps): PushOperations {
-  const { store, agents } = parts
-  const isOurs = (agent: string) => agents === undefined || agents.includes(agent)
+export function createPushOperations(deps: PushOperationDeps): PushOperations {
+  const { store, agents } = deps
+  const isIncluded = (agent: string) => agents === undefined || agents.includes(agent)
   return {
-    async deadLetters(asked = {}) {
-      assertOptions('deadLetters', asked, queryNames)
-      const { agent, limit = 100, ...query } = asked
-      const chosen = agent === undefined ? agents : [agent].filter(isOurs)
+    async deadLetters(options = {}) {
+      assertOptions('deadLetters', options, queryNames)
+      const { agent, limit = 100, ...query } = options
+      const chosen = agent === undefined ? agents : [agent].filter(isIncluded)
       return (await store.deliveries.listDeadLetters({ ...query, limit, agents: chosen })).map(asDelivery)
     },
     async redeliver(id) {
       const letter = await store.deliveries.getDeadLetter(id)
       const push = letter && (await store.deliveries.getConfig(letter.key, letter.configId))
-      if (!letter || !push || !isOurs(letter.key.agent)) return undefined
+      if (!letter || !push || !isIncluded(letter.key.agent)) return undefined
       const { key, configId, seq } = letter
-      const telling = new WebhookPayload(parts, key, push)
-      const body = await bodyOf(parts, telling, letter)
-      if (body === undefined) return { isDelivered: false, error: 'Its event is not there any more' }
+      const payload = new WebhookPayload(deps, key, push)
+      const body = await bodyOf(deps, payload, letter)
+      if (body === undefined) return { isDelivered: false, error: 'Its event was removed' }
       const delivery = {
         id: deliveryId(key, configId, seq),
         key,
         push,
-        contentType: telling.contentType ?? '',
+        contentType: payload.contentType ?? '',
         body,
       }
-      const outcome = await parts.send(delivery, parts.closing)
+      const outcome = await deps.send(delivery, deps.closing)
       if ('error' in outcome) return { isDelivered: false, error: outcome.error }
       if (outcome.result === 'aborted') return { isDelivered: false, error: 'This server is shutting down' }
       await store.deliveries.deleteDeadLetter(id)
@@ -76,16 +74,16 @@ export function createPushOperations(parts: PushOperationDeps): PushOperations {
   }
 }
 
-/** Where retention has removed the event, the task as it ended stands for it. */
-async function bodyOf({ store }: PushOperationDeps, telling: WebhookPayload, { key, seq }: DeadLetter) {
+/** If retention has removed the event, the ended task replaces it. */
+async function bodyOf({ store }: PushOperationDeps, payload: WebhookPayload, { key, seq }: DeadLetter) {
   try {
     const [event] = (await store.read(key, seq - 1, 1)) ?? []
-    if (event?.seq === seq) return await telling.bodyOf(event)
+    if (event?.seq === seq) return await payload.bodyOf(event)
   } catch (error) {
     if (!(error instanceof EventsRemoved)) throw error
   }
   const ended = await endedTask(store, key)
-  return ended && telling.bodyOfTask(ended.task)
+  return ended && payload.bodyOfTask(ended.task)
 }
 
 function asDelivery({ key, ...letter }: DeadLetter): DeadDelivery {

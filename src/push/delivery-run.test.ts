@@ -5,7 +5,7 @@ import { MemoryStore } from '../stores/memory.js'
 import type { ClaimedCursor, NewDeadLetter } from '../stores/store.js'
 import type { Delivery, DeliveryOutcome } from './delivery.js'
 import { DeliveryRun } from './delivery-run.js'
-import { defaultSettings, leaseOf, type PushSettings, retryDelay } from './push-settings.js'
+import { defaultPushSettings, leaseOf, type PushSettings, retryDelay } from './push-settings.js'
 
 const delivered: DeliveryOutcome = { result: 'delivered' }
 const failed: DeliveryOutcome = { result: 'failed', error: 'no', isOverloaded: false }
@@ -16,7 +16,7 @@ interface Scene {
   /** How long things take. */
   readonly watch: { ms: number }
   readonly sent: Delivery[]
-  readonly buried: NewDeadLetter[]
+  readonly deadLetters: NewDeadLetter[]
   readonly closing: AbortController
   claim(): Promise<ClaimedCursor | undefined>
   run(
@@ -32,16 +32,16 @@ async function scene(dialect = 'v1', more: Partial<PushSettings> = {}): Promise<
   const store = new MemoryStore({ now: () => clock.ms })
   const config = { id: 'h', taskId: 't1', url: 'https://hook.example/' }
   await store.append({ ...creation('t1'), pushConfig: { config, dialect, maxConfigs: 9 } })
-  const settings = { ...defaultSettings, giveUpAfterMs: Number.POSITIVE_INFINITY, ...more }
+  const settings = { ...defaultPushSettings, giveUpAfterMs: Number.POSITIVE_INFINITY, ...more }
   const sent: Delivery[] = []
-  const buried: NewDeadLetter[] = []
+  const deadLetters: NewDeadLetter[] = []
   const closing = new AbortController()
   return {
     store,
     clock,
     watch,
     sent,
-    buried,
+    deadLetters,
     closing,
     async claim() {
       const lease = { owner: 'p', ttlMs: leaseOf(settings) }
@@ -52,7 +52,7 @@ async function scene(dialect = 'v1', more: Partial<PushSettings> = {}): Promise<
         sent.push(delivery)
         return await answer(delivery)
       }
-      const parts = {
+      const deps = {
         store,
         dialects: dialectsByName(),
         events: 'all' as const,
@@ -61,10 +61,10 @@ async function scene(dialect = 'v1', more: Partial<PushSettings> = {}): Promise<
         closing: closing.signal,
         now: () => clock.ms,
         monotonicMs: () => watch.ms,
-        onBuried: (_cursor: ClaimedCursor, each: NewDeadLetter) => void buried.push(each),
+        onDeadLetter: (_cursor: ClaimedCursor, each: NewDeadLetter) => void deadLetters.push(each),
         onRetry: () => undefined,
       }
-      return await new DeliveryRun(parts, cursor, watch.ms).run()
+      return await new DeliveryRun(deps, cursor, watch.ms).run()
     },
   }
 }
@@ -108,7 +108,7 @@ describe('a cursor', () => {
     const cursor = await claimed(each)
     expect(cursor).toMatchObject({ seq: 2, attempts: 1 })
     await each.run(cursor, asked(Number.MAX_SAFE_INTEGER))
-    each.clock.ms += defaultSettings.longestRetryMs
+    each.clock.ms += defaultPushSettings.maxRetryMs
     expect(await claimed(each)).toMatchObject({ attempts: 2 })
   })
 
@@ -120,7 +120,7 @@ describe('a cursor', () => {
     expect(
       (await each.store.deliveries.listDeadLetters({ agents: ['a'], limit: 9 })).map(({ attempts }) => attempts),
     ).toEqual([1, 1])
-    each.clock.ms += defaultSettings.longestRetryMs
+    each.clock.ms += defaultPushSettings.maxRetryMs
     expect(await claimed(each)).toMatchObject({ attempts: 1 })
   })
 
@@ -131,14 +131,14 @@ describe('a cursor', () => {
     const young = { seq: 7, time: each.clock.ms, body: chunk('t1', 'd') }
     await each.store.append({ key: key('t1'), expect: 6, events: [young] })
     await each.run(await claimed(each), () => failed)
-    expect(each.buried).toEqual([
+    expect(each.deadLetters).toEqual([
       { seq: 3, attempts: 1, error: 'no' },
       { seq: 4, attempts: 1, error: 'no' },
       { seq: 5, attempts: 0, error: 'no' },
       { seq: 6, attempts: 0, error: 'no' },
     ])
     expect(each.sent).toHaveLength(3)
-    each.clock.ms += defaultSettings.longestRetryMs
+    each.clock.ms += defaultPushSettings.maxRetryMs
     expect(await claimed(each)).toMatchObject({ seq: 6, attempts: 1 })
   })
 
@@ -146,19 +146,19 @@ describe('a cursor', () => {
     const refused: DeliveryOutcome = { result: 'refused', error: 'The webhook answered 410' }
     const each = await scene()
     const cursor = await claimed(each)
-    each.clock.ms += leaseOf(defaultSettings)
+    each.clock.ms += leaseOf(defaultPushSettings)
     const rival = await claimed(each)
     await each.run(cursor, () => refused)
-    expect(each.buried).toEqual([])
+    expect(each.deadLetters).toEqual([])
     await each.run(rival, () => refused)
-    expect(each.buried).toMatchObject([{ seq: 3, attempts: 1 }])
+    expect(each.deadLetters).toMatchObject([{ seq: 3, attempts: 1 }])
   })
 
   it('has nothing to say about an origin that was not called', async () => {
     const unsigned: DeliveryOutcome = { result: 'failed', error: 'The delivery could not be signed' }
     const each = await scene()
     expect(await each.run(await claimed(each), () => unsigned)).toEqual({ hasDelivered: false })
-    each.clock.ms += defaultSettings.longestRetryMs
+    each.clock.ms += defaultPushSettings.maxRetryMs
     expect(await each.run(await claimed(each), () => failed)).toEqual({ hasDelivered: false, isOverloaded: false })
   })
 
@@ -190,11 +190,11 @@ describe('a cursor', () => {
       ),
     )
     const cursor = await claimed(each)
-    each.clock.ms += leaseOf(defaultSettings)
+    each.clock.ms += leaseOf(defaultPushSettings)
     const rival = await claimed(each)
     // Each attempt takes so long that the lease is asked for anew.
     await each.run(cursor, () => {
-      each.watch.ms += defaultSettings.timeoutMs
+      each.watch.ms += defaultPushSettings.timeoutMs
       return delivered
     })
     expect(each.sent).toHaveLength(1)
@@ -249,7 +249,7 @@ describe('a cursor', () => {
     await each.run(await claimed(each))
     expect(each.sent).toEqual([])
     expect(await each.claim()).toBeUndefined()
-    each.clock.ms += defaultSettings.longestRetryMs
+    each.clock.ms += defaultPushSettings.maxRetryMs
     expect(await claimed(each)).toMatchObject({ seq: 0, attempts: 0 })
   })
 
@@ -268,12 +268,12 @@ describe('a cursor', () => {
 describe('retryDelay', () => {
   it('doubles up to a limit, with jitter, and keeps to what was asked for', () => {
     for (let attempts = 1; attempts < 40; attempts++) {
-      const full = Math.min(1000 * 2 ** (attempts - 1), defaultSettings.longestRetryMs)
-      const delay = retryDelay(defaultSettings, attempts)
+      const full = Math.min(1000 * 2 ** (attempts - 1), defaultPushSettings.maxRetryMs)
+      const delay = retryDelay(defaultPushSettings, attempts)
       expect(delay).toBeGreaterThanOrEqual(Math.floor(full / 2))
       expect(delay).toBeLessThanOrEqual(full)
     }
-    expect(retryDelay(defaultSettings, 1, 30_000)).toBe(30_000)
-    expect(retryDelay(defaultSettings, 1, 10 ** 12)).toBe(defaultSettings.longestRetryMs)
+    expect(retryDelay(defaultPushSettings, 1, 30_000)).toBe(30_000)
+    expect(retryDelay(defaultPushSettings, 1, 10 ** 12)).toBe(defaultPushSettings.maxRetryMs)
   })
 })

@@ -1,7 +1,6 @@
 /**
- * Tells one webhook what happened behind its place in the log: in order, one call at a time (R-PDEL-7), under the
- * cursor's lease. The place is written down now and then, not after every call; what was told behind it
- * is told again after a crash, with the same ids.
+ * Delivers the events after one delivery cursor: in order, one call at a time (R-PDEL-7), under the cursor's lease. The
+ * cursor is stored now and then, not after each call; after a crash, deliveries after it are repeated with the same ids.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { TaskEvent } from '../model/event.js'
@@ -21,39 +20,39 @@ export interface DeliveryRunDeps extends PayloadDeps {
   readonly store: CompleteStore
   readonly settings: PushSettings
   readonly send: Send
-  /** Fires when this process ends. */
+  /** Aborted when this process shuts down. */
   readonly closing: AbortSignal
-  /** Milliseconds since 1970: how old an event is. */
+  /** Milliseconds since 1970, for the age of events. */
   readonly now: () => number
-  /** Milliseconds on a clock that nobody sets: how long something takes. */
+  /** Milliseconds of a monotonic clock, for durations. */
   readonly monotonicMs: () => number
-  /** Told when it is written down. */
-  readonly onBuried: (cursor: ClaimedCursor, buried: NewDeadLetter) => void
+  /** Called when a dead letter is stored. */
+  readonly onDeadLetter: (cursor: ClaimedCursor, letter: NewDeadLetter) => void
   /** Called for the first failed attempt of a delivery that is retried. */
   readonly onRetry: (cursor: ClaimedCursor, failed: { readonly seq: number; readonly error: string }) => void
 }
 
-/** How it went with the origin: `undefined` when it was not called. */
 export interface DeliveryRunResult {
+  /** Whether the origin is down or overloaded; undefined when it was not called. */
   readonly isOverloaded?: boolean
   /** Whether the webhook accepted a delivery. */
   readonly hasDelivered: boolean
 }
 
-/** Events told before the place is written down, and how long that may take. */
-const mostUnsettled = 100
+/** Deliveries, and milliseconds, after which the cursor is stored. */
+const maxUnsettled = 100
 const settleEveryMs = 500
-/** Then the cursor is given back, so that others at the same origin get their turn. */
-const longestTurnMs = 10_000
-/** A webhook that keeps a call waiting for so long does not count as busy any more. */
+/** The cursor is then released, so that other webhooks of the origin get a place. */
+const maxRunMs = 10_000
+/** A call that takes longer does not take a place any more. */
 const stuckAfterMs = 1_000
 
 const readAhead = 256
 
 export class DeliveryRun {
   readonly cursor: ClaimedCursor
-  readonly #parts: DeliveryRunDeps
-  readonly #telling: WebhookPayload
+  readonly #deps: DeliveryRunDeps
+  readonly #payload: WebhookPayload
   #begunMs = 0
   #heldSinceMs: number
   #seq: number
@@ -63,41 +62,41 @@ export class DeliveryRun {
   #calledMs: number | undefined
   #isOverloaded: boolean | undefined
   #hasDelivered = false
-  /** Expired deliveries that failed one after the other. */
+  /** Expired deliveries that failed in a row. */
   #givenUp = 0
 
-  /** `claimedMs`: just before the cursor was claimed, by `monotonicMs`. */
-  constructor(parts: DeliveryRunDeps, cursor: ClaimedCursor, claimedMs: number) {
+  /** `claimedMs`: the monotonic time just before the cursor was claimed. */
+  constructor(deps: DeliveryRunDeps, cursor: ClaimedCursor, claimedMs: number) {
     this.cursor = cursor
-    this.#parts = parts
-    this.#telling = new WebhookPayload(parts, cursor.key, cursor.push)
+    this.#deps = deps
+    this.#payload = new WebhookPayload(deps, cursor.key, cursor.push)
     this.#heldSinceMs = claimedMs
     this.#seq = cursor.seq
     this.#attempts = cursor.attempts
   }
 
   get isStuck(): boolean {
-    return this.#calledMs !== undefined && this.#parts.monotonicMs() - this.#calledMs > stuckAfterMs
+    return this.#calledMs !== undefined && this.#deps.monotonicMs() - this.#calledMs > stuckAfterMs
   }
 
-  /** Ends when the cursor is given back, or lost. Throws only when the store is in trouble. */
+  /** Ends when the cursor is released or lost. Throws only errors of the store. */
   async run(): Promise<DeliveryRunResult> {
-    this.#begunMs = this.#parts.monotonicMs()
-    await this.#settle(await this.#tellAll())
+    this.#begunMs = this.#deps.monotonicMs()
+    await this.#settle(await this.#deliverAll())
     const hasDelivered = this.#hasDelivered
     return this.#isOverloaded === undefined ? { hasDelivered } : { hasDelivered, isOverloaded: this.#isOverloaded }
   }
 
-  /** Gives the cursor back without having told anything. */
-  async comeBackIn(ms: number): Promise<void> {
+  /** Releases the cursor without a delivery; it is due again after `ms`. */
+  async postpone(ms: number): Promise<void> {
     await this.#settle(ms === 0 ? 'release' : { retryInMs: ms })
   }
 
-  /** What is to become of the cursor; nothing when it was lost. */
-  async #tellAll(): Promise<CursorSettlement['next'] | undefined> {
-    const { store, settings } = this.#parts
-    // Registered through a newer program: left to those who know the dialect.
-    if (this.#telling.contentType === undefined) return { retryInMs: settings.longestRetryMs }
+  /** Returns the next state of the cursor; undefined when it was lost. */
+  async #deliverAll(): Promise<CursorSettlement['next'] | undefined> {
+    const { store, settings } = this.#deps
+    // A newer version stored the config: processes that know the dialect deliver it.
+    if (this.#payload.contentType === undefined) return { retryInMs: settings.maxRetryMs }
     try {
       for (;;) {
         const events = await store.read(this.cursor.key, this.#seq, readAhead)
@@ -105,11 +104,11 @@ export class DeliveryRun {
         if (events.length === 0) return 'release'
         if (this.#seq > this.cursor.seq && !(await this.#isStillWanted())) return undefined
         for (const event of events) {
-          if (event.seq <= this.#seq) continue // given up together with one before it
-          const next = await this.#tell(event)
-          if (next !== 'told') return next
+          if (event.seq <= this.#seq) continue // a dead letter already
+          const next = await this.#deliverEvent(event)
+          if (next !== 'done') return next
         }
-        // A log without anything to tell must not hold up the whole process.
+        // A log without deliveries must not block the event loop.
         await setImmediate()
       }
     } catch (error) {
@@ -118,33 +117,33 @@ export class DeliveryRun {
     }
   }
 
-  /** Somebody may have deleted or replaced the config meanwhile: what happened since is not for this one. */
+  /** Whether the config still exists. Events after its removal or replacement are not delivered here. */
   async #isStillWanted(): Promise<boolean> {
     const { key, push } = this.cursor
-    const config = await this.#parts.store.deliveries.getConfig(key, push.config.id)
+    const config = await this.#deps.store.deliveries.getConfig(key, push.config.id)
     return config !== undefined && isSameConfig(config, push)
   }
 
-  async #tell(event: TaskEvent): Promise<CursorSettlement['next'] | undefined | 'told'> {
-    const body = await this.#telling.bodyOf(event)
+  async #deliverEvent(event: TaskEvent): Promise<CursorSettlement['next'] | undefined | 'done'> {
+    const body = await this.#payload.bodyOf(event)
     if (body === undefined) {
       this.#seq = event.seq
-      return 'told'
+      return 'done'
     }
     return await this.#deliver(body, event.seq, event.time)
   }
 
-  /** Retention removed what was not told yet: the task as it is stands for it (E-4). */
+  /** Retention has removed undelivered events: the ended task replaces them (E-4). */
   async #startOver(): Promise<CursorSettlement['next'] | undefined> {
-    const ended = await endedTask(this.#parts.store, this.cursor.key)
+    const ended = await endedTask(this.#deps.store, this.cursor.key)
     if (!ended) return 'release'
-    const body = this.#telling.bodyOfTask(ended.task)
+    const body = this.#payload.bodyOfTask(ended.task)
     const next = body !== undefined && (await this.#deliver(body, ended.record.seq, endOf(ended.task)))
-    return next === 'told' || next === false ? 'release' : next
+    return next === 'done' || next === false ? 'release' : next
   }
 
-  async #deliver(body: string, seq: number, timeMs: number): Promise<CursorSettlement['next'] | undefined | 'told'> {
-    if (this.#parts.closing.aborted || this.#parts.monotonicMs() - this.#begunMs > longestTurnMs) return 'release'
+  async #deliver(body: string, seq: number, timeMs: number): Promise<CursorSettlement['next'] | undefined | 'done'> {
+    if (this.#deps.closing.aborted || this.#deps.monotonicMs() - this.#begunMs > maxRunMs) return 'release'
     if (!(await this.#hold())) return undefined
     const outcome = await this.#call(body, seq)
     switch (outcome.result) {
@@ -154,12 +153,12 @@ export class DeliveryRun {
         this.#unsettled += 1
         this.#givenUp = 0
         this.#hasDelivered = true
-        return 'told'
+        return 'done'
       case 'aborted':
         return 'release'
       case 'refused':
         this.#attempts += 1
-        return this.#bury(seq, outcome.error)
+        return this.#deadLetter(seq, outcome.error)
       case 'failed':
         return await this.#failed(outcome, seq, timeMs)
     }
@@ -168,11 +167,11 @@ export class DeliveryRun {
   async #call(body: string, seq: number): Promise<DeliveryOutcome> {
     const { key, push } = this.cursor
     const id = deliveryId(key, push.config.id, seq)
-    const contentType = this.#telling.contentType ?? ''
+    const contentType = this.#payload.contentType ?? ''
     const delivery: Delivery = { id, key, push, contentType, body }
-    this.#calledMs = this.#parts.monotonicMs()
+    this.#calledMs = this.#deps.monotonicMs()
     try {
-      const outcome = await this.#parts.send(delivery, this.#parts.closing)
+      const outcome = await this.#deps.send(delivery, this.#deps.closing)
       if (outcome.result === 'failed') this.#isOverloaded = outcome.isOverloaded ?? this.#isOverloaded
       else if (outcome.result !== 'aborted') this.#isOverloaded = false
       return outcome
@@ -185,56 +184,55 @@ export class DeliveryRun {
     { error, retryAfterMs }: Extract<DeliveryOutcome, { result: 'failed' }>,
     seq: number,
     timeMs: number,
-  ): Promise<CursorSettlement['next'] | 'told'> {
-    const { settings, now } = this.#parts
+  ): Promise<CursorSettlement['next'] | 'done'> {
+    const { settings, now } = this.#deps
     this.#attempts += 1
     const isExpired = now() - timeMs >= settings.giveUpAfterMs
     if (!isExpired) {
-      if (this.#attempts === 1) this.#parts.onRetry(this.cursor, { seq, error })
+      if (this.#attempts === 1) this.#deps.onRetry(this.cursor, { seq, error })
       return { retryInMs: retryDelay(settings, this.#attempts, retryAfterMs) }
     }
-    this.#bury(seq, error)
-    // One event may be poison: the next is tried at once. After two there is nobody to tell.
+    this.#deadLetter(seq, error)
+    // One event may be unacceptable, so the next is tried at once. After two the webhook counts as gone.
     this.#givenUp += 1
-    if (this.#givenUp >= 2) await this.#buryExpired(error)
-    return 'told'
+    if (this.#givenUp >= 2) await this.#deadLetterExpired(error)
+    return 'done'
   }
 
-  /** Everything that is as old as what was just given up; each of its own would take one more time-out. */
-  async #buryExpired(error: string): Promise<void> {
-    const { store, settings, now } = this.#parts
+  /** Makes dead letters of all events that have expired too; each attempt would take one more time-out. */
+  async #deadLetterExpired(error: string): Promise<void> {
+    const { store, settings, now } = this.#deps
     for (;;) {
       const events = await store.read(this.cursor.key, this.#seq, readAhead)
       if (!events?.length) return
       for (const event of events) {
         if (now() - event.time < settings.giveUpAfterMs) return
-        if ((await this.#telling.bodyOf(event)) === undefined) this.#seq = event.seq
-        else this.#bury(event.seq, error, 0)
+        if ((await this.#payload.bodyOf(event)) === undefined) this.#seq = event.seq
+        else this.#deadLetter(event.seq, error, 0)
       }
       if (!(await this.#renew())) return
     }
   }
 
-  #bury(seq: number, error: string, attempts = this.#attempts): 'told' {
+  #deadLetter(seq: number, error: string, attempts = this.#attempts): 'done' {
     this.#dead.push({ seq, attempts, error })
     this.#seq = seq
-    // Whatever was wrong with this one, the next begins anew.
     this.#attempts = 0
     this.#unsettled += 1
-    return 'told'
+    return 'done'
   }
 
-  /** An attempt must end long before the lease does. The place is written down on the way. */
+  /** Renews the lease if it is too old for another attempt. This stores the cursor too. */
   async #hold(): Promise<boolean> {
-    const heldMs = this.#parts.monotonicMs() - this.#heldSinceMs
-    const isWorthSettling = this.#unsettled >= mostUnsettled || (this.#unsettled > 0 && heldMs > settleEveryMs)
-    if (!isWorthSettling && heldMs < this.#parts.settings.timeoutMs) return true
+    const heldMs = this.#deps.monotonicMs() - this.#heldSinceMs
+    const isWorthSettling = this.#unsettled >= maxUnsettled || (this.#unsettled > 0 && heldMs > settleEveryMs)
+    if (!isWorthSettling && heldMs < this.#deps.settings.timeoutMs) return true
     return await this.#renew()
   }
 
   async #renew(): Promise<boolean> {
-    const beforeMs = this.#parts.monotonicMs()
-    const isOurs = await this.#settle({ holdMs: leaseOf(this.#parts.settings) })
+    const beforeMs = this.#deps.monotonicMs()
+    const isOurs = await this.#settle({ holdMs: leaseOf(this.#deps.settings) })
     this.#heldSinceMs = beforeMs
     return isOurs
   }
@@ -245,7 +243,7 @@ export class DeliveryRun {
     const dead = this.#dead
     this.#dead = []
     this.#unsettled = 0
-    const isOurs = await this.#parts.store.deliveries.settle({
+    const isOurs = await this.#deps.store.deliveries.settle({
       key,
       configId: push.config.id,
       fencingToken,
@@ -254,7 +252,7 @@ export class DeliveryRun {
       ...(dead.length > 0 && { dead }),
       next,
     })
-    if (isOurs) for (const buried of dead) this.#parts.onBuried(this.cursor, buried)
+    if (isOurs) for (const letter of dead) this.#deps.onDeadLetter(this.cursor, letter)
     return isOurs
   }
 }

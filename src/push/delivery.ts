@@ -1,4 +1,4 @@
-/** One call of one webhook: what is sent, and what became of it. */
+/** Sends one delivery to one webhook. */
 import { createHash } from 'node:crypto'
 import { readRetryAfter } from '../model/retry-after.js'
 import { traceContextOf } from '../model/trace-context.js'
@@ -12,7 +12,7 @@ import type { StoredPushConfig, TaskKey } from '../stores/store.js'
 import type { Tracing } from '../telemetry/tracing.js'
 
 export interface Delivery {
-  /** The same for every attempt, whoever makes it. */
+  /** The same for every attempt, in every process. */
   readonly id: string
   readonly key: TaskKey
   readonly push: StoredPushConfig
@@ -21,8 +21,8 @@ export interface Delivery {
 }
 
 /**
- * `failed`: may do better later. `refused`: the same request will never do. `aborted`: we gave up waiting because
- * this process ends; it may have arrived.
+ * `failed`: a retry may succeed. `refused`: a retry cannot succeed. `aborted`: this process shuts down; the webhook may have
+ * received the request.
  */
 export type DeliveryOutcome =
   | { readonly result: 'delivered' | 'aborted' }
@@ -31,10 +31,7 @@ export type DeliveryOutcome =
       readonly result: 'failed'
       readonly error: string
       readonly retryAfterMs?: number
-      /**
-       * Nobody is there, or has no time: other webhooks at that origin will not do better. Absent when it was never
-       * called: then nothing is known of it.
-       */
+      /** Whether the origin is down or overloaded, so that its other webhooks would fail too. Absent if it was not called. */
       readonly isOverloaded?: boolean
     }
 
@@ -43,21 +40,21 @@ export type Send = (delivery: Delivery, abort: AbortSignal) => Promise<DeliveryO
 export interface SendDeps {
   readonly dialer: Pick<GuardedDialer, 'request'>
   readonly timeoutMs: number
-  /** Signs a token about each delivery (R-PDEL-9). */
+  /** Signs a token for each delivery (R-PDEL-9). */
   readonly signJwt?: Signer['signJwt'] | undefined
-  /** A signer may be a service of its own, with troubles of its own; its words are for the log alone. */
+  /** Called when the signer fails. Its error is for the log only. */
   readonly onUnsigned: (error: unknown, delivery: Delivery) => void
-  /** The address of an agent: who signs. */
+  /** The URL of an agent, which is the issuer of its tokens. */
   readonly addressOf: (agent: string) => string
 }
 
-/** Answers that speak of this very request, or of this webhook for good: trying again changes nothing. */
+/** Statuses after which a retry of the same request cannot succeed. */
 const final: ReadonlySet<number> = new Set([400, 410, 413, 415, 422])
 const unaccepted: ReadonlySet<number> = new Set([401, 403])
 const overloaded: ReadonlySet<number> = new Set([429, 503])
 
-/** More of an answer is not read: nothing in it matters. */
-const longestAnswerBytes = 64 * 1024
+/** The rest of a response is not read: its content is not used. */
+const maxResponseBytes = 64 * 1024
 const tokenLifeSeconds = 5 * 60
 const unsigned = 'The delivery could not be signed'
 
@@ -66,10 +63,10 @@ export function deliveryId({ agent, id }: TaskKey, configId: string, seq: number
   return createHash('sha256').update(place).digest('base64url').slice(0, 32)
 }
 
-export function createSend(parts: SendDeps): Send {
-  const { dialer, timeoutMs } = parts
+export function createSend(deps: SendDeps): Send {
+  const { dialer, timeoutMs } = deps
   return async (delivery, abort) => {
-    // Not `AbortSignal.any`: one that lives as long as the server would keep a trace of every call.
+    // Not `AbortSignal.any`: the server's signal would keep a reference to each call.
     const call = new AbortController()
     const timer = setTimeout(() => call.abort(), timeoutMs)
     const onAbort = () => call.abort()
@@ -77,22 +74,26 @@ export function createSend(parts: SendDeps): Send {
     try {
       if (abort.aborted) return { result: 'aborted' }
       const { signal } = call
-      const headers = await headersOf(delivery, parts, signal).catch((error: unknown) => {
-        if (!abort.aborted) parts.onUnsigned(error, delivery)
+      const headers = await headersOf(delivery, deps, signal).catch((error: unknown) => {
+        if (!abort.aborted) deps.onUnsigned(error, delivery)
       })
       if (abort.aborted) return { result: 'aborted' }
       if (!headers) return { result: 'failed', error: unsigned }
       const { url } = delivery.push.config
       const answer = await dialer.request(url, { method: 'POST', headers, body: delivery.body, signal })
-      // Whatever becomes of the rest, the answer is in its head.
-      await answer.body.dump({ limit: longestAnswerBytes, signal }).catch(() => undefined)
+      // Only the status and headers matter, so errors of the body are ignored.
+      await answer.body.dump({ limit: maxResponseBytes, signal }).catch(() => undefined)
       const outcome = outcomeOf(answer.statusCode, answer.headers)
-      return parts.signJwt && unaccepted.has(answer.statusCode)
-        ? withIssuer(outcome, parts.addressOf(delivery.key.agent))
+      return deps.signJwt && unaccepted.has(answer.statusCode)
+        ? withIssuer(outcome, deps.addressOf(delivery.key.agent))
         : outcome
     } catch (error) {
       if (abort.aborted) return { result: 'aborted' }
-      return { result: 'failed', error: call.signal.aborted ? late(timeoutMs) : wordsFor(error), isOverloaded: true }
+      return {
+        result: 'failed',
+        error: call.signal.aborted ? timedOut(timeoutMs) : describeFailure(error),
+        isOverloaded: true,
+      }
     } finally {
       clearTimeout(timer)
       abort.removeEventListener('abort', onAbort)
@@ -127,15 +128,15 @@ async function headersOf(
     taskId: key.id,
     request_body_sha256: createHash('sha256').update(delivery.body).digest('hex'),
   }
-  // One that never answers must not keep the cursor.
+  // A signer that never answers must not hold the cursor.
   const jwt = await unlessAborted(signJwt({ ...claims }), signal)
-  // The client's own credentials come first (R-PDEL-2); the token then has a header of its own.
+  // The client's credentials have priority (R-PDEL-2); the token then goes into a separate header.
   if (headers.authorization === undefined) headers.authorization = `Bearer ${jwt}`
   else headers[deliveryTokenHeader] = jwt
   return headers
 }
 
-function outcomeOf(status: number, headers: AnswerHeaders): DeliveryOutcome {
+function outcomeOf(status: number, headers: ResponseHeaders): DeliveryOutcome {
   if (status >= 200 && status < 300) return { result: 'delivered' }
   if (final.has(status)) return { result: 'refused', error: `The webhook answered ${status}` }
   const isRedirect = status >= 300 && status < 400
@@ -148,25 +149,25 @@ function outcomeOf(status: number, headers: AnswerHeaders): DeliveryOutcome {
   }
 }
 
-/** A receiver that expects another issuer refuses every delivery, and only this side knows the issuer it signs with. */
+/** Adds the issuer: a receiver that expects another one refuses every delivery. */
 function withIssuer(outcome: DeliveryOutcome, issuer: string): DeliveryOutcome {
   return 'error' in outcome
     ? { ...outcome, error: `${outcome.error}; deliveries are signed with issuer ${issuer}` }
     : outcome
 }
 
-type AnswerHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
+type ResponseHeaders = Readonly<Record<string, string | readonly string[] | undefined>>
 
 function firstOf(header: string | readonly string[] | undefined): string | undefined {
   return typeof header === 'string' ? header : header?.[0]
 }
 
-function late(timeoutMs: number): string {
+function timedOut(timeoutMs: number): string {
   return `The webhook did not answer within ${timeoutMs / 1000} s`
 }
 
-/** Operators read this: no address, no header and no body of a client may be in it. */
-function wordsFor(error: unknown): string {
+/** A message for operators, without addresses, headers or bodies of clients. */
+function describeFailure(error: unknown): string {
   if (error instanceof AddressRefused) return error.message
   for (let each = error, depth = 0; each instanceof Error && depth < 5; each = each.cause, depth++) {
     if ('code' in each && typeof each.code === 'string') return `The webhook cannot be reached: ${each.code}`
@@ -174,6 +175,7 @@ function wordsFor(error: unknown): string {
   return 'The webhook cannot be reached'
 }
 
+/** Creates a span for each attempt, as a child of the call that registered the webhook. */
 export function traceDeliveries(send: Send, tracing: Tracing): Send {
   return async (delivery, abort) => {
     const { key, push } = delivery
@@ -183,8 +185,8 @@ export function traceDeliveries(send: Send, tracing: Tracing): Send {
       parent: push,
       facts: { agent: key.agent, taskId: key.id, peer: new URL(push.config.url).host },
     })
-    const told = { ...delivery, push: { ...push, ...span.trace } }
-    const outcome = await span.run(() => send(told, abort))
+    const traced = { ...delivery, push: { ...push, ...span.trace } }
+    const outcome = await span.run(() => send(traced, abort))
     const isFailure = outcome.result === 'failed' || outcome.result === 'refused'
     span.end({ isFailure, error: isFailure ? outcome.result : undefined })
     return outcome

@@ -13,7 +13,7 @@ describe('origins', () => {
     const origins = new Origins({ perOrigin: 2, now: () => 0 })
     const entries = fill(origins, 12)
     expect(entries.slice(0, 10)).toEqual(['go', 'go', ...Array(8).fill('wait')])
-    expect(entries.slice(10)).toEqual([{ comeBackInMs: expect.any(Number) }, { comeBackInMs: expect.any(Number) }])
+    expect(entries.slice(10)).toEqual([{ retryInMs: expect.any(Number) }, { retryInMs: expect.any(Number) }])
     expect(origins.enter('https://other.example', nobody)).toBe('go')
   })
 
@@ -50,12 +50,12 @@ describe('origins', () => {
       origins.leave(origin, 1000, false)
       origins.enter(origin, nobody)
     }
-    const away = fill(origins, 200).map((entry) => (typeof entry === 'object' ? entry.comeBackInMs : 0))
+    const away = fill(origins, 200).map((entry) => (typeof entry === 'object' ? entry.retryInMs : 0))
     expect(away[0]).toBeLessThan(2000)
     expect(away[20]).toBeGreaterThan(10_000)
     expect(Math.max(...away)).toBeLessThanOrEqual(75_000)
     now += 60_000
     const [later] = fill(origins, 1)
-    expect(typeof later === 'object' ? later.comeBackInMs : undefined).toBeLessThan(2000)
+    expect(typeof later === 'object' ? later.retryInMs : undefined).toBeLessThan(2000)
   })
 })

@@ -1,36 +1,36 @@
 /**
- * How much one origin may have of the worker: so many calls at a time and a few that wait here, one when it
- * seems to be down. Whoever finds no place is sent away for about as long as those before it will take,
- * so that a slow origin is not asked for again and again, and delays nobody else.
+ * Limits the calls to each origin: `perOrigin` calls at once and a few that wait, or one call while the origin seems to be
+ * down. Further webhooks are postponed for about as long as those before them will take, so that a slow origin delays no
+ * other.
  */
 export interface OriginLimits {
   readonly perOrigin: number
   readonly now: () => number
 }
 
-/** Where a webhook's call stands: it goes, it waits here, or it comes back later. */
-export type OriginEntry = 'go' | 'wait' | { readonly comeBackInMs: number }
+/** Whether a call may begin now, waits for a place, or is postponed. */
+export type OriginEntry = 'go' | 'wait' | { readonly retryInMs: number }
 
 interface Origin {
   running: number
   readonly waiting: (() => void)[]
-  /** In a row, by any of its webhooks, that mean that it is down or overloaded. */
+  /** Failures in a row, of any of its webhooks, that mean that the origin is down or overloaded. */
   failures: number
-  /** How long a place is taken, on average. */
+  /** The average duration of a call. */
   averageMs: number
-  /** When those who were sent away will all have had their turn. */
+  /** When all postponed calls will have been made. */
   servedByMs: number
 }
 
-const failuresOfDown = 3
-/** Who waits here is served without a detour through the store. */
-const waitingEach = 4
-const firstGuessMs = 20
-/** Nobody is sent away for longer, for origins recover. */
-const longestAwayMs = 60_000
-/** An origin that is down is not asked more often, however many webhooks it has. */
-const quickestProbeMs = 100
-const mostRemembered = 10_000
+const failuresUntilDown = 3
+/** Calls that wait for a place, as a multiple of `perOrigin`. They need no further claim from the store. */
+const waitingFactor = 4
+const initialAverageMs = 20
+/** The maximum delay, because origins recover. */
+const maxDelayMs = 60_000
+/** The minimum time between calls to an origin that is down, for all of its webhooks together. */
+const minProbeMs = 100
+const maxOrigins = 10_000
 
 export class Origins {
   readonly #limits: OriginLimits
@@ -40,28 +40,28 @@ export class Origins {
     this.#limits = limits
   }
 
-  /** `begin` is called when it is the turn of one that waits. */
+  /** Calls `begin` later if the result is `wait`. */
   enter(name: string, begin: () => void): OriginEntry {
     const origin = this.#of(name)
-    if (origin.running < this.#mostOf(origin)) {
+    if (origin.running < this.#maxOf(origin)) {
       origin.running += 1
       return 'go'
     }
-    if (!isDown(origin) && origin.waiting.length < waitingEach * this.#limits.perOrigin) {
+    if (!isDown(origin) && origin.waiting.length < waitingFactor * this.#limits.perOrigin) {
       origin.waiting.push(begin)
       return 'wait'
     }
-    return { comeBackInMs: this.#turnOf(origin) }
+    return { retryInMs: this.#delayOf(origin) }
   }
 
-  /** A place is free again, after `tookMs`. */
+  /** Ends a call that took `tookMs`. `isOverloaded` is undefined if the origin was not called. */
   leave(name: string, tookMs: number, isOverloaded: boolean | undefined): void {
     const origin = this.#of(name)
     origin.running -= 1
     origin.averageMs += (tookMs - origin.averageMs) / 8
     if (isOverloaded) origin.failures += 1
     else if (isOverloaded === false) origin.failures = 0
-    while (origin.waiting.length > 0 && origin.running < this.#mostOf(origin)) {
+    while (origin.waiting.length > 0 && origin.running < this.#maxOf(origin)) {
       origin.running += 1
       origin.waiting.shift()?.()
     }
@@ -72,27 +72,27 @@ export class Origins {
     let origin = this.#origins.get(name)
     if (!origin) {
       this.#forgetOne()
-      origin = { running: 0, waiting: [], failures: 0, averageMs: firstGuessMs, servedByMs: 0 }
+      origin = { running: 0, waiting: [], failures: 0, averageMs: initialAverageMs, servedByMs: 0 }
       this.#origins.set(name, origin)
     }
     return origin
   }
 
-  #mostOf(origin: Origin): number {
+  #maxOf(origin: Origin): number {
     return isDown(origin) ? 1 : this.#limits.perOrigin
   }
 
-  #turnOf(origin: Origin): number {
+  #delayOf(origin: Origin): number {
     const now = this.#limits.now()
-    const eachMs = isDown(origin) ? Math.max(origin.averageMs, quickestProbeMs) : origin.averageMs
-    const last = Math.max(origin.servedByMs, now) + eachMs / this.#mostOf(origin)
-    origin.servedByMs = Math.min(last, now + longestAwayMs)
+    const eachMs = isDown(origin) ? Math.max(origin.averageMs, minProbeMs) : origin.averageMs
+    const last = Math.max(origin.servedByMs, now) + eachMs / this.#maxOf(origin)
+    origin.servedByMs = Math.min(last, now + maxDelayMs)
     return Math.ceil((origin.servedByMs - now) * (0.75 + Math.random() / 2))
   }
 
-  /** Only those that are down are kept while nobody uses them. */
+  /** Makes room for another origin. Unused origins are kept only while they are down. */
   #forgetOne(): void {
-    if (this.#origins.size < mostRemembered) return
+    if (this.#origins.size < maxOrigins) return
     for (const [name, { running }] of this.#origins) {
       if (running > 0) continue
       this.#origins.delete(name)
@@ -102,5 +102,5 @@ export class Origins {
 }
 
 function isDown({ failures }: Origin): boolean {
-  return failures >= failuresOfDown
+  return failures >= failuresUntilDown
 }

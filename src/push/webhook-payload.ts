@@ -1,7 +1,6 @@
 /**
- * What a webhook is told of a task's events, spelled in the dialect it was registered in (RM-PUSH-1). Dialects that send
- * whole tasks need the task as each event left it: it is folded once, from the beginning of the log, and then goes along
- * with the events as long as the cursor is held.
+ * Request bodies of deliveries, in the dialect that the webhook was registered in (RM-PUSH-1). Dialects that send whole tasks
+ * need the task after each event: it is folded from the beginning of the log once, and then with each further event.
  */
 import { setImmediate } from 'node:timers/promises'
 import type { Dialect, PushForm } from '../dialects/dialect.js'
@@ -14,54 +13,54 @@ import type { CompleteStore, StoredPushConfig, TaskKey, ViewedTask } from '../st
 export interface PayloadDeps {
   readonly store: CompleteStore
   readonly dialects: ReadonlyMap<string, Dialect>
-  /** What webhooks that can be told of every event are told of. */
+  /** The events that webhooks get, where the dialect has a choice. */
   readonly events: 'all' | 'statuses'
 }
 
 const readAhead = 256
 
 export class WebhookPayload {
-  readonly #parts: PayloadDeps
+  readonly #deps: PayloadDeps
   readonly #key: TaskKey
   readonly #form: PushForm | undefined
   readonly #showsProgress: boolean
   #fold: TaskFold | undefined
 
-  constructor(parts: PayloadDeps, key: TaskKey, { dialect }: StoredPushConfig) {
-    this.#parts = parts
+  constructor(deps: PayloadDeps, key: TaskKey, { dialect }: StoredPushConfig) {
+    this.#deps = deps
     this.#key = key
-    this.#form = parts.dialects.get(dialect)?.push
-    this.#showsProgress = parts.dialects.get(dialect)?.traits?.showsProgress === true
+    this.#form = deps.dialects.get(dialect)?.push
+    this.#showsProgress = deps.dialects.get(dialect)?.traits?.showsProgress === true
   }
 
-  /** Absent when the dialect is not known here: a newer program made the config. */
+  /** Undefined when this version does not know the dialect: a newer version stored the config. */
   get contentType(): string | undefined {
     return this.#form?.contentType
   }
 
-  /** The body for an event, or nothing when there is nothing to tell. Events must be shown in order, all of them. */
+  /** The body for an event; undefined when the webhook does not get it. Must be called for all events, in order. */
   async bodyOf(event: TaskEvent): Promise<string | undefined> {
     if (this.#fold?.seq === event.seq - 1) this.#fold.apply(event)
     const { body } = event
-    if (!this.#form || !isPublic(body) || !this.#isTold(this.#form, body)) return undefined
+    if (!this.#form || !isPublic(body) || !this.#isSent(this.#form, body)) return undefined
     if ('encodeTask' in this.#form) return this.#form.encodeTask(await this.#taskAt(event.seq))
-    // The log keeps a new task without its messages: the fold knows them.
+    // The log contains a new task without its messages; the fold has them.
     if (!('task' in body)) return this.#form.encodeEvent(body)
     const task = await this.#taskAt(event.seq)
     this.#fold = undefined
     return this.#form.encodeEvent({ task })
   }
 
-  /** The body about a task whose events are not kept any more. */
+  /** The body for a task whose events were removed. */
   bodyOfTask(task: Task): string | undefined {
     if (!this.#form) return undefined
     return 'encodeTask' in this.#form ? this.#form.encodeTask(task) : this.#form.encodeEvent({ task })
   }
 
-  /** Answers that are no task have no webhook (R-PUSH-7). */
-  #isTold(form: PushForm, body: StreamResponse): boolean {
+  /** Messages without a task have no webhook (R-PUSH-7). */
+  #isSent(form: PushForm, body: StreamResponse): boolean {
     const isStatus = 'statusUpdate' in body || 'task' in body
-    return isStatus || ('artifactUpdate' in body && 'encodeEvent' in form && this.#parts.events === 'all')
+    return isStatus || ('artifactUpdate' in body && 'encodeEvent' in form && this.#deps.events === 'all')
   }
 
   async #taskAt(seq: number): Promise<Task> {
@@ -69,21 +68,21 @@ export class WebhookPayload {
     const fold = this.#fold
     fold.keepsProgress = this.#showsProgress
     while (fold.seq < seq) {
-      const events = await this.#parts.store.read(this.#key, fold.seq, readAhead)
+      const events = await this.#deps.store.read(this.#key, fold.seq, readAhead)
       if (!events?.length) throw new EventsRemoved()
       for (const event of events) if (event.seq <= seq) fold.apply(event)
       await setImmediate()
     }
     const task = fold.snapshot()
-    if (!task) throw new Error(`Event ${seq} of task ${this.#key.id} is about no task`)
+    if (!task) throw new Error(`Event ${seq} of task ${this.#key.id} has no task`)
     return task
   }
 }
 
-/** Retention was faster. */
+/** Retention has removed the events. */
 export class EventsRemoved extends Error {}
 
-/** The task, once it has ended: it stands for events that are not kept any more. */
+/** The task if it has ended. It replaces events that retention has removed. */
 export async function endedTask(store: CompleteStore, key: TaskKey): Promise<ViewedTask | undefined> {
   const viewed = await store.view(key, { history: wholeHistory, includeArtifacts: true })
   return viewed && isTerminal(viewed.task.status.state) ? viewed : undefined

@@ -1,9 +1,7 @@
 /**
- * Delivers what the cursors of a store have to tell (E-2, E-5). It claims cursors that are due, runs many of them at once,
- * and never more than a share of them at one origin. It is woken by the store, by cursors that fall due, and by a
- * poll that makes up for hints that were lost.
+ * Delivers events to webhooks (E-2, E-5). It claims delivery cursors that are due and runs many at once, with a limit for
+ * each origin. Notifications of the store, due times and a poll wake it; the poll finds cursors whose notification was lost.
  */
-
 import { setMaxListeners } from 'node:events'
 import type { Dialect } from '../dialects/dialect.js'
 import { canParseUrl } from '../model/can-parse-url.js'
@@ -17,9 +15,9 @@ import { createThrottledLog, type ThrottledLog } from './throttled-log.js'
 
 export interface WorkerDeps {
   readonly store: CompleteStore
-  /** Whose webhooks. */
+  /** The agents whose webhooks are called. */
   readonly agents: readonly string[]
-  /** Who this process is, in leases. */
+  /** Identifies this process in leases. */
   readonly owner: string
   readonly dialects: ReadonlyMap<string, Dialect>
   readonly settings: PushSettings
@@ -28,22 +26,22 @@ export interface WorkerDeps {
   readonly now?: () => number
 }
 
-/** Calls under way, those of webhooks that hang included. */
-const mostRunsEach = 8
-/** While all places are taken: some may be taken by webhooks that hang. */
-const lookAgainMs = 250
+/** The limit of calls including those that hang, as a multiple of `concurrency`. */
+const maxRunsFactor = 8
+/** The delay while all places are taken; calls that hang free their places. */
+const retryClaimMs = 250
 const maxWarned = 1000
 
 export class PushWorker {
-  readonly #parts: WorkerDeps
-  readonly #cursors: DeliveryRunDeps
+  readonly #deps: WorkerDeps
+  readonly #runDeps: DeliveryRunDeps
   readonly #origins: Origins
   readonly #closing = new AbortController()
   readonly #running = new Set<DeliveryRun>()
   readonly #waiting = new Set<DeliveryRun>()
-  /** Everything that has to end before the store may be closed. */
+  /** Work that must end before the store is closed. */
   readonly #work = new Set<Promise<void>>()
-  // Callers choose origins, so neither kind of warning may fill the log, nor keep the other kind out of it.
+  // Callers choose origins, so the warnings are throttled: each kind separately, so that neither suppresses the other.
   readonly #warnOfRetry: ThrottledLog
   readonly #warnOfDeadLetter: ThrottledLog
   /** Origins whose failures were logged. */
@@ -52,43 +50,43 @@ export class PushWorker {
   #poll: NodeJS.Timeout | undefined
   #wake: NodeJS.Timeout | undefined
   #sweep: Promise<void> | undefined
-  #isAsked = false
+  #isSweepRequested = false
 
-  constructor(parts: WorkerDeps) {
-    this.#parts = parts
-    this.#warnOfRetry = createThrottledLog(parts.log)
-    this.#warnOfDeadLetter = createThrottledLog(parts.log)
-    // Every call listens to it.
+  constructor(deps: WorkerDeps) {
+    this.#deps = deps
+    this.#warnOfRetry = createThrottledLog(deps.log)
+    this.#warnOfDeadLetter = createThrottledLog(deps.log)
+    // Each call adds a listener.
     setMaxListeners(0, this.#closing.signal)
-    const now = parts.now ?? Date.now
-    this.#origins = new Origins({ perOrigin: parts.settings.perOrigin, now })
-    this.#cursors = {
-      store: parts.store,
-      dialects: parts.dialects,
-      events: parts.settings.events,
-      settings: parts.settings,
-      send: parts.send,
+    const now = deps.now ?? Date.now
+    this.#origins = new Origins({ perOrigin: deps.settings.perOrigin, now })
+    this.#runDeps = {
+      store: deps.store,
+      dialects: deps.dialects,
+      events: deps.settings.events,
+      settings: deps.settings,
+      send: deps.send,
       closing: this.#closing.signal,
       now,
       monotonicMs: () => performance.now(),
-      onBuried: (cursor, buried) => this.#tellOfBurial(cursor, buried),
+      onDeadLetter: (cursor, letter) => this.#warnOfDeadLetters(cursor, letter),
       onRetry: (cursor, failed) => this.#warn(cursor, failed),
     }
   }
 
   start(): void {
-    const { store, agents, settings } = this.#parts
-    this.#unwatch = agents.map((agent) => store.changes.watchDeliveries(agent, () => this.#ask()))
-    this.#poll = setInterval(() => this.#ask(), settings.pollMs)
+    const { store, agents, settings } = this.#deps
+    this.#unwatch = agents.map((agent) => store.changes.watchDeliveries(agent, () => this.#requestSweep()))
+    this.#poll = setInterval(() => this.#requestSweep(), settings.pollMs)
     this.#poll.unref()
-    this.#ask()
+    this.#requestSweep()
   }
 
-  /** Tells what is due until the deadline, then stops: what was not told is told by whoever comes next (E-12). */
+  /** Delivers until the deadline, then stops. The next process delivers the rest (E-12). */
   async close(deadlineMs: number): Promise<void> {
     const deadline = performance.now() + deadlineMs
     while (performance.now() < deadline) {
-      this.#ask()
+      this.#requestSweep()
       await this.#sweep
       if (this.#running.size + this.#waiting.size === 0) break
       await oneOf(this.#work, deadline - performance.now())
@@ -98,56 +96,56 @@ export class PushWorker {
     clearInterval(this.#poll)
     clearTimeout(this.#wake)
     await this.#sweep
-    for (const run of this.#waiting) this.#own(run.comeBackIn(0), run.cursor)
+    for (const run of this.#waiting) this.#own(run.postpone(0), run.cursor)
     this.#waiting.clear()
     while (this.#work.size > 0) await Promise.all(this.#work)
   }
 
-  /** One sweep at a time; a hint during a sweep means one more. */
-  #ask(): void {
-    this.#isAsked = true
-    if (!this.#closing.signal.aborted) this.#sweep ??= this.#sweepWhileAsked()
+  /** One sweep at a time; a request during a sweep causes another one. */
+  #requestSweep(): void {
+    this.#isSweepRequested = true
+    if (!this.#closing.signal.aborted) this.#sweep ??= this.#sweepWhileRequested()
   }
 
-  async #sweepWhileAsked(): Promise<void> {
+  async #sweepWhileRequested(): Promise<void> {
     try {
-      while (this.#isAsked && !this.#closing.signal.aborted) {
-        this.#isAsked = false
+      while (this.#isSweepRequested && !this.#closing.signal.aborted) {
+        this.#isSweepRequested = false
         await this.#claimAll()
       }
     } catch (error) {
-      this.#failed('Webhooks cannot be looked after', error)
+      this.#failed('Webhook deliveries failed', error)
     } finally {
       this.#sweep = undefined
     }
   }
 
   async #claimAll(): Promise<void> {
-    const { store, agents, owner, settings } = this.#parts
+    const { store, agents, owner, settings } = this.#deps
     const lease = { owner, ttlMs: leaseOf(settings) }
     for (;;) {
       const limit = this.#places()
-      if (limit <= 0) return this.#wakeIn(lookAgainMs)
+      if (limit <= 0) return this.#wakeIn(retryClaimMs)
       const claimedMs = performance.now()
       const { cursors, nextInMs } = await store.deliveries.claim({
         agents,
         lease,
         limit,
-        maxRetryMs: settings.longestRetryMs,
+        maxRetryMs: settings.maxRetryMs,
       })
-      for (const cursor of cursors) this.#begin(new DeliveryRun(this.#cursors, cursor, claimedMs))
+      for (const cursor of cursors) this.#begin(new DeliveryRun(this.#runDeps, cursor, claimedMs))
       if (nextInMs === 0) continue
       if (nextInMs !== undefined) this.#wakeIn(nextInMs)
       return
     }
   }
 
-  /** Webhooks that hang leave their places to others, up to a point. */
+  /** The number of free places. Calls that hang do not take a place, up to a limit. */
   #places(): number {
-    const { concurrency } = this.#parts.settings
+    const { concurrency } = this.#deps.settings
     let busy = 0
     for (const run of this.#running) if (!run.isStuck) busy += 1
-    return Math.min(concurrency - busy, mostRunsEach * concurrency - this.#running.size)
+    return Math.min(concurrency - busy, maxRunsFactor * concurrency - this.#running.size)
   }
 
   #begin(run: DeliveryRun): void {
@@ -158,7 +156,7 @@ export class PushWorker {
     })
     if (entry === 'go') this.#run(run, origin)
     else if (entry === 'wait') this.#waiting.add(run)
-    else this.#own(run.comeBackIn(entry.comeBackInMs), run.cursor)
+    else this.#own(run.postpone(entry.retryInMs), run.cursor)
   }
 
   #run(run: DeliveryRun, origin: string): void {
@@ -174,31 +172,31 @@ export class PushWorker {
       .finally(() => {
         this.#running.delete(run)
         this.#origins.leave(origin, performance.now() - begunMs, isOverloaded)
-        this.#ask()
+        this.#requestSweep()
       })
     this.#own(work, run.cursor)
   }
 
-  /** Failures here are the store's: the cursor is free when its lease ends. */
+  /** Errors here come from the store; the cursor is free when its lease expires. */
   #own(work: Promise<void>, { key }: ClaimedCursor): void {
     const owned = work
-      .catch((error: unknown) => this.#failed('A webhook cannot be looked after', error, key.id))
+      .catch((error: unknown) => this.#failed('A webhook delivery failed', error, key.id))
       .finally(() => this.#work.delete(owned))
     this.#work.add(owned)
   }
 
   #wakeIn(ms: number): void {
     clearTimeout(this.#wake)
-    this.#wake = setTimeout(() => this.#ask(), Math.min(ms, this.#parts.settings.pollMs))
+    this.#wake = setTimeout(() => this.#requestSweep(), Math.min(ms, this.#deps.settings.pollMs))
     this.#wake.unref()
   }
 
   #failed(message: string, error: unknown, taskId?: string): void {
-    const [agent = ''] = this.#parts.agents
-    this.#parts.log({ level: 'error', message, agent, error, ...(taskId !== undefined && { taskId }) })
+    const [agent = ''] = this.#deps.agents
+    this.#deps.log({ level: 'error', message, agent, error, ...(taskId !== undefined && { taskId }) })
   }
 
-  /** One warning for each origin until it accepts a delivery. */
+  /** Logs one warning for each origin until it accepts a delivery. */
   #warn(cursor: ClaimedCursor, { seq, error }: { readonly seq: number; readonly error: string }): void {
     const { key, push } = cursor
     const origin = originOf(cursor)
@@ -210,9 +208,9 @@ export class PushWorker {
     if (this.#warned.size > maxWarned && oldest !== undefined) this.#warned.delete(oldest)
   }
 
-  #tellOfBurial(cursor: ClaimedCursor, { seq, attempts, error }: NewDeadLetter): void {
+  #warnOfDeadLetters(cursor: ClaimedCursor, { seq, attempts, error }: NewDeadLetter): void {
     const { key, push } = cursor
-    const message = `Gave up telling webhook ${push.config.id} of event ${seq} after ${attempts} attempts: ${error}`
+    const message = `Gave up delivering event ${seq} to webhook ${push.config.id} after ${attempts} attempts: ${error}`
     this.#warnOfDeadLetter(originOf(cursor), { level: 'warn', message, agent: key.agent, taskId: key.id })
   }
 }
@@ -221,7 +219,7 @@ function originOf({ push }: ClaimedCursor): string {
   return canParseUrl(push.config.url) ? new URL(push.config.url).origin : ''
 }
 
-/** The first to end, or the time. */
+/** Waits for the first promise, but not longer than `ms`. */
 async function oneOf(work: Iterable<Promise<void>>, ms: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<void>((resolve) => {
