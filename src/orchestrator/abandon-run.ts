@@ -1,4 +1,4 @@
-/** What a run leaves behind when it ends early: agents at work are told to stop, what was done is undone. */
+/** Cleans up after a run that ended early: cancels the tasks of its steps and sends compensations. */
 import type { AbandonedTask } from '../engine/agent.js'
 import type { CallContext } from '../model/service.js'
 import type { StepAgents } from './step-agents.js'
@@ -6,14 +6,14 @@ import { recordsIn, type StepRecord, undoName } from './step-record.js'
 
 type Abandoned = Pick<AbandonedTask, 'task' | 'caller' | 'service'> & { readonly agents: StepAgents }
 
-/** Nobody waits for answers here: the run is over. */
+/** Does not wait for the compensations to finish: the run is over. */
 export async function abandonRun(abandoned: Abandoned & Pick<AbandonedTask, 'checkpoints'>): Promise<void> {
   const records = recordsIn(abandoned.checkpoints)
   await cancelChildren(records, abandoned)
   for (const [name, record] of undoable(records)) {
-    // One that the agent has begun goes on by itself.
-    const isAsked = hasBegun(records.get(undoName(name)))
-    if (!isAsked) await sendUndo(name, record, abandoned).catch(() => undefined) // the next one still may
+    // A compensation that has started continues at its agent.
+    const hasStarted = hasBegun(records.get(undoName(name)))
+    if (!hasStarted) await sendUndo(name, record, abandoned).catch(() => undefined) // continue with the others
   }
 }
 
@@ -21,28 +21,28 @@ function hasBegun(record: StepRecord | undefined): boolean {
   return record !== undefined && (record.taskId !== undefined || record.endedAt !== undefined)
 }
 
-/** Every task that is under way somewhere, as far as it is known. What undoes something is left to its end. */
+/** Cancels the known tasks of open steps. Compensations are not cancelled. */
 export async function cancelChildren(
   records: ReadonlyMap<string, StepRecord>,
   { agents, caller, service }: Abandoned,
 ): Promise<void> {
   const context: CallContext = { caller }
-  const underWay = [...records.values()].filter(
+  const open = [...records.values()].filter(
     ({ kind, state }) => kind !== 'undo' && (state === 'running' || state === 'asking'),
   )
   await Promise.all(
-    underWay.map(async ({ taskId, place, attempt }) => {
+    open.map(async ({ taskId, place, attempt }) => {
       if (taskId === undefined || place === undefined) return
-      // An agent that is not there, or has ended meanwhile, has nothing left to cancel.
+      // Ignores agents that cannot be reached and tasks that have ended.
       const child = await agents.find(place, attempt, { service }).catch(() => undefined)
       await child?.cancelTask({ id: taskId }, context).catch(() => undefined)
     }),
   )
 }
 
-/** Steps that were done and can be undone, the last first. */
+/** Completed steps that have a compensation, the last one first. */
 export function undoable(records: ReadonlyMap<string, StepRecord>): readonly (readonly [string, StepRecord])[] {
-  // Of those that ended in the same millisecond, the one begun later.
+  // Of steps that ended in the same millisecond, the one that started later comes first.
   return [...records]
     .reverse()
     .filter(([, { state, undo }]) => state === 'completed' && undo !== undefined)

@@ -1,6 +1,6 @@
 /**
- * Who is asked in which attempt of a step, and when. All of it follows from the step and the number of the attempt,
- * so that a run that starts again comes to the same.
+ * Decides which agent does an attempt of a step, and when. The decision depends only on the step and the attempt number, so
+ * that a restarted run repeats it.
  */
 import { backoffDelay, requestedDelay, type Timing } from '../client/retry.js'
 import { TransportError } from '../model/transport-error.js'
@@ -20,55 +20,56 @@ export class AttemptPlan {
     this.#firstDelayMs = retry?.delayMs ?? defaultDelayMs
   }
 
-  /** Attempts are counted from 1. */
+  /** Attempts start at 1. */
   agentOf(attempt: number): StepAgent {
     return this.#agents[Math.floor((attempt - 1) / this.#attemptsEach)] ?? this.#agents[0]
   }
 
-  /** The same agent again, or the next one; absent when all have been tried. */
+  /** The number of the next attempt, at the same agent or the next one; undefined if all were tried. */
   after(attempt: number, canRetry: boolean): number | undefined {
     const next = canRetry ? attempt + 1 : Math.ceil(attempt / this.#attemptsEach) * this.#attemptsEach + 1
     return next > this.#agents.length * this.#attemptsEach ? undefined : next
   }
 
-  /** Another agent is asked at once; the same one after a while that doubles, and not before it wants to be. */
+  /** No delay for another agent; exponential backoff for the same one, and at least the delay that it requested. */
   delayBefore(attempt: number, failure: unknown, timing: Timing): number {
-    const timesAsked = (attempt - 1) % this.#attemptsEach
-    if (timesAsked === 0) return 0
-    const pauseMs = backoffDelay(timesAsked, { firstDelayMs: this.#firstDelayMs, maxDelayMs }, timing)
+    const retries = (attempt - 1) % this.#attemptsEach
+    if (retries === 0) return 0
+    const pauseMs = backoffDelay(retries, { firstDelayMs: this.#firstDelayMs, maxDelayMs }, timing)
     return Math.max(pauseMs, requestedDelay(failure) ?? 0)
   }
 }
 
 const pauses = { firstDelayMs: 100, maxDelayMs: 2_000 }
 
+/** Limits how long one attempt retries an agent that does not answer. */
 export class RetryBudget {
   readonly #timing: Timing
   readonly #now: () => number
   #failures = 0
   #failingSince = 0
   #failedAt = 0
-  #isHeard = true
+  #hasAnswered = true
 
   constructor(timing: Timing, now: () => number) {
     this.#timing = timing
     this.#now = now
   }
 
-  /** The agent said something: it is there. */
+  /** Call when the agent has answered. */
   heard(): void {
-    this.#isHeard = true
+    this.#hasAnswered = true
   }
 
-  /** How long to wait before the agent is asked again; absent when that makes no sense, or not within this time. */
+  /** The delay before the next retry; undefined if a retry is pointless or the budget is used up. */
   delayAfter(error: unknown, retryBudgetMs: number): number | undefined {
     const now = this.#now()
-    if (this.#isHeard) {
+    if (this.#hasAnswered) {
       this.#failingSince = now
-      // A line that breaks again at once is no good line yet.
+      // Do not reset the backoff after a brief recovery.
       if (now - this.#failedAt > pauses.maxDelayMs) this.#failures = 0
     }
-    this.#isHeard = false
+    this.#hasAnswered = false
     this.#failedAt = now
     this.#failures += 1
     const askedMs = requestedDelay(error) ?? (isSilence(error) ? 0 : undefined)
@@ -78,7 +79,7 @@ export class RetryBudget {
   }
 }
 
-/** Other callers have waited long enough then; a step has a key, and asks whether it was heard. */
+/** A step has an idempotency key, so it may retry after these failures too. */
 function isSilence(error: unknown): boolean {
   return error instanceof TransportError && (error.failure === 'timeout' || error.failure === 'circuit-open')
 }

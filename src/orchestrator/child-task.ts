@@ -1,4 +1,4 @@
-/** One task at an agent, as far as it is known here: put together from what the agent says. */
+/** The task of a step at its agent: folds the agent's events, and converts them to yields of the run. */
 
 import { pollChanges, taskAfterRefusal } from '../client/poll.js'
 import type { Timing } from '../client/retry.js'
@@ -12,48 +12,48 @@ import type { Task } from '../model/task.js'
 import { isInterrupted, isTerminal } from '../model/task.js'
 import { workflowUri } from './graph.js'
 
-/** The artifact that stands for an answer without a task. */
+/** Id of the artifact for an answer that is a message. */
 export const answerId = 'answer'
 
 export class ChildTask {
-  /** The agent's answer, when it made no task. */
+  /** The agent's answer, if it created no task. */
   message: Message | undefined
   readonly #step: string
-  readonly #told: RetoldArtifacts
+  readonly #artifacts: RetoldArtifacts
   #fold: TaskFold | undefined
   #seq = 0
 
   constructor(step: string) {
     this.#step = step
-    this.#told = new RetoldArtifacts({ prefix: `${step}/`, extensions: [workflowUri] })
+    this.#artifacts = new RetoldArtifacts({ prefix: `${step}/`, extensions: [workflowUri] })
   }
 
   get task(): Task | undefined {
     return this.#fold?.snapshot()
   }
 
-  /** Takes an event in; answers what of it is to be said by the run. */
-  see(event: StreamResponse): readonly Yield[] {
+  /** Applies an event and returns what the run yields for it. */
+  apply(event: StreamResponse): readonly Yield[] {
     if ('message' in event) {
       this.message = event.message
-      return this.#told.whole([{ artifactId: answerId, name: this.#step, parts: event.message.parts }])
+      return this.#artifacts.whole([{ artifactId: answerId, name: this.#step, parts: event.message.parts }])
     }
     if ('task' in event) {
       this.#seq = 0
       this.#fold = TaskFold.from(event.task, 0)
-      return this.#told.whole(event.task.artifacts ?? [])
+      return this.#artifacts.whole(event.task.artifacts ?? [])
     }
-    // Some peers tell what is new and nothing else.
-    this.#fold ??= TaskFold.from(begun(event), 0)
+    // Some peers send updates without the task first.
+    this.#fold ??= TaskFold.from(submitted(event), 0)
     if ('statusUpdate' in event) {
       const { state, message } = event.statusUpdate.status
-      // Nothing goes back to where it began, whatever a peer says.
+      // A task cannot return to SUBMITTED.
       if (state !== 'TASK_STATE_SUBMITTED') this.#apply(event)
       const isProgress = state === 'TASK_STATE_WORKING' && message !== undefined && message.parts.length > 0
       return isProgress ? [working([{ text: `${this.#step}: ` }, ...message.parts])] : []
     }
     this.#apply(event)
-    const draft = this.#told.update(event.artifactUpdate)
+    const draft = this.#artifacts.update(event.artifactUpdate)
     return draft ? [draft] : []
   }
 
@@ -63,7 +63,7 @@ export class ChildTask {
   }
 }
 
-function begun(event: Extract<StreamResponse, { statusUpdate: unknown } | { artifactUpdate: unknown }>): Task {
+function submitted(event: Extract<StreamResponse, { statusUpdate: unknown } | { artifactUpdate: unknown }>): Task {
   const { contextId } = 'statusUpdate' in event ? event.statusUpdate : event.artifactUpdate
   return { id: taskIdIn(event) ?? '', contextId, status: { state: 'TASK_STATE_SUBMITTED' } }
 }
@@ -80,7 +80,7 @@ export async function* sendAndFollow(
   yield* untilPause(service.sendStreamingMessage(request, context))
 }
 
-/** A task that is under way already, in whatever way its agent can tell about it. */
+/** Follows an existing task, by subscription or by polling. */
 export async function* followTask(
   service: AgentService,
   task: Task,
@@ -100,7 +100,7 @@ export async function* followTask(
   }
 }
 
-/** A question ends the exchange: streams stay open while somebody fetches a credential, and that is not for us to do. */
+/** Ends at the end of the task or at a question: streams stay open while the agent waits for a credential. */
 async function* untilPause(items: AsyncIterable<StreamItem>): AsyncGenerator<StreamResponse, void, void> {
   for await (const { event } of items) {
     yield event

@@ -105,7 +105,7 @@ describe.each(storeKinds)('a run on %s whose process dies', (kind) => {
     release.open()
     const task = await ended(two, id)
     expect(textIn(task.artifacts?.find(({ name }) => name === 'result')?.parts ?? [])).toBe(
-      'from before; Step broken failed: No agent called Nobody is known here; Gone',
+      'from before; Step broken failed: Agent not found: Nobody; Gone',
     )
     await store.close()
   })

@@ -1,4 +1,4 @@
-/** What the function of a workflow is given: durable steps, and the message that began the run. */
+/** The types of a workflow function: its durable steps, and the message that started the run. */
 import type { Agent } from '../engine/agent.js'
 import type { ArtifactOptions, AskOptions, Content } from '../engine/yields.js'
 import type { AgentCard } from '../model/agent-card.js'
@@ -8,91 +8,96 @@ import type { AgentService, Caller } from '../model/service.js'
 import type { StepResult } from './step-result.js'
 
 /**
- * Who does a step: the name of an agent that is served beside the workflow or that its `resolve` knows, an
- * address, a card, an agent or its service, or whoever has a skill.
+ * The agent of a step: the name of an agent that is served with the workflow or found by its `resolve`, a URL, a card, an
+ * agent, a service, or any agent with a skill.
  */
 export type StepAgent = string | Agent | AgentCard | AgentService | { readonly skill: string }
 
-/** What a step says: text, parts, and results of earlier steps, whose parts travel as they are. */
+/** The message of a step: text, parts, and results of earlier steps, whose parts are copied. */
 export type StepMessage = string | Part | StepResult | readonly (string | Part | StepResult)[]
 
+/** A step that an agent does. */
 export interface Step {
   readonly agent: StepAgent
-  /** Results in it are what the step builds on: the agent is told their tasks. */
+  /** Results in the message are dependencies of the step; the request references their tasks. */
   readonly message: StepMessage
-  /** Further results the step builds on, without their content. */
+  /** Further dependencies, whose content is not sent. */
   readonly after?: readonly StepResult[]
   /** Metadata of the request. */
   readonly metadata?: Struct
-  /** How often each agent is asked in all; default once. Waits 200 ms (`delayMs`), then twice as long each time. A refusal is not asked again. */
+  /**
+   * `attempts`: how often each agent is called in total; default 1. `delayMs`: the first delay, which doubles with each retry;
+   * default 200 ms. Rejected requests are not retried.
+   */
   readonly retry?: { readonly attempts: number; readonly delayMs?: number }
-  /** For one attempt, without the time that somebody thinks about its questions. Default: none. */
+  /** Time limit of one attempt, without the time that its questions wait for an answer. Default: none. */
   readonly timeoutMs?: number
-  /** Agents to ask, in order, when the first one has failed or cannot be reached. */
+  /** Agents to try, in order, if the first one fails or cannot be reached. */
   readonly fallback?: StepAgent | readonly StepAgent[]
-  /** How long an agent that has the task may be out of reach before it counts as dead. Default 30 s. */
+  /** How long an attempt retries an agent that cannot be reached. Default 30 s. */
   readonly retryBudgetMs?: number
-  /** What undoes this step, when it was done and the run fails or is cancelled later. Asked for as soon as it is done. */
+  /** Returns the step that undoes this one if the run later fails or is cancelled. Called when this step is completed. */
   readonly compensate?: (result: StepResult) => Compensation
 }
 
-/** Written down with the step, so its agent has to have a name, an address or a skill. */
+/** A step that undoes another one. It is stored, so its agent must have a name, a URL or a skill. */
 export interface Compensation {
   readonly agent: string | Agent | { readonly skill: string }
   readonly message: StepMessage
 }
 
-/** What somebody answered to a question of the workflow. */
+/** The answer to a question of the workflow. */
 export interface WorkflowAnswer {
   readonly text: string
-  /** The first data part: the form, where the question had a schema. */
+  /** The first data part; with a schema, the answer that fits it. */
   readonly data: JsonValue | undefined
   readonly parts: readonly Part[]
 }
 
-/** Steps, with names that are unique where they are used. */
+/** Durable steps. Names must be unique within a run. */
 export interface Steps {
   /**
-   * Has an agent do something. Done once: when the process dies, the run goes on behind the last step that was
-   * done, and a step that was under way is found again at its agent. Throws `StepError` when nobody could do it.
+   * Has an agent do a step, once: after a crash, the run continues after the last completed step, and finds the task of an
+   * open step again. Throws `StepError` if all attempts fail.
    */
   step(name: string, step: Step): Promise<StepResult>
-  /** A step for each item, some at a time (default 8); they are called `name[1]`, `name[2]` … */
+  /** Does a step for each item, up to `concurrency` (default 8) at a time. The steps are named `name[1]`, `name[2]` … */
   each<Item>(
     name: string,
     items: readonly Item[],
-    step: (item: Item, place: number) => Step,
+    step: (item: Item, index: number) => Step,
     options?: { readonly concurrency?: number },
   ): Promise<readonly StepResult[]>
   /**
-   * Rounds, at most so many, until one returns something; what it returned, or `undefined`. Steps of a round are
-   * called `name[1]/…`.
+   * Calls `round` up to `max` times, until it returns a value; returns that value, or `undefined`. Steps of a round are named
+   * `name[1]/…`.
    */
   loop<Result>(
     name: string,
-    most: number,
+    max: number,
     round: (steps: Steps, number: number) => Promise<Result | undefined>,
   ): Promise<Result | undefined>
-  /** Asks whoever started the run, and waits for the answer, over restarts too. */
+  /** Asks the caller of the run and waits for the answer, also across restarts. */
   ask(name: string, question: Content, options?: AskOptions): Promise<WorkflowAnswer>
-  /** Something that must not be done or decided twice: the time, a random choice, a call of another kind. */
+  /** Runs code once and stores its result: for the time, random values or calls to other systems. */
   once<Value extends JsonValue>(name: string, work: () => Value | Promise<Value>): Promise<Value>
 }
 
+/** The argument of a workflow function: the request, durable steps and output. */
 export interface Flow<Input = JsonValue | undefined> extends Steps {
-  /** The text of the message that began the run. */
+  /** The text of the message that started the run. */
   readonly text: string
   readonly message: Message
-  /** The first data part of that message, checked against the skills' schemas. */
+  /** The first data part of that message, validated by the schemas of the skills. */
   data(): Input
   readonly contextId: string
-  /** The run's own task. */
+  /** The id of the run's own task. */
   readonly taskId: string
   readonly caller: Caller
-  /** Fires when the run is cancelled or this process shuts down. */
+  /** Aborted when the run is cancelled or the process shuts down. */
   readonly signal: AbortSignal
-  /** A result of the workflow itself. The same name again replaces it. */
+  /** Adds an artifact to the run's task; the same name replaces it. */
   artifact(name: string, content: Content, options?: Omit<ArtifactOptions, 'id' | 'append' | 'lastChunk'>): void
-  /** Progress for whoever watches. */
+  /** Sends a progress message to followers of the run. */
   progress(content: Content): void
 }

@@ -1,6 +1,6 @@
 /**
- * The graph of a run, as anybody may read it: a data artifact of the run's task, replaced when a step changes
- * its state or gets its task. The card of a workflow declares the extension that says so.
+ * The graph of a run: a data artifact of the run's task, which is replaced when the state or the task of a step changes.
+ * The card of a workflow declares it as an extension.
  */
 import { type ArtifactDraft, artifact } from '../engine/yields.js'
 import { isObject } from '../model/is-object.js'
@@ -8,19 +8,20 @@ import type { JsonValue, Struct } from '../model/part.js'
 import { isTerminal, type Task } from '../model/task.js'
 import type { StepRecord, StepState } from './step-record.js'
 
-/** On the card of a workflow, and on the artifacts that are not its own results. */
+/** The URI of the workflow extension, on the card and on artifacts that are not results of the workflow itself. */
 export const workflowUri = 'urn:dragoman:workflow:v1'
 
 const graphId = 'workflow-graph'
 
+/** A step of a run. */
 export interface GraphNode {
   /** The name of the step. */
   readonly id: string
-  /** `step`: an agent did it. `undo`: an agent undid it. `ask`: whoever started the run answered. `once`: the workflow did it. */
+  /** `step`: done by an agent. `undo`: a compensation. `ask`: a question to the caller. `once`: done by the workflow. */
   readonly kind: StepRecord['kind']
   readonly state: StepState
   readonly agent?: string
-  /** The agent's task. */
+  /** The id of the agent's task. */
   readonly taskId?: string
   readonly attempts: number
   readonly startedAt: string
@@ -28,20 +29,21 @@ export interface GraphNode {
   readonly error?: string
 }
 
+/** The steps of a run and their dependencies. */
 export interface WorkflowGraph {
   readonly workflow: string
-  /** In the order in which they were begun. */
+  /** In the order of their start. */
   readonly nodes: readonly GraphNode[]
-  /** `to` builds on the result of `from`. */
+  /** `to` uses the result of `from`. */
   readonly edges: readonly { readonly from: string; readonly to: string }[]
 }
 
-/** The graph of a run, from its task; absent when the task is no run of a workflow. */
+/** Reads the graph from the task of a run; undefined if the task is not a workflow run. */
 export function graphOf({ artifacts = [], status }: RunFacts): WorkflowGraph | undefined {
   const parts = artifacts.find(({ artifactId }) => artifactId === graphId)?.parts ?? []
   const part = parts.find((each) => 'data' in each)
   if (!part || !isGraph(part.data)) return undefined
-  const graph = part.data as unknown as WorkflowGraph // looked at above
+  const graph = part.data as unknown as WorkflowGraph // checked above
   return status && isTerminal(status.state)
     ? { ...graph, nodes: graph.nodes.map((node) => ended(node, status)) }
     : graph
@@ -49,7 +51,7 @@ export function graphOf({ artifacts = [], status }: RunFacts): WorkflowGraph | u
 
 type RunFacts = Pick<Task, 'artifacts'> & Partial<Pick<Task, 'status'>>
 
-/** A run that is over says nothing more: whatever was under way when it was cancelled is not any more. */
+/** Open steps of an ended run count as canceled: the graph is not updated after the end. */
 function ended(node: GraphNode, { timestamp = node.startedAt }: Task['status']): GraphNode {
   const isOpen = node.state === 'running' || node.state === 'asking'
   return isOpen ? { ...node, state: 'canceled', endedAt: timestamp } : node
@@ -61,7 +63,7 @@ export function graphDraft(workflow: string, records: ReadonlyMap<string, StepRe
     nodes: Array.from(records, nodeOf),
     edges: Array.from(records, ([to, { after = [] }]) => after.map((from) => ({ from, to }))).flat(),
   }
-  const data = graph as unknown as JsonValue // made of strings and numbers
+  const data = graph as unknown as JsonValue // strings and numbers only
   return artifact(graphId, { data, mediaType: 'application/json' }, { id: graphId, extensions: [workflowUri] })
 }
 
@@ -80,7 +82,7 @@ function nodeOf([id, record]: readonly [string, StepRecord]): GraphNode {
   }
 }
 
-/** The task may be anybody's. */
+/** The task is untrusted. */
 function isGraph(value: JsonValue): boolean {
   if (!isObject(value)) return false
   const { workflow, nodes, edges } = value
@@ -105,39 +107,39 @@ function hasTexts(value: Struct, needed: readonly string[], possible: readonly s
   )
 }
 
-const shortestPauseMs = 100
-/** Each update holds every node: the more there are, the less often they are told. */
-const pausePerNodeMs = 2
+const minIntervalMs = 100
+/** Each update contains all nodes, so larger graphs are published less often. */
+const intervalPerNodeMs = 2
 
-/** Tells the graph when it has changed, not more often than it pays. */
+/** Publishes the graph after changes, with a rate limit. */
 export class GraphPublisher {
   readonly #workflow: string
   readonly #records: ReadonlyMap<string, StepRecord>
-  readonly #tell: (draft: ArtifactDraft) => void
+  readonly #publish: (draft: ArtifactDraft) => void
   #timer: NodeJS.Timeout | undefined
   #isChanged = false
 
-  constructor(workflow: string, records: ReadonlyMap<string, StepRecord>, tell: (draft: ArtifactDraft) => void) {
+  constructor(workflow: string, records: ReadonlyMap<string, StepRecord>, publish: (draft: ArtifactDraft) => void) {
     this.#workflow = workflow
     this.#records = records
-    this.#tell = tell
+    this.#publish = publish
   }
 
   changed(): void {
     this.#isChanged = true
     if (this.#timer) return
     this.#isChanged = false
-    this.#tell(this.draft())
+    this.#publish(this.draft())
     this.#timer = setTimeout(
       () => {
         this.#timer = undefined
         if (this.#isChanged) this.changed()
       },
-      Math.max(shortestPauseMs, this.#records.size * pausePerNodeMs),
+      Math.max(minIntervalMs, this.#records.size * intervalPerNodeMs),
     )
   }
 
-  /** The graph as it is now. */
+  /** The present graph. */
   draft(): ArtifactDraft {
     return graphDraft(this.#workflow, this.#records)
   }

@@ -1,14 +1,13 @@
 /**
- * What the steps of a run say and write down, in one order. Several of them run at a time and the handler has
- * one mouth: whatever is put here is taken by it, one after the other. A checkpoint comes behind everything that
- * was said before it, so that a step that is done has its artifacts in the log.
+ * Serialises the output of concurrent steps: yields and checkpoints are taken by the handler one after the other. A
+ * checkpoint is written after all earlier yields, so that a completed step has its artifacts in the log.
  */
 import type { CheckpointOptions } from '../engine/agent.js'
 import type { Yield } from '../engine/yields.js'
 import type { JsonValue } from '../model/part.js'
 
 export type OutboxItem =
-  | { readonly say: Yield; readonly taken?: () => void }
+  | { readonly output: Yield; readonly taken?: () => void }
   | {
       readonly key: string
       readonly value: JsonValue
@@ -27,14 +26,14 @@ export class Outbox {
   #failure: { readonly error: unknown } | undefined
   #wake: () => void = () => undefined
 
-  /** As `say`, for callers that do not wait. */
-  tell(said: Yield): void {
-    this.#put({ say: said })
+  /** As `yield`, without waiting. */
+  post(output: Yield): void {
+    this.#put({ output })
   }
 
   /** Resolves when the log has taken the item, so that fast callers wait for the log. Rejects if `end` comes first. */
-  say(said: Yield): Promise<void> {
-    return this.#settling((settle) => ({ say: said, taken: settle }))
+  yield(output: Yield): Promise<void> {
+    return this.#settling((settle) => ({ output, taken: settle }))
   }
 
   /** Resolves when the value has been committed. Rejects if `end` comes first. */
@@ -56,12 +55,13 @@ export class Outbox {
     this.#unsettled.clear()
   }
 
-  /** As `close`, and whoever takes the last item gets this. */
+  /** As `close`; `next` throws the error after the last item. */
   fail(error: unknown): void {
     this.#failure ??= { error }
     this.close()
   }
 
+  /** Resolves to the next item; to undefined when the outbox is closed and empty. */
   async next(): Promise<OutboxItem | undefined> {
     for (;;) {
       const item = this.#items.shift()

@@ -1,19 +1,20 @@
 /**
- * What is written down of a step: one checkpoint each, replaced as the step goes on. A run that starts again
- * knows from these what is done, what is under way and where, and what was asked.
+ * The stored state of a step: one checkpoint, which is replaced as the step progresses. A restarted run reads from these
+ * which steps are completed, which are open and at which agent, and which question is open.
  *
  *   running ─┬─▶ completed
- *            ├─▶ asking ─▶ running      the agent has a question, and its answer
- *            ├─▶ running, attempt + 1   it failed, and is tried again or elsewhere
+ *            ├─▶ asking ─▶ running      the agent asks, and gets the answer
+ *            ├─▶ running, attempt + 1   the attempt failed
  *            ├─▶ failed
  *            └─▶ canceled               the run failed meanwhile
  *
- * Results are not in here: the artifacts of a step are artifacts of the run, under ids that begin with its name.
+ * Results are not stored here: the artifacts of a step are artifacts of the run, with ids that start with its name.
  */
 import type { JsonValue, Part } from '../model/part.js'
 import type { TaskStatus } from '../model/task.js'
 import type { StepAgentName } from './step-agents.js'
 
+/** The state of a step. `asking`: it waits for an answer of the caller. */
 export type StepState = 'running' | 'asking' | 'completed' | 'failed' | 'canceled'
 
 export interface StepRecord {
@@ -22,32 +23,32 @@ export interface StepRecord {
   /** Times in milliseconds since 1970. */
   readonly startedAt: number
   readonly endedAt?: number
-  /** Names of the steps it builds on. */
+  /** Names of the steps that it depends on. */
   readonly after?: readonly string[]
   readonly agent?: string
-  /** Where it is found again, for those who have to cancel it: a name, an address or a skill. */
+  /** How to find the agent again, to cancel the task. */
   readonly place?: StepAgentName
   readonly attempt: number
-  /** When this attempt began, or its last question was answered. */
+  /** Start of the attempt, or time of the last answer to its questions. */
   readonly attemptAt: number
-  /** The agent's task, as soon as it is known. */
+  /** The id of the agent's task, when it is known. */
   readonly taskId?: string
   readonly status?: TaskStatus
-  /** Ids of its artifacts, as the agent calls them. */
+  /** Ids of its artifacts at the agent. */
   readonly artifacts?: readonly string[]
-  /** Of `ask`, the parts of the answer; of `once`, the value. */
+  /** `ask`: the parts of the answer. `once`: the result. */
   readonly value?: JsonValue
   readonly error?: string
-  /** What undoes it. */
+  /** Its compensation. */
   readonly undo?: { readonly agent: StepAgentName; readonly parts: readonly Part[] }
 }
 
-/** The question that whoever started the run has to answer; there is one at a time. */
+/** The question that the caller has to answer; there is at most one. */
 export interface OpenQuestion {
   readonly step: string
-  /** The turn that asked; the message of a later one is the answer. */
+  /** The turn that asked; the message of a later turn is the answer. */
   readonly askedIn: number
-  /** What tells it from the next question of the same agent. */
+  /** Tells it apart from other questions of the same step. */
   readonly fingerprint: string
 }
 
@@ -57,20 +58,20 @@ const maxNameLength = 150
 export function stepKey(name: string): string {
   if (name === '' || name.length > maxNameLength)
     throw new TypeError(
-      `The name of a step has 1 to ${maxNameLength} characters, those of the rounds around it included`,
+      `Invalid step name ${JSON.stringify(name.slice(0, 40))}: a name, with its loop prefixes, must have 1 to ${maxNameLength} characters`,
     )
   return `${stepPrefix}${name}`
 }
 
-/** The step that undoes another one. */
+/** The name of a compensation. */
 export function undoName(name: string): string {
   return `undo ${name}`
 }
 
-/** By name, in the order in which they were begun. */
+/** Records by step name, in the order of their start. */
 export function recordsIn(checkpoints: ReadonlyMap<string, JsonValue>): Map<string, StepRecord> {
   const records = new Map<string, StepRecord>()
-  // Only this file's users write under this prefix.
+  // Only steps write checkpoints with this prefix.
   for (const [key, value] of checkpoints)
     if (key.startsWith(stepPrefix)) records.set(key.slice(stepPrefix.length), value as unknown as StepRecord)
   return records

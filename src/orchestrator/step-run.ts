@@ -1,15 +1,16 @@
 /**
- * Has one step done: asks an agent, follows its task, passes its questions on, tries again and elsewhere. Every
- * attempt has a key of its own, made of the run, the step and its number: an agent that has been asked already
- * answers with the task it has (E-10). Where an agent knows no keys, its task is found by its id.
+ * Runs one step: calls an agent, follows its task, forwards its questions, and retries at the same or another agent. Each
+ * attempt has an idempotency key from the run, the step and the attempt number, so that a repeated call gets the same task
+ * (E-10). At agents without idempotency keys, the task is found by its id.
  */
 import { requestedDelay, systemTiming } from '../client/retry.js'
+import type { Turn } from '../engine/agent.js'
 import { taskIdIn } from '../engine/relay-agent.js'
-import type { StatusDraft } from '../engine/yields.js'
+import type { StatusDraft, Yield } from '../engine/yields.js'
 import { A2AError } from '../model/errors.js'
 import type { StreamResponse } from '../model/event.js'
-import type { Part } from '../model/part.js'
-import { textOf } from '../model/part.js'
+import type { Message } from '../model/message.js'
+import { type Part, textOf } from '../model/part.js'
 import type { AgentService, CallContext, SendMessageRequest } from '../model/service.js'
 import { isInterrupted, type Task, type TaskStatus } from '../model/task.js'
 import { traceContextOf } from '../model/trace-context.js'
@@ -17,16 +18,34 @@ import { TransportError, wasNotSent } from '../model/transport-error.js'
 import { AttemptPlan, RetryBudget } from './attempt-plan.js'
 import { answerId, ChildTask, followTask, isPaused, sendAndFollow, startNote } from './child-task.js'
 import type { Step, StepAgent, StepMessage } from './flow.js'
-import { nameOf, placeOf, UnknownAgentError } from './step-agents.js'
+import { nameOf, placeOf, type StepAgents, UnknownAgentError } from './step-agents.js'
 import type { StepRecord } from './step-record.js'
 import { StepError, StepResult } from './step-result.js'
 import { createTimeLimit } from './time-limit.js'
 import { type StepSpan, traceStep } from './trace-step.js'
-import type { WorkflowRun } from './workflow-run.js'
+
+/** The parts of a workflow run that a step uses. */
+export interface StepHost {
+  readonly turn: Turn<unknown>
+  readonly agents: StepAgents
+  readonly records: ReadonlyMap<string, StepRecord>
+  /** Rejection of work that stops because the turn is over. */
+  readonly over: DOMException
+  /** Aborted when the turn is over. */
+  readonly left: AbortSignal
+  readonly isFailing: boolean
+  post(output: Yield): void
+  yield(output: Yield): Promise<void>
+  pause(ms: number): Promise<void>
+  write(name: string, record: StepRecord): Promise<void>
+  answerTo(step: string, fingerprint: string): Message | undefined
+  delivered(step: string): void
+  ask(step: string, fingerprint: string, question: StatusDraft): Promise<never>
+}
 
 type AttemptOutcome =
   | { readonly child: ChildTask }
-  | { readonly why: string; readonly canRetry: boolean; readonly cause?: unknown }
+  | { readonly reason: string; readonly canRetry: boolean; readonly cause?: unknown }
 
 const defaultRetryBudgetMs = 30_000
 const maxSilenceMs = 3_000
@@ -34,7 +53,7 @@ const graceMs = 1_000
 const maxCancelMs = 5_000
 
 export class StepRun {
-  readonly #run: WorkflowRun
+  readonly #run: StepHost
   readonly #name: string
   readonly #step: Step
   readonly #plan: AttemptPlan
@@ -44,11 +63,11 @@ export class StepRun {
   #service: AgentService | undefined
   #isAnswered = false
   #isCancelled = false
-  #mayHaveBegun = false
-  #named: Promise<void> | undefined
-  #onNamed: () => void = () => undefined
+  #mayHaveStarted = false
+  #taskIdKnown: Promise<void> | undefined
+  #onTaskId: () => void = () => undefined
 
-  constructor(run: WorkflowRun, name: string, step: Step, kind: StepRecord['kind']) {
+  constructor(run: StepHost, name: string, step: Step, kind: StepRecord['kind']) {
     this.#run = run
     this.#name = name
     this.#step = step
@@ -75,8 +94,8 @@ export class StepRun {
       const agent = this.#plan.agentOf(this.#record.attempt)
       const place = placeOf(agent)
       if (this.#record.taskId === undefined) {
-        this.#named = new Promise((resolve) => {
-          this.#onNamed = resolve
+        this.#taskIdKnown = new Promise((resolve) => {
+          this.#onTaskId = resolve
         })
       }
       await this.#write({
@@ -85,37 +104,37 @@ export class StepRun {
         agent: nameOf(agent),
         ...(place !== undefined && { place }),
       })
-      if (this.#record.taskId === undefined) this.#run.tell(startNote(this.#name, nameOf(agent)))
-      const outcome = await this.#attempt(agent).finally(this.#onNamed)
+      if (this.#record.taskId === undefined) this.#run.post(startNote(this.#name, nameOf(agent)))
+      const outcome = await this.#attempt(agent).finally(this.#onTaskId)
       this.#run.delivered(this.#name)
       if ('child' in outcome) return await this.#done(outcome.child)
       if (this.#run.isFailing && this.#record.kind !== 'undo') throw this.#run.over
       const next = this.#plan.after(this.#record.attempt, outcome.canRetry)
-      if (next === undefined) return await this.#failed(outcome.why, outcome.cause)
+      if (next === undefined) return await this.#failed(outcome.reason, outcome.cause)
       await this.#run.pause(this.#plan.delayBefore(next, outcome.cause, systemTiming))
       const { taskId: _lost, ...rest } = this.#record
-      this.#record = { ...rest, attempt: next, attemptAt: Date.now(), error: outcome.why }
-      this.#mayHaveBegun = false
+      this.#record = { ...rest, attempt: next, attemptAt: Date.now(), error: outcome.reason }
+      this.#mayHaveStarted = false
     }
   }
 
-  /** Ends the task at the agent; one that is being asked just now is waited for until it has a name. */
+  /** Cancels the task at the agent. If the call has just started, waits until the id of the task is known. */
   async cancel(): Promise<void> {
     this.#isCancelled = true
-    if (this.#service) await this.named()
-    await this.#letGo()
+    if (this.#service) await this.taskIdKnown()
+    await this.#cancelTask()
   }
 
-  /** Resolves when the agent has told the name of its task, or is not going to. */
-  async named(): Promise<void> {
-    await this.#named
+  /** Resolves when the id of the task is known, or the attempt has ended. */
+  async taskIdKnown(): Promise<void> {
+    await this.#taskIdKnown
   }
 
   async #attempt(agent: StepAgent): Promise<AttemptOutcome> {
     const { timeoutMs } = this.#step
     using limit = createTimeLimit(this.#run.left)
     this.#retryBudget = new RetryBudget(systemTiming, Date.now)
-    // What ended while nobody looked is still taken.
+    // A task that ended while this process was down is still accepted.
     let earliest = this.#record.taskId === undefined ? 0 : Date.now() + graceMs
     for (;;) {
       if (timeoutMs !== undefined) limit.at(Math.max(this.#record.attemptAt + timeoutMs, earliest))
@@ -124,35 +143,35 @@ export class StepRun {
       } catch (error) {
         if (error === this.#run.over || this.#run.left.aborted) throw this.#run.over
         if (limit.isLate) {
-          await this.#letGo()
-          return { why: `${nameOf(agent)} was not done within ${timeoutMs} ms`, canRetry: true }
+          await this.#cancelTask()
+          return { reason: `${nameOf(agent)} did not finish within ${timeoutMs} ms`, canRetry: true }
         }
-        this.#mayHaveBegun ||= !wasNotSent(error)
+        this.#mayHaveStarted ||= !wasNotSent(error)
         earliest = 0
         const delayMs = this.#retryBudget.delayAfter(error, this.#retryBudgetMs)
         if (delayMs === undefined) return failureOf(agent, error)
-        await systemTiming.wait(delayMs, limit.signal).catch(() => undefined) // looked at above
+        await systemTiming.wait(delayMs, limit.signal).catch(() => undefined) // the loop checks the signal
       }
     }
   }
 
-  /** Tells the agent that nobody waits for its task any more, if it is known. Who is asked next does not wait for long. */
-  async #letGo(): Promise<void> {
+  /** Cancels the task if its id is known, within a short time limit, because the next attempt waits for it. */
+  async #cancelTask(): Promise<void> {
     const id = this.#record.taskId
     if (id === undefined) return
     const signal = AbortSignal.timeout(maxCancelMs)
-    await this.#service?.cancelTask({ id }, this.#context(signal)).catch(() => undefined) // it may have ended meanwhile
+    await this.#service?.cancelTask({ id }, this.#context(signal)).catch(() => undefined) // the task may have ended
   }
 
   /**
-   * A task that is somewhere is waited for. Who went silent while it was being asked may have begun, and is asked
-   * once more with the same key before another one is; who was never reached has nothing to lose.
+   * The whole budget if the agent has the task or no other attempt is left. A short one if the call may have reached the
+   * agent. None if it was never reached, so that the next attempt starts at once.
    */
   get #retryBudgetMs(): number {
     const { retryBudgetMs = defaultRetryBudgetMs } = this.#step
-    const isOnlyHope = this.#record.taskId !== undefined || this.#plan.after(this.#record.attempt, true) === undefined
-    if (isOnlyHope) return retryBudgetMs
-    return this.#mayHaveBegun ? Math.min(retryBudgetMs, maxSilenceMs) : 0
+    const isLastChance = this.#record.taskId !== undefined || this.#plan.after(this.#record.attempt, true) === undefined
+    if (isLastChance) return retryBudgetMs
+    return this.#mayHaveStarted ? Math.min(retryBudgetMs, maxSilenceMs) : 0
   }
 
   async #exchange(agent: StepAgent, signal: AbortSignal): Promise<AttemptOutcome> {
@@ -160,22 +179,25 @@ export class StepRun {
     this.#service = await agents.find(agent, this.#record.attempt, turn)
     if (this.#isCancelled) throw this.#run.over
     const child = new ChildTask(this.#name)
-    // Whoever asks again is `Patience`, and nobody below it.
+    // `RetryBudget` retries; the client below must not.
     const context: CallContext = { ...this.#context(signal), attempts: 1 }
     for await (const event of await this.#events(this.#service, context)) {
       this.#retryBudget.heard()
-      await this.#learnName(event)
-      for (const said of child.see(event)) await this.#run.say(said)
+      await this.#learnTaskId(event)
+      for (const output of child.apply(event)) await this.#run.yield(output)
     }
     if (child.message) return { child }
     const { task } = child
-    if (!task || !isPaused(task)) throw new TransportError('broken-stream', 'The agent said no more')
+    if (!task || !isPaused(task)) throw new TransportError('broken-stream', 'The stream ended before the task')
     const { status } = task
     if (isInterrupted(status.state)) return await this.#ask(agent, status)
     if (status.state === 'TASK_STATE_COMPLETED') return { child }
-    // We may have been killed when we had let go of it, and before another attempt was written down.
-    const isLetGo = status.state === 'TASK_STATE_CANCELED' && this.#isLate
-    return { why: `${nameOf(agent)} ${wordsFor(status)}`, canRetry: status.state === 'TASK_STATE_FAILED' || isLetGo }
+    // The process may have crashed after it cancelled the task and before it stored the next attempt.
+    const wasCancelledHere = status.state === 'TASK_STATE_CANCELED' && this.#isLate
+    return {
+      reason: `${nameOf(agent)} ${statusText(status)}`,
+      canRetry: status.state === 'TASK_STATE_FAILED' || wasCancelledHere,
+    }
   }
 
   get #isLate(): boolean {
@@ -211,20 +233,20 @@ export class StepRun {
 
   async #ask(agent: StepAgent, status: TaskStatus): Promise<never> {
     await this.#write({ ...this.#record, state: 'asking' })
-    const parts = status.message?.parts.length ? status.message.parts : [{ text: `${nameOf(agent)} asks for more` }]
+    const parts = status.message?.parts.length ? status.message.parts : [{ text: `${nameOf(agent)} asks for input` }]
     const question: StatusDraft = {
       kind: 'status',
-      state: status.state as StatusDraft['state'], // one of the two questions
+      state: status.state as StatusDraft['state'], // one of the two interrupted states
       parts: [{ text: `${this.#name}: ` }, ...parts],
     }
     return await this.#run.ask(this.#name, fingerprintOf(status), question)
   }
 
-  async #learnName(event: StreamResponse): Promise<void> {
+  async #learnTaskId(event: StreamResponse): Promise<void> {
     const taskId = taskIdIn(event)
     if (taskId === undefined || taskId === this.#record.taskId) return
     this.#record = { ...this.#record, taskId }
-    this.#onNamed()
+    this.#onTaskId()
     await this.#write(this.#record)
   }
 
@@ -251,9 +273,9 @@ export class StepRun {
     return result
   }
 
-  async #failed(why: string, cause: unknown): Promise<never> {
-    await this.#write({ ...this.#record, state: 'failed', endedAt: Date.now(), error: why })
-    throw new StepError(this.#name, this.#record.agent ?? '', why, cause)
+  async #failed(reason: string, cause: unknown): Promise<never> {
+    await this.#write({ ...this.#record, state: 'failed', endedAt: Date.now(), error: reason })
+    throw new StepError(this.#name, this.#record.agent ?? '', reason, cause)
   }
 
   get #key(): string {
@@ -287,7 +309,7 @@ export class StepRun {
   }
 }
 
-function wordsFor({ state, message }: TaskStatus): string {
+function statusText({ state, message }: TaskStatus): string {
   const words = message ? textOf(message) : ''
   const what = state.replace('TASK_STATE_', '').toLowerCase()
   return words === '' ? what : `${what}: ${words}`
@@ -295,19 +317,20 @@ function wordsFor({ state, message }: TaskStatus): string {
 
 function failureOf(agent: StepAgent, error: unknown): AttemptOutcome {
   const name = nameOf(agent)
-  if (error instanceof UnknownAgentError) return { why: error.message, canRetry: false, cause: error }
-  // Who wants to be left alone for long is; there may be others.
+  if (error instanceof UnknownAgentError) return { reason: error.message, canRetry: false, cause: error }
+  // An agent that requests a long delay is not retried; the next one is tried.
   const isBackSoon = (requestedDelay(error) ?? 0) <= defaultRetryBudgetMs
-  if (error instanceof TransportError) return { why: `${name} cannot be reached`, canRetry: isBackSoon, cause: error }
+  if (error instanceof TransportError)
+    return { reason: `${name} cannot be reached`, canRetry: isBackSoon, cause: error }
   if (error instanceof A2AError) {
-    const canRetry = isBackSoon && !isOurFault.has(error.code)
-    return { why: `${name} answers: ${error.message}`, canRetry, cause: error }
+    const canRetry = isBackSoon && !requestErrors.has(error.code)
+    return { reason: `${name} answers: ${error.message}`, canRetry, cause: error }
   }
-  return { why: `${name} could not be asked`, canRetry: true, cause: error }
+  return { reason: `${name} could not be called`, canRetry: true, cause: error }
 }
 
-/** The same request would be refused again. */
-const isOurFault: ReadonlySet<A2AError['code']> = new Set([
+/** The agent would reject the same request again. */
+const requestErrors: ReadonlySet<A2AError['code']> = new Set([
   'INVALID_REQUEST',
   'INVALID_PARAMS',
   'UNAUTHENTICATED',
@@ -320,25 +343,27 @@ const isOurFault: ReadonlySet<A2AError['code']> = new Set([
   'PAYLOAD_TOO_LARGE',
 ])
 
-/** What tells a question from the next one: some peers make up ids each time they are asked. */
+/** Identifies a question by its content, because some peers change its message id with each read. */
 function fingerprintOf({ state, timestamp = '', message }: TaskStatus): string {
   return `${state} ${timestamp} ${message ? textOf(message).slice(0, 500) : ''}`
 }
 
-export function partsOf(said: StepMessage): readonly Part[] {
-  return listOf(said).flatMap((each) => {
+function partsOf(message: StepMessage): readonly Part[] {
+  return listOf(message).flatMap((each) => {
     if (typeof each === 'string') return [{ text: each }]
     return each instanceof StepResult ? each.parts : [each]
   })
 }
 
-/** The results a step builds on, each once. */
-export function inputsOf({ message, after = [] }: Pick<Step, 'message' | 'after'>): readonly StepResult[] {
+/** The results that a step depends on, without duplicates. */
+function inputsOf({ message, after = [] }: Pick<Step, 'message' | 'after'>): readonly StepResult[] {
   const inMessage = listOf(message).filter((each) => each instanceof StepResult)
   return [...new Set([...inMessage, ...after])]
 }
 
-function listOf(said: StepMessage): readonly (string | Part | StepResult)[] {
+function listOf(message: StepMessage): readonly (string | Part | StepResult)[] {
   // `Array.isArray` does not narrow readonly arrays.
-  return Array.isArray(said) ? (said as readonly (string | Part | StepResult)[]) : [said as string | Part | StepResult]
+  return Array.isArray(message)
+    ? (message as readonly (string | Part | StepResult)[])
+    : [message as string | Part | StepResult]
 }

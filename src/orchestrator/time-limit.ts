@@ -1,27 +1,25 @@
-/** Time limits that end with a turn. */
-
-/** Node's timers fire at once when they are given more. */
+/** Larger values make Node's timers fire at once. */
 const maxTimerMs = 2 ** 31 - 1
 
 export interface TimeLimit extends Disposable {
   readonly signal: AbortSignal
-  /** It was the time that ran out. */
+  /** The signal was aborted because the time expired. */
   readonly isLate: boolean
-  /** Moves the end of the time. */
+  /** Sets the time of expiry. */
   at(timeMs: number): void
 }
 
-/** A signal that aborts with another one, or when its time is over. Its timer ends with the other signal too. */
+/** A signal that is aborted when another one is, or when its time expires. */
 export function createTimeLimit(other: AbortSignal): TimeLimit {
   const controller = new AbortController()
   let timer: NodeJS.Timeout | undefined
   let isLate = false
-  const leave = () => {
+  const abort = () => {
     clearTimeout(timer)
     controller.abort(other.reason)
   }
-  other.addEventListener('abort', leave)
-  if (other.aborted) leave()
+  other.addEventListener('abort', abort)
+  if (other.aborted) abort()
   return {
     signal: controller.signal,
     get isLate() {
@@ -33,14 +31,14 @@ export function createTimeLimit(other: AbortSignal): TimeLimit {
       timer = setTimeout(
         () => {
           isLate = true
-          controller.abort(new DOMException('The time is over', 'TimeoutError'))
+          controller.abort(new DOMException('The time limit was exceeded', 'TimeoutError'))
         },
         Math.min(maxTimerMs, Math.max(0, timeMs - Date.now())),
       )
     },
     [Symbol.dispose]() {
       clearTimeout(timer)
-      other.removeEventListener('abort', leave)
+      other.removeEventListener('abort', abort)
     },
   }
 }

@@ -1,22 +1,22 @@
 /**
- * A span for each step that a turn works on, below the turn's; what agents do for it is below the step's. It ends with
- * the step, or with the turn: a step that a later turn goes on with has another one there.
+ * Creates a span for a step, as a child of the turn's span and parent of the agent's spans. It ends with the step or with the
+ * turn; a later turn that continues the step creates another one.
  */
+import type { Turn } from '../engine/agent.js'
 import { type TraceContext, traceContextOf } from '../model/trace-context.js'
 import { applicationTracing } from '../telemetry/tracing.js'
-import type { WorkflowRun } from './workflow-run.js'
 
 export interface StepSpan {
   readonly trace: TraceContext
-  /** Does the step's work, and ends with it. */
+  /** Runs the step inside the span and ends the span. */
   run<Result>(work: () => Promise<Result>): Promise<Result>
 }
 
-/** Absent when nobody traces. */
+/** Returns undefined if tracing is not configured. */
 export function traceStep(
   name: string,
   agent: string,
-  { turn, left, over }: Pick<WorkflowRun, 'turn' | 'left' | 'over'>,
+  { turn, left, over }: { readonly turn: Turn<unknown>; readonly left: AbortSignal; readonly over: unknown },
 ): StepSpan | undefined {
   const span = applicationTracing()?.start({
     name: `step ${name}`,

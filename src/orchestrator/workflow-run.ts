@@ -1,10 +1,10 @@
 /**
- * One turn of a run: replays what is written down, goes on with the rest, and ends with a result, a failure or a
- * question. The function of the workflow runs from its beginning each time; steps that are done answer at once.
+ * One turn of a run. The workflow function runs from its start in each turn; completed steps return their stored results
+ * at once. The turn ends with a result, a failure or a question.
  *
- * When a turn ends with a question, is cancelled or handed over, work that is under way rejects with `over`. The function
- * does not see that error: its promises stay pending, and the next turn runs it again. Agents go on with their tasks,
- * unless the run was cancelled.
+ * When a turn ends with a question, is cancelled or handed over, open work rejects with `over`. The function does not see
+ * that error: its promises stay pending, and the next turn runs it again. Agents continue their tasks, unless the run was
+ * cancelled.
  */
 import { systemTiming } from '../client/retry.js'
 import type { Turn } from '../engine/agent.js'
@@ -22,7 +22,7 @@ import { Outbox } from './outbox.js'
 import type { StepAgents } from './step-agents.js'
 import { type OpenQuestion, recordsIn, type StepRecord, stepKey, undoName } from './step-record.js'
 import { StepError, StepResult } from './step-result.js'
-import { StepRun } from './step-run.js'
+import { type StepHost, StepRun } from './step-run.js'
 import { createTimeLimit } from './time-limit.js'
 
 export interface WorkflowRunStart {
@@ -30,7 +30,7 @@ export interface WorkflowRunStart {
   readonly turn: Turn<unknown>
   readonly agents: StepAgents
   readonly body: (run: WorkflowRun) => Promise<WorkflowEnd>
-  /** For the whole run. */
+  /** Time limit of the whole run. */
   readonly timeoutMs: number | undefined
 }
 
@@ -42,11 +42,11 @@ interface ActiveStep {
 
 const maxTaskIdWaitMs = 1_000
 
-export class WorkflowRun {
+export class WorkflowRun implements StepHost {
   readonly turn: Turn<unknown>
   readonly agents: StepAgents
   readonly records: Map<string, StepRecord>
-  /** Rejection of work that stops because the turn is over, or because the run has failed and undoes its steps. */
+  /** Rejection of work that stops because the turn is over, or because the run failed and undoes its steps. */
   readonly over = new DOMException('The turn is over', 'AbortError')
   readonly #start: WorkflowRunStart
   readonly #outbox = new Outbox()
@@ -66,18 +66,18 @@ export class WorkflowRun {
     this.agents = start.agents
     const { checkpoints, number } = start.turn
     this.records = recordsIn(checkpoints)
-    this.#graph = new GraphPublisher(start.name, this.records, (draft) => this.tell(draft))
+    this.#graph = new GraphPublisher(start.name, this.records, (draft) => this.post(draft))
     const question = checkpoints.get('question') as OpenQuestion | undefined // written by `ask`
     this.#question = question && question.askedIn < number ? question : undefined
     this.#delivery = new Promise((resolve) => {
       this.#deliver = resolve
     })
-    // An earlier attempt of this turn may have brought the answer to whoever asked already.
+    // An earlier attempt of this turn may have delivered the answer already.
     const asking = this.#question && this.records.get(this.#question.step)
     if (asking?.state !== 'running' && asking?.state !== 'asking') this.#deliver()
   }
 
-  /** Fires when this turn is over, however it ended. */
+  /** Aborted when this turn is over. */
   get left(): AbortSignal {
     return this.#leaving.signal
   }
@@ -87,15 +87,15 @@ export class WorkflowRun {
     const onStop = () => void this.#stopped()
     signal.addEventListener('abort', onStop)
     if (signal.aborted) onStop()
-    else void this.#live()
+    else void this.#run()
     try {
       for (;;) {
         const item = await this.#outbox.next()
         if (!item) return
-        // A turn that is stopped says no more; who is being asked just now is still waited for.
+        // A stopped turn yields nothing more, but waits for calls that are starting.
         if (signal.aborted) continue
-        if ('say' in item) {
-          yield item.say
+        if ('output' in item) {
+          yield item.output
           item.taken?.()
         } else item.written(this.turn.checkpoint(item.key, item.value, item.options))
       }
@@ -107,14 +107,14 @@ export class WorkflowRun {
     }
   }
 
-  /** As `say`, for callers that do not wait. */
-  tell(said: Yield): void {
-    this.#outbox.tell(said)
+  /** As `yield`, without waiting. */
+  post(output: Yield): void {
+    this.#outbox.post(output)
   }
 
   /** Resolves when the log has taken the yield; rejects with `over` if the turn ends first. */
-  say(said: Yield): Promise<void> {
-    return this.#outbox.say(said)
+  yield(output: Yield): Promise<void> {
+    return this.#outbox.yield(output)
   }
 
   /** Waits; rejects with `over` if the turn ends first. */
@@ -127,24 +127,24 @@ export class WorkflowRun {
   async write(name: string, record: StepRecord): Promise<void> {
     const before = this.records.get(name)
     this.records.set(name, record)
-    await this.note(stepKey(name), record as unknown as JsonValue) // made of JSON values
-    if (!before || isNews(before, record)) this.#graph.changed()
+    await this.note(stepKey(name), record as unknown as JsonValue) // JSON values only
+    if (!before || isVisibleChange(before, record)) this.#graph.changed()
   }
 
   /** Writes a checkpoint. Rejects with `over` when the turn can write no more. */
   async note(key: string, value: JsonValue): Promise<void> {
     try {
-      // A run that fails because it has written too much down has room to undo what it did.
+      // A run that fails for lack of checkpoint space can still store its compensations.
       await this.#outbox.write(key, value, { fromReserve: this.isFailing })
     } catch (error) {
       throw error instanceof TypeError ? error : this.over
     }
   }
 
-  /** Every name means one step: that is how a step is found again. */
+  /** Names must be unique, because steps are found again by name. */
   claimName(name: string): void {
     stepKey(name)
-    if (this.#names.has(name)) throw new TypeError(`Two steps are called ${name}: names are unique within a run`)
+    if (this.#names.has(name)) throw new TypeError(`Two steps have the name ${name}; names must be unique within a run`)
     this.#names.add(name)
   }
 
@@ -165,59 +165,59 @@ export class WorkflowRun {
     }
   }
 
-  /** The message of this turn, if it answers that question. */
+  /** The message of this turn, if it answers the question. */
   answerTo(step: string, fingerprint: string): Message | undefined {
-    const isIt = this.#question?.step === step && this.#question.fingerprint === fingerprint
-    return isIt ? this.turn.message : undefined
+    const isAnswer = this.#question?.step === step && this.#question.fingerprint === fingerprint
+    return isAnswer ? this.turn.message : undefined
   }
 
-  /** The answer has reached whoever asked, or nobody wants it any more. */
+  /** The answer has reached the step, or is no longer needed. */
   delivered(step: string): void {
     if (this.#question?.step === step) this.#deliver()
   }
 
-  /** Ends the turn with a question. One at a time: others that ask now ask again in the next turn. */
+  /** Ends the turn with a question. Other steps that ask at the same time ask again in the next turn. */
   async ask(step: string, fingerprint: string, question: StatusDraft): Promise<never> {
-    // The turn must not end before the answer that it brought is where it belongs.
+    // The turn must not end before its own answer was delivered.
     await this.#delivery
     if (this.#isAsking || this.isFailing) throw this.over
     this.#isAsking = true
-    await this.#settleNames()
+    await this.#awaitTaskIds()
     const asked: OpenQuestion = { step, askedIn: this.turn.number, fingerprint }
     await this.note('question', asked as unknown as JsonValue)
-    await this.say(this.#graph.draft())
-    this.tell(question)
+    await this.yield(this.#graph.draft())
+    this.post(question)
     this.#outbox.close()
     throw this.over
   }
 
-  /** Steps that were just begun get a moment to be under way: then they can be cancelled while the question is open. */
-  async #settleNames(): Promise<void> {
-    const names = Array.from(this.#active.values(), ({ run }) => run.named())
-    await Promise.race([Promise.all(names), this.pause(maxTaskIdWaitMs)])
+  /** Waits briefly for the task ids of new steps, so that they can be cancelled while the question is open. */
+  async #awaitTaskIds(): Promise<void> {
+    const ids = Array.from(this.#active.values(), ({ run }) => run.taskIdKnown())
+    await Promise.race([Promise.all(ids), this.pause(maxTaskIdWaitMs)])
   }
 
-  async #live(): Promise<void> {
+  async #run(): Promise<void> {
     try {
       const end = await this.#outcome()
-      for (const each of end) this.tell(each)
+      for (const each of end) this.post(each)
       this.#outbox.close()
     } catch (error) {
-      // A turn that is over has ended in another way.
+      // `over`: the turn has ended in another way.
       if (error !== this.over) this.#outbox.fail(error)
     }
   }
 
   async #outcome(): Promise<readonly Yield[]> {
-    // What failed once has failed, whatever a second look would say: some of it may be undone already.
+    // A stored failure is final: some steps may be undone already.
     const recorded = this.turn.checkpoints.get('failure') as Failure | undefined // written below
     if (recorded) return await this.#failed(recorded)
     try {
       const value = await this.#withinTime(() => this.#start.body(this))
-      // A step that nobody waits for is a step too.
+      // Waits also for steps that the function did not await.
       while (this.#active.size > 0) await Promise.allSettled(Array.from(this.#active.values(), ({ work }) => work))
       const end = endOf(value)
-      await this.say(this.#graph.draft())
+      await this.yield(this.#graph.draft())
       return end
     } catch (error) {
       if (error === this.over) throw error
@@ -228,13 +228,13 @@ export class WorkflowRun {
     }
   }
 
-  /** Stops what is under way, undoes what is done, the last first. What cannot be undone is in the graph. */
+  /** Cancels open steps and undoes completed ones, the last one first. Failed compensations are visible in the graph. */
   async #failed(failure: Failure): Promise<readonly Yield[]> {
     this.isFailing = true
     await this.#cancelActive()
     for (const name of this.#active.keys()) await this.#writeCanceled(name)
     const { task, caller } = this.turn
-    // What an earlier attempt left behind.
+    // Steps of an earlier attempt of this turn.
     await cancelChildren(this.records, { task, caller, service: (ref) => this.turn.service(ref), agents: this.agents })
     for (const name of this.records.keys()) await this.#writeCanceled(name)
     for (const [name, record] of undoable(this.records)) {
@@ -242,7 +242,7 @@ export class WorkflowRun {
       const after = [recordedResult(name, record, task)]
       await this.step(undoName(name), { agent, message: parts, after }, 'undo').catch(() => undefined)
     }
-    await this.say(this.#graph.draft())
+    await this.yield(this.#graph.draft())
     return endOfFailure(failure)
   }
 
@@ -265,14 +265,14 @@ export class WorkflowRun {
     }
   }
 
-  /** Cancelled, failed or without room: the agents at work are cancelled. Handed over: they stay at work, and are found again. */
+  /** Cancels the tasks of open steps, unless the run is handed over to another process, which finds them again. */
   async #stopped(): Promise<void> {
     const stop = stopReasonOf(this.turn.signal)
     if (stop === 'cancel' || stop === 'failed' || stop === 'no-room') await this.#cancelActive()
     this.#outbox.close()
   }
 
-  /** What is being undone is undone to its end. */
+  /** Compensations are not cancelled. */
   async #cancelActive(): Promise<void> {
     const steps = [...this.#active.values()].filter(({ kind }) => kind === 'step')
     await Promise.all(steps.map(({ run }) => run.cancel()))
@@ -280,25 +280,25 @@ export class WorkflowRun {
 
   async #writeCanceled(name: string): Promise<void> {
     const record = this.records.get(name)
-    const isUnderWay = record?.state === 'running' || record?.state === 'asking'
-    if (record && isUnderWay && record.kind !== 'undo')
+    const isOpen = record?.state === 'running' || record?.state === 'asking'
+    if (record && isOpen && record.kind !== 'undo')
       await this.write(name, { ...record, state: 'canceled', endedAt: Date.now() })
   }
 }
 
-/** Worth telling whoever watches: also which task it is, so that a step can be followed while it runs. */
-function isNews(before: StepRecord, { state, attempt, taskId }: StepRecord): boolean {
+/** Includes a new task id, so that followers can read the task of a running step. */
+function isVisibleChange(before: StepRecord, { state, attempt, taskId }: StepRecord): boolean {
   return before.state !== state || before.attempt !== attempt || before.taskId !== taskId
 }
 
 /**
- * What the function of a workflow returns: nothing, the result (an artifact called `result`), a step's result,
- * or `completed(…)`, `failed(…)`, `rejected(…)`.
+ * The return value of a workflow function: nothing, content or a step's result (sent as the artifact `result`), or
+ * `completed(…)`, `failed(…)`, `rejected(…)`.
  */
 // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing returns `void`
 export type WorkflowEnd = void | Content | StepResult | StatusDraft
 
-/** Why a run failed; `text` is for whoever started it, and is absent when it is none of his business. */
+/** Why a run failed. `text` is for the caller; absent if the caller must not see the reason. */
 export interface Failure {
   readonly text?: string
   readonly error?: unknown
@@ -317,7 +317,7 @@ export function runFailureOf(error: unknown): Failure {
   return isForPeer ? { text: error.message } : { error }
 }
 
-/** What nobody outside may read is thrown: the engine logs it and says no more than that the agent failed (E-8). */
+/** Throws errors that callers must not see; the engine logs them and sends a neutral message (E-8). */
 export function endOfFailure({ text, error }: Failure): readonly Yield[] {
   if (text !== undefined) return [failed(text)]
   throw error ?? new Error('The workflow failed in an earlier attempt')
@@ -325,18 +325,19 @@ export function endOfFailure({ text, error }: Failure): readonly Yield[] {
 
 export class RunTimeoutError extends Error {
   constructor(timeoutMs: number) {
-    super(`The workflow was not done within ${timeoutMs} ms`)
+    super(`The workflow did not finish within ${timeoutMs} ms`)
   }
 }
 
-/** The result of a step that was done in an earlier attempt or turn: its artifacts are artifacts of the run. */
+/** Restores the result of a step that was completed in an earlier turn or attempt, from the artifacts of the run. */
 export function recordedResult(name: string, record: StepRecord, run: Task): StepResult {
   const { agent = '', taskId, status, artifacts = [] } = record
   const byId = new Map((run.artifacts ?? []).map((each) => [each.artifactId, each]))
-  const made = artifacts.flatMap((artifactId) => {
-    const kept = byId.get(`${name}/${artifactId}`)
-    return kept ? [{ ...kept, artifactId }] : []
+  const stepArtifacts = artifacts.flatMap((artifactId) => {
+    const artifact = byId.get(`${name}/${artifactId}`)
+    return artifact ? [{ ...artifact, artifactId }] : []
   })
-  const task = taskId !== undefined && status && { id: taskId, contextId: run.contextId, status, artifacts: made }
-  return new StepResult({ name, agent, artifacts: made, task: task || undefined })
+  const task = taskId !== undefined &&
+    status && { id: taskId, contextId: run.contextId, status, artifacts: stepArtifacts }
+  return new StepResult({ name, agent, artifacts: stepArtifacts, task: task || undefined })
 }

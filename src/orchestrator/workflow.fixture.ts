@@ -1,4 +1,4 @@
-/** Workflows among real engines in one process, closed whatever happens. */
+/** Opens a workflow and its agents as engines in one process. */
 import type { Agent } from '../engine/agent.js'
 import { type StoreKind, type TestEngine, testEngine } from '../engine/engine.fixture.js'
 import type { EngineOptions } from '../engine/engine.js'
@@ -9,7 +9,7 @@ import { graphOf } from './graph.js'
 
 export interface TestWorkflow {
   readonly workflow: TestEngine
-  /** The agents it asks, by name. */
+  /** The agents of its steps, by name. */
   readonly agents: ReadonlyMap<string, TestEngine>
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -33,12 +33,12 @@ export async function openWorkflow(
   }
 }
 
-/** As `serve` finds agents that it serves together. */
+/** Resolves agents as `serve` does for agents that it serves together. */
 export function resolveAmong(agents: ReadonlyMap<string, AgentService>): NonNullable<EngineOptions['resolve']> {
   return (ref) => agents.get(typeof ref === 'string' ? ref : ref.card.name)
 }
 
-/** The graph in short: `hotel completed after flight`. */
+/** The graph as lines such as `hotel completed after flight`. */
 export function graphLines(task: Task): readonly string[] {
   const graph = graphOf(task)
   return (graph?.nodes ?? []).map(({ id, state }) => {

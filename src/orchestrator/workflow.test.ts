@@ -155,7 +155,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
     const task = taskIn(await cast.workflow.sendMessage(send('go'), callBy()))
     expect(task.status).toMatchObject({
       state: 'TASK_STATE_FAILED',
-      message: { parts: [{ text: 'Step end failed: No agent called Nobody is known here' }] },
+      message: { parts: [{ text: 'Step end failed: Agent not found: Nobody' }] },
     })
     expect(textIn(task.artifacts?.find(({ name }) => name === 'both')?.parts ?? [])).toBe('at last, Flaky')
     expect(graphOf(task)?.nodes.map(({ id, attempts, agent: by }) => `${id} ${attempts} ${by}`)).toEqual([
@@ -208,7 +208,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
     limits[0]?.()
     const task = taskIn(await sending)
     expect(textIn(task.status.message?.parts ?? [])).toBe(
-      `Step late failed: Sleeper was not done within ${timeoutMs} ms`,
+      `Step late failed: Sleeper did not finish within ${timeoutMs} ms`,
     )
     const { tasks } = (await cast.agents.get('Sleeper')?.listTasks({}, callBy())) ?? { tasks: [] }
     expect(tasks.map(({ status }) => status.state)).toEqual(['TASK_STATE_CANCELED'])
@@ -269,7 +269,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
     await knowsTaskOf(cast, 'sleep')
     limits[0]?.()
     const task = taskIn(await sending)
-    expect(textIn(task.status.message?.parts ?? [])).toBe(`The workflow was not done within ${timeoutMs} ms`)
+    expect(textIn(task.status.message?.parts ?? [])).toBe(`The workflow did not finish within ${timeoutMs} ms`)
     expect(graphLines(task)).toEqual(['sleep canceled'])
     const { tasks } = (await cast.agents.get('Sleeper')?.listTasks({}, callBy())) ?? { tasks: [] }
     expect(tasks.map(({ status }) => status.state)).toEqual(['TASK_STATE_CANCELED'])
@@ -340,7 +340,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
     )
     await using cast = await openWorkflow(flow, [], kind)
     const task = taskIn(await cast.workflow.sendMessage(send('go'), callBy()))
-    expect(textIn(task.status.message?.parts ?? [])).toContain('No agent called')
+    expect(textIn(task.status.message?.parts ?? [])).toContain('Agent not found')
     expect(asked).toEqual([peer.origin])
     expect(peer.seen).toEqual([])
   })
@@ -363,7 +363,7 @@ describe.each(storeKinds)('a workflow on %s', (kind) => {
     await using cast = await openWorkflow(flow, [outliner], kind)
     const task = taskIn(await cast.workflow.sendMessage(send('go'), callBy()))
     expect(task.status.state).toBe('TASK_STATE_FAILED')
-    expect(cast.workflow.logged.join()).toContain('Two steps are called same')
+    expect(cast.workflow.logged.join()).toContain('Two steps have the name same')
   })
 
   it('cancels its agents when it is cancelled, whether it runs or waits', async () => {

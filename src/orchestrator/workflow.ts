@@ -11,21 +11,22 @@ import type { StepResult } from './step-result.js'
 import type { WorkflowEnd } from './workflow-run.js'
 import { WorkflowRun } from './workflow-run.js'
 
+/** Options of `workflow`. */
 export interface WorkflowOptions {
-  /** Finds agents that are not served beside the workflow; default: names are taken for addresses. */
+  /** Finds agents that are not served with the workflow. Default: names are used as addresses. */
   readonly resolve?: AgentResolver
-  /** For a whole run, questions included. Default: none. */
+  /** Time limit of a run, including the time that questions wait for an answer. Default: none. */
   readonly timeoutMs?: number
 }
 
 const optionNames = { resolve: true, timeoutMs: true } satisfies NamesOf<WorkflowOptions>
 
-/** A run outlives its process; one that kills its process each time must end some day. */
+/** Limits how often a run that crashes its process is restarted. */
 const defaultAttempts = 20
 
 /**
- * Makes an agent whose work other agents do. Its function is ordinary code; each of its steps is done once, also
- * when the process dies in between.
+ * Creates an agent that has other agents do its work. The function is ordinary code; each of its steps is done once, also
+ * across crashes.
  *
  * ```ts
  * const travel = workflow('Travel', async (flow) => {
@@ -56,7 +57,7 @@ export function workflow<const Skills extends readonly SkillInit[] = readonly []
       name: init.name,
       turn,
       agents,
-      // `data()` gives what the schemas of the same skills have checked.
+      // `data()` returns what the schemas of these skills have validated.
       body: async (run) => await body((await flowOf(run, hasSchemas)) as Flow<InputOf<Skills>>),
       timeoutMs: options.timeoutMs,
     }).drive(),
@@ -73,7 +74,7 @@ function withDefaults(init: AgentInit): AgentInit {
   const { capabilities = {} } = init
   const declared = {
     uri: workflowUri,
-    description: 'Runs of a workflow: the artifact `workflow-graph` shows their steps',
+    description: 'Workflow runs: the artifact `workflow-graph` contains their steps',
   }
   return {
     onCrash: { attempts: defaultAttempts },
@@ -82,13 +83,13 @@ function withDefaults(init: AgentInit): AgentInit {
   }
 }
 
-/** Of the message that began the run, whatever turn this is: the function has to do the same each time. */
+/** Uses the message that started the run in every turn, because the function runs from its start each time. */
 async function flowOf(run: WorkflowRun, hasSchemas: boolean): Promise<Flow<unknown>> {
   const { turn } = run
   const message =
     turn.number === 1 ? turn.message : (turn.history.find(({ role }) => role === 'ROLE_USER') ?? turn.message)
   const input = turn.number === 1 ? turn.data() : (turn.checkpoints.get('input') ?? firstData(message))
-  // Schemas may change what they check; later turns see only what was sent.
+  // Schemas may transform the data; later turns see only the original message.
   if (hasSchemas && turn.number === 1 && input !== undefined) await run.note('input', input as JsonValue)
   return {
     ...stepsOf(run),
@@ -99,13 +100,13 @@ async function flowOf(run: WorkflowRun, hasSchemas: boolean): Promise<Flow<unkno
     taskId: turn.task.id,
     caller: turn.caller,
     signal: turn.signal,
-    artifact: (name, content, more) => run.tell(artifact(name, content, { ...more, id: `own/${name}` })),
-    progress: (content) => run.tell(working(content)),
+    artifact: (name, content, more) => run.post(artifact(name, content, { ...more, id: `own/${name}` })),
+    progress: (content) => run.post(working(content)),
   }
 }
 
 const defaultConcurrency = 8
-/** A question of the workflow is always the same one: its name says which. */
+/** Fingerprint of the workflow's own questions: the step name identifies them. */
 const ownQuestion = 'own'
 
 const stepNames = {
@@ -120,13 +121,14 @@ const stepNames = {
   compensate: true,
 } satisfies NamesOf<Step>
 
-export function stepsOf(run: WorkflowRun, prefix = ''): Steps {
+/** The steps of a run or, with a prefix, of one round of a loop. */
+function stepsOf(run: WorkflowRun, prefix = ''): Steps {
   const given = <Value>(work: Promise<Value>) => promiseForFunction(run, work)
   const steps: Steps = {
     step: (name, step) => given(runStep(run, `${prefix}${name}`, step)),
     each: (name, items, stepOf, options = {}) =>
-      given(each(items, options, (item, place) => steps.step(`${name}[${place + 1}]`, stepOf(item, place)))),
-    loop: (name, most, round) => given(loop(run, `${prefix}${name}`, most, round)),
+      given(each(items, options, (item, index) => steps.step(`${name}[${index + 1}]`, stepOf(item, index)))),
+    loop: (name, max, round) => given(loop(run, `${prefix}${name}`, max, round)),
     ask: (name, question, options) => given(askCaller(run, `${prefix}${name}`, question, options)),
     once: (name, work) => given(once(run, `${prefix}${name}`, work)),
   }
@@ -134,8 +136,8 @@ export function stepsOf(run: WorkflowRun, prefix = ''): Steps {
 }
 
 /**
- * Makes the promise that the function of the workflow gets. It stays pending when the turn is over: the function runs again
- * in the next turn, so its `catch` and `finally` blocks must not run in this one.
+ * Wraps the promise for the workflow function. It stays pending when the turn is over: the function runs again in the next
+ * turn, so its `catch` and `finally` blocks must not run in this one.
  */
 function promiseForFunction<Value>({ over }: WorkflowRun, work: Promise<Value>): Promise<Value> {
   const promise = new Promise<Value>((resolve, reject) => {
@@ -143,7 +145,7 @@ function promiseForFunction<Value>({ over }: WorkflowRun, work: Promise<Value>):
       if (error !== over) reject(error)
     })
   })
-  // A rejection ends the process if the function awaits something else at that moment.
+  // Otherwise the rejection would end the process if the function awaits something else at that moment.
   promise.catch(() => undefined)
   return promise
 }
@@ -156,14 +158,14 @@ async function runStep(run: WorkflowRun, name: string, step: Step): Promise<Step
 async function each<Item>(
   items: readonly Item[],
   options: { readonly concurrency?: number },
-  work: (item: Item, place: number) => Promise<StepResult>,
+  work: (item: Item, index: number) => Promise<StepResult>,
 ): Promise<readonly StepResult[]> {
   assertOptions('each', options, { concurrency: true })
   const { concurrency = defaultConcurrency } = options
   const results: StepResult[] = []
-  const places = items.entries()
+  const entries = items.entries()
   const worker = async () => {
-    for (const [place, item] of places) results[place] = await work(item, place)
+    for (const [index, item] of entries) results[index] = await work(item, index)
   }
   await Promise.all(Array.from({ length: Math.max(1, Math.min(concurrency, items.length)) }, worker))
   return results
@@ -172,10 +174,10 @@ async function each<Item>(
 async function loop<Result>(
   run: WorkflowRun,
   name: string,
-  most: number,
+  max: number,
   round: (steps: Steps, number: number) => Promise<Result | undefined>,
 ): Promise<Result | undefined> {
-  for (let number = 1; number <= most; number++) {
+  for (let number = 1; number <= max; number++) {
     const result = await round(stepsOf(run, `${name}[${number}]/`), number)
     if (result !== undefined) return result
   }
@@ -192,14 +194,14 @@ async function askCaller(
   const record = run.records.get(name)
   if (record?.state === 'completed') return answerOf(record.value as unknown as readonly Part[]) // written below
   const now = Date.now()
-  const begun = record ?? { kind: 'ask', state: 'asking', startedAt: now, attempt: 1, attemptAt: now }
+  const open = record ?? { kind: 'ask', state: 'asking', startedAt: now, attempt: 1, attemptAt: now }
   const answer = run.answerTo(name, ownQuestion)
   if (!answer) {
-    if (!record) await run.write(name, begun)
+    if (!record) await run.write(name, open)
     return await run.ask(name, ownQuestion, ask(question, options))
   }
-  const value = answer.parts as unknown as JsonValue // parts are JSON
-  await run.write(name, { ...begun, state: 'completed', endedAt: now, value })
+  const value = answer.parts as unknown as JsonValue // parts are JSON values
+  await run.write(name, { ...open, state: 'completed', endedAt: now, value })
   run.delivered(name)
   return answerOf(answer.parts)
 }
@@ -211,7 +213,7 @@ async function once<Value extends JsonValue>(
 ): Promise<Value> {
   run.claimName(name)
   const record = run.records.get(name)
-  if (record) return record.value as Value // written below, by the same code
+  if (record) return record.value as Value // written below
   const startedAt = Date.now()
   const value = await work()
   const endedAt = Date.now()

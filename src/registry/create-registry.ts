@@ -1,4 +1,4 @@
-/** A registry as one function from `Request` to `Response`: three doors, one store. */
+/** The registry as a function from `Request` to `Response`, and behind a port. */
 import type { Auth } from '../auth/requirement.js'
 import type { Connection } from '../auth/scheme.js'
 import type { Log } from '../model/log.js'
@@ -32,30 +32,30 @@ import { createNacosRoutes } from './routes/nacos.js'
 import { createRestRoutes } from './routes/rest.js'
 import type { RouteGroup, RouteGroupDeps } from './routes/route-group.js'
 
+/** Options of `createRegistry`. */
 export interface RegistryOptions extends Omit<RegistryCoreOptions, 'store' | 'limits' | 'onFailure'> {
-  /** Sizes, quotas and rates. What is left out has its default. */
+  /** Sizes, quotas and rates; each has a default. */
   readonly limits?: Partial<RegistryLimits> & RegistryRates
-  /** A store, `memory` (default), or `sqlite:PATH`. */
+  /** A store, `memory` (default), `sqlite:PATH` or `postgres://…`. */
   readonly store?: Store | string
-  /** Who may call. Without it there is one caller, `anonymous`, who owns everything. */
+  /** Authentication of callers. Without it, all callers are `anonymous` and own all agents. */
   readonly auth?: Auth | 'none'
-  /** Anybody may look agents up; publishing still needs credentials. Default false. */
+  /** Allows reads without credentials; publishing still requires them. Default false. */
   readonly publicRead?: boolean
-  /** Who may change what others have published. Default: nobody. */
+  /** Whether a caller may change agents of other owners. Default: no caller may. */
   readonly isAdmin?: (caller: Caller) => boolean
-  /** The address clients use. Default `http://localhost`, and with `serveRegistry` the one it binds. */
+  /** URL that clients use. Default: `http://localhost`; with `serveRegistry`, the address it listens at. */
   readonly publicUrl?: string
   /**
-   * Further names that requests may have in `Host`. If given, other names are refused; localhost, IP addresses and the
-   * host of `publicUrl` are always accepted. Default with `serveRegistry`, without `auth` on loopback: none; otherwise
-   * every host is accepted.
+   * Names that are accepted in the `Host` header, in addition to localhost, IP addresses and the host of `publicUrl`. Default:
+   * none for `serveRegistry` on loopback without `auth`; every host otherwise.
    */
   readonly allowedHosts?: readonly string[]
-  /** Origins of web pages that may call. Default: none. */
+  /** Origins of web pages that may call the registry. Default: none. */
   readonly origins?: readonly string[]
-  /** What the catalog says about whoever runs this registry. */
+  /** The operator, as the ARD catalog names it. */
   readonly catalog?: ArdOptions
-  /** Receives what callers must not see. Default: warnings and errors go to stderr, one line each. `false`: nowhere. */
+  /** Receives log entries. Default: warnings and errors go to stderr, one line each. `false` disables the log. */
   readonly log?: Log | false
 }
 
@@ -95,16 +95,17 @@ export const registryOptions = {
   now: true,
 } satisfies NamesOf<RegistryOptions>
 
+/** A registry without a port. */
 export interface Registry extends Pick<RegistryCore, 'publish' | 'renew' | 'withdraw' | 'find' | 'list' | 'read'> {
-  /** Answers a request. Who knows the connection it came on says so: client certificates are found there. */
+  /** Answers a request. `connection` has the client certificate and the address of the caller. */
   readonly fetch: (request: Request, connection?: Connection) => Promise<Response>
-  /** Ends watches and probes, and closes the store it opened. */
+  /** Ends watches and probes, and closes the store if the registry opened it. */
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
 
 /**
- * Makes the registry, without a port.
+ * Creates a registry without a port.
  *
  * ```ts
  * const registry = await createRegistry({ store: 'sqlite:registry.sqlite', auth: [apiKey('secret')] })
@@ -116,24 +117,24 @@ export async function createRegistry(options: RegistryOptions = {}): Promise<Reg
   return await assembleRegistry(options, () => options.publicUrl ?? 'http://localhost')
 }
 
-/** As above, for those who learn their own address later. */
+/** As `createRegistry`, with a public URL that is known later. */
 export async function assembleRegistry(options: RegistryOptions, publicUrl: () => string): Promise<Registry> {
   assertPublicUrl(options.publicUrl)
   const isOwnHost = options.allowedHosts && createHostCheck(options)
   const log = settleLog(options.log)
   const { store, release } = await useStore(options.store, log)
-  const onFailure = (error: unknown) => log({ level: 'error', message: 'The registry is in trouble', error })
+  const onFailure = (error: unknown) => log({ level: 'error', message: 'The registry failed', error })
   const core = await openRegistry({ ...options, store, onFailure }).catch(async (error: unknown) => {
     await release()
     throw error
   })
-  const parts: RouteGroupDeps = {
+  const deps: RouteGroupDeps = {
     registry: core,
     publicUrl: () => withoutTrailingSlashes(publicUrl()),
-    // A card and what goes with it; form fields take up to three characters for one.
+    // A card in a percent-encoded form is up to three times as large.
     maxBodyBytes: (options.limits?.maxCardBytes ?? defaultRegistryLimits.maxCardBytes) * 3 + 16 * 1024,
   }
-  const doors = [createRestRoutes(parts), createNacosRoutes(parts), createArdRoutes(parts, options.catalog)]
+  const groups = [createRestRoutes(deps), createNacosRoutes(deps), createArdRoutes(deps, options.catalog)]
   const close = async () => {
     await core.close()
     await release()
@@ -141,7 +142,7 @@ export async function assembleRegistry(options: RegistryOptions, publicUrl: () =
   const { publish, renew, withdraw, find, list, read } = core
   return {
     ...{ publish, renew, withdraw, find, list, read },
-    fetch: createFetch(doors, { options, store, core, onFailure, isOwnHost, publicUrl: parts.publicUrl }),
+    fetch: createFetch(groups, { options, store, core, onFailure, isOwnHost, publicUrl: deps.publicUrl }),
     close,
     [Symbol.asyncDispose]: close,
   }
@@ -157,34 +158,34 @@ interface FetchDeps {
   onFailure(error: unknown): void
 }
 
-function createFetch(doors: readonly RouteGroup[], parts: FetchDeps): Registry['fetch'] {
-  const { options, store, core, onFailure, isOwnHost, publicUrl } = parts
+function createFetch(groups: readonly RouteGroup[], deps: FetchDeps): Registry['fetch'] {
+  const { options, store, core, onFailure, isOwnHost, publicUrl } = deps
   const admit = createAdmission(options)
   const health = createHealth(createReadiness(store, () => false))
-  const isFromHere = (origin: string | null) =>
+  const isAllowedOrigin = (origin: string | null) =>
     origin === null || origin === new URL(publicUrl()).origin || options.origins?.includes(origin) === true
 
-  const answer = async (door: RouteGroup, request: Request, connection: Connection | undefined): Promise<Response> => {
+  const answer = async (group: RouteGroup, request: Request, connection: Connection | undefined): Promise<Response> => {
     const fault = isOwnHost && hostFault(request, isOwnHost)
     if (fault !== undefined) throw new RegistryError('FORBIDDEN', fault)
-    // A web page may send simple requests, forms among them, to any address its reader can reach.
-    if (!isFromHere(request.headers.get('origin')))
-      throw new RegistryError('FORBIDDEN', 'This origin may not call here')
-    const { publisher, callerKey, rateCharge } = await admit({ request, connection, isRead: door.isRead(request) })
+    // Browsers let any web page send simple requests, such as forms, to any address.
+    if (!isAllowedOrigin(request.headers.get('origin')))
+      throw new RegistryError('FORBIDDEN', 'This origin may not call the registry')
+    const { publisher, callerKey, rateCharge } = await admit({ request, connection, isRead: group.isRead(request) })
     const share = core.share(callerKey, rateCharge)
-    return await door.answer({ request, url: new URL(request.url), publisher, callerKey, share })
+    return await group.answer({ request, url: new URL(request.url), publisher, callerKey, share })
   }
   return async (request, connection) => {
     const url = new URL(request.url)
     const known = health(request, url.pathname)
     if (known) return await known
-    const door = doors.find((each) => each.owns(url.pathname)) ?? (doors[0] as RouteGroup) // there are three
+    const group = groups.find((each) => each.owns(url.pathname)) ?? (groups[0] as RouteGroup) // the list is not empty
     try {
-      return await answer(door, request, connection)
+      return await answer(group, request, connection)
     } catch (caught) {
       const error = RegistryError.from(caught)
       if (error.cause !== undefined) onFailure(error.cause)
-      const refusal = door.refuse(error)
+      const refusal = group.refuse(error)
       if (error.challenge !== undefined) refusal.headers.set('www-authenticate', error.challenge)
       if (error.retryAfterSeconds !== undefined) refusal.headers.set('retry-after', String(error.retryAfterSeconds))
       return refusal
@@ -192,14 +193,16 @@ function createFetch(doors: readonly RouteGroup[], parts: FetchDeps): Registry['
   }
 }
 
+/** Options of `serveRegistry`: those of `createRegistry` and of the port. */
 export interface ServeRegistryOptions extends RegistryOptions, PortOptions, ConnectionOptions {}
 
 const optionNames = { ...portOptions, ...connectionOptions, ...registryOptions } satisfies NamesOf<ServeRegistryOptions>
 
+/** A registry that listens on a port. */
 export interface ServedRegistry {
-  /** Where clients find it: the public address, or the one it listens at. */
+  /** `publicUrl`, or the address it listens at. */
   readonly url: string
-  /** Where it listens. */
+  /** The address it listens at. */
   readonly address: string
   readonly registry: Registry
   close(): Promise<void>
@@ -207,7 +210,7 @@ export interface ServedRegistry {
 }
 
 /**
- * A registry behind a port.
+ * Serves a registry on a port.
  *
  * ```ts
  * const { url } = await serveRegistry({ port: 8848, store: 'sqlite:registry.sqlite' })

@@ -287,7 +287,7 @@ describe('resolvers', () => {
     expect(await nacosResolver(registry.url)('none')).toBeUndefined()
     expect(await staticResolver({ a: 'http://a' })('toString')).toBeUndefined()
     expect(() => registryResolver('nowhere')).toThrow('no address')
-    expect(() => nacosResolver('nowhere')).toThrow('no address')
+    expect(() => nacosResolver('nowhere')).toThrow('is invalid')
   })
 
   it('read a list, or a file that may change', async () => {

@@ -1,4 +1,4 @@
-/** Registries to test with: a clock that stands still, cards that are valid, one caller or several. */
+/** Registries for tests: with a manual clock, valid cards and several callers. */
 import type { AgentCard } from '../model/agent-card.js'
 import { completeStore } from '../stores/complete-store.js'
 import { MemoryStore } from '../stores/memory.js'
@@ -14,7 +14,7 @@ export const admin: Publisher = { id: 'root', isAdmin: true, isKnown: true }
 export function cardFor(name: string, more: Partial<AgentCard> = {}): AgentCard {
   return {
     name,
-    description: `Does what ${name} does`,
+    description: `The agent ${name}`,
     version: '1.0.0',
     supportedInterfaces: [{ url: 'http://127.0.0.1:9/', protocolBinding: 'JSONRPC', protocolVersion: '1.0' }],
     capabilities: {},
@@ -25,7 +25,7 @@ export function cardFor(name: string, more: Partial<AgentCard> = {}): AgentCard 
   }
 }
 
-/** The address of a card's only interface. */
+/** A card member with one interface at this URL. */
 export function at(url: string): Pick<AgentCard, 'supportedInterfaces'> {
   return { supportedInterfaces: [{ url, protocolBinding: 'JSONRPC', protocolVersion: '1.0' }] }
 }
@@ -35,7 +35,7 @@ export interface TestRegistry extends RegistryCore, AsyncDisposable {
   readonly clock: { ms: number }
 }
 
-/** In memory, without probes, private addresses allowed; time moves when the test says so. */
+/** Opens a registry in memory, without probes, that accepts private addresses; the test moves the clock. */
 export async function testRegistry(options: Partial<RegistryCoreOptions> = {}): Promise<TestRegistry> {
   const clock = { ms: Date.UTC(2026, 0, 5, 8) }
   const now = () => clock.ms
@@ -47,10 +47,11 @@ export async function testRegistry(options: Partial<RegistryCoreOptions> = {}): 
 export interface Answer {
   readonly status: number
   readonly headers: Headers
-  // biome-ignore lint/suspicious/noExplicitAny: the tests say what they expect of it
+  // biome-ignore lint/suspicious/noExplicitAny: each test knows the type of its body
   readonly body: any
 }
 
+/** Serves a registry on a port; `call` sends requests to it. */
 export async function open(options: ServeRegistryOptions = {}) {
   const served = await serveRegistry({ allowPrivate: true, probes: false, ...options })
   const call = async (

@@ -1,4 +1,4 @@
-/** The registry itself, without a door: what is published, found, watched and looked after, on one store. */
+/** The registry without its HTTP routes: publications, reads, watches and health checks on one store. */
 import { createGuardedDialer, type GuardedDialer } from '../net/node-dialer.js'
 import type { AgentKey, InstanceKey } from '../registry-client/registry-words.js'
 import { completeStore } from '../stores/complete-store.js'
@@ -28,44 +28,45 @@ import { type RateCharge, WorkQueue, type WorkShare } from './work-queue.js'
 export interface RegistryCoreOptions {
   readonly store: Store
   readonly limits?: Partial<RegistryLimits>
-  /** Agents on private networks and on this machine may be published, and are probed. Default false. */
+  /** Accepts and probes agents on private networks and on this machine. Default false. */
   readonly allowPrivate?: boolean
-  /** Which cards are taken: those that are `valid` by the rules of their version (default), or all that are `readable`. */
+  /** Accepts only cards that are `valid` in their version (default), or all `readable` cards. */
   readonly cards?: CardRules['cards']
-  /** Whether cards must be signed by a key that their own origin publishes. Default `record`. */
+  /** `require`: cards must be signed with a key of their own origin. Default `record`: signatures are verified and shown. */
   readonly signatures?: CardRules['signatures']
-  /** How instances are looked after; `false`: not at all, and all are offered. */
+  /** Health checks of instances; `false` disables them, and all instances are offered. */
   readonly probes?: ProbeOptions | false
-  /** Between comments on watches that are silent. Default 15 s. */
+  /** Interval of heartbeats on watches, in milliseconds. Default 15 s. */
   readonly heartbeatMs?: number
-  /** How often leases that have run out are looked for. Default 1 s. */
+  /** Interval of the search for expired leases, in milliseconds. Default 1 s. */
   readonly sweepMs?: number
-  /** Milliseconds since 1970. */
+  /** Current time in milliseconds since 1970, for tests. */
   readonly now?: () => number
-  /** Where things go that no caller may see. */
+  /** Receives errors that callers must not see. */
   readonly onFailure?: (error: unknown) => void
 }
 
 export interface RegistryCore extends Publications {
+  /** Finds one agent. Throws `RegistryError` with the code `NOT_FOUND`. */
   find(key: AgentKey, options?: { readonly version?: string; readonly includeUnhealthy?: boolean }): FoundAgent
-  /** One page of agents. Without a `share` the work is charged to no caller. */
+  /** Finds one page of agents. Without `share`, no caller's rate limit is charged. */
   list(query: FindQuery, share?: WorkShare): Promise<FoundPage>
-  /** Calls `visit` for every agent that matches. */
+  /** Calls `visit` for every matching agent. */
   visit(filter: AgentFilter, visit: (found: FoundAgent) => void, share?: WorkShare): Promise<void>
-  /** A caller's turns to look at many agents. */
+  /** The time slices of one caller's expensive read. */
   share(callerKey: string, rateCharge?: RateCharge): WorkShare
-  /** The cards of an instance; absent when it is gone. */
+  /** Reads an instance with its card; undefined if it does not exist. */
   read(key: InstanceKey): Promise<InstanceDocument | undefined>
   history(key: InstanceKey): Promise<readonly ProbeReport[]>
   watch(options: WatchOptions): Response
-  /** Removes what has run out. Happens by itself; tests whose clock stands still call it. */
+  /** Removes expired records. Runs periodically; tests with a manual clock call it. */
   sweep(): Promise<void>
-  /** Probes what is due. Happens by itself, likewise. */
+  /** Runs due probes. Runs periodically; tests call it. */
   probeDue(): Promise<void>
   close(): Promise<void>
 }
 
-/** A reader that comes back within a day goes on where it was. */
+/** Watchers that return within this time continue without a reset. */
 const tombstonesMs = 24 * 60 * 60_000
 const sweepLimit = 500
 const probeTickMs = 500
@@ -78,7 +79,7 @@ export async function openRegistry(options: RegistryCoreOptions): Promise<Regist
   const dialer = createGuardedDialer({ httpsOnly: false, allowPrivate })
   const prober =
     options.probes === false ? undefined : createProber(options.probes ?? {}, { records, dialer, now, onFailure })
-  const catalog = new Catalog((key, isThere) => prober?.note(key, isThere))
+  const catalog = new Catalog((key, exists) => prober?.note(key, exists))
   const work = new WorkQueue()
   const tail = new EventTail()
   const log = followLog(
@@ -150,17 +151,17 @@ export async function openRegistry(options: RegistryCoreOptions): Promise<Regist
       watches.close()
       log.stop()
       const probing = prober?.stop()
-      // Probes under way end with their connections: nobody waits for an agent that hangs.
+      // Closing the connections ends running probes, also those of agents that do not answer.
       await dialer.close()
       await probing
-      await sweeping?.catch(() => undefined) // whoever began it is told
+      await sweeping?.catch(() => undefined) // reported by the caller that started it
     },
   }
 }
 
 function createProber(
   options: ProbeOptions,
-  parts: { records: RecordStore; dialer: GuardedDialer; now: () => number; onFailure: (error: unknown) => void },
+  deps: { records: RecordStore; dialer: GuardedDialer; now: () => number; onFailure: (error: unknown) => void },
 ): Prober {
   const { timeoutMs = 5000, ...rest } = options
   return new Prober({
@@ -171,8 +172,8 @@ function createProber(
     failures: 2,
     history: 20,
     ...rest,
-    ...parts,
-    probe: createProbe({ dialer: parts.dialer, timeoutMs }),
+    ...deps,
+    probe: createProbe({ dialer: deps.dialer, timeoutMs }),
     owner: crypto.randomUUID(),
     random: Math.random,
   })

@@ -1,27 +1,27 @@
-/** Finds agents by words. Held in memory and fed from the log of records, so that every process finds the same. */
+/** Full-text search over agents: extracts and encodes words of any language, and ranks matches. Held in memory. */
 import type { CardSummary } from './documents.js'
 import { type Field, type FieldTerms, maxWords, TermIndex } from './term-index.js'
 import { sortInSlices, type WorkShare } from './work-queue.js'
 
 export interface SearchHit {
   readonly id: string
-  /** 0 to 100: against the best hit of this search. */
+  /** 0 to 100, relative to the best hit. */
   readonly score: number
 }
 
-/** An agent is found by the first words of each field, so that a long card costs no more than a short one. */
+/** Maximum number of characters of a field that are indexed, so that long cards cost no more than short ones. */
 const maxFieldLength = 2000
-/** Terms that are indexed. Beyond them agents are found by their names alone. */
+/** Maximum number of indexed terms. Beyond it, agents are indexed by name only. */
 const defaultMaxTerms = 300_000
-/** Each word of a query is looked for in the whole index. */
+/** Limits the cost of a query. */
 const maxQueryLength = 1000
 const maxQueryWords = 32
-/** Misspelled words cost more. */
+/** Words for which misspellings are searched too, which costs more. */
 const maxGuessedWords = 8
 
 export class SearchIndex {
   readonly #index = new TermIndex()
-  /** The indexed texts of each agent: an unchanged agent is not indexed again. */
+  /** Indexed texts by agent; an unchanged agent is not indexed again. */
   readonly #texts = new Map<string, string>()
   readonly #maxTerms: number
 
@@ -55,7 +55,7 @@ export class SearchIndex {
     this.#texts.clear()
   }
 
-  /** Best first. Looks for similar words only when no agent has a word as it is written. */
+  /** Returns hits, best first. Searches for similar words only if there is no exact match. */
   async search(text: string, isWanted: (id: string) => boolean, share: WorkShare): Promise<readonly SearchHit[]> {
     const terms = [...new Set(termsOf(text.slice(0, maxQueryLength), maxQueryWords))]
     const exact = await this.#find(terms, () => 0, isWanted, share)
@@ -85,8 +85,8 @@ export class SearchIndex {
   }
 }
 
-function termsOf(text: string, most: number): readonly string[] {
-  return tokenize(text, most).map(termOf)
+function termsOf(text: string, max: number): readonly string[] {
+  return tokenize(text, max).map(termOf)
 }
 
 function textsOf(card: CardSummary, tags: readonly string[]): Readonly<Record<Exclude<Field, 'name'>, string>> {
@@ -101,7 +101,7 @@ function textsOf(card: CardSummary, tags: readonly string[]): Readonly<Record<Ex
   }
 }
 
-/** As much of the texts as is indexed; no more is put together than that. */
+/** Joins texts up to the indexed length. */
 function joined(texts: readonly string[]): string {
   let all = ''
   for (const text of texts) {
@@ -115,33 +115,36 @@ function joined(texts: readonly string[]): string {
  * Words of a text in any language. Scripts that put no space between words are cut by the platform's dictionary;
  * everything else at what is neither letter nor digit, which is much faster.
  */
-const wordsOfAll = /[\p{L}\p{N}]+/gu
+const wordPattern = /[\p{L}\p{N}]+/gu
 const unspaced =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]+/gu
 
 const segmenter = new Intl.Segmenter('zh', { granularity: 'word' })
-/** Nobody looks for longer words; what is longer is cut there. */
+/** Longer words are truncated. */
 const maxWordLength = 64
-/** The dictionary takes the square of the length of what it is given, and words are much shorter than this. */
+/** The segmenter needs quadratic time, so long runs are split. */
 const maxRunLength = 128
 
-/** At most `most` words, from the beginning: nothing behind them is looked at. */
-export function tokenize(text: string, most: number): string[] {
+/**
+ * Splits a text into at most `max` words. Scripts without spaces between words are segmented with `Intl.Segmenter`; other
+ * text is split at characters that are neither letters nor digits, which is much faster.
+ */
+export function tokenize(text: string, max: number): string[] {
   const words: string[] = []
   for (const run of runsOf(text)) {
-    if (words.length >= most) break
+    if (words.length >= max) break
     if (run.isUnspaced) segmentRun(run.text, words)
     else words.push(run.text.slice(0, maxWordLength))
   }
-  return words.slice(0, most)
+  return words.slice(0, max)
 }
 
 function* runsOf(text: string): Generator<{ readonly text: string; readonly isUnspaced: boolean }> {
-  for (const [run] of text.normalize('NFKC').toLowerCase().matchAll(wordsOfAll)) {
+  for (const [run] of text.normalize('NFKC').toLowerCase().matchAll(wordPattern)) {
     let end = 0
     for (const { 0: dense, index } of run.matchAll(unspaced)) {
       if (index > end) yield { text: run.slice(end, index), isUnspaced: false }
-      // One character of each piece is also in the next, so that no two that stand together are parted.
+      // Pieces overlap by one character, so that every pair of neighbours is in one piece.
       for (let start = 0; start === 0 || start + 1 < dense.length; start += maxRunLength - 1)
         yield { text: dense.slice(start, start + maxRunLength), isUnspaced: true }
       end = index + dense.length
@@ -151,8 +154,8 @@ function* runsOf(text: string): Generator<{ readonly text: string; readonly isUn
 }
 
 /**
- * Dictionaries differ, and cut 互联网 into one word, three, or none that anybody looks for. So every two characters that
- * stand together are words as well, and what the dictionary knows counts twice.
+ * Segmenters differ: they may split 互联网 into one word or three. So every pair of neighbouring characters is indexed too,
+ * and words that the segmenter knows count twice.
  */
 function segmentRun(dense: string, words: string[]): void {
   const characters = [...dense]
@@ -166,33 +169,37 @@ function segmentRun(dense: string, words: string[]): void {
  * quick with an alphabet, slower by a thousand with twenty thousand Chinese characters. So letters outside of the
  * alphabets are written with three signs each, of which only a few may follow another.
  */
-const lastOfAlphabets = 0x0600
-/** For private use, so they are in no word. */
-const signs = 0xe000
-const outside = /[\u0600-\uffff]/g
+const firstNonAlphabetic = 0x0600
+/** Private-use characters, which occur in no word. */
+const encodedBase = 0xe000
+const nonAlphabetic = /[\u0600-\uffff]/g
 
+/**
+ * Encodes a word for the radix tree, which iterates over all children of a node: fast for alphabets, slow for thousands of
+ * Chinese characters. So characters outside of alphabets become three private-use characters with few values each.
+ */
 export function termOf(word: string): string {
-  return word.replace(outside, (letter) => {
+  return word.replace(nonAlphabetic, (letter) => {
     const code = letter.charCodeAt(0)
     return String.fromCharCode(
-      signs + (code >> 11),
-      signs + 0x100 + ((code >> 5) & 0x3f),
-      signs + 0x200 + (code & 0x1f),
+      encodedBase + (code >> 11),
+      encodedBase + 0x100 + ((code >> 5) & 0x3f),
+      encodedBase + 0x200 + (code & 0x1f),
     )
   })
 }
 
-/** Words of one letter begin too many others. */
+/** One-letter words match too many others as a prefix. */
 export function isPrefix(term: string): boolean {
-  return term.length > (isSpelled(term) ? 3 : 1)
+  return term.length > (isEncoded(term) ? 3 : 1)
 }
 
-/** How many letters of a term may be wrong; in short ones none, they would be found everywhere. */
+/** Number of tolerated misspellings; none in short terms, which would match too much. */
 export function mistakesIn(term: string): number {
-  if (isSpelled(term) || term.length < 4) return 0
+  if (isEncoded(term) || term.length < 4) return 0
   return term.length < 8 ? 1 : 2
 }
 
-function isSpelled(term: string): boolean {
-  return term.charCodeAt(0) >= lastOfAlphabets
+function isEncoded(term: string): boolean {
+  return term.charCodeAt(0) >= firstNonAlphabetic
 }

@@ -1,33 +1,32 @@
 /**
- * An inverted index of short documents with four fields, ranked by BM25+. Scoring runs in slices (`work-queue.ts`):
- * documents may be added and removed between two of them. Terms lie in the radix tree of `minisearch`, which finds
- * prefixes and misspelled words.
+ * An inverted index of short documents with four fields, ranked by BM25+. Searches run in slices (`work-queue.ts`), and
+ * documents may change between slices. The radix tree of `minisearch` finds prefixes and misspelled terms.
  */
 import SearchableMap from 'minisearch/SearchableMap'
 import type { WorkShare } from './work-queue.js'
 
-/** The most words of each field that are indexed. Each is below 256: counts of all fields share one number. */
+/** Maximum number of indexed words of each field. Below 256, because the counts of all fields share one number. */
 export const maxWords = { name: 30, tags: 50, skills: 100, description: 200 }
 export type Field = keyof typeof maxWords
 export type FieldTerms = Readonly<Record<Field, readonly string[]>>
 
 const fields = Object.keys(maxWords) as readonly Field[] // its own keys
 const boosts: readonly number[] = [4, 3, 2, 1]
-/** A longer term that begins with the wanted one counts this much at most; a similar one that. */
+/** Maximum weights of terms that start with the wanted term, and of similar terms. */
 const prefixWeight = 0.375
 const similarWeight = 0.45
-/** Longer terms that one wanted term may stand for. */
+/** Maximum number of terms that a prefix expands to. */
 const maxExpansions = 10_000
-/** Steps of a search for similar terms among 300,000 terms, by the number of mistakes. */
+/** Cost in steps of a fuzzy search among 300,000 terms, by the number of mistakes. */
 const fuzzySteps: readonly number[] = [0, 2_000, 20_000]
-// The usual parameters of BM25+.
+// Common parameters of BM25+.
 const [saturation, lengthEffect, floor] = [1.2, 0.7, 0.5]
 
 interface Postings {
   readonly term: string
-  /** By document: how often the term occurs in each field, eight bits each. */
+  /** Occurrences of the term by document: eight bits for each field. */
   readonly counts: Map<number, number>
-  /** Documents that have the term, by field. */
+  /** Number of documents that have the term, by field. */
   readonly documents: number[]
 }
 
@@ -37,7 +36,7 @@ interface IndexedDocument {
   readonly postings: readonly Postings[]
 }
 
-/** Postings that stand for one wanted term. */
+/** Postings that match one wanted term. */
 type Matches = readonly { readonly postings: Postings; readonly weight: number }[]
 
 export interface Hit {
@@ -47,9 +46,9 @@ export interface Hit {
 
 export interface Wanted {
   readonly term: string
-  /** Also terms that begin with it. */
+  /** Matches terms that start with it too. */
   readonly isPrefix: boolean
-  /** Also terms that differ in this many letters. */
+  /** Matches terms that differ in up to this many letters too. */
   readonly mistakes: number
 }
 
@@ -58,11 +57,11 @@ export class TermIndex {
   readonly #documents = new Map<number, IndexedDocument>()
   readonly #numbers = new Map<string, number>()
   readonly #lengths = fields.map(() => 0)
-  /** Never given twice, so that a search under way takes no document for another. */
+  /** Never reused, so that a running search cannot confuse documents. */
   #nextNumber = 0
   #size = 0
 
-  /** Distinct terms. */
+  /** Number of distinct terms. */
   get size(): number {
     return this.#size
   }
@@ -106,11 +105,11 @@ export class TermIndex {
     this.#size = 0
   }
 
-  /** Documents that have any of the terms, in no order. More of the terms count for more. */
+  /** Returns documents that have any of the terms, unsorted. Documents with more of the terms score higher. */
   async search(wanted: readonly Wanted[], share: WorkShare): Promise<readonly Hit[]> {
     const totals = new Map<number, { score: number; terms: number; last: number }>()
     for (const [place, each] of wanted.entries()) {
-      // The search for similar terms cannot be interrupted, so it is counted before it begins.
+      // The fuzzy search cannot be interrupted, so its cost is charged before it starts.
       if (each.mistakes > 0 && share.isSpent(fuzzySteps[each.mistakes])) await share.pause()
       const matches = this.#matchesOf(each)
       if (share.isSpent(100 + matches.length)) await share.pause()

@@ -1,6 +1,6 @@
 /**
- * What happens in a registry, as server-sent events: `id:` is the revision, so that `Last-Event-ID` goes on without
- * a gap. A reader that does not keep up costs nothing: it is a place in the log, and reads from there when it can.
+ * Streams the events of a registry as server-sent events. `id:` is the revision, so that `Last-Event-ID` continues without
+ * a gap. The newest events are encoded once and shared by all watchers; slow watchers read older events from the store.
  */
 import { RegistryError } from '../registry-client/registry-error.js'
 import type { RegistryEvent } from '../registry-client/registry-words.js'
@@ -10,11 +10,11 @@ import { type AgentDocument, collection, type HealthDocument, type InstanceDocum
 import type { RegistryLimits } from './registry-limits.js'
 
 export interface WatchOptions {
-  /** Go on behind this revision; 0: everything there is, then what comes. Absent: what comes from now on. */
+  /** Starts after this revision; 0: with all present records. Absent: with the next event. */
   readonly after?: number
   readonly namespace?: string
   readonly name?: string
-  /** The key that `maxWatchesPerCaller` counts the watch by. Absent: it counts for no caller. */
+  /** The key that `maxWatchesPerCaller` counts by. Absent: the watch is not counted. */
   readonly callerKey?: string
 }
 
@@ -23,33 +23,33 @@ export interface WatchesDeps {
   readonly tail: EventTail
   readonly limits: Pick<RegistryLimits, 'maxWatches' | 'maxWatchesPerCaller'>
   readonly heartbeats: Heartbeats
-  /** The store is in trouble: the stream ends, and its reader comes back to where it was. */
+  /** Called when the store fails; the stream ends, and the client reconnects with its last revision. */
   readonly onFailure: (error: unknown) => void
 }
 
-/** Documents may be large, and a page is read in one piece. */
+/** Small, because documents may be large and a page is read at once. */
 const pageSize = 20
-/** Readers of the store at one time: those who are far behind wait for each other, and nobody else for them. */
+/** Maximum number of concurrent reads of the store by slow watchers. */
 const maxStoreReaders = 4
 
 export class Watches {
-  readonly #parts: WatchesDeps
+  readonly #deps: WatchesDeps
   readonly #open = new Set<Watcher>()
   readonly #counts = new Map<string, number>()
   readonly #reading = new Semaphore(maxStoreReaders)
 
-  constructor(parts: WatchesDeps) {
-    this.#parts = parts
+  constructor(deps: WatchesDeps) {
+    this.#deps = deps
   }
 
   open(options: WatchOptions): Response {
-    const { heartbeats, onFailure } = this.#parts
-    this.#mustHaveRoom(options.callerKey)
-    const watcher = new Watcher(this.#parts, this.#reading, options)
+    const { heartbeats, onFailure } = this.#deps
+    this.#assertCapacity(options.callerKey)
+    const watcher = new Watcher(this.#deps, this.#reading, options)
     this.#count(watcher, options.callerKey)
     const rest = watcher.texts()
     const first = rest.next()
-    first.catch(() => undefined) // whoever reads the stream is told
+    first.catch(() => undefined) // reported to the reader of the stream
     const body = sseBody({
       first,
       rest,
@@ -69,11 +69,12 @@ export class Watches {
     for (const each of [...this.#open]) each.stop()
   }
 
-  #mustHaveRoom(callerKey: string | undefined): void {
-    const { maxWatches, maxWatchesPerCaller } = this.#parts.limits
-    if (this.#open.size >= maxWatches) throw new RegistryError('QUOTA', 'There are too many watches')
+  #assertCapacity(callerKey: string | undefined): void {
+    const { maxWatches, maxWatchesPerCaller } = this.#deps.limits
+    if (this.#open.size >= maxWatches)
+      throw new RegistryError('QUOTA', 'The registry has too many watches; try again later')
     if (callerKey !== undefined && (this.#counts.get(callerKey) ?? 0) >= maxWatchesPerCaller)
-      throw new RegistryError('QUOTA', `${maxWatchesPerCaller} watches of one caller are the most there may be`)
+      throw new RegistryError('QUOTA', `A caller may have at most ${maxWatchesPerCaller} watches`)
   }
 
   #count(watcher: Watcher, callerKey: string | undefined): void {
@@ -100,8 +101,8 @@ class Watcher {
   #isStarted = false
   #isWhole: boolean
   #isStopped = false
-  #hasNews = true
-  #trouble: { readonly error: unknown } | undefined
+  #hasEvents = true
+  #failure: { readonly error: unknown } | undefined
   #wake: (() => void) | undefined
 
   constructor({ records, tail }: WatchesDeps, reading: Semaphore, options: WatchOptions) {
@@ -110,15 +111,15 @@ class Watcher {
     this.#reading = reading
     this.#options = options
     this.#seen = options.after
-    // Who begins with nothing misses no deletion.
+    // A watcher that starts from 0 has no state that a missed deletion could make wrong.
     this.#isWhole = options.after !== 0
     this.#unfollow = tail.follow({
-      onNews: () => {
-        this.#hasNews = true
+      onEvents: () => {
+        this.#hasEvents = true
         this.#wake?.()
       },
-      onTrouble: (error) => {
-        this.#trouble = { error }
+      onError: (error) => {
+        this.#failure = { error }
         this.#wake?.()
       },
     })
@@ -135,11 +136,11 @@ class Watcher {
   async *texts(): AsyncGenerator<string, void, void> {
     try {
       while (!this.#isStopped) {
-        if (this.#trouble) throw this.#trouble.error
-        this.#hasNews = false
+        if (this.#failure) throw this.#failure.error
+        this.#hasEvents = false
         const text = this.#fromTail() ?? (await this.#reading.take(() => this.#fromStore()))
         if (text !== '') yield text
-        else if (!this.#hasNews && !this.#trouble && !this.#isStopped) await this.#news()
+        else if (!this.#hasEvents && !this.#failure && !this.#isStopped) await this.#nextEvents()
       }
     } finally {
       this.stop()
@@ -151,7 +152,7 @@ class Watcher {
     const events = start === undefined ? undefined : this.#tail.after(start)
     if (start === undefined || !events) return undefined
     this.#isWhole = true
-    return this.#begin(start) + this.#told(events)
+    return this.#begin(start) + this.#textOf(events)
   }
 
   async #fromStore(): Promise<string> {
@@ -166,14 +167,14 @@ class Watcher {
     if (this.#isWhole && (seen < floor || seen > head)) {
       this.#seen = 0
       this.#isWhole = false
-      this.#hasNews = true
+      this.#hasEvents = true
       return ready + frame(JSON.stringify({ type: 'reset' }), 0)
     }
-    const text = this.#told(changes.map(tailEvent))
-    if (changes.length === pageSize) this.#hasNews = true
+    const text = this.#textOf(changes.map(tailEvent))
+    if (changes.length === pageSize) this.#hasEvents = true
     else {
       this.#isWhole = true
-      // What was deleted last may be forgotten already: nothing of it is missing.
+      // The newest tombstones may be deleted already, so the floor may be above the last change.
       this.#seen = Math.max(this.#seen ?? 0, floor)
     }
     return ready + text
@@ -186,33 +187,32 @@ class Watcher {
     return frame(JSON.stringify({ type: 'ready' }), this.#seen)
   }
 
-  #told(events: readonly TailEvent[]): string {
+  #textOf(events: readonly TailEvent[]): string {
     const { namespace, name } = this.#options
-    let told = ''
-    for (const { revision, event, text } of events) {
+    let text = ''
+    for (const { revision, event, text: each } of events) {
       this.#seen = revision
       if (!event || !('namespace' in event)) continue
       if ((namespace === undefined || event.namespace === namespace) && (name === undefined || event.name === name))
-        told += text
+        text += each
     }
-    return told
+    return text
   }
 
-  /** Waits for the log to grow, or for the end. */
-  #news(): Promise<void> {
+  /** Waits for events or for `stop`. */
+  #nextEvents(): Promise<void> {
     return new Promise((resolve) => {
       this.#wake = resolve
     })
   }
 }
 
-/** Lets so many do something at one time; the others wait for their turn. */
 class Semaphore {
   #free: number
   readonly #waiting: (() => void)[] = []
 
-  constructor(most: number) {
-    this.#free = most
+  constructor(max: number) {
+    this.#free = max
   }
 
   async take<Result>(work: () => Promise<Result>): Promise<Result> {
@@ -230,43 +230,44 @@ class Semaphore {
 
 export interface TailEvent {
   readonly revision: number
-  /** Absent where there is nothing to tell. */
+  /** Absent for changes that watchers do not see. */
   readonly event: RegistryEvent | undefined
   readonly text: string
 }
 
 export interface TailFollower {
-  onNews(): void
-  /** Nobody knows what comes next. */
-  onTrouble(error: unknown): void
+  onEvents(): void
+  /** The log cannot be read. */
+  onError(error: unknown): void
 }
 
 const defaultLength = 1000
 
+/** The newest events of a registry, encoded once for all watchers. */
 export class EventTail {
   readonly #length: number
   readonly #followers = new Set<TailFollower>()
   #events: TailEvent[] = []
-  /** Everything behind this revision is here. Absent while nobody knows from where on that is so. */
+  /** All events after this revision are in the tail. Absent until `begin`. */
   #from: number | undefined
 
   constructor(length = defaultLength) {
     this.#length = length
   }
 
-  /** The newest revision that is known. */
+  /** The newest known revision. */
   get head(): number | undefined {
     return this.#events.at(-1)?.revision ?? this.#from
   }
 
-  /** All that came behind a revision, oldest first; absent when that is not known here. */
+  /** Events after a revision, oldest first; undefined if the tail does not reach back that far. */
   after(revision: number): readonly TailEvent[] | undefined {
     const { head } = this
     if (head === undefined || this.#from === undefined || revision < this.#from || revision > head) return undefined
     return this.#events.slice(this.#events.findLastIndex((each) => each.revision <= revision) + 1)
   }
 
-  /** Everything up to here was told. */
+  /** Starts the tail after this revision. */
   begin(revision: number): void {
     if (this.#from !== undefined) return
     this.#from = revision
@@ -282,14 +283,14 @@ export class EventTail {
     this.#wake()
   }
 
-  /** What was told does not hold any more. */
+  /** Discards all events after a reset of the log. */
   clear(): void {
     this.#events = []
     this.#from = undefined
   }
 
   fail(error: unknown): void {
-    for (const each of [...this.#followers]) each.onTrouble(error)
+    for (const each of [...this.#followers]) each.onError(error)
   }
 
   follow(follower: TailFollower): () => void {
@@ -298,7 +299,7 @@ export class EventTail {
   }
 
   #wake(): void {
-    for (const each of this.#followers) each.onNews()
+    for (const each of this.#followers) each.onEvents()
   }
 }
 
@@ -308,7 +309,7 @@ export function tailEvent(change: RecordChange): TailEvent {
   return { revision, event, text: event ? frame(JSON.stringify(event), revision) : '' }
 }
 
-/** Tombstones say what is gone by their id alone. */
+/** Tombstones have only an id. */
 function eventOf({ id, value }: RecordChange): RegistryEvent | undefined {
   const about = readId(id)
   if (!about) return undefined
@@ -319,6 +320,6 @@ function eventOf({ id, value }: RecordChange): RegistryEvent | undefined {
   if (about.kind === 'health')
     return value === undefined ? undefined : { type: 'health', ...about.key, state: (value as HealthDocument).state }
   if (value === undefined) return { type: 'withdrawn', ...about.key }
-  const { url, tags } = value as InstanceDocument // what is in the store was put there by this code
+  const { url, tags } = value as InstanceDocument // checked by `readableRecords`
   return { type: 'published', ...about.key, url, tags }
 }

@@ -11,7 +11,7 @@ export interface RateCharge {
   assertWithinRate(): void
 }
 
-/** The turns of one read. */
+/** The time slices of one read. */
 export interface WorkShare {
   /** Waits until the read may begin. Rejects if the caller's other reads exceeded its rate limit meanwhile. */
   start(): Promise<void>

@@ -106,7 +106,7 @@ it('dragoman serve --protect-card shows the card to callers only; other commands
   expect((await runCommand(['card', 'get', ref, '--raw', ...known])).stdout).toContain('"Echo"')
   const examined = await runCommand(['doctor', ref, ...known])
   expect([examined.code, examined.stdout]).toEqual([0, expect.stringContaining('protected: clients')])
-  expect(examined.stdout).toContain('agent.json asks for credentials')
+  expect(examined.stdout).toContain('agent.json requires credentials')
 })
 
 describe('dragoman serve refuses', () => {

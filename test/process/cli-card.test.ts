@@ -29,7 +29,7 @@ describe('dragoman card get', () => {
     expect(stdout).toMatch(/^Signature +none$/m)
     expect(stdout).toMatch(/^ {2}JSONRPC +1\.0 {2}http:/m)
     expect(stdout).toMatch(/^ {2}echo {2}Echo: Repeats the text/m)
-    expect(stdout).toMatch(/^Spoken to in v1 over JSONRPC at http:\S+\n {2}Took JSONRPC 1\.0 at/m)
+    expect(stdout).toMatch(/^Chosen interface: v1 over JSONRPC at http:\S+\n {2}Took JSONRPC 1\.0 at/m)
   })
 
   it('prints the card as JSON, with --why the choice too', async () => {

@@ -52,7 +52,7 @@ describe('exit codes', () => {
     for (const nothing of [[''], ['  '], ['--text', '']])
       expect(await failure(['send', ref, ...nothing])).toMatchObject({
         code: 2,
-        error: { message: expect.stringContaining('nothing to send') },
+        error: { message: expect.stringContaining('the message is empty') },
       })
   })
 

@@ -35,7 +35,7 @@ describe('dragoman auth login --client-id', () => {
       expect({ code, stdout }, stderr).toEqual({ code: 0, stdout: 'welcome\n' })
     expect(agent.grants).toEqual(['client_credentials'])
     const status = await cli(['auth', 'status'], { configFolder })
-    expect(status.stdout).toMatch(/^http:\S+ +oauth2 +me, token until \S+\n$/)
+    expect(status.stdout).toMatch(/^http:\S+ +oauth2 +me, token expires at \S+\n$/)
     const shown = [login, ...sends, status].map(({ stdout, stderr }) => stdout + stderr).join('')
     expect(shown).not.toMatch(/hush|token-1/)
     expect(await readFile(join(configFolder, 'credentials.json'), 'utf8')).toContain('token-1')

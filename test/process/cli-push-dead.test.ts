@@ -68,7 +68,7 @@ describe('dragoman push dead', () => {
     expect(hook.calls.slice(before).map(({ headers }) => headers['x-a2a-delivery-id'])).toEqual([first?.deliveryId])
     expect((await dead('--task', task)).map(({ id }) => id)).not.toContain(first?.id)
     const again = await cli(['push', 'redeliver', first?.id ?? '', ...store])
-    expect([again.code, again.stdout]).toEqual([1, `${first?.id} not delivered: There is no such dead letter\n`])
+    expect([again.code, again.stdout]).toEqual([1, `${first?.id} not delivered: dead letter not found\n`])
   })
 
   it('redelivers all of them when the server is gone, and each one once', async () => {

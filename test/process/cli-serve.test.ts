@@ -174,7 +174,7 @@ describe('dragoman serve --proxy', () => {
       message: 'The upstream agent rejected the call',
     })
     await eventually(5000, 'the warning', () => bridge.stderr.includes('UNAUTHENTICATED'))
-    expect(bridge.stderr).toMatch(/^warning: The agent behind this bridge answers UNAUTHENTICATED: [^\n]+\n$/)
+    expect(bridge.stderr).toMatch(/^warning: The upstream agent answers UNAUTHENTICATED: [^\n]+\n$/)
   })
 
   it('speaks to the agent as it is told to', async () => {

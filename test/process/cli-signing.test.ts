@@ -45,7 +45,7 @@ describe('dragoman serve --signing-key', () => {
 
     expect((await cli(['card', 'get', server.url, '--signed'])).stdout).toMatch(/^Signature +valid by key one$/m)
     const good = await cli(['card', 'validate', server.url, '--signed'])
-    expect(good).toMatchObject({ code: 0, stdout: expect.stringMatching(/valid\nsignature good by key one\n$/) })
+    expect(good).toMatchObject({ code: 0, stdout: expect.stringMatching(/valid\nsignature valid by key one\n$/) })
 
     // The card as a file: who is to be believed has to be said, and a change is seen.
     const [card, keys] = [join(folder.path, 'card.json'), join(folder.path, 'jwks.json')]

@@ -6,15 +6,17 @@ import { TransportError } from '../../model/transport-error.js'
 import { withoutTrailingSlashes } from '../../model/trim-end.js'
 import { readJsonAtMost } from '../../net/read-at-most.js'
 
+/** Options of `nacosResolver`. */
 export interface NacosResolverOptions {
-  /** Default `public`. */
+  /** Namespace of the agents. Default `public`. */
   readonly namespaceId?: string
-  /** Default: the latest. */
+  /** Version of the agents. Default: the latest. */
   readonly version?: string
-  /** As Nacos gives it out at login; a function is asked for every look-up, so that it can be renewed. */
+  /** Access token of Nacos. A function is called for every lookup, so that it can renew the token. */
   readonly accessToken?: string | (() => string | Promise<string>)
-  /** Default 10 s. */
+  /** Time limit of a lookup. Default 10 s. */
   readonly timeoutMs?: number
+  /** Default: the global `fetch`. */
   readonly fetch?: typeof fetch
 }
 
@@ -26,11 +28,10 @@ const optionNames = {
   fetch: true,
 } satisfies NamesOf<NacosResolverOptions>
 
-/** One card, and what Nacos adds to it. */
 const maxAnswerBytes = 2 * 1024 * 1024
 
 /**
- * Finds agents in Nacos 3.1 or later, by its HTTP API.
+ * Creates a resolver that finds agents in Nacos 3.1 or later, with its HTTP API.
  *
  * ```ts
  * await connect('weather', { resolvers: [nacosResolver('http://nacos.internal:8848')] })
@@ -38,7 +39,7 @@ const maxAnswerBytes = 2 * 1024 * 1024
  */
 export function nacosResolver(url: string, options: NacosResolverOptions = {}): CardResolver {
   assertOptions('nacosResolver', options, optionNames)
-  if (!canParseUrl(url)) throw new TypeError(`${JSON.stringify(url)} is no address of a Nacos server`)
+  if (!canParseUrl(url)) throw new TypeError(`The URL of the Nacos server is invalid: ${JSON.stringify(url)}`)
   const { namespaceId = 'public', version, accessToken, timeoutMs = 10_000 } = options
   const fetch = options.fetch ?? globalThis.fetch
   const base = withoutTrailingSlashes(url).replace(/\/nacos$/, '')
@@ -50,8 +51,8 @@ export function nacosResolver(url: string, options: NacosResolverOptions = {}): 
     const { code, data, message } = isObject(body) ? body : {}
     if (status === 200 && code === 0 && isObject(data)) return cardOf(data)
     if (status === 401 || status === 403)
-      throw new TransportError('refused', `Nacos at ${base} does not let us in: ${said(message)}`)
-    throw new TransportError('bad-answer', `Nacos at ${base} answers with HTTP ${status}: ${said(message)}`)
+      throw new TransportError('refused', `Nacos at ${base} rejected the credentials: ${reasonIn(message)}`)
+    throw new TransportError('bad-answer', `Nacos at ${base} answers with HTTP ${status}: ${reasonIn(message)}`)
 
     async function get(address: string): Promise<{ readonly status: number; readonly body: unknown }> {
       try {
@@ -69,11 +70,11 @@ export function nacosResolver(url: string, options: NacosResolverOptions = {}): 
   return Object.assign(resolve, { source: base })
 }
 
-/** Without what Nacos adds, and without the members it leaves empty: to a reader of cards, those are there. */
+/** Removes the member that Nacos adds, and null members. */
 function cardOf({ registrationType: _type, ...card }: Record<string, unknown>): object {
   return Object.fromEntries(Object.entries(card).filter(([, value]) => value !== null))
 }
 
-function said(message: unknown): string {
+function reasonIn(message: unknown): string {
   return typeof message === 'string' ? message.slice(0, 200) : 'no reason given'
 }

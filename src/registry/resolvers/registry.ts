@@ -1,6 +1,6 @@
 /**
- * Finds agents in a registry. Answers are kept for a moment; what was known is used on while the registry cannot be
- * reached, because an agent does not stop when its registry does.
+ * Finds agents in a registry. Answers are cached. While the registry cannot be reached, expired answers are used, because
+ * agents do not stop with their registry.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import type { CardResolver } from '../../client/resolve-name.js'
@@ -13,15 +13,17 @@ import {
 import { RegistryError } from '../../registry-client/registry-error.js'
 import type { RegisteredInstance } from '../../registry-client/registry-words.js'
 
+/** Options of `registryResolver`. */
 export interface RegistryResolverOptions extends RegistryClientOptions {
-  /** Default: the latest. */
+  /** Version of the agents. Default: the latest. */
   readonly version?: string
-  /** How long an answer is used without asking again. Default 5 s; with `watch`, until something changes, a minute at most. */
+  /** How long an answer is cached. Default 5 s; with `watch`, until the agent changes, but at most a minute. */
   readonly cacheMs?: number
-  /** Follow the registry, and forget answers as soon as they are no longer true. Ends with `close`. */
+  /** Watches the registry and drops cached answers when agents change, until `close`. Default false. */
   readonly watch?: boolean
-  /** How long a registry that is followed may be silent, before it counts as gone. Default 45 s: three of its usual heartbeats. */
+  /** Time without a heartbeat after which the watch reconnects. Default 45 s: three default heartbeats. */
   readonly silenceMs?: number
+  /** Called when an expired answer is used or the watch fails. */
   readonly onWarning?: (warning: string) => void
 }
 
@@ -34,22 +36,25 @@ const optionNames = {
   onWarning: true,
 } satisfies NamesOf<RegistryResolverOptions>
 
+/** A resolver that finds agents in a registry. */
 export interface RegistryResolver extends CardResolver {
   /** Ends the watch. */
   close(): void
 }
 
-interface Known {
+interface CachedAgent {
   readonly instances: readonly RegisteredInstance[]
   untilMs: number
 }
 
 const maxCachedNames = 1000
 const watchRetryMs = 2000
-/** Whatever the watch says: what it missed is not believed for ever. */
+/** Limits the effect of events that the watch missed. */
 const maxCacheMs = 60_000
 
 /**
+ * Creates a resolver that finds agents in a registry by name.
+ *
  * ```ts
  * await connect('weather', { resolvers: [registryResolver('https://registry.example')] })
  * ```
@@ -58,7 +63,7 @@ export function registryResolver(url: string, options: RegistryResolverOptions =
   assertOptions('registryResolver', options, optionNames)
   const { version, watch = false, cacheMs = 5000, silenceMs, onWarning = () => undefined, ...access } = options
   const registry = registryClient(url, access)
-  const known = new Map<string, Known>()
+  const known = new Map<string, CachedAgent>()
   const closed = new AbortController()
   let isFollowing = false
   let changes = 0
@@ -72,18 +77,18 @@ export function registryResolver(url: string, options: RegistryResolverOptions =
       known.delete(name)
       if (!found) return undefined
       if (known.size >= maxCachedNames) known.clear()
-      // What changed while the registry answered may not be in the answer.
+      // The answer may lack a change that happened while the registry answered.
       const freshMs = isFollowing && changes === asked ? maxCacheMs : isFollowing ? 0 : cacheMs
       known.set(name, { instances: found.instances, untilMs: Date.now() + freshMs })
       return inOrder(found.instances)
     } catch (caught) {
-      if (!before) throw refusedBy(url, name, caught)
-      onWarning(`${name} is taken as it was known: ${caught instanceof Error ? caught.message : String(caught)}`)
+      if (!before) throw lookupError(url, name, caught)
+      onWarning(`Using an expired answer for ${name}: ${caught instanceof Error ? caught.message : String(caught)}`)
       return inOrder(before.instances)
     }
   }
-  /** Everything is asked for again, but remembered in case nobody answers. */
-  const age = (name?: string) => {
+  /** Expires answers but keeps them, in case the registry cannot be reached. */
+  const expire = (name?: string) => {
     changes += 1
     for (const [each, entry] of known) if (name === undefined || each === name) entry.untilMs = 0
   }
@@ -93,23 +98,23 @@ export function registryResolver(url: string, options: RegistryResolverOptions =
       try {
         for await (const { event } of registry.watch(following)) {
           isFollowing = true
-          age('name' in event ? event.name : undefined)
+          expire('name' in event ? event.name : undefined)
         }
       } catch (caught) {
         if (!closed.signal.aborted)
-          onWarning(`The registry cannot be followed: ${caught instanceof Error ? caught.message : String(caught)}`)
+          onWarning(`The watch of the registry failed: ${caught instanceof Error ? caught.message : String(caught)}`)
       }
       isFollowing = false
-      age()
-      await pause(watchRetryMs, undefined, { signal: closed.signal, ref: false }).catch(() => undefined) // looked at above
+      expire()
+      await pause(watchRetryMs, undefined, { signal: closed.signal, ref: false }).catch(() => undefined) // the loop checks the signal
     }
   }
-  if (watch) void follow() // it owns its failures, and ends with `close`
+  if (watch) void follow() // handles its errors, and ends with `close`
   return Object.assign(resolve, { source: url, close: () => closed.abort() })
 }
 
-/** The words of a registry name neither the registry nor the agent. */
-function refusedBy(url: string, name: string, caught: unknown): unknown {
+/** Adds the names of the registry and the agent to an error. */
+function lookupError(url: string, name: string, caught: unknown): unknown {
   if (!(caught instanceof RegistryError)) return caught
   const { code, message, problems, challenge, retryAfterSeconds } = caught
   return new RegistryError(code, `Agent ${name} cannot be looked up: the registry at ${url} answers: ${message}`, {
@@ -120,7 +125,7 @@ function refusedBy(url: string, name: string, caught: unknown): unknown {
   })
 }
 
-/** Those that were seen to work first; among equals, another one every time, so that they share the work. */
+/** Healthy instances first; in random order among equals, to spread the load. */
 function inOrder(instances: readonly RegisteredInstance[]): readonly object[] {
   return instances
     .map(({ card, health }) => ({ card, rank: (health.state === 'healthy' ? 0 : 1) + Math.random() / 2 }))

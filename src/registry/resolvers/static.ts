@@ -2,11 +2,11 @@ import { readFile, stat } from 'node:fs/promises'
 import type { CardResolver } from '../../client/resolve-name.js'
 import { isObject } from '../../model/is-object.js'
 
-/** What a name stands for: an address, a card, or a list of these for several instances. */
+/** Agents by name: a URL, a card, or a list of these for several instances. */
 export type AgentPlaces = Readonly<Record<string, string | object | readonly (string | object)[]>>
 
 /**
- * Finds agents in a list.
+ * Creates a resolver that finds agents in a fixed list.
  *
  * ```ts
  * await connect('weather', { resolvers: [staticResolver({ weather: 'https://weather.example' })] })
@@ -18,8 +18,8 @@ export function staticResolver(agents: AgentPlaces): CardResolver {
 }
 
 /**
- * Finds agents in a JSON file, `{ "agents": { "weather": "https://weather.example" } }`, which is read again when it
- * has changed. A file that cannot be read is an error, not an agent that is not there.
+ * Creates a resolver that finds agents in a JSON file: `{ "agents": { "weather": "https://weather.example" } }`. It reads
+ * the file again after a change. Lookups fail if the file cannot be read.
  */
 export function fileResolver(path: string): CardResolver {
   let known: { readonly version: string; readonly resolve: CardResolver } | undefined
@@ -38,12 +38,12 @@ async function readPlaces(path: string): Promise<AgentPlaces> {
   try {
     content = JSON.parse(text)
   } catch (cause) {
-    throw new Error(`${path} is no JSON`, { cause })
+    throw new Error(`${path} is not JSON`, { cause })
   }
   const agents = isObject(content) ? content.agents : undefined
   if (!isObject(agents)) throw new Error(`${path} has no object \`agents\``)
   for (const [name, place] of Object.entries(agents))
     if (typeof place !== 'string' && (typeof place !== 'object' || place === null))
-      throw new Error(`${path}: ${JSON.stringify(name)} is neither an address nor a card`)
+      throw new Error(`${path}: ${JSON.stringify(name)} must be a URL or a card`)
   return agents as AgentPlaces // checked above
 }

@@ -1,4 +1,7 @@
-/** Filters, orders and facets over the entries of a catalog, which are not built for it. */
+/**
+ * Entries of an ARD catalog, and filters, orders and facets over them. These read single members of an entry, so that a
+ * query over all agents builds whole entries only for the page that it returns.
+ */
 import { isObject } from '../../model/is-object.js'
 import { RegistryError } from '../../registry-client/registry-error.js'
 import { type InstanceSummary, tagsOf, versionIn } from '../documents.js'
@@ -9,15 +12,15 @@ import { numberIn } from './route-group.js'
 
 export type FoundFilter = (found: FoundAgent) => boolean
 
-/** What is sent here is held against every agent there is, so there is not much of it. */
+/** Limits of a query, because it is applied to every agent. */
 const maxFields = 20
 const maxValues = 1000
 const maxFacets = 20
-/** Distinct values of a facet that are counted one by one. */
+/** Maximum number of distinct values of a facet that are counted separately. */
 const maxBuckets = 10_000
 const maxExpressionLength = 4000
 
-/** Values within a key are alternatives; keys must all hold. */
+/** All keys must match; the values of a key are alternatives. */
 export function entryFilter(filter: Readonly<Record<string, unknown>>, source: EntrySource): FoundFilter {
   const fields = Object.entries(filter)
   if (fields.length > maxFields) throw tooMany('query.filter', maxFields, 'fields')
@@ -33,11 +36,11 @@ export function entryFilter(filter: Readonly<Record<string, unknown>>, source: E
 
 function textOf(value: unknown): string {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return String(value)
-  throw new RegistryError('INVALID', 'query.filter: values are texts, or lists of texts')
+  throw new RegistryError('INVALID', 'query.filter: values must be strings or lists of strings')
 }
 
-function tooMany(field: string, most: number, what: string): RegistryError {
-  return new RegistryError('INVALID', `${field}: there may be ${most} ${what} at most`)
+function tooMany(field: string, max: number, what: string): RegistryError {
+  return new RegistryError('INVALID', `${field}: must have at most ${max} ${what}`)
 }
 
 interface Facet {
@@ -55,26 +58,26 @@ export interface Facets {
   buckets(): Promise<object>
 }
 
-/** Understands what is asked for before anything is counted. */
+/** Validates the requested facets, then counts the values of visited agents. */
 export function createFacets(asked: readonly unknown[], source: EntrySource, share: WorkShare): Facets {
   if (asked.length > maxFacets) throw tooMany('resultType.facets', maxFacets, 'facets')
   const facets = asked.map((facet): Facet => {
     if (!isObject(facet) || typeof facet.field !== 'string')
-      throw new RegistryError('INVALID', 'resultType.facets: each names a `field`')
-    const limit = numberIn(facet.limit, { field: 'limit', usual: 20, most: 1000 })
-    const minCount = numberIn(facet.minCount, { field: 'minCount', usual: 1, most: 1e9 })
+      throw new RegistryError('INVALID', 'resultType.facets: each facet must have a `field`')
+    const limit = numberIn(facet.limit, { field: 'limit', defaultValue: 20, max: 1000 })
+    const minCount = numberIn(facet.minCount, { field: 'minCount', defaultValue: 1, max: 1e9 })
     return { field: facet.field, read: readerOf(facet.field), limit, minCount, counts: new Map(), uncounted: 0 }
   })
   return {
     count(found) {
       for (const facet of facets) {
         const values = new Set(facet.read(found, source))
-        share.isSpent(10 + values.size * 3) // the visit pauses before the next agent
+        share.isSpent(10 + values.size * 3) // `visitAgents` pauses before the next agent
         for (const value of values) countValue(facet, value)
       }
     },
     async buckets() {
-      // Fields may be called like what every object has.
+      // `Object.fromEntries` is safe for field names such as `__proto__`.
       const all: [string, object][] = []
       for (const facet of facets) {
         if (share.isSpent(facet.counts.size * 20)) await share.pause()
@@ -101,7 +104,7 @@ function bucketsOf({ counts, uncounted, limit, minCount }: Facet): object {
   return { buckets: all.slice(0, limit), ...(rest > 0 && { otherCount: rest }) }
 }
 
-/** `type = 'a,b' AND updatedAfter > '2026-01-01'`: clauses must all hold, values with commas are alternatives. */
+/** Parses `type = 'a,b' AND updatedAfter > '2026-01-01'`: all clauses must match; values with commas are alternatives. */
 export function listFilter(expression: string | null, source: EntrySource): FoundFilter {
   if (expression === null || expression.trim() === '') return () => true
   if (expression.length > maxExpressionLength)
@@ -118,7 +121,7 @@ export function listFilter(expression: string | null, source: EntrySource): Foun
     if (!make)
       throw new RegistryError(
         'INVALID',
-        `filter: ${JSON.stringify(clause.slice(0, 100))} is not understood; the fields are ${Object.keys(clauses).join(', ')}`,
+        `filter: ${JSON.stringify(clause.slice(0, 100))} is not supported; the fields are ${Object.keys(clauses).join(', ')}`,
       )
     return make(given, source)
   })
@@ -162,7 +165,7 @@ function optionsIn(value: string): ReadonlySet<string> {
 function timeIn(field: string, value: string): number {
   const time = Date.parse(value)
   if (!Number.isNaN(time)) return time
-  throw new RegistryError('INVALID', `filter: ${field} takes a time such as 2026-01-31T12:00:00Z`)
+  throw new RegistryError('INVALID', `filter: ${field} must be a time such as 2026-01-31T12:00:00Z`)
 }
 
 type SortKey = string | number
@@ -184,12 +187,12 @@ export function listOrder(orderBy: string | null): ListOrder {
   const [field = '', direction = 'ASC'] = (orderBy ?? 'displayName').trim().split(/\s+/)
   const keyOf = Object.hasOwn(orders, field) ? orders[field] : undefined
   if (!keyOf || !/^(asc|desc)$/i.test(direction))
-    throw new RegistryError('INVALID', `orderBy: one of ${Object.keys(orders).join(', ')}, with ASC or DESC`)
+    throw new RegistryError('INVALID', `orderBy: must be one of ${Object.keys(orders).join(', ')}, with ASC or DESC`)
   const sign = /^desc$/i.test(direction) ? -1 : 1
   return { keyOf, compare: (a, b) => (a.key === b.key ? 0 : a.key < b.key ? -sign : sign) }
 }
 
-/** An entry of a catalog; exactly one of `url` and `data`, here always `url`. */
+/** An entry of a catalog. ARD requires one of `url` and `data`; here it is always `url`. */
 export interface CatalogEntry {
   readonly identifier: string
   readonly displayName: string
@@ -244,13 +247,13 @@ export type ReadValues = (found: FoundAgent, source: EntrySource) => readonly st
 
 const maxPathLength = 200
 
-/** Reads the texts and numbers that a path such as `metadata.namespace` leads to, through lists. */
+/** Creates a reader of the strings and numbers at a path such as `metadata.namespace`; lists are flattened. */
 export function readerOf(path: string): ReadValues {
   if (path === 'publisher') return (_, { publisher }) => [publisher]
-  if (path.length > maxPathLength) throw new RegistryError('INVALID', `${path.slice(0, 40)}… leads to no field`)
+  if (path.length > maxPathLength) throw new RegistryError('INVALID', `${path.slice(0, 40)}… is not a field`)
   const [first = '', ...names] = path.split('.').slice(0, 8)
   if (!Object.hasOwn(members, first)) return () => []
-  const member = members[first as Member] // it is one
+  const member = members[first as Member] // checked above
   return (found, source) => {
     let values: readonly unknown[] = [member(found, source)].flat()
     for (const name of names)
@@ -274,8 +277,8 @@ export function documentOf({ instances }: FoundAgent): InstanceSummary | undefin
 }
 
 /**
- * Letters, digits, dots, dashes and underscores; no two names have the same segment. A name of other characters, or
- * one that begins with `_`, becomes `_` and the name with every other byte written as `_` and two hexadecimal digits.
+ * Encodes a name injectively with letters, digits, dots, dashes and underscores. A name with other characters, or one that
+ * starts with `_`, becomes `_` and the name with each special byte as `_` and two hexadecimal digits.
  */
 export function urnSegment(name: string): string {
   if (/^[a-zA-Z0-9.-][a-zA-Z0-9._-]*$/.test(name)) return name

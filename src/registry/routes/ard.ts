@@ -1,4 +1,4 @@
-/** Agentic Resource Discovery 0.9: a catalog to crawl, search by words, browsing, facets. */
+/** The API of Agentic Resource Discovery (ARD) 0.9: catalog, search, list and facets. */
 import { isObject } from '../../model/is-object.js'
 import { invalid, RegistryError, type RegistryErrorCode } from '../../registry-client/registry-error.js'
 import type { FoundAgent } from '../finds.js'
@@ -24,16 +24,17 @@ import {
   readObject,
 } from './route-group.js'
 
+/** The operator of the registry, as the ARD catalog names it. */
 export interface ArdOptions {
-  /** The domain that stands behind the entries. Default: the host of the public address. */
+  /** Domain of the operator. Default: the host of the public URL. */
   readonly publisher?: string
-  /** Who runs this registry, in words. Default: the publisher. */
+  /** Name of the operator. Default: `publisher`. */
   readonly displayName?: string
 }
 
-/** A catalog is a file that crawlers read whole: what does not fit is found by searching. */
+/** Maximum number of entries in the catalog file; the others are found by search. */
 const maxCatalogEntries = 1000
-/** Of the cards behind the entries. */
+/** Maximum quota bytes of the agents in the catalog file. */
 const maxCatalogBytes = 16 * 1024 * 1024
 const catalogPath = '/.well-known/ai-catalog.json'
 const federations: readonly unknown[] = ['auto', 'referrals', 'none']
@@ -42,17 +43,17 @@ export function createArdRoutes(
   { registry, publicUrl, maxBodyBytes }: RouteGroupDeps,
   options: ArdOptions = {},
 ): RouteGroup {
-  const answers = new ResponseCache()
+  const responses = new ResponseCache()
   const sourceOf = (): EntrySource => {
     const url = publicUrl()
     return { publicUrl: url, publisher: options.publisher ?? domainOf(url) }
   }
-  /** Entries as JSON. Built once for each state of an agent while there is room in the cache. */
+  /** Encodes entries as JSON, with a cache. */
   const entriesOf = async (all: readonly FoundAgent[], source: EntrySource): Promise<readonly string[]> => {
     const entries: string[] = []
     for (const found of all) {
-      const asked = `${found.version}\n${found.instances.length}\n${source.publicUrl}`
-      entries.push(await answers.get(found.agent, asked, async () => JSON.stringify(buildEntry(found, source))))
+      const variant = `${found.version}\n${found.instances.length}\n${source.publicUrl}`
+      entries.push(await responses.get(found.agent, variant, async () => JSON.stringify(buildEntry(found, source))))
     }
     return entries
   }
@@ -78,13 +79,13 @@ export function createArdRoutes(
     const source = sourceOf()
     const { text, isWanted } = queryIn(body.query, source)
     if (text === undefined || text.trim() === '') throw invalid('query.text', 'is missing')
-    if (!federations.includes(federation)) throw invalid('federation', 'is auto, referrals or none')
+    if (!federations.includes(federation)) throw invalid('federation', 'must be auto, referrals or none')
     const page = pageIn({ pageSize, pageToken, defaultSize: 10 })
     const { found, total } = await registry.list({ text, isWanted, offset: page.start, limit: page.size }, share)
     const entries = await entriesOf(found, source)
     const end = `,"source":${JSON.stringify(`${source.publicUrl}/`)}}`
     const results = entries.map((entry, place) => `${entry.slice(0, -1)},"score":${found[place]?.score ?? 0}${end}`)
-    // This registry knows no other registries.
+    // This registry has no links to other registries.
     const referrals = federation === 'referrals' ? ',"referrals":[]' : ''
     return jsonText(200, `{"results":[${results.join(',')}]${referrals}${tokenAfter(page, total)}}`)
   }
@@ -93,7 +94,7 @@ export function createArdRoutes(
     const source = sourceOf()
     const { text, isWanted } = queryIn(body.query, source)
     const asked = isObject(body.resultType) ? body.resultType.facets : undefined
-    if (!Array.isArray(asked)) throw invalid('resultType.facets', 'is a list of fields')
+    if (!Array.isArray(asked)) throw invalid('resultType.facets', 'must be a list of fields')
     const facets = createFacets(asked, source, share)
     await registry.visit({ isWanted, ...(text !== undefined && { text }) }, facets.count, share)
     return json(200, { resultType: 'facets', facets: await facets.buckets() })
@@ -110,7 +111,7 @@ export function createArdRoutes(
     })
     const wanted: { readonly found: FoundAgent; readonly key: string | number }[] = []
     await registry.visit({ isWanted }, (found) => wanted.push({ found, key: keyOf(found) }), share)
-    // Agents with equal keys keep the order of the catalog, so that pages never overlap.
+    // The sort is stable, so that pages do not overlap.
     const sorted = await sortInSlices(wanted, compare, share)
     const shown = sorted.slice(page.start, page.start + page.size).map((each) => each.found)
     const items = await entriesOf(shown, source)
@@ -127,16 +128,16 @@ export function createArdRoutes(
       if (route === 'GET /agents') return await list(call)
       if (route === 'POST /search') return await search(call, await readObject(request, maxBodyBytes))
       if (route === 'POST /explore') return await explore(call, await readObject(request, maxBodyBytes))
-      throw new RegistryError('UNSUPPORTED', `${route} is nothing here`)
+      throw new RegistryError('UNSUPPORTED', `Not found: ${route}`)
     },
     refuse: ({ code, message }) => {
-      const [status, errorCode] = spellings[code]
+      const [status, errorCode] = errorForms[code]
       return json(status, { errorCode, message })
     },
   }
 }
 
-const spellings: Readonly<Record<RegistryErrorCode, readonly [status: number, errorCode: string]>> = {
+const errorForms: Readonly<Record<RegistryErrorCode, readonly [status: number, errorCode: string]>> = {
   INVALID: [400, 'INVALID_ARGUMENT'],
   NOT_FOUND: [404, 'NOT_FOUND'],
   CONFLICT: [409, 'ALREADY_EXISTS'],
@@ -156,10 +157,10 @@ function domainOf(url: string): string {
 
 function queryIn(query: unknown, source: EntrySource): { readonly text?: string; readonly isWanted: FoundFilter } {
   if (query === undefined) return { isWanted: () => true }
-  if (!isObject(query)) throw invalid('query', 'is an object')
+  if (!isObject(query)) throw invalid('query', 'must be an object')
   const { text, filter = {} } = query
-  if (text !== undefined && typeof text !== 'string') throw invalid('query.text', 'is a text')
-  if (!isObject(filter)) throw invalid('query.filter', 'is an object')
+  if (text !== undefined && typeof text !== 'string') throw invalid('query.text', 'must be a string')
+  if (!isObject(filter)) throw invalid('query.filter', 'must be an object')
   return { isWanted: entryFilter(filter, source), ...(text !== undefined && { text }) }
 }
 
@@ -174,14 +175,14 @@ function pageIn(asked: {
   readonly defaultSize: number
 }): PageRange {
   const { pageSize, pageToken, defaultSize } = asked
-  const size = numberIn(pageSize, { field: 'pageSize', usual: defaultSize, most: 100 })
-  if (pageToken !== undefined && typeof pageToken !== 'string') throw invalid('pageToken', 'is a text')
+  const size = numberIn(pageSize, { field: 'pageSize', defaultValue: defaultSize, max: 100 })
+  if (pageToken !== undefined && typeof pageToken !== 'string') throw invalid('pageToken', 'must be a string')
   const start = pageToken === undefined || pageToken === '' ? 0 : Number(pageToken)
-  if (!Number.isSafeInteger(start) || start < 0) throw invalid('pageToken', 'is not from here')
+  if (!Number.isSafeInteger(start) || start < 0) throw invalid('pageToken', 'is not valid')
   return { start, size }
 }
 
-/** The JSON member that leads to the next page, if there is one. */
+/** The JSON member `pageToken`, unless this is the last page. */
 function tokenAfter({ start, size }: PageRange, total: number): string {
   const end = start + size
   return end < total ? `,"pageToken":"${end}"` : ''

@@ -1,4 +1,4 @@
-/** The A2A part of Nacos 3's admin API: form fields in, a `Result` envelope out. */
+/** The A2A part of the admin API of Nacos 3: requests are forms, responses have a `Result` envelope. */
 import type { AgentCard } from '../../model/agent-card.js'
 import { RegistryError, type RegistryErrorCode } from '../../registry-client/registry-error.js'
 import { type AgentKey, usualNamespace } from '../../registry-client/registry-words.js'
@@ -24,7 +24,7 @@ export function createNacosRoutes({ registry, maxBodyBytes }: RouteGroupDeps): R
     const type = form.get('registrationType') || 'URL'
     if (type !== 'URL' && type !== 'SERVICE')
       throw new RegistryError('INVALID', `registrationType should be URL or SERVICE but was ${type.slice(0, 40)}`)
-    // Nacos keeps one card for a version, wherever its instances are.
+    // Nacos stores one card for each version, independent of instances.
     const latest = expect === 'absent' || form.get('setAsLatest') === 'true'
     await registry.publish({ namespace: namespaceIn(form), name, card, instance: 'nacos', latest, expect }, publisher)
     return success('ok')
@@ -35,7 +35,7 @@ export function createNacosRoutes({ registry, maxBodyBytes }: RouteGroupDeps): R
     try {
       await registry.withdraw({ ...keyIn(form), ...(version && { version }) }, publisher)
     } catch (caught) {
-      // To Nacos, what is not there is as good as deleted.
+      // Nacos reports success when it deletes an unknown agent.
       if (!(caught instanceof RegistryError && caught.code === 'NOT_FOUND')) throw caught
     }
     return success('ok')
@@ -45,7 +45,7 @@ export function createNacosRoutes({ registry, maxBodyBytes }: RouteGroupDeps): R
     const version = form.get('version')
     const found = registry.find(keyIn(form), version ? { version } : {})
     const first = await firstOf(found)
-    if (!first) throw new RegistryError('NOT_FOUND', `AgentCard ${found.agent.key.name} has nothing to offer`)
+    if (!first) throw new RegistryError('NOT_FOUND', `AgentCard ${found.agent.key.name} has no healthy instance`)
     return success({ ...(JSON.parse(first.published) as object), registrationType: 'URL' })
   }
 
@@ -56,8 +56,8 @@ export function createNacosRoutes({ registry, maxBodyBytes }: RouteGroupDeps): R
     if (search !== 'blur' && search !== 'accurate')
       throw new RegistryError('INVALID', 'Request parameter `search` should be `accurate` or `blur`.')
     const name = form.get('agentName') ?? ''
-    const pageNo = numberIn(form.get('pageNo'), { field: 'pageNo', usual: 1, most: 1_000_000 })
-    const pageSize = numberIn(form.get('pageSize'), { field: 'pageSize', usual: 100, most: 100 })
+    const pageNo = numberIn(form.get('pageNo'), { field: 'pageNo', defaultValue: 1, max: 1_000_000 })
+    const pageSize = numberIn(form.get('pageSize'), { field: 'pageSize', defaultValue: 100, max: 100 })
     const lower = name.toLowerCase()
     const isWanted = ({ agent: { key } }: FoundAgent) =>
       name === '' || (search === 'accurate' ? key.name === name : key.name.toLowerCase().includes(lower))
@@ -88,29 +88,29 @@ export function createNacosRoutes({ registry, maxBodyBytes }: RouteGroupDeps): R
       if (route === 'POST ') return await save(call, form, 'absent')
       if (route === 'PUT ') return await save(call, form, 'present')
       if (route === 'DELETE ') return await remove(call, form)
-      throw new RegistryError('UNSUPPORTED', `${request.method} ${url.pathname} is nothing here`)
+      throw new RegistryError('UNSUPPORTED', `Not found: ${request.method} ${url.pathname}`)
     },
     refuse: ({ code, message }) => {
-      const { status, number, words } = spellings[code]
-      return json(status, { code: number, message: words, data: message })
+      const { status, number, text } = errorForms[code]
+      return json(status, { code: number, message: text, data: message })
     },
   }
 }
 
-/** HTTP status, and the code and message of Nacos; what was wrong exactly is in `data`, as it is there. */
-const spellings: Readonly<
-  Record<RegistryErrorCode, { readonly status: number; readonly number: number; readonly words: string }>
+/** HTTP status, code and message of Nacos. The details are in `data`, as in Nacos. */
+const errorForms: Readonly<
+  Record<RegistryErrorCode, { readonly status: number; readonly number: number; readonly text: string }>
 > = {
-  INVALID: { status: 400, number: 20002, words: 'parameter validate error' },
-  NOT_FOUND: { status: 404, number: 20004, words: 'resource not found' },
-  CONFLICT: { status: 409, number: 20005, words: 'resource conflict' },
-  UNAUTHENTICATED: { status: 403, number: 10001, words: 'access denied' },
-  FORBIDDEN: { status: 403, number: 10001, words: 'access denied' },
-  QUOTA: { status: 429, number: 5033, words: 'tenant capacity reach quota' },
-  TOO_LARGE: { status: 413, number: 5034, words: 'config content size is over limit' },
-  UNSUPPORTED: { status: 404, number: 20004, words: 'resource not found' },
-  UNAVAILABLE: { status: 503, number: 30000, words: 'server error' },
-  INTERNAL: { status: 500, number: 30000, words: 'server error' },
+  INVALID: { status: 400, number: 20002, text: 'parameter validate error' },
+  NOT_FOUND: { status: 404, number: 20004, text: 'resource not found' },
+  CONFLICT: { status: 409, number: 20005, text: 'resource conflict' },
+  UNAUTHENTICATED: { status: 403, number: 10001, text: 'access denied' },
+  FORBIDDEN: { status: 403, number: 10001, text: 'access denied' },
+  QUOTA: { status: 429, number: 5033, text: 'tenant capacity reach quota' },
+  TOO_LARGE: { status: 413, number: 5034, text: 'config content size is over limit' },
+  UNSUPPORTED: { status: 404, number: 20004, text: 'resource not found' },
+  UNAVAILABLE: { status: 503, number: 30000, text: 'server error' },
+  INTERNAL: { status: 500, number: 30000, text: 'server error' },
 }
 
 function success(data: unknown): Response {
@@ -119,7 +119,7 @@ function success(data: unknown): Response {
 
 const maxFields = 100
 
-/** Fields of the query and of the body are one form. */
+/** Merges the fields of the query and of the body. */
 async function formOf(request: Request, url: URL, maxBytes: number): Promise<URLSearchParams> {
   const form = new URLSearchParams(url.searchParams)
   if (request.method === 'GET') return form
@@ -129,9 +129,9 @@ async function formOf(request: Request, url: URL, maxBytes: number): Promise<URL
   if (type !== '' && !/^application\/x-www-form-urlencoded\b/i.test(type))
     throw new RegistryError('INVALID', 'Send application/x-www-form-urlencoded')
   const text = new TextDecoder().decode(body)
-  // Each field that is set is compared with all that are there.
+  // `URLSearchParams.set` takes linear time for each field.
   if (text.split('&', maxFields + 1).length > maxFields)
-    throw new RegistryError('INVALID', `A form has ${maxFields} fields at most`)
+    throw new RegistryError('INVALID', `A form may have at most ${maxFields} fields`)
   for (const [name, value] of new URLSearchParams(text)) form.set(name, value)
   return form
 }
@@ -144,7 +144,7 @@ function cardIn(form: URLSearchParams): Readonly<Record<string, unknown>> {
 
 function asciiName(name: unknown): string {
   if (typeof name === 'string' && /^[\x20-\x7e]{1,64}$/.test(name)) return name
-  throw new RegistryError('INVALID', 'The name of an agent is 1 to 64 printable ASCII characters')
+  throw new RegistryError('INVALID', 'The name of an agent must have 1 to 64 printable ASCII characters')
 }
 
 function namespaceIn(form: URLSearchParams): string {

@@ -1,8 +1,8 @@
-/** Answers that were put together before, as long as nothing has changed and there is room. */
+/** Caches encoded agents by their revision, with a limit on the total length. */
 import type { CatalogAgent } from '../catalog.js'
 import { agentId } from '../documents.js'
 
-/** In characters. */
+/** In characters, like the next limit. */
 const maxCacheLength = 16 * 1024 * 1024
 const maxEntryLength = 256 * 1024
 
@@ -12,36 +12,36 @@ interface CachedResponse {
 }
 
 export class ResponseCache {
-  /** The one asked for last is the last. */
-  readonly #held = new Map<string, CachedResponse>()
+  /** In order of the last use. */
+  readonly #cached = new Map<string, CachedResponse>()
   #length = 0
 
-  /** How many characters are held. */
+  /** Number of cached characters. */
   get length(): number {
     return this.#length
   }
 
-  async get(agent: CatalogAgent, asked: string, make: () => Promise<string>): Promise<string> {
-    const name = `${agentId(agent.key)}\n${asked}`
-    const known = this.#held.get(name)
-    this.#forget(name)
+  async get(agent: CatalogAgent, variant: string, make: () => Promise<string>): Promise<string> {
+    const name = `${agentId(agent.key)}\n${variant}`
+    const known = this.#cached.get(name)
+    this.#delete(name)
     const text = known?.revision === agent.revision ? known.text : await make()
     if (text.length <= maxEntryLength) this.#keep(name, { revision: agent.revision, text })
     return text
   }
 
-  #keep(name: string, held: CachedResponse): void {
-    this.#forget(name) // somebody else may have asked for the same meanwhile
-    this.#held.set(name, held)
-    this.#length += held.text.length
-    for (const oldest of this.#held.keys()) {
+  #keep(name: string, entry: CachedResponse): void {
+    this.#delete(name) // a concurrent request may have cached the same
+    this.#cached.set(name, entry)
+    this.#length += entry.text.length
+    for (const oldest of this.#cached.keys()) {
       if (this.#length <= maxCacheLength) break
-      this.#forget(oldest)
+      this.#delete(oldest)
     }
   }
 
-  #forget(name: string): void {
-    this.#length -= this.#held.get(name)?.text.length ?? 0
-    this.#held.delete(name)
+  #delete(name: string): void {
+    this.#length -= this.#cached.get(name)?.text.length ?? 0
+    this.#cached.delete(name)
   }
 }

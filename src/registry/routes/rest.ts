@@ -1,4 +1,4 @@
-/** The registry's own door: `/v1/…`, plain JSON. `docs/registry.md` describes it. */
+/** The registry's own API: JSON at `/v1/…`. See `docs/registry.md`. */
 import { isObject } from '../../model/is-object.js'
 import { invalid, notFound, RegistryError, type RegistryErrorCode } from '../../registry-client/registry-error.js'
 import type { AgentKey, InstanceKey } from '../../registry-client/registry-words.js'
@@ -19,19 +19,19 @@ import {
 } from './route-group.js'
 
 const maxPageSize = 100
-/** What the instances of a page may weigh. */
+/** Maximum quota bytes of a page. */
 const maxPageBytes = 4 * 1024 * 1024
-/** Media type of a card, by which catalogs name it. */
+/** Media type of a card in catalogs. */
 export const cardMediaType = 'application/a2a-agent-card+json'
 
 export function createRestRoutes({ registry, maxBodyBytes }: RouteGroupDeps): RouteGroup {
-  const answers = new ResponseCache()
-  /** Put together once for all who ask the same, until something changes. */
-  const answerFor = (found: FoundAgent): Promise<string> =>
-    // Of one version those that are offered are some of all, or all: their number says which.
-    answers.get(found.agent, `${found.version}\n${found.instances.length}`, () => describeAgent(found, registry.read))
+  const responses = new ResponseCache()
+  /** Encodes an agent, with a cache. */
+  const encodeAgent = (found: FoundAgent): Promise<string> =>
+    // The selected instances are either all or the healthy ones, so their number identifies the selection.
+    responses.get(found.agent, `${found.version}\n${found.instances.length}`, () => describeAgent(found, registry.read))
 
-  /** The card as it was published, of the first instance that is offered. */
+  /** The published card of the first offered instance. */
   const cardOf = async ({ instances: [first] }: FoundAgent, key: AgentKey): Promise<Response> => {
     const document = first && (await registry.read(first.key))
     if (!document) throw notFound(key)
@@ -44,7 +44,7 @@ export function createRestRoutes({ registry, maxBodyBytes }: RouteGroupDeps): Ro
     if (more.length > 0) return undefined
     const wanted = wantedOf(url)
     if (request.method === 'GET') {
-      if (verb === undefined) return text(200, await answerFor(registry.find(key, wanted)))
+      if (verb === undefined) return text(200, await encodeAgent(registry.find(key, wanted)))
       if (verb === 'card') return await cardOf(registry.find(key, wanted), key)
       if (verb === 'health') return await health(key, wanted.version)
       return undefined
@@ -66,13 +66,13 @@ export function createRestRoutes({ registry, maxBodyBytes }: RouteGroupDeps): Ro
       publisher,
     )
     const found = registry.find(key, { version: published.version, includeUnhealthy: true })
-    return text(200, await answerFor(found))
+    return text(200, await encodeAgent(found))
   }
 
   const renew = async (request: Request, key: AgentKey, publisher: Publisher): Promise<Response> => {
     const { version, instance } = await readObject(request, maxBodyBytes)
     if (typeof version !== 'string' || typeof instance !== 'string')
-      throw new RegistryError('INVALID', 'Name the version and the instance that are renewed')
+      throw new RegistryError('INVALID', 'version and instance must be strings')
     const renewed = await registry.renew({ ...key, version, instance }, publisher)
     if (!renewed) throw notFound(key)
     return json(200, { ttlSeconds: renewed.ttlMs / 1000 })
@@ -92,7 +92,7 @@ export function createRestRoutes({ registry, maxBodyBytes }: RouteGroupDeps): Ro
     const [namespace, words, skill, tag, cursor] = ['namespace', 'text', 'skill', 'tag', 'cursor'].map(of)
     const { includeUnhealthy } = wantedOf(url)
     const query = {
-      limit: numberIn(url.searchParams.get('limit'), { field: 'limit', usual: 20, most: maxPageSize }),
+      limit: numberIn(url.searchParams.get('limit'), { field: 'limit', defaultValue: 20, max: maxPageSize }),
       maxBytes: maxPageBytes,
       includeUnhealthy,
       ...(namespace !== undefined && { namespace }),
@@ -104,7 +104,7 @@ export function createRestRoutes({ registry, maxBodyBytes }: RouteGroupDeps): Ro
     const page = await registry.list(query, share)
     const found: string[] = []
     for (const each of page.found) {
-      const answer = await answerFor(each)
+      const answer = await encodeAgent(each)
       found.push(each.score === undefined ? answer : `${answer.slice(0, -1)},"score":${each.score}}`)
     }
     const end = page.cursor === undefined ? '' : `,"cursor":${JSON.stringify(page.cursor)}`
@@ -115,7 +115,7 @@ export function createRestRoutes({ registry, maxBodyBytes }: RouteGroupDeps): Ro
     const given = request.headers.get('last-event-id') ?? url.searchParams.get('after')
     const after = given === null ? undefined : Number(given)
     if (after !== undefined && !(Number.isSafeInteger(after) && after >= 0))
-      throw new RegistryError('INVALID', 'Last-Event-ID: is no revision of this registry')
+      throw new RegistryError('INVALID', 'Last-Event-ID: must be a revision of this registry')
     const [namespace, name] = [url.searchParams.get('namespace'), url.searchParams.get('name')]
     return registry.watch({
       callerKey,
@@ -136,17 +136,17 @@ export function createRestRoutes({ registry, maxBodyBytes }: RouteGroupDeps): Ro
       const isAgent = first === 'agents' && namespace !== undefined && name !== undefined
       const answer = isAgent ? await agents(call, { namespace, name }, rest) : undefined
       if (answer) return answer
-      throw new RegistryError('UNSUPPORTED', `${call.request.method} ${call.url.pathname} is nothing here`)
+      throw new RegistryError('UNSUPPORTED', `Not found: ${call.request.method} ${call.url.pathname}`)
     },
     refuse: ({ code, message, problems }) => {
-      const { status, name } = spellings[code]
+      const { status, name } = errorForms[code]
       const details = problems.map((problem) => ({ ...problem }))
       return json(status, { error: { code: status, status: name, message, details } })
     },
   }
 }
 
-const spellings: Readonly<Record<RegistryErrorCode, { readonly status: number; readonly name: string }>> = {
+const errorForms: Readonly<Record<RegistryErrorCode, { readonly status: number; readonly name: string }>> = {
   INVALID: { status: 400, name: 'INVALID_ARGUMENT' },
   NOT_FOUND: { status: 404, name: 'NOT_FOUND' },
   CONFLICT: { status: 409, name: 'ALREADY_EXISTS' },
@@ -167,14 +167,15 @@ function wantedOf({ searchParams }: URL): { readonly version?: string; readonly 
 
 function publicationIn(body: Readonly<Record<string, unknown>>): Omit<Publication, keyof AgentKey> {
   const { card, instance, tags, ttlSeconds, latest, probe } = body
-  if (ttlSeconds !== undefined && typeof ttlSeconds !== 'number') throw invalid('ttlSeconds', 'is a number')
-  if (instance !== undefined && typeof instance !== 'string') throw invalid('instance', 'is a text')
-  if (latest !== undefined && typeof latest !== 'boolean') throw invalid('latest', 'is true or false')
+  if (ttlSeconds !== undefined && typeof ttlSeconds !== 'number') throw invalid('ttlSeconds', 'must be a number')
+  if (instance !== undefined && typeof instance !== 'string') throw invalid('instance', 'must be a string')
+  if (latest !== undefined && typeof latest !== 'boolean') throw invalid('latest', 'must be true or false')
   const isProbe = isObject(probe) && typeof probe.text === 'string' && probe.text.length <= 1000
-  if (probe !== undefined && !isProbe) throw invalid('probe', 'is an object with a short `text`')
+  if (probe !== undefined && !isProbe)
+    throw invalid('probe', 'must be an object with a `text` of up to 1000 characters')
   return {
     card,
-    ...(tags !== undefined && { tags: tags as readonly string[] }), // looked at where all tags are
+    ...(tags !== undefined && { tags: tags as readonly string[] }), // validated by `publish`
     ...(instance !== undefined && { instance }),
     ...(latest !== undefined && { latest }),
     ...(ttlSeconds !== undefined && { ttlMs: ttlSeconds * 1000 }),
@@ -182,13 +183,14 @@ function publicationIn(body: Readonly<Record<string, unknown>>): Omit<Publicatio
   }
 }
 
-export type ReadInstance = (key: InstanceKey) => Promise<InstanceDocument | undefined>
+type ReadInstance = (key: InstanceKey) => Promise<InstanceDocument | undefined>
 
-export async function describeAgent(found: FoundAgent, read: ReadInstance): Promise<string> {
+/** Encodes an agent. Cards are inserted as the JSON text that is stored. */
+async function describeAgent(found: FoundAgent, read: ReadInstance): Promise<string> {
   const { agent, version } = found
   const { key, document, latest, revision } = agent
   const whole = await Promise.all(found.instances.map(async (held) => ({ held, stored: await read(held.key) })))
-  // What is gone by now is not told of.
+  // Skips instances that were removed in the meantime.
   const instances = whole.flatMap(({ held, stored }) => (stored ? [{ held, stored }] : []))
   const [first] = instances
   const head = {
@@ -214,7 +216,7 @@ export async function describeAgent(found: FoundAgent, read: ReadInstance): Prom
   })
 }
 
-export function describeInstance({ key, document, health }: CatalogInstance): object {
+function describeInstance({ key, document, health }: CatalogInstance): object {
   return {
     instance: key.instance,
     version: key.version,
@@ -225,7 +227,7 @@ export function describeInstance({ key, document, health }: CatalogInstance): ob
   }
 }
 
-/** The JSON of an object that has some, with more members whose JSON is there already. */
+/** Encodes an object and adds members that are JSON already; the object must not be empty. */
 function withMembers(object: object, members: Readonly<Record<string, string>>): string {
   const more = Object.entries(members).map(([name, json]) => `,${JSON.stringify(name)}:${json}`)
   return `${JSON.stringify(object).slice(0, -1)}${more.join('')}}`

@@ -1,4 +1,4 @@
-/** A way into a registry: paths, and words for what is refused. All doors lead to the same registry. */
+/** The contract of the registry's three HTTP APIs, and helpers for requests and responses. */
 import { A2AError } from '../../model/errors.js'
 import { isObject } from '../../model/is-object.js'
 import { invalid, RegistryError } from '../../registry-client/registry-error.js'
@@ -7,29 +7,32 @@ import type { Publisher } from '../publications.js'
 import type { RegistryCore } from '../registry.js'
 import type { WorkShare } from '../work-queue.js'
 
+/** An authenticated request. */
 export interface RegistryCall {
   readonly request: Request
   readonly url: URL
-  /** The caller; where nobody is known, there is one caller for all. */
+  /** The caller; without authentication, all callers are one. */
   readonly publisher: Publisher
-  /** The key that limits count the caller by. */
+  /** The key that limits count by. */
   readonly callerKey: string
-  /** The caller's turns to look at many agents. */
+  /** The time slices of the caller's expensive reads. */
   readonly share: WorkShare
 }
 
+/** One API: its paths, its operations and the form of its errors. */
 export interface RouteGroup {
-  /** Whether a path leads here. */
+  /** Whether the path belongs to this API. */
   owns(path: string): boolean
-  /** Whether a call only reads. */
+  /** Whether the request changes nothing. */
   isRead(request: Request): boolean
   answer(call: RegistryCall): Promise<Response>
+  /** Encodes an error. */
   refuse(error: RegistryError): Response
 }
 
 export interface RouteGroupDeps {
   readonly registry: RegistryCore
-  /** The address clients use, without a slash at its end. */
+  /** The URL that clients use, without a trailing slash. */
   readonly publicUrl: () => string
   readonly maxBodyBytes: number
 }
@@ -42,21 +45,21 @@ export function text(status: number, body: string, headers: Readonly<Record<stri
   return new Response(body, { status, headers: { 'content-type': 'application/json', ...headers } })
 }
 
-/** The body as a JSON object. */
+/** Reads the body as a JSON object. */
 export async function readObject(request: Request, maxBytes: number): Promise<Readonly<Record<string, unknown>>> {
   return objectIn(await readAll(request, maxBytes), 'The body')
 }
 
-/** JSON that somebody sent, within the bounds of all requests. */
+/** Parses untrusted JSON within the limits of all requests. */
 export function objectIn(bytes: Uint8Array, what: string): Readonly<Record<string, unknown>> {
   let value: unknown
   try {
     value = parseJson(bytes)
   } catch (caught) {
-    throw new RegistryError('INVALID', caught instanceof A2AError ? caught.message : `${what} is no JSON`)
+    throw new RegistryError('INVALID', caught instanceof A2AError ? caught.message : `${what} is not JSON`)
   }
   if (isObject(value)) return value
-  throw new RegistryError('INVALID', `${what} is a JSON object`)
+  throw new RegistryError('INVALID', `${what} must be a JSON object`)
 }
 
 export async function readAll(request: Request, maxBytes: number): Promise<Uint8Array> {
@@ -69,18 +72,18 @@ export async function readAll(request: Request, maxBytes: number): Promise<Uint8
   }
 }
 
-/** A number from a query, within bounds; what is too large is cut, what is none is refused. */
+/** Reads a positive integer; larger values than `max` become `max`. */
 export function numberIn(
   value: unknown,
-  { field, usual, most }: { readonly field: string; readonly usual: number; readonly most: number },
+  { field, defaultValue, max }: { readonly field: string; readonly defaultValue: number; readonly max: number },
 ): number {
-  if (value === null || value === undefined || value === '') return usual
+  if (value === null || value === undefined || value === '') return defaultValue
   const number = typeof value === 'string' || typeof value === 'number' ? Number(value) : Number.NaN
-  if (Number.isInteger(number) && number > 0) return Math.min(number, most)
-  throw invalid(field, 'is no whole number above 0')
+  if (Number.isInteger(number) && number > 0) return Math.min(number, max)
+  throw invalid(field, 'must be a whole number above 0')
 }
 
-/** Path segments as they were meant; absent when they cannot be read. */
+/** Decoded path segments; undefined if they are malformed. */
 export function segmentsOf(path: string): readonly string[] | undefined {
   try {
     return path.split('/').slice(1).map(decodeURIComponent)
