@@ -1,7 +1,7 @@
 /** The registry without its HTTP routes: publications, reads, watches and health checks on one store. */
 import { createGuardedDialer, type GuardedDialer } from '../net/node-dialer.js'
 import type { AgentKey, InstanceKey } from '../registry-client/registry-words.js'
-import { completeStore } from '../stores/complete-store.js'
+import { requireRecords } from '../stores/complete-store.js'
 import type { RecordStore } from '../stores/records.js'
 import type { Store } from '../stores/store.js'
 import { Heartbeats } from '../transports/sse.js'
@@ -74,7 +74,7 @@ const probeTickMs = 500
 export async function openRegistry(options: RegistryCoreOptions): Promise<RegistryCore> {
   const { store, allowPrivate = false, cards = 'valid', signatures = 'record', now = Date.now } = options
   const onFailure = (error: unknown) => options.onFailure?.(reasonOf(error))
-  const records = reachableRecords(readableRecords(completeStore(store).records, onFailure))
+  const records = reachableRecords(readableRecords(requireRecords(store), onFailure))
   const limits = { ...defaultRegistryLimits, ...options.limits }
   const dialer = createGuardedDialer({ httpsOnly: false, allowPrivate })
   const prober =

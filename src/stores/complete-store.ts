@@ -322,10 +322,18 @@ function keyId({ agent, tenant, owner }: Scope, key: string): string {
 /** Whether a store implements an optional member itself. */
 export function supports(store: Store, member: OptionalMember): boolean {
   const value = store[member]
-  return value !== undefined && value !== noDeliveries && value !== noRecords
+  return value !== undefined && !(typeof value === 'object' && isDefault in value)
 }
 
-const noDeliveries: DeliveryStore = {
+/** Marks defaults that refuse calls, also behind proxies. */
+const isDefault = Symbol('default of an absent contract')
+
+interface Default {
+  readonly [isDefault]: true
+}
+
+const noDeliveries: DeliveryStore & Default = {
+  [isDefault]: true,
   async putConfig() {
     throw new A2AError('PUSH_NOTIFICATION_NOT_SUPPORTED', 'Push notifications are not supported by the task store')
   },
@@ -339,11 +347,20 @@ const noDeliveries: DeliveryStore = {
   deleteDeadLetter: async () => undefined,
 }
 
-const refuseRecords = async (): Promise<never> => {
-  throw new Error('This store keeps no records: a registry needs "memory", sqlite:PATH or postgres://…')
+/** The records of a store, for a registry. Throws if the store keeps none. */
+export function requireRecords(store: Store): RecordStore {
+  if (store.records && supports(store, 'records')) return store.records
+  throw new TypeError(withoutRecords)
 }
 
-export const noRecords: RecordStore = {
+const withoutRecords = 'This store keeps no records: a registry needs "memory", sqlite:PATH or postgres://…'
+
+const refuseRecords = async (): Promise<never> => {
+  throw new TypeError(withoutRecords)
+}
+
+export const noRecords: RecordStore & Default = {
+  [isDefault]: true,
   get: refuseRecords,
   put: refuseRecords,
   delete: refuseRecords,
