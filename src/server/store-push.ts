@@ -6,9 +6,8 @@ import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { createStorePush, type PushOptions, pushNames } from '../push/create-push.js'
 import type { PushOperations } from '../push/dead-letters.js'
 import { type Signer, type SigningOptions, toSigner } from '../signing/signer.js'
-import { completeStore } from '../stores/complete-store.js'
+import { completeStore, storeKind } from '../stores/complete-store.js'
 import type { Store } from '../stores/store.js'
-import { storeKind } from '../stores/store-kind.js'
 
 export interface StorePushOptions {
   /** Where webhooks may be, and how they are called: as `serve` has it. */

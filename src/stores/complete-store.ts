@@ -9,6 +9,8 @@
  * - the rest: made from the core, or without effect; see `Store`.
  */
 import { A2AError } from '../model/errors.js'
+import { isObject } from '../model/is-object.js'
+import { ValueKind } from '../model/option-names.js'
 import type { DeliveryStore } from './deliveries.js'
 import type { RecordStore } from './records.js'
 import { SerialQueue } from './serial-queue.js'
@@ -368,4 +370,17 @@ export const noRecords: RecordStore & Default = {
   readAfter: refuseRecords,
   expire: refuseRecords,
   watch: () => () => undefined,
+}
+
+const core = ['append', 'load', 'read', 'list', 'close'] as const satisfies readonly (keyof Store)[]
+
+/** A value is a store if it has the core of `Store`. */
+export const storeKind = new ValueKind(
+  'a store, such as `new MemoryStore()` or `await openSqliteStore(…)`',
+  (value) => isObject(value) && missingIn(value) === undefined,
+  (value) => (isObject(value) ? `an object without \`${missingIn(value)}\`` : undefined),
+)
+
+function missingIn(value: object): string | undefined {
+  return core.find((name) => typeof Reflect.get(value, name) !== 'function')
 }

@@ -1,5 +1,5 @@
 /** Push configs with their delivery progress, and dead letters. */
-import { Heap, type HeapEntry } from './heap.js'
+import { Heap, type HeapEntry } from './memory-room.js'
 import type { Row } from './memory-row.js'
 import {
   type AgentStats,

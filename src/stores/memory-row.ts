@@ -1,12 +1,12 @@
 /** One task in the memory store. */
-import type { TaskEvent } from '../model/event.js'
+import type { EventBody, TaskArtifactUpdateEvent, TaskEvent } from '../model/event.js'
 import { historyMessage, newestMessages } from '../model/history-window.js'
 import type { Message } from '../model/message.js'
+import type { Part } from '../model/part.js'
 import { sizeOf } from '../model/size-of.js'
 import { isTerminal, type Task, type TaskState, type TaskStatus } from '../model/task.js'
 import type { Cursor } from './memory-deliveries.js'
 import type { ListIndex } from './memory-index.js'
-import { type PackedLog, packLog, unpackLog } from './memory-log.js'
 import type { OwnerShare, RowList } from './memory-room.js'
 import {
   type AgentStats,
@@ -260,4 +260,74 @@ export function scopeOf({ agent }: TaskKey, { tenant, owner }: Omit<Scope, 'agen
 
 export function scopeId({ agent, tenant, owner }: Scope): string {
   return `${agent}\n${tenant}\n${owner}`
+}
+
+export interface PackedLog {
+  readonly firstSeq: number
+  readonly timeMs: number
+  readonly rows: readonly (EventBody | Chunks)[]
+}
+
+/** Events that each added one part to the same artifact and said nothing else. */
+interface Chunks {
+  readonly like: TaskArtifactUpdateEvent
+  /** The parts of the artifact in the snapshot. */
+  readonly parts: readonly Part[]
+  readonly from: number
+  to: number
+}
+
+/** Most tasks say less than this; there is nothing to gain. */
+const shortLog = 8
+
+export function packLog(events: readonly TaskEvent[], snapshot: Task): PackedLog {
+  const rows = events.length > shortLog ? rowsOf(events, snapshot) : events.map(({ body }) => body)
+  return { firstSeq: events[0]?.seq ?? 1, timeMs: events.at(-1)?.time ?? 0, rows }
+}
+
+function rowsOf(events: readonly TaskEvent[], snapshot: Task): readonly (EventBody | Chunks)[] {
+  const rows: (EventBody | Chunks)[] = []
+  /** How many parts of each artifact lie behind. */
+  const places = new Map<string, number>()
+  let chunks: Chunks | undefined
+  for (const { body } of events) {
+    const update = 'artifactUpdate' in body ? body.artifactUpdate : undefined
+    const place = update?.append ? (places.get(update.artifact.artifactId) ?? 0) : 0
+    if (update) places.set(update.artifact.artifactId, place + update.artifact.parts.length)
+    if (!update || !isChunk(update)) {
+      chunks = undefined
+      rows.push(body)
+    } else if (chunks && chunks.to === place && isSame(chunks, update)) chunks.to += 1
+    else {
+      const { artifactId } = update.artifact
+      const parts = snapshot.artifacts?.find((artifact) => artifact.artifactId === artifactId)?.parts ?? []
+      // An artifact that was replaced later has other parts by now.
+      chunks =
+        parts[place] === update.artifact.parts[0] ? { like: update, parts, from: place, to: place + 1 } : undefined
+      rows.push(chunks ?? body)
+    }
+  }
+  return rows
+}
+
+export function unpackLog({ rows, firstSeq, timeMs }: PackedLog): readonly TaskEvent[] {
+  return rows.flatMap(bodiesOf).map((body, place) => ({ seq: firstSeq + place, time: timeMs, body }))
+}
+
+function isChunk({ append, lastChunk, metadata, artifact }: TaskArtifactUpdateEvent): boolean {
+  if (!append || lastChunk || metadata || artifact.parts.length !== 1) return false
+  return !artifact.description && !artifact.metadata && !artifact.extensions
+}
+
+function isSame({ like, parts, to }: Chunks, { artifact }: TaskArtifactUpdateEvent): boolean {
+  const { artifactId, name } = like.artifact
+  return artifact.artifactId === artifactId && artifact.name === name && artifact.parts[0] === parts[to]
+}
+
+function bodiesOf(row: EventBody | Chunks): readonly EventBody[] {
+  if (!('like' in row)) return [row]
+  const { like, parts, from, to } = row
+  return parts
+    .slice(from, to)
+    .map((part) => ({ artifactUpdate: { ...like, artifact: { ...like.artifact, parts: [part] } } }))
 }

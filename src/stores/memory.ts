@@ -1,7 +1,401 @@
-/** The public type of the memory store: without the members of `MemoryTasks` that are for other stores. */
-import type { MemoryStoreOptions } from './memory-options.js'
-import { MemoryTasks } from './memory-tasks.js'
-import type { CompleteStore } from './store.js'
+/** Tasks in memory: the memory store, and the part of the simple store that answers reads. */
+import type { TaskEvent } from '../model/event.js'
+import { quarterOfHeap } from '../model/heap-limit.js'
+import type { NamesOf } from '../model/option-names.js'
+import { assertOptions } from '../model/option-names.js'
+import { sizeOf } from '../model/size-of.js'
+import { configsOf, type DeliveryProgress, isPending, MemoryDeliveries } from './memory-deliveries.js'
+import { ListIndexes, MemoryKeys } from './memory-index.js'
+import { MemoryRecords } from './memory-records.js'
+import { EvictionNotices, MemoryRoom } from './memory-room.js'
+import {
+  addEvent,
+  dropEvents,
+  eventsAfter,
+  heldBy,
+  isAlwaysTaken,
+  isEnd,
+  listRows,
+  loadRow,
+  newRow,
+  type Row,
+  recordOf,
+  release,
+  runnableStats,
+  scopeId,
+  scopeOf,
+  seal,
+  setStatus,
+  viewRow,
+} from './memory-row.js'
+import type { RecordStore } from './records.js'
+import {
+  type AgentStats,
+  type Append,
+  type AppendOutcome,
+  type ChangeFeed,
+  type ClaimedTask,
+  type CompleteStore,
+  type CursorSettlement,
+  type DeliveryStore,
+  type Expired,
+  type Expiry,
+  type KeyedSend,
+  type LeaseClaim,
+  type LeaseStore,
+  type ListPage,
+  type ListQuery,
+  type LoadedTask,
+  type Scope,
+  type TaskCreation,
+  type TaskKey,
+  type TaskRecord,
+  taskId,
+  type ViewedTask,
+  type ViewOptions,
+} from './store.js'
+import { withinBudget } from './views.js'
+import { Watchers } from './watchers.js'
+
+const readBatch = 1000
+const bytesPerRead = 256 * 1024
+
+export class MemoryTasks implements CompleteStore {
+  readonly records: RecordStore
+  readonly #now: () => number
+  readonly #room: MemoryRoom
+  readonly #notices: EvictionNotices
+  readonly #onRemove: MemoryTasksDeps['onRemove'] | undefined
+  readonly #rows = new Map<string, Row>()
+  readonly #runnable = new Set<Row>()
+  readonly #lists = new ListIndexes<Row>()
+  readonly #keys = new MemoryKeys()
+  readonly #deliveries = new MemoryDeliveries()
+  readonly #watchers = new Watchers()
+  readonly changes: ChangeFeed = this.#watchers
+  #serial = 0
+  #isClosed = false
+
+  readonly leases: LeaseStore = {
+    claim: async ({ agents, lease, limit }) => {
+      this.#assertOpen()
+      const claimed: ClaimedTask[] = []
+      for (const row of this.#runnable) {
+        if (claimed.length >= limit) break
+        if (!agents.includes(row.key.agent) || heldBy(row, this.#now()) !== undefined) continue
+        this.#lease(row, lease)
+        claimed.push({ key: row.key, fencingToken: row.fencingToken })
+      }
+      return claimed
+    },
+    renew: async (held, lease) => {
+      this.#assertOpen()
+      return held.filter(({ key, fencingToken }) => {
+        const row = this.#rows.get(taskId(key))
+        if (!row || row.fencingToken !== fencingToken || row.lease?.owner !== lease.owner) return true
+        row.lease = { owner: lease.owner, untilMs: this.#now() + lease.ttlMs }
+        return false
+      })
+    },
+    owners: async () => {
+      const owners = this.#deliveries.owners()
+      for (const row of this.#rows.values()) {
+        const owner = heldBy(row, this.#now())
+        if (owner !== undefined) owners.add(owner)
+      }
+      return [...owners]
+    },
+    disown: async (owner) => {
+      for (const row of this.#rows.values()) {
+        if (row.lease?.owner !== owner) continue
+        row.lease = undefined
+        if (row.isRunnable) this.#watchers.runnable(row.key.agent)
+      }
+      for (const agent of this.#deliveries.disown(owner, this.#now())) this.#watchers.deliveries(agent)
+    },
+  }
+
+  readonly deliveries: DeliveryStore = {
+    putConfig: async (key, config) => {
+      const row = this.#rows.get(taskId(key))
+      if (!row) return 'no-task'
+      const outcome = this.#deliveries.put(row, config, row.seq, this.#now())
+      this.#watchers.deliveries(key.agent)
+      return outcome
+    },
+    listConfigs: async (key, options = {}) => configsOf(this.#rows.get(taskId(key)), options),
+    getConfig: async (key, id) => this.#rows.get(taskId(key))?.cursors?.get(id)?.push,
+    deleteConfig: async (key, id) => {
+      const row = this.#rows.get(taskId(key))
+      if (row) this.#deliveries.remove(row, id)
+    },
+    claim: async (request) => {
+      this.#assertOpen()
+      return this.#deliveries.claim(request, this.#now())
+    },
+    settle: async (settlement) => {
+      this.#assertOpen()
+      const { key, configId, next } = settlement
+      const cursor = this.#rows.get(taskId(key))?.cursors?.get(configId)
+      const isOurs = this.#deliveries.settle(cursor, settlement, this.#now())
+      if (isOurs && next === 'release' && cursor && isPending(cursor)) this.#watchers.deliveries(key.agent)
+      return isOurs
+    },
+    listDeadLetters: async (query) => this.#deliveries.deadLetters(query),
+    getDeadLetter: async (id) => this.#deliveries.deadLetter(id),
+    deleteDeadLetter: async (id) => this.#deliveries.deleteDeadLetter(id),
+  }
+
+  constructor(options: MemoryStoreOptions = {}, deps?: MemoryTasksDeps) {
+    assertOptions('MemoryStore', options, memoryOptions)
+    this.#now = options.now ?? Date.now
+    this.records = new MemoryRecords(this.#now)
+    const { maxBytes = quarterOfHeap(), maxEndedTasks = 10_000, onNotice = () => undefined } = options
+    this.#room = new MemoryRoom({ maxBytes, maxEndedTasks })
+    this.#notices = new EvictionNotices(deps?.label ?? 'memory store', onNotice, this.#now)
+    this.#onRemove = deps?.onRemove
+  }
+
+  async append(step: Append): Promise<AppendOutcome> {
+    return this.#refusal(step) ?? this.apply(step)
+  }
+
+  /** Appends a step after `save`. Until then its room is reserved, and its task cannot be evicted. */
+  async appendSaved(step: Append, save: () => Promise<void>): Promise<AppendOutcome> {
+    const refusal = this.#refusal(step)
+    if (refusal) return refusal
+    const { key, bytes = 0 } = step
+    this.#room.reserve(bytes, this.#rows.get(taskId(key)))
+    try {
+      await save()
+    } finally {
+      this.#room.release(bytes, this.#rows.get(taskId(key)))
+    }
+    return this.apply(step)
+  }
+
+  /** Makes room for a step unless it is refused. */
+  #refusal(step: Append): AppendOutcome | undefined {
+    const row = this.#row(step.key)
+    if (step.create) {
+      if (step.expect !== 0) return { result: 'conflict' }
+      if (this.#isKeyTaken(scopeOf(step.key, step.create), step)) return { result: 'key-taken' }
+      if (row) return { result: 'conflict' }
+    } else {
+      if (step.fencingToken !== undefined && step.fencingToken !== row?.fencingToken) return { result: 'fenced' }
+      if (!row || row.seq !== step.expect) return { result: 'conflict' }
+      const claims = step.lease !== undefined && step.lease !== 'release'
+      if (claims && heldBy(row, this.#now()) !== undefined) return { result: 'conflict' }
+      if (this.#isKeyTaken(scopeOf(row.key, row), step)) return { result: 'key-taken' }
+    }
+    const request = { row, owner: (row ?? step.create)?.owner ?? '', ...step.key }
+    const room = this.#room.make(step.bytes ?? 0, request, (evicted) => this.#evict(evicted))
+    return room === 'ok' || isAlwaysTaken(step) ? undefined : { result: room }
+  }
+
+  /** Applies a step without checks: `append` or an earlier process made them. */
+  apply(step: Append): AppendOutcome {
+    const row = this.#row(step.key) ?? (step.create && this.#newRow(taskId(step.key), step.key, step.create))
+    if (!row) return { result: 'conflict' } // it expired while the step was saved
+    if (step.idempotency) this.#keys.take(row, step.idempotency, step.expect + 1, this.#now())
+    this.#write(row, step)
+    return { result: 'ok', fencingToken: row.fencingToken }
+  }
+
+  async find(key: TaskKey): Promise<TaskRecord | undefined> {
+    const row = this.#row(key)
+    return row && recordOf(row, this.#now())
+  }
+
+  async view(key: TaskKey, options: ViewOptions): Promise<ViewedTask | undefined> {
+    const row = this.#row(key)
+    return row && viewRow(row, this.#now(), options)
+  }
+
+  async load(key: TaskKey, options: { readonly includeArtifacts?: boolean } = {}): Promise<LoadedTask | undefined> {
+    const row = this.#row(key)
+    return row && loadRow(row, this.#now(), options.includeArtifacts ?? true)
+  }
+
+  async read(key: TaskKey, afterSeq: number, limit: number): Promise<readonly TaskEvent[] | undefined> {
+    const row = this.#row(key)
+    const events = row && eventsAfter(row, afterSeq, Math.min(limit, readBatch))
+    return events && withinBudget(events, bytesPerRead, ({ body }) => sizeOf(body, bytesPerRead))
+  }
+
+  async list(query: ListQuery): Promise<ListPage> {
+    this.#assertOpen()
+    const index = this.#lists.get(scopeId(query))
+    if (!index) return { tasks: [], total: 0 }
+    return listRows(index, query, this.#now())
+  }
+
+  async bytesOf(agent: string, owner: string): Promise<number> {
+    return this.#room.bytesOf(agent, owner)
+  }
+
+  async findKey(scope: Scope, key: string): Promise<KeyedSend | undefined> {
+    this.#assertOpen()
+    return this.#keys.find(scope, key, this.#now())
+  }
+
+  /** Sets the delivery progress of the webhooks of a task. Pending webhooks are due at once. */
+  restoreProgress(key: TaskKey, progressOf: (configId: string) => DeliveryProgress | undefined): void {
+    for (const cursor of this.#rows.get(taskId(key))?.cursors?.values() ?? [])
+      this.#deliveries.restore(cursor, progressOf(cursor.push.config.id), this.#now())
+  }
+
+  holdsCursor({ key, configId, fencingToken }: CursorSettlement): boolean {
+    return this.#rows.get(taskId(key))?.cursors?.get(configId)?.fencingToken === fencingToken
+  }
+
+  async expire(agent: string, expiry: Expiry): Promise<Expired> {
+    const now = this.#now()
+    let tasks = 0
+    const keyed = this.#keys.expire(agent, expiry.limit, now)
+    for (const id of keyed) {
+      const row = this.#rows.get(taskId({ agent, id }))
+      if (row?.visibility === 'message') this.#remove(row)
+    }
+    const ended = this.#room.endedOf(agent)
+    const surplus = expiry.maxEndedTasks === undefined ? 0 : ended.length - expiry.maxEndedTasks
+    for (const [place, row] of ended.entries()) {
+      if (tasks >= expiry.limit) break
+      const age = now - (row.endedMs ?? now)
+      if (place < surplus || (expiry.endedTasksMs !== undefined && age > expiry.endedTasksMs)) {
+        this.#remove(row)
+        tasks += 1
+      } else if (expiry.endedEventsMs !== undefined && age > expiry.endedEventsMs && dropEvents(row)) tasks += 1
+    }
+    return { tasks, keys: keyed.length }
+  }
+
+  async stats(agents: readonly string[]): Promise<readonly AgentStats[]> {
+    const now = this.#now()
+    return agents.map((agent) => ({
+      ...runnableStats(this.#runnable, agent, now),
+      ...this.#deliveries.stats(agent, now),
+    }))
+  }
+
+  /** Steps are taken one by one, at once. */
+  watchCommits(): () => void {
+    return () => undefined
+  }
+
+  async ping(): Promise<void> {
+    this.#assertOpen()
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true
+    this.#notices.flush()
+  }
+
+  #row(key: TaskKey): Row | undefined {
+    this.#assertOpen()
+    return this.#rows.get(taskId(key))
+  }
+
+  #assertOpen(): void {
+    if (this.#isClosed) throw new Error('The store is closed')
+  }
+
+  #isKeyTaken(scope: Scope, { idempotency }: Append): boolean {
+    return idempotency !== undefined && this.#keys.find(scope, idempotency.key, this.#now()) !== undefined
+  }
+
+  #newRow(id: string, key: TaskKey, creation: TaskCreation): Row {
+    this.#serial += 1
+    const row = newRow(key, creation, {
+      id,
+      list: this.#lists.getOrAdd(scopeId(scopeOf(key, creation))),
+      share: this.#room.share(key.agent, creation.owner),
+      serial: this.#serial,
+    })
+    this.#rows.set(id, row)
+    return row
+  }
+
+  #write(row: Row, step: Append): void {
+    setStatus(row, step)
+    for (const event of step.events) addEvent(row, event)
+    row.seq += step.events.length
+    if (step.lease === 'release') row.lease = undefined
+    else if (step.lease) this.#lease(row, step.lease)
+    if (step.isRunnable !== undefined) {
+      row.isRunnable = step.isRunnable
+      if (row.isRunnable) this.#runnable.add(row)
+      else this.#runnable.delete(row)
+    }
+    if (step.pushConfig) this.#deliveries.put(row, step.pushConfig, step.expect, this.#now())
+    const isTelling = row.cursors && step.events.length > 0 && this.#deliveries.mark(row.cursors.values(), this.#now())
+    const isEnding = isEnd(step) && row.endedMs === undefined
+    if (isEnding) {
+      if (step.snapshot) seal(row, step.snapshot)
+      row.endedMs = this.#now()
+    }
+    this.#room.update(row, step.bytes ?? 0)
+    const surplus = isEnding ? this.#room.surplus() : undefined
+    if (surplus) this.#evict(surplus)
+    this.#watchers.task(row.id, row.seq)
+    if (isTelling || step.pushConfig) this.#watchers.deliveries(row.key.agent)
+    if (row.isRunnable && heldBy(row, this.#now()) === undefined) this.#watchers.runnable(row.key.agent)
+  }
+
+  #evict(row: Row): void {
+    this.#notices.evicted(row)
+    this.#keys.orphan(row)
+    this.#remove(row)
+  }
+
+  #remove(row: Row): void {
+    this.#rows.delete(row.id)
+    this.#runnable.delete(row)
+    this.#room.remove(row)
+    row.list.remove(row)
+    this.#keys.forget(row)
+    this.#deliveries.remove(row)
+    release(row)
+    this.#onRemove?.(row.key)
+  }
+
+  #lease(row: Row, lease: LeaseClaim): void {
+    row.fencingToken += 1
+    row.lease = { owner: lease.owner, untilMs: this.#now() + lease.ttlMs }
+  }
+}
+
+export interface MemoryStoreOptions {
+  /** Milliseconds since 1970. */
+  readonly now?: () => number
+  /** The number of ended tasks that are kept. Default 10,000. */
+  readonly maxEndedTasks?: number
+  /**
+   * The size of all tasks, as their writers count it (`Append.bytes`). Beyond it the store evicts ended tasks, then tasks
+   * that wait for input, then ended and waiting tasks with pending webhooks. If that cannot make enough room, it refuses
+   * events with the outcome `full`, or `too-large` if the task alone exceeds the limit. Default: a quarter of the heap
+   * that V8 may use.
+   */
+  readonly maxBytes?: number
+  /** Called when tasks with pending webhooks are evicted, once a minute at most. `serve` logs it. */
+  readonly onNotice?: (text: string) => void
+}
+
+/** For a store that also keeps its tasks elsewhere. */
+export interface MemoryTasksDeps {
+  /** The name of the store in notices. */
+  readonly label: string
+  /** Called with each task that is evicted or expires. */
+  readonly onRemove: (key: TaskKey) => void
+}
+
+export const memoryOptions = {
+  now: true,
+  maxEndedTasks: true,
+  maxBytes: true,
+  onNotice: true,
+} satisfies NamesOf<MemoryStoreOptions>
 
 /**
  * Keeps tasks in the memory of this process, for tests, demonstrations and agents whose tasks need not survive a restart.

@@ -1,7 +1,6 @@
 /** Between rows of a database and the model. States are stored as their place in `taskStates`, which therefore never changes. */
 import { type EventBody, eventJson, type TaskEvent } from '../model/event.js'
 import { type TaskState, taskStates } from '../model/task.js'
-import { fromStorable } from './storable-text.js'
 import type { DeadLetter, NewPushConfig, StoredPushConfig, TaskRecord, Visibility } from './store.js'
 
 export const noState = -1
@@ -128,4 +127,25 @@ export function readDeadLetter(row: unknown): DeadLetter {
     error: fromStorable(error),
     timeMs,
   }
+}
+
+/**
+ * Text that callers chose, as a database can keep it. NUL and halves of surrogate pairs are legal in
+ * JSON strings but not in a text column; such text is kept escaped behind a mark, all other as it is.
+ */
+const mark = '\u001f'
+const isUnusual = /[\0\ud800-\udfff]/
+
+export function toStorable(text: string): string {
+  if (!isUnusual.test(text) && !text.startsWith(mark)) return text
+  return isUsual(text) ? text : mark + JSON.stringify(text)
+}
+
+export function fromStorable(stored: string): string {
+  return stored.startsWith(mark) ? (JSON.parse(stored.slice(1)) as string) : stored
+}
+
+/** Whole surrogate pairs are ordinary characters. */
+function isUsual(text: string): boolean {
+  return !text.startsWith(mark) && !text.includes('\0') && text.isWellFormed()
 }

@@ -6,13 +6,10 @@ import assert from 'node:assert/strict'
 import { completeStore, type OptionalMember, optionalMembers, supports } from './complete-store.js'
 import { append, chunk, creation, ending, key, message, status } from './contract-steps.js'
 import { deliveriesContract } from './deliveries.contract.js'
-import { expireContract } from './expire.contract.js'
-import { keysContract } from './keys.contract.js'
-import { listContract } from './list.contract.js'
+import { expireContract, keysContract, statsContract } from './lifecycle.contract.js'
+import { listContract, viewsContract } from './reads.contract.js'
 import { recordsContract } from './records.contract.js'
-import { statsContract } from './stats.contract.js'
 import type { CompleteStore, Store } from './store.js'
-import { viewsContract } from './views.contract.js'
 
 /** The functions of a test runner that suites use, such as those of vitest or `node:test`. */
 export interface TestRunner {

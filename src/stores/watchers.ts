@@ -1,3 +1,4 @@
+import type { Commit } from './store.js'
 import { type ChangeFeed, type TaskKey, taskId } from './store.js'
 
 /** Callbacks by task, by agent and by collection of records. */
@@ -71,5 +72,27 @@ function add<Callback>(map: Map<string, Set<Callback>>, id: string, onChange: Ca
   return () => {
     watchers.delete(onChange)
     if (watchers.size === 0 && map.get(id) === watchers) map.delete(id)
+  }
+}
+
+/** Whoever wants to know of commits. While nobody does, not even the clock is looked at. */
+export class CommitWatchers {
+  readonly #watchers = new Set<{ readonly tell: (commit: Commit) => void }>()
+
+  watch(onCommit: (commit: Commit) => void): () => void {
+    const watcher = { tell: onCommit }
+    this.#watchers.add(watcher)
+    return () => void this.#watchers.delete(watcher)
+  }
+
+  /** When it began; absent when nobody wants to know. */
+  begin(): number | undefined {
+    return this.#watchers.size > 0 ? performance.now() : undefined
+  }
+
+  committed(steps: number, begunMs: number | undefined): void {
+    if (begunMs === undefined) return
+    const commit = { steps, durationMs: performance.now() - begunMs }
+    for (const { tell } of this.#watchers) tell(commit)
   }
 }

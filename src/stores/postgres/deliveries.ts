@@ -1,6 +1,5 @@
 /** Push configs with their places in the log, and what was given up. */
-import { configBody, type DeadLetterRow, readConfig, readDeadLetter } from '../rows.js'
-import { fromStorable, toStorable } from '../storable-text.js'
+import { configBody, type DeadLetterRow, fromStorable, readConfig, readDeadLetter, toStorable } from '../rows.js'
 import {
   type ClaimedCursor,
   type ClaimRequest,
@@ -14,19 +13,18 @@ import {
   spellConfig,
   type TaskKey,
 } from '../store.js'
-import type { Database } from './database.js'
-import type { Names } from './names.js'
-import type { Notices } from './notices.js'
+import type { ChangeListener } from './change-listener.js'
+import type { Database, Names } from './database.js'
 
 export class PostgresDeliveries implements DeliveryStore {
   readonly #database: Database
   readonly #names: Names
-  readonly #notices: Notices
+  readonly #changes: ChangeListener
 
-  constructor(database: Database, names: Names, notices: Notices) {
+  constructor(database: Database, names: Names, changes: ChangeListener) {
     this.#database = database
     this.#names = names
-    this.#notices = notices
+    this.#changes = changes
   }
 
   async putConfig(key: TaskKey, config: NewPushConfig): Promise<'ok' | 'full' | 'no-task'> {
@@ -45,7 +43,7 @@ export class PostgresDeliveries implements DeliveryStore {
     )
     const outcome = row?.[0] ?? 'no-task'
     // A replaced config is due at once, in whichever process delivers it.
-    if (outcome === 'ok' && agent !== undefined) this.#notices.tellDeliveries(key.agent, agent)
+    if (outcome === 'ok' && agent !== undefined) this.#changes.notifyDeliveries(key.agent, agent)
     return outcome
   }
 
@@ -129,7 +127,7 @@ export class PostgresDeliveries implements DeliveryStore {
       ],
     )
     const isHeld = row?.[0] ?? false
-    if (isHeld && next === 'release') this.#notices.wakeDeliveries(key.agent)
+    if (isHeld && next === 'release') this.#changes.wakeDeliveries(key.agent)
     return isHeld
   }
 

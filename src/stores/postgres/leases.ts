@@ -1,10 +1,10 @@
 /** Who may run what, by the database's clock. */
-import { fromStorable, toStorable } from '../storable-text.js'
+import { fromStorable, toStorable } from '../rows.js'
 import type { ClaimedTask, ClaimRequest, LeaseClaim, LeaseStore } from '../store.js'
+import { type ChangeListener, tokenOf } from './change-listener.js'
 import type { Database } from './database.js'
-import { type Notices, tokenOf } from './notices.js'
 
-export function postgresLeases(database: Database, notices: Notices): LeaseStore {
+export function postgresLeases(database: Database, changes: ChangeListener): LeaseStore {
   return {
     claim: (request) => claim(database, request),
     renew: (held, lease) => renew(database, held, lease),
@@ -16,7 +16,7 @@ export function postgresLeases(database: Database, notices: Notices): LeaseStore
           WHERE lease_owner = $1`,
         [owner],
       )
-      notices.wakeAll()
+      changes.wakeAll()
     },
   }
 }

@@ -5,7 +5,7 @@
  *
  * Everything lies in a schema of its own and is called by its full name: connections need no settings, so
  * any pooler may stand in between. Time is `dragoman.now_ms()`, never a replica's clock. Messages of NOTIFY are
- * described in `notices.ts`; those that are frequent are sent by the caller (`teller.ts`), the others here.
+ * described in `change-listener.ts`; those that are frequent are sent by the caller (`notifier.ts`), the others here.
  */
 import { appendFunction } from './append-function.js'
 

@@ -1,6 +1,6 @@
 /**
  * Tasks in Postgres, for one process or many. Every replica sees the same log and the same leases; what one
- * commits, the others hear of (`notices.ts`). All SQL that writes several tables is in the migrations, as
+ * commits, the others hear of (`changes.ts`). All SQL that writes several tables is in the migrations, as
  * functions: one round trip each.
  */
 
@@ -12,7 +12,6 @@ import type {
   AgentStats,
   Append,
   AppendOutcome,
-  ChangeFeed,
   Commit,
   CompleteStore,
   DeliveryStore,
@@ -30,18 +29,16 @@ import type {
   ViewOptions,
 } from '../store.js'
 import { Appender } from './append.js'
-import { Database, type DatabaseOptions } from './database.js'
+import { ChangeListener, type ChangeListenerOptions } from './change-listener.js'
+import { Database, type DatabaseOptions, Names } from './database.js'
 import { PostgresDeliveries } from './deliveries.js'
 import { postgresLeases } from './leases.js'
-import { listTasks } from './list.js'
-import { Names } from './names.js'
-import { Notices, type NoticesOptions } from './notices.js'
+import { listTasks, readStats } from './list.js'
 import { Reads } from './reads.js'
 import { PostgresRecords } from './records.js'
 import { expire } from './retention.js'
-import { readStats } from './stats.js'
 
-export interface PostgresStoreOptions extends DatabaseOptions, NoticesOptions {
+export interface PostgresStoreOptions extends DatabaseOptions, ChangeListenerOptions {
   /** The store has to be there, with this version's schema: nothing is made or updated. Default false. */
   readonly mustExist?: boolean
 }
@@ -88,23 +85,21 @@ class PostgresStore implements CompleteStore {
   readonly leases: LeaseStore
   readonly deliveries: DeliveryStore
   readonly records: RecordStore
-  readonly changes: ChangeFeed
+  readonly changes: ChangeListener
   readonly #database: Database
   readonly #names: Names
-  readonly #notices: Notices
   readonly #appender: Appender
   readonly #reads: Reads
 
   constructor(database: Database, options: PostgresStoreOptions) {
     this.#database = database
     this.#names = new Names(database)
-    this.#notices = new Notices(database, this.#names, options)
-    this.#appender = new Appender(database, this.#names, this.#notices)
+    this.changes = new ChangeListener(database, this.#names, options)
+    this.#appender = new Appender(database, this.#names, this.changes)
     this.#reads = new Reads(database, this.#names)
-    this.changes = this.#notices
-    this.leases = postgresLeases(database, this.#notices)
-    this.deliveries = new PostgresDeliveries(database, this.#names, this.#notices)
-    this.records = new PostgresRecords(database, this.#notices)
+    this.leases = postgresLeases(database, this.changes)
+    this.deliveries = new PostgresDeliveries(database, this.#names, this.changes)
+    this.records = new PostgresRecords(database, this.changes)
   }
 
   append(step: Append): Promise<AppendOutcome> {
@@ -159,7 +154,7 @@ class PostgresStore implements CompleteStore {
   }
 
   async close(): Promise<void> {
-    await this.#notices.close()
+    await this.changes.close()
     await this.#database.close()
   }
 }

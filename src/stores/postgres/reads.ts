@@ -1,14 +1,27 @@
 /** Tasks and their events, read back. */
+
+import { foldEvents } from '../../model/apply-event.js'
 import type { Artifact } from '../../model/artifact.js'
 import type { TaskEvent } from '../../model/event.js'
+import { type HistoryWindow, newestMessages } from '../../model/history-window.js'
+import type { Message } from '../../model/message.js'
 import type { Task } from '../../model/task.js'
-import { type EventRow, type RecordRow, readBatch, readRecord } from '../rows.js'
-import { fromStorable, toStorable } from '../storable-text.js'
+import { type EventRow, fromStorable, type RecordRow, readBatch, readRecord, toStorable } from '../rows.js'
 import type { KeyedSend, LoadedTask, Scope, TaskKey, TaskRecord, ViewedTask, ViewOptions } from '../store.js'
-import { batchKinds, inLog, kindsWithOthers } from '../views.js'
-import type { Database } from './database.js'
-import type { Names } from './names.js'
-import { measure, readViews } from './views.js'
+import {
+  artifactsIn,
+  type BatchSize,
+  batchKinds,
+  HistoryTail,
+  inLog,
+  kindsWithArtifacts,
+  kindsWithHistory,
+  kindsWithOthers,
+  statusIn,
+  tailLength,
+  viewOf,
+} from '../views.js'
+import type { Database, Names } from './database.js'
 
 /** Batches fetched at once when a reader catches up. */
 const batchesPerRead = 32
@@ -138,3 +151,208 @@ const rangesAfter = Object.values(batchKinds)
       `(SELECT * FROM dragoman.events WHERE task = t.id AND head = ${kind} AND last > $3 ORDER BY last LIMIT $4)`,
   )
   .join(' UNION ALL ')
+
+/** Sizes of batches that are fetched at once. */
+const sizesPerRead = 1000
+
+/** Views of a task. */
+export interface Measured {
+  readonly row: RecordRow
+  /** Parts that are in the log only; absent when the task has no snapshot. */
+  readonly lacks: number | undefined
+  /** The newest batches with history, as far as they are worth reading; none when the snapshot holds it. */
+  readonly tail: readonly BatchSize[]
+  /** All that would be read. */
+  readonly bytes: number
+}
+
+type MeasuredRow = [
+  ...RecordRow,
+  lacks: number | null,
+  headBytes: number,
+  artifactBytes: number,
+  lasts: (string | number)[] | null,
+  sizes: (string | number)[] | null,
+]
+
+/** `rows`: SQL for the ids of tasks, `w (id, place)`, with values from $3 on. In the order of their places. */
+export async function measure(
+  database: Database,
+  rows: string,
+  values: readonly unknown[],
+  { history, includeArtifacts }: ViewOptions,
+): Promise<readonly Measured[]> {
+  const found = await database.query<MeasuredRow>(
+    `SELECT ${recordColumns}, p.in_log, coalesce(octet_length(p.head), 0),
+        CASE WHEN NOT $1 THEN 0 WHEN p.in_log & ${inLog.artifacts} = 0 THEN coalesce(octet_length(p.artifacts), 0)
+          ELSE (SELECT coalesce(sum(octet_length(body)), 0) FROM dragoman.events
+            WHERE task = t.id AND head IN ${kindsWithArtifacts}) END::bigint,
+        h.lasts, h.sizes
+      FROM ${rows} JOIN ${recordTables} ON t.id = w.id LEFT JOIN dragoman.snapshots p ON p.task = t.id
+      LEFT JOIN LATERAL (
+        SELECT array_agg(b.last) AS lasts, array_agg(b.bytes) AS sizes FROM (
+          SELECT last, octet_length(body) AS bytes FROM dragoman.events
+          WHERE task = t.id AND head IN ${kindsWithHistory} AND coalesce(p.in_log & ${inLog.history}, 1) > 0
+          ORDER BY last DESC LIMIT $2) b) h ON true
+      ORDER BY w.place`,
+    [includeArtifacts, Math.min(history.messages, sizesPerRead), ...values],
+  )
+  return found.map((row) => {
+    const [lacks, headBytes, artifactBytes, lasts, sizes] = row.slice(columnsOfRecord) as [
+      number | null,
+      number,
+      number,
+      (string | number)[] | null,
+      (string | number)[] | null,
+    ]
+    // Arrays of bigint come as text.
+    const batches = (lasts ?? []).map((last, place) => ({ last: Number(last), bytes: Number(sizes?.[place] ?? 0) }))
+    const tail = batches.slice(0, tailLength(batches, history))
+    const tailBytes = tail.reduce((sum, { bytes }) => sum + bytes, 0)
+    return {
+      row: row.slice(0, columnsOfRecord) as unknown as RecordRow, // its first columns
+      lacks: lacks ?? undefined,
+      tail,
+      bytes: headBytes + artifactBytes + tailBytes,
+    }
+  })
+}
+
+type Part = 'status' | 'history' | 'artifacts'
+type PartRow = [task: number, part: Part, ...batch: EventRow]
+type SnapshotColumns = [task: number, head: string, artifacts: string | null]
+
+/** In the order of what was measured. Tasks without a status are left out: there is nothing to see yet. */
+export async function readViews(
+  database: Database,
+  measured: readonly Measured[],
+  options: ViewOptions,
+): Promise<readonly ViewedTask[]> {
+  if (measured.length === 0) return []
+  const ids = measured.map(({ row }) => row[0])
+  const [snapshots, parts] = await Promise.all([
+    readSnapshots(database, measured, options),
+    readParts(database, measured, options),
+  ])
+  const views = await Promise.all(
+    measured.map(async ({ row, lacks, tail }, place) => {
+      const id = ids[place] as number // one for each that was measured
+      const record = readRecord(row, 0)
+      const [, head, artifacts] = snapshots.get(id) ?? []
+      const kept = head === undefined ? undefined : (JSON.parse(head) as Task) // written by `snapshotRow`
+      const events = (part: Part) => parts.get(id)?.get(part) ?? []
+      const status = kept?.status ?? statusIn(events('status')) ?? (await foldedStatus(database, id, record.seq))
+      if (!status) return []
+      const isInLog = (part: number) => lacks === undefined || (lacks & part) > 0
+      const messages = isInLog(inLog.history)
+        ? await readTail(database, { id, tail, newest: events('history') }, options.history)
+        : newestMessages(kept?.history ?? [], options.history)
+      const own = isInLog(inLog.artifacts) ? artifactsIn(events('artifacts')) : parseArtifacts(artifacts)
+      return [viewOf(record, { ...kept, status }, messages, options.includeArtifacts ? own : undefined)]
+    }),
+  )
+  return views.flat()
+}
+
+function parseArtifacts(artifacts: string | null | undefined): readonly Artifact[] | undefined {
+  return artifacts ? (JSON.parse(artifacts) as Artifact[]) : undefined // written by `snapshotRow`
+}
+
+async function readSnapshots(
+  database: Database,
+  measured: readonly Measured[],
+  { includeArtifacts }: ViewOptions,
+): Promise<ReadonlyMap<number, SnapshotColumns>> {
+  const ids = measured.filter(({ lacks }) => lacks !== undefined).map(({ row }) => row[0])
+  if (ids.length === 0) return new Map()
+  const rows = await database.query<SnapshotColumns>(
+    `SELECT task, head, ${includeArtifacts ? 'artifacts' : 'NULL'} FROM dragoman.snapshots
+      WHERE task = ANY($1::bigint[])`,
+    [ids],
+  )
+  return new Map(rows.map((row) => [row[0], row]))
+}
+
+/** Batches of the log, each range by its index. Nothing behind the sequence of the record. */
+async function readParts(
+  database: Database,
+  measured: readonly Measured[],
+  { includeArtifacts }: ViewOptions,
+): Promise<ReadonlyMap<number, ReadonlyMap<Part, TaskEvent[]>>> {
+  const found = new Map<number, Map<Part, TaskEvent[]>>()
+  const open = measured.filter(({ lacks }) => lacks !== inLog.nothing)
+  if (open.length === 0) return found
+  const events = 'e.first, e.last, e.time_ms, e.body'
+  const rows = await database.query<PartRow>(
+    `WITH w AS (SELECT * FROM unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::boolean[])
+        AS w (id, seq, status_last, tail_from, has_artifacts))
+      SELECT w.id, 'status', ${events} FROM w JOIN dragoman.events e
+        ON e.task = w.id AND e.head IN ${kindsWithOthers} AND e.last = w.status_last
+      UNION ALL SELECT w.id, 'history', ${events} FROM w JOIN dragoman.events e
+        ON e.task = w.id AND e.head IN ${kindsWithHistory} AND e.last >= w.tail_from AND e.last <= w.seq
+      UNION ALL SELECT w.id, 'artifacts', ${events} FROM w JOIN dragoman.events e
+        ON e.task = w.id AND e.head IN ${kindsWithArtifacts} AND e.last <= w.seq AND w.has_artifacts
+      ORDER BY 1, 2, 4`,
+    [
+      open.map(({ row }) => row[0]),
+      open.map(({ row }) => row[8]),
+      open.map(({ row, lacks }) => (lacks === undefined ? row[13] : -1)),
+      open.map(({ tail }) => tail.at(-1)?.last ?? Number.MAX_SAFE_INTEGER),
+      open.map(({ lacks }) => includeArtifacts && (lacks === undefined || (lacks & inLog.artifacts) > 0)),
+    ],
+  )
+  for (const [task, part, ...batch] of rows) {
+    const parts = found.get(task) ?? new Map<Part, TaskEvent[]>()
+    found.set(task, parts)
+    const known = parts.get(part) ?? []
+    for (const event of readBatch(batch)) known.push(event)
+    parts.set(part, known)
+  }
+  return found
+}
+
+interface Tail {
+  readonly id: number
+  readonly tail: readonly BatchSize[]
+  /** The events of these batches. */
+  readonly newest: readonly TaskEvent[]
+}
+
+/** As a rule the batches that were measured hold enough. */
+async function readTail(
+  database: Database,
+  { id, tail, newest }: Tail,
+  window: HistoryWindow,
+): Promise<readonly Message[]> {
+  const found = new HistoryTail(window)
+  let isMore = window.messages > 0 && found.addOlder(newest)
+  for (let before = tail.at(-1)?.last; isMore && before !== undefined; ) {
+    const rows = await database.query<[number, number]>(
+      `SELECT last, octet_length(body) FROM dragoman.events WHERE task = $1 AND head IN ${kindsWithHistory}
+        AND last < $2 ORDER BY last DESC LIMIT $3`,
+      [id, before, Math.min(window.messages, sizesPerRead)],
+    )
+    const sizes = rows.map(([last, bytes]) => ({ last, bytes }))
+    const from = sizes[tailLength(sizes, window) - 1]?.last
+    if (from === undefined) break
+    const batches = await database.query<EventRow>(
+      `SELECT first, last, time_ms, body FROM dragoman.events WHERE task = $1 AND head IN ${kindsWithHistory}
+        AND last >= $2 AND last < $3 ORDER BY last`,
+      [id, from, before],
+    )
+    isMore = found.addOlder(batches.flatMap(readBatch))
+    before = from
+  }
+  return found.messages
+}
+
+/** For rows of an older version, which did not note where the status is. */
+async function foldedStatus(database: Database, id: number, seq: number): Promise<Task['status'] | undefined> {
+  const batches = await database.query<EventRow>(
+    `SELECT first, last, time_ms, body FROM dragoman.events WHERE task = $1 AND head IN ${kindsWithOthers}
+      AND last <= $2 ORDER BY last`,
+    [id, seq],
+  )
+  const events = batches.flatMap(readBatch).filter(({ body }) => !('artifactUpdate' in body))
+  return foldEvents(events, { withoutArtifacts: true }).status
+}

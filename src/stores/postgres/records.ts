@@ -9,17 +9,17 @@ import type {
   WriteOptions,
   WriteOutcome,
 } from '../records.js'
-import { fromStorable, toStorable } from '../storable-text.js'
+import { fromStorable, toStorable } from '../rows.js'
+import type { ChangeListener } from './change-listener.js'
 import type { Database } from './database.js'
-import type { Notices } from './notices.js'
 
 export class PostgresRecords implements RecordStore {
   readonly #database: Database
-  readonly #notices: Notices
+  readonly #changes: ChangeListener
 
-  constructor(database: Database, notices: Notices) {
+  constructor(database: Database, changes: ChangeListener) {
     this.#database = database
-    this.#notices = notices
+    this.#changes = changes
   }
 
   async get(collection: string, id: string): Promise<StoredRecord | undefined> {
@@ -69,15 +69,15 @@ export class PostgresRecords implements RecordStore {
   async expire(collection: string, { limit, tombstonesMs }: RecordExpiry): Promise<number> {
     const [row] = await this.#database.query<[buried: number, forgotten: number]>(
       'SELECT buried, forgotten FROM dragoman.sweep_records($1, $2, $3, $4, $5)',
-      [this.#notices.sender, collection, limit, tombstonesMs ?? null, encodeURIComponent(collection)],
+      [this.#changes.sender, collection, limit, tombstonesMs ?? null, encodeURIComponent(collection)],
     )
     const [buried = 0, forgotten = 0] = row ?? []
-    if (buried > 0) this.#notices.wakeCollection(collection)
+    if (buried > 0) this.#changes.wakeCollection(collection)
     return buried + forgotten
   }
 
   watch(collection: string, onChange: () => void): () => void {
-    return this.#notices.watchCollection(collection, onChange)
+    return this.#changes.watchCollection(collection, onChange)
   }
 
   async #write(
@@ -91,11 +91,11 @@ export class PostgresRecords implements RecordStore {
     const write = () =>
       this.#database.queryOnce<[isDone: boolean, revision: number]>(
         'SELECT is_done, new_revision FROM dragoman.write_record($1, $2, $3, $4, $5, $6, $7)',
-        [this.#notices.sender, ...values],
+        [this.#changes.sender, ...values],
       )
     const [row] = await (expect === undefined ? this.#database.patiently(write) : write())
     const [isDone = false, revision = 0] = row ?? []
-    if (isDone && revision > 0) this.#notices.wakeCollection(collection)
+    if (isDone && revision > 0) this.#changes.wakeCollection(collection)
     return { result: isDone ? 'ok' : 'conflict', revision }
   }
 }

@@ -1,5 +1,5 @@
 /** Retention (E-11), a bounded number of tasks at a time, oldest first. Replicas that sweep at once share the work. */
-import { toStorable } from '../storable-text.js'
+import { toStorable } from '../rows.js'
 import type { Expired, Expiry } from '../store.js'
 import type { Database } from './database.js'
 

@@ -6,12 +6,11 @@
  * this one lives. A change saves the whole document of its task. It has no records, so a registry refuses it.
  */
 import { assertOptions, type NamesOf } from '../../model/option-names.js'
-import { CommitWatchers } from '../commit-watchers.js'
 import { noRecords } from '../complete-store.js'
+import type { MemoryStoreOptions } from '../memory.js'
+import { MemoryTasks } from '../memory.js'
 import type { DeliveryProgress } from '../memory-deliveries.js'
-import type { MemoryStoreOptions } from '../memory-options.js'
 import { isAlwaysTaken } from '../memory-row.js'
-import { MemoryTasks } from '../memory-tasks.js'
 import { SerialQueue } from '../serial-queue.js'
 import {
   type Append,
@@ -22,19 +21,20 @@ import {
   isSameConfig,
   type TaskKey,
 } from '../store.js'
+import { CommitWatchers } from '../watchers.js'
 import {
+  DocumentCache,
   hasEnded,
   nameOf,
   progressOf,
   readDocument,
+  replay,
   type SerializedDocument,
   serializeDocument,
   serializeEntries,
   serializeEntry,
   textLength,
 } from './document.js'
-import { DocumentCache } from './document-cache.js'
-import { replay } from './replay.js'
 
 /** Functions that keep documents. Names have 64 characters, `0` to `9` and `a` to `f`. */
 export interface SimpleStorage {

@@ -1,5 +1,4 @@
-import { batchBody, countedAs, countStep, noState, stateNumber, visibilityNumber } from '../rows.js'
-import { toStorable } from '../storable-text.js'
+import { batchBody, countedAs, countStep, noState, stateNumber, toStorable, visibilityNumber } from '../rows.js'
 import { type Append, type AppendOutcome, type TaskCreation, taskId } from '../store.js'
 import { kindOf, snapshotRow } from '../views.js'
 import { markCursors, putCursor } from './deliveries.js'

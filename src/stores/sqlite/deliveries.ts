@@ -1,6 +1,5 @@
 /** Push configs, their delivery cursors, and dead letters. Functions that write run in a transaction of the caller. */
-import { configBody, readConfig, readDeadLetter } from '../rows.js'
-import { fromStorable, toStorable } from '../storable-text.js'
+import { configBody, fromStorable, readConfig, readDeadLetter, toStorable } from '../rows.js'
 import {
   type ClaimedCursor,
   type CursorClaim,
@@ -12,8 +11,8 @@ import {
   isSameConfig,
   type NewPushConfig,
 } from '../store.js'
-import type { GroupCommit } from './group-commit.js'
-import { maxLeases } from './lease-clock.js'
+import type { GroupCommit } from './commits.js'
+import { maxLeases } from './leases.js'
 import { findTask, type Session } from './session.js'
 
 /** A task as its cursors see it: `seq` is its last event, `from` where a new cursor begins. */

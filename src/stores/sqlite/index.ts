@@ -1,2 +1,2 @@
-export type { LeaseClock } from './lease-clock.js'
+export type { LeaseClock } from './leases.js'
 export { openSqliteStore, type SqliteStoreOptions } from './sqlite-store.js'

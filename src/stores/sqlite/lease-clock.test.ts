@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, it } from 'vitest'
 import { append, chunk, creation, key } from '../contract-steps.js'
 import type { CompleteStore } from '../store.js'
 import { openSqliteStore, type SqliteStoreOptions } from './index.js'
-import { clampedClock } from './lease-clock.js'
+import { clampedClock } from './leases.js'
 
 const hourMs = 3_600_000
 const minuteMs = 60_000

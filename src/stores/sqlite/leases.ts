@@ -1,9 +1,11 @@
 /** Leases of tasks. All times are those of the session's lease clock. */
-import { fromStorable, toStorable } from '../storable-text.js'
+
+import { readFileSync } from 'node:fs'
+import type Database from 'libsql'
+import { fromStorable, toStorable } from '../rows.js'
 import type { ClaimedTask, ClaimRequest, LeaseClaim, LeaseStore } from '../store.js'
+import type { GroupCommit } from './commits.js'
 import { disownCursors } from './deliveries.js'
-import type { GroupCommit } from './group-commit.js'
-import { assertEpoch, maxLeases, wallEpoch } from './lease-clock.js'
 import type { Session } from './session.js'
 
 export function sqliteLeases(session: Session, commits: GroupCommit): LeaseStore {
@@ -56,4 +58,99 @@ function leaseOwners({ sql, leaseNow }: Session): readonly string[] {
 function disown(session: Session, owner: string): void {
   for (const [agent] of session.sql.agentIds.all() as [number][]) session.sql.disown.run(agent, owner)
   disownCursors(session, owner)
+}
+
+export interface LeaseClock {
+  /** Identifies the clock. Stored times of another epoch are void. */
+  readonly epoch: string
+  /** Milliseconds since some moment of the epoch: stored times up to this one have passed. */
+  now(): number
+  /** The time to store for a moment that many milliseconds from now. Default: `now()` and that many. */
+  after?(ms: number): number
+}
+
+/** A wall clock that differs from the monotonic clock by more than this has been set. */
+const jumpMs = 1_000
+/** Time for other processes to renew their leases by the new time. */
+const graceMs = 60_000
+
+/**
+ * How many times its own lease a process lets another process's lease last. A wall clock that was set back makes the
+ * leases from before longer.
+ */
+export const maxLeases = 4
+
+/** The epoch of clocks that can be set. */
+export const wallEpoch = 'wall'
+
+export function systemLeaseClock(): LeaseClock {
+  const epoch = bootId()
+  return epoch === undefined ? clampedClock(Date.now, () => performance.now()) : { epoch, now: monotonicMs }
+}
+
+/**
+ * The wall clock, for systems without a boot id. After a jump it takes the earlier of the old and the new time for a
+ * minute: leases that were written by either are respected until their owners have renewed them.
+ */
+export function clampedClock(wall: () => number, monotonic: () => number): LeaseClock {
+  let offsetMs = wall() - monotonic()
+  let jumpedAtMs: number | undefined
+  const now = () => {
+    const wallMs = wall()
+    const sinceMs = monotonic()
+    const steadyMs = Math.floor(sinceMs + offsetMs)
+    const hasJumped = Math.abs(wallMs - steadyMs) > jumpMs
+    jumpedAtMs = hasJumped ? (jumpedAtMs ?? sinceMs) : undefined
+    if (jumpedAtMs !== undefined && sinceMs - jumpedAtMs < graceMs) return Math.min(wallMs, steadyMs)
+    jumpedAtMs = undefined
+    offsetMs = wallMs - sinceMs
+    return wallMs
+  }
+  return { epoch: wallEpoch, now, after: (ms) => wall() + ms }
+}
+
+/** Voids times of another epoch: leases end, and waiting webhooks are due now. */
+export function adoptEpoch(db: Database.Database, { epoch, now }: LeaseClock): void {
+  if (storedEpoch(db) === epoch) return
+  db.exec('BEGIN IMMEDIATE')
+  try {
+    if (storedEpoch(db) !== epoch) {
+      db.exec('UPDATE tasks SET lease_end = 0 WHERE runnable = 1 AND lease_end > 0')
+      db.prepare('UPDATE lanes SET due = ?, lease_owner = NULL, fence = fence + 1 WHERE due IS NOT NULL').run(now())
+      db.prepare('UPDATE clock SET epoch = ?').run(epoch)
+    }
+    db.exec('COMMIT')
+  } catch (error) {
+    if (db.inTransaction) db.exec('ROLLBACK')
+    throw error
+  }
+}
+
+function storedEpoch(db: Database.Database): string {
+  return (db.prepare('SELECT epoch FROM clock').raw().get() as [string])[0] // one row, made by a migration
+}
+
+/** While this process runs its boot id stays: another epoch means that another kernel uses the file. */
+export function assertEpoch({ sql, epoch }: Session): void {
+  const [stored] = sql.epoch.get() as [string] // one row
+  if (stored !== epoch)
+    throw new Error(
+      'The store is used by processes that share no clock: run all of them on one machine and one runtime',
+    )
+}
+
+/** Absent outside Linux, and in runtimes whose monotonic clock starts with the process. */
+function bootId(): string | undefined {
+  if (process.platform !== 'linux' || 'bun' in process.versions || 'deno' in process.versions) return undefined
+  try {
+    return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim() || undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** CLOCK_MONOTONIC. Unlike `performance.now()` it does not start with the process. */
+function monotonicMs(): number {
+  const [seconds, nanoseconds] = process.hrtime()
+  return seconds * 1_000 + Math.floor(nanoseconds / 1_000_000)
 }

@@ -10,10 +10,9 @@ import type {
   WriteOptions,
   WriteOutcome,
 } from '../records.js'
-import { fromStorable, toStorable } from '../storable-text.js'
-import type { SqliteChanges } from './changes.js'
-import type { GroupCommit } from './group-commit.js'
-import type { Statement } from './statements.js'
+import { fromStorable, toStorable } from '../rows.js'
+import type { GroupCommit, SqliteChanges } from './commits.js'
+import type { Statement } from './session.js'
 
 export interface RecordsDeps {
   readonly db: Database.Database

@@ -6,8 +6,7 @@ import type Database from 'libsql'
 import type { TaskEvent } from '../../model/event.js'
 import { assertOptions, type NamesOf } from '../../model/option-names.js'
 import type { RecordStore } from '../records.js'
-import { type EventRow, type RecordRow, readBatch, readRecord } from '../rows.js'
-import { fromStorable, toStorable } from '../storable-text.js'
+import { type EventRow, fromStorable, type RecordRow, readBatch, readRecord, toStorable } from '../rows.js'
 import type {
   AgentStats,
   Append,
@@ -30,20 +29,14 @@ import type {
   ViewOptions,
 } from '../store.js'
 import { appendStep } from './append.js'
-import { SqliteChanges } from './changes.js'
+import { GroupCommit, SqliteChanges } from './commits.js'
 import { sqliteDeliveries } from './deliveries.js'
 import { Sweeper } from './expire.js'
-import { FileHealth, type FileHealthOptions } from './file-health.js'
-import { GroupCommit } from './group-commit.js'
-import { type LeaseClock, systemLeaseClock } from './lease-clock.js'
-import { sqliteLeases } from './leases.js'
-import { listTasks } from './list.js'
-import { databaseBytes, openDatabase } from './open.js'
+import { type LeaseClock, sqliteLeases, systemLeaseClock } from './leases.js'
+import { databaseBytes, FileHealth, type FileHealthOptions, openDatabase } from './open.js'
+import { listTasks, loadRow, readStats, viewRow } from './reads.js'
 import { SqliteRecords } from './records.js'
-import { CountChanges, findTask, Names, type Session } from './session.js'
-import { prepareStatements, type Statements } from './statements.js'
-import { readStats } from './stats.js'
-import { loadRow, viewRow } from './views.js'
+import { CountChanges, findTask, Names, prepareStatements, type Session, type Statements } from './session.js'
 
 export interface SqliteStoreOptions extends FileHealthOptions {
   /**

@@ -3,7 +3,7 @@
  *
  * NOTIFY takes a lock of the whole server until its transaction has ended, so it must not be part of one that writes and
  * waits for a disk; and every message wakes every listener, so there are few. A process that dies between a commit and
- * its telling has told nobody: the others find what they watch when they ask next (`notices.ts`).
+ * its telling has told nobody: the others find what they watch when they ask next (`changes.ts`).
  */
 import type { Database } from './database.js'
 
@@ -14,21 +14,21 @@ const gapMs = 5
 /** Postgres takes 8,000 bytes. */
 const longestMessage = 7_900
 
-export class Teller {
+export class Notifier {
   readonly #database: Database
   readonly #sender: string
   /** The last sequence of each task, by token. */
   #tasks = new Map<string, number>()
   #words = new Set<string>()
   #work: Promise<void> | undefined
-  #toldAt = Number.NEGATIVE_INFINITY
+  #notifiedAt = Number.NEGATIVE_INFINITY
 
   constructor(database: Database, sender: string) {
     this.#database = database
     this.#sender = sender
   }
 
-  tellTask(token: string, seq: number): void {
+  notifyTask(token: string, seq: number): void {
     this.#tasks.set(token, seq)
     this.#begin()
   }
@@ -40,7 +40,7 @@ export class Teller {
 
   /** When all of a group has been said: its first word must not go alone. */
   #begin(): void {
-    this.#work ??= Promise.resolve().then(() => this.#tellAll())
+    this.#work ??= Promise.resolve().then(() => this.#notifyAll())
   }
 
   /** Resolves when everything has been told. */
@@ -48,14 +48,14 @@ export class Teller {
     await this.#work
   }
 
-  async #tellAll(): Promise<void> {
+  async #notifyAll(): Promise<void> {
     while (this.#tasks.size > 0 || this.#words.size > 0) {
-      const pauseMs = this.#toldAt + gapMs - performance.now()
+      const pauseMs = this.#notifiedAt + gapMs - performance.now()
       if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs))
       const messages = this.#takeMessages()
-      this.#toldAt = performance.now()
+      this.#notifiedAt = performance.now()
       // It is a hint: when the database is away, listeners ask for themselves as soon as it is back.
-      await this.#database.queryOnce(tellThem, [messages]).catch(() => undefined)
+      await this.#database.queryOnce(notifyQuery, [messages]).catch(() => undefined)
     }
     this.#work = undefined
   }
@@ -77,5 +77,5 @@ export class Teller {
 }
 
 /** Nothing is written, so nobody waits for the disk. */
-const tellThem = `SELECT set_config('synchronous_commit', 'off', true), pg_notify('${channel}', message)
+const notifyQuery = `SELECT set_config('synchronous_commit', 'off', true), pg_notify('${channel}', message)
   FROM unnest($1::text[]) AS message`

@@ -12,15 +12,14 @@
 import { hash, randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
-import { toStorable } from '../storable-text.js'
+import { toStorable } from '../rows.js'
 import type { ChangeFeed, TaskKey } from '../store.js'
 import { Watchers } from '../watchers.js'
+import type { Names } from './database.js'
 import { clientConfig, type Database } from './database.js'
-import type { Names } from './names.js'
-import { parseNotice } from './parse-notice.js'
-import { channel, Teller } from './teller.js'
+import { channel, Notifier } from './notifier.js'
 
-export interface NoticesOptions {
+export interface ChangeListenerOptions {
   /** How often watched tasks are asked for although somebody listens. Default 1 s. */
   readonly pollMs?: number
   /** How often when nobody can listen. Default 50 ms. */
@@ -40,14 +39,14 @@ const deaf =
 /** Looking for work costs several queries each time. */
 const leastLookMs = 250
 
-export class Notices implements ChangeFeed {
+export class ChangeListener implements ChangeFeed {
   /** This process, as the first word of what it tells. */
   readonly sender = `s${randomUUID().slice(0, 13)}`
   readonly #database: Database
   readonly #names: Names
   readonly #watchers = new Watchers()
-  readonly #options: NoticesOptions
-  readonly #teller: Teller
+  readonly #options: ChangeListenerOptions
+  readonly #notifier: Notifier
   /** Watched tasks by token, each with the last sequence that is known to be committed. */
   readonly #watched = new Map<string, { readonly key: TaskKey; count: number; seq: number }>()
   readonly #closing = new AbortController()
@@ -62,11 +61,11 @@ export class Notices implements ChangeFeed {
   #lastLook = 0
   #onEcho: () => void = () => undefined
 
-  constructor(database: Database, names: Names, options: NoticesOptions) {
+  constructor(database: Database, names: Names, options: ChangeListenerOptions) {
     this.#database = database
     this.#names = names
     this.#options = options
-    this.#teller = new Teller(database, this.sender)
+    this.#notifier = new Notifier(database, this.sender)
   }
 
   watchTask(key: TaskKey, onChange: (seq: number) => void): () => void {
@@ -104,19 +103,19 @@ export class Notices implements ChangeFeed {
   }
 
   /** Committed here: to be known here at once, and elsewhere soon. */
-  tellTask(token: string, seq: number): void {
+  notifyTask(token: string, seq: number): void {
     this.#wakeToken(token, seq)
-    this.#teller.tellTask(token, seq)
+    this.#notifier.notifyTask(token, seq)
   }
 
-  tellAgent(agent: string, number: number): void {
+  notifyRunnable(agent: string, number: number): void {
     this.#watchers.runnable(agent)
-    this.#teller.tell(`r${number}`)
+    this.#notifier.tell(`r${number}`)
   }
 
-  tellDeliveries(agent: string, number: number): void {
+  notifyDeliveries(agent: string, number: number): void {
     this.#watchers.deliveries(agent)
-    this.#teller.tell(`l${number}`)
+    this.#notifier.tell(`l${number}`)
   }
 
   wakeDeliveries(agent: string): void {
@@ -134,7 +133,7 @@ export class Notices implements ChangeFeed {
   async close(): Promise<void> {
     this.#closing.abort()
     clearTimeout(this.#timer)
-    await this.#teller.settled()
+    await this.#notifier.settled()
     await this.#client?.end().catch(() => undefined)
     await this.#listener
   }
@@ -185,7 +184,7 @@ export class Notices implements ChangeFeed {
       lost.catch(() => undefined)
       let isDeaf = false
       try {
-        if (await Promise.race([this.#canHear(client), lost])) {
+        if (await Promise.race([this.#canListen(client), lost])) {
           attempt = 0
           this.#isListening = true
           this.#say(undefined)
@@ -208,15 +207,15 @@ export class Notices implements ChangeFeed {
   }
 
   /** Whether notifications arrive on this connection. */
-  async #canHear(client: pg.Client): Promise<boolean> {
+  async #canListen(client: pg.Client): Promise<boolean> {
     await client.connect()
-    client.on('notification', ({ payload = '' }) => this.#hear(payload))
+    client.on('notification', ({ payload = '' }) => this.#receive(payload))
     await client.query(`LISTEN ${channel}`)
-    return await this.#isHeard(client)
+    return await this.#receivesEcho(client)
   }
 
   /** Poolers may take LISTEN and let nothing through: a word of our own has to come back. */
-  async #isHeard(client: pg.Client): Promise<boolean> {
+  async #receivesEcho(client: pg.Client): Promise<boolean> {
     let timer: NodeJS.Timeout | undefined
     const echo = new Promise<boolean>((resolve) => {
       this.#onEcho = () => resolve(true)
@@ -237,7 +236,7 @@ export class Notices implements ChangeFeed {
   }
 
   /** An exception in the listener of a socket would end the process. */
-  #hear(payload: string): void {
+  #receive(payload: string): void {
     try {
       this.#wakeHinted(payload)
     } catch (error) {
@@ -307,4 +306,59 @@ const seqsOf = `SELECT w.place, t.seq FROM unnest($1::text[], $2::text[]) WITH O
 /** Names a task in a message: short, of plain characters, and never the beginning of another kind of word. */
 export function tokenOf({ agent, id }: TaskKey): string {
   return `t${hash('sha1', `${toStorable(agent)}\n${toStorable(id)}`).slice(0, 16)}`
+}
+
+/**
+ * Parser for NOTIFY payloads. Every login of the database can send them, so the parser accepts any text, never
+ * throws, and skips words that it does not recognise. All members of a notice are hints: readers check the database.
+ */
+
+export interface Notice {
+  /** The process that sent it; `-` when a function in the database did. */
+  readonly sender: string
+  /** Sent by a process that checks whether it receives its own notices. */
+  readonly isEcho: boolean
+  /** Claimed last sequences, by task token. */
+  readonly tasks: ReadonlyMap<string, number>
+  /** Numbers of agents that have tasks to run. */
+  readonly runnable: ReadonlySet<number>
+  /** Numbers of agents that have webhooks to call. */
+  readonly cursors: ReadonlySet<number>
+  /** Collections of records. */
+  readonly collections: ReadonlySet<string>
+}
+
+/** Postgres limits a payload to this length in its default build. */
+const maxPayloadLength = 8_000
+
+export function parseNotice(payload: string): Notice | undefined {
+  if (payload.length > maxPayloadLength) return undefined
+  const [sender = '', ...words] = payload.split(' ')
+  const tasks = new Map<string, number>()
+  const runnable = new Set<number>()
+  const cursors = new Set<number>()
+  const collections = new Set<string>()
+  let isEcho = false
+  // A payload may repeat a word thousands of times: each target is woken once per notice.
+  for (const word of words) {
+    if (word === 'e') isEcho = true
+    else if (/^t[0-9a-f]{16}\.\d{1,15}$/.test(word)) {
+      const [token = '', seq] = word.split('.')
+      tasks.set(token, Math.max(tasks.get(token) ?? 0, Number(seq)))
+    } else if (/^r\d{1,10}$/.test(word)) runnable.add(Number(word.slice(1)))
+    else if (/^l\d{1,10}$/.test(word)) cursors.add(Number(word.slice(1)))
+    else if (word.startsWith('c')) {
+      const name = decodeName(word.slice(1))
+      if (name !== undefined) collections.add(name)
+    }
+  }
+  return { sender, isEcho, tasks, runnable, cursors, collections }
+}
+
+function decodeName(text: string): string | undefined {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return undefined // an incomplete or invalid escape such as `%` or `%ff`
+  }
 }
