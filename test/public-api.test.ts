@@ -93,6 +93,7 @@ const entries: Readonly<Record<string, readonly string[]>> = {
   './console': ['callHeader', 'consoleHeader', 'createConsole', 'serveConsole', 'tabHeader'],
   './testing': [
     'callBy',
+    'dialectContract',
     'echoAgent',
     'fakeClock',
     'gate',

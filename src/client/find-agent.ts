@@ -2,7 +2,7 @@
  * Finds the agent that a reference names: reads its card, verifies the signature, chooses the interfaces, and decides which
  * origins get credentials. A name may lead to several instances of one agent.
  */
-import type { ClientDialect } from '../dialects/client-dialect.js'
+import { type ClientDialect, hasCard } from '../dialects/client-dialect.js'
 import { type ClientDialects, newestClient } from '../dialects/clients.js'
 import type { AgentCard } from '../model/agent-card.js'
 import type { AgentService } from '../model/service.js'
@@ -70,7 +70,7 @@ export async function findInstances(
     return [{ ...agent, close: async () => void (await Promise.all([agent.close(), local.close?.()])) }]
   }
   const wanted = options.dialect === undefined ? undefined : dialects.get(options.dialect)
-  const isName = typeof ref === 'string' && (wanted === undefined || wanted.card !== undefined)
+  const isName = typeof ref === 'string' && (wanted === undefined || hasCard(wanted))
   const name: ResolvedName = isName
     ? await resolveName(ref.trim(), options.resolvers ?? [])
     : { found: ref, source: 'user' }
@@ -270,7 +270,7 @@ function dialectWithoutCard(ref: string, wanted: string | undefined, dialects: C
   const [first = ref] = cardLocations(ref).urls
   const address = first.split('/.well-known/', 1).join()
   for (const dialect of dialects.values()) {
-    if (dialect.card || (wanted !== undefined && wanted !== dialect.name)) continue
+    if (hasCard(dialect) || (wanted !== undefined && wanted !== dialect.name)) continue
     const path = Object.values(dialect.jsonrpc?.paths ?? {}).find((each) => address.endsWith(each))
     if (path !== undefined) return { url: address.slice(0, -path.length), dialect }
     if (wanted !== undefined) return { url: address, dialect }

@@ -112,12 +112,17 @@ export interface ClientDialect extends DialectFacts {
   readonly jsonrpc?: JsonRpcClientForm
   readonly rest?: RestClientForm
   readonly grpc?: GrpcClientForm
-  /** Absent: agents that speak this dialect have no card, so users give the address of the agent. */
+  /** Cards written in this dialect. Absent: if cards do not list the dialect either, users give the address of the agent. */
   readonly card?: ClientCardForm
   /** Streams of `subscribeToTask` do not begin with the task. */
   readonly omitsTaskOnSubscribe?: boolean
   /** The body of a webhook call as the data of a stream frame; nothing if the body is not in this dialect (RM-PUSH-3). */
   toPushFrame?(body: Json): unknown
+}
+
+/** Agents that speak this dialect have a card: one in this dialect, or one that lists it. */
+export function hasCard({ card, isListed }: ClientDialect): boolean {
+  return card !== undefined || isListed === true
 }
 
 /** Tasks can be read after the call that made them. */

@@ -3,7 +3,6 @@
 import type { StreamResponse } from '../model/event.js'
 import type { Operation } from '../model/operations.js'
 import { services } from '../transports/grpc/messages.js'
-import { createRouter } from '../transports/rest/route.js'
 import type {
   ClientDialect,
   GrpcClientForm,
@@ -14,6 +13,7 @@ import type {
   StreamDecoder,
 } from './client-dialect.js'
 import type { Dialect, GrpcForm, JsonRpcForm, OperationCodec, RestForm, StreamEncoder } from './dialect.js'
+import { createRouter } from './rest-route.js'
 
 export const facts = { newId: () => 'made', header: () => null }
 

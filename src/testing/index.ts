@@ -1,4 +1,4 @@
-/** Helpers for tests of agents, and the suites that stores and transports must pass. */
+/** Helpers for tests of agents, and the suites that stores, transports and dialects must pass. */
 
 // Test an agent
 
@@ -11,8 +11,10 @@ export { type Duration, type FakeClock, fakeClock } from './fake-clock.js'
 export { callBy, send, userMessage } from './messages.js'
 export { type Gate, gate, until } from './wait.js'
 
-// Extend: suites for stores and transports of your own
+// Extend: suites for stores, transports and dialects of your own
 
+export { dialectContract } from '../dialects/dialect.contract.js'
+export type { DialectSides } from '../dialects/dialect-forms.contract.js'
 export { type OpenStore, type StoreContractOptions, storeContract, type TestRunner } from '../stores/store.contract.js'
 export {
   type OpenedTransport,

@@ -47,6 +47,9 @@ export const chatRpcClient: ClientDialect = {
     createStreamDecoder,
     decodeError,
   },
-  // Its cards are v0.3's: nothing in them names this dialect.
-  card: { recognise: () => undefined, decode: decodeCard },
+  // Its cards are v0.3's, with the path of this dialect in the address.
+  card: {
+    recognise: ({ url }) => (typeof url === 'string' && url.endsWith(paths[0]) ? 'possible' : undefined),
+    decode: decodeCard,
+  },
 }

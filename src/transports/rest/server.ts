@@ -1,13 +1,13 @@
 /** HTTP+JSON: routes, query parameters, bare JSON results, streams as SSE (R-REST). */
 import type { Dialect, RestForm } from '../../dialects/dialect.js'
 import { dialectByVersion, negotiate } from '../../dialects/negotiate.js'
+import { createRouter, isAction, type Match } from '../../dialects/rest-route.js'
 import { A2AError } from '../../model/errors.js'
 import { isObject } from '../../model/is-object.js'
 import { answerCall, type Envelope, type HttpCall } from '../call.js'
 import { CallWatch } from '../call-record.js'
 import { assertJson, parseJson, type RequestLimits, readBody } from '../read-json.js'
 import { type Arrival, type BindingHandler, readVersion } from '../transport.js'
-import { createRouter, isAction, type Match } from './route.js'
 
 /** A request whose verb and path are a route of at least one dialect. */
 export interface RestCall {

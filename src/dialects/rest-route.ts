@@ -1,5 +1,5 @@
 /** Finds a dialect's route for a verb and path. `:` actions are matched before plain ids (R-REST-1). */
-import type { RestRoute } from '../../dialects/dialect.js'
+import type { RestRoute } from './dialect.js'
 
 export interface Match {
   readonly route: RestRoute

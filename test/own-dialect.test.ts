@@ -1,0 +1,80 @@
+import { agent, artifact, connect, serve, textOf } from 'dragoman'
+import { createPushReceiver, type PushDelivery } from 'dragoman/client'
+import { createHandler } from 'dragoman/server'
+import { dialectContract } from 'dragoman/testing'
+import { describe, expect, it } from 'vitest'
+import { toy, toyClient } from './fixtures/toy-dialect/index.js'
+
+const shout = agent('Shout', async function* ({ message }) {
+  yield artifact('words', textOf(message.parts).toUpperCase())
+})
+
+dialectContract({ describe, it }, { server: toy, client: toyClient })
+
+describe('a dialect of the user', () => {
+  it('is served beside those of the package, and listed in the card', async () => {
+    await using served = await serve(shout, { port: 0, dialects: ['v1', toy] })
+    const response = await fetch(served.url, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify(toy.example.body),
+    })
+    expect(await response.json()).toMatchObject({ result: { is: 'done', words: 'HI' } })
+    await using newest = await connect(served.url)
+    expect(newest.choice.dialect).toBe('v1')
+    expect(newest.card.supportedInterfaces).toContainEqual({
+      url: served.url,
+      protocolBinding: 'JSONRPC',
+      protocolVersion: '7.0',
+    })
+    const card = await fetch(`${served.url}.well-known/agent-card.json`, { headers: { 'a2a-version': '7.0' } })
+    expect(await card.json()).toEqual({ toyAgent: 'Shout', at: served.url })
+  })
+
+  it('is spoken by clients: calls, streams, tasks and errors', async () => {
+    await using served = await serve(shout, { port: 0, dialects: ['v1', toy] })
+    await using client = await connect(served.url, { dialects: [toyClient], dialect: 'toy' })
+    expect(client.choice).toMatchObject({ dialect: 'toy', binding: 'JSONRPC' })
+    const { text, task } = await client.ask('hello')
+    expect(text).toBe('HELLO')
+    expect(await client.getTask({ id: task?.id ?? '' })).toMatchObject({ status: { state: 'TASK_STATE_COMPLETED' } })
+    const texts: string[] = []
+    for await (const update of client.stream('hello'))
+      if ('artifactUpdate' in update) texts.push(textOf(update.artifactUpdate.artifact.parts))
+    expect(texts).toEqual(['HELLO'])
+    await expect(client.getTask({ id: 'none' })).rejects.toMatchObject({ code: 'TASK_NOT_FOUND' })
+    await expect(client.cancelTask({ id: 'none' })).rejects.toMatchObject({ code: 'UNSUPPORTED_OPERATION' })
+  })
+
+  it('is the only one at a path that it is pinned to, where its own card is', async () => {
+    await using served = await serve(shout, { port: 0, dialects: ['v1', { dialect: toy, path: '/toy' }] })
+    const card = await (await fetch(`${served.url}toy/.well-known/agent-card.json`)).json()
+    expect(card).toEqual({ toyAgent: 'Shout', at: `${served.url}toy` })
+    await using client = await connect(card as object, { dialects: [toyClient] })
+    expect((await client.ask('hello')).text).toBe('HELLO')
+  })
+
+  it('reads its own webhook bodies', async () => {
+    const deliveries: PushDelivery[] = []
+    const receive = createPushReceiver({ dialects: [toyClient], onDelivery: (each) => void deliveries.push(each) })
+    const body = JSON.stringify({ job: 't1', talk: 'c1', is: 'done', words: '' })
+    const request = new Request('https://hooks.example', {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body,
+    })
+    expect((await receive(request)).status).toBe(200)
+    expect(deliveries).toMatchObject([{ dialect: 'toy', taskId: 't1' }])
+  })
+
+  it('must have a name that no other dialect has', async () => {
+    const named = { ...toy, name: 'v1' }
+    await expect(createHandler(shout, { dialects: [named] })).rejects.toThrow('A dialect is called v1 already')
+    await expect(connect('http://localhost:1', { dialects: [{ ...toyClient, name: 'v1' }] })).rejects.toThrow(
+      'A dialect is called v1 already',
+    )
+    await expect(connect('http://localhost:1', { dialects: [toyClient], dialect: 'v2' })).rejects.toThrow(
+      "Write 'toy', 'v1'",
+    )
+  })
+})
