@@ -60,7 +60,7 @@ export function either(...kinds: readonly Members[]): Either {
 
 /**
  * `true`: the value is not checked. A name: of a basic kind. Several strings: the allowed values. Names: of an option that
- * is an object. Names in a list: of an option that lists objects.
+ * is an object. Names in a list: of an option that lists objects; objects with the member after them are of another kind.
  */
 type Members =
   | true
@@ -69,7 +69,7 @@ type Members =
   | Either
   | readonly string[]
   | OptionNames
-  | readonly [OptionNames]
+  | readonly [OptionNames, string?]
 
 /** Names of options, and below them those of options that are objects themselves. */
 export interface OptionNames {
@@ -134,14 +134,18 @@ function assertValue(owner: string, name: string, value: unknown, known: Members
   }
   const matching = known instanceof Either ? known.kinds.find((each) => isAccepted(value, each)) : known
   if (isNamesInList(matching))
-    assertEach(`${owner}.${name}`, value as readonly unknown[], matching[0]) // it is accepted
+    assertEach(`${owner}.${name}`, value as readonly unknown[], ...matching) // it is accepted
   else if (isNames(matching)) assertOptions(`${owner}.${name}`, value, matching)
 }
 
-/** As `assertOptions`, for each object in a list; entries that are no objects are left to the function that reads them. */
-export function assertEach(owner: string, list: readonly unknown[], names: OptionNames): void {
+/**
+ * As `assertOptions`, for each object in a list. Entries that are no objects, or have the member `other`, are left to the
+ * function that reads them.
+ */
+export function assertEach(owner: string, list: readonly unknown[], names: OptionNames, other?: string): void {
   for (const [place, each] of list.entries())
-    if (typeof each === 'object' && each !== null) assertOptions(`${owner}[${place}]`, each, names)
+    if (typeof each === 'object' && each !== null && !(other !== undefined && other in each))
+      assertOptions(`${owner}[${place}]`, each, names)
 }
 
 function isAccepted(value: unknown, known: Members): boolean {
@@ -216,7 +220,7 @@ function isChoices(known: Members | undefined): known is readonly string[] {
   return Array.isArray(known) && typeof known[0] === 'string'
 }
 
-function isNamesInList(known: Members | undefined): known is readonly [OptionNames] {
+function isNamesInList(known: Members | undefined): known is readonly [OptionNames, string?] {
   return Array.isArray(known) && typeof known[0] === 'object'
 }
 

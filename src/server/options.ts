@@ -245,7 +245,7 @@ export const handlerOptions = {
   publicUrl: true,
   basePath: true,
   cors: true,
-  dialects: either(['all'], [{ dialect: true, path: true } satisfies NamesOf<PinnedDialect>]).withExample(
+  dialects: either(['all'], [{ dialect: true, path: true } satisfies NamesOf<PinnedDialect>, 'name']).withExample(
     "'all', or a list: ['v1']",
   ),
   limits,
