@@ -2,6 +2,7 @@ import { assertOptions, type NamesOf } from '../model/option-names.js'
 import { type AuthScheme, type Credentials, quoted } from './scheme.js'
 import { type CallersBySecret, callersIn, secretTable } from './secrets.js'
 
+/** Options of `apiKey`. */
 export interface ApiKeyOptions {
   /** Where clients send it. Default: the header `X-API-Key`. */
   readonly name?: string

@@ -15,6 +15,7 @@ export type VerifyPassword = (
   password: string,
 ) => NamedCaller | undefined | Promise<NamedCaller | undefined>
 
+/** Options of `basic`. */
 export interface BasicOptions {
   /** What people are shown who are asked for a password. Default `agent`. */
   readonly realm?: string

@@ -12,6 +12,7 @@ import { type CallersBySecret, callersIn, secretTable } from './secrets.js'
 /** Tells whose token it is, or nothing. Asked for every request: slow checks should remember what they found. */
 export type VerifyToken = (token: string) => NamedCaller | undefined | Promise<NamedCaller | undefined>
 
+/** Options of `bearer`. */
 export interface BearerOptions {
   /** Default `agent`. */
   readonly realm?: string

@@ -2,6 +2,7 @@
 import { canParseUrl } from '../model/can-parse-url.js'
 import { readAtMost } from '../net/read-at-most.js'
 
+/** The `fetch` that reads keys and discovery documents. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
 const longestMs = 5_000

@@ -15,6 +15,7 @@ const addresses: Readonly<Record<keyof OAuthFlows, readonly string[]>> = {
 
 const flowNames = Object.keys(addresses).join(', ')
 
+/** Options of `withFlows`. */
 export interface FlowsOptions {
   /** The metadata of the authorization server (RFC 8414). */
   readonly metadataUrl?: string

@@ -19,6 +19,7 @@ export type JwtKeys =
   | { readonly keys: readonly JWK[] }
   | { readonly secret: string | Uint8Array }
 
+/** Options of `jwt`. */
 export type JwtOptions = TokenOptions &
   JwtKeys & {
     /** Who must have issued a token. Default: whoever has the key. */

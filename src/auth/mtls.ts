@@ -11,6 +11,7 @@ import {
 /** The member of a certificate that names the caller; of names of one kind there must be exactly one. */
 export type CertificateName = 'commonName' | 'dns' | 'uri' | 'email' | 'fingerprint'
 
+/** Options of `mtls`. */
 export interface MtlsOptions {
   /** Who a certificate is: one of its names, or a function that tells. Default: the common name. */
   readonly caller?: CertificateName | ((certificate: VerifiedCertificate) => NamedCaller | undefined)

@@ -6,6 +6,7 @@ import { type KeyTimes, keyTimeNames, remoteKeys } from './remote-keys.js'
 import type { AuthScheme } from './scheme.js'
 import { chooseAlgorithms, publicKeyAlgorithms, type TokenOptions, tokenOptionNames, tokenScheme } from './token.js'
 
+/** Options of `oidc`. */
 export interface OidcOptions extends TokenOptions {
   /** What the card calls the scheme, and what stands before the callers' ids. Default `oidc`. */
   readonly scheme?: string

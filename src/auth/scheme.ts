@@ -31,6 +31,7 @@ export interface Connection {
   readonly onCaller?: (caller: Caller) => void
 }
 
+/** The headers and the connection of a request, as schemes read them. */
 export interface Credentials extends Connection {
   /** HTTP headers or gRPC metadata. */
   readonly headers: Pick<Headers, 'get'>
@@ -43,6 +44,7 @@ export type Verdict = { readonly caller: Caller } | 'absent' | 'refused'
 /** Why a caller is challenged: nothing valid was sent, or it is not good for enough. */
 export type Shortfall = Exclude<Verdict, object> | { readonly missing: readonly string[] }
 
+/** A way to authenticate callers: how the card describes it, and how credentials are checked. */
 export interface AuthScheme {
   /** The name of the scheme in the card. */
   readonly name: string

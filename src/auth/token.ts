@@ -14,6 +14,7 @@ import { bearerToken } from './bearer.js'
 import { type AuthScheme, bearerChallenge, callerNamed, foreignId, type NamedCaller, type Verdict } from './scheme.js'
 import { TokenCache } from './token-cache.js'
 
+/** Checks that `jwt` and `oidc` make on a token. */
 export interface TokenOptions {
   /** Whom tokens must be for: this agent, as the issuer knows it. Tokens for others are refused. */
   readonly audience: string | readonly string[]

@@ -2,8 +2,10 @@
 import { isStruct, SchemaTooComplex, violationsOf } from '../model/json-schema.js'
 import type { JsonValue, Struct } from '../model/part.js'
 
+/** The kind of input that a field takes. */
 export type FieldKind = 'text' | 'number' | 'integer' | 'boolean' | 'choice' | 'choices' | 'list' | 'json'
 
+/** One field of the form that a question asks for. */
 export interface Field {
   /** Empty when the schema is not of an object: the answer is the one value. */
   readonly name: string
@@ -16,6 +18,7 @@ export interface Field {
   readonly schema: Struct
 }
 
+/** The fields of a form, from its JSON Schema. A schema without properties is one field without a name. */
 export function fieldsOf(schema: Struct): Field[] {
   if (!isStruct(schema.properties)) return [toField('', schema, true)]
   const required = new Set(Array.isArray(schema.required) ? schema.required : [])
@@ -63,6 +66,7 @@ function choicesOf(schema: Struct): readonly JsonValue[] {
 /** What was typed, as a value; nothing typed is no value; a problem is a sentence. */
 export type FieldAnswer = { readonly value: JsonValue | undefined } | { readonly problem: string }
 
+/** Reads what a user typed into a field: its value, or the problem with it. */
 export function readField(field: Field, typed: string): FieldAnswer {
   const text = typed.trim()
   if (text === '') return field.isRequired ? { problem: 'is required' } : { value: undefined }

@@ -48,8 +48,10 @@ export interface NamedAgent {
   readonly allowsOrigins?: boolean
 }
 
+/** A kind of credential that the console can send. */
 export type CredentialKind = GivenCredential['kind']
 
+/** A credential that the user entered in the console. */
 export type GivenCredential =
   | { readonly kind: 'bearer'; readonly token: string }
   | { readonly kind: 'apiKey'; readonly key: string; readonly name?: string }
@@ -123,6 +125,7 @@ export interface ProbeView {
   readonly call?: ProbeStep
 }
 
+/** One step of a probe: what was tried and how it ended. */
 export interface ProbeStep {
   readonly isGood: boolean
   readonly ms: number
@@ -155,6 +158,7 @@ export interface WireLine extends WireEntry {
   readonly at: number
 }
 
+/** A recorded call with everything that was sent and received. */
 export interface CallView extends CallSummary {
   readonly wire: readonly WireLine[]
   /** Lines that were too many to keep, between the first and the last ones. */
@@ -170,6 +174,7 @@ export interface InboxDelivery extends PushDelivery {
   readonly body: string
 }
 
+/** A webhook delivery that was given up, as the console shows it. */
 export type DeadLetterView = DeadDelivery
 
 /** What a tab's stream brings. */

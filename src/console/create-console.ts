@@ -32,6 +32,7 @@ const refusalStatus: Partial<Record<ErrorCode, number>> = {
   UNAVAILABLE: 503,
 }
 
+/** Options of `createConsole`. */
 export interface ConsoleOptions extends AccessOptions {
   /** Agents that can be called from the start: addresses. */
   readonly agents?: readonly string[]
@@ -62,6 +63,7 @@ export const consoleOptions = {
   publicUrl: true,
 } satisfies NamesOf<ConsoleOptions>
 
+/** The console as a function from `Request` to `Response`. */
 export interface Console {
   /**
    * Answers what is for the console; absent when it is not, so that its port can carry agents as well. It is the
@@ -212,10 +214,12 @@ function isVisit({ method, headers }: Request): boolean {
   return (method === 'GET' || method === 'HEAD') && /\btext\/html\b/i.test(headers.get('accept') ?? '')
 }
 
+/** Options of `serveConsole`. */
 export interface ServeConsoleOptions extends ConsoleOptions, PortOptions, ConnectionOptions {}
 
 const optionNames = { ...portOptions, ...connectionOptions, ...consoleOptions } satisfies NamesOf<ServeConsoleOptions>
 
+/** A console that listens on a port. */
 export interface ServedConsole {
   /** What to open in a browser; with the token, where one is needed. */
   readonly url: string

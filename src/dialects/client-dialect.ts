@@ -12,6 +12,7 @@ import type { StreamResponse } from '../model/event.js'
 import type { Operation } from '../model/operations.js'
 import type { DialectFacts } from './dialect.js'
 
+/** Values that a client dialect needs to write requests. */
 export interface ClientFacts {
   newId(): string
   /** Content of files, for dialects whose peers differ (R3-PB-12). Default: base64 text is written, and the peer's form is guessed. */
@@ -25,6 +26,7 @@ export interface RequestCodec {
   decode(answer: unknown, request: unknown, facts: ClientFacts): unknown
 }
 
+/** An HTTP request that a dialect wrote: method, path, query and body. */
 export interface RestRequest {
   readonly method: 'GET' | 'POST' | 'DELETE'
   /** Below the interface's address, with its parameters encoded. */
@@ -33,6 +35,7 @@ export interface RestRequest {
   readonly body?: unknown
 }
 
+/** Writes the HTTP requests of one operation. */
 export interface RestRequestCodec {
   encode(request: unknown, facts: ClientFacts): RestRequest
   decode(answer: unknown, request: unknown, facts: ClientFacts): unknown
@@ -69,6 +72,7 @@ interface ClientForm<Codec> {
   createStreamDecoder(stream: StreamRequest): StreamDecoder
 }
 
+/** The client's form of a dialect over JSON-RPC. */
 export interface JsonRpcClientForm extends ClientForm<RequestCodec> {
   readonly methods: { readonly [O in Operation]?: string }
   /** Paths below the interface's address, where a method has one of its own. */
@@ -82,11 +86,13 @@ export interface JsonRpcClientForm extends ClientForm<RequestCodec> {
   ): A2AError
 }
 
+/** The client's form of a dialect over HTTP+JSON. */
 export interface RestClientForm extends ClientForm<RestRequestCodec> {
   /** Reads the body of an answer that is no success. `body` is parsed JSON, or text. */
   decodeError(status: number, body: unknown): A2AError
 }
 
+/** The client's form of a dialect over gRPC. */
 export interface GrpcClientForm extends ClientForm<RequestCodec> {
   readonly service: string
   readonly rpcs: { readonly [O in Operation]?: string }
@@ -96,6 +102,7 @@ export interface GrpcClientForm extends ClientForm<RequestCodec> {
 
 type Json = Readonly<Record<string, unknown>>
 
+/** How a dialect's cards are read. */
 export interface ClientCardForm {
   /**
    * Says whether a card is written in this dialect: `certain` if the card states a version or has members that no other
@@ -108,6 +115,7 @@ export interface ClientCardForm {
   readonly alternatives?: readonly string[]
 }
 
+/** A dialect as the client uses it: how requests are written and responses are read. */
 export interface ClientDialect extends DialectFacts {
   readonly jsonrpc?: JsonRpcClientForm
   readonly rest?: RestClientForm

@@ -13,6 +13,7 @@ import type { Operation } from '../model/operations.js'
 import type { CallTraits, StreamItem } from '../model/service.js'
 import type { Task } from '../model/task.js'
 
+/** The names of the dialects that come with the package. */
 export const dialectNames = ['v1', 'v0.3', 'v0.1', 'v0.1-go', 'task-rest', 'invoke', 'chat-rpc'] as const
 /** The name of a dialect: one of `dialectNames`, or that of a dialect of your own. */
 export type DialectName = (typeof dialectNames)[number] | (string & Record<never, never>)
@@ -104,6 +105,7 @@ interface Form {
   createStreamEncoder(call: StreamCall): StreamEncoder
 }
 
+/** The server's form of a dialect over JSON-RPC. */
 export interface JsonRpcForm extends Form {
   readonly methods: ReadonlyMap<string, Operation>
   /** Paths of its own below the agent's. Default: the agent's address. */
@@ -131,6 +133,7 @@ export interface RestRoute {
   readonly httpStatus?: (error: A2AError) => number | undefined
 }
 
+/** The server's form of a dialect over HTTP+JSON. */
 export interface RestForm extends Form {
   readonly routes: readonly RestRoute[]
   /** The media type for callers that name it; all others get `application/json`. */
@@ -201,6 +204,7 @@ export function exampleCall(method: string, params: object): object {
   return { jsonrpc: '2.0', id: 1, method, params }
 }
 
+/** The wire format of one protocol version, as the server uses it. */
 export interface Dialect extends DialectFacts {
   /** Servers offer it unless `dialects` says otherwise. */
   readonly isDefault?: boolean

@@ -99,6 +99,7 @@ export interface CallResult {
   readonly message?: Message
 }
 
+/** Options of `turn.call`. */
 export interface CallAgentOptions {
   /** A task of that agent to go on with: the content answers its question. Default: a new task. */
   readonly taskId?: string
@@ -158,6 +159,7 @@ export interface Turn<Input = JsonValue | undefined> {
   readonly checkpoints: ReadonlyMap<string, JsonValue>
 }
 
+/** Options of `turn.checkpoint`. */
 export interface CheckpointOptions {
   /** Whether it may take the room that is kept for the end. Default false. */
   readonly fromReserve?: boolean
@@ -171,8 +173,10 @@ export type AgentRef = string | Agent
 
 /** Works on a turn: an async generator. `return value` is the same as `yield value` before the end. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a generator without a return value has the type void.
+/** The function that an author writes: an async generator that handles one turn. */
 export type Handler<Input = JsonValue | undefined> = (turn: Turn<Input>) => AsyncIterable<Yield, Yield | void>
 
+/** An agent that can be served: its card and its handler. Made by `agent`. */
 export interface Agent {
   readonly card: AgentInit
   readonly handler: Handler<never>

@@ -12,6 +12,7 @@ import type { TaskState } from '../model/task.js'
 /** Text, one part, or several. */
 export type Content = string | Part | readonly Part[]
 
+/** Options of `artifact`. */
 export interface ArtifactOptions {
   /** Default: a new id, or with `append` that of the artifact of the same name. */
   readonly id?: string
@@ -68,6 +69,7 @@ export function artifact(name: string, content: Content, options: ArtifactOption
   return { kind: 'artifact', name, parts: partsOf(content), options }
 }
 
+/** Options of `ask`. */
 export interface AskOptions {
   /** The JSON Schema of the answer: callers can show it as a form. */
   readonly schema?: Struct

@@ -19,11 +19,13 @@ export interface AgentInterface {
   readonly protocolVersion: string
 }
 
+/** The organisation that provides an agent. */
 export interface AgentProvider {
   readonly url: string
   readonly organization: string
 }
 
+/** A protocol extension that an agent supports. */
 export interface AgentExtension {
   readonly uri?: string
   readonly description?: string
@@ -31,6 +33,7 @@ export interface AgentExtension {
   readonly params?: Struct
 }
 
+/** The optional parts of the protocol that an agent supports. */
 export interface AgentCapabilities {
   readonly streaming?: boolean
   readonly pushNotifications?: boolean
@@ -40,6 +43,7 @@ export interface AgentCapabilities {
   readonly extendedAgentCard?: boolean
 }
 
+/** A task that an agent can do, as its card describes it. */
 export interface AgentSkill {
   readonly id: string
   readonly name: string

@@ -24,6 +24,7 @@ export const errorCodes = [
   'UNAVAILABLE',
 ] as const
 
+/** The code of an `A2AError`: one of `errorCodes`. */
 export type ErrorCode = (typeof errorCodes)[number]
 
 /** One thing wrong with one field, by its JSON path: `message.parts[0].text`. */
@@ -32,6 +33,7 @@ export interface FieldViolation {
   readonly description: string
 }
 
+/** Machine-readable details of an `A2AError`. */
 export interface ErrorDetails {
   /** What is wrong with which fields (R-ERR-3). */
   readonly violations?: readonly FieldViolation[]

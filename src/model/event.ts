@@ -10,6 +10,7 @@ import type { Caller } from './service.js'
 import type { Task, TaskStatus } from './task.js'
 import type { TraceContext } from './trace-context.js'
 
+/** A stream element: the status of a task changed. */
 export interface TaskStatusUpdateEvent {
   readonly taskId: string
   readonly contextId: string
@@ -17,6 +18,7 @@ export interface TaskStatusUpdateEvent {
   readonly metadata?: Struct
 }
 
+/** A stream element: an artifact was created, replaced or extended. */
 export interface TaskArtifactUpdateEvent {
   readonly taskId: string
   readonly contextId: string
@@ -56,6 +58,7 @@ export type PrivateEvent =
   /** Something the handler wants to know again in later attempts and turns; the newest value of a key counts. */
   | { readonly checkpoint: { readonly key: string; readonly value: JsonValue } }
 
+/** The content of an event: a public stream element, or a private event of the engine. */
 export type EventBody = StreamResponse | PrivateEvent
 
 /** An event with its place in the log. `task` bodies are stored without history: the log holds the messages. */

@@ -10,4 +10,5 @@ export interface LogEntry {
   readonly error?: unknown
 }
 
+/** A function that receives log entries. */
 export type Log = (entry: LogEntry) => void

@@ -13,6 +13,7 @@ export const operations = {
   getExtendedAgentCard: { name: 'GetExtendedAgentCard', isStreaming: false },
 } as const
 
+/** The name of an operation, such as `sendMessage`. */
 export type Operation = keyof typeof operations
 
 export type StreamingOperation = {

@@ -12,6 +12,7 @@ interface PartCommon {
   readonly mediaType?: string
 }
 
+/** A part that holds text. */
 export interface TextPart extends PartCommon {
   readonly text: string
 }

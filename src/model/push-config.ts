@@ -1,3 +1,4 @@
+/** How a webhook call authenticates itself to the client. */
 export interface AuthenticationInfo {
   /** An IANA HTTP authentication scheme, such as `Bearer`. */
   readonly scheme: string

@@ -15,6 +15,7 @@ export interface Tenanted {
   readonly tenant?: string
 }
 
+/** How a send is answered: accepted media types, history, webhook, and whether to wait. */
 export interface SendMessageConfiguration {
   readonly acceptedOutputModes?: readonly string[]
   readonly taskPushNotificationConfig?: TaskPushNotificationConfig
@@ -22,6 +23,7 @@ export interface SendMessageConfiguration {
   readonly returnImmediately?: boolean
 }
 
+/** The request of `sendMessage` and `sendStreamingMessage`. */
 export interface SendMessageRequest extends Tenanted {
   readonly message: Message
   readonly configuration?: SendMessageConfiguration
@@ -31,11 +33,13 @@ export interface SendMessageRequest extends Tenanted {
 /** Exactly one member is present. */
 export type SendMessageResponse = { readonly task: Task } | { readonly message: Message }
 
+/** The request of `getTask`. */
 export interface GetTaskRequest extends Tenanted {
   readonly id: string
   readonly historyLength?: number
 }
 
+/** The request of `listTasks`: filters and a page. */
 export interface ListTasksRequest extends Tenanted {
   readonly contextId?: string
   readonly status?: TaskState
@@ -46,6 +50,7 @@ export interface ListTasksRequest extends Tenanted {
   readonly includeArtifacts?: boolean
 }
 
+/** A page of tasks. */
 export interface ListTasksResponse {
   readonly tasks: readonly Task[]
   readonly nextPageToken: string
@@ -53,37 +58,44 @@ export interface ListTasksResponse {
   readonly totalSize: number
 }
 
+/** The request of `cancelTask`. */
 export interface CancelTaskRequest extends Tenanted {
   readonly id: string
   readonly metadata?: Struct
 }
 
+/** The request of `subscribeToTask`. */
 export interface SubscribeToTaskRequest extends Tenanted {
   readonly id: string
 }
 
+/** The request of `getTaskPushNotificationConfig`. */
 export interface GetTaskPushNotificationConfigRequest extends Tenanted {
   readonly taskId: string
   /** Absent in dialects that know one config a task: the one that is called like the task, else the first. */
   readonly id?: string
 }
 
+/** The request of `listTaskPushNotificationConfigs`. */
 export interface ListTaskPushNotificationConfigsRequest extends Tenanted {
   readonly taskId: string
   readonly pageSize?: number
   readonly pageToken?: string
 }
 
+/** A page of webhook configurations. */
 export interface ListTaskPushNotificationConfigsResponse {
   readonly configs: readonly TaskPushNotificationConfig[]
   readonly nextPageToken: string
 }
 
+/** The request of `deleteTaskPushNotificationConfig`. */
 export interface DeleteTaskPushNotificationConfigRequest extends Tenanted {
   readonly taskId: string
   readonly id: string
 }
 
+/** The request of `getExtendedAgentCard`. */
 export type GetExtendedAgentCardRequest = Tenanted
 
 /** Who calls. Without authentication there is one caller, `anonymous`. */

@@ -16,6 +16,7 @@ export const taskStates = [
 /** The states a task may be in. The protocol's `TASK_STATE_UNSPECIFIED` is never sent (R-TASK-6). */
 export type TaskState = (typeof taskStates)[number]
 
+/** The state of a task, since when, and the agent's message about it. */
 export interface TaskStatus {
   readonly state: TaskState
   readonly message?: Message

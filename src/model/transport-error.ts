@@ -25,6 +25,7 @@ export interface TransportErrorOptions {
   readonly retryAfterMs?: number
 }
 
+/** The error of a call that got no valid answer: the connection, the HTTP status or the format failed. */
 export class TransportError extends Error {
   readonly failure: TransportFailure
   /** The same call may succeed when it is made again. */

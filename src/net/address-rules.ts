@@ -6,6 +6,7 @@ import { canParseUrl } from '../model/can-parse-url.js'
 import type { NamesOf } from '../model/option-names.js'
 import { type AddressClass, classifyAddress, classifyHost, isHost, isSameHost } from './addresses.js'
 
+/** Which addresses may be reached. */
 export interface AddressRules {
   /** Nothing in the clear, hosts in `allowHosts` aside. Default true. */
   readonly httpsOnly?: boolean

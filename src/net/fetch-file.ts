@@ -29,6 +29,7 @@ const optionNames = {
   signal: true,
 } satisfies NamesOf<FetchFileOptions>
 
+/** A file that `fetchFile` read. */
 export interface FetchedFile {
   readonly bytes: Uint8Array<ArrayBuffer>
   /** As the message has it, else as the other side says; it is a claim about the bytes, not a fact. */

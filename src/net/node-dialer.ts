@@ -20,6 +20,7 @@ import {
 } from './address-rules.js'
 import { lookupName } from './lookup-name.js'
 
+/** A client certificate, and the authorities to trust. */
 export interface TlsOptions {
   /** A client certificate and its key, as PEM. */
   readonly cert?: string
@@ -29,6 +30,7 @@ export interface TlsOptions {
   readonly ca?: string
 }
 
+/** Options of `createGuardedDialer`. */
 export interface DialerOptions extends AddressRules {
   /** In place of the name service of the platform. */
   readonly lookup?: NameLookup
@@ -45,6 +47,7 @@ export interface DialerRequest {
   readonly signal?: AbortSignal
 }
 
+/** Sends requests to untrusted addresses, and checks each address it connects to. */
 export interface GuardedDialer extends AsyncDisposable {
   /** For when an address is registered: rejects with `AddressRefused`, which names the rule that it breaks. */
   check(url: string | URL, options?: { readonly signal?: AbortSignal }): Promise<void>
@@ -68,6 +71,7 @@ const dialerNames = {
   connectTimeoutMs: true,
 } satisfies NamesOf<DialerOptions>
 
+/** Makes a dialer that refuses private, loopback and other addresses that the rules forbid. */
 export function createGuardedDialer(options: DialerOptions = {}): GuardedDialer {
   assertOptions('createGuardedDialer', options, dialerNames)
   return createDialer(options)

@@ -2,6 +2,7 @@
 import http from 'node:http'
 import { assertOptions, type NamesOf } from '../model/option-names.js'
 
+/** A server on loopback that waits for the redirect of an OAuth login. */
 export interface LoopbackReceiver extends AsyncDisposable {
   readonly redirectUri: string
   /** The whole address the browser came back with. */
@@ -9,6 +10,7 @@ export interface LoopbackReceiver extends AsyncDisposable {
   close(): Promise<void>
 }
 
+/** Options of `listenForRedirect`. */
 export interface LoopbackReceiverOptions {
   /** Default: any that is free; authorization servers ignore it for this machine. */
   readonly port?: number

@@ -23,6 +23,7 @@ const queryNames = {
   afterId: true,
 } satisfies NamesOf<DeadDeliveryQuery>
 
+/** Operations on webhook deliveries that were given up. */
 export interface PushOperations {
   /** Lists dead letters, oldest first. Default limit 100. */
   deadLetters(query?: DeadDeliveryQuery): Promise<readonly DeadDelivery[]>

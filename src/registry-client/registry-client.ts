@@ -19,6 +19,7 @@ import {
   usualNamespace,
 } from './registry-words.js'
 
+/** Options of `registryClient`. */
 export interface RegistryClientOptions {
   /** Default `public`. */
   readonly namespace?: string
@@ -36,6 +37,7 @@ export const registryClientNames = {
   fetch: true,
 } satisfies NamesOf<RegistryClientOptions>
 
+/** A client of a registry's API. */
 export interface RegistryClient {
   /** Absent when there is no such agent, or nothing of it to offer. */
   get(
@@ -62,11 +64,13 @@ export interface RegistryClient {
   ): AsyncGenerator<{ readonly revision: number; readonly event: RegistryEvent }, void, void>
 }
 
+/** Options of a call to the registry. */
 export interface RegistryCallOptions {
   /** Gives the call up, beside its time-out. */
   readonly signal?: AbortSignal
 }
 
+/** Which changes to watch, and from where. */
 export interface WatchRequest {
   readonly after?: number
   readonly namespace?: string

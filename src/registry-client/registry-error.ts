@@ -15,14 +15,17 @@ export const registryErrorCodes = [
   'INTERNAL',
 ] as const
 
+/** The code of a `RegistryError`. */
 export type RegistryErrorCode = (typeof registryErrorCodes)[number]
 
+/** One problem of a request that a registry rejected. */
 export interface RegistryProblem {
   /** A JSON path such as `card.skills[0].id`. */
   readonly path: string
   readonly message: string
 }
 
+/** An error that a registry reported. */
 export class RegistryError extends Error {
   readonly code: RegistryErrorCode
   readonly problems: readonly RegistryProblem[]

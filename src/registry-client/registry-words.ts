@@ -3,17 +3,20 @@ import type { AgentCard } from '../model/agent-card.js'
 
 export const usualNamespace = 'public'
 
+/** Namespace and name of an agent in a registry. */
 export interface AgentKey {
   readonly namespace: string
   readonly name: string
 }
 
+/** The key of one instance of an agent in a registry. */
 export interface InstanceKey extends AgentKey {
   readonly version: string
   /** Tells the instances of one version apart; the address of the first interface unless the publisher chose one. */
   readonly instance: string
 }
 
+/** The health of an instance, as the registry's probes found it. */
 export type HealthState = 'unknown' | 'healthy' | 'unhealthy'
 
 /** A message that the publisher allows the registry to send, to see that a real call succeeds. */
@@ -21,6 +24,7 @@ export interface ProbeMessage {
   readonly text: string
 }
 
+/** An instance of an agent in a registry. */
 export interface RegisteredInstance {
   readonly instance: string
   readonly version: string
@@ -30,6 +34,7 @@ export interface RegisteredInstance {
   readonly card: object
 }
 
+/** An agent in a registry, with its instances. */
 export interface RegisteredAgent {
   readonly namespace: string
   readonly name: string
@@ -43,12 +48,14 @@ export interface RegisteredAgent {
   readonly score?: number
 }
 
+/** A page of agents in a registry. */
 export interface RegisteredPage {
   readonly agents: readonly RegisteredAgent[]
   readonly total: number
   readonly cursor?: string
 }
 
+/** The card and the place of an instance to publish. */
 export interface PublishRequest {
   readonly card: object
   readonly instance?: string
@@ -58,6 +65,7 @@ export interface PublishRequest {
   readonly probe?: ProbeMessage
 }
 
+/** The filters and the page of a list of agents. */
 export interface ListRequest {
   readonly namespace?: string
   readonly text?: string
@@ -68,6 +76,7 @@ export interface ListRequest {
   readonly cursor?: string
 }
 
+/** A change in a registry. */
 export type RegistryEvent =
   /** The first event: from here on nothing is missed. */
   | { readonly type: 'ready' }

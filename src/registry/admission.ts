@@ -18,6 +18,7 @@ export interface AdmissionOptions {
   readonly limits?: RegistryRates
 }
 
+/** Rate limits of a registry. */
 export interface RegistryRates extends Pick<Limits, 'failedAuthentication'> {
   /**
    * Requests of one caller; of one address (IPv6: one /64 network) without authentication. Callers without a known address

@@ -11,6 +11,7 @@ import type { Log } from '../model/log.js'
 import { type RegistryClient, registryClient } from '../registry-client/registry-client.js'
 import { RegistryError } from '../registry-client/registry-error.js'
 
+/** A registry and how agents are published in it. */
 export interface RegisterOptions {
   /** Of the registry, such as `https://registry.example`. */
   readonly url: string

@@ -16,6 +16,7 @@ import type { Agents, Mount } from './mounts.js'
 import { useStore } from './open-store.js'
 import { type HandlerOptions, handlerOptions, settleOptions } from './options.js'
 
+/** Agents as a function from `Request` to `Response`, with their operations. */
 export interface FetchHandler {
   /** Answers a request. Who knows the connection it came on says so: client certificates and addresses are found there. */
   readonly fetch: (request: Request, connection?: Connection) => Promise<Response>

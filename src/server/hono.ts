@@ -8,6 +8,7 @@ interface HonoContext {
   readonly env: unknown
 }
 
+/** A handler for Hono's `mount` and for its routes. */
 export type HonoMount = (given: Request | HonoContext, env?: unknown) => Promise<Response>
 
 /**

@@ -3,6 +3,7 @@ import { defaultEngineLimits, type EngineLimits } from '../engine/limits.js'
 import { defaultRequestLimits, type RequestLimits } from '../transports/read-json.js'
 import { type Rate, RateLimit } from './rate-limit.js'
 
+/** Limits of what callers may send and store. */
 export interface Limits extends Partial<EngineLimits>, Partial<RequestLimits> {
   /**
    * Requests of one caller. Default: 1,000 a second, 5,000 at once, for callers that have proved who they are;

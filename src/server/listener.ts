@@ -12,6 +12,7 @@ import type { Log } from '../model/log.js'
 import { startTimeoutChecks, unsentBytes } from '../net/node-internals.js'
 import { type ConnectionLimits, limitConnections } from './connection-limits.js'
 
+/** Time limits for slow connections. */
 export interface Deadlines {
   /** From the connection to its first byte. Default 10 s. */
   readonly firstByteMs?: number

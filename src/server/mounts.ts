@@ -8,12 +8,14 @@ import { mountedAgent } from './options.js'
 /** One agent, or several: each under its own path, which is made from its name unless given. */
 export type Agents = Agent | readonly (Agent | MountedAgent)[]
 
+/** An agent in a list of agents, with its path. */
 export interface MountedAgent {
   readonly agent: Agent
   /** Such as `/writer`. */
   readonly path?: string
 }
 
+/** An agent and the path it is served at. */
 export interface Mount {
   readonly agent: Agent
   readonly path: string

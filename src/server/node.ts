@@ -13,6 +13,7 @@ import { refusalOf } from './refusal.js'
 import { callerKey, UnreadAnswers } from './unread-answers.js'
 import { writeSse } from './write-sse.js'
 
+/** A request listener for `node:http`. */
 export type NodeListener = (request: IncomingMessage, response: ServerResponse) => void
 
 /** Adapts a handler, or a function that answers a `Request`, for `http.createServer`. */

@@ -6,6 +6,7 @@ import { MemoryStore } from '../stores/memory.js'
 import type { CompleteStore, Store } from '../stores/store.js'
 import { openStoreOptions } from './options.js'
 
+/** Options of `openStore`. */
 export interface OpenStoreOptions {
   /** Called with problems that an operator should know of. */
   readonly onNotice?: (text: string, level?: 'warn' | 'error') => void

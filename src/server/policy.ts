@@ -2,6 +2,7 @@
 import type { SharedTask, SharingOperation } from '../engine/access.js'
 import type { Caller } from '../model/service.js'
 
+/** Access of callers to tenants and to tasks of other owners. */
 export interface Policy {
   /**
    * Whether a caller may use a tenant. To a caller that may not, the tenant does not exist; and the public card

@@ -1,5 +1,6 @@
 /** How often somebody may do something: token buckets, by name. */
 
+/** A rate limit: a steady rate and a burst above it. */
 export interface Rate {
   /** How many are given back every second. */
   readonly perSecond: number

@@ -11,6 +11,7 @@ import type { OriginCheck } from './origins.js'
 import { admitted, refusalOf } from './refusal.js'
 import { type CallableEndpoint, routeService } from './route-services.js'
 
+/** A path on the agents' address that the application serves itself. */
 export interface Route {
   /** Such as `/api/documents`: what is below it belongs to it too. `/` is that one page, and nothing below it. */
   readonly path: string

@@ -34,6 +34,7 @@ import { watchStrayErrors } from './stray-errors.js'
 /** Gets one message for each call of `serve`. `dragoman serve` thereby notices modules that serve themselves. */
 const serveCalls = channel('dragoman:serve')
 
+/** Agents that listen on a port. */
 export interface Served {
   /** Where the (first) agent is. */
   readonly url: string

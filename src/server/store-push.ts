@@ -9,6 +9,7 @@ import { type Signer, type SigningOptions, toSigner } from '../signing/signer.js
 import { completeStore, storeKind } from '../stores/complete-store.js'
 import type { Store } from '../stores/store.js'
 
+/** Options of `openStorePush`. */
 export interface StorePushOptions {
   /** Where webhooks may be, and how they are called: as `serve` has it. */
   readonly push?: PushOptions
@@ -26,6 +27,7 @@ const optionNames = {
   log: true,
 } satisfies NamesOf<StorePushOptions>
 
+/** The webhook deliveries of a store, without a server. */
 export interface StorePush extends PushOperations, AsyncDisposable {}
 
 /**

@@ -16,6 +16,7 @@ import {
 } from './card-payload.js'
 import { type LoadedKey, loadKey, type SigningKey } from './signing-key.js'
 
+/** Keys that sign cards and webhook calls. */
 export interface SigningOptions {
   /** The first one signs, all of them are published. */
   readonly keys: readonly SigningKey[]
@@ -31,11 +32,13 @@ export interface SigningOptions {
 
 const optionNames = { keys: true, signWith: true, profiles: true } satisfies NamesOf<SigningOptions>
 
+/** The text that a card's signature covers. */
 export type SignatureProfile = 'spec' | 'sdk'
 
 /** Plain claims; the caller says when the token was issued and when it ends. */
 export type Claims = JWTPayload
 
+/** Signs cards and webhook calls, and publishes its public keys. */
 export interface Signer {
   /** Adds signatures over each of the forms to the card. `jku` is the address of the published keys. Default form: `strict`. */
   signCard<Card extends object>(

@@ -3,6 +3,7 @@ import type { CryptoKey, JWK } from 'jose'
 import { assertOptions } from '../model/option-names.js'
 import { loadJose } from '../net/load-jose.js'
 
+/** The algorithms that sign cards. */
 export const signingAlgorithms = ['ES256', 'RS256', 'EdDSA'] as const
 /** ES256 is quick and understood by everybody; EdDSA gives the same signature for the same card every time. */
 export type SigningAlgorithm = (typeof signingAlgorithms)[number]
@@ -17,6 +18,7 @@ export interface NamedKey {
   readonly kid?: string
 }
 
+/** A private key and its algorithm. */
 export type SigningKey = KeyMaterial | NamedKey
 
 /** A key that is ready. */

@@ -13,6 +13,7 @@
  *   in the order of the writes. Whoever applies that holds what the store holds.
  */
 
+/** A record as it is stored, with its revision. */
 export interface StoredRecord {
   readonly id: string
   readonly revision: number
@@ -28,6 +29,7 @@ export interface RecordChange {
   readonly value?: unknown
 }
 
+/** A page of records. */
 export interface RecordPage {
   /** Oldest first; empty when there is nothing newer. */
   readonly changes: readonly RecordChange[]
@@ -37,21 +39,25 @@ export interface RecordPage {
   readonly floor: number
 }
 
+/** Conditions of a write. */
 export interface WriteOptions {
   /** The revision of the document that the writer has seen; 0: there must be none. Without it: whatever is there. */
   readonly expect?: number
 }
 
+/** Options of `put`. */
 export interface PutOptions extends WriteOptions {
   /** How long it lives unless it is renewed. Default: for ever. */
   readonly ttlMs?: number
 }
 
+/** The result of a write: done, or the reason it was refused. */
 export type WriteOutcome =
   | { readonly result: 'ok'; readonly revision: number }
   /** Somebody else wrote; `revision` is that of the document now, 0 when there is none. */
   | { readonly result: 'conflict'; readonly revision: number }
 
+/** Which records to remove. */
 export interface RecordExpiry {
   /** At most this many documents at once, so that a sweep never blocks for long. */
   readonly limit: number
@@ -59,6 +65,7 @@ export interface RecordExpiry {
   readonly tombstonesMs?: number
 }
 
+/** Stores small documents beside tasks, in collections. */
 export interface RecordStore {
   get(collection: string, id: string): Promise<StoredRecord | undefined>
   put(collection: string, id: string, value: unknown, options?: PutOptions): Promise<WriteOutcome>

@@ -30,6 +30,7 @@ export type Check = (
   needs?: readonly OptionalMember[],
 ) => void
 
+/** Options of `storeContract`. */
 export interface StoreContractOptions {
   /** Optional members that the store leaves out. The suite reports each, and leaves out the cases that need it. */
   readonly absent?: readonly OptionalMember[]

@@ -22,6 +22,7 @@ import type { RecordStore } from './records.js'
 
 export * from './deliveries.js'
 
+/** Agent and id of a task. */
 export interface TaskKey {
   readonly agent: string
   readonly id: string
@@ -93,6 +94,7 @@ export interface KeyedSend {
   readonly seq: number
 }
 
+/** The key of a send, with a digest of its request. */
 export interface IdempotencyKey {
   readonly key: string
   /** Fingerprint of the request: the same key with another body is an error. */
@@ -100,6 +102,7 @@ export interface IdempotencyKey {
   readonly ttlMs: number
 }
 
+/** The first facts of a new task. */
 export interface TaskCreation {
   readonly tenant: string
   readonly owner: string
@@ -107,6 +110,7 @@ export interface TaskCreation {
   readonly dialect: string
 }
 
+/** A lease to take with an append. */
 export interface LeaseClaim {
   readonly owner: string
   readonly ttlMs: number
@@ -141,6 +145,7 @@ export interface Append {
   readonly pushConfig?: NewPushConfig | undefined
 }
 
+/** The result of an append: committed, or the reason it was refused. */
 export type AppendOutcome =
   | { readonly result: 'ok'; readonly fencingToken: number }
   /** Somebody else wrote first, holds the lease, or made a task of that id: load and look again. */
@@ -157,6 +162,7 @@ export type AppendOutcome =
   /** The same, and waiting does not help: the task would be larger than the whole store. */
   | { readonly result: 'too-large' }
 
+/** The filters and the page of a list of tasks. */
 export interface ListQuery extends Scope, ViewOptions {
   readonly contextId?: string
   readonly state?: TaskState
@@ -174,6 +180,7 @@ export function isPosition(text: unknown): text is string {
   return typeof text === 'string' && /^\d{1,16}\.\d{1,16}$/.test(text)
 }
 
+/** A page of tasks. */
 export interface ListPage {
   /** Newest status first. */
   readonly tasks: readonly ViewedTask[]
@@ -183,17 +190,20 @@ export interface ListPage {
   readonly total: number
 }
 
+/** Which abandoned tasks to claim, and for whom. */
 export interface ClaimRequest {
   readonly agents: readonly string[]
   readonly lease: LeaseClaim
   readonly limit: number
 }
 
+/** A task whose lease was claimed. */
 export interface ClaimedTask {
   readonly key: TaskKey
   readonly fencingToken: number
 }
 
+/** Which ended tasks to remove. */
 export interface Expiry {
   /** Remove tasks that ended longer ago than this, with all that belongs to them. */
   readonly endedTasksMs?: number

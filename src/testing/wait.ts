@@ -20,6 +20,7 @@ export interface Gate {
   open(): void
 }
 
+/** Makes a gate: a promise that a test opens. */
 export function gate(): Gate {
   let open: () => void = () => undefined
   const opened = new Promise<void>((resolve) => {

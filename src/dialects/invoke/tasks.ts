@@ -23,6 +23,7 @@ export type Reply = Ids &
 
 /** The `status` of an answer that asks the caller something. */
 export const questionStatuses = ['input_required', 'success'] as const
+/** A `status` that questions can have in the dialect `invoke`. */
 export type QuestionStatus = (typeof questionStatuses)[number]
 
 export function encodeMessage({ parts }: Message): Reply {

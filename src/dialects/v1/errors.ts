@@ -2,6 +2,7 @@
 import type { ErrorCode } from '../../model/errors.js'
 import type { ErrorSpelling } from '../error-details.js'
 
+/** The releases of v1.0 that differ in the HTTP and gRPC statuses of errors. */
 export const errorProfiles = ['1.0.0', '1.0.1'] as const
 /** The release whose statuses are sent: they changed in the first errata. */
 export type ErrorProfile = (typeof errorProfiles)[number]

@@ -5,6 +5,7 @@ export type CardVersion = 'v1' | 'v0.3' | 'v0.2' | 'v0.1' | 'hybrid' | 'unknown'
 /** An error breaks a MUST of the protocol, a warning a SHOULD. */
 export type Severity = 'error' | 'warning'
 
+/** One rule that a card breaks. */
 export interface CardProblem {
   readonly severity: Severity
   /** A JSON path such as `skills[0].id`; empty for the card itself. */
@@ -14,6 +15,7 @@ export interface CardProblem {
   readonly message: string
 }
 
+/** The result of `validateCard`. */
 export interface CardReport {
   /** The version the card is written in; `hybrid`: v1.0 and 0.3 in one. */
   readonly version: CardVersion

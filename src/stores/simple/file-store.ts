@@ -7,6 +7,7 @@ import { assertFreeSpace } from '../free-space.js'
 import type { CompleteStore } from '../store.js'
 import { openDocuments, type SimpleStorage, type SimpleStoreOptions, simpleStoreOptions } from './simple-store.js'
 
+/** Options of `openFileStore`. */
 export interface FileStoreOptions extends SimpleStoreOptions {
   /** Rejects if the folder does not exist. Default: the store creates it. */
   readonly mustExist?: boolean

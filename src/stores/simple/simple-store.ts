@@ -55,6 +55,7 @@ export interface SimpleStorage {
   close?(): Promise<void>
 }
 
+/** Options of `simpleStore`. */
 export interface SimpleStoreOptions extends Pick<MemoryStoreOptions, 'now' | 'maxEndedTasks' | 'maxBytes'> {
   /** Called with documents that cannot be read or removed, and when tasks with pending webhooks are evicted. */
   readonly onNotice?: (text: string, level?: 'warn' | 'error') => void

@@ -38,6 +38,7 @@ import { listTasks, loadRow, readStats, viewRow } from './reads.js'
 import { SqliteRecords } from './records.js'
 import { CountChanges, findTask, Names, prepareStatements, type Session, type Statements } from './session.js'
 
+/** Options of `openSqliteStore`. */
 export interface SqliteStoreOptions extends FileHealthOptions {
   /**
    * `process`: a committed event survives the death of the process (default).
