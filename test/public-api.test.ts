@@ -153,7 +153,7 @@ function find(name: string, path: string): Pick<PublicName, 'declaration' | 'com
   const kinds = '(?:declare |abstract |async )*(?:function\\*?|class|const|interface|type)'
   const [, before] = new RegExp(`^([\\s\\S]*?)^export ${kinds} ${name}\\b`, 'm').exec(source) ?? []
   if (before !== undefined) {
-    const [comment = ''] = /\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n$/.exec(before) ?? []
+    const [comment = ''] = /\/\*\*(?:(?!\*\/)[\s\S])*\*\/\n(\/\/ biome-ignore.*\n)?$/.exec(before) ?? []
     return { declaration: `${path} ${name}`, comment }
   }
   const passedOn = exportedFrom(path).find((each) => each.name === name)
@@ -208,6 +208,12 @@ describe('the package', () => {
     expect(sections).toEqual(['Write', 'Serve', 'Call', 'Extend'])
     const large = Object.keys(entries).filter((entry) => exportedFrom(sourceOf(entry)).length > 12)
     expect(large.filter((entry) => !/\n\n\/\/ .*\n\n/.test(read(sourceOf(entry))))).toEqual([])
+  })
+
+  it('has a doc comment on every public name that begins with a noun or a verb', () => {
+    const text = ({ comment }: PublicName) => comment.replace(/^\/\*\*\s*(\* )?/, '')
+    const wrong = publicNames.filter((each) => !/^\S/.test(text(each)) || /^(What|Who|Where|How)\w*\b/.test(text(each)))
+    expect([...new Set(wrong.map(({ declaration }) => declaration))]).toEqual([])
   })
 
   it('means one thing by each name, whatever the entry', () => {

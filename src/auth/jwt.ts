@@ -13,7 +13,7 @@ import {
   tokenScheme,
 } from './token.js'
 
-/** Where the keys are: at an address, in a list, or a secret that the issuer shares. */
+/** The keys that verify tokens: at an address, in a list, or a secret shared with the issuer. */
 export type JwtKeys =
   | { readonly jwksUrl: string; readonly fetch?: Fetch; readonly times?: KeyTimes }
   | { readonly keys: readonly JWK[] }

@@ -8,7 +8,7 @@ import { A2AError } from '../model/errors.js'
 import type { NamesOf } from '../model/option-names.js'
 import { loadJose } from '../net/load-jose.js'
 
-/** How long the keys of an issuer are cached. */
+/** Times for which an issuer's keys are cached. */
 export interface KeyTimes {
   /** The least time between two fetches. Default 10 s. */
   readonly cooldownMs?: number

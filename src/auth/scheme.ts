@@ -21,7 +21,7 @@ export interface VerifiedCertificate {
   readonly raw: Uint8Array
 }
 
-/** What is known of the connection a request came on. */
+/** The connection that a request arrived on. */
 export interface Connection {
   /** Where it comes from, as far as the network tells. */
   readonly address?: () => string | undefined

@@ -13,7 +13,7 @@ import { connect } from './connect.js'
 import { type ConnectOptions, connectOptionNames } from './connect-options.js'
 import { assertResolvers } from './resolve-name.js'
 
-/** What an agent is asked for by: its name, something that has one (an agent, a card's owner), or what it can do. */
+/** A reference to an agent: its name, an object that has one, or a skill. */
 export type AgentName = string | { readonly card: { readonly name: string } } | { readonly skill: string }
 
 /** An address, a name that a registry knows, or a card. */
@@ -27,7 +27,7 @@ export interface AttemptHint {
   readonly attempt: number
 }
 
-/** What `serve` and `workflow` take as `resolve`. */
+/** Finds agents by name, for the option `resolve` of `serve` and `workflow`. */
 export interface ConnectedAgents {
   /** Absent when nobody of that name can be known here. */
   (name: Exclude<AgentName, { readonly skill: string }>, hint?: AttemptHint): AgentService | undefined

@@ -63,7 +63,7 @@ function choicesOf(schema: Struct): readonly JsonValue[] {
   return constants.every((each) => each !== undefined) ? (constants as JsonValue[]) : [] // just looked
 }
 
-/** What was typed, as a value; nothing typed is no value; a problem is a sentence. */
+/** The value that a user entered, or the problem with it. Empty input is no value. */
 export type FieldAnswer = { readonly value: JsonValue | undefined } | { readonly problem: string }
 
 /** Reads what a user typed into a field: its value, or the problem with it. */

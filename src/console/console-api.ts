@@ -17,7 +17,7 @@ export const callHeader = 'x-dragoman-call'
 /** In streaming calls: the tab and the number of the stream whose events are to come through the tab's own stream. */
 export const tabHeader = 'x-dragoman-tab'
 
-/** How the page finds out what there is. */
+/** The state that the page loads first: agents, registry and permissions. */
 export interface ConsoleSession {
   readonly version: string
   readonly agents: readonly NamedAgent[]
@@ -76,7 +76,7 @@ export type LoginView =
   | { readonly state: 'accepted' }
   | { readonly state: 'refused'; readonly error: string }
 
-/** What somebody without a session is told. */
+/** The answer to a request without a session. */
 export interface SessionRefusal {
   readonly error: string
   /** What kind of problem it is: what failed on the way to an agent, or a code of the protocol. */
@@ -113,7 +113,7 @@ export interface CardView {
   readonly refusal?: string
 }
 
-/** How well an agent does, one level at a time; a level is looked at only when the one before was good. */
+/** The result of a probe, one level after the other; a level runs only if the one before succeeded. */
 export interface ProbeView {
   readonly card: ProbeStep
   readonly bindings: readonly (ProbeStep & {
@@ -177,7 +177,7 @@ export interface InboxDelivery extends PushDelivery {
 /** A webhook delivery that was given up, as the console shows it. */
 export type DeadLetterView = DeadDelivery
 
-/** What a tab's stream brings. */
+/** An element of the stream that a browser tab reads. */
 export type TabEvent =
   | { readonly tab: string }
   /** A piece of the answer to a streaming call. */

@@ -56,7 +56,7 @@ export interface StreamDecoder {
   readonly isOver: boolean
 }
 
-/** What a stream is read for. */
+/** The request that a stream answers. */
 export interface StreamRequest {
   readonly operation: Operation
   /** As the model has it. */
@@ -102,7 +102,7 @@ export interface GrpcClientForm extends ClientForm<RequestCodec> {
 
 type Json = Readonly<Record<string, unknown>>
 
-/** How a dialect's cards are read. */
+/** The reader of a dialect's cards. */
 export interface ClientCardForm {
   /**
    * Says whether a card is written in this dialect: `certain` if the card states a version or has members that no other

@@ -73,7 +73,7 @@ export interface OperationCodec {
   encode(result: unknown, params: unknown, facts?: CallFacts): string
 }
 
-/** What a stream is the answer to. */
+/** The call that a stream answers. */
 export interface StreamCall {
   readonly operation: Operation
   readonly params: unknown
@@ -165,10 +165,7 @@ export interface GrpcCodec {
   encode(result: unknown, params: unknown, facts?: CallFacts): object
 }
 
-/**
- * How a webhook that was registered in this dialect is told (RM-PUSH-1): of every event, or of every status with
- * the whole task as it stood then (RM-PUSH-2).
- */
+/** The payload of webhooks in a dialect: each event (RM-PUSH-1), or each status with the whole task (RM-PUSH-2). */
 export type PushForm = { readonly contentType: string } & (
   | { encodeEvent(event: StreamResponse): string }
   | { encodeTask(task: Task): string }

@@ -17,7 +17,7 @@ export interface SkillInit extends Partial<Omit<AgentSkill, 'id'>> {
   readonly output?: StandardSchemaV1
 }
 
-/** What an author says about an agent. Only the name is needed; the rest is completed from what is really served. */
+/** The card of an agent, as its author writes it. Only `name` is required; the server completes the rest. */
 export interface AgentInit<Skills extends readonly SkillInit[] = readonly SkillInit[]>
   extends Partial<
     Pick<
@@ -171,9 +171,8 @@ export type Credential = string | { readonly [name: string]: unknown }
 /** An agent of the same server, or the name of an agent. */
 export type AgentRef = string | Agent
 
-/** Works on a turn: an async generator. `return value` is the same as `yield value` before the end. */
+/** The function that an author writes: an async generator that handles one turn. `return value` yields it last. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a generator without a return value has the type void.
-/** The function that an author writes: an async generator that handles one turn. */
 export type Handler<Input = JsonValue | undefined> = (turn: Turn<Input>) => AsyncIterable<Yield, Yield | void>
 
 /** An agent that can be served: its card and its handler. Made by `agent`. */
@@ -196,7 +195,7 @@ export interface Agent {
   readonly onDrained?: () => Promise<void>
 }
 
-/** What is known of a task that has been ended from outside. */
+/** A task that was ended from outside its handler. */
 export type AbandonedTask = Pick<Turn, 'task' | 'caller' | 'checkpoints' | 'service'>
 
 /**

@@ -5,7 +5,7 @@ import type { CompleteStore, Expiry } from '../stores/store.js'
 import { defaultEngineLimits, type EngineLimits } from './limits.js'
 import { startTimer } from './system-clock.js'
 
-/** Who gets the token and the credentials of a webhook in responses: the caller that set them, the task's owner, or nobody. */
+/** The reader of a webhook's secrets in responses: the caller that set them, the task's owner, or nobody. */
 export type PushSecrets = 'creator' | 'owner' | 'never'
 
 /** Settings of an engine with a value for each. */

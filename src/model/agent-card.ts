@@ -119,7 +119,7 @@ export type SecurityScheme =
   | { readonly openIdConnectSecurityScheme: OpenIdConnectSecurityScheme }
   | { readonly mtlsSecurityScheme: Described }
 
-/** What an agent says about itself. */
+/** An agent's description of itself: identity, interfaces, skills and security. */
 export interface AgentCard {
   readonly name: string
   readonly description: string

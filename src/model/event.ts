@@ -36,7 +36,10 @@ export type StreamResponse =
   | { readonly statusUpdate: TaskStatusUpdateEvent }
   | { readonly artifactUpdate: TaskArtifactUpdateEvent }
 
-/** What a later turn needs to know of the request that brought its message. Whoever runs the turn, the trace goes on. */
+/**
+ * The part of a request that a later turn needs. It carries the trace context, so that traces continue across
+ * processes.
+ */
 export interface TurnRequest extends TraceContext {
   readonly metadata?: Struct
   readonly acceptedOutputModes?: readonly string[]

@@ -1,4 +1,4 @@
-/** What operators are told, and callers never see. */
+/** An entry of the operator's log. Callers never see it. */
 export interface LogEntry {
   readonly level: 'debug' | 'info' | 'warn' | 'error'
   readonly message: string

@@ -1,6 +1,6 @@
 import type { Part, Struct } from './part.js'
 
-/** Who speaks: the client is the user, the agent is the agent. */
+/** The sender of a message: the client is the user, the agent is the agent. */
 export type Role = 'ROLE_USER' | 'ROLE_AGENT'
 
 /** One turn of a conversation. */

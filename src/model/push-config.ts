@@ -1,4 +1,4 @@
-/** How a webhook call authenticates itself to the client. */
+/** The credentials that a webhook call sends to the client. */
 export interface AuthenticationInfo {
   /** An IANA HTTP authentication scheme, such as `Bearer`. */
   readonly scheme: string
@@ -7,7 +7,7 @@ export interface AuthenticationInfo {
   readonly credentials?: string
 }
 
-/** Where and how to notify a client about a task. */
+/** A webhook of a task: its address and its credentials. */
 export interface TaskPushNotificationConfig {
   readonly tenant?: string
   readonly id?: string

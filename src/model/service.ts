@@ -15,7 +15,7 @@ export interface Tenanted {
   readonly tenant?: string
 }
 
-/** How a send is answered: accepted media types, history, webhook, and whether to wait. */
+/** Wishes for the response to a send: media types, history, webhook, whether to wait for the result. */
 export interface SendMessageConfiguration {
   readonly acceptedOutputModes?: readonly string[]
   readonly taskPushNotificationConfig?: TaskPushNotificationConfig
@@ -98,7 +98,7 @@ export interface DeleteTaskPushNotificationConfigRequest extends Tenanted {
 /** The request of `getExtendedAgentCard`. */
 export type GetExtendedAgentCardRequest = Tenanted
 
-/** Who calls. Without authentication there is one caller, `anonymous`. */
+/** The authenticated caller of an operation. Without authentication it is `anonymous`. */
 export interface Caller {
   /** Whose tasks these are: two callers with one id see the same ones. */
   readonly id: string
@@ -140,8 +140,7 @@ export interface CallTraits {
 export const nativeDialect = 'v1'
 
 /**
- * What a call carries beside its request, with the trace context of the caller. Fixed once per call and never changed
- * (RM-DET-7).
+ * Facts of a call beside its request: caller, tenant, dialect, trace. They do not change during the call (RM-DET-7).
  */
 export interface CallContext extends CallTraits, TraceContext {
   readonly caller: Caller

@@ -1,7 +1,4 @@
-/**
- * What cannot cross the wire because the wire is what failed: nobody answered, too late, or with what is no
- * answer. Callers see this class or `A2AError`, and nothing else.
- */
+/** The reason of a `TransportError`. */
 export type TransportFailure =
   /** No connection could be made, or it broke before an answer came. */
   | 'unreachable'

@@ -39,7 +39,7 @@ export interface DialerOptions extends AddressRules {
   readonly connectTimeoutMs?: number
 }
 
-/** What a small request needs; the body goes out in one piece. */
+/** A request with its whole body. */
 export interface DialerRequest {
   readonly method: string
   readonly headers?: Readonly<Record<string, string>>

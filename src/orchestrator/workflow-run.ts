@@ -296,7 +296,6 @@ function isVisibleChange(before: StepRecord, { state, attempt, taskId }: StepRec
  * `completed(…)`, `failed(…)`, `rejected(…)`.
  */
 // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing returns `void`
-/** The result of a workflow: content, or an ending such as `failed()`. */
 export type WorkflowEnd = void | Content | StepResult | StatusDraft
 
 /** Why a run failed. `text` is for the caller; absent if the caller must not see the reason. */

@@ -24,7 +24,7 @@ import {
   readInstance,
 } from './documents.js'
 
-/** How a registry checks the health of its instances. */
+/** Settings of the health checks that a registry makes. */
 export interface ProbeOptions {
   /** Time between probes of a healthy instance. Default 30 s. */
   readonly intervalMs?: number

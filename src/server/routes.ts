@@ -27,7 +27,7 @@ export interface Route {
   readonly isPublic?: boolean
 }
 
-/** Who asks, and whom a route can ask in turn. */
+/** The caller of a route, and the agents that the route may call. */
 export interface Visit {
   /** Whoever met `auth`; `anonymous` where there is none, or the route is public. */
   readonly caller: Caller

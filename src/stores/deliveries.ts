@@ -22,6 +22,7 @@ export function spellConfig({ config, dialect, setBy }: StoredPushConfig): strin
   return JSON.stringify([config, dialect, setBy])
 }
 
+/** A webhook to store, with the position that its deliveries start after. */
 export interface NewPushConfig extends StoredPushConfig {
   /** The maximum number of configs of the task; the store keeps no further one. */
   readonly maxConfigs: number
@@ -44,11 +45,13 @@ export interface ClaimedCursor {
   readonly fencingToken: number
 }
 
+/** A request for delivery cursors that are due: their number, and the process that takes them. */
 export interface CursorClaimRequest extends ClaimRequest {
   /** The longest wait between two attempts. A store whose clock was set back makes no cursor wait longer. */
   readonly maxRetryMs?: number
 }
 
+/** Delivery cursors that were claimed, and when the next one is due. */
 export interface CursorClaim {
   /** Those that have been due for longest first. */
   readonly cursors: readonly ClaimedCursor[]
@@ -56,6 +59,7 @@ export interface CursorClaim {
   readonly nextInMs?: number
 }
 
+/** The new position of a delivery cursor after its calls, and when it is due again. */
 export interface CursorSettlement {
   readonly key: TaskKey
   readonly configId: string
@@ -68,6 +72,7 @@ export interface CursorSettlement {
   readonly next: { readonly holdMs: number } | 'release' | { readonly retryInMs: number }
 }
 
+/** A delivery that was given up: the event, the attempts and the last error. */
 export interface NewDeadLetter {
   readonly seq: number
   /** The number of attempts. */
@@ -86,6 +91,7 @@ export interface DeadLetter extends NewDeadLetter {
   readonly timeMs: number
 }
 
+/** The filters and the page of a list of dead letters. */
 export interface DeadLetterQuery {
   /** Default: all. */
   readonly agents?: readonly string[] | undefined

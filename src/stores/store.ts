@@ -33,7 +33,7 @@ export function taskId({ agent, id }: TaskKey): string {
   return `${agent}\n${id}`
 }
 
-/** Whose tasks: every look-up by a caller is confined to one scope. */
+/** Agent, tenant and owner. Each look-up by a caller is confined to one scope. */
 export interface Scope {
   readonly agent: string
   readonly tenant: string
@@ -46,7 +46,7 @@ export interface Scope {
  */
 export type Visibility = 'provisional' | 'task' | 'message'
 
-/** What is known of a task beside its events. */
+/** The facts of a task that are stored beside its events. */
 export interface TaskRecord {
   readonly key: TaskKey
   readonly tenant: string
@@ -87,7 +87,7 @@ export interface ViewedTask {
   readonly task: Task
 }
 
-/** What is remembered of a keyed send: the task, and where in its log the message was accepted. */
+/** The stored result of a send with an idempotency key: the task, and the position of the message in its log. */
 export interface KeyedSend {
   readonly taskId: string
   readonly digest: string
@@ -215,7 +215,7 @@ export interface Expiry {
   readonly limit: number
 }
 
-/** What one call of `expire` did, at most `limit` of each. */
+/** The result of one call of `expire`, at most `limit` of each kind. */
 export interface Expired {
   /** Removed, or rid of their events. */
   readonly tasks: number
@@ -223,10 +223,7 @@ export interface Expired {
   readonly keys: number
 }
 
-/**
- * What an operator wants to know of one agent. Numbers of many things stop at `maxCounted`, so that asking is
- * cheap however bad things are.
- */
+/** Counts about one agent, for operators. They stop at `maxCounted`, so that counting stays cheap. */
 export interface AgentStats {
   /** Tasks with a turn to run whose lease is free or has expired. */
   readonly unheldTasks: number

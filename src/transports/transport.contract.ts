@@ -18,6 +18,7 @@ export interface OpenedTransport {
   close(): Promise<void>
 }
 
+/** Options of `OpenTransport`. */
 export interface OpenTransportOptions {
   /** The client must authenticate as the caller of this id. Default: it calls without credentials. */
   readonly callerId?: string
