@@ -1,4 +1,5 @@
 /** Generates `docs/dialects.md` from the dialects: the operations of each binding, and information loss. */
+import { readFileSync } from 'node:fs'
 import type { Dialect } from '../../src/dialects/dialect.js'
 import { peerQuirks, type Quirks, unknownPeer } from '../../src/dialects/quirks.js'
 import { createDialects } from '../../src/dialects/servers.js'
@@ -276,6 +277,68 @@ const deviations: readonly (readonly [string, string, string])[] = [
   ],
 ]
 
+/** Code of the example dialect, from one text up to and with another. */
+function excerpt(from: string, to: string): string {
+  const code = readFileSync(new URL('../fixtures/toy-dialect/index.ts', import.meta.url), 'utf8')
+  const start = code.indexOf(from)
+  return code.slice(start, code.indexOf(to, start) + to.length).trimEnd()
+}
+
+const writingADialect = `## Writing a dialect
+
+Write a dialect if your callers or agents use a format that is not on this page. A dialect is data and pure functions, in one folder:
+facts, the server's side (\`Dialect\`) and the client's side (\`ClientDialect\`). Server and client need nothing else: they
+recognise, list, describe and call a dialect by these objects alone. The types are in \`dragoman/dialects\`. The examples are from
+a complete dialect in [test/fixtures/toy-dialect](../test/fixtures/toy-dialect/index.ts), which has three JSON-RPC methods.
+
+State the facts that both sides share:
+
+\`\`\`ts
+${excerpt('const facts', '\n}\n')}
+\`\`\`
+
+The server's side decodes requests into the model and encodes results. Its *forms* (\`jsonrpc\`, \`rest\`) decide about its bindings.
+An operation without a codec is "method not found" to callers. A form for gRPC needs message types that are part of this package.
+
+\`\`\`ts
+${excerpt('export const toy: Dialect', '\n}\n')}
+\`\`\`
+
+The client's side is the reverse. Its \`card.recognise\` says whether a card is in this dialect, \`toPushFrame\` whether a webhook body is.
+
+Pass the objects to the server and the client:
+
+\`\`\`ts
+await serve(agent, { dialects: ['v1', 'v0.3', toy, { dialect: otherDialect, path: '/other' }] })
+const client = await connect(url, { dialects: [toyClient] })
+const receive = createPushReceiver({ dialects: [toyClient], onDelivery })
+\`\`\`
+
+Test both sides with the suite that the dialects of this package pass. It runs in any test runner:
+
+\`\`\`ts
+import { dialectContract } from 'dragoman/testing'
+
+dialectContract({ describe, it }, { server: toy, client: toyClient })
+\`\`\`
+
+| Fact | Meaning |
+|---|---|
+| \`name\` | the name in options, logs and stores |
+| \`versions\` | values of \`A2A-Version\` that callers send for it. Empty: the server recognises it by its paths |
+| \`acceptedVersions\` | other values that its callers are known to send |
+| \`requiresVersion\` | callers must name the version, and the client sends it |
+| \`extensionsHeader\` | the header that names extensions |
+| \`cardVersion\` | the version of its interfaces in cards |
+| \`isListed\` | cards list its interfaces |
+| \`hasTenants\` | requests can name a tenant |
+| \`isDefault\`, \`defaultPath\` | whether servers offer it by default, and the path to which it is pinned if none is given |
+| \`traits\` | requirements on the engine: \`mustBeTask\` if results are always tasks, \`cannotResume\` if streams begin with the task, and others |
+| \`card\` | the card in this dialect; if its cards are signed, and how |
+| \`push\` | the body of webhook calls: every event, or the task |
+| \`omitsTaskOnSubscribe\` | (client) subscriptions do not begin with the task, so the client polls after a broken stream |
+`
+
 export function dialectsPage(): string {
   const members = createDialects()
   const chapters = members.flatMap((dialect) => [
@@ -294,6 +357,7 @@ export function dialectsPage(): string {
     table(['Dialect', 'Document', 'Server'], deviations),
     '## Information loss\n\nNot every dialect can express all data. The direction is seen from the server.\n',
     lossTable(members),
+    writingADialect,
   ].join('\n')
 }
 
