@@ -66,7 +66,7 @@ describe.each(storeKinds)('a webhook, on the %s store,', (store) => {
       })
       expect(dead.map(({ error }) => error)).toEqual(Array(3).fill('The delivery could not be signed'))
       expect(hook.calls).toEqual([])
-      expect(server.logged.filter((line) => line === 'A delivery cannot be signed').length).toBeGreaterThan(0)
+      expect(server.logged.filter((line) => line.startsWith('A delivery cannot be signed'))).toHaveLength(1)
       signJwt = signer.signJwt
       await server.send('hello', { url: hook.url })
       expect(toldBy(await hook.received(3))).toEqual(whole)
