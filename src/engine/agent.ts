@@ -1,4 +1,4 @@
-/** An agent: a card, and a function from a turn to what it yields. */
+/** Defines agents: a card, and an async generator that handles the turns of a task. */
 import type { StandardSchemaV1 } from '@standard-schema/spec'
 import type { AgentCapabilities, AgentCard, AgentExtension, AgentProvider, AgentSkill } from '../model/agent-card.js'
 import type { Message } from '../model/message.js'
@@ -8,12 +8,12 @@ import type { AgentService, Caller } from '../model/service.js'
 import type { Task } from '../model/task.js'
 import type { Content, Yield } from './yields.js'
 
-/** A skill; what is left out gets an honest default. Schemas are checked and published as JSON Schema. */
+/** A skill of an agent. Only the id is required. Schemas are checked and published as JSON Schema. */
 export interface SkillInit extends Partial<Omit<AgentSkill, 'id'>> {
   readonly id: string
   /** The schema of data parts in messages that begin a task: each part must fit the schema of some skill. */
   readonly input?: StandardSchemaV1
-  /** What data parts of artifacts must look like. */
+  /** The schema of data parts in artifacts. */
   readonly output?: StandardSchemaV1
 }
 
@@ -37,11 +37,11 @@ export interface AgentInit<Skills extends readonly SkillInit[] = readonly SkillI
     AgentCapabilities,
     'streaming' | 'pushNotifications' | 'stateTransitionHistory' | 'extensions' | 'extendedAgentCard'
   >
-  /** The card for callers that have proved who they are; declare `extendedAgentCard` with it. */
+  /** Returns the card for authenticated callers. Requires the capability `extendedAgentCard`. */
   readonly extendedCard?: (card: AgentCard, caller: Caller) => AgentCard | Promise<AgentCard>
   /**
-   * What to do with a turn whose process died: `fail` the task (default), or run the turn again, up
-   * to `attempts` times in all. Only for handlers that do no harm when they run twice.
+   * The treatment of a turn whose process died: `fail` ends the task (default), `attempts` runs the turn again, up to this
+   * many times in total. Use it only for handlers that can safely run twice.
    */
   readonly onCrash?: 'fail' | { readonly attempts: number }
 }
@@ -82,7 +82,7 @@ const cardNames = {
   onCrash: either(['fail'], { attempts: true }),
 } satisfies NamesOf<AgentInit>
 
-/** What the data parts of messages to these skills hold: the union of their schemas' outputs. */
+/** The type of `turn.data()`: the union of the outputs of the skills' input schemas. */
 export type InputOf<Skills extends readonly SkillInit[]> = Skills extends readonly []
   ? JsonValue | undefined
   : {
@@ -91,9 +91,9 @@ export type InputOf<Skills extends readonly SkillInit[]> = Skills extends readon
         : JsonValue | undefined
     }[number]
 
-/** The answer of an agent that was called. */
+/** The result of `turn.call`. */
 export interface CallResult {
-  /** The text of the answer: of the artifacts, else of the message. */
+  /** The text of the artifacts, or of the message if there are none. */
   readonly text: string
   readonly task?: Task
   readonly message?: Message
@@ -101,67 +101,65 @@ export interface CallResult {
 
 /** Options of `turn.call`. */
 export interface CallAgentOptions {
-  /** A task of that agent to go on with: the content answers its question. Default: a new task. */
+  /** A task of the called agent that the message continues. Default: a new task. */
   readonly taskId?: string
 }
 
-/** One message, and what is needed to work on it. */
+/** One message and its task: the argument of a handler. */
 export interface Turn<Input = JsonValue | undefined> {
   /** The text of the message. */
   readonly text: string
   readonly message: Message
   /**
-   * The first data part of the message. Of the message that begins a task it was checked against the
-   * skills' schemas; the answer to a question with a form was checked against the form's schema. Any other answer is
-   * as the caller sent it.
+   * Returns the first data part of the message. In the first message of a task it fits the schema of a skill; in the answer
+   * to a question with a form it fits the form. Otherwise it is unchecked.
    */
   data(): Input
-  /** The task as it stood when the turn began. */
+  /** The task at the start of the turn. */
   readonly task: Task
   /** The conversation so far, this message included, oldest first. */
   readonly history: readonly Message[]
   readonly contextId: string
-  /** Who sent the message, the owner of the task or somebody it is shared with: id, scheme and scopes. */
+  /** The sender of the message: the owner of the task, or a caller it is shared with. */
   readonly caller: Caller
   /**
-   * What `askAuth` asked for, once it has arrived: the turn that asked then runs again, from its beginning. It is
-   * for this turn alone and is never stored; a turn that is repeated after a crash has none and asks again.
+   * The credential that `askAuth` asked for. When it arrives, the turn that asked runs again from its beginning. Only that
+   * turn sees it, and it is never stored: a turn that is repeated after a crash must ask again.
    */
   readonly credential: Credential | undefined
-  /** Fires when the task is cancelled or the process shuts down. */
+  /** Aborts when the task is cancelled or the process shuts down. */
   readonly signal: AbortSignal
-  /** 1 for the message that began the task, 2 for the next one. */
+  /** The number of the turn in its task, from 1. */
   readonly number: number
-  /** 1, or more when the process died during an earlier attempt. */
+  /** The number of the attempt: more than 1 if the process died during an earlier one. */
   readonly attempt: number
   /** Metadata of the request. */
   readonly metadata: Struct
-  /** Media types the caller would like. */
+  /** Media types that the caller accepts. */
   readonly acceptedOutputModes: readonly string[]
-  /** Extensions the caller asked for. */
+  /** URIs of the extensions that the caller requested. */
   readonly extensions: readonly string[]
-  /** W3C trace context of this turn: what is done for it elsewhere belongs to the same trace. */
+  /** The W3C trace context of this turn, for calls to other systems. */
   readonly traceparent: string | undefined
-  /** What the systems on its way have noted beside it. */
+  /** The `tracestate` that belongs to it. */
   readonly tracestate: string | undefined
-  /** Asks another agent, in the same context; cancelling this task cancels that one. */
+  /** Sends a message to another agent and waits for the result. Cancelling this task cancels the other one. */
   call(agent: AgentRef, content: Content, options?: CallAgentOptions): Promise<CallResult>
-  /** The operations of another agent, called for the caller of this one; absent when none of that name can be reached. */
+  /** The operations of another agent, called for the owner of this task; undefined if there is no such agent. */
   service(agent: AgentRef): AgentService | undefined
   /**
-   * Writes something down for later attempts and later turns of this task. Committed when it resolves; nobody
-   * is ever sent it. The same key again replaces the value. At most 1 MB of JSON each, 16 MB and 10,000 keys a task;
-   * what is `fromReserve` may take a quarter more, and as many keys again, so that whoever has used up the room can
-   * still undo what was done.
+   * Stores a value for later attempts and turns of this task. It is committed when the promise resolves, and never sent to
+   * callers. The same key replaces the value. Limits: 1 MB of JSON per value, 16 MB and 10,000 keys per task; with
+   * `fromReserve` 20 MB and 20,000 keys.
    */
   checkpoint(key: string, value: JsonValue, options?: CheckpointOptions): Promise<void>
-  /** What was written down so far, by key. */
+  /** The checkpoints of this task, by key. */
   readonly checkpoints: ReadonlyMap<string, JsonValue>
 }
 
 /** Options of `turn.checkpoint`. */
 export interface CheckpointOptions {
-  /** Whether it may take the room that is kept for the end. Default false. */
+  /** Whether the checkpoint may use the reserve, for example to undo work when the limits are reached. Default false. */
   readonly fromReserve?: boolean
 }
 
@@ -180,18 +178,15 @@ export interface Agent {
   readonly card: AgentInit
   readonly handler: Handler<never>
   /**
-   * Called when a task has been cancelled, whether its handler ran or not, or given up after a crash. What was
-   * begun elsewhere for its sake can be ended there too. Nobody waits for it for long.
+   * Called when a task was cancelled or given up after a crash, also if its handler did not run. Use it to end work in other
+   * systems. The engine waits for it only for the grace period.
    */
   readonly onAbandoned?: (task: AbandonedTask) => Promise<void>
-  /** Its work is done by other agents; traces call it so. */
+  /** Whether the agent is a workflow of other agents, for traces. */
   readonly isWorkflow?: boolean
-  /**
-   * Whether the engine refuses parts whose media type is missing from the card's input modes (R-ERR-8). Default true;
-   * false where another agent decides.
-   */
+  /** Whether the engine refuses parts whose media type is not in the card's input modes (R-ERR-8). Default true. */
   readonly enforcesInputModes?: boolean
-  /** Called when the engine has drained: connections that handlers share can be closed. */
+  /** Called when the engine has drained. Use it to close connections that handlers share. */
   readonly onDrained?: () => Promise<void>
 }
 
@@ -199,7 +194,7 @@ export interface Agent {
 export type AbandonedTask = Pick<Turn, 'task' | 'caller' | 'checkpoints' | 'service'>
 
 /**
- * Makes an agent.
+ * Creates an agent. Throws a `TypeError` for a card without a name or a handler that is not an async generator.
  *
  * ```ts
  * const shout = agent('Shout', async function* ({ text }) {
@@ -218,7 +213,7 @@ export function agent<const Skills extends readonly SkillInit[] = readonly []>(
   return { card: init, handler }
 }
 
-/** The card of an agent that is made. Throws a `TypeError` with this text if it has no name. */
+/** The card of a new agent. Throws a `TypeError` with the text `needsName` if it has no name. */
 export function initOf(card: string | AgentInit, needsName: string): AgentInit {
   const init: AgentInit = typeof card === 'string' ? { name: card } : card
   if (typeof init !== 'object' || init === null) throw new TypeError(needsName)
@@ -234,7 +229,7 @@ export function notAGenerator(name: string): string {
   return `The handler of ${name} must be an async generator: write agent('${name}', async function* (turn) { yield '…' })`
 }
 
-/** Whether a value is what `agent()` makes. */
+/** Whether a value is an agent. */
 export function isAgent(value: unknown): value is Agent {
   return typeof value === 'object' && value !== null && 'card' in value && 'handler' in value
 }

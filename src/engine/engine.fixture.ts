@@ -1,4 +1,4 @@
-/** Engines for tests: on every store, closed whatever happens. */
+/** Engines for tests, on every store. */
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -17,7 +17,7 @@ const openers = new Map<StoreKind, () => Promise<CompleteStore>>([
   ['sqlite', () => openSqliteStore(':memory:')],
 ])
 
-/** The stores that test files run their cases on when they are loaded. */
+/** The stores on which test files run their cases. */
 export let storeKinds: readonly StoreKind[] = [...openers.keys()]
 
 /** Loads test files so that their cases run on Postgres only. `open` opens an empty store. */
@@ -42,7 +42,7 @@ export interface TestEngine extends Engine {
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** An engine on a store of its own, or on the given one, which then stays open. */
+/** Creates an engine on a new store, or on the given one, which stays open. */
 export async function testEngine(
   handler: Handler | Agent,
   kind: StoreKind | CompleteStore,

@@ -1,9 +1,9 @@
 /**
- * An agent whose work is done by another one: a bridge between dialects. It is an agent like any other, so
- * its tasks are durable and private here, one for each task there; what the other one says is said again.
+ * An agent that forwards its messages to another agent, for example as a bridge between dialects. Each of its tasks
+ * corresponds to one remote task, whose events it yields again.
  *
- * Which task there belongs to a question is written into the question's first part, because that is what a
- * later turn sees, also in another process.
+ * The id of the remote task is stored in the first part of each question, because later turns see the question, also in
+ * another process.
  */
 
 import type { Artifact } from '../model/artifact.js'
@@ -27,12 +27,12 @@ import {
   type Yield,
 } from './yields.js'
 
-/** In the metadata of a question's first part: `{ taskId }`. */
+/** The key of `{ taskId }` in the metadata of a question's first part. */
 const relayKey = 'urn:dragoman:relay:v1'
 
 /**
- * Makes an agent that passes its messages on to `service`. The card's input modes are published and not enforced: cards
- * often list fewer media types than their agents accept, so the other agent decides.
+ * Creates an agent that forwards its messages to `service`. The card's input modes are published and not enforced: cards
+ * often list fewer media types than their agents accept, so the remote agent checks them.
  */
 export function relayAgent(card: AgentInit, service: AgentService): Agent {
   const relaying = agent({ ...card, skills: card.skills ?? [] }, (turn: Turn) => relay(turn, service))
@@ -40,35 +40,35 @@ export function relayAgent(card: AgentInit, service: AgentService): Agent {
 }
 
 async function* relay(turn: Turn, service: AgentService): AsyncGenerator<Yield, void, void> {
-  const there = taskThere(turn)
-  const gone = new AbortController()
-  const same: CallContext = { caller: anonymous, ...traceContextOf(turn) }
-  let taskId = there
+  const continued = remoteTaskOf(turn)
+  const stop = new AbortController()
+  const context: CallContext = { caller: anonymous, ...traceContextOf(turn) }
+  let taskId = continued
   const cancel = () => {
-    // Until the other agent has named its task there is nothing to cancel: the stream is read up to that point.
+    // The remote task cannot be cancelled before its id is known: the stream is read until then.
     if (taskId === undefined) return
-    service.cancelTask({ id: taskId }, same).catch(() => undefined) // it may have ended meanwhile
-    gone.abort()
+    service.cancelTask({ id: taskId }, context).catch(() => undefined) // it may have ended
+    stop.abort()
   }
   turn.signal.addEventListener('abort', cancel)
-  const artifacts = new RetoldArtifacts()
+  const artifacts = new ArtifactRelay()
   try {
-    for await (const { event } of service.sendStreamingMessage(requestOf(turn, there), {
-      ...same,
-      signal: gone.signal,
+    for await (const { event } of service.sendStreamingMessage(requestOf(turn, continued), {
+      ...context,
+      signal: stop.signal,
     })) {
       taskId = taskIdIn(event) ?? taskId
       if (turn.signal.aborted) {
         cancel()
         return
       }
-      const said = [...retold(event, artifacts, taskId)]
-      yield* said
-      if (said.some(endsTurn)) return
+      const yields = [...yieldsOf(event, artifacts, taskId)]
+      yield* yields
+      if (yields.some(endsTurn)) return
     }
   } catch (error) {
     if (turn.signal.aborted) return
-    // What the other agent refuses is refused here, in the same words; what broke on the way is ours.
+    // Errors of the remote agent are passed on; other errors are ours.
     if (error instanceof A2AError) throw error
     throw new A2AError('UNAVAILABLE', 'The agent behind this one does not answer', {
       cause: error,
@@ -89,44 +89,44 @@ function requestOf({ message, contextId, metadata, acceptedOutputModes }: Turn, 
   }
 }
 
-/** The task that asked the question this turn answers. */
-function taskThere({ history }: Turn): string | undefined {
+/** The remote task whose question this turn answers. */
+function remoteTaskOf({ history }: Turn): string | undefined {
   const question = history.findLast(({ role }) => role === 'ROLE_AGENT')
   const mark = question?.parts[0]?.metadata?.[relayKey] as Struct | undefined
   return typeof mark?.taskId === 'string' ? mark.taskId : undefined
 }
 
-/** The same thing, said by us. A whole task (the first event, or after a break) tells what was not told before. */
-function* retold(event: StreamResponse, artifacts: RetoldArtifacts, taskId: string | undefined): Generator<Yield> {
+/** The yields for a remote event. A whole task (the first event, or after a reconnect) yields what is new in it. */
+function* yieldsOf(event: StreamResponse, artifacts: ArtifactRelay, taskId: string | undefined): Generator<Yield> {
   if ('message' in event) yield reply(event.message.parts)
   else if ('artifactUpdate' in event) {
     const draft = artifacts.update(event.artifactUpdate)
     if (draft) yield draft
-  } else if ('statusUpdate' in event) yield* retoldStatus(event.statusUpdate.status, taskId)
-  else yield* retoldTask(event.task, artifacts, taskId)
+  } else if ('statusUpdate' in event) yield* statusYields(event.statusUpdate.status, taskId)
+  else yield* taskYields(event.task, artifacts, taskId)
 }
 
-function* retoldTask(
+function* taskYields(
   { artifacts = [], status }: Task,
-  told: RetoldArtifacts,
+  relay: ArtifactRelay,
   taskId: string | undefined,
 ): Generator<Yield> {
-  // A task that goes on after a question shows what it made before it; here that was told in that turn.
-  if (!isTerminal(status.state) && !told.isBegun) told.pass(artifacts)
-  else yield* told.whole(artifacts)
-  if (status.state !== 'TASK_STATE_SUBMITTED') yield* retoldStatus(status, taskId)
+  // A continued task includes the artifacts of earlier turns, which were yielded in those turns.
+  if (!isTerminal(status.state) && !relay.hasBegun) relay.skip(artifacts)
+  else yield* relay.replace(artifacts)
+  if (status.state !== 'TASK_STATE_SUBMITTED') yield* statusYields(status, taskId)
 }
 
-function* retoldStatus({ state, message }: TaskStatus, taskId: string | undefined): Generator<Yield> {
+function* statusYields({ state, message }: TaskStatus, taskId: string | undefined): Generator<Yield> {
   const parts = message?.parts ?? []
-  const words = parts.length > 0 ? parts : undefined
-  if (state === 'TASK_STATE_WORKING') yield working(words)
-  else if (state === 'TASK_STATE_COMPLETED') yield completed(words)
-  else if (state === 'TASK_STATE_FAILED') yield failed(words)
-  else if (state === 'TASK_STATE_REJECTED') yield rejected(words)
-  else if (state === 'TASK_STATE_CANCELED') yield failed(words ?? 'The agent behind this one cancelled the task')
+  const content = parts.length > 0 ? parts : undefined
+  if (state === 'TASK_STATE_WORKING') yield working(content)
+  else if (state === 'TASK_STATE_COMPLETED') yield completed(content)
+  else if (state === 'TASK_STATE_FAILED') yield failed(content)
+  else if (state === 'TASK_STATE_REJECTED') yield rejected(content)
+  else if (state === 'TASK_STATE_CANCELED') yield failed(content ?? 'The agent behind this one cancelled the task')
   else if (state !== 'TASK_STATE_SUBMITTED')
-    yield question(state, words ?? [{ text: 'The agent asks for more' }], taskId)
+    yield question(state, content ?? [{ text: 'The agent asks for more' }], taskId)
 }
 
 function question(state: StatusDraft['state'], parts: readonly Part[], taskId: string | undefined): StatusDraft {
@@ -135,49 +135,50 @@ function question(state: StatusDraft['state'], parts: readonly Part[], taskId: s
   return { kind: 'status', state, parts: [marked, ...others] }
 }
 
-function endsTurn(said: Yield): boolean {
+function endsTurn(value: Yield): boolean {
   return (
-    typeof said === 'object' &&
-    (said.kind === 'reply' || (said.kind === 'status' && said.state !== 'TASK_STATE_WORKING'))
+    typeof value === 'object' &&
+    (value.kind === 'reply' || (value.kind === 'status' && value.state !== 'TASK_STATE_WORKING'))
   )
 }
 
-export class RetoldArtifacts {
+/** Yields the artifacts of a remote task as artifacts of this task. */
+export class ArtifactRelay {
   readonly #prefix: string
   readonly #extensions: readonly string[]
   readonly #seen = new Set<string>()
 
-  /** `prefix` keeps the ids of several tasks apart; `extensions` are added to what each artifact says of itself. */
+  /** `prefix` separates the ids of several remote tasks; `extensions` are added to each artifact. */
   constructor(options: { readonly prefix?: string; readonly extensions?: readonly string[] } = {}) {
     this.#prefix = options.prefix ?? ''
     this.#extensions = options.extensions ?? []
   }
 
-  /** Whether anything was told yet. */
-  get isBegun(): boolean {
+  /** Whether any artifact was yielded or skipped. */
+  get hasBegun(): boolean {
     return this.#seen.size > 0
   }
 
-  update({ artifact: made, append = false, lastChunk }: TaskArtifactUpdateEvent): ArtifactDraft | undefined {
-    const isMore = append && this.#seen.has(made.artifactId)
-    return this.#draft(made, isMore, lastChunk)
+  update({ artifact: remote, append = false, lastChunk }: TaskArtifactUpdateEvent): ArtifactDraft | undefined {
+    const isMore = append && this.#seen.has(remote.artifactId)
+    return this.#draft(remote, isMore, lastChunk)
   }
 
-  /** All of them as they are now; what was told before is replaced. */
-  whole(artifacts: readonly Artifact[]): readonly ArtifactDraft[] {
+  /** Yields artifacts as they are now. They replace earlier versions. */
+  replace(artifacts: readonly Artifact[]): readonly ArtifactDraft[] {
     return artifacts.flatMap((each) => this.#draft(each, false) ?? [])
   }
 
-  /** They were told before, in another turn. */
-  pass(artifacts: readonly Artifact[]): void {
+  /** Skips artifacts that were yielded in an earlier turn. */
+  skip(artifacts: readonly Artifact[]): void {
     for (const { artifactId } of artifacts) this.#seen.add(artifactId)
   }
 
-  #draft(made: Artifact, append: boolean, lastChunk?: boolean): ArtifactDraft | undefined {
-    const { artifactId, name = '', description, parts, metadata } = made
-    const extensions = [...this.#extensions, ...(made.extensions ?? [])]
+  #draft(remote: Artifact, append: boolean, lastChunk?: boolean): ArtifactDraft | undefined {
+    const { artifactId, name = '', description, parts, metadata } = remote
+    const extensions = [...this.#extensions, ...(remote.extensions ?? [])]
     this.#seen.add(artifactId)
-    // Strange peers send artifacts with nothing in them; ours have something.
+    // Some agents send artifacts without parts, which are not valid.
     if (parts.length === 0) return undefined
     return artifact(name, parts, {
       id: `${this.#prefix}${artifactId}`,
@@ -190,7 +191,7 @@ export class RetoldArtifacts {
   }
 }
 
-/** The task that an event is about. */
+/** The id of the task in an event. */
 export function taskIdIn(event: StreamResponse): string | undefined {
   if ('task' in event) return event.task.id
   if ('statusUpdate' in event) return event.statusUpdate.taskId

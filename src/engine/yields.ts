@@ -1,6 +1,4 @@
-/**
- * What a handler may yield. These make drafts: ids and times are stamped by the engine.
- */
+/** The values that a handler yields. These functions return drafts; the engine adds ids and times. */
 
 import { AuthorError } from '../model/author-error.js'
 import { isObject } from '../model/is-object.js'
@@ -9,17 +7,17 @@ import type { JsonValue, Part, Struct } from '../model/part.js'
 import { isForm, schemaMediaType } from '../model/question-schema.js'
 import { schemaFault } from '../model/schema-faults.js'
 import type { TaskState } from '../model/task.js'
-/** Text, one part, or several. */
+/** Content of a message or artifact: text, a part, or several parts. */
 export type Content = string | Part | readonly Part[]
 
 /** Options of `artifact`. */
 export interface ArtifactOptions {
-  /** Default: a new id, or with `append` that of the artifact of the same name. */
+  /** Default: a new id, or with `append` the id of the artifact with the same name. */
   readonly id?: string
   readonly description?: string
-  /** Add to the artifact of this id or name instead of making a new one. */
+  /** Whether to append to the artifact with this id or name. Default false. */
   readonly append?: boolean
-  /** Nothing more will come for this artifact. */
+  /** Whether this is the last piece of the artifact. */
   readonly lastChunk?: boolean
   readonly metadata?: Struct
   readonly extensions?: readonly string[]
@@ -54,11 +52,11 @@ export interface ReplyDraft {
 
 export type Draft = ArtifactDraft | StatusDraft | ReplyDraft
 
-/** A string is a chunk of the answer. */
+/** A value that a handler yields. A string is a chunk of the answer. */
 export type Yield = string | Draft
 
 /**
- * A result, or with `append` a further piece of one. With the name `''` the artifact has no name.
+ * Returns a result of the task, or with `append` a further piece of one. With the name `''` the artifact has no name.
  *
  * ```ts
  * yield artifact('report', [text('…'), data({ pages: 3 })])
@@ -71,39 +69,39 @@ export function artifact(name: string, content: Content, options: ArtifactOption
 
 /** Options of `ask`. */
 export interface AskOptions {
-  /** The JSON Schema of the answer: callers can show it as a form. */
+  /** The JSON Schema of the answer. Callers can show it as a form. */
   readonly schema?: Struct
 }
 
 const askNames = { schema: true } satisfies NamesOf<AskOptions>
 
-/** Progress: sent to whoever watches, not kept in the history. */
+/** Reports progress: sent to callers that follow the task, not kept in the history. */
 export function working(content?: Content): StatusDraft {
   return status('TASK_STATE_WORKING', content)
 }
 
-/** Ends the task successfully, with last words. Returning from the handler does the same without. */
+/** Completes the task with a final message. Returning from the handler completes it without one. */
 export function completed(content?: Content): StatusDraft {
   return status('TASK_STATE_COMPLETED', content)
 }
 
-/** Ends the task; the text is for the caller. */
+/** Fails the task with a message for the caller. */
 export function failed(content?: Content): StatusDraft {
   return status('TASK_STATE_FAILED', content)
 }
 
-/** Declines the task; the text is for the caller. */
+/** Rejects the task with a message for the caller. */
 export function rejected(content?: Content): StatusDraft {
   return status('TASK_STATE_REJECTED', content)
 }
 
 /**
- * Asks the caller and ends the turn: `finally` blocks run, code behind the `yield` does not. The
- * answer is a new turn, which sees `task` and `history`.
+ * Asks the caller and ends the turn: `finally` blocks run, code after the `yield` does not. The answer starts a new turn,
+ * which can read `task` and `history`.
  *
  * With a JSON Schema the caller can show a form, and the engine refuses answers that do not fit: the task stays
- * INPUT_REQUIRED. `turn.data()` then holds the answer, also when the caller sent it as text. `pattern` is not checked.
- * Throws a `TypeError` for a schema that is not valid, such as one with an unknown `type`.
+ * INPUT_REQUIRED. `turn.data()` then returns the answer, also if the caller sent it as text. `pattern` is not checked.
+ * Throws a `TypeError` for an invalid schema, such as one with an unknown `type`.
  */
 export function ask(question: Content, options: AskOptions = {}): StatusDraft {
   assertOptions('ask', options, askNames)
@@ -114,12 +112,12 @@ export function ask(question: Content, options: AskOptions = {}): StatusDraft {
   return { kind: 'status', state: 'TASK_STATE_INPUT_REQUIRED', parts: form ? [...parts, form] : parts }
 }
 
-/** Asks for authorisation, which the caller brings out of band, and ends the turn like `ask`. */
+/** Asks for a credential, which arrives out of band, and ends the turn like `ask`. */
 export function askAuth(what: Content): StatusDraft {
   return status('TASK_STATE_AUTH_REQUIRED', what)
 }
 
-/** Answers with a Message. As the first thing yielded no task is made; later it is the same as `completed`. */
+/** Answers with a Message. As the first yield it creates no task; later it has the effect of `completed`. */
 export function reply(content: Content): ReplyDraft {
   return { kind: 'reply', parts: partsOf(content) }
 }
@@ -155,9 +153,9 @@ const states: ReadonlySet<unknown> = new Set<StatusDraft['state']>([
   'TASK_STATE_AUTH_REQUIRED',
 ])
 const contents = ['text', 'raw', 'url', 'data'] as const
-const deepestValue = 64
+const maxDepth = 64
 
-/** Why no event can carry a yielded value, for the log and the caller: the text quotes no content. Undefined if one can. */
+/** The reason why a yielded value cannot be sent (R-TASK-7), without its content; undefined if it can be sent. */
 export function draftFault(value: unknown): string | undefined {
   const draft = isObject(value) ? (value as Partial<Draft>) : undefined
   switch (draft?.kind) {
@@ -205,7 +203,7 @@ function partFault(part: unknown): string | undefined {
   return isMetadata(part.metadata) ? undefined : 'Metadata is a JSON object'
 }
 
-/** Undefined if a part has no content, or several kinds. */
+/** The kind of content of a part; undefined if it has none or several. */
 function contentOf(part: Record<string, unknown>): (typeof contents)[number] | undefined {
   let found: (typeof contents)[number] | undefined
   for (const kind of contents) {
@@ -224,11 +222,11 @@ function isMetadata(value: unknown): boolean {
   return value === undefined || (isObject(value) && isJson(value, 0))
 }
 
-/** Plain objects, arrays and finite values: what comes out of JSON as it went in. */
+/** Whether JSON preserves a value: plain objects, arrays and finite numbers. */
 export function isJson(value: unknown, depth: number): boolean {
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return true
   if (typeof value === 'number') return Number.isFinite(value)
-  if (typeof value !== 'object' || depth >= deepestValue) return false
+  if (typeof value !== 'object' || depth >= maxDepth) return false
   if (Array.isArray(value)) return value.every((each) => isJson(each, depth + 1))
   const prototype = Object.getPrototypeOf(value) as unknown
   if (prototype !== Object.prototype && prototype !== null) return false

@@ -2,7 +2,7 @@
 
 import { pollChanges, taskAfterRefusal } from '../client/poll.js'
 import type { Timing } from '../client/retry.js'
-import { RetoldArtifacts, taskIdIn } from '../engine/relay-agent.js'
+import { ArtifactRelay, taskIdIn } from '../engine/relay-agent.js'
 import { working, type Yield } from '../engine/yields.js'
 import { TaskFold } from '../model/apply-event.js'
 import type { StreamResponse } from '../model/event.js'
@@ -19,13 +19,13 @@ export class ChildTask {
   /** The agent's answer, if it created no task. */
   message: Message | undefined
   readonly #step: string
-  readonly #artifacts: RetoldArtifacts
+  readonly #artifacts: ArtifactRelay
   #fold: TaskFold | undefined
   #seq = 0
 
   constructor(step: string) {
     this.#step = step
-    this.#artifacts = new RetoldArtifacts({ prefix: `${step}/`, extensions: [workflowUri] })
+    this.#artifacts = new ArtifactRelay({ prefix: `${step}/`, extensions: [workflowUri] })
   }
 
   get task(): Task | undefined {
@@ -36,12 +36,12 @@ export class ChildTask {
   apply(event: StreamResponse): readonly Yield[] {
     if ('message' in event) {
       this.message = event.message
-      return this.#artifacts.whole([{ artifactId: answerId, name: this.#step, parts: event.message.parts }])
+      return this.#artifacts.replace([{ artifactId: answerId, name: this.#step, parts: event.message.parts }])
     }
     if ('task' in event) {
       this.#seq = 0
       this.#fold = TaskFold.from(event.task, 0)
-      return this.#artifacts.whole(event.task.artifacts ?? [])
+      return this.#artifacts.replace(event.task.artifacts ?? [])
     }
     // Some peers send updates without the task first.
     this.#fold ??= TaskFold.from(submitted(event), 0)
