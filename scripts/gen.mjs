@@ -56,7 +56,7 @@ async function generate(file) {
     "import type { BinaryReader } from '@bufbuild/protobuf/wire'",
     ...(jsonTypes.length > 0 ? [`import type { ${jsonTypes.join(', ')} } from '../../../model/part.js'`] : []),
     `import { ${values.sort().join(', ')} } from '../wire.js'`,
-    "import type { Writer } from '../writer.js'",
+    "import type { Writer } from '../wire.js'",
     '',
     body,
   ].join('\n')

@@ -244,9 +244,8 @@ const streamPath = [
   // The transport parses it, and the dialect decodes the call
   'transports/read-json.ts',
   'transports/jsonrpc/server.ts',
-  'transports/jsonrpc/envelope.ts',
   'transports/transport.ts',
-  'transports/call.ts',
+  'transports/http-server.ts',
   'dialects/negotiate.ts',
   'dialects/decode.ts',
   // Admission

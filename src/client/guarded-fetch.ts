@@ -11,7 +11,7 @@ import { userAgent } from '../model/user-agent.js'
 import { AddressRefused, NotConnected } from '../net/address-rules.js'
 import { readAtMost } from '../net/read-at-most.js'
 import { isNode } from '../net/runtime.js'
-import type { HttpRequest, HttpSender } from '../transports/http-sender.js'
+import type { HttpRequest, HttpSender } from '../transports/http-client.js'
 import { type ClientDialer, type ClientDialerOptions, createClientDialer } from './client-dialer.js'
 import { logRequest, type WireLog } from './wire-log.js'
 

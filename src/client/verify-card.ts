@@ -18,7 +18,7 @@ import {
   strictCard,
   withoutEmpty,
 } from '../signing/card-payload.js'
-import type { HttpSender } from '../transports/http-sender.js'
+import type { HttpSender } from '../transports/http-client.js'
 import { createSender, type SenderOptions } from './guarded-fetch.js'
 import { readCard } from './read-card.js'
 

@@ -7,7 +7,7 @@ import { A2AError } from '../model/errors.js'
 import { anonymous } from '../model/service.js'
 import { readTraceContext } from '../model/trace-context.js'
 import { refusedCall } from '../transports/call-record.js'
-import { type Arrival, type BindingHandler, parameterHeaders } from '../transports/transport.js'
+import { type BindingHandler, type IncomingCall, parameterHeaders } from '../transports/transport.js'
 import type { CurrentCards } from './current-cards.js'
 import { createDoors, type Door, type Doors } from './doors.js'
 import { frontPage, isVisit } from './front-page.js'
@@ -38,7 +38,7 @@ export interface EndpointParts {
 export type AgentEndpoint = (request: Request, path: string, connection?: Connection) => Promise<Response>
 
 /** What is known of a call before its caller is. */
-type From = Omit<Arrival, 'caller' | 'body'>
+type From = Omit<IncomingCall, 'caller' | 'body'>
 
 interface Visit {
   readonly request: Request

@@ -7,10 +7,10 @@ import type { Binding } from '../model/agent-card.js'
 import { A2AError } from '../model/errors.js'
 import { isObject } from '../model/is-object.js'
 import { refusedCall } from '../transports/call-record.js'
-import { createJsonRpcServer, type JsonRpcServer, longestPeek } from '../transports/jsonrpc/server.js'
+import { createJsonRpcServer, type JsonRpcServer, maxPeekBytes } from '../transports/jsonrpc/server.js'
 import { assertJson, parseJson, readBody } from '../transports/read-json.js'
 import { createRestServer, type RestCall, type RestServer } from '../transports/rest/server.js'
-import type { Arrival, BindingHandler } from '../transports/transport.js'
+import type { BindingHandler, IncomingCall } from '../transports/transport.js'
 
 /** What a request is, before anybody knows who sent it. */
 export interface Door {
@@ -18,7 +18,7 @@ export interface Door {
   readonly isBlind?: true
   /** Absent where the body would tell, or nothing is behind the door. */
   readonly binding?: Binding
-  answer(arrival: Arrival): Promise<Response>
+  answer(arrival: IncomingCall): Promise<Response>
   /** Says no in the words of the dialect that is spoken at this door. */
   refuse(error: A2AError): Promise<Response>
 }
@@ -85,7 +85,7 @@ function eitherDoor(endpoint: BindingHandler, request: Request, rpc: JsonRpcServ
       return await (isRpc(body) ? rpc.answer(request, { ...arrival, body }) : route.answer({ ...arrival, body }))
     },
     async refuse(error) {
-      const peek = await readBody(request.clone(), longestPeek)
+      const peek = await readBody(request.clone(), maxPeekBytes)
         .then((bytes) => parseJson(bytes, endpoint.limits))
         .catch(() => undefined)
       return isRpc(peek) ? await rpc.refuse(request, error) : route.refuse(error)
@@ -104,7 +104,7 @@ function noDoor(
   rest: RestServer | undefined,
   rpcByPath: ReadonlyMap<string, JsonRpcServer>,
 ): Door {
-  const nothing = (arrival: Arrival): A2AError => {
+  const nothing = (arrival: IncomingCall): A2AError => {
     const error = new A2AError('METHOD_NOT_FOUND', `Nothing answers ${request.method} ${path.slice(0, 200) || '/'}`)
     refusedCall(observe, arrival, error)
     return error

@@ -3,7 +3,7 @@ import { A2AError } from '../model/errors.js'
 import { fromGeneric, toGeneric } from '../model/generic-service.js'
 import type { Operation } from '../model/operations.js'
 import { type AgentService, type CallContext, nativeDialect } from '../model/service.js'
-import { type CallStart, CallWatch } from '../transports/call-record.js'
+import { type CallStart, CallTracker } from '../transports/call-record.js'
 import { assertTenant, type BindingHandler } from '../transports/transport.js'
 
 export type CallableEndpoint = Pick<BindingHandler, 'service' | 'hasTenant' | 'observe'>
@@ -13,7 +13,7 @@ export function routeService(endpoint: CallableEndpoint, address: CallStart['add
   const { unary, streaming } = toGeneric(endpoint.service)
   const begin = (operation: Operation, request: unknown, context: CallContext) => {
     const { tenant, caller, dialect = nativeDialect } = context
-    const watch = endpoint.observe && new CallWatch(endpoint.observe, { tenant, caller, address })
+    const watch = endpoint.observe && new CallTracker(endpoint.observe, { tenant, caller, address })
     watch?.understood({ operation, dialect: { name: dialect } }, context)
     watch?.asked(request, tenant)
     return { watch, observed: { ...context, ...watch?.begun() } }

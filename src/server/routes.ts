@@ -5,7 +5,7 @@ import { isRefused, type Refused } from '../model/admission.js'
 import { A2AError } from '../model/errors.js'
 import type { Log } from '../model/log.js'
 import type { AgentService, Caller } from '../model/service.js'
-import { type CallObserver, CallWatch, refusedCall } from '../transports/call-record.js'
+import { type CallObserver, CallTracker, refusedCall } from '../transports/call-record.js'
 import { BodyInterrupted, limitBody } from '../transports/read-json.js'
 import type { OriginCheck } from './origins.js'
 import { admitted, refusalOf } from './refusal.js'
@@ -79,7 +79,7 @@ export function createRoutes(parts: RoutesParts): AnswerRoute | undefined {
       return refuse({ refused: new A2AError('PERMISSION_DENIED', 'This origin may not call here') })
     const caller = await admitted(isOpen ? undefined : admit, request, connection)
     if (isRefused(caller)) return refuse(caller)
-    const watch = observe && new CallWatch(observe, { ...start, caller })
+    const watch = observe && new CallTracker(observe, { ...start, caller })
     let services: Visit['services'] | undefined
     try {
       const response = await route.answer(limitBody(request, maxBodyBytes), {

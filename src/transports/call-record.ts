@@ -74,7 +74,7 @@ export interface TracedCall extends Partial<UnderstoodCall> {
 }
 
 /** Follows one call from its arrival to its end. */
-export class CallWatch {
+export class CallTracker {
   /** Who is told; over gRPC the agent is known only when the request has been read. */
   observe: CallObserver
   readonly #start: CallStart
@@ -174,5 +174,5 @@ interface Answer extends Subject {
 
 /** A call that was not let in. */
 export function refusedCall(observe: CallObserver | undefined, start: CallStart, error: A2AError): void {
-  if (observe) new CallWatch(observe, start).ended(error)
+  if (observe) new CallTracker(observe, start).ended(error)
 }

@@ -14,8 +14,7 @@ import { readRetryAfter } from '../model/retry-after.js'
 import type { AgentService, CallContext, StreamItem } from '../model/service.js'
 import { traceContextOf } from '../model/trace-context.js'
 import { leftBy, TransportError } from '../model/transport-error.js'
-import type { HttpRequest, HttpSender } from './http-sender.js'
-import { addItems, readable } from './peer-answer.js'
+import { addItems, readable } from './client-response.js'
 import { readSse, type SseEvent } from './sse-reader.js'
 import { parameterHeaders } from './transport.js'
 
@@ -204,3 +203,19 @@ export function noAnswer(status: number, body: unknown): TransportError {
     isRetryable: status === 502 || status === 503 || status === 504,
   })
 }
+
+/**
+ * What HTTP clients send through. The assembly decides what stands behind it: `fetch`, with credentials,
+ * limits, a log of the wire. It throws `TransportError` when no answer comes.
+ */
+export interface HttpRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string
+  readonly signal?: AbortSignal
+  /** The answer is a stream: it may take as long as it likes, and be as long as it likes. */
+  readonly isStream?: boolean
+}
+
+export type HttpSender = (request: HttpRequest) => Promise<Response>

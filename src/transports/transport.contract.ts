@@ -42,7 +42,7 @@ interface TransportTestRunner {
   it(name: string, body: () => Promise<void>): void
 }
 
-const context: CallContext = { caller: anonymous, dialect: 'v1' }
+const context: CallContext = { caller: anonymous }
 const message: Message = { messageId: 'm1', role: 'ROLE_USER', parts: [{ text: 'hello' }] }
 const time = '2026-01-05T08:00:00.000Z'
 const task: Task = { id: 't1', contextId: 'c1', status: { state: 'TASK_STATE_COMPLETED', timestamp: time } }

@@ -8,7 +8,7 @@ import { A2AError, clip } from '../model/errors.js'
 import type { Operation } from '../model/operations.js'
 import type { AgentService, CallContext, Caller, CallTraits } from '../model/service.js'
 import { readTraceContext } from '../model/trace-context.js'
-import type { CallObserver, CallStart, CallWatch } from './call-record.js'
+import type { CallObserver, CallStart, CallTracker } from './call-record.js'
 import type { RequestLimits } from './read-json.js'
 import type { Heartbeats } from './sse.js'
 
@@ -29,7 +29,7 @@ export interface BindingHandler {
   readonly heartbeats: Heartbeats
   readonly newId: () => string
   /** The dialect a task was created in; absent when it is not there, or not the caller's. */
-  readonly createdIn: (taskId: string, arrival: Arrival) => Promise<string | undefined>
+  readonly createdIn: (taskId: string, arrival: IncomingCall) => Promise<string | undefined>
   /** Signs a card that a dialect has spelled, as JSON; absent where there is nothing to sign with. */
   readonly signCard?: (spelled: string, dialect: Dialect) => Promise<string>
   /** Absent when nobody wants to know of calls. */
@@ -39,7 +39,7 @@ export interface BindingHandler {
 }
 
 /** What is settled before a transport is asked: who calls, and which tenant the path names. */
-export interface Arrival {
+export interface IncomingCall {
   readonly caller: Caller
   readonly tenant?: string
   /** Where the call comes from, as far as that is known. */
@@ -53,7 +53,7 @@ export interface HeaderReader {
   get(name: string): string | null
 }
 
-export type ServerTransport = (request: Request, arrival: Arrival) => Promise<Response>
+export type ServerTransport = (request: Request, arrival: IncomingCall) => Promise<Response>
 
 /** Headers that carry service parameters in and out; CORS exposes the same list. */
 export const parameterHeaders = {
@@ -108,7 +108,7 @@ export interface Call {
   readonly params: unknown
   readonly headers: HeaderReader
   /** Absent when nobody wants to know. */
-  readonly watch?: CallWatch | undefined
+  readonly watch?: CallTracker | undefined
 }
 
 /** The facts that codecs may use, from the headers or the metadata of the call. */
@@ -126,7 +126,7 @@ export interface PreparedCall {
 }
 
 /** Reads a request and everything that came beside it: the part that is the same on every binding. */
-export function prepareCall(endpoint: BindingHandler, arrival: Arrival, call: Call): PreparedCall {
+export function prepareCall(endpoint: BindingHandler, arrival: IncomingCall, call: Call): PreparedCall {
   const { dialect, headers, codec, params } = call
   const caused = readTraceContext((name) => headers.get(name))
   call.watch?.understood(call, caused)
@@ -184,7 +184,7 @@ function readEventId(value: string): number {
 }
 
 /** The tenant of a call: the path decides, and the request must not say otherwise (R-TEN-2). */
-function tenantOf(endpoint: BindingHandler, arrival: Arrival, decoded: unknown): string | undefined {
+function tenantOf(endpoint: BindingHandler, arrival: IncomingCall, decoded: unknown): string | undefined {
   const named = (decoded as { readonly tenant?: string }).tenant
   if (arrival.tenant !== undefined && named !== undefined && named !== arrival.tenant) {
     const description = 'names another tenant than the path'

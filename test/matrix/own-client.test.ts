@@ -47,7 +47,7 @@ describe.each(ways)('our client with %j', (options, path) => {
 
 const serverOptions = (service: AgentService, callerId: string | undefined) => ({
   log: false as const,
-  wrap: () => service,
+  advanced: { wrap: () => service },
   ...(callerId !== undefined && { auth: [bearer({ secret: callerId })] }),
 })
 const closeAll = async (client: AgentClient, server: Pick<Served, 'close'>) => {

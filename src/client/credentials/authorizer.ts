@@ -2,7 +2,7 @@
 import type { AgentCard, SecurityScheme } from '../../model/agent-card.js'
 import { A2AError, clip } from '../../model/errors.js'
 import { TransportError } from '../../model/transport-error.js'
-import type { HttpRequest, HttpSender } from '../../transports/http-sender.js'
+import type { HttpRequest, HttpSender } from '../../transports/http-client.js'
 import { createSender, type GuardedRequest } from '../guarded-fetch.js'
 import { originOf } from '../trusted-origins.js'
 import {

@@ -4,7 +4,7 @@
  */
 import type { SecurityScheme } from '../../model/agent-card.js'
 import { assertOptions, describeValue, type NamesOf } from '../../model/option-names.js'
-import type { HttpSender } from '../../transports/http-sender.js'
+import type { HttpSender } from '../../transports/http-client.js'
 
 /** One scheme of a requirement of the card. */
 export interface SchemeNeed {

@@ -12,7 +12,7 @@ import { A2AError } from '../../model/errors.js'
 import { TransportError } from '../../model/transport-error.js'
 import { withoutTrailingSlashes } from '../../model/trim-end.js'
 import { classifyHost, isSameHost } from '../../net/addresses.js'
-import type { HttpSender } from '../../transports/http-sender.js'
+import type { HttpSender } from '../../transports/http-client.js'
 import { parseJson } from '../../transports/read-json.js'
 
 export interface ServerOptions {

@@ -2,21 +2,22 @@
  * gRPC from the caller's side: an `AgentService` that is somewhere else (R-GRPC). Bytes become plain objects
  * here and back; what they mean is the dialect's business. Calls fail with `A2AError` or `TransportError`.
  */
-import type { Client, Metadata } from '@grpc/grpc-js'
+
+import { readFileSync } from 'node:fs'
+import { rootCertificates } from 'node:tls'
+import { type ChannelCredentials, Client, credentials, type Metadata } from '@grpc/grpc-js'
 import type { ClientDialect, GrpcClientForm } from '../../dialects/client-dialect.js'
+import { clip } from '../../model/errors.js'
 import { isStreaming, type Operation, operations } from '../../model/operations.js'
 import type { AgentService, CallContext, StreamItem } from '../../model/service.js'
 import { TransportError } from '../../model/transport-error.js'
-import { readable, unsupported } from '../peer-answer.js'
-import { type ChannelOptions, openChannel } from './channel.js'
-import { aborted, failureOf, statusName } from './failure.js'
-import { follow } from './follow.js'
-import { decodeBytes } from './incoming.js'
+import { readable, unsupported } from '../client-response.js'
+import { type ClientRpc, type Outgoing, type OutgoingOptions, prepare } from './client-call.js'
+import { decodeBytes, follow } from './client-stream.js'
 import { services } from './messages.js'
-import { type Outgoing, type OutgoingOptions, prepare, type Route } from './outgoing.js'
+import { aborted, failureOf, statusName } from './status.js'
 
-export type { GrpcTls } from './channel.js'
-export type { GrpcWireEntry } from './outgoing.js'
+export type { GrpcWireEntry } from './client-call.js'
 
 export interface GrpcClientOptions extends ChannelOptions, OutgoingOptions {
   /** For calls with one answer; streams take as long as they like. Default 0: none. */
@@ -67,7 +68,7 @@ function missing(operation: Operation, dialect: ClientDialect): () => Promise<ne
 }
 
 /** Absent when the version has no such operation. */
-function routeOf(form: GrpcClientForm, operation: Operation): Route | undefined {
+function routeOf(form: GrpcClientForm, operation: Operation): ClientRpc | undefined {
   const name = form.rpcs[operation]
   const codec = form.operations[operation]
   if (name === undefined || !codec) return undefined
@@ -80,12 +81,12 @@ function routeOf(form: GrpcClientForm, operation: Operation): Route | undefined 
 interface Connection {
   readonly client: Client
   readonly options: GrpcClientOptions
-  readonly prepare: (route: Route, request: unknown, context: CallContext) => Promise<Outgoing>
+  readonly prepare: (route: ClientRpc, request: unknown, context: CallContext) => Promise<Outgoing>
 }
 
 function followRoute(
   { client, options, prepare }: Connection,
-  route: Route,
+  route: ClientRpc,
   request: unknown,
   context: CallContext,
 ): AsyncIterable<StreamItem> {
@@ -102,7 +103,7 @@ function followRoute(
 
 async function callRoute(
   { client, options, prepare }: Connection,
-  route: Route,
+  route: ClientRpc,
   request: unknown,
   context: CallContext,
 ): Promise<unknown> {
@@ -134,4 +135,108 @@ async function callRoute(
 
 function same(bytes: Buffer): Buffer {
   return bytes
+}
+
+export interface GrpcTls {
+  /** PEM. Default: the authorities Node trusts. */
+  readonly ca?: string | Buffer
+  /** PEM, for agents that want to know their callers by certificate; `key` belongs to it. */
+  readonly cert?: string | Buffer
+  readonly key?: string | Buffer
+}
+
+export interface ChannelOptions {
+  /** `host:port`, as cards have it; `http://…`, `https://…` and `dns:///…` are understood too (R-GRPC-5). */
+  readonly authority: string
+  /**
+   * `https://…` is always encrypted, and so is port 443 unless this is `false`; everything else is when
+   * this is given. (A card's `host:port` does not say, and R-GRPC-5's suite means plaintext by it.)
+   */
+  readonly tls?: false | GrpcTls
+  /** Addresses of the host that may be dialled. Default: those that a look-up answers. */
+  readonly addresses?: readonly string[]
+  /** An answer or an event that is larger is refused. */
+  readonly maxMessageBytes: number
+  readonly userAgent?: string
+}
+
+/** Servers may close connections on which pings come more often than every five minutes. */
+const keepaliveMs = 6 * 60_000
+/** The caller decides when to try again; a connection must not be asleep for long by then. */
+const firstReconnectMs = 100
+const longestReconnectMs = 2_000
+
+export function openChannel(options: ChannelOptions): Client {
+  const { host, port, isTls } = parseAuthority(options)
+  const pinned = options.addresses && pinnedTarget(options.addresses, port)
+  return new Client(pinned ?? `dns:///${host}:${port}`, isTls ? encrypted(options) : credentials.createInsecure(), {
+    ...(pinned !== undefined && {
+      'grpc.default_authority': `${host}:${port}`,
+      ...(isTls && { 'grpc.ssl_target_name_override': host }),
+    }),
+    'grpc.max_receive_message_length': options.maxMessageBytes,
+    'grpc.max_send_message_length': -1,
+    'grpc.keepalive_time_ms': keepaliveMs,
+    'grpc.initial_reconnect_backoff_ms': firstReconnectMs,
+    'grpc.max_reconnect_backoff_ms': longestReconnectMs,
+    // Two clients of one agent may have different credentials: they share nothing.
+    'grpc.use_local_subchannel_pool': 1,
+    // Neither a name server nor the environment decides about retries and routes.
+    'grpc.service_config_disable_resolution': 1,
+    'grpc.enable_http_proxy': 0,
+    'grpc.enable_channelz': 0,
+    ...(options.userAgent !== undefined && { 'grpc.primary_user_agent': options.userAgent }),
+  })
+}
+
+/** A target that needs no look-up. One family of addresses fits into it. */
+function pinnedTarget(addresses: readonly string[], port: number): string {
+  const v4 = addresses.filter((address) => !address.includes(':'))
+  if (v4.length > 0) return `ipv4:${v4.map((address) => `${address}:${port}`).join(',')}`
+  return `ipv6:${addresses.map((address) => `[${address}]:${port}`).join(',')}`
+}
+
+interface Authority {
+  readonly host: string
+  readonly port: number
+  readonly isTls: boolean
+}
+
+const form = /^(?:(https?:\/\/)|dns:(?:\/\/\/)?)?(\[[\da-f:.]+\]|[^\s:/?#@[\]\\]+)(?::(\d{1,5}))?(\/[^\s]*)?$/i
+
+function parseAuthority({ authority, tls }: Pick<ChannelOptions, 'authority' | 'tls'>): Authority {
+  const [, scheme, host, digits, path] = form.exec(authority) ?? []
+  const port = digits === undefined ? undefined : Number(digits)
+  // gRPC has no paths below an address: those of web addresses are passed over.
+  if (host === undefined || port === 0 || (port ?? 0) > 65_535 || (path !== undefined && scheme === undefined)) {
+    throw new TransportError(
+      'refused',
+      `${clip(authority)} is no address of a gRPC service: write host:port or https://host:port`,
+    )
+  }
+  const isTls =
+    scheme?.toLowerCase() === 'https://' ||
+    (tls !== undefined && tls !== false) ||
+    (port === 443 && scheme === undefined && tls !== false)
+  return { host, port: port ?? (isTls ? 443 : 80), isTls }
+}
+
+function encrypted({ tls }: ChannelOptions): ChannelCredentials {
+  const { ca, cert, key } = tls || {}
+  return credentials.createSsl(pem(ca) ?? extraAuthorities(), pem(key), pem(cert))
+}
+
+/** grpc-js does not look where Node looks for further authorities. */
+function extraAuthorities(): Buffer | null {
+  const { NODE_EXTRA_CA_CERTS: file } = process.env
+  if (!file) return null
+  try {
+    return Buffer.from([...rootCertificates, readFileSync(file, 'utf8')].join('\n'))
+  } catch {
+    return null // Node has complained about it already
+  }
+}
+
+function pem(text: string | Buffer | undefined): Buffer | null {
+  return text === undefined ? null : Buffer.from(text)
 }

@@ -6,8 +6,7 @@ import { describe, expect, it } from 'vitest'
 import type { JsonValue } from '../../model/part.js'
 import { definitions, fromValue, type Json, toStruct, toValue } from './grpc.fixture.js'
 import { type Rpc, services } from './messages.js'
-import { readDuration, readTimestamp, readValue, writeDuration, writeTimestamp, writeValue } from './wire.js'
-import { Writer } from './writer.js'
+import { readDuration, readTimestamp, readValue, Writer, writeDuration, writeTimestamp, writeValue } from './wire.js'
 
 const v1 = services.get('lf.a2a.v1.A2AService') as ReadonlyMap<string, Rpc>
 const send = v1.get('SendMessage') as Rpc

@@ -2,8 +2,7 @@
 import { BinaryReader } from '@bufbuild/protobuf/wire'
 import * as v0_3 from './gen/a2a-v0-3.js'
 import * as v1 from './gen/a2a-v1.js'
-import { boundedReader } from './wire.js'
-import { Writer } from './writer.js'
+import { boundedReader, Writer } from './wire.js'
 
 export interface MessageCodec {
   /** Throws on anything that is no such message, and a `TooManyElements` when it has more than that. */

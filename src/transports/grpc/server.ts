@@ -2,17 +2,38 @@
  * gRPC: a service for each dialect that has a form for it, on connections that somebody else accepted
  * (R-GRPC). Bytes become plain objects here and back; what they mean is the dialect's business.
  */
-import type { Duplex } from 'node:stream'
-import { Server, ServerCredentials } from '@grpc/grpc-js'
-import type { Dialect } from '../../dialects/dialect.js'
-import { isStreaming } from '../../model/operations.js'
-import { type Access, type Route, streamingHandler, unaryHandler } from './answer.js'
-import { createGate } from './gate.js'
-import { limitResets } from './limit-resets.js'
-import { services } from './messages.js'
-import { Sessions } from './session-bytes.js'
 
-export interface GrpcServerOptions extends Access {
+import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
+import type { Duplex } from 'node:stream'
+import {
+  type Metadata,
+  Server,
+  ServerCredentials,
+  ServerInterceptingCall,
+  type ServerInterceptingCallInterface,
+  type ServerInterceptor,
+  status,
+} from '@grpc/grpc-js'
+import type { Dialect } from '../../dialects/dialect.js'
+import { type Admission, isRefused, type Refused } from '../../model/admission.js'
+import { isStreaming } from '../../model/operations.js'
+import type { Caller } from '../../model/service.js'
+import { readTraceContext } from '../../model/trace-context.js'
+import { http2ServersOf } from '../../net/node-internals.js'
+import { services } from './messages.js'
+import {
+  addressIn,
+  failure,
+  type GrpcAccess,
+  headersOf,
+  listen,
+  type ServerRpc,
+  streamingHandler,
+  unaryHandler,
+} from './server-call.js'
+import { Sessions } from './server-stream.js'
+
+export interface GrpcServerOptions extends GrpcAccess {
   /** Those without a form for gRPC are passed over. */
   readonly dialects: readonly Dialect[]
   /** From the metadata of a call to the end of its request. Default 60 s. */
@@ -31,17 +52,17 @@ const keepaliveMs = 60_000
 const idleConnectionMs = 10 * 60_000
 
 /** What one connection may hold in memory, requests and answers that nobody reads together. */
-const mostSessionMegabytes = 64
-const mostStreams = 1000
+const maxSessionMegabytes = 64
+const maxStreams = 1000
 
 export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
   const routes = routesOf(options.dialects)
   const gate = createGate(options, routes, options.requestMs ?? 60_000)
-  const access: Access = options.admit ? { ...options, callerOf: gate.callerOf } : options
+  const access: GrpcAccess = options.admit ? { ...options, callerOf: gate.callerOf } : options
   const server = new Server({
     interceptors: [gate.interceptor],
-    'grpc.max_concurrent_streams': mostStreams,
-    'grpc-node.max_session_memory': mostSessionMegabytes,
+    'grpc.max_concurrent_streams': maxStreams,
+    'grpc-node.max_session_memory': maxSessionMegabytes,
     'grpc.max_receive_message_length': options.limits.bodyBytes,
     'grpc.max_send_message_length': -1,
     'grpc.keepalive_time_ms': keepaliveMs,
@@ -96,8 +117,8 @@ function bytes(value: Buffer): Buffer {
 }
 
 /** Paths are `/<service>/<rpc>`. Of two dialects with one service the first is served. */
-function routesOf(dialects: readonly Dialect[]): ReadonlyMap<string, Route> {
-  const routes = new Map<string, Route>()
+function routesOf(dialects: readonly Dialect[]): ReadonlyMap<string, ServerRpc> {
+  const routes = new Map<string, ServerRpc>()
   for (const dialect of dialects) {
     const { grpc: form } = dialect
     for (const [name, operation] of form?.rpcs ?? []) {
@@ -110,4 +131,137 @@ function routesOf(dialects: readonly Dialect[]): ReadonlyMap<string, Route> {
     }
   }
   return routes
+}
+
+/** Rapid resets of one connection: so many at once, and so many more each second. */
+const burst = 100
+const perSecond = 10
+const rapidMs = 1000
+
+/** Has no effect if the HTTP/2 servers inside the gRPC server are not found; the limits of grpc-js hold then. */
+export function limitResets(server: Server): void {
+  for (const http2Server of http2ServersOf(server)) http2Server.on('session', watchSession)
+}
+
+function watchSession(session: ServerHttp2Session): void {
+  let left = burst
+  let atMs = performance.now()
+  let isClosing = false
+  const onReset = (now: number) => {
+    left = Math.min(burst, left + ((now - atMs) / 1000) * perSecond) - 1
+    atMs = now
+    if (left >= 0 || isClosing) return
+    isClosing = true
+    // A stream closes while the session is still reading frames; destroying the session then aborts the process.
+    setImmediate(() => {
+      if (session.destroyed) return
+      session.goaway(constants.NGHTTP2_ENHANCE_YOUR_CALM)
+      session.destroy(undefined, constants.NGHTTP2_ENHANCE_YOUR_CALM)
+    })
+  }
+  session.on('stream', (stream: ServerHttp2Stream) => {
+    const openedMs = performance.now()
+    stream.once('close', () => {
+      const now = performance.now()
+      // Clients and servers also use NO_ERROR when the response is complete. `aborted` means that it is not.
+      const isReset = stream.rstCode !== constants.NGHTTP2_NO_ERROR || stream.aborted
+      if (isReset && now - openedMs < rapidMs) onReset(now)
+    })
+  })
+}
+
+export interface Gate {
+  readonly interceptor: ServerInterceptor
+  /** Who made a call that was let in. */
+  callerOf(metadata: Metadata): Caller | undefined
+}
+
+export function createGate(
+  access: GrpcAccess,
+  routes: ReadonlyMap<string, ServerRpc>,
+  /** From the metadata to the end of the request. */
+  requestMs: number,
+): Gate {
+  const { admit } = access
+  const admitted = new WeakMap<Metadata, Caller>()
+  const interceptor: ServerInterceptor = ({ path }, call) => {
+    const address = () => addressIn(call.getPeer())
+    const refuse = (caught: unknown, { challenge, caller }: Partial<Refused> = {}, metadata?: Metadata) => {
+      const route = routes.get(path)
+      if (!route) {
+        call.sendStatus({ code: status.UNAUTHENTICATED, details: 'Missing or invalid credentials' })
+        return
+      }
+      // Whoever is nobody cannot have its calls appear in somebody's trace.
+      const trace = caller && metadata && readTraceContext((name) => headersOf(metadata).get(name))
+      const {
+        code,
+        details,
+        metadata: said,
+      } = failure(route, listen(access, route, { caller, address, trace }), caught)
+      if (challenge !== undefined) said.set('www-authenticate', challenge)
+      call.sendStatus({ code, details, metadata: said })
+    }
+    let timer: NodeJS.Timeout | undefined
+    const isEnding = watchEnd(call)
+    return new ServerInterceptingCall(call, {
+      sendMessage(message, next) {
+        if (!isEnding()) next(message)
+      },
+      start(next) {
+        next({
+          onReceiveMetadata(metadata, go) {
+            timer = setTimeout(() => {
+              call.sendStatus({ code: status.DEADLINE_EXCEEDED, details: 'The request never ended' })
+            }, requestMs)
+            timer.unref()
+            if (!admit) {
+              go(metadata)
+              return
+            }
+            const enter = (admission: Admission) => {
+              if (isRefused(admission)) {
+                refuse(admission.refused, admission, metadata)
+                return
+              }
+              admitted.set(metadata, admission)
+              go(metadata)
+            }
+            try {
+              const admission = admit(headersOf(metadata), { certificate: () => certificateOf(call), address })
+              if (admission instanceof Promise) admission.then(enter, (caught: unknown) => refuse(caught))
+              else enter(admission)
+            } catch (caught) {
+              refuse(caught)
+            }
+          },
+          onReceiveHalfClose(go) {
+            clearTimeout(timer)
+            go()
+          },
+          onCancel: () => clearTimeout(timer),
+        })
+      },
+    })
+  }
+  return { interceptor, callerOf: (metadata) => admitted.get(metadata) }
+}
+
+/**
+ * Whether the call's status is on its way. The library sends one by itself when a deadline passes, which nobody is told
+ * until it has left; a message written in between would break the stream off, and its reader would wait for ever.
+ */
+function watchEnd(call: ServerInterceptingCallInterface): () => boolean {
+  let isEnding = false
+  const send = call.sendStatus.bind(call)
+  call.sendStatus = (sent) => {
+    isEnding = true
+    send(sent)
+  }
+  return () => isEnding
+}
+
+/** The library has it only where the server's authorities vouch for it. */
+function certificateOf(call: ServerInterceptingCallInterface) {
+  return call.getAuthContext().sslPeerCertificate
 }

@@ -6,8 +6,8 @@ import type { Operation } from '../../model/operations.js'
 import type { AgentService } from '../../model/service.js'
 import { TransportError } from '../../model/transport-error.js'
 import { withoutTrailingSlashes } from '../../model/trim-end.js'
+import { unsupported } from '../client-response.js'
 import { createHttpClient, type HttpClientOptions, noAnswer, type OutgoingCall } from '../http-client.js'
-import { unsupported } from '../peer-answer.js'
 
 export function createJsonRpcClient(options: HttpClientOptions): AgentService {
   const { dialect, facts } = options

@@ -4,28 +4,18 @@ import { dialectByVersion, negotiate } from '../../dialects/negotiate.js'
 import { A2AError, type ErrorCode } from '../../model/errors.js'
 import { isObject } from '../../model/is-object.js'
 import type { Operation } from '../../model/operations.js'
-import { answerCall, type Envelope, type HttpCall } from '../call.js'
-import { CallWatch } from '../call-record.js'
+import { CallTracker } from '../call-record.js'
+import { answerCall, type Envelope, type HttpCall } from '../http-server.js'
 import { assertJson, parseJson, type RequestLimits, readBody } from '../read-json.js'
 import { frame, sseHeaders } from '../sse.js'
 import {
-  type Arrival,
   assertExtensions,
   type BindingHandler,
   factsOf,
+  type IncomingCall,
   readVersion,
   type ServerTransport,
 } from '../transport.js'
-import {
-  assertEnvelopeVersion,
-  errorEnvelope,
-  isNotification,
-  type RequestId,
-  type RpcRequest,
-  readEnvelope,
-  requestIdOf,
-  resultPrefix,
-} from './envelope.js'
 
 /** Failures that keep their HTTP status; all others are answered 200 (R-ERR-12). */
 const withStatus: ReadonlySet<ErrorCode> = new Set([
@@ -37,7 +27,7 @@ const withStatus: ReadonlySet<ErrorCode> = new Set([
 ])
 
 /** Bodies up to this size are looked at to refuse a stranger in its own words. */
-export const longestPeek = 64 * 1024
+export const maxPeekBytes = 64 * 1024
 
 export interface JsonRpcServer {
   readonly answer: ServerTransport
@@ -46,7 +36,7 @@ export interface JsonRpcServer {
 }
 
 /** How a call is answered, as soon as that is known. */
-interface Voice {
+interface ReplyTarget {
   id: RequestId
   dialect: Dialect
   operation?: Operation
@@ -59,8 +49,8 @@ export function createJsonRpcServer(endpoint: BindingHandler): JsonRpcServer {
   return {
     async answer(request, arrival) {
       const version = readVersion(request.headers, request.url)
-      const voice: Voice = { id: null, dialect: dialectByVersion(dialects, version) }
-      const watch = endpoint.observe && new CallWatch(endpoint.observe, { ...arrival, binding: 'JSONRPC' })
+      const voice: ReplyTarget = { id: null, dialect: dialectByVersion(dialects, version) }
+      const watch = endpoint.observe && new CallTracker(endpoint.observe, { ...arrival, binding: 'JSONRPC' })
       try {
         const body = arrival.body === undefined ? await readJson(request, endpoint.limits) : arrival.body
         voice.id = requestIdOf(body)
@@ -83,9 +73,9 @@ export function createJsonRpcServer(endpoint: BindingHandler): JsonRpcServer {
     },
     async refuse(request, error) {
       const version = readVersion(request.headers, request.url)
-      const voice: Voice = { id: null, dialect: dialectByVersion(dialects, version) }
+      const voice: ReplyTarget = { id: null, dialect: dialectByVersion(dialects, version) }
       try {
-        const body = await readJson(request, { ...endpoint.limits, bodyBytes: longestPeek })
+        const body = await readJson(request, { ...endpoint.limits, bodyBytes: maxPeekBytes })
         voice.id = requestIdOf(body)
         voice.dialect = spokenIn(endpoint, readEnvelope(body), version)[0]
       } catch {
@@ -121,7 +111,7 @@ async function settle(
   candidates: readonly [Dialect, ...Dialect[]],
   endpoint: BindingHandler,
   { params }: RpcRequest,
-  arrival: Arrival,
+  arrival: IncomingCall,
 ): Promise<Dialect> {
   const id = isObject(params) ? params.id : undefined
   const name = typeof id === 'string' ? await endpoint.createdIn(id, arrival) : undefined
@@ -160,13 +150,13 @@ function methodNotFound(method: string, { versions }: Dialect): A2AError {
 }
 
 /** The error as one server-sent event, where the dialect says so. Errors that keep their HTTP status never are. */
-function asEvent(error: A2AError, { id, dialect, operation }: Voice, facts: CallFacts): Response | undefined {
+function asEvent(error: A2AError, { id, dialect, operation }: ReplyTarget, facts: CallFacts): Response | undefined {
   const form = formOf(dialect)
   if (withStatus.has(error.code) || !form.sendsErrorAsEvent?.(operation, facts)) return undefined
   return new Response(frame(errorEnvelope(id, error, form)), { headers: sseHeaders })
 }
 
-function errorAnswer(error: A2AError, { id, dialect }: Voice): Response {
+function errorAnswer(error: A2AError, { id, dialect }: ReplyTarget): Response {
   const form = formOf(dialect)
   const text = errorEnvelope(id, error, form)
   const status = withStatus.has(error.code) ? form.httpStatus(error) : 200
@@ -176,7 +166,7 @@ function errorAnswer(error: A2AError, { id, dialect }: Voice): Response {
   return new Response(text, { status, headers })
 }
 
-function envelopeOf({ id, dialect }: Voice): Envelope {
+function envelopeOf({ id, dialect }: ReplyTarget): Envelope {
   const prefix = resultPrefix(id)
   return {
     headers: { 'content-type': 'application/json' },
@@ -187,4 +177,57 @@ function envelopeOf({ id, dialect }: Voice): Envelope {
 
 function formOf({ jsonrpc }: Dialect): JsonRpcForm {
   return jsonrpc as JsonRpcForm // the endpoint's dialects all have one
+}
+
+export type RequestId = string | number | null
+
+export interface RpcRequest {
+  /** What the caller says the envelope's version is. */
+  readonly jsonrpc: unknown
+  readonly method: string
+  readonly params: unknown
+}
+
+/** The id, as far as it can be read: errors about the envelope carry it too. */
+export function requestIdOf(body: unknown): RequestId {
+  const id = isObject(body) ? body.id : null
+  return typeof id === 'string' || (typeof id === 'number' && Number.isFinite(id)) ? id : null
+}
+
+/** JSON-RPC 2.0, section 4.1. A request whose `id` is null is none. */
+export function isNotification(body: unknown): boolean {
+  return isObject(body) && body.id === undefined
+}
+
+/** Reads everything but the version, which dialects see differently. */
+export function readEnvelope(body: unknown): RpcRequest {
+  if (Array.isArray(body)) throw invalid('batches are not supported')
+  if (!isObject(body)) throw invalid('must be a JSON-RPC object')
+  const { jsonrpc, id, method, params } = body
+  if (id !== undefined && id !== null && typeof id !== 'string' && typeof id !== 'number') {
+    throw invalid('id must be a string, a number or null')
+  }
+  if (typeof method !== 'string' || method === '') {
+    // A wrong version is the more helpful thing to say about a body that is no JSON-RPC at all.
+    throw jsonrpc === '2.0' ? invalid('method is required') : invalid('jsonrpc must be "2.0"')
+  }
+  return { jsonrpc, method, params }
+}
+
+/** Some dialects are content with less than `2.0`; what none of them takes is wrong whatever the method. */
+export function assertEnvelopeVersion(jsonrpc: unknown, forms: readonly JsonRpcForm[]): void {
+  if (jsonrpc === '2.0' || forms.some(({ envelopeVersions }) => envelopeVersions?.includes(jsonrpc))) return
+  throw invalid('jsonrpc must be "2.0"')
+}
+
+function invalid(what: string): A2AError {
+  return new A2AError('INVALID_REQUEST', `Request payload validation error: ${what}`)
+}
+
+export function resultPrefix(id: RequestId): string {
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`
+}
+
+export function errorEnvelope(id: RequestId, error: A2AError, form: JsonRpcForm): string {
+  return JSON.stringify({ jsonrpc: '2.0', id, error: form.encodeError(error) })
 }

@@ -4,8 +4,8 @@ import { isObject } from '../../model/is-object.js'
 import type { Operation } from '../../model/operations.js'
 import type { AgentService } from '../../model/service.js'
 import { withoutTrailingSlashes } from '../../model/trim-end.js'
+import { unsupported } from '../client-response.js'
 import { createHttpClient, type HttpClientOptions, type OutgoingCall } from '../http-client.js'
-import { unsupported } from '../peer-answer.js'
 
 export function createRestClient(options: HttpClientOptions): AgentService {
   const { dialect, facts } = options

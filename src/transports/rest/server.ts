@@ -4,14 +4,14 @@ import { dialectByVersion, negotiate } from '../../dialects/negotiate.js'
 import { createRouter, isAction, type Match } from '../../dialects/rest-route.js'
 import { A2AError } from '../../model/errors.js'
 import { isObject } from '../../model/is-object.js'
-import { answerCall, type Envelope, type HttpCall } from '../call.js'
-import { CallWatch } from '../call-record.js'
+import { CallTracker } from '../call-record.js'
+import { answerCall, type Envelope, type HttpCall } from '../http-server.js'
 import { assertJson, parseJson, type RequestLimits, readBody } from '../read-json.js'
-import { type Arrival, type BindingHandler, readVersion } from '../transport.js'
+import { type BindingHandler, type IncomingCall, readVersion } from '../transport.js'
 
 /** A request whose verb and path are a route of at least one dialect. */
 export interface RestCall {
-  answer(arrival: Arrival): Promise<Response>
+  answer(arrival: IncomingCall): Promise<Response>
   /** Says no to a call that was not let in. */
   refuse(error: A2AError): Response
 }
@@ -64,12 +64,12 @@ const routeMethods = ['GET', 'POST', 'DELETE'] as const
 async function answer(
   endpoint: BindingHandler,
   request: Request,
-  arrival: Arrival,
+  arrival: IncomingCall,
   matches: ReadonlyMap<Dialect, Match>,
 ): Promise<Response> {
   let dialect = likelyDialect(matches, request)
   let match: Match | undefined
-  const watch = endpoint.observe && new CallWatch(endpoint.observe, { ...arrival, binding: 'HTTP+JSON' })
+  const watch = endpoint.observe && new CallTracker(endpoint.observe, { ...arrival, binding: 'HTTP+JSON' })
   try {
     const body = request.method === 'POST' ? await readJson(request, arrival, endpoint.limits) : undefined
     const version = readVersion(request.headers, request.url)
@@ -136,7 +136,11 @@ function errorAnswer(error: A2AError, dialect: Dialect, request: Request, match?
 }
 
 /** An empty body is an empty request (R-CANCEL-6, R-REST-5), and so is `null` (R3-PB-3). */
-async function readJson(request: Request, arrival: Arrival, limits: RequestLimits): Promise<Record<string, unknown>> {
+async function readJson(
+  request: Request,
+  arrival: IncomingCall,
+  limits: RequestLimits,
+): Promise<Record<string, unknown>> {
   const body = (arrival.body === undefined ? await parseBody(request, limits) : arrival.body) ?? {}
   if (isObject(body)) return body
   throw new A2AError('INVALID_PARAMS', 'The request body must be an object')

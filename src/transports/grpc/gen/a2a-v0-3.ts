@@ -2,7 +2,7 @@
 import type { BinaryReader } from '@bufbuild/protobuf/wire'
 import type { Struct } from '../../../model/part.js'
 import { enumName, enumNumber, finish, readBase64, readEntry, readStruct, readTimestamp, skip, writeStruct, writeTimestamp } from '../wire.js'
-import type { Writer } from '../writer.js'
+import type { Writer } from '../wire.js'
 
 const TaskState = ['TASK_STATE_UNSPECIFIED', 'TASK_STATE_SUBMITTED', 'TASK_STATE_WORKING', 'TASK_STATE_COMPLETED', 'TASK_STATE_FAILED', 'TASK_STATE_CANCELLED', 'TASK_STATE_INPUT_REQUIRED', 'TASK_STATE_REJECTED', 'TASK_STATE_AUTH_REQUIRED'] as const
 

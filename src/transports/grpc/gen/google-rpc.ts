@@ -1,7 +1,7 @@
 // Made from google_rpc.proto by scripts/gen.mjs: edit that and run `npm run gen`.
 import type { BinaryReader } from '@bufbuild/protobuf/wire'
 import { finish, readBase64, readDuration, readEntry, skip, writeDuration } from '../wire.js'
-import type { Writer } from '../writer.js'
+import type { Writer } from '../wire.js'
 
 export interface Any {
   typeUrl?: string

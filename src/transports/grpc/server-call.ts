@@ -9,7 +9,7 @@ import { callUnary } from '../../model/generic-service.js'
 import { isObject } from '../../model/is-object.js'
 import type { Operation } from '../../model/operations.js'
 import { anonymous, type Caller } from '../../model/service.js'
-import { type CallObserver, type CallStart, CallWatch } from '../call-record.js'
+import { type CallObserver, type CallStart, CallTracker } from '../call-record.js'
 import { type RequestLimits, tooManyElements } from '../read-json.js'
 import {
   type BindingHandler,
@@ -21,13 +21,13 @@ import {
   readVersion,
 } from '../transport.js'
 import type { Rpc } from './messages.js'
-import type { Sessions } from './session-bytes.js'
+import type { Sessions } from './server-stream.js'
+import { sendStream } from './server-stream.js'
 import { statusOf } from './status.js'
-import { sendStream } from './stream.js'
 import { TooManyElements } from './wire.js'
 
 /** Which agents there are, and who may call them. */
-export interface Access {
+export interface GrpcAccess {
   /** The agent a call is for: there are no paths here, so only its tenant can tell. */
   readonly endpointOf: (tenant: string | undefined) => BindingHandler | undefined
   /** Who calls, by the metadata and the certificate of the connection. Absent: everybody is `anonymous`. */
@@ -51,7 +51,7 @@ export interface GrpcConnection {
 }
 
 /** One rpc of one dialect. */
-export interface Route {
+export interface ServerRpc {
   readonly dialect: Dialect
   readonly form: GrpcForm
   readonly operation: Operation
@@ -65,7 +65,7 @@ type StreamingCall = ServerWritableStream<Buffer, Buffer>
 /** Who is told of a call and its failure: the agent's endpoint, once it is known. */
 interface Listener {
   onError: (error: A2AError) => void
-  readonly watch: CallWatch | undefined
+  readonly watch: CallTracker | undefined
 }
 
 /** A call as far as it was understood. */
@@ -77,8 +77,8 @@ interface Understood {
 
 /** Authentication, bytes, version, extensions, request: in this order (R-ERR-10). */
 function understand(
-  access: Access,
-  { dialect, operation, codec, rpc }: Route,
+  access: GrpcAccess,
+  { dialect, operation, codec, rpc }: ServerRpc,
   call: UnaryCall | StreamingCall,
   listener: Listener,
 ): Understood {
@@ -110,7 +110,7 @@ function decodeBytes(rpc: Rpc, request: Buffer, { jsonElements }: RequestLimits)
   }
 }
 
-function endpointOf(access: Access, params: unknown): BindingHandler {
+function endpointOf(access: GrpcAccess, params: unknown): BindingHandler {
   const named = isObject(params) ? params.tenant : undefined
   const tenant = typeof named === 'string' && named !== '' ? named : undefined
   const endpoint = access.endpointOf(tenant)
@@ -119,18 +119,18 @@ function endpointOf(access: Access, params: unknown): BindingHandler {
   throw new A2AError('TASK_NOT_FOUND', `Tenant not found: ${clip(tenant)}`, { metadata: { tenant: clip(tenant) } })
 }
 
-function callerOf({ callerOf }: Access, { metadata }: UnaryCall | StreamingCall): Caller | undefined {
+function callerOf({ callerOf }: GrpcAccess, { metadata }: UnaryCall | StreamingCall): Caller | undefined {
   return callerOf ? callerOf(metadata) : anonymous
 }
 
 /** Until the agent is known, the first one is told. */
-export function listen({ onError, observe }: Access, route: Route, start: CallStart): Listener {
-  const watch = observe && new CallWatch(observe, { ...start, binding: 'GRPC' })
+export function listen({ onError, observe }: GrpcAccess, route: ServerRpc, start: CallStart): Listener {
+  const watch = observe && new CallTracker(observe, { ...start, binding: 'GRPC' })
   watch?.understood(route, start.trace)
   return { onError, watch }
 }
 
-function listenTo(access: Access, route: Route, call: UnaryCall | StreamingCall): Listener {
+function listenTo(access: GrpcAccess, route: ServerRpc, call: UnaryCall | StreamingCall): Listener {
   return listen(access, route, { caller: callerOf(access, call), address: () => addressIn(call.getPeer()) })
 }
 
@@ -142,7 +142,7 @@ export function addressIn(peer: string): string | undefined {
 /** Not worth counting. */
 const smallAnswer = 64 * 1024
 
-export function unaryHandler(access: Access, route: Route) {
+export function unaryHandler(access: GrpcAccess, route: ServerRpc) {
   return (call: UnaryCall, callback: sendUnaryData<Buffer>): void => {
     const listener = listenTo(access, route, call)
     answerUnary(access, route, call, listener).then(
@@ -153,7 +153,7 @@ export function unaryHandler(access: Access, route: Route) {
 }
 
 /** A caller that leaves, or whose deadline passes, changes nothing (R-SEND-11), so nobody listens for it. */
-async function answerUnary(access: Access, route: Route, call: UnaryCall, listener: Listener): Promise<Buffer> {
+async function answerUnary(access: GrpcAccess, route: ServerRpc, call: UnaryCall, listener: Listener): Promise<Buffer> {
   const { endpoint, prepared, params } = understand(access, route, call, listener)
   const result = await callUnary(endpoint.service, route.operation, prepared.request, prepared.context)
   const message = route.rpc.response.encode(route.codec.encode(result, params, prepared.facts))
@@ -169,7 +169,7 @@ async function answerUnary(access: Access, route: Route, call: UnaryCall, listen
   return message
 }
 
-export function streamingHandler(access: Access, route: Route, sessions: Sessions) {
+export function streamingHandler(access: GrpcAccess, route: ServerRpc, sessions: Sessions) {
   return (call: StreamingCall): void => {
     const listener = listenTo(access, route, call)
     answerStream(access, route, call, listener, sessions).catch((caught) => {
@@ -181,8 +181,8 @@ export function streamingHandler(access: Access, route: Route, sessions: Session
 }
 
 async function answerStream(
-  access: Access,
-  route: Route,
+  access: GrpcAccess,
+  route: ServerRpc,
   call: StreamingCall,
   listener: Listener,
   sessions: Sessions,
@@ -218,7 +218,7 @@ function answerHeaders({ extensionsHeader }: Dialect, activated: string): Metada
   return metadata
 }
 
-export function failure({ form }: Route, { onError, watch }: Listener, caught: unknown) {
+export function failure({ form }: ServerRpc, { onError, watch }: Listener, caught: unknown) {
   const error = A2AError.from(caught)
   onError(error)
   watch?.ended(error)

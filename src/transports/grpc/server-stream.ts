@@ -3,9 +3,8 @@ import type { Metadata, ServerWritableStream } from '@grpc/grpc-js'
 import { callStreaming } from '../../model/generic-service.js'
 import type { Operation } from '../../model/operations.js'
 import type { AgentService, ReadAhead, StreamItem } from '../../model/service.js'
-import type { CallWatch } from '../call-record.js'
+import type { CallTracker } from '../call-record.js'
 import { type PreparedCall, positionExtension } from '../transport.js'
-import type { Sessions } from './session-bytes.js'
 
 /** Bytes waiting for the reader before reading of the log stops. */
 const highWaterMark = 64 * 1024
@@ -17,7 +16,7 @@ export interface OutgoingStream {
   readonly encodeBytes: (message: object) => Buffer
   readonly headers: Metadata
   readonly isPositioned: boolean
-  readonly watch: CallWatch | undefined
+  readonly watch: CallTracker | undefined
   readonly sessions: Sessions
 }
 
@@ -105,4 +104,57 @@ function positioned(message: object, seq: number | undefined): object {
     if (bearer) return { [kind]: { ...bearer, metadata: { ...bearer.metadata, [positionExtension]: seq } } }
   }
   return message
+}
+
+/** Bytes of stream messages that one connection may have waiting for its reader. */
+const maxBytes = 4 * 1024 * 1024
+
+/**
+ * Counts the messages of all streams of one HTTP/2 connection that its reader has not taken yet. Beyond the limit the
+ * streams of this connection stop reading their logs (E-5).
+ */
+export class SessionBytes {
+  #bytes = 0
+  #waiting = new Set<() => void>()
+
+  get isFull(): boolean {
+    return this.#bytes >= maxBytes
+  }
+
+  add(bytes: number): void {
+    this.#bytes += bytes
+  }
+
+  remove(bytes: number): void {
+    this.#bytes -= bytes
+    if (this.isFull || this.#waiting.size === 0) return
+    const waiting = this.#waiting
+    this.#waiting = new Set()
+    for (const wake of waiting) wake()
+  }
+
+  /** Calls `wake` once when there is room. */
+  onRoom(wake: () => void): void {
+    this.#waiting.add(wake)
+  }
+}
+
+/** One count for each connection, as long as streams on it use it. */
+export class Sessions {
+  readonly #sessions = new Map<string, { readonly bytes: SessionBytes; streams: number }>()
+
+  /** The count of a connection, by the address and port of its peer; `leave` has to follow. */
+  enter(peer: string): SessionBytes {
+    const session = this.#sessions.get(peer) ?? { bytes: new SessionBytes(), streams: 0 }
+    session.streams += 1
+    this.#sessions.set(peer, session)
+    return session.bytes
+  }
+
+  leave(peer: string): void {
+    const session = this.#sessions.get(peer)
+    if (!session) return
+    session.streams -= 1
+    if (session.streams === 0) this.#sessions.delete(peer)
+  }
 }

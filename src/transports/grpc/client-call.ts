@@ -13,8 +13,8 @@ import type { CallContext } from '../../model/service.js'
 import { traceContextOf } from '../../model/trace-context.js'
 import { TransportError } from '../../model/transport-error.js'
 import { parameterHeaders, positionExtension } from '../transport.js'
-import { aborted } from './failure.js'
 import type { Rpc } from './messages.js'
+import { aborted } from './status.js'
 
 /** One line of a log of the wire. Nothing is left out: whoever keeps it hides what is secret. */
 export interface GrpcWireEntry {
@@ -33,7 +33,7 @@ export interface GrpcWireEntry {
 }
 
 /** One rpc of the dialect. */
-export interface Route {
+export interface ClientRpc {
   readonly form: GrpcClientForm
   readonly operation: Operation
   /** `/<service>/<rpc>` */
@@ -62,7 +62,7 @@ export interface Outgoing {
 
 export async function prepare(
   options: OutgoingOptions,
-  route: Route,
+  route: ClientRpc,
   request: unknown,
   context: CallContext,
 ): Promise<Outgoing> {
@@ -96,7 +96,7 @@ function encodeBytes(rpc: Rpc, message: object): Buffer {
   }
 }
 
-function parametersOf({ dialect }: OutgoingOptions, { rpc }: Route, context: CallContext): Record<string, string> {
+function parametersOf({ dialect }: OutgoingOptions, { rpc }: ClientRpc, context: CallContext): Record<string, string> {
   const { extensions = [], idempotencyKey, resumeAfter } = context
   const headers: Record<string, string> = { ...traceContextOf(context) }
   // Events have no place for their position on this binding, unless it is asked for (E-4).

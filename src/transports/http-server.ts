@@ -4,9 +4,9 @@ import type { A2AError } from '../model/errors.js'
 import { callStreaming, callUnary } from '../model/generic-service.js'
 import { isStreaming } from '../model/operations.js'
 import type { StreamItem } from '../model/service.js'
-import type { CallWatch } from './call-record.js'
+import type { CallTracker } from './call-record.js'
 import { frame, sseBody, sseHeaders } from './sse.js'
-import { type Arrival, type BindingHandler, type Call, prepareCall } from './transport.js'
+import { type BindingHandler, type Call, type IncomingCall, prepareCall } from './transport.js'
 
 export interface HttpCall extends Call {
   readonly codec: OperationCodec
@@ -23,7 +23,7 @@ export interface Envelope {
 
 export async function answerCall(
   endpoint: BindingHandler,
-  arrival: Arrival,
+  arrival: IncomingCall,
   call: HttpCall,
   envelope: Envelope,
 ): Promise<Response> {
@@ -68,7 +68,7 @@ function perCaller({ vary }: BindingHandler): Readonly<Record<string, string>> {
 }
 
 interface StreamAnswer {
-  readonly watch: CallWatch | undefined
+  readonly watch: CallTracker | undefined
   readonly items: AsyncIterable<StreamItem>
   readonly opened: Promise<void>
   readonly gone: AbortController

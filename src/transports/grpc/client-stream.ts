@@ -6,13 +6,15 @@ import type { Client, Metadata, StatusObject } from '@grpc/grpc-js'
 import { status as codes } from '@grpc/grpc-js'
 import type { StreamDecoder } from '../../dialects/client-dialect.js'
 import type { CallContext, StreamItem } from '../../model/service.js'
-import { aborted, failureOf, statusName } from './failure.js'
-import { decodeBytes, decodeItems } from './incoming.js'
-import type { Outgoing, Route } from './outgoing.js'
+import { TransportError } from '../../model/transport-error.js'
+import { addItems, readable } from '../client-response.js'
+import { positionExtension } from '../transport.js'
+import type { ClientRpc, Outgoing } from './client-call.js'
+import { aborted, failureOf, statusName } from './status.js'
 
 export interface Following {
   readonly client: Client
-  readonly route: Route
+  readonly route: ClientRpc
   readonly context: CallContext
   readonly prepare: () => Promise<Outgoing>
   readonly createDecoder: (sent: unknown) => StreamDecoder
@@ -92,4 +94,42 @@ async function* read(
 
 function same(bytes: Buffer): Buffer {
   return bytes
+}
+
+export function decodeBytes({ rpc, name }: ClientRpc, bytes: Buffer): object {
+  try {
+    return rpc.response.decode(bytes)
+  } catch (cause) {
+    throw new TransportError('bad-answer', `The answer is no message of ${name}`, { cause })
+  }
+}
+
+/** The events of one message of a stream. */
+export function decodeItems(decoder: StreamDecoder, message: object): readonly StreamItem[] {
+  const { data, seq } = takePosition(message)
+  const items: StreamItem[] = []
+  addItems(
+    items,
+    readable(() => decoder.decode({ data })),
+    seq,
+  )
+  return items
+}
+
+interface Bearer {
+  readonly metadata?: Readonly<Record<string, unknown>>
+}
+
+/** Takes an event's place in the log out of its metadata, where servers put it on this binding. */
+function takePosition(message: object): { readonly data: object; readonly seq?: number } {
+  for (const kind of ['artifactUpdate', 'statusUpdate', 'task']) {
+    const bearer = (message as Readonly<Record<string, Bearer | undefined>>)[kind]
+    if (!bearer) continue
+    const seq = bearer.metadata?.[positionExtension]
+    if (typeof seq !== 'number' || !Number.isSafeInteger(seq) || seq < 0) return { data: message }
+    const { [positionExtension]: _, ...others } = bearer.metadata ?? {}
+    const { metadata: __, ...bare } = bearer
+    return { data: { [kind]: Object.keys(others).length > 0 ? { ...bare, metadata: others } : bare }, seq }
+  }
+  return { data: message }
 }
