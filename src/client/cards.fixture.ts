@@ -1,4 +1,4 @@
-/** Cards of every age, for one agent at one address. */
+/** Cards of several versions, for one agent at one address. */
 export const skill = { id: 's', name: 'S', description: 'Does s', tags: ['s'] }
 
 export const v1Card = (url: string, rest: object = {}) => ({

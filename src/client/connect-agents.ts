@@ -1,7 +1,6 @@
 /**
- * Agents by name, wherever they are: looked up and connected to when they are first called, and again when the
- * connection has failed, because they may have moved. Connections are shared; of those that nobody uses just now only
- * the last ones are kept.
+ * Agents by name. `connectAgents` connects to an agent with its first call, and again after the connection failed, because
+ * the agent may have moved. Calls share connections; of the unused ones, only the latest are kept.
  */
 import { A2AError } from '../model/errors.js'
 import { fromGeneric, toGeneric } from '../model/generic-service.js'
@@ -13,35 +12,35 @@ import { connect } from './connect.js'
 import { type ConnectOptions, connectOptionNames } from './connect-options.js'
 import { assertResolvers } from './resolve-name.js'
 
-/** A reference to an agent: its name, an object that has one, or a skill. */
+/** Names an agent: by name, by an object with a card (such as an agent), or by a skill that it has. */
 export type AgentName = string | { readonly card: { readonly name: string } } | { readonly skill: string }
 
-/** An address, a name that a registry knows, or a card. */
+/** An address, a name that a resolver knows, or a card. */
 export type AgentAddress = string | object
 
-/** Places that are remembered. Names and addresses may come from strangers: there is no end to them. */
-const mostPlaces = 256
+/** Maximum number of connections. Names and addresses may come from callers, so they are limited. */
+const maxConnections = 256
 
-/** Which try this is: where an agent has several addresses, a further one goes to the next. Default 1. */
+/** The number of the attempt, from 1. If an agent has several addresses, each attempt uses the next one. */
 export interface AttemptHint {
   readonly attempt: number
 }
 
-/** Finds agents by name, for the option `resolve` of `serve` and `workflow`. */
+/** The result of `connectAgents`: a function from names to services, for the option `resolve` of `serve` and `workflow`. */
 export interface ConnectedAgents {
-  /** Absent when nobody of that name can be known here. */
+  /** Returns the agent, or undefined if the name cannot be known. */
   (name: Exclude<AgentName, { readonly skill: string }>, hint?: AttemptHint): AgentService | undefined
-  /** Who has a skill is known when they have been looked at. */
+  /** To find an agent by skill, the cards of the table are read first. */
   (name: AgentName, hint?: AttemptHint): AgentService | undefined | Promise<AgentService | undefined>
-  /** The agent at one place. */
+  /** Returns the agent at an address. */
   to(address: AgentAddress): AgentService
-  /** Closes all connections, and aborts those that are being opened. Agents may be asked for again later. */
+  /** Closes all connections and aborts those that are being opened. Agents can be called again later. */
   close(): Promise<void>
 }
 
 /**
- * Finds agents in a table of addresses, and else asks `options.resolvers`, such as a registry's. Several addresses are
- * instances of one agent.
+ * Finds agents in a table of addresses, and otherwise with `options.resolvers`. Several addresses are instances of one agent.
+ * A call to an unknown name throws `TransportError`.
  *
  * ```ts
  * const resolve = connectAgents({ DocAgent: ['http://doc-1:8002', 'http://doc-2:8002'] }, { resolvers: [registryResolver(url)] })
@@ -54,126 +53,124 @@ export function connectAgents(
 ): ConnectedAgents {
   assertOptions('connectAgents', options, connectOptionNames)
   assertResolvers(options.resolvers)
-  const places = new Map<string, ConnectedOnUse>()
+  const connections = new Map<string, ConnectionOnUse>()
   const hasResolvers = (options.resolvers?.length ?? 0) > 0
-  const settled: ConnectOptions = {
-    // Callers have patience of their own: an agent that comes back is to be asked at once.
+  const connectOptions: ConnectOptions = {
+    // Callers have a retry budget of their own, and an agent that is back must be called at once.
     breaker: { failures: 0 },
     ...options,
-    ...(hasResolvers && { resolvers: [...(options.resolvers ?? []), nobody] }),
+    ...(hasResolvers && { resolvers: [...(options.resolvers ?? []), rejectUnknownName] }),
   }
-  const placeAt = (address: AgentAddress): ConnectedOnUse => {
-    // A card that is written inline is another object each time.
+  const connectionTo = (address: AgentAddress): ConnectionOnUse => {
+    // An inline card is a new object each time.
     const key = typeof address === 'string' ? address : JSON.stringify(address)
-    const place =
-      places.get(key) ??
-      new ConnectedOnUse((opening) => connect(address, { ...settled, signal: eitherOf(opening, options.signal) }))
-    // The one used last is the last.
-    places.delete(key)
-    places.set(key, place)
-    if (places.size > mostPlaces) retireOne()
-    return place
+    const open = (signal: AbortSignal) =>
+      connect(address, {
+        ...connectOptions,
+        signal: options.signal ? AbortSignal.any([signal, options.signal]) : signal,
+      })
+    const connection = connections.get(key) ?? new ConnectionOnUse(open)
+    // Keep the map in order of use.
+    connections.delete(key)
+    connections.set(key, connection)
+    if (connections.size > maxConnections) retireOldest()
+    return connection
   }
-  const retireOne = () => {
-    for (const [key, place] of places) {
-      if (place.isInUse) continue
-      places.delete(key)
-      void place.retire()
+  const retireOldest = () => {
+    for (const [key, connection] of connections) {
+      if (connection.isInUse) continue
+      connections.delete(key)
+      void connection.retire()
       return
     }
   }
-  const instances = (name: string): readonly AgentAddress[] => {
-    if (!Object.hasOwn(table, name)) return isPlace(name) || hasResolvers ? [name] : []
-    const known = table[name] as AgentAddress | readonly AgentAddress[] // it is there
+  const addressesOf = (name: string): readonly AgentAddress[] => {
+    if (!Object.hasOwn(table, name)) return isAddressLike(name) || hasResolvers ? [name] : []
+    const known = table[name] as AgentAddress | readonly AgentAddress[] // it is in the table
     return Array.isArray(known) ? (known as readonly AgentAddress[]) : [known as AgentAddress]
   }
-  const called = (name: string, { attempt }: AttemptHint): AgentService | undefined => {
-    const addresses = instances(name)
+  const byName = (name: string, { attempt }: AttemptHint): AgentService | undefined => {
+    const addresses = addressesOf(name)
     const address = addresses[(attempt - 1) % addresses.length]
-    return address === undefined ? undefined : placeAt(address).service
+    return address === undefined ? undefined : connectionTo(address).service
   }
-  const withSkill = async (skill: string): Promise<string | undefined> => {
+  const nameWithSkill = async (skill: string): Promise<string | undefined> => {
     for (const name of Object.keys(table)) {
-      for (const address of instances(name)) {
-        const card = await placeAt(address)
+      for (const address of addressesOf(name)) {
+        const card = await connectionTo(address)
           .card()
-          .catch(() => undefined) // who is not there now cannot be asked
+          .catch(() => undefined) // skip agents that cannot be reached
         if (card?.skills.some(({ id }) => id === skill)) return name
       }
     }
     return undefined
   }
   const resolve = (ref: AgentName, hint: AttemptHint = { attempt: 1 }) => {
-    if (typeof ref === 'string') return called(ref, hint)
-    if ('card' in ref) return called(ref.card.name, hint)
-    return withSkill(ref.skill).then((name) => (name === undefined ? undefined : called(name, hint)))
+    if (typeof ref === 'string') return byName(ref, hint)
+    if ('card' in ref) return byName(ref.card.name, hint)
+    return nameWithSkill(ref.skill).then((name) => (name === undefined ? undefined : byName(name, hint)))
   }
   return Object.assign(resolve as ConnectedAgents, {
-    to: (address: AgentAddress) => placeAt(address).service,
+    to: (address: AgentAddress) => connectionTo(address).service,
     async close() {
-      const all = [...places.values()]
-      places.clear()
+      const all = [...connections.values()]
+      connections.clear()
       await Promise.all(all.map((each) => each.close()))
     },
   })
 }
 
-function eitherOf(one: AbortSignal, other: AbortSignal | undefined): AbortSignal {
-  return other ? AbortSignal.any([one, other]) : one
-}
-
-/** A bare word is a name; whatever has a scheme, a port, a path or a dot is a place. */
-function isPlace(name: string): boolean {
+/** A word without dot, colon and slash is a name. */
+function isAddressLike(name: string): boolean {
   return /[.:/]/.test(name) || name === 'localhost'
 }
 
-/** A name that no resolver knows is not the name of a host. It may be known in a moment: agents come and go. */
-async function nobody(name: string): Promise<undefined> {
-  if (isPlace(name)) return undefined
-  throw new TransportError('unreachable', `No agent called ${name} is known here`, { wasSent: false })
+/** The last resolver: a name that no resolver knows is not used as a host. It may be known later, so a retry makes sense. */
+async function rejectUnknownName(name: string): Promise<undefined> {
+  if (isAddressLike(name)) return undefined
+  throw new TransportError('unreachable', `Agent not found: ${name} is not known to the resolvers`, { wasSent: false })
 }
 
-/** A connection, and who is using it: it is closed when it has failed and the last one has left. */
-interface Line {
+interface SharedClient {
   readonly client: Promise<AgentClient>
-  /** Aborts the search for the card, if that is not done. */
+  /** Aborts the search for the card. */
   readonly opening: AbortController
   users: number
 }
 
-class ConnectedOnUse {
+/** Opens a client with the first call. A client that failed is closed when its last call ends. */
+class ConnectionOnUse {
   readonly service: AgentService
   readonly #open: (signal: AbortSignal) => Promise<AgentClient>
-  #line: Line | undefined
-  /** Nobody finds it any more; whoever still has it can use it, and it is closed after each use. */
+  #shared: SharedClient | undefined
+  /** No longer in the map. Calls of those who still have the service open a client each time. */
   #isRetired = false
 
   constructor(open: (signal: AbortSignal) => Promise<AgentClient>) {
     this.#open = open
     const self = this
     this.service = fromGeneric({
-      unary: (operation, request, context) =>
-        this.#with((client) => toGeneric(client).unary(operation, request, context)),
-      async *streaming(operation, request, context) {
-        const line = self.#take()
+      unary: (...call) => this.#use((client) => toGeneric(client).unary(...call)),
+      async *streaming(...call) {
+        const shared = self.#acquire()
         try {
-          yield* toGeneric(await line.client).streaming(operation, request, context)
+          yield* toGeneric(await shared.client).streaming(...call)
         } catch (error) {
-          self.#doubt(line, error)
+          self.#discardIfBroken(shared, error)
           throw error
         } finally {
-          self.#leave(line)
+          self.#release(shared)
         }
       },
     })
   }
 
   card(): Promise<AgentClient['card']> {
-    return this.#with(async ({ card }) => card)
+    return this.#use(async ({ card }) => card)
   }
 
   get isInUse(): boolean {
-    return (this.#line?.users ?? 0) > 0
+    return (this.#shared?.users ?? 0) > 0
   }
 
   async retire(): Promise<void> {
@@ -182,56 +179,56 @@ class ConnectedOnUse {
   }
 
   async close(): Promise<void> {
-    const line = this.#line
-    this.#line = undefined
-    line?.opening.abort()
-    if (line && line.users === 0) await hangUp(line)
+    const shared = this.#shared
+    this.#shared = undefined
+    shared?.opening.abort()
+    if (shared && shared.users === 0) await closeClient(shared)
   }
 
-  async #with<Result>(work: (client: AgentClient) => Promise<Result>): Promise<Result> {
-    const line = this.#take()
+  async #use<Result>(work: (client: AgentClient) => Promise<Result>): Promise<Result> {
+    const shared = this.#acquire()
     try {
-      return await work(await line.client)
+      return await work(await shared.client)
     } catch (error) {
-      this.#doubt(line, error)
+      this.#discardIfBroken(shared, error)
       throw error
     } finally {
-      this.#leave(line)
+      this.#release(shared)
     }
   }
 
-  #take(): Line {
-    const line = this.#line ?? this.#newLine()
-    this.#line = line
-    line.users += 1
-    line.client.catch(() => this.#forget(line))
-    return line
+  #acquire(): SharedClient {
+    const shared = this.#shared ?? this.#start()
+    this.#shared = shared
+    shared.users += 1
+    shared.client.catch(() => this.#discard(shared))
+    return shared
   }
 
-  #newLine(): Line {
+  #start(): SharedClient {
     const opening = new AbortController()
     return { client: this.#open(opening.signal), opening, users: 0 }
   }
 
-  /** What an agent answers is no reason to look for it elsewhere; that it does not answer is. */
-  #doubt(line: Line, error: unknown): void {
-    const isSilent = error instanceof TransportError && error.failure !== 'aborted'
-    const isClosing = error instanceof A2AError && error.code === 'UNAVAILABLE'
-    if (isSilent || isClosing) this.#forget(line)
+  /** If the agent does not answer, or shuts down, it may have moved. Its other errors are answers. */
+  #discardIfBroken(shared: SharedClient, error: unknown): void {
+    const hasNoAnswer = error instanceof TransportError && error.failure !== 'aborted'
+    const isUnavailable = error instanceof A2AError && error.code === 'UNAVAILABLE'
+    if (hasNoAnswer || isUnavailable) this.#discard(shared)
   }
 
-  #forget(line: Line): void {
-    if (this.#line === line) this.#line = undefined
+  #discard(shared: SharedClient): void {
+    if (this.#shared === shared) this.#shared = undefined
   }
 
-  #leave(line: Line): void {
-    line.users -= 1
-    if (line.users > 0) return
-    if (this.#isRetired) this.#forget(line)
-    if (this.#line !== line) void hangUp(line)
+  #release(shared: SharedClient): void {
+    shared.users -= 1
+    if (shared.users > 0) return
+    if (this.#isRetired) this.#discard(shared)
+    if (this.#shared !== shared) void closeClient(shared)
   }
 }
 
-async function hangUp({ client }: Line): Promise<void> {
-  await client.then((opened) => opened.close()).catch(() => undefined) // what was never opened needs no closing
+async function closeClient({ client }: SharedClient): Promise<void> {
+  await client.then((opened) => opened.close()).catch(() => undefined) // it failed to open
 }

@@ -3,7 +3,7 @@ import { A2AError } from '../model/errors.js'
 import type { AgentService } from '../model/service.js'
 import type { Task } from '../model/task.js'
 import { createConvenience } from './convenience.js'
-import { noWaiting, numbered, peer, play, status, taskIn } from './scripted.fixture.js'
+import { fakeTiming, numbered, peer, play, status, taskIn } from './scripted.fixture.js'
 
 const working = taskIn('TASK_STATE_WORKING')
 const done = taskIn('TASK_STATE_COMPLETED')
@@ -11,7 +11,7 @@ const done = taskIn('TASK_STATE_COMPLETED')
 function faceOf(operations: Partial<AgentService>) {
   return createConvenience(peer(operations), {
     dialect: () => 'v1',
-    timing: noWaiting(),
+    timing: fakeTiming(),
   })
 }
 

@@ -1,4 +1,4 @@
-/** Real servers on real sockets, and names for them that no name service knows. */
+/** HTTP servers for tests, and a `fetch` that maps host names to them. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
@@ -13,7 +13,7 @@ export interface TestServer extends AsyncDisposable {
   readonly origin: string
   readonly port: number
   readonly seen: Seen[]
-  /** How many were made, ended ones included. */
+  /** Number of connections, closed ones included. */
   connections(): number
 }
 
@@ -37,7 +37,7 @@ export async function serveHttp(
   })
   server.on('connection', () => connections++)
   await new Promise<void>((resolve) => server.listen(0, host, resolve))
-  const { port } = server.address() as AddressInfo // it listens on a port
+  const { port } = server.address() as AddressInfo // it listens on a TCP port
   return {
     origin: `http://${host}:${port}`,
     port,
@@ -50,7 +50,7 @@ export async function serveHttp(
   }
 }
 
-/** An answer of JSON. */
+/** Answers with JSON. */
 export function json(
   response: ServerResponse,
   body: unknown,
@@ -61,7 +61,7 @@ export function json(
   response.end(typeof body === 'string' ? body : JSON.stringify(body))
 }
 
-/** `fetch` for which some names lead to this machine, whatever the port and the scheme. */
+/** A `fetch` that maps some host names to this machine, for every port and scheme. */
 export function fetchWithNames(...names: string[]): typeof fetch {
   return (input, init) => {
     const url = new URL(String(input))

@@ -1,24 +1,26 @@
-/** A JSON Schema as a form: which fields there are, and what was typed as a value of one. Pure. */
+/** Turns the JSON Schema of a question into a form, and typed text into values. */
 import { isStruct, SchemaTooComplex, violationsOf } from '../model/json-schema.js'
 import type { JsonValue, Struct } from '../model/part.js'
 
-/** The kind of input that a field takes. */
+/** Kind of input for a field. `choice` and `choices` pick from `choices`; `list` is a list of texts; `json` is free JSON. */
 export type FieldKind = 'text' | 'number' | 'integer' | 'boolean' | 'choice' | 'choices' | 'list' | 'json'
 
-/** One field of the form that a question asks for. */
+/** A field of a form. */
 export interface Field {
-  /** Empty when the schema is not of an object: the answer is the one value. */
+  /** Name of the property. Empty if the schema is not an object: the answer is then this one value. */
   readonly name: string
   readonly title: string
   readonly description?: string
   readonly kind: FieldKind
   readonly isRequired: boolean
+  /** Allowed values. Empty if any value is allowed. */
   readonly choices: readonly JsonValue[]
+  /** Default value of the schema. */
   readonly initial?: JsonValue
   readonly schema: Struct
 }
 
-/** The fields of a form, from its JSON Schema. A schema without properties is one field without a name. */
+/** Returns the fields of a schema: one for each property, or a single one without a name. */
 export function fieldsOf(schema: Struct): Field[] {
   if (!isStruct(schema.properties)) return [toField('', schema, true)]
   const required = new Set(Array.isArray(schema.required) ? schema.required : [])
@@ -60,13 +62,13 @@ function choicesOf(schema: Struct): readonly JsonValue[] {
   const alternatives = schema.oneOf ?? schema.anyOf
   if (!Array.isArray(alternatives)) return []
   const constants = alternatives.map((each) => (isStruct(each) ? each.const : undefined))
-  return constants.every((each) => each !== undefined) ? (constants as JsonValue[]) : [] // just looked
+  return constants.every((each) => each !== undefined) ? (constants as JsonValue[]) : [] // checked in the condition
 }
 
-/** The value that a user entered, or the problem with it. Empty input is no value. */
+/** The value of a field, undefined if it was left empty, or the problem with the text. */
 export type FieldAnswer = { readonly value: JsonValue | undefined } | { readonly problem: string }
 
-/** Reads what a user typed into a field: its value, or the problem with it. */
+/** Converts typed text to a value of the field and checks it against the schema. */
 export function readField(field: Field, typed: string): FieldAnswer {
   const text = typed.trim()
   if (text === '') return field.isRequired ? { problem: 'is required' } : { value: undefined }
@@ -74,7 +76,7 @@ export function readField(field: Field, typed: string): FieldAnswer {
   return value === undefined ? { problem: 'must be JSON' } : checked(field, value)
 }
 
-/** Absent when the text has to be JSON and is not. */
+/** Returns undefined if the text must be JSON and is not. */
 function typedValue({ kind }: Field, text: string): JsonValue | undefined {
   switch (kind) {
     case 'number':
@@ -97,7 +99,7 @@ function checked({ schema }: Field, value: JsonValue): FieldAnswer {
     const [first] = violationsOf(schema, value)
     return first ? { problem: `${first.path} ${first.problem}`.trim() } : { value }
   } catch (error) {
-    // The agent checks the answer too.
+    // The agent checks the answer again.
     if (error instanceof SchemaTooComplex) return { value }
     throw error
   }
@@ -105,20 +107,20 @@ function checked({ schema }: Field, value: JsonValue): FieldAnswer {
 
 function parsed(text: string): JsonValue | undefined {
   try {
-    return JSON.parse(text) as JsonValue // parsing gives nothing else
+    return JSON.parse(text) as JsonValue // JSON.parse returns JSON values only
   } catch {
     return undefined
   }
 }
 
-/** The answer to the whole form: the fields that have values, or the one value. */
+/** Combines the values into the answer: an object, or the value of the field without a name. */
 export function formAnswer(fields: readonly Field[], values: ReadonlyMap<string, JsonValue>): JsonValue {
   const [only] = fields
   if (fields.length === 1 && only?.name === '') return values.get('') ?? null
   return Object.fromEntries(values)
 }
 
-/** An answer that shows the shape of the form: its required properties, or all of them if none is. */
+/** Returns an example answer with the required properties, or with all properties if none is required. */
 export function exampleAnswer(schema: Struct): JsonValue {
   return exampleOf(schema, 0)
 }

@@ -13,13 +13,13 @@ export interface ReadCard {
   readonly isGuess: boolean
 }
 
-/** Throws `INVALID_AGENT_RESPONSE` for values that are no card. Texts in a card are data: nothing here acts on them. */
+/** Decodes a card. Throws `A2AError` with `INVALID_AGENT_RESPONSE` if the value is not a card. */
 export function readCard(raw: unknown, dialects: ClientDialects = withClientDialects()): ReadCard {
-  if (!isObject(raw)) throw new A2AError('INVALID_AGENT_RESPONSE', 'A card is a JSON object')
+  if (!isObject(raw)) throw new A2AError('INVALID_AGENT_RESPONSE', 'A card must be a JSON object')
   const { dialect, form, isGuess } = recognise(raw, dialects)
   try {
     const card = form.decode(raw)
-    mustHaveShortUrls(card)
+    assertShortUrls(card)
     return { card, dialect, isGuess }
   } catch (caught) {
     if (!(caught instanceof A2AError)) throw caught
@@ -30,16 +30,16 @@ export function readCard(raw: unknown, dialects: ClientDialects = withClientDial
   }
 }
 
-/** Far beyond any address in use; longer ones only cost the time of their reader. */
+/** Far longer than any address in use. */
 const maxUrlLength = 4096
 
-/** Addresses that the client may call: of interfaces, and of authorization servers. */
-function mustHaveShortUrls({ supportedInterfaces, securitySchemes = {} }: AgentCard): void {
+/** Checks the addresses that the client may call: those of interfaces and of authorization servers. */
+function assertShortUrls({ supportedInterfaces, securitySchemes = {} }: AgentCard): void {
   const check = (url: unknown, path: string) => {
     if (typeof url === 'string' && url.length > maxUrlLength)
       throw new A2AError('INVALID_AGENT_RESPONSE', `${path} is longer than ${maxUrlLength} characters`)
   }
-  for (const [place, { url }] of supportedInterfaces.entries()) check(url, `supportedInterfaces[${place}].url`)
+  for (const [index, { url }] of supportedInterfaces.entries()) check(url, `supportedInterfaces[${index}].url`)
   const visit = (value: unknown, path: string): void => {
     if (!isObject(value)) return
     for (const [name, member] of Object.entries(value)) {
@@ -50,12 +50,12 @@ function mustHaveShortUrls({ supportedInterfaces, securitySchemes = {} }: AgentC
   visit(securitySchemes, 'securitySchemes')
 }
 
-/** The surest dialect; the first of several that are as sure. */
+/** Returns the dialect that is most certain; of several, the first. */
 function recognise(raw: Readonly<Record<string, unknown>>, dialects: ClientDialects) {
   for (const sureness of ['certain', 'likely', 'possible'] as const) {
     for (const { name, card } of dialects.values()) {
       if (card?.recognise(raw) === sureness) return { dialect: name, form: card, isGuess: sureness !== 'certain' }
     }
   }
-  throw new A2AError('INVALID_AGENT_RESPONSE', 'The card cannot be read: no known dialect has such cards')
+  throw new A2AError('INVALID_AGENT_RESPONSE', 'The card cannot be read: it is not a card of any supported version')
 }

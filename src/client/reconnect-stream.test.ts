@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { A2AError } from '../model/errors.js'
 import { TransportError } from '../model/transport-error.js'
 import { withReconnect } from './reconnect-stream.js'
-import { all, chunk, context, noWaiting, numbered, peer, play, status, taskIn } from './scripted.fixture.js'
+import { all, chunk, context, fakeTiming, numbered, peer, play, status, taskIn } from './scripted.fixture.js'
 
 const message = { messageId: 'm1', role: 'ROLE_USER' as const, parts: [{ text: 'hi' }] }
 const broken = new TransportError('broken-stream', 'The stream broke off')
@@ -22,7 +22,7 @@ describe('a stream that heals', () => {
         },
       }),
       {},
-      noWaiting(),
+      fakeTiming(),
     )
     const seen = await all(service.sendStreamingMessage({ message }, context))
     expect(resumed).toEqual([['t1', 3]])
@@ -39,7 +39,7 @@ describe('a stream that heals', () => {
         },
       }),
       {},
-      noWaiting(),
+      fakeTiming(),
     )
     expect(await all(service.subscribeToTask({ id: 't1' }, context))).toHaveLength(3)
   })
@@ -52,7 +52,7 @@ describe('a stream that heals', () => {
         subscribeToTask: () => play([{ event: now }, { event: chunk('c') }, { event: completed }]),
       }),
       {},
-      noWaiting(),
+      fakeTiming(),
     )
     const seen = await all(service.sendStreamingMessage({ message }, context))
     expect(seen.map(({ event }) => event)).toEqual([working, chunk('a'), now, chunk('c'), completed])
@@ -70,7 +70,7 @@ describe('a stream that heals', () => {
           ]),
       }),
       {},
-      noWaiting(),
+      fakeTiming(),
     )
     const seen = await all(service.sendStreamingMessage({ message }, context))
     expect(seen.map(({ event }) => event)).toEqual([working, working, chunk('a'), completed])
@@ -85,7 +85,7 @@ describe('a stream that heals', () => {
         getTask: async () => done,
       }),
       {},
-      noWaiting(),
+      fakeTiming(),
     )
     const seen = await all(service.sendStreamingMessage({ message }, context))
     expect(seen.at(-1)?.event).toEqual({ task: done })
@@ -104,7 +104,7 @@ describe('a stream that heals', () => {
           getTask: async () => now,
         }),
         {},
-        noWaiting(),
+        fakeTiming(),
       )
       const seen = await all(service.sendStreamingMessage({ message }, context))
       expect(seen.at(-1)?.event).toEqual({ task: done })
@@ -123,7 +123,7 @@ describe('a stream that heals', () => {
         },
       }),
       {},
-      noWaiting(),
+      fakeTiming(),
     )
     await expect(all(service.sendStreamingMessage({ message }, context))).rejects.toMatchObject({
       failure: 'broken-stream',
@@ -137,7 +137,7 @@ describe('a stream that heals', () => {
   })
 
   it('gives up after several failures without an event in between, and waits longer each time', async () => {
-    const timing = noWaiting()
+    const timing = fakeTiming()
     const service = withReconnect(
       peer({ subscribeToTask: () => play([], broken) }),
       { attempts: 4, firstDelayMs: 100 },
@@ -153,7 +153,7 @@ describe('a stream that heals', () => {
     const service = withReconnect(
       peer({ sendStreamingMessage: () => play(numbered(1, working, completed), broken) }),
       {},
-      noWaiting(),
+      fakeTiming(),
     )
     expect(await all(service.sendStreamingMessage({ message }, context))).toHaveLength(2)
   })
@@ -161,7 +161,7 @@ describe('a stream that heals', () => {
   it('ends at a question when it was sent, and goes on behind one when it is a subscription', async () => {
     const asking = status('TASK_STATE_INPUT_REQUIRED')
     const events = numbered(1, working, asking)
-    const sent = withReconnect(peer({ sendStreamingMessage: () => play(events, broken) }), {}, noWaiting())
+    const sent = withReconnect(peer({ sendStreamingMessage: () => play(events, broken) }), {}, fakeTiming())
     expect(await all(sent.sendStreamingMessage({ message }, context))).toEqual(events)
     const watched = withReconnect(
       peer({
@@ -169,21 +169,21 @@ describe('a stream that heals', () => {
           resumeAfter === undefined ? play(events, broken) : play(numbered(3, completed)),
       }),
       {},
-      noWaiting(),
+      fakeTiming(),
     )
     expect(await all(watched.subscribeToTask({ id: 't1' }, context))).toHaveLength(3)
   })
 
   it('says why nothing could be sent', async () => {
     const refused = new TransportError('unreachable', 'Nothing listens there')
-    const timing = noWaiting()
+    const timing = fakeTiming()
     const service = withReconnect(peer({ sendStreamingMessage: () => play([], refused) }), {}, timing)
     await expect(all(service.sendStreamingMessage({ message }, context))).rejects.toBe(refused)
     expect(timing.waits).toEqual([])
   })
 
   it('waits when it is told that it comes too often', async () => {
-    const timing = noWaiting()
+    const timing = fakeTiming()
     let opened = 0
     const service = withReconnect(
       peer({
@@ -217,7 +217,7 @@ describe('a stream that heals', () => {
         getTask: async () => answers.shift() ?? taskIn('TASK_STATE_FAILED'),
       }),
       {},
-      noWaiting(),
+      fakeTiming(),
     )
     const seen = await all(service.sendStreamingMessage({ message }, called))
     expect(seen.map(({ event }) => event)).toEqual([
@@ -239,7 +239,7 @@ describe('a stream that heals', () => {
         },
       }),
       { attempts: 4 },
-      noWaiting(),
+      fakeTiming(),
     )
     await expect(all(service.subscribeToTask({ id: 't1' }, context))).rejects.toBe(broken)
     expect(shown).toBe(5)
@@ -247,7 +247,7 @@ describe('a stream that heals', () => {
 
   it('passes on what the agent says', async () => {
     const refusal = new A2AError('TASK_NOT_FOUND', 'No task t1')
-    const service = withReconnect(peer({ subscribeToTask: () => play([], refusal) }), {}, noWaiting())
+    const service = withReconnect(peer({ subscribeToTask: () => play([], refusal) }), {}, fakeTiming())
     await expect(all(service.subscribeToTask({ id: 't1' }, context))).rejects.toBe(refusal)
   })
 })

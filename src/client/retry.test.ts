@@ -4,7 +4,7 @@ import { TransportError } from '../model/transport-error.js'
 import { CircuitBreaker, withCircuitBreaker } from './circuit-breaker.js'
 import { withPolling } from './poll.js'
 import { withRetries } from './retry.js'
-import { all, context, noWaiting, peer, taskIn } from './scripted.fixture.js'
+import { all, context, fakeTiming, peer, taskIn } from './scripted.fixture.js'
 
 const message = { messageId: 'm1', role: 'ROLE_USER' as const, parts: [{ text: 'hi' }] }
 const task = taskIn('TASK_STATE_COMPLETED')
@@ -25,7 +25,7 @@ function failing(times: number, error: unknown) {
 
 describe('a call that may be made again', () => {
   it('is, with longer and longer pauses', async () => {
-    const timing = noWaiting()
+    const timing = fakeTiming()
     const script = failing(3, unreachable)
     const service = withRetries(peer({ getTask: () => script.call(task) }), { firstDelayMs: 100 }, timing)
     expect(await service.getTask({ id: 't1' }, context)).toBe(task)
@@ -33,7 +33,7 @@ describe('a call that may be made again', () => {
   })
 
   it('waits as long as it is asked to, but not for ever', async () => {
-    const timing = noWaiting()
+    const timing = fakeTiming()
     const patient = failing(1, new A2AError('RATE_LIMITED', 'Slow down', { retryAfterSeconds: 2 }))
     await withRetries(peer({ getTask: () => patient.call(task) }), {}, timing).getTask({ id: 't1' }, context)
     expect(timing.waits).toEqual([2000])
@@ -44,11 +44,11 @@ describe('a call that may be made again', () => {
 
   it('is not when the agent has answered, when it was aborted, or when the attempts are used up', async () => {
     const answered = failing(9, new A2AError('TASK_NOT_FOUND', 'No task'))
-    const service = withRetries(peer({ getTask: () => answered.call(task) }), {}, noWaiting())
+    const service = withRetries(peer({ getTask: () => answered.call(task) }), {}, fakeTiming())
     await expect(service.getTask({ id: 't1' }, context)).rejects.toMatchObject({ code: 'TASK_NOT_FOUND' })
     expect(answered.count()).toBe(1)
     const silent = failing(9, unreachable)
-    const tired = withRetries(peer({ getTask: () => silent.call(task) }), { attempts: 3 }, noWaiting())
+    const tired = withRetries(peer({ getTask: () => silent.call(task) }), { attempts: 3 }, fakeTiming())
     await expect(tired.getTask({ id: 't1' }, context)).rejects.toBe(unreachable)
     expect(silent.count()).toBe(3)
     await expect(tired.getTask({ id: 't1' }, { ...context, attempts: 1 })).rejects.toBe(unreachable)
@@ -57,14 +57,14 @@ describe('a call that may be made again', () => {
 
   it('is a send that was never sent', async () => {
     const unsent = failing(2, new TransportError('unreachable', 'Nothing listens there', { wasSent: false }))
-    const service = withRetries(peer({ sendMessage: () => unsent.call({ task }) }), {}, noWaiting())
+    const service = withRetries(peer({ sendMessage: () => unsent.call({ task }) }), {}, fakeTiming())
     expect(await service.sendMessage({ message }, context)).toEqual({ task })
   })
 
   it('is any other send only under an idempotency key', async () => {
     const plain = failing(1, unreachable)
     const service = (script: ReturnType<typeof failing>) =>
-      withRetries(peer({ sendMessage: () => script.call({ task }) }), {}, noWaiting())
+      withRetries(peer({ sendMessage: () => script.call({ task }) }), {}, fakeTiming())
     await expect(service(plain).sendMessage({ message }, context)).rejects.toBe(unreachable)
     const keyed = failing(1, unreachable)
     expect(await service(keyed).sendMessage({ message }, { ...context, idempotencyKey: 'k' })).toEqual({ task })
@@ -129,7 +129,7 @@ describe('a peer that cannot stream', () => {
         },
         getTask: async () => states.shift() ?? task,
       }),
-      noWaiting(),
+      fakeTiming(),
     )
     const seen = await all(service.sendStreamingMessage({ message }, context))
     expect(asked).toEqual([{ returnImmediately: true }])

@@ -1,4 +1,4 @@
-/** A peer that does what a test tells it to. */
+/** Scripted services for tests of the client's layers. */
 import type { StreamResponse } from '../model/event.js'
 import { type AgentService, anonymous, type CallContext, type StreamItem } from '../model/service.js'
 import type { Task, TaskState } from '../model/task.js'
@@ -19,7 +19,7 @@ export function chunk(text: string): StreamResponse {
   return { artifactUpdate: { taskId: 't1', contextId: 'c1', artifact, append: true } }
 }
 
-/** Numbered events, as our own servers send them; ends with an error when one is given. */
+/** Yields the items, then throws the error if there is one. */
 export async function* play(events: readonly StreamItem[], error?: unknown): AsyncGenerator<StreamItem, void, void> {
   yield* events
   if (error !== undefined) throw error
@@ -29,19 +29,19 @@ export function numbered(first: number, ...events: readonly StreamResponse[]): S
   return events.map((event, place) => ({ event, seq: first + place }))
 }
 
-/** A service with some operations; the others fail the test. */
+/** A service with some operations. The others throw. */
 export function peer(operations: Partial<AgentService>): AgentService {
   return new Proxy(operations as AgentService, {
     get: (target, name) =>
       Reflect.get(target, name) ??
       (() => {
-        throw new Error(`Nobody expected ${String(name)}`)
+        throw new Error(`Unexpected call of ${String(name)}`)
       }),
   })
 }
 
-/** Waiting that takes no time and is written down. */
-export function noWaiting(): Timing & { readonly waits: number[] } {
+/** Timing without delays, which records them. */
+export function fakeTiming(): Timing & { readonly waits: number[] } {
   const waits: number[] = []
   return {
     waits,

@@ -1,30 +1,29 @@
 /**
- * Which addresses may be reached, for everything that follows a URL somebody else wrote: webhooks, files, cards.
- * Only the rules: `node-dialer.ts` keeps to them with every connection it makes, a browser as far as it can.
+ * Rules for addresses that come from other parties: webhooks, files, cards. `node-dialer.ts` applies them to every
+ * connection. In browsers only the URL is checked.
  */
 import { canParseUrl } from '../model/can-parse-url.js'
 import type { NamesOf } from '../model/option-names.js'
 import { type AddressClass, classifyAddress, classifyHost, isHost, isSameHost } from './addresses.js'
 
-/** Which addresses may be reached. */
+/** Rules for addresses. By default only https on the internet is allowed. */
 export interface AddressRules {
-  /** Nothing in the clear, hosts in `allowHosts` aside. Default true. */
+  /** Rejects http, except for hosts in `allowHosts`. Default true. */
   readonly httpsOnly?: boolean
   /**
-   * Hosts somebody here vouches for, such as `localhost` or `hooks.internal`: they may be anywhere, and may be spoken to
-   * in the clear. One host, one entry. Names and addresses of loopback count as one host: `localhost` also allows
-   * `127.0.0.1` and `[::1]`, and each of them allows `localhost`.
+   * Trusted hosts, such as `localhost` or `hooks.internal`. They may have any address and may use http. Names and addresses
+   * of loopback are the same host: `localhost` also allows `127.0.0.1` and `[::1]`, and each of them allows `localhost`.
    */
   readonly allowHosts?: readonly string[]
-  /** Only these ports, for allowed hosts too. Default: all. */
+  /** Only these ports, for all hosts. Default: all ports. */
   readonly allowPorts?: readonly number[]
-  /** Addresses that are not on the internet may be reached too. */
+  /** Allows addresses that are not on the internet. Default false. */
   readonly allowPrivate?: boolean
-  /** So may those in the same kind of place as an allowed host: loopback beside loopback, private beside private. */
+  /** Allows addresses of the same class as an allowed host: loopback if it is loopback, private if it is private. Default false. */
   readonly allowNeighbours?: boolean
 }
 
-/** The rules that users set, by name. */
+/** Names and kinds of the rules that users set. */
 export const ruleNames = {
   httpsOnly: 'boolean',
   allowHosts: 'strings',
@@ -32,13 +31,13 @@ export const ruleNames = {
   allowPrivate: 'boolean',
 } satisfies NamesOf<Omit<AddressRules, 'allowNeighbours'>>
 
-/** All addresses of a name. An empty list, or a throw: there is none. */
+/** Looks up all addresses of a name. An empty list or an error means that there is none. */
 export type NameLookup = (name: string) => Promise<readonly string[]>
 
-/** The rule that an address breaks. `name`: nobody knows where it leads. */
+/** The rule that an address violates. `place`: its network is not allowed. `name`: the name cannot be resolved. */
 export type AddressRule = 'syntax' | 'scheme' | 'credentials' | 'port' | 'place' | 'name'
 
-/** Says which rule an address breaks, in words for whoever gave it. */
+/** Thrown for an address that violates a rule. The message is safe to show to the party that sent the address. */
 export class AddressRefused extends Error {
   readonly rule: AddressRule
 
@@ -50,18 +49,18 @@ export class AddressRefused extends Error {
 }
 
 export interface AddressGuard {
-  /** Scheme, port and spelling. Throws `AddressRefused`. */
+  /** Checks scheme, port and syntax. Throws `AddressRefused`. */
   checkUrl(url: string | URL): URL
-  /** The same, and where the host leads, unless it may lead anywhere. Rejects with `AddressRefused`. */
+  /** Also resolves the host, unless it is allowed, and checks its addresses. Rejects with `AddressRefused`. */
   check(url: string | URL): Promise<void>
-  /** All addresses of a host, if there is none among them that must not be reached. Rejects with `AddressRefused`. */
+  /** Returns all addresses of a host. Rejects with `AddressRefused` if one of them is not allowed. */
   resolve(host: string): Promise<readonly string[]>
 }
 
-/** Without a `lookup`, as in browsers, names are taken for public: their addresses are not ours to know. */
+/** Without `lookup`, as in browsers, names count as public. */
 export function createAddressGuard(rules: AddressRules, lookup?: NameLookup): AddressGuard {
   const { httpsOnly = true, allowHosts = [], allowPorts, allowPrivate = false, allowNeighbours = false } = rules
-  for (const host of allowHosts) mustBeHost(host)
+  for (const host of allowHosts) assertHost(host)
   const isAllowed = (host: string) => allowHosts.some((each) => isSameHost(each, host))
 
   const addressesOf = async (name: string): Promise<readonly string[]> => {
@@ -72,32 +71,32 @@ export function createAddressGuard(rules: AddressRules, lookup?: NameLookup): Ad
     if (addresses.length > 0) return addresses
     throw new AddressRefused('name', `${name} cannot be reached: the name has no address`)
   }
-  const placesOf = async (host: string): Promise<readonly AddressClass[]> => {
+  const classesOf = async (host: string): Promise<readonly AddressClass[]> => {
     const known = classifyHost(host)
     return known === 'name' ? (await addressesOf(host)).map(classifyAddress) : [known]
   }
-  const isOpen = async (place: AddressClass): Promise<boolean> => {
+  const isReachable = async (place: AddressClass): Promise<boolean> => {
     if (place === 'public') return true
-    if (allowNeighbours) for (const host of allowHosts) if ((await placesOf(host)).includes(place)) return true
+    if (allowNeighbours) for (const host of allowHosts) if ((await classesOf(host)).includes(place)) return true
     return false
   }
-  // Any of the addresses may be the one that is dialled, so all of them count.
-  const mustBeOpen = async (host: string, places: readonly AddressClass[]) => {
+  // Any of the addresses may be dialled, so all of them are checked.
+  const assertAllowed = async (host: string, places: readonly AddressClass[]) => {
     if (allowPrivate || isAllowed(host)) return
     for (const place of new Set(places))
-      if (!(await isOpen(place)))
-        throw new AddressRefused('place', `${host} is ${wordsFor[place]}, which must not be reached from here`)
+      if (!(await isReachable(place)))
+        throw new AddressRefused('place', `${host} is ${descriptions[place]}, which must not be reached from here`)
   }
 
   const checkUrl = (given: string | URL): URL => {
     const url = parse(given)
     const { protocol, hostname, port, username, password } = url
     if (protocol !== 'http:' && protocol !== 'https:')
-      throw new AddressRefused('scheme', `${protocol} is not spoken here, only http: and https:`)
+      throw new AddressRefused('scheme', `The scheme ${protocol} is not supported, only http: and https:`)
     if (username !== '' || password !== '')
-      throw new AddressRefused('credentials', `The address of ${hostname} has a password in it`)
+      throw new AddressRefused('credentials', `The address of ${hostname} contains a user name or password`)
     if (httpsOnly && protocol === 'http:' && !isAllowed(hostname))
-      throw new AddressRefused('scheme', `${hostname} must be reached by https:, not in the clear`)
+      throw new AddressRefused('scheme', `${hostname} must be reached by https:, not by http:`)
     const number = port === '' ? (protocol === 'https:' ? 443 : 80) : Number(port)
     if (allowPorts && !allowPorts.includes(number))
       throw new AddressRefused('port', `Port ${number} of ${hostname} must not be reached from here`)
@@ -105,11 +104,11 @@ export function createAddressGuard(rules: AddressRules, lookup?: NameLookup): Ad
   }
   const resolve = async (host: string): Promise<readonly string[]> => {
     const known = classifyHost(host)
-    // Addresses, and names of this machine, which are refused before anybody is asked what they mean.
-    if (known !== 'name') await mustBeOpen(host, [known])
+    // Addresses and names of this machine need no lookup.
+    if (known !== 'name') await assertAllowed(host, [known])
     if (isLiteral(host)) return [host.replace(/^\[|\]$/g, '')]
     const addresses = await addressesOf(host)
-    await mustBeOpen(host, addresses.map(classifyAddress))
+    await assertAllowed(host, addresses.map(classifyAddress))
     return addresses
   }
   const check = async (url: string | URL): Promise<void> => {
@@ -119,7 +118,7 @@ export function createAddressGuard(rules: AddressRules, lookup?: NameLookup): Ad
   return { checkUrl, check, resolve }
 }
 
-const wordsFor: Readonly<Record<AddressClass, string>> = {
+const descriptions: Readonly<Record<AddressClass, string>> = {
   loopback: 'this machine',
   private: 'on a private network',
   'link-local': 'a link-local address',
@@ -129,21 +128,21 @@ const wordsFor: Readonly<Record<AddressClass, string>> = {
 function parse(given: string | URL): URL {
   if (given instanceof URL) return given
   if (canParseUrl(given)) return new URL(given)
-  throw new AddressRefused('syntax', `${JSON.stringify(given.slice(0, 200))} is no address`)
+  throw new AddressRefused('syntax', `Invalid address: ${JSON.stringify(given.slice(0, 200))}`)
 }
 
-/** `https://hooks.internal` or `hooks.internal:8080` would never match, and somebody would wonder why. */
-function mustBeHost(host: string): void {
+/** Rejects `https://hooks.internal` and `hooks.internal:8080`, which would never match. */
+function assertHost(host: string): void {
   if (isHost(host)) return
-  throw new TypeError(`${JSON.stringify(host)} in allowHosts is no host: write the name or address alone`)
+  throw new TypeError(`Invalid host in \`allowHosts\`: ${JSON.stringify(host)}; write the name or address alone`)
 }
 
-/** A host that no name service is asked about. URL has every spelling of an IPv4 address written out. */
+/** Whether the host is an address. `URL` has normalised every spelling of an IPv4 address. */
 function isLiteral(host: string): boolean {
   return host.includes(':') || /^\d+\.\d+\.\d+\.\d+$/.test(host)
 }
 
-/** No connection came about, so nothing was sent. What went wrong is the cause; `code` is the one it has. */
+/** Thrown if no connection could be made, so that nothing was sent. `cause` has the reason, `code` its error code. */
 export class NotConnected extends Error {
   readonly code: string | undefined
 

@@ -1,15 +1,12 @@
-/**
- * Where an address leads, by itself: no name is looked up here. Pure, and used by everything that follows a URL
- * somebody else wrote. Whatever cannot be understood is not public.
- */
+/** Classifies addresses by the network they belong to. No name is looked up. Invalid addresses are not public. */
 
 /**
- * `loopback`: this machine. `private`: a network that is not the internet, or nobody's. `link-local`: the next
- * wire, where clouds keep the secrets of their machines; the other places where they do so count as well.
+ * Class of an address. `loopback`: this machine. `private`: not on the internet. `link-local`: the local network segment,
+ * and other addresses at which clouds serve instance metadata with secrets.
  */
 export type AddressClass = 'public' | 'private' | 'link-local' | 'loopback'
 
-/** A host as URLs have it, in any spelling, with or without brackets. `name`: it has to be looked up. */
+/** Classifies a host of a URL, in any spelling, with or without brackets. `name`: it has to be looked up. */
 export function classifyHost(host: string): AddressClass | 'name' {
   const normal = normalise(host)
   if (normal === undefined) return 'private'
@@ -18,15 +15,15 @@ export function classifyHost(host: string): AddressClass | 'name' {
   return normal === 'localhost' || normal.endsWith('.localhost') ? 'loopback' : 'name'
 }
 
-/** An address that a name was resolved to. */
+/** Classifies an address that a name was resolved to. */
 export function classifyAddress(address: string): AddressClass {
-  const found = classifyHost(address.split('%', 1).join()) // `fe80::1%eth0`: the zone is of no matter
+  const found = classifyHost(address.split('%', 1).join()) // ignore the zone of `fe80::1%eth0`
   return found === 'name' ? 'private' : found
 }
 
 /**
- * The key under which limits count an address: the address itself, or the first 64 bits of an IPv6 address, because
- * one subscriber usually has all addresses below them.
+ * Returns the key under which limits count an address: the address, or the first 64 bits of an IPv6 address, because one
+ * subscriber usually has a whole /64 network.
  */
 export function addressKey(address: string): string {
   if (!address.includes(':')) return address
@@ -39,12 +36,12 @@ export function addressKey(address: string): string {
     .join(':')}::/64`
 }
 
-/** Whether this is a host and nothing else: no scheme, no port. */
+/** Whether a text is a host, without scheme and port. */
 export function isHost(host: string): boolean {
   return normalise(host) !== undefined
 }
 
-/** Whether both lead to the same machine, as far as their spelling tells. */
+/** Whether two hosts are the same, without a lookup. All loopback hosts are the same. */
 export function isSameHost(one: string, other: string): boolean {
   const first = normalise(one)
   if (first === undefined) return false
@@ -52,25 +49,25 @@ export function isSameHost(one: string, other: string): boolean {
   return classifyHost(one) === 'loopback' && classifyHost(other) === 'loopback'
 }
 
-/** URL knows every spelling of an IPv4 address there is: decimal, octal, hexadecimal, with parts left out. */
+/** Uses `URL`, which normalises every spelling of an IPv4 address: decimal, octal, hexadecimal, shortened. */
 function normalise(host: string): string | undefined {
   const isBareIPv6 = host.includes(':') && !host.startsWith('[')
-  // Anything that would end the host makes it something else than a host.
+  // These characters would end the host.
   if (host === '' || host.length > 255 || /[/?#@\\\s]/.test(host)) return undefined
   try {
     const { hostname, port } = new URL(`http://${isBareIPv6 ? `[${host}]` : host}/`)
-    const name = hostname.replace(/\.$/, '') // the root of all names, which is there anyway
+    const name = hostname.replace(/\.$/, '') // the root of the name service
     return port === '' && name !== '' ? name : undefined
   } catch {
     return undefined
   }
 }
 
-type Block = readonly [first: readonly number[], bits: number, leadsTo: AddressClass]
+type Block = readonly [first: readonly number[], bits: number, addressClass: AddressClass]
 
-/** Everything that is not on the internet (the registry of special-purpose addresses); the first match counts. */
+/** Addresses that are not on the internet (IANA special-purpose address registry). The first match counts. */
 const blocks: readonly Block[] = [
-  // Dialling "any address" reaches this machine.
+  // Connecting to the unspecified address reaches this machine.
   [[0, 0, 0, 0], 32, 'loopback'],
   [[127], 8, 'loopback'],
   [[169, 254], 16, 'link-local'],
@@ -100,12 +97,12 @@ const v6Blocks: readonly Block[] = [
   [[0xfe80], 10, 'link-local'],
   [[0xfd00, 0xec2], 32, 'link-local'],
   [[0xfd20, 0xce], 32, 'link-local'],
-  [[0x2001, 0], 23, 'private'], // Teredo and its kin
+  [[0x2001, 0], 23, 'private'], // Teredo and other protocol assignments
   [[0x2001, 0xdb8], 32, 'private'],
   [[0x3fff], 20, 'private'],
 ]
 
-/** Ways to write an IPv4 address inside an IPv6 one: prefix, its bits, and the group the address begins at. */
+/** IPv6 prefixes that embed an IPv4 address: prefix, its bits, and the group at which the IPv4 address begins. */
 const embeddings: readonly (readonly [first: readonly number[], bits: number, at: number])[] = [
   [[0, 0, 0, 0, 0, 0xffff], 96, 6],
   [[0, 0, 0, 0, 0xffff, 0], 96, 6],
@@ -122,7 +119,7 @@ function classifyIPv6(address: string): AddressClass {
   const embedding = embeddings.find(([first, bits]) => isWithin(groups, [first, bits, 'private'], 16))
   const at = embedding?.[2] ?? (groups[5] === 0x5efe ? 6 : undefined) // ISATAP
   if (at !== undefined) return classifyIPv4(groups.slice(at, at + 2).flatMap((group) => [group >> 8, group & 255]))
-  // Nothing else is routed on the internet.
+  // Only 2000::/3 is routed on the internet.
   return isWithin(groups, [[0x2000], 3, 'public'], 16) ? 'public' : 'private'
 }
 
@@ -137,11 +134,11 @@ function fromHex(group: string): number {
   return Number.parseInt(group, 16)
 }
 
-/** Compares the leading bits, unit by unit. */
+/** Compares the leading bits. */
 function isWithin(units: readonly number[], [first, bits]: Block, unitBits: number): boolean {
-  for (let place = 0, left = bits; left > 0; place++, left -= unitBits) {
+  for (let index = 0, left = bits; left > 0; index++, left -= unitBits) {
     const dropped = Math.max(0, unitBits - left)
-    if ((units[place] ?? 0) >> dropped !== (first[place] ?? 0) >> dropped) return false
+    if ((units[index] ?? 0) >> dropped !== (first[index] ?? 0) >> dropped) return false
   }
   return true
 }

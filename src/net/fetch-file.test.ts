@@ -99,7 +99,7 @@ describe('fetchFile', () => {
   it('says what is wrong', async () => {
     await using server = await serveHttp((_, response) => response.writeHead(404).end())
     await expect(fetchFile({ url: server.origin }, here)).rejects.toThrow('HTTP 404')
-    await expect(fetchFile({ text: 'a' })).rejects.toThrow('no file')
+    await expect(fetchFile({ text: 'a' })).rejects.toThrow('not a file')
     await expect(fetchFile({ url: 'http://files.example/' })).rejects.toThrow('https:')
   })
 })

@@ -1,6 +1,6 @@
 /**
- * The bytes of a file that somebody sent: as they are in the message, or from where its link leads, which is a
- * stranger's word. Everything it fails with may be told to the peer; what only we should know is the cause.
+ * Reads the bytes of a file part, inline or linked. The link comes from another party, so the guarded dialer opens it.
+ * Messages of errors may be sent to the peer; details of our network are in the cause only.
  */
 import { canParseUrl } from '../model/can-parse-url.js'
 import { A2AError } from '../model/errors.js'
@@ -8,18 +8,18 @@ import { assertOptions, type NamesOf } from '../model/option-names.js'
 import type { Part } from '../model/part.js'
 import { userAgent } from '../model/user-agent.js'
 import { AddressRefused, type AddressRules, ruleNames } from './address-rules.js'
-import { createDialer } from './node-dialer.js'
+import { createGuardedDialer } from './node-dialer.js'
 import { readAtMost } from './read-at-most.js'
 
-/** Which addresses links may lead to: https on the internet, unless said otherwise. */
+/** Options of `fetchFile`. By default links must use https and lead to the internet. */
 export interface FetchFileOptions extends Omit<AddressRules, 'allowNeighbours'> {
   readonly limits?: {
-    /** Default 10 MB. */
+    /** Maximum size. Default 10 MB. */
     readonly maxBytes?: number
-    /** For all of it. Default 30 s. */
+    /** Time for the whole file. Default 30 s. */
     readonly timeoutMs?: number
   }
-  /** The turn's, so that nothing is fetched for a task that was cancelled. */
+  /** Signal of the turn, which aborts when the task is cancelled. */
   readonly signal?: AbortSignal
 }
 
@@ -29,17 +29,18 @@ const optionNames = {
   signal: true,
 } satisfies NamesOf<FetchFileOptions>
 
-/** A file that `fetchFile` read. */
+/** The content of a file. */
 export interface FetchedFile {
   readonly bytes: Uint8Array<ArrayBuffer>
-  /** As the message has it, else as the other side says; it is a claim about the bytes, not a fact. */
+  /** Media type of the message, or else of the response. It is not verified. */
   readonly mediaType?: string
-  /** The last segment of a path at most, without characters that mean something to a file system or a terminal. */
+  /** Name without folders, and without characters that are special to file systems or terminals. */
   readonly filename?: string
 }
 
 /**
- * Reads a file part, inline or linked, within limits. Links lead to the internet over https or nowhere.
+ * Reads a file part, inline or linked, within limits. Throws `A2AError`: `PAYLOAD_TOO_LARGE` if the file is too large,
+ * `INVALID_PARAMS` if the part is not a file or its link cannot be read.
  *
  * ```ts
  * const { bytes, mediaType } = await fetchFile(part, { limits: { maxBytes: 1_000_000 }, signal })
@@ -47,30 +48,31 @@ export interface FetchedFile {
  */
 export async function fetchFile(part: Part, options: FetchFileOptions = {}): Promise<FetchedFile> {
   assertOptions('fetchFile', options, optionNames)
-  const { maxBytes = 10 * 1024 * 1024, timeoutMs = 30_000 } = options.limits ?? {}
+  const { limits = {}, signal, ...rules } = options
+  const { maxBytes = 10 * 1024 * 1024, timeoutMs = 30_000 } = limits
   if ('raw' in part) {
     const bytes = decoded(part.raw, maxBytes)
     return { bytes, ...described(part.mediaType, part.filename) }
   }
-  if (!('url' in part)) throw new A2AError('INVALID_PARAMS', 'The part is no file')
+  if (!('url' in part)) throw new A2AError('INVALID_PARAMS', 'The part is not a file')
   const deadline = AbortSignal.timeout(timeoutMs)
-  await using dialer = createDialer(options)
+  await using dialer = createGuardedDialer(rules)
   try {
     const response = await dialer.fetch(part.url, {
       redirect: 'follow',
       headers: { accept: part.mediaType ?? '*/*', 'user-agent': userAgent },
-      signal: options.signal ? AbortSignal.any([options.signal, deadline]) : deadline,
+      signal: signal ? AbortSignal.any([signal, deadline]) : deadline,
     })
     if (!response.ok) throw unreadable(part.url, `it answers with HTTP ${response.status}`)
     const bytes = await readAtMost(response, maxBytes)
-    if (!bytes) throw tooLong(maxBytes)
+    if (!bytes) throw tooLarge(maxBytes)
     const type = part.mediaType ?? response.headers.get('content-type') ?? undefined
     return { bytes, ...described(type, part.filename ?? new URL(part.url).pathname) }
   } catch (caught) {
-    options.signal?.throwIfAborted()
+    signal?.throwIfAborted()
     if (caught instanceof A2AError) throw caught
     if (deadline.aborted) throw unreadable(part.url, `it took longer than ${timeoutMs} ms`, caught)
-    // Which names exist on our networks, and where they lead, is nobody's business.
+    // Do not reveal which names exist in our networks.
     const isInside = caught instanceof AddressRefused && (caught.rule === 'place' || caught.rule === 'name')
     if (caught instanceof AddressRefused && !isInside) throw unreadable(part.url, caught.message, caught)
     throw unreadable(part.url, 'it cannot be reached from here', caught)
@@ -78,10 +80,10 @@ export async function fetchFile(part: Part, options: FetchFileOptions = {}): Pro
 }
 
 function decoded(raw: string, maxBytes: number): Uint8Array<ArrayBuffer> {
-  // Three bytes from four characters; measured before it takes memory a second time.
-  if (raw.length > Math.ceil(maxBytes / 3) * 4) throw tooLong(maxBytes)
+  // Four characters are three bytes: check before the copy takes memory.
+  if (raw.length > Math.ceil(maxBytes / 3) * 4) throw tooLarge(maxBytes)
   const bytes = new Uint8Array(Buffer.from(raw, 'base64'))
-  if (bytes.byteLength > maxBytes) throw tooLong(maxBytes)
+  if (bytes.byteLength > maxBytes) throw tooLarge(maxBytes)
   return bytes
 }
 
@@ -96,8 +98,8 @@ function described(type: string | undefined, name: string | undefined): Pick<Fet
   return { ...(mediaType && { mediaType }), ...(filename && { filename }) }
 }
 
-function tooLong(maxBytes: number): A2AError {
-  return new A2AError('PAYLOAD_TOO_LARGE', `The file is longer than ${maxBytes} bytes`)
+function tooLarge(maxBytes: number): A2AError {
+  return new A2AError('PAYLOAD_TOO_LARGE', `The file is larger than ${maxBytes} bytes`)
 }
 
 function unreadable(url: string, why: string, cause?: unknown): A2AError {

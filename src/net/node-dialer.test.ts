@@ -146,7 +146,7 @@ describe('checking an address', () => {
 
   it('says at once what is no host', () => {
     for (const host of ['https://hooks.internal', 'hooks.internal:80', 'localhost:8080', '', 'a/b'])
-      expect(() => createGuardedDialer({ allowHosts: [host] })).toThrow('is no host')
+      expect(() => createGuardedDialer({ allowHosts: [host] })).toThrow('Invalid host in `allowHosts`')
   })
 })
 

@@ -1,11 +1,10 @@
 /**
- * Connections to addresses that strangers wrote, on Node. A name is resolved once for a connection, all its addresses
- * are held against the rules, and one of these is dialled: a name service that answers otherwise the next time
- * (DNS rebinding) gains nothing. TLS and `Host` keep the name. A connection that is used again was checked when it was
- * made; connections are kept by origin, and a dialer's rules never change.
+ * Connects to addresses that come from other parties, on Node. A name is resolved once for each connection, all its
+ * addresses are checked against the rules, and one of them is dialled. So a name that resolves to another address the next
+ * time (DNS rebinding) gains nothing. TLS and `Host` use the name. A connection is checked when it is made; connections are
+ * pooled by origin, and the rules of a dialer never change.
  *
- * No redirect is followed unless the caller says so; each place on the way is then checked like the first.
- * How long and how much to read is up to the caller: there is no time-out here but the one for connecting.
+ * Redirects are followed only on request; each address on the way is checked. There is no time-out except for connecting.
  */
 import { isIP, type LookupFunction } from 'node:net'
 import type { Agent, Dispatcher, RequestInit as UndiciInit } from 'undici'
@@ -20,26 +19,26 @@ import {
 } from './address-rules.js'
 import { lookupName } from './lookup-name.js'
 
-/** A client certificate, and the authorities to trust. */
+/** TLS options of a dialer, as PEM texts. */
 export interface TlsOptions {
-  /** A client certificate and its key, as PEM. */
+  /** Client certificate. */
   readonly cert?: string
   readonly key?: string
   readonly passphrase?: string
-  /** Who may have signed the peer's certificate. Default: those the platform trusts. */
+  /** Certificate authorities that may have signed the server's certificate. Default: those of the platform. */
   readonly ca?: string
 }
 
 /** Options of `createGuardedDialer`. */
 export interface DialerOptions extends AddressRules {
-  /** In place of the name service of the platform. */
+  /** Replaces the name lookup of the platform. */
   readonly lookup?: NameLookup
   readonly tls?: TlsOptions
-  /** For resolving, connecting and TLS. Default 10 s. */
+  /** Time for resolving, connecting and TLS. Default 10 s. */
   readonly connectTimeoutMs?: number
 }
 
-/** A request with its whole body. */
+/** A request of `GuardedDialer.request`. */
 export interface DialerRequest {
   readonly method: string
   readonly headers?: Readonly<Record<string, string>>
@@ -47,17 +46,17 @@ export interface DialerRequest {
   readonly signal?: AbortSignal
 }
 
-/** Sends requests to untrusted addresses, and checks each address it connects to. */
+/** Sends requests to addresses that satisfy its rules. */
 export interface GuardedDialer extends AsyncDisposable {
-  /** For when an address is registered: rejects with `AddressRefused`, which names the rule that it breaks. */
+  /** Checks an address, for example when it is registered. Rejects with `AddressRefused`. */
   check(url: string | URL, options?: { readonly signal?: AbortSignal }): Promise<void>
-  /** All addresses of a host, if none of them must not be reached. Rejects with `AddressRefused`. */
+  /** Returns all addresses of a host. Rejects with `AddressRefused` if one of them is not allowed. */
   resolve(host: string): Promise<readonly string[]>
-  /** As the platform's, on checked addresses; redirects are left to the caller unless `init` says `redirect: 'follow'`. */
+  /** Works like the global `fetch`, but returns redirects unless `init` has `redirect: 'follow'`. */
   fetch(url: string | URL, init?: RequestInit): Promise<Response>
-  /** Without the machinery of `fetch`, for many small requests. The body must be read, or dumped. Follows no redirect. */
+  /** Faster than `fetch`, for many small requests. The body must be read or dumped. Follows no redirect. */
   request(url: string | URL, request: DialerRequest): Promise<Dispatcher.ResponseData>
-  /** Ends all connections, what is under way included. */
+  /** Closes all connections and aborts running requests. */
   close(): Promise<void>
 }
 
@@ -71,14 +70,17 @@ const dialerNames = {
   connectTimeoutMs: true,
 } satisfies NamesOf<DialerOptions>
 
-/** Makes a dialer that refuses private, loopback and other addresses that the rules forbid. */
+/**
+ * Creates a dialer for addresses that come from other parties: it checks the resolved address of every connection against
+ * the rules, by default https on the internet.
+ *
+ * ```ts
+ * await using dialer = createGuardedDialer({ allowHosts: ['hooks.internal'] })
+ * const response = await dialer.fetch(url)
+ * ```
+ */
 export function createGuardedDialer(options: DialerOptions = {}): GuardedDialer {
   assertOptions('createGuardedDialer', options, dialerNames)
-  return createDialer(options)
-}
-
-/** As `createGuardedDialer`, for options that were checked together with others. */
-export function createDialer(options: DialerOptions): GuardedDialer {
   const { lookup = lookupName, tls, connectTimeoutMs = 10_000 } = options
   const guard = createAddressGuard(options, lookup)
   let opened: Promise<Opened> | undefined
@@ -104,7 +106,7 @@ export function createDialer(options: DialerOptions): GuardedDialer {
         headersTimeout: 0,
         bodyTimeout: 0,
         connect: (target, callback) => {
-          // Where `fetch` follows a redirect, this is the first we see of it. Addresses are dialled without a lookup.
+          // Redirects that `fetch` follows are checked here. Addresses are dialled without a lookup.
           const checked = new Promise<unknown>((resolve) => {
             const { protocol, port, hostname } = target
             const host = isIP(hostname) === 6 ? `[${hostname}]` : hostname
@@ -122,7 +124,7 @@ export function createDialer(options: DialerOptions): GuardedDialer {
 
   const close = async () => {
     isClosed = true
-    const loaded = await opened?.catch(() => undefined) // nothing was loaded, so nothing is open
+    const loaded = await opened?.catch(() => undefined) // it failed to load, so nothing is open
     await loaded?.agent.destroy()
   }
 
@@ -133,25 +135,25 @@ export function createDialer(options: DialerOptions): GuardedDialer {
     },
     resolve: (host) => unlessAborted(guard.resolve(host), AbortSignal.timeout(connectTimeoutMs)),
     fetch: (url, init) =>
-      plainly(async () => {
+      unwrapRefusal(async () => {
         const checked = guard.checkUrl(url)
         const { agent, fetch } = await open()
-        // The package's own types of what are the same things: `fetch` of the platform takes no foreign agent.
+        // undici has its own types for `RequestInit` and `Response`.
         const given = { redirect: 'manual', ...init, dispatcher: agent } as UndiciInit
         return (await fetch(checked, given)) as unknown as Response
       }),
     request: (url, { method, headers = {}, body = null, signal }) =>
-      plainly(async () => {
+      unwrapRefusal(async () => {
         const checked = guard.checkUrl(url)
         const { agent, request } = await open()
         const answer = request(checked, {
           dispatcher: agent,
-          method: method as Dispatcher.HttpMethod, // any token will do
+          method: method as Dispatcher.HttpMethod, // any method is allowed
           headers,
           body,
           ...(signal && { signal }),
         })
-        // By itself it does not notice a signal before the connection is made.
+        // `request` ignores the signal until the connection is made.
         return signal ? unlessAborted(answer, signal) : answer
       }),
     close,
@@ -164,7 +166,7 @@ type Opened = { readonly agent: Agent } & Pick<Undici, 'fetch' | 'request'>
 
 /**
  * Loads the npm package by its file: Bun replaces the bare name `undici` with a module of its own, whose `fetch` ignores
- * the dispatcher and so skips the address check at dial time. A module whose `Agent` is no dispatcher is refused.
+ * the dispatcher and so skips the address check at dial time. A module whose `Agent` is not a dispatcher is rejected.
  */
 async function loadUndici(): Promise<Undici> {
   const undici: Undici = await import('undici/index.js')
@@ -176,8 +178,8 @@ async function loadUndici(): Promise<Undici> {
   )
 }
 
-/** A refusal as itself, and not as the cause of something that failed. */
-async function plainly<T>(run: () => Promise<T>): Promise<T> {
+/** Throws an `AddressRefused` itself, not the error that has it as a cause. */
+async function unwrapRefusal<T>(run: () => Promise<T>): Promise<T> {
   try {
     return await run()
   } catch (caught) {
@@ -187,7 +189,7 @@ async function plainly<T>(run: () => Promise<T>): Promise<T> {
   }
 }
 
-/** For work that takes no signal: it goes on, but nobody waits for it any more. */
+/** Rejects when the signal aborts. The work, which takes no signal, goes on. */
 export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason)

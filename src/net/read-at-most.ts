@@ -1,4 +1,4 @@
-/** The body, however it is packed on the wire; nothing as soon as it is known to be longer than allowed. */
+/** Reads the decoded body. Returns undefined as soon as it is larger than `maxBytes`. */
 export async function readAtMost(response: Response, maxBytes: number): Promise<Uint8Array<ArrayBuffer> | undefined> {
   if (Number(response.headers.get('content-length')) > maxBytes) {
     await response.body?.cancel()
@@ -7,7 +7,7 @@ export async function readAtMost(response: Response, maxBytes: number): Promise<
   return response.body ? await collectAtMost(response.body, maxBytes) : new Uint8Array()
 }
 
-/** All of a stream; nothing as soon as it is known to be longer than allowed. */
+/** Reads a stream to its end. Returns undefined as soon as it is larger than `maxBytes`. */
 export async function collectAtMost(
   body: ReadableStream<Uint8Array>,
   maxBytes: number,
@@ -20,7 +20,7 @@ export async function collectAtMost(
     if (done) break
     length += value.byteLength
     if (length > maxBytes) {
-      // Not waited for: the other branch of a body that was divided may never be read.
+      // Not awaited: if the body was teed, the other branch may never be read.
       reader.cancel().catch(() => undefined)
       return undefined
     }
@@ -35,7 +35,7 @@ export async function collectAtMost(
   return whole
 }
 
-/** The body as JSON; nothing when it is too long, or none. */
+/** Reads the body as JSON. Returns undefined if it is larger than `maxBytes` or not JSON. */
 export async function readJsonAtMost(response: Response, maxBytes: number): Promise<unknown> {
   const bytes = await readAtMost(response, maxBytes)
   try {

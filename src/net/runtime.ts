@@ -1,6 +1,6 @@
-/** Whether this is Node or something that gives itself out as Node: only there are names looked up by us. */
+/** Whether this is Node, or a runtime compatible with Node. */
 export function isNode(): boolean {
-  // Not by name: the type of a browser's global has no such member.
+  // `globalThis.process` does not exist in the types of browsers.
   const { process: host } = globalThis as { readonly process?: { readonly versions?: { readonly node?: string } } }
   return typeof host?.versions?.node === 'string'
 }

@@ -4,7 +4,13 @@ import type { Dialect } from '../dialects/dialect.js'
 import type { Log } from '../model/log.js'
 import { type NamesOf, namesIn } from '../model/option-names.js'
 import { type AddressRules, createAddressGuard, ruleNames } from '../net/address-rules.js'
-import { createDialer, type DialerOptions, type GuardedDialer, type TlsOptions, tlsNames } from '../net/node-dialer.js'
+import {
+  createGuardedDialer,
+  type DialerOptions,
+  type GuardedDialer,
+  type TlsOptions,
+  tlsNames,
+} from '../net/node-dialer.js'
 import { readAtMost } from '../net/read-at-most.js'
 import type { CompleteStore } from '../stores/store.js'
 import { applicationTracing } from '../telemetry/tracing.js'
@@ -83,7 +89,15 @@ export function createStorePush(
 
 function createSending(deps: SendingDeps & Partial<Pick<PushDeps, 'agents'>>, options: PushOptions) {
   const settings = settingsOf(options)
-  const dialer = createDialer(options)
+  const { httpsOnly = true, allowHosts = [], allowPrivate = false, allowPorts, lookup, tls } = options
+  const dialer = createGuardedDialer({
+    httpsOnly,
+    allowHosts,
+    allowPrivate,
+    ...(allowPorts && { allowPorts }),
+    ...(lookup && { lookup }),
+    ...(tls && { tls }),
+  })
   const closing = new AbortController()
   // A signer that fails would otherwise fill the log with one entry for each attempt.
   const logUnsigned = createThrottledLog(deps.log)

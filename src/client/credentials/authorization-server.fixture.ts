@@ -1,15 +1,15 @@
-/** A small authorization server on a real socket: four grants, discovery, PKCE, rotation of refresh tokens. */
+/** An authorization server for tests: four grants, metadata, PKCE, rotation of refresh tokens. */
 import { createHash } from 'node:crypto'
 import { json, type Seen, serveHttp, type TestServer } from '../http-server.fixture.js'
 
 export interface AuthorizationServer extends TestServer {
-  /** Tokens that are good, newest last. */
+  /** Issued tokens, newest last. */
   readonly tokens: string[]
-  /** Grants that were asked for, in order. */
+  /** Token requests, in order. */
   readonly grants: URLSearchParams[]
-  /** Lets the user of the device flow agree. */
+  /** Approves the device code. */
   approve(): void
-  /** Takes all refresh tokens back. */
+  /** Revokes all refresh tokens. */
   revokeRefreshTokens(): void
 }
 
