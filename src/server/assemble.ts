@@ -4,11 +4,13 @@ import type { Admit } from '../auth/admit.js'
 import { type Requirement, requirementsOf, schemesOf } from '../auth/requirement.js'
 import type { DialectName } from '../dialects/dialect.js'
 import { dialectsByName, newestDialect } from '../dialects/servers.js'
+import type { Agent } from '../engine/agent.js'
 import { agentOn, createEngine, type Engine, type EngineOptions } from '../engine/engine.js'
 import { stallsOutsideHandlers } from '../engine/execution/handler-watch.js'
 import type { EngineSettings } from '../engine/settings.js'
 import type { AgentCard } from '../model/agent-card.js'
 import type { Clock } from '../model/clock.js'
+import type { Log } from '../model/log.js'
 import { assertOptions } from '../model/option-names.js'
 import type { AgentService, Caller } from '../model/service.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
@@ -104,7 +106,7 @@ interface Member {
 
 export async function assemble(agents: Agents, options: SettledOptions, port: PortFacts): Promise<Assembly> {
   const { store, signer } = port
-  const mounts = mountsOf(agents).map((mount) => ({ ...mount, agent: agentOn(store, mount.agent) }))
+  const mounts = mountsOf(agents).map((mount) => ({ ...mount, agent: servableOn(store, mount.agent, options.log) }))
   const offered = offeredDialects(options.dialects, options)
   assertTenants(options, mounts, offered)
   const security = options.auth === undefined || options.auth === 'none' ? [] : requirementsOf(options.auth)
@@ -224,6 +226,15 @@ async function pushOf(
     },
     options.push,
   )
+}
+
+function servableOn(store: CompleteStore, agent: Agent, log: Log): Agent {
+  const servable = agentOn(store, agent)
+  if (servable !== agent) {
+    const message = 'The store keeps no webhooks (`deliveries`): push notifications are not offered'
+    log({ level: 'warn', message, agent: agent.card.name })
+  }
+  return servable
 }
 
 async function createMember(mount: Mount, shared: Shared): Promise<Member> {

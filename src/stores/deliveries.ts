@@ -1,78 +1,78 @@
-/** Push configs, the place of each webhook in the log of its task, and deliveries that were given up. Part of the store contract. */
+/** Push configs, delivery cursors and dead letters. Part of the contract of stores. */
 import type { TaskPushNotificationConfig } from '../model/push-config.js'
 import type { TraceContext } from '../model/trace-context.js'
 import type { ClaimRequest, TaskKey } from './store.js'
 
-/** With the trace context of the call that set it. */
+/** A push config, with the trace context of the call that set it. */
 export interface StoredPushConfig extends TraceContext {
   readonly config: TaskPushNotificationConfig & { readonly id: string; readonly taskId: string }
-  /** The dialect it was registered in: deliveries are spelled in it (RM-PUSH-1). */
+  /** The dialect of the call that set it; deliveries use the same dialect (RM-PUSH-1). */
   readonly dialect: string
-  /** The caller that set it: only this caller sees its secrets (R-PUSH-9). */
+  /** The caller that set it. Only this caller sees its secrets (R-PUSH-9). */
   readonly setBy?: string
 }
 
-/** Clients send the same config with every message; which of the calls set it makes no difference. */
+/** True for equal configs, whichever calls set them: clients send the same config with every message. */
 export function isSameConfig(one: StoredPushConfig, other: StoredPushConfig): boolean {
-  return spellConfig(one) === spellConfig(other)
+  return serializeIdentity(one) === serializeIdentity(other)
 }
 
-/** Members that two equal configs have in common. */
-export function spellConfig({ config, dialect, setBy }: StoredPushConfig): string {
+/** A text that equal configs have in common. */
+export function serializeIdentity({ config, dialect, setBy }: StoredPushConfig): string {
   return JSON.stringify([config, dialect, setBy])
 }
 
-/** A webhook to store, with the position that its deliveries start after. */
+/** A push config to store. */
 export interface NewPushConfig extends StoredPushConfig {
-  /** The maximum number of configs of the task; the store keeps no further one. */
+  /** The maximum number of configs of the task. The store refuses another one. */
   readonly maxConfigs: number
 }
 
 /**
- * A push config and its place in the task's log: its webhook is told of the events behind it, in order. The
- * log is the outbox: an append makes the cursors of its task due, in the same transaction, and copies nothing.
+ * The delivery cursor of a push config: the position of its webhook in the log of the task. The worker delivers the events
+ * after it, in order. The log is the outbox: an append makes the cursors of its task due in the same transaction.
  *
- * A cursor that is due can be claimed, under a lease with a fencing token of its own; a claim makes it due again at
- * the end of the lease. Replacing the config raises the fencing token too.
+ * A claim takes a due cursor under a lease with a fencing token of its own, and makes it due again at the end of the
+ * lease. Replacing the config raises the fencing token.
  */
 export interface ClaimedCursor {
   readonly key: TaskKey
   readonly push: StoredPushConfig
-  /** The last sequence that is settled: delivered, given up, or not worth telling. */
+  /** The last settled sequence: delivered, dead-lettered, or of no interest to the webhook. */
   readonly seq: number
-  /** Failures since the last delivery that succeeded. */
+  /** Failed attempts since the last successful delivery. */
   readonly attempts: number
   readonly fencingToken: number
 }
 
-/** A request for delivery cursors that are due: their number, and the process that takes them. */
+/** Which delivery cursors to take. */
 export interface CursorClaimRequest extends ClaimRequest {
-  /** The longest wait between two attempts. A store whose clock was set back makes no cursor wait longer. */
+  /** The longest wait between two attempts. If the clock of the store was set back, no cursor waits longer. */
   readonly maxRetryMs?: number
 }
 
-/** Delivery cursors that were claimed, and when the next one is due. */
+/** The result of `DeliveryStore.claim`. */
 export interface CursorClaim {
-  /** Those that have been due for longest first. */
+  /** The longest due first. */
   readonly cursors: readonly ClaimedCursor[]
-  /** Milliseconds until another one may be due, 0 for now; absent when none is waiting. */
+  /** Time until another cursor is due; 0 if one is due now. Absent if no cursor has events to deliver. */
   readonly nextInMs?: number
 }
 
-/** The new position of a delivery cursor after its calls, and when it is due again. */
+/** The new position of a claimed cursor. */
 export interface CursorSettlement {
   readonly key: TaskKey
   readonly configId: string
   readonly fencingToken: number
   readonly seq: number
   readonly attempts: number
-  /** Deliveries that were given up, committed together with the position after them. */
+  /** Deliveries to dead-letter, in the same transaction as the new position. */
   readonly dead?: readonly NewDeadLetter[]
-  /** Hold the cursor for longer, or give it back: due at once if there is more to tell, or not before some time. */
+  /** Prolongs the claim; or ends it, with the cursor due at once if there are more events, or after a pause. */
   readonly next: { readonly holdMs: number } | 'release' | { readonly retryInMs: number }
 }
 
-/** A delivery that was given up: the event, the attempts and the last error. */
+/** A delivery to dead-letter. */
 export interface NewDeadLetter {
   readonly seq: number
   /** The number of attempts. */
@@ -80,9 +80,9 @@ export interface NewDeadLetter {
   readonly error: string
 }
 
-/** A delivery that was given up; kept as long as its task and its config. */
+/** A delivery that failed for good. The store keeps it as long as its task and its config. */
 export interface DeadLetter extends NewDeadLetter {
-  /** A number that grows from one to the next. */
+  /** An ascending number. */
   readonly id: string
   readonly key: TaskKey
   readonly tenant: string
@@ -91,15 +91,14 @@ export interface DeadLetter extends NewDeadLetter {
   readonly timeMs: number
 }
 
-/** The filters and the page of a list of dead letters. */
+/** A page of dead letters. Absent filters match all. */
 export interface DeadLetterQuery {
-  /** Default: all. */
   readonly agents?: readonly string[] | undefined
   readonly tenant?: string | undefined
   readonly owner?: string | undefined
   readonly taskId?: string | undefined
   readonly limit: number
-  /** Continue behind this one. */
+  /** Continues after this dead letter. */
   readonly afterId?: string | undefined
 }
 

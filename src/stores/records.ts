@@ -1,81 +1,79 @@
 /**
- * Small JSON documents beside the tasks: what a registry or an orchestrator has to remember. The contract every
- * store keeps; `records.contract.ts` is the suite that checks it.
+ * Records: small JSON documents beside the tasks, for registries. `records.contract.ts` is the suite that checks them.
  *
- * Promises:
- * - Documents lie in named collections. Every write of a collection gets the next number of its one ascending
- *   revision; a deletion is a write too, and leaves a tombstone.
- * - Writes may be conditional: they name the revision of the document they have seen, and `conflict` is the
- *   answer when it has another one by now. Nothing is written then.
- * - A document may have an expiry, by the store's own clock. From then on it counts as absent; `expire` turns it
- *   into a tombstone, so that readers of the log learn of it. Renewing an expiry is no write.
- * - The log is compacted: reading after a revision gives the last state of each document that was written since,
- *   in the order of the writes. Whoever applies that holds what the store holds.
+ * - Records lie in named collections. Every write gets the next revision of its collection. A deletion is a write and
+ *   leaves a tombstone.
+ * - A conditional write names the revision that the writer has read. If the record has another one, the outcome is
+ *   `conflict` and the store writes nothing.
+ * - A record may expire, by the clock of the store. Then it counts as absent, and `expire` writes its tombstone. Renewing is
+ *   not a write.
+ * - `readAfter` reads a compacted log: the last write of each record since a revision, in order. A reader that applies
+ *   all of them has the state of the store.
  */
 
-/** A record as it is stored, with its revision. */
+/** A record and its revision. */
 export interface StoredRecord {
   readonly id: string
   readonly revision: number
-  /** Anything JSON can say. */
+  /** Any JSON value. */
   readonly value: unknown
 }
 
-/** The last write of one document. */
+/** The last write of one record. */
 export interface RecordChange {
   readonly id: string
   readonly revision: number
-  /** Absent when it was deleted. */
+  /** Absent if the record was deleted. */
   readonly value?: unknown
 }
 
-/** A page of records. */
+/** A page of the log of a collection. */
 export interface RecordPage {
-  /** Oldest first; empty when there is nothing newer. */
+  /** Oldest first. Empty if there is nothing newer. */
   readonly changes: readonly RecordChange[]
-  /** The newest revision of the collection; 0 when nothing was ever written. */
+  /** The newest revision of the collection; 0 before the first write. */
   readonly head: number
-  /** Tombstones up to here are gone: who holds documents from before this revision has to begin anew. */
+  /** Tombstones up to this revision are removed. A reader that stopped before it must start from 0. */
   readonly floor: number
 }
 
-/** Conditions of a write. */
+/** The condition of a write. */
 export interface WriteOptions {
-  /** The revision of the document that the writer has seen; 0: there must be none. Without it: whatever is there. */
+  /** The revision that the writer has read; 0 if the record must not exist. Default: write in any case. */
   readonly expect?: number
 }
 
-/** Options of `put`. */
+/** Options of `RecordStore.put`. */
 export interface PutOptions extends WriteOptions {
-  /** How long it lives unless it is renewed. Default: for ever. */
+  /** Time until the record expires unless it is renewed. Default: never. */
   readonly ttlMs?: number
 }
 
-/** The result of a write: done, or the reason it was refused. */
+/** The result of a write. */
 export type WriteOutcome =
   | { readonly result: 'ok'; readonly revision: number }
-  /** Somebody else wrote; `revision` is that of the document now, 0 when there is none. */
+  /** Another writer was faster. `revision` is the current one, 0 if there is no record. */
   | { readonly result: 'conflict'; readonly revision: number }
 
-/** Which records to remove. */
+/** Options of `RecordStore.expire`. */
 export interface RecordExpiry {
-  /** At most this many documents at once, so that a sweep never blocks for long. */
+  /** The maximum number of records per call, so that a call does not block for long. */
   readonly limit: number
-  /** Forget tombstones older than this. Default: they stay. */
+  /** Removes tombstones older than this. Default: none. */
   readonly tombstonesMs?: number
 }
 
-/** Stores small documents beside tasks, in collections. */
+/** Keeps records. Without it a registry refuses the store. */
 export interface RecordStore {
   get(collection: string, id: string): Promise<StoredRecord | undefined>
   put(collection: string, id: string, value: unknown, options?: PutOptions): Promise<WriteOutcome>
-  /** Deleting what is not there writes nothing and answers with revision 0. */
+  /** Deletes a record. If there is none, it writes nothing and returns revision 0. */
   delete(collection: string, id: string, options?: WriteOptions): Promise<WriteOutcome>
-  /** Moves the expiry. False when there is no such document, or no longer. */
+  /** Sets a new expiry. False if there is no such record. */
   renew(collection: string, id: string, ttlMs: number): Promise<boolean>
   readAfter(collection: string, revision: number, limit: number): Promise<RecordPage>
-  /** Writes tombstones for what has expired. Answers how many documents were touched. */
+  /** Writes tombstones of expired records. Returns the number of records that it changed. */
   expire(collection: string, expiry: RecordExpiry): Promise<number>
-  /** Call back when the collection may have changed, whoever wrote. A hint: too often perhaps, never too rarely. */
+  /** Calls back after changes of any process. A hint: it may come too often, but no change is missed. */
   watch(collection: string, onChange: () => void): () => void
 }

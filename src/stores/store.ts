@@ -22,7 +22,7 @@ import type { RecordStore } from './records.js'
 
 export * from './deliveries.js'
 
-/** Agent and id of a task. */
+/** Identifies a task: the name of its agent and its id. */
 export interface TaskKey {
   readonly agent: string
   readonly id: string
@@ -33,7 +33,7 @@ export function taskId({ agent, id }: TaskKey): string {
   return `${agent}\n${id}`
 }
 
-/** Agent, tenant and owner. Each look-up by a caller is confined to one scope. */
+/** Whose tasks a call sees: those of one owner in one tenant of one agent. */
 export interface Scope {
   readonly agent: string
   readonly tenant: string
@@ -41,68 +41,68 @@ export interface Scope {
 }
 
 /**
- * `provisional`: a send is under way and may still end as a Message. `task`: visible to its owner.
- * `message`: it ended as a Message, kept while its idempotency key lives and never listed (E-6).
+ * `provisional`: a send is in progress and may still end as a Message. `task`: visible to its owner. `message`: the send
+ * ended as a Message; the store keeps it until its idempotency key expires, and never lists it (E-6).
  */
 export type Visibility = 'provisional' | 'task' | 'message'
 
-/** The facts of a task that are stored beside its events. */
+/** A task without its events. */
 export interface TaskRecord {
   readonly key: TaskKey
   readonly tenant: string
   readonly owner: string
   readonly contextId: string
-  /** The dialect that created it. */
+  /** The dialect of the call that created the task. */
   readonly dialect: string
   readonly visibility: Visibility
   /** The last sequence committed. */
   readonly seq: number
-  /** The newest fencing token; 0 when it was never claimed. */
+  /** The newest fencing token; 0 if the task was never claimed, and in stores without `leases`. */
   readonly fencingToken: number
-  /** Who holds the lease, unless it was released or has expired. */
+  /** The holder of the lease. Absent if the lease was released or has expired. */
   readonly leaseOwner?: string
-  /** The newest state; absent while there is no task. */
+  /** The newest state. Absent until there is a task. */
   readonly state?: TaskState
   /** The size of the log, as its writers counted it (`Append.bytes`). */
   readonly bytes: number
 }
 
-/** A record with enough to fold it: a snapshot, or the events from the beginning. */
+/** A task with its snapshot, or with all its events. */
 export interface LoadedTask {
   readonly record: TaskRecord
-  /** The merged task, when it has ended and the store keeps one. Then `events` is empty. */
+  /** The task that its events make. Present for ended tasks if the store keeps snapshots; `events` is empty then. */
   readonly snapshot?: Task
   readonly events: readonly TaskEvent[]
 }
 
-/** The parts of a task that a reader wants. */
+/** The parts of a task to read. */
 export interface ViewOptions {
   readonly history: HistoryWindow
   readonly includeArtifacts: boolean
 }
 
-/** A task as readers see it, and its record at that moment. */
+/** A task as callers see it, and its record at that moment. */
 export interface ViewedTask {
   readonly record: TaskRecord
   readonly task: Task
 }
 
-/** The stored result of a send with an idempotency key: the task, and the position of the message in its log. */
+/** A send with an idempotency key: its task, and the sequence at which its message was accepted. */
 export interface KeyedSend {
   readonly taskId: string
   readonly digest: string
   readonly seq: number
 }
 
-/** The key of a send, with a digest of its request. */
+/** An idempotency key of a send (E-10). */
 export interface IdempotencyKey {
   readonly key: string
-  /** Fingerprint of the request: the same key with another body is an error. */
+  /** A hash of the request: the same key with another request is an error. */
   readonly digest: string
   readonly ttlMs: number
 }
 
-/** The first facts of a new task. */
+/** The fixed properties of a new task. */
 export interface TaskCreation {
   readonly tenant: string
   readonly owner: string
@@ -110,139 +110,137 @@ export interface TaskCreation {
   readonly dialect: string
 }
 
-/** A lease to take with an append. */
+/** A lease to take: its owner and duration. */
 export interface LeaseClaim {
   readonly owner: string
   readonly ttlMs: number
 }
 
-/** One atomic step of one task. Members may be spelled out as `undefined`: steps of one shape are handled faster. */
+/** One atomic step of one task. An absent member changes nothing. Stores ignore members of contracts they leave out. */
 export interface Append {
   readonly key: TaskKey
-  /** The last sequence the writer has seen. 0 together with `create` makes the task. */
+  /** The last sequence that the writer has read. 0 together with `create` creates the task. */
   readonly expect: number
   readonly create?: TaskCreation | undefined
   readonly events: readonly TaskEvent[]
   /** The size of `events`, as the writer counts it. Default 0. */
   readonly bytes?: number | undefined
-  /** Remembers the first of `events` under this key, in the task's scope. */
+  /** Stores the sequence of the first event under this key, in the scope of the task. See `Store.findKey`. */
   readonly idempotency?: IdempotencyKey | undefined
-  /** The lease under which the writer runs. Without it: a request from outside, allowed at any time. */
+  /** The token of the lease that the writer holds. Steps without it, such as cancel requests, need no lease. */
   readonly fencingToken?: number | undefined
   readonly visibility?: Visibility | undefined
-  /** The newest status among `events`; what lists are sorted and filtered by. */
+  /** The newest status among `events`. Lists are sorted and filtered by it. */
   readonly status?: { readonly state: TaskState; readonly timeMs: number } | undefined
-  /** Claim takes a free or expired lease (`conflict` when another holds it); release gives it back. */
+  /** Takes a free or expired lease, with the outcome `conflict` if another owner holds it; or releases the lease. */
   readonly lease?: LeaseClaim | 'release' | undefined
-  /** Whether a turn runs or waits to run: what `claim` finds. Unchanged when absent. */
+  /** Whether a turn runs or waits to run. `leases.claim` finds runnable tasks. */
   readonly isRunnable?: boolean | undefined
-  /**
-   * The merged task, when these events end it (E-3). A store may leave out the parts of it that are too large to be
-   * written again, and reads them from the log instead.
-   */
+  /** The whole task, if these events end it (E-3). A store may read parts that are too large to copy from the log. */
   readonly snapshot?: Task | undefined
-  /** A webhook registered together with the message; it is told of these events too. See `putPushConfig`. */
+  /** A webhook that came with the message. It receives these events too. See `DeliveryStore.putConfig`. */
   readonly pushConfig?: NewPushConfig | undefined
 }
 
-/** The result of an append: committed, or the reason it was refused. */
+/** The result of `append`. With any result but `ok` the store has written nothing. */
 export type AppendOutcome =
   | { readonly result: 'ok'; readonly fencingToken: number }
-  /** Somebody else wrote first, holds the lease, or made a task of that id: load and look again. */
+  /** Another writer was faster, holds the lease, or created the task. Load the task and try again. */
   | { readonly result: 'conflict' }
-  /** The lease was lost to a newer one. */
+  /** Another process has taken the lease. */
   | { readonly result: 'fenced' }
-  /** The idempotency key is in use; see `findKey`. */
+  /** The idempotency key is in use. See `Store.findKey`. */
   | { readonly result: 'key-taken' }
   /**
-   * The store has no room for the events. A store always accepts a step without events, a step that ends a task, and a
-   * `cancelAsked` event whose metadata has at most 4 KB.
+   * The store is full. A store always accepts steps without events, steps that end a task, and `cancelAsked` events whose
+   * metadata has at most 4 KB.
    */
   | { readonly result: 'full' }
-  /** The same, and waiting does not help: the task would be larger than the whole store. */
+  /** The task would be larger than the whole store. */
   | { readonly result: 'too-large' }
 
-/** The filters and the page of a list of tasks. */
+/** A page of the tasks of one scope. */
 export interface ListQuery extends Scope, ViewOptions {
   readonly contextId?: string
   readonly state?: TaskState
   /** Inclusive lower bound of the status time. */
   readonly statusTimeFromMs?: number
   readonly limit: number
-  /** The page ends before its tasks take more than this; its first task is given however large it is. */
+  /** The maximum size of the tasks of a page. A page has at least one task, however large. */
   readonly maxBytes?: number
-  /** Continue behind this position, taken from an earlier page; see `isPosition`. */
+  /** Continues after this position: `ListPage.next` of an earlier page. */
   readonly after?: string
 }
 
-/** Positions are two numbers: a time, and what tells tasks of one time apart. Anything else is not from us. */
+/** True for a position that a store can have returned: a time and a number that orders tasks of one time, `1700.5`. */
 export function isPosition(text: unknown): text is string {
   return typeof text === 'string' && /^\d{1,16}\.\d{1,16}$/.test(text)
 }
 
-/** A page of tasks. */
+/** A page of a list. */
 export interface ListPage {
   /** Newest status first. */
   readonly tasks: readonly ViewedTask[]
-  /** Where the next page begins; absent on the last one. */
+  /** The position of the next page: two numbers and a dot, `1700.5`. Absent on the last page. */
   readonly next?: string
-  /** Matches before paging. */
+  /** The number of tasks that match, on all pages. */
   readonly total: number
 }
 
-/** Which abandoned tasks to claim, and for whom. */
+/** Which leases to take. */
 export interface ClaimRequest {
   readonly agents: readonly string[]
   readonly lease: LeaseClaim
   readonly limit: number
 }
 
-/** A task whose lease was claimed. */
+/** A task whose lease was taken. */
 export interface ClaimedTask {
   readonly key: TaskKey
   readonly fencingToken: number
 }
 
-/** Which ended tasks to remove. */
+/** What `expire` removes. */
 export interface Expiry {
-  /** Remove tasks that ended longer ago than this, with all that belongs to them. */
+  /** Removes tasks that ended longer ago than this, with events, keys, push configs, cursors and dead letters. */
   readonly endedTasksMs?: number
-  /** Keep at most this many ended tasks of one agent. */
+  /** Keeps at most this many ended tasks of one agent. */
   readonly maxEndedTasks?: number
-  /** Remove only the events of tasks that ended longer ago than this. Tasks without a whole snapshot keep theirs. */
+  /** Removes the events of tasks that ended longer ago than this. Tasks without a whole snapshot keep their events. */
   readonly endedEventsMs?: number
-  /** At most this many tasks in one sweep, so that a sweep never blocks for long. */
+  /** The maximum number of tasks and of keys per call, so that a call does not block for long. */
   readonly limit: number
 }
 
-/** The result of one call of `expire`, at most `limit` of each kind. */
+/** The result of `expire`, at most `limit` of each. */
 export interface Expired {
-  /** Removed, or rid of their events. */
+  /** Tasks that were removed or lost their events. */
   readonly tasks: number
-  /** Idempotency keys, with the Message answers that lived as long as they did. */
+  /** Idempotency keys that were removed, with their Message answers. */
   readonly keys: number
 }
 
-/** Counts about one agent, for operators. They stop at `maxCounted`, so that counting stays cheap. */
+/** Numbers of one agent for operators. Counts stop at `maxCounted`, so that reading them is always fast. */
 export interface AgentStats {
-  /** Tasks with a turn to run whose lease is free or has expired. */
+  /** Runnable tasks whose lease is free or has expired. */
   readonly unheldTasks: number
-  /** How long until the first of the leases that are held runs out; absent when none is held. */
+  /** Time until the first held lease expires. Absent if no lease is held. */
   readonly leaseEndsInMs?: number
-  /** Delivery cursors with pending events: due, held, or waiting for another attempt. */
+  /** Delivery cursors with events to deliver: due, held, or waiting for a retry. */
   readonly pendingCursors: number
-  /** For how long a cursor has been due that nobody has taken; absent when none is. */
+  /** How long the first cursor has been due. Absent if none is due. */
   readonly cursorOverdueMs?: number
   readonly deadLetters: number
 }
 
+/** The largest count in `AgentStats`. */
 export const maxCounted = 10_000
 
 /** One transaction of a store. */
 export interface Commit {
-  /** What was written together. */
+  /** The number of steps in it. */
   readonly steps: number
-  /** From its beginning to its end, attempts that had to be repeated included. */
+  /** Its duration, with repeated attempts. */
   readonly durationMs: number
 }
 

@@ -40,6 +40,7 @@ describe('a store with the core alone', () => {
   it('has no push notifications: neither in the card nor in calls', async () => {
     await using t = await testAgent(hello(), { store: mapStore() })
     expect(t.client.card.capabilities.pushNotifications).toBe(false)
+    expect(t.log).toMatchObject([{ level: 'warn', message: expect.stringContaining('`deliveries`'), agent: 'Hello' }])
     const config = { taskId: 't1', url: 'https://hook.example/' }
     await expect(t.client.createTaskPushNotificationConfig(config)).rejects.toMatchObject({
       code: 'PUSH_NOTIFICATION_NOT_SUPPORTED',

@@ -9,7 +9,7 @@
  */
 
 import { batchBody, configBody, stateNumber, toStorable, visibilityNumber } from '../rows.js'
-import { type Append, type AppendOutcome, type LeaseClaim, spellConfig } from '../store.js'
+import { type Append, type AppendOutcome, type LeaseClaim, serializeIdentity } from '../store.js'
 import { kindOf, type SnapshotRow, snapshotRow } from '../views.js'
 import { CommitWatchers } from '../watchers.js'
 import { type ChangeListener, tokenOf } from './change-listener.js'
@@ -224,7 +224,7 @@ const columns: readonly Column[] = [
   literals('bigint', ({ step }) => step.idempotency?.ttlMs),
   texts(({ step }) => storable(step.pushConfig?.config.id)),
   texts(({ step: { pushConfig } }) => pushConfig && configBody(pushConfig)),
-  texts(({ step: { pushConfig } }) => pushConfig && spellConfig(pushConfig)),
+  texts(({ step: { pushConfig } }) => pushConfig && serializeIdentity(pushConfig)),
   literals('int', ({ step }) => step.pushConfig?.maxConfigs),
 ]
 

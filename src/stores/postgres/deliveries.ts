@@ -10,7 +10,7 @@ import {
   type DeliveryStore,
   type NewPushConfig,
   type StoredPushConfig,
-  spellConfig,
+  serializeIdentity,
   type TaskKey,
 } from '../store.js'
 import type { ChangeListener } from './change-listener.js'
@@ -37,7 +37,7 @@ export class PostgresDeliveries implements DeliveryStore {
         toStorable(key.id),
         toStorable(config.config.id),
         configBody(config),
-        spellConfig(config),
+        serializeIdentity(config),
         config.maxConfigs,
       ],
     )
