@@ -1,7 +1,4 @@
-/**
- * The agents a session has named, as v1.0 over JSON-RPC for the page: whatever an agent speaks, the page's own client
- * speaks the newest version to this door.
- */
+/** Proxies the calls of the page to agents of any dialect. The page's client uses the newest dialect over JSON-RPC. */
 import type { AgentClient } from '../client/agent-client.js'
 import { newestDialect } from '../dialects/servers.js'
 import type { StreamResponse } from '../model/event.js'
@@ -18,11 +15,11 @@ import { callHeader } from './console-api.js'
 const maxBodyBytes = 32 * 1024 * 1024
 
 export function createA2aProxy(connections: Connections, heartbeats = new Heartbeats(15_000)) {
-  return async (request: Request, way: AgentTarget): Promise<Response> => {
-    let made: LoggedCall | undefined
+  return async (request: Request, target: AgentTarget): Promise<Response> => {
+    let logged: LoggedCall | undefined
     const { answer } = createJsonRpcServer({
-      service: loggedService(connections, way, (call) => {
-        made = call
+      service: loggedService(connections, target, (call) => {
+        logged = call
       }),
       dialects: [newestDialect],
       assumeV1: true,
@@ -36,16 +33,20 @@ export function createA2aProxy(connections: Connections, heartbeats = new Heartb
       onError: () => undefined,
     })
     const response = await answer(request, { caller: anonymous })
-    if (made) response.headers.set(callHeader, made.id)
+    if (logged) response.headers.set(callHeader, logged.id)
     return response
   }
 }
 
-/** The agent as a service whose calls can be looked at later. */
-function loggedService(connections: Connections, way: AgentTarget, onCall: (call: LoggedCall) => void): AgentService {
+/** The agent as a service that logs its calls. */
+function loggedService(
+  connections: Connections,
+  target: AgentTarget,
+  onCall: (call: LoggedCall) => void,
+): AgentService {
   return fromGeneric({
     unary: (operation, request, context) =>
-      connections.call(way, operation, {
+      connections.call(target, operation, {
         begun: onCall,
         async work(client, call) {
           noteIds(call, request)
@@ -57,7 +58,7 @@ function loggedService(connections: Connections, way: AgentTarget, onCall: (call
         },
       }),
     streaming: (operation, request, context) => ({
-      [Symbol.asyncIterator]: () => new LoggedStream(connections, way, { operation, request, context, onCall }),
+      [Symbol.asyncIterator]: () => new LoggedStream(connections, target, { operation, request, context, onCall }),
     }),
   })
 }
@@ -69,18 +70,18 @@ interface StreamCall {
   readonly onCall: (call: LoggedCall) => void
 }
 
-/** A stream every step of which is taken in the name of its call. */
+/** A stream that attributes all its reads to one call of the log. */
 class LoggedStream implements ReadAhead {
   readonly #connections: Connections
-  readonly #way: AgentTarget
-  readonly #asked: StreamCall
+  readonly #target: AgentTarget
+  readonly #request: StreamCall
   #call: LoggedCall | undefined
   #iterator: ReadAhead | undefined
 
-  constructor(connections: Connections, way: AgentTarget, asked: StreamCall) {
+  constructor(connections: Connections, target: AgentTarget, request: StreamCall) {
     this.#connections = connections
-    this.#way = way
-    this.#asked = asked
+    this.#target = target
+    this.#request = request
   }
 
   async next(): Promise<IteratorResult<StreamItem, undefined>> {
@@ -90,7 +91,7 @@ class LoggedStream implements ReadAhead {
     try {
       const next = await this.#connections.within(call, () => iterator.next())
       if (next.done) {
-        if (this.#asked.context.signal?.aborted) call.leave()
+        if (this.#request.context.signal?.aborted) call.leave()
         this.#end()
         return { done: true, value: undefined }
       }
@@ -107,7 +108,7 @@ class LoggedStream implements ReadAhead {
   }
 
   async return(): Promise<IteratorResult<StreamItem, undefined>> {
-    // Before the rest of it winds up: that ends the call too, as if it had been over.
+    // First: closing the stream ends the call too, as if it had completed.
     this.#call?.leave()
     await this.#iterator?.return?.()
     this.#end()
@@ -115,8 +116,8 @@ class LoggedStream implements ReadAhead {
   }
 
   async #open(): Promise<void> {
-    const { operation, request, context, onCall } = this.#asked
-    await this.#connections.call(this.#way, operation, {
+    const { operation, request, context, onCall } = this.#request
+    await this.#connections.call(this.#target, operation, {
       begun: onCall,
       work: async (client, call) => {
         noteIds(call, request)
@@ -136,24 +137,24 @@ class LoggedStream implements ReadAhead {
 
 type Call<Result> = (request: unknown, context: CallContext) => Result
 
-/** The compiler cannot see that the request came from the same operation's caller. */
+/** The compiler cannot see that the request belongs to the operation. */
 function operationOf<Result>(client: AgentClient, operation: Operation): Call<Result> {
   return (client as unknown as Readonly<Record<Operation, Call<Result>>>)[operation]
 }
 
-/** Learns from a request, an answer or an event which task and context a call is about. */
+/** Copies the ids of task and context from a request, a response or an event to the call. */
 function noteIds(call: LoggedCall, value: unknown): void {
-  const { taskId, contextId } = namesIn(value as Partial<Record<string, unknown>>)
+  const { taskId, contextId } = idsIn(value as Partial<Record<string, unknown>>)
   if (typeof taskId === 'string') call.taskId ??= taskId
   if (typeof contextId === 'string') call.contextId ??= contextId
 }
 
-function namesIn(value: Partial<Record<string, unknown>> | undefined): { taskId?: unknown; contextId?: unknown } {
+function idsIn(value: Partial<Record<string, unknown>> | undefined): { taskId?: unknown; contextId?: unknown } {
   if (!value) return {}
   const event = value as Partial<Record<keyof UnionMembers, { id?: unknown; taskId?: unknown; contextId?: unknown }>>
   if (event.task) return { taskId: event.task.id, contextId: event.task.contextId }
-  const told = event.statusUpdate ?? event.artifactUpdate ?? event.message
-  if (told) return { taskId: told.taskId, contextId: told.contextId }
+  const body = event.statusUpdate ?? event.artifactUpdate ?? event.message
+  if (body) return { taskId: body.taskId, contextId: body.contextId }
   return {
     taskId: value.taskId ?? (value.status || isAboutTask(value) ? value.id : undefined),
     contextId: value.contextId,
@@ -164,7 +165,7 @@ type UnionMembers = {
   [Member in StreamResponse extends infer Each ? (Each extends Each ? keyof Each : never) : never]: 1
 }
 
-/** Requests about one task name it by `id` alone, beside a few members that are no names. */
+/** Requests about one task have its id as `id`. */
 function isAboutTask(value: object): boolean {
   return Object.keys(value).every((name) => ['id', 'historyLength', 'tenant', 'metadata'].includes(name))
 }

@@ -1,7 +1,6 @@
 /**
- * Who may use the console. Where neither a token nor `auth` is given, whoever opens the page on this machine: the
- * connection comes from it, and the address can only be its own. Else whoever has the token, or meets `auth`. A session is a cookie that no script reads and
- * that no page of another origin can use.
+ * Access to the console. Without `token` and `auth`, only browsers on the same machine may use it. Otherwise a user needs the
+ * token, or must satisfy `auth`. A session is an HttpOnly cookie, which pages of other origins cannot use.
  */
 
 import { randomBytes } from 'node:crypto'
@@ -21,89 +20,89 @@ import { cookieFor, cookieOf, hashed, isSame } from './responses.js'
 import { Session, type SessionDeps } from './session.js'
 
 export interface AccessOptions {
-  /** Whoever has it gets a session. */
+  /** A user with this token gets a session. */
   readonly token?: string
-  /** Whoever meets one of these gets a session: `[apiKey('…')]`, `[oidc(…)]` … */
+  /** A user that satisfies one of these schemes gets a session: `[apiKey('…')]`, `[oidc(…)]` … */
   readonly auth?: Auth
-  /** Hosts this console is called by beside this machine's own names: `console.example:8443`. */
+  /** Names that are accepted in the `Host` header, in addition to loopback names: `console.example:8443`. */
   readonly hosts?: readonly string[]
-  /** Where people and webhooks reach this console. Default: where the page was opened. */
+  /** URL that browsers and webhooks use. Default: the URL at which the page was opened. */
   readonly publicUrl?: string
 }
 
-/** What a page says to get a session. */
+/** The request for a session. */
 export interface SessionRequest {
   readonly token?: unknown
-  /** What somebody typed, by the names of schemes. */
+  /** Typed credentials, by scheme name. */
   readonly credentials?: unknown
 }
 
 export interface SessionStart {
   readonly session: Session
-  /** To be set. */
+  /** Value of `Set-Cookie`. */
   readonly cookie?: string
 }
 
-/** That many are kept for people who may come back. */
+/** Beyond this number, the oldest session without an open tab is removed. */
 const maxIdleSessions = 20
-/** That many are there at most, whoever looks on. */
+/** Maximum number of sessions, with and without open tabs. */
 const maxSessions = 200
-/** Somebody whose credential was withdrawn is not here for ever. */
+/** Limits how long a revoked credential can be used. */
 const maxSessionMs = 12 * 60 * 60 * 1000
 const ownNames = /^(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?$/i
-/** Where connections from this machine come from. */
+/** Addresses of connections from this machine. */
 const loopback = /^((::ffff:)?127(\.\d{1,3}){3}|::1)$/i
-/** What proxies, tunnels and content networks add. One that adds nothing cannot be told from a browser. */
+/** Headers that proxies, tunnels and content delivery networks add. */
 const forwarders =
   /^(forwarded|via|x-forwarded(-.*)?|x-original-.*|x-real-ip|x-client-ip|x-cluster-client-ip|client-ip|true-client-ip|remote-addr|cf-.*|cdn-loop|fastly-.*|fly-.*|x-envoy-.*|x-arr-.*|x-azure-.*|x-appengine-.*|x-amz-cf-.*|x-amzn-trace-id|x-tailscale-.*|tailscale-.*|x-ngrok-.*|ngrok-.*|proxy-.*)$/
-const numbers = /^(\d{1,3}(\.\d{1,3}){3}|\[[\da-f:.]+\])(:\d{1,5})?$/i
+const ipAddress = /^(\d{1,3}(\.\d{1,3}){3}|\[[\da-f:.]+\])(:\d{1,5})?$/i
 
 interface Entry {
   readonly session: Session
-  /** Absent where a session is for as long as the console. */
+  /** Absent if sessions do not expire. */
   readonly ending: NodeJS.Timeout | undefined
 }
 
 export class Access {
   readonly #options: AccessOptions
-  readonly #parts: SessionDeps
+  readonly #deps: SessionDeps
   readonly #login: Login | undefined
-  /** Wrong answers, by the address they are from: tokens and credentials count alike. */
+  /** Failed logins by address; wrong tokens and credentials count alike. */
   readonly #failures = new RateLimit(failedLoginRate)
-  /** By the hash of the cookie: who reads memory finds no key. */
+  /** By the hash of the cookie, so that a memory dump contains no usable cookie. */
   readonly #sessions = new Map<string, Entry>()
 
-  constructor(options: AccessOptions, parts: SessionDeps) {
+  constructor(options: AccessOptions, deps: SessionDeps) {
     this.#options = options
-    this.#parts = parts
+    this.#deps = deps
     this.#login = options.auth && createLogin(options.auth, this.#failures)
   }
 
-  /** The reason to refuse a request whoever it is from; absent when there is none. */
+  /** The reason to reject a request regardless of its caller, or undefined. */
   fault(request: Request): string | undefined {
     const host = hostOf(request)
     const site = request.headers.get('sec-fetch-site')
-    if (!this.isOwn(host)) return `This console is not called ${host.slice(0, 100)}`
+    if (!this.isOwn(host)) return `The console does not accept the host ${host.slice(0, 100)}`
     if (site !== null && site !== 'same-origin' && site !== 'none') return 'This page may not use the console'
     const origin = request.headers.get('origin')
-    // Other ports of this machine share its cookies.
+    // Pages on other ports of this machine share its cookies.
     if (origin !== null && (!canParseUrl(origin) || new URL(origin).host !== host))
       return 'This page may not use the console'
     return undefined
   }
 
-  /** A name that leads here by somebody else's choice would make that somebody's page one of ours (DNS rebinding). */
+  /** Checks the host against DNS rebinding: a foreign name that resolves to this machine is not accepted. */
   isOwn(host: string): boolean {
     const { hosts = [] } = this.#options
-    return ownNames.test(host) || hosts.includes(host) || (!this.#isForThisMachine && numbers.test(host))
+    return ownNames.test(host) || hosts.includes(host) || (!this.#isLocalOnly && ipAddress.test(host))
   }
 
-  /** Simple requests are those that any page may make any browser send: nothing here is one. */
+  /** The header shows that the request is not a simple request, which any page could send. */
   isOurs(request: Request): boolean {
     return request.headers.get(consoleHeader) === '1'
   }
 
-  /** What somebody without a session is asked for; absent where there is nothing to type. */
+  /** The credentials that a login needs; undefined without `auth`. */
   get asks(): Login['asks'] | undefined {
     return this.#login?.asks
   }
@@ -115,7 +114,7 @@ export class Access {
     return session
   }
 
-  /** A session for somebody who may have one; throws in plain words for others. */
+  /** Returns a session, or throws `A2AError` with a message for the user. */
   async begin(request: Request, asked: SessionRequest, connection: Connection): Promise<SessionStart> {
     const known = this.find(request)
     if (known) return { session: known }
@@ -123,8 +122,8 @@ export class Access {
     this.#makeRoom()
     const key = randomBytes(24).toString('base64url')
     const hash = hashed(key)
-    const session = new Session(this.#parts)
-    // A page that stays open asks for nothing: it is not left to the next request to notice the end.
+    const session = new Session(this.#deps)
+    // A timer, because an open page may send no further request.
     const ending = this.#login && setTimeout(() => this.#drop(hash), maxSessionMs).unref()
     this.#sessions.set(hash, { session, ending })
     const facts = { path: '/console', sameSite: 'Strict', publicUrl: this.#options.publicUrl } as const
@@ -151,7 +150,7 @@ export class Access {
     entry?.session.close()
   }
 
-  get #isForThisMachine(): boolean {
+  get #isLocalOnly(): boolean {
     return this.#options.token === undefined && this.#login === undefined
   }
 
@@ -160,21 +159,21 @@ export class Access {
     if (wanted !== undefined && typeof token === 'string') {
       const peer = connection.address?.() ?? ''
       const pause = this.#failures.waitFor(peer)
-      if (pause > 0) throw overLimit('failedAuthentication', 'Too many wrong tokens', pause)
+      if (pause > 0) throw overLimit('failedAuthentication', 'Too many failed logins', pause)
       if (isSame(token, wanted)) return
       this.#failures.take(peer)
     }
     if (this.#login) return await this.#login.admit(request, credentials, connection)
-    // Somebody in between makes other machines look like this one.
+    // A proxy on this machine makes remote browsers look local.
     const isForwarded = [...request.headers.keys()].some((name) => forwarders.test(name))
-    // A name proves nothing: anybody may say it, from anywhere.
-    const isFromHere = loopback.test(connection.address?.() ?? '') && ownNames.test(hostOf(request))
-    if (wanted === undefined && !isForwarded && isFromHere) return
+    // The Host header alone proves nothing.
+    const isLocal = loopback.test(connection.address?.() ?? '') && ownNames.test(hostOf(request))
+    if (wanted === undefined && !isForwarded && isLocal) return
     throw new A2AError(
       'UNAUTHENTICATED',
       wanted === undefined
-        ? 'This console is for people on its own machine: others need a token or a login, which it was not given'
-        : 'Open the address that was printed when the console was started',
+        ? 'This console accepts only users on its own machine: it was started without a token or authentication'
+        : 'Open the URL that was printed when the console was started',
     )
   }
 
@@ -184,7 +183,7 @@ export class Access {
     const [oldest] = idle.sort(([, a], [, b]) => a.session.usedAt - b.session.usedAt)
     if (oldest) this.#drop(oldest[0])
     else if (this.#sessions.size >= maxSessions)
-      throw new A2AError('RATE_LIMITED', 'Too many people use this console at once')
+      throw new A2AError('RATE_LIMITED', 'The console has too many sessions; try again later')
   }
 }
 
@@ -196,20 +195,21 @@ function keyOf(request: Request): string | undefined {
   return cookieOf(request, 'console')
 }
 
-/** Passwords can be guessed. */
-export const failedLoginRate = { perSecond: 0.2, burst: 10 }
+/** Limits guesses of passwords and tokens. */
+const failedLoginRate = { perSecond: 0.2, burst: 10 }
 
-export interface Login {
-  /** As in a card. */
+interface Login {
+  /** In the form of an agent card. */
   readonly asks: ReturnType<typeof cardSecurity>
-  /** Throws in plain words when nobody can be let in. */
+  /** Throws `A2AError` with a message for the user. */
   admit(request: Request, typed: unknown, connection: Connection): Promise<void>
 }
 
-export function createLogin(auth: Auth, failures: RateLimit): Login {
-  // Who opens the console calls agents from here, with what was given for them.
+/** A login with `auth`. The required credentials are described as on an agent card, so that the page needs one form only. */
+function createLogin(auth: Auth, failures: RateLimit): Login {
+  // Users of the console can call its agents with their stored credentials.
   if (!Array.isArray(auth) || auth.length === 0)
-    throw new TypeError('A console is never for everybody: give `auth` a scheme, or leave it out for a token')
+    throw new TypeError('A console needs authentication: give `auth` a scheme, or omit it to use a token')
   const requirements = requirementsOf(auth)
   const asks = cardSecurity(requirements)
   const admit = createAdmit(requirements)
@@ -221,7 +221,7 @@ export function createLogin(auth: Auth, failures: RateLimit): Login {
     asks,
     async admit(request, typed, connection) {
       const credentials = { ...connection, ...(await asSent(request, typed, asks)) }
-      // A page that was just opened has tried nothing.
+      // A request without typed credentials is not a failed login.
       const admission = await ((typed !== undefined && limited) || admit)(credentials)
       if (isRefused(admission)) throw admission.refused
     },
@@ -229,8 +229,8 @@ export function createLogin(auth: Auth, failures: RateLimit): Login {
 }
 
 /**
- * What somebody typed, as the request of a client that has it. Whatever else the browser sends proves nothing: what is
- * guessed here is counted.
+ * Converts typed credentials to those of an agent call, so that all schemes work here. Other headers of the browser are
+ * ignored, so that every guess is counted.
  */
 async function asSent({ url }: Request, typed: unknown, asks: Login['asks']): Promise<Credentials> {
   const sources = Object.fromEntries(
@@ -242,7 +242,7 @@ async function asSent({ url }: Request, typed: unknown, asks: Login['asks']): Pr
   const { origin } = new URL(url)
   const { additionsFor } = createAuthorizer({ ...emptyCard, ...asks }, sources, { origins: [origin] })
   const { headers, query } = await additionsFor(url).catch((cause: unknown) => {
-    throw new A2AError('UNAUTHENTICATED', 'That is not what is asked for here', { cause })
+    throw new A2AError('UNAUTHENTICATED', 'The credential does not fit the required scheme', { cause })
   })
   return { headers: new Headers(headers), url: `${origin}/?${new URLSearchParams(query)}` }
 }

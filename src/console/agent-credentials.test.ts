@@ -144,7 +144,7 @@ describe('credentials of an agent', () => {
     const give = (scheme: number) => visitor.give(ref, String(scheme), { kind: 'bearer', token: 'x' })
     for (let scheme = 0; scheme < 20; scheme++) expect((await give(scheme)).status).toBe(200)
     const refused = await give(20)
-    expect([refused.status, refused.text]).toEqual([422, expect.stringContaining('take one back first')])
+    expect([refused.status, refused.text]).toEqual([422, expect.stringContaining('remove one first')])
     expect((await give(0)).status).toBe(200)
     expect(Object.keys((await visitor.agent(ref))?.credentials ?? {})).toHaveLength(20)
   })
@@ -186,7 +186,7 @@ describe('a try of credentials', () => {
     await visitor.give(agent.origin, '', { kind: 'bearer', token: 'anything' })
     expect((await visitor.login(agent.origin)).view).toEqual({
       state: 'refused',
-      error: expect.stringMatching(/^The credentials could not be tried: /),
+      error: expect.stringMatching(/^The credentials could not be tested: /),
     })
   })
 })
@@ -234,7 +234,7 @@ describe('a login at an authorization server', () => {
     const visitor = await visit()
     await visitor.give(agent.url, 'oidc', { kind: 'oauth2', clientId: 'web', flow: 'authorizationCode' })
     expect(await visitor.says(agent.url, 'hello')).toMatchObject({
-      error: { message: expect.stringMatching(/has to log in/) },
+      error: { message: expect.stringMatching(/A login is required/) },
     })
   })
 

@@ -1,4 +1,4 @@
-/** The credentials of one agent: those that were typed into the page, and those of whoever started the console. */
+/** The credentials of one agent: typed into the page or given at the start of the console; and its logins. */
 import type { ConnectOptions } from '../client/connect-options.js'
 import { type CredentialSource, type CredentialSources, sourcesIn } from '../client/credentials/credential.js'
 import { canParseUrl } from '../model/can-parse-url.js'
@@ -8,38 +8,38 @@ import type { LoginPrompts } from './given-credential.js'
 import { sourceFor } from './given-credential.js'
 import { isSame } from './responses.js'
 
-interface Held {
+interface StoredCredential {
   readonly kind: CredentialKind
   readonly source?: CredentialSource
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** A card that names more schemes than that is no card. */
+/** Maximum number of schemes of one agent. */
 const maxSchemes = 20
 
 export class AgentCredentials {
   readonly login: AgentLogin
   readonly #own: readonly CredentialSource[]
-  /** By the card's names of schemes; empty: for any. */
-  readonly #held = new Map<string, Held>()
+  /** By scheme name of the card; the empty name fits every scheme. */
+  readonly #stored = new Map<string, StoredCredential>()
 
   constructor(login: AgentLogin, own: CredentialSources | undefined) {
     this.login = login
     this.#own = own === undefined ? [] : sourcesIn(own)
   }
 
-  /** Throws in plain words for what no credential can be. */
-  hold(scheme: string, given: GivenCredential | null): void {
-    if (given && !this.#held.has(scheme) && this.#held.size >= maxSchemes)
-      throw new TypeError(`There are ${maxSchemes} credentials for this agent: take one back first`)
+  /** Stores or, with null, deletes a credential. Throws `TypeError` if the credential is invalid. */
+  set(scheme: string, given: GivenCredential | null): void {
+    if (given && !this.#stored.has(scheme) && this.#stored.size >= maxSchemes)
+      throw new TypeError(`The agent has ${maxSchemes} credentials, the maximum: remove one first`)
     this.login.forget()
-    if (given) this.#held.set(scheme, this.#heldAs(scheme, given))
-    else this.#held.delete(scheme)
+    if (given) this.#stored.set(scheme, this.#storedAs(scheme, given))
+    else this.#stored.delete(scheme)
   }
 
   get view(): Pick<NamedAgent, 'credentials' | 'hasOwnCredential' | 'login'> {
     const { view: login } = this.login
-    const kinds = [...this.#held].map(([scheme, { kind }]) => [scheme, kind] as const)
+    const kinds = [...this.#stored].map(([scheme, { kind }]) => [scheme, kind] as const)
     return {
       ...(kinds.length > 0 && { credentials: Object.fromEntries(kinds) }),
       ...(this.#own.length > 0 && { hasOwnCredential: true }),
@@ -48,44 +48,45 @@ export class AgentCredentials {
   }
 
   get options(): Pick<ConnectOptions, 'credentials' | 'headers'> {
-    const held = [...this.#held.values()]
-    const sources = [...held.flatMap(({ source }) => source ?? []), ...this.#own]
-    const headers = Object.assign({}, ...held.map((each) => each.headers ?? {})) as Record<string, string>
+    const stored = [...this.#stored.values()]
+    const sources = [...stored.flatMap(({ source }) => source ?? []), ...this.#own]
+    const headers = Object.assign({}, ...stored.map((each) => each.headers ?? {})) as Record<string, string>
     return {
       ...(sources.length > 0 && { credentials: sources }),
       ...(Object.keys(headers).length > 0 && { headers }),
     }
   }
 
-  #heldAs(scheme: string, given: GivenCredential): Held {
+  #storedAs(scheme: string, given: GivenCredential): StoredCredential {
     if (given.kind === 'header') return { kind: given.kind, headers: { [given.name]: given.value } }
-    const source = sourceFor(given, this.login.asking)
+    const source = sourceFor(given, this.login.prompts)
     return { kind: given.kind, ...(source && { source: scheme === '' ? source : onlyFor(scheme, source) }) }
   }
 }
 
-/** Two schemes of one kind are two credentials. */
+/** Restricts a credential to one scheme, because a card may have several of the same kind. */
 function onlyFor(wanted: string, source: CredentialSource): CredentialSource {
   return { ...source, fits: (scheme, name) => name === wanted && source.fits(scheme, name) }
 }
 
 const loginTimeoutMs = 10 * 60 * 1000
 
+/** The browser of a login. */
 export interface LoginBrowser {
-  /** Where authorization servers send the browser back to. */
+  /** The redirect URI of authorization servers. */
   readonly redirectUri: string
-  /** Known to the browser that asked: a link to the login is of no use in another one. */
+  /** A secret in a cookie of the browser, so that the login cannot be completed in another one. */
   readonly browser: string
 }
 
 interface PendingLogin {
   readonly browser: string
-  /** Whatever comes of it. */
+  /** Resolves when the login has ended. */
   readonly over: Promise<void>
   arrived(url: string): void
 }
 
-/** Logins that are under way, by the `state` that no stranger can guess. */
+/** Pending logins by their unguessable `state`. */
 export class Redirects {
   readonly #expected = new Map<string, PendingLogin & { readonly ref: string }>()
 
@@ -94,7 +95,7 @@ export class Redirects {
     void expected.over.then(() => this.#expected.delete(state))
   }
 
-  /** The agent it was for, when its login has gone on; absent when nobody waits for it here. */
+  /** Continues the login and returns its agent; undefined if no login is pending. */
   async arrive(url: URL, browser: string | undefined): Promise<string | undefined> {
     const expected = this.#expected.get(url.searchParams.get('state') ?? '')
     if (!expected || browser === undefined || !isSame(browser, expected.browser)) return undefined
@@ -104,6 +105,10 @@ export class Redirects {
   }
 }
 
+/**
+ * Tests the credentials of an agent. A person may have to log in at an authorization server: the page shows the address, and
+ * the browser returns to `/console/oauth/callback`. Calls never start a login; they fail and refer to the Access tab.
+ */
 export class AgentLogin {
   readonly #ref: string
   readonly #redirects: Redirects
@@ -112,8 +117,8 @@ export class AgentLogin {
   #place: LoginBrowser | undefined
   #over: Promise<void> = Promise.resolve()
   #current = new AbortController()
-  /** Somebody waits for what to do next. */
-  #told: () => void = () => undefined
+  /** Resolves `begin` when the view has something to show. */
+  #onView: () => void = () => undefined
 
   constructor(ref: string, redirects: Redirects, changed: () => void) {
     this.#ref = ref
@@ -125,7 +130,7 @@ export class AgentLogin {
     return this.#view
   }
 
-  /** Resolves when there is something to do for the person, or nothing any more. */
+  /** Resolves when the user has something to do, or the login has ended. */
   async begin(place: LoginBrowser, attempt: (signal: AbortSignal) => Promise<void>): Promise<void> {
     this.stop()
     const current = new AbortController()
@@ -133,7 +138,7 @@ export class AgentLogin {
     this.#place = place
     this.#show({ state: 'trying' })
     const told = new Promise<void>((resolve) => {
-      this.#told = resolve
+      this.#onView = resolve
     })
     const signal = AbortSignal.any([current.signal, AbortSignal.timeout(loginTimeoutMs)])
     const shown = (view: LoginView) => {
@@ -146,29 +151,29 @@ export class AgentLogin {
     await Promise.race([told, this.#over])
   }
 
-  /** For the flows of the client. */
-  readonly asking: LoginPrompts = {
+  /** Prompts for the OAuth 2 flows of the client. */
+  readonly prompts: LoginPrompts = {
     showCode: (code) => {
-      mustBePage(code.verificationUri)
-      this.#mustBeAsked()
+      assertWebUrl(code.verificationUri)
+      this.#assertPending()
       this.#show({ state: 'code', code })
     },
     open: (url) => {
-      mustBePage(url)
-      const { browser } = this.#mustBeAsked()
+      assertWebUrl(url)
+      const { browser } = this.#assertPending()
       const [over, arrived] = [this.#over, (back: string) => this.#arrived(back)]
       const state = new URL(url).searchParams.get('state') ?? ''
       this.#redirects.expect(state, { ref: this.#ref, browser, over, arrived })
       this.#show({ state: 'open', url })
     },
     receiver: () => {
-      const { redirectUri } = this.#mustBeAsked()
+      const { redirectUri } = this.#assertPending()
       return {
         redirectUri,
         receive: (signal) =>
           new Promise((resolve, reject) => {
             this.#arrived = resolve
-            signal?.addEventListener('abort', () => reject(new Error('Nobody came back from the login')), {
+            signal?.addEventListener('abort', () => reject(new Error('The login was not completed')), {
               once: true,
             })
           }),
@@ -178,7 +183,7 @@ export class AgentLogin {
 
   #arrived: (url: string) => void = () => undefined
 
-  /** What is under way is not wanted any more. */
+  /** Aborts a pending login. */
   stop(): void {
     this.#place = undefined
     this.#current.abort()
@@ -190,7 +195,7 @@ export class AgentLogin {
     this.#view = undefined
   }
 
-  #mustBeAsked(): LoginBrowser {
+  #assertPending(): LoginBrowser {
     if (!this.#place) throw notNow()
     return this.#place
   }
@@ -198,17 +203,17 @@ export class AgentLogin {
   #show(view: LoginView): void {
     this.#view = view
     if (view.state === 'accepted' || view.state === 'refused') this.#place = undefined
-    if (view.state !== 'trying') this.#told()
+    if (view.state !== 'trying') this.#onView()
     this.#changed()
   }
 }
 
-/** It is to be a link in the page, and comes from whoever runs the authorization server. */
-function mustBePage(url: string): void {
+/** The page shows the URL as a link, and it comes from the authorization server. */
+function assertWebUrl(url: string): void {
   if (/^https?:/i.test(url) && canParseUrl(url)) return
-  throw new A2AError('UNAUTHENTICATED', 'The authorization server names no web page to log in at')
+  throw new A2AError('UNAUTHENTICATED', 'The URL of the authorization server is not an http or https URL')
 }
 
 function notNow(): A2AError {
-  return new A2AError('UNAUTHENTICATED', 'Somebody has to log in: see Access of this agent')
+  return new A2AError('UNAUTHENTICATED', 'A login is required: open the Access tab of this agent')
 }

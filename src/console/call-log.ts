@@ -1,16 +1,16 @@
-/** The calls of a session, and what went over the wire for each. In memory, and bounded. */
+/** The log of a session's calls with their requests and responses. In memory, with limits. */
 import type { WireEntry } from '../client/wire-log.js'
 import type { Operation } from '../model/operations.js'
 import type { CallSummary, CallView, WireLine } from './console-api.js'
 
 const maxCalls = 300
 const maxLogBytes = 64 * 1024 * 1024
-/** Of each call the beginning is kept, and as much of its newest lines. */
+/** Limits of one call: the first and the newest lines are kept. */
 const maxLines = 4000
 const maxCallBytes = 8 * 1024 * 1024
 const maxBodyLength = 512 * 1024
 const maxErrorLength = 4096
-/** A busy stream changes its summary all the time; people see this often. */
+/** Minimum time between notifications about a call. */
 const notifyIntervalMs = 200
 
 export interface CallTarget {
@@ -21,20 +21,20 @@ export interface CallTarget {
   readonly url: string
 }
 
-/** Members that are absent do not matter. */
+/** Absent members match every call. */
 export type CallFilter = { readonly [Name in 'ref' | 'taskId' | 'contextId']?: string | undefined }
 
-/** A line as it is kept: all text, so that its size is known and it holds nothing else in memory. */
+/** A stored line. Its body is a string, so that its size is known. */
 interface KeptLine {
   readonly line: WireLine
-  /** The body was no text on the wire, and is none for those who look. */
+  /** The body is JSON, and is parsed when it is shown. */
   readonly isJson: boolean
   readonly bytes: number
 }
 
 export class LoggedCall {
   readonly id = crypto.randomUUID()
-  #facts: CallTarget
+  #target: CallTarget
   readonly #startedAt = new Date()
   readonly #begun = performance.now()
   #first: KeptLine[] = []
@@ -51,13 +51,13 @@ export class LoggedCall {
   bytes = 0
   onChange: () => void = () => undefined
 
-  constructor(facts: CallTarget) {
-    this.#facts = facts
+  constructor(target: CallTarget) {
+    this.#target = target
   }
 
-  /** How it turned out to be spoken. */
-  spoken(facts: Pick<CallTarget, 'dialect' | 'binding' | 'url'>): void {
-    this.#facts = { ...this.#facts, ...facts }
+  /** Sets the negotiated dialect, binding and URL. */
+  negotiated(facts: Pick<CallTarget, 'dialect' | 'binding' | 'url'>): void {
+    this.#target = { ...this.#target, ...facts }
     this.onChange()
   }
 
@@ -69,20 +69,20 @@ export class LoggedCall {
     if (this.#isFirstFull) {
       this.#last.push(kept)
       this.#lastBytes += kept.bytes
-      // Now and then, so that a line costs the same however many came before it.
-      if (this.#last.length > 2 * maxLines || this.#lastBytes > maxCallBytes) this.#leaveOut()
+      // Removes many lines at once, so that the cost per line is constant.
+      if (this.#last.length > 2 * maxLines || this.#lastBytes > maxCallBytes) this.#trim()
     } else this.#first.push(kept)
     this.onChange()
   }
 
-  /** Half of the newest lines, the older ones. */
-  #leaveOut(): void {
+  /** Removes the older half of the newest lines. */
+  #trim(): void {
     let count = 0
     while (
       count < this.#last.length - 1 &&
       (this.#last.length - count > maxLines || this.#lastBytes > maxCallBytes / 2)
     ) {
-      const { bytes } = this.#last[count++] as KeptLine // before the last one
+      const { bytes } = this.#last[count++] as KeptLine // the loop keeps the last one
       this.#lastBytes -= bytes
       this.bytes -= bytes
     }
@@ -90,7 +90,7 @@ export class LoggedCall {
     this.#left += count
   }
 
-  /** There was no room for it: whoever still makes the call adds to nothing. */
+  /** Discards the lines; a running call adds no further ones. */
   forget(): void {
     this.#isForgotten = true
     this.#first = []
@@ -105,23 +105,23 @@ export class LoggedCall {
     this.onChange()
   }
 
-  /** Over, because nobody wanted the rest. */
+  /** Ends the call because the page left it. */
   leave(): void {
     if (this.#ms !== undefined) return
     this.#isLeft = true
     this.end()
   }
 
-  /** Over, and as expected: somebody who asks again wants to see the newer one. */
+  /** A newer list of tasks replaces a completed one. */
   isReplacedBy({ ref, operation }: CallTarget): boolean {
     const isDone = this.#ms !== undefined && this.#error === undefined
-    return isDone && operation === 'listTasks' && operation === this.#facts.operation && ref === this.#facts.ref
+    return isDone && operation === 'listTasks' && operation === this.#target.operation && ref === this.#target.ref
   }
 
   summary(): CallSummary {
     return {
       id: this.id,
-      ...this.#facts,
+      ...this.#target,
       startedAt: this.#startedAt.toISOString(),
       ...(this.#ms !== undefined && { ms: this.#ms }),
       ...(this.taskId !== undefined && { taskId: this.taskId }),
@@ -140,27 +140,27 @@ export class LoggedCall {
 
 export class CallLog {
   readonly #calls = new Map<string, LoggedCall>()
-  readonly #tell: (summary: CallSummary) => void
+  readonly #notify: (summary: CallSummary) => void
 
-  constructor(tell: (summary: CallSummary) => void) {
-    this.#tell = tell
+  constructor(notify: (summary: CallSummary) => void) {
+    this.#notify = notify
   }
 
-  begin(facts: CallTarget): LoggedCall {
-    const call = new LoggedCall(facts)
-    let isToBeTold = false
+  begin(target: CallTarget): LoggedCall {
+    const call = new LoggedCall(target)
+    let isScheduled = false
     call.onChange = () => {
       this.#makeRoomFor(call)
-      if (isToBeTold) return
-      isToBeTold = true
+      if (isScheduled) return
+      isScheduled = true
       setTimeout(() => {
-        isToBeTold = false
-        this.#tell(call.summary())
+        isScheduled = false
+        this.#notify(call.summary())
       }, notifyIntervalMs).unref()
     }
-    // Lists are asked for again and again while somebody looks at one: they would push everything else out.
+    // The page polls lists of tasks; they would displace all other calls.
     const last = [...this.#calls.values()].at(-1)
-    if (last?.isReplacedBy(facts)) this.#forget(last)
+    if (last?.isReplacedBy(target)) this.#forget(last)
     this.#calls.set(call.id, call)
     this.#makeRoomFor(call)
     return call
@@ -171,15 +171,15 @@ export class CallLog {
   }
 
   /** Newest first. */
-  list(wanted: CallFilter): CallSummary[] {
+  list(filter: CallFilter): CallSummary[] {
     const names = ['ref', 'taskId', 'contextId'] as const
     return [...this.#calls.values()]
       .map((call) => call.summary())
-      .filter((call) => names.every((name) => wanted[name] === undefined || call[name] === wanted[name]))
+      .filter((call) => names.every((name) => filter[name] === undefined || call[name] === filter[name]))
       .reverse()
   }
 
-  /** The oldest make room. One call alone never needs all of it. */
+  /** Removes the oldest calls. One call never uses the whole limit. */
   #makeRoomFor(growing: LoggedCall): void {
     let bytes = 0
     for (const call of this.#calls.values()) bytes += call.bytes
@@ -217,7 +217,7 @@ function clipped(text: string): string {
   return `${copied(text.slice(0, maxBodyLength))}… (${text.length} characters in all)`
 }
 
-/** A part of a text keeps the whole of it in memory, unless it is written anew. */
+/** Copies a slice, which would otherwise keep the whole string in memory. */
 function copied(text: string): string {
   return Buffer.from(text).toString()
 }

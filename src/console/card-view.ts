@@ -1,4 +1,4 @@
-/** A card looked at from all sides: as it is, what is wrong with it, who signed it, what can be spoken. */
+/** Everything that the page shows about a card, and health probes of an agent. */
 import type { Choice } from '../client/agent-client.js'
 import { chooseInterface } from '../client/choose-interface.js'
 import { createClientDialer } from '../client/client-dialer.js'
@@ -34,9 +34,9 @@ export async function viewCard(session: Session, ref: string, source: CardSource
   const certificate = credentials && certificateOf(sourcesIn(credentials))
   const target = await targetOf(ref, source)
   const authorize = typeof target === 'string' ? authorizeCard(cardLocations(target).origin, options) : undefined
-  const shown = { ...(certificate && { certificate }), ...(authorize && { authorize }) }
-  const resolved = await resolveCard(target, { timeoutMs, ...shown })
-  const [signature, unversioned] = await Promise.all([verifyCard(resolved), readUnversioned(resolved, shown)])
+  const access = { ...(certificate && { certificate }), ...(authorize && { authorize }) }
+  const resolved = await resolveCard(target, { timeoutMs, ...access })
+  const [signature, unversioned] = await Promise.all([verifyCard(resolved), readUnversioned(resolved, access)])
   const { card, raw, url, report, warnings } = resolved
   const offer: { choices: readonly Choice[]; refusal?: string } = { choices: [] }
   try {
@@ -57,14 +57,18 @@ async function targetOf(ref: string, { registry, registryHeaders }: CardSource):
   const resolve = registryResolver(registry, { namespace, ...(registryHeaders && { headers: registryHeaders }) })
   const found = await resolve(name)
   const first: unknown = Array.isArray(found) ? found[0] : found
-  if (typeof first !== 'object' || first === null) throw new Error(`The registry knows no ${namespace}/${name}`)
+  if (typeof first !== 'object' || first === null)
+    throw new Error(`Agent not found in the registry: ${namespace}/${name}`)
   return first
 }
 
-type Shown = Pick<ResolveOptions, 'certificate' | 'authorize'>
+type CardAccess = Pick<ResolveOptions, 'certificate' | 'authorize'>
 
-/** Clients of older versions name none, and may see another card. */
-async function readUnversioned({ url, origin }: ResolvedCard, { certificate, authorize }: Shown): Promise<unknown> {
+/** Reads the card without a version header, as clients of older versions do; they may get another card. */
+async function readUnversioned(
+  { url, origin }: ResolvedCard,
+  { certificate, authorize }: CardAccess,
+): Promise<unknown> {
   if (url === undefined || origin === undefined) return undefined
   const dialer = createClientDialer({ namedOrigins: [origin], ...(certificate && { certificate }) })
   try {
@@ -83,6 +87,7 @@ async function readUnversioned({ url, origin }: ResolvedCard, { certificate, aut
 
 const probeTimeoutMs = 15_000
 
+/** Probes an agent at three levels: its card, its bindings and, with a text, a call. */
 export async function probeAgent(
   session: Session,
   ref: string,
@@ -99,20 +104,23 @@ export async function probeAgent(
         dialect,
         binding,
         url,
-        ...(await answers(session, { ref, dialect, ...(binding !== 'in-process' && { binding }) })),
+        ...(await probeBinding(session, { ref, dialect, ...(binding !== 'in-process' && { binding }) })),
       })),
     )
-    const isSpoken = bindings.some(({ isGood }) => isGood)
-    return { card, bindings, ...(text !== undefined && isSpoken && { call: await calls(session, ref, text) }) }
+    const isReachable = bindings.some(({ isGood }) => isGood)
+    return { card, bindings, ...(text !== undefined && isReachable && { call: await probeCall(session, ref, text) }) }
   } catch (caught) {
     return { card: { isGood: false, ms: since(begun), detail: describeError(caught).message }, bindings: [] }
   }
 }
 
-async function answers(session: Session, way: Parameters<Session['connections']['open']>[0]): Promise<ProbeStep> {
+async function probeBinding(
+  session: Session,
+  target: Parameters<Session['connections']['open']>[0],
+): Promise<ProbeStep> {
   const begun = performance.now()
   try {
-    const client = await session.connections.open(way)
+    const client = await session.connections.open(target)
     await client.getTask({ id: probeTaskId }, { signal: AbortSignal.timeout(probeTimeoutMs) })
     return { isGood: true, ms: since(begun), detail: 'answers' }
   } catch (caught) {
@@ -122,7 +130,7 @@ async function answers(session: Session, way: Parameters<Session['connections'][
   }
 }
 
-async function calls(session: Session, ref: string, text: string): Promise<ProbeStep> {
+async function probeCall(session: Session, ref: string, text: string): Promise<ProbeStep> {
   const begun = performance.now()
   try {
     const client = await session.connections.open({ ref })

@@ -1,4 +1,4 @@
-/** The connections of a session: one for each agent and way of speaking, each with its calls written down. */
+/** The connections of a session: one for each agent, dialect and binding. All calls are logged. */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { AgentClient } from '../client/agent-client.js'
 import { type CardCache, createCardCache } from '../client/card-cache.js'
@@ -13,7 +13,7 @@ import { TransportError } from '../model/transport-error.js'
 import { registryResolver } from '../registry/resolvers/registry.js'
 import type { CallLog, LoggedCall } from './call-log.js'
 
-/** An agent, and how it is to be spoken to; what is absent is negotiated. */
+/** An agent with a dialect and a binding; absent members are negotiated. */
 export interface AgentTarget {
   readonly ref: string
   readonly dialect?: DialectName
@@ -22,7 +22,7 @@ export interface AgentTarget {
 
 export interface ConnectionDeps {
   readonly calls: CallLog
-  /** Where `registry:` references are looked up. */
+  /** The registry that resolves `registry:` references. */
   readonly registry?: string | undefined
   readonly registryHeaders?: Readonly<Record<string, string>> | undefined
   credentialsOf(ref: string): Pick<ConnectOptions, 'credentials' | 'headers'>
@@ -35,9 +35,9 @@ interface Opened {
 }
 
 const maxConnections = 50
-/** No task has this name; an agent that says so has understood the question. */
+/** The id of a task that does not exist, for probes. */
 export const probeTaskId = 'dragoman-console-probe'
-/** Answers to it that only somebody gives who knows the protocol, and has let the caller in. */
+/** Error codes that show that an agent understood and authorized a probe. */
 export const understoodCodes: ReadonlySet<string> = new Set([
   'TASK_NOT_FOUND',
   'UNSUPPORTED_OPERATION',
@@ -46,36 +46,36 @@ export const understoodCodes: ReadonlySet<string> = new Set([
 const refusals: ReadonlySet<string> = new Set(['UNAUTHENTICATED', 'PERMISSION_DENIED'])
 
 export class Connections {
-  readonly #parts: ConnectionDeps
+  readonly #deps: ConnectionDeps
   readonly #opened = new Map<string, Opened>()
   readonly #running = new AsyncLocalStorage<LoggedCall>()
-  /** Whose line of the wire is whose: the pieces of a stream come when nobody waits for them. */
+  /** Calls by exchange id: events of a stream arrive outside of the call's async context. */
   readonly #exchanges = new Map<string, LoggedCall>()
   readonly cache: CardCache = createCardCache()
 
-  constructor(parts: ConnectionDeps) {
-    this.#parts = parts
+  constructor(deps: ConnectionDeps) {
+    this.#deps = deps
   }
 
-  /** Makes a call, written down from its first byte, the search for the card included. */
+  /** Makes a call and logs all its requests, including those for the card. */
   async call<T>(
-    way: AgentTarget,
+    target: AgentTarget,
     operation: Operation,
     { begun, work }: { begun(call: LoggedCall): void; work(client: AgentClient, call: LoggedCall): Promise<T> },
   ): Promise<T> {
-    const call = this.#parts.calls.begin({
-      ref: way.ref,
+    const call = this.#deps.calls.begin({
+      ref: target.ref,
       operation,
-      dialect: way.dialect ?? '',
-      binding: way.binding ?? '',
+      dialect: target.dialect ?? '',
+      binding: target.binding ?? '',
       url: '',
     })
     begun(call)
     return await this.#running.run(call, async () => {
       try {
-        const client = await this.open(way)
+        const client = await this.open(target)
         const { dialect, binding, url } = client.choice
-        call.spoken({ dialect, binding, url })
+        call.negotiated({ dialect, binding, url })
         return await work(client, call)
       } catch (caught) {
         this.failed(call, caught)
@@ -84,34 +84,34 @@ export class Connections {
     })
   }
 
-  /** Whatever is done in it belongs to a call. */
+  /** Attributes the requests of `work` to a call. */
   within<T>(call: LoggedCall, work: () => T): T {
     return this.#running.run(call, work)
   }
 
-  async open(way: AgentTarget): Promise<AgentClient> {
-    const key = JSON.stringify([way.ref, way.dialect, way.binding])
+  async open(target: AgentTarget): Promise<AgentClient> {
+    const key = JSON.stringify([target.ref, target.dialect, target.binding])
     const known = this.#opened.get(key)
     if (known) {
       known.usedAt = performance.now()
       return await known.client
     }
-    const client = connect(...this.#targetOf(way))
+    const client = connect(...this.#targetOf(target))
     this.#opened.set(key, { client, usedAt: performance.now() })
     this.#closeOldest()
     try {
       return await client
     } catch (error) {
-      // The agent may be there the next time.
+      // The next call tries again.
       this.#opened.delete(key)
       throw error
     }
   }
 
-  /** A call that changes nothing, with whatever has to be done before it. Throws where the credentials are refused, or could not be tried. */
+  /** Tests the credentials with a call that changes nothing. Throws if they are rejected or could not be tested. */
   async attempt(ref: string, signal: AbortSignal): Promise<void> {
     const [target, options] = this.#targetOf({ ref })
-    // Somebody may have to log in first, which takes as long as it takes.
+    // No time limit, because a person may have to log in.
     const client = await connect(target, { ...options, timeoutMs: 0, retry: { attempts: 1 } })
     try {
       await client.getTask({ id: probeTaskId }, { signal })
@@ -119,13 +119,13 @@ export class Connections {
       if (caught instanceof A2AError && understoodCodes.has(caught.code)) return
       const error = describeError(caught)
       if (refusals.has(error.code)) throw error
-      throw new A2AError(error.code, `The credentials could not be tried: ${error.message}`, { cause: caught })
+      throw new A2AError(error.code, `The credentials could not be tested: ${error.message}`, { cause: caught })
     } finally {
       await client.close()
     }
   }
 
-  /** What is known of an agent may have changed: the next call begins anew. */
+  /** Closes the connections to an agent, so that the next call reads its card again. */
   forget(ref: string): void {
     for (const [key, opened] of this.#opened) {
       if ((JSON.parse(key) as [string])[0] !== ref) continue
@@ -140,29 +140,29 @@ export class Connections {
   }
 
   optionsFor(ref: string): ConnectOptions {
-    const { credentialsOf, allowsOrigins } = this.#parts
+    const { credentialsOf, allowsOrigins } = this.#deps
     return {
       ...credentialsOf(ref),
       ...(allowsOrigins(ref) && { allowedOrigins: ['*'] }),
       cache: this.cache,
       onWire: (entry) => this.#note(entry),
-      // Somebody looks on: an agent that is being restarted is worth a wait, and no more than that.
+      // Retries long enough for a restart of the agent.
       retry: { attempts: 7 },
     }
   }
 
   #targetOf({ ref, dialect, binding }: AgentTarget): Parameters<typeof connect> {
-    const { registry, registryHeaders: headers } = this.#parts
+    const { registry, registryHeaders: headers } = this.#deps
     const options: ConnectOptions = {
       ...this.optionsFor(ref),
       ...(dialect && { dialect }),
       ...(binding && { binding }),
-      // Who asks for one way of speaking wants to see that one.
+      // An explicit choice is not replaced by a fallback.
       pin: dialect !== undefined || binding !== undefined,
     }
     const [, namespace, name] = /^registry:([^/]+)\/(.+)$/.exec(ref) ?? []
     if (namespace === undefined || name === undefined) return [ref, options]
-    if (registry === undefined) throw new A2AError('INVALID_PARAMS', 'This console has no registry')
+    if (registry === undefined) throw new A2AError('INVALID_PARAMS', 'The console has no registry')
     return [name, { ...options, resolvers: [registryResolver(registry, { namespace, ...(headers && { headers }) })] }]
   }
 
@@ -171,20 +171,20 @@ export class Connections {
     const call = direction === 'request' ? this.#running.getStore() : this.#exchanges.get(exchange)
     if (!call) return
     if (direction === 'request') this.#exchanges.set(exchange, call)
-    // A stream's answer has no body of its own: its pieces come for as long as it lives.
+    // The response of a stream has no body; its events follow.
     else if (direction === 'response' && (body !== undefined || typeof entry.status === 'string'))
       this.#exchanges.delete(exchange)
     call.note(entry)
   }
 
-  /** It broke, or somebody left it. */
+  /** Logs the end of a call that failed or was aborted. */
   failed(call: LoggedCall, caught: unknown): void {
     if (caught instanceof TransportError && caught.failure === 'aborted') call.leave()
     else call.end(describeError(caught).message)
     this.over(call)
   }
 
-  /** A call that is over gets no more lines. */
+  /** Logs no further lines for the call. */
   over(call: LoggedCall): void {
     for (const [exchange, of] of this.#exchanges) if (of === call) this.#exchanges.delete(exchange)
   }
@@ -199,10 +199,10 @@ export class Connections {
 }
 
 function closeQuietly({ client }: Opened): void {
-  client.then((each) => each.close()).catch(() => undefined) // it never opened, or is closed already
+  client.then((each) => each.close()).catch(() => undefined) // not opened, or closed already
 }
 
-/** What broke on the way to the agent is what the page's user wants to know. */
+/** Converts any error to one whose message the page may show, including transport errors. */
 export function describeError(caught: unknown): A2AError {
   if (caught instanceof TransportError)
     return new A2AError('INTERNAL_ERROR', caught.message, { metadata: { failure: caught.failure }, cause: caught })

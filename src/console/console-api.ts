@@ -1,4 +1,4 @@
-/** What the console's page and its server part say to each other beside the protocol itself. */
+/** The API between the console's page and its server, beside the calls to agents. */
 import type { Choice } from '../client/agent-client.js'
 import type { DeviceCode } from '../client/credentials/oauth2-flows.js'
 import type { PushDelivery } from '../client/push-receiver.js'
@@ -10,48 +10,48 @@ import type { AgentCard } from '../model/agent-card.js'
 import type { Operation } from '../model/operations.js'
 import type { DeadDelivery } from '../push/dead-letters.js'
 
-/** The header every request of the page has. Pages of other origins cannot send it without being asked for leave. */
+/** The header of every request of the page. Pages of other origins cannot send it without a CORS preflight. */
 export const consoleHeader = 'x-dragoman-console'
-/** In answers to calls: the name of the call, under which the wire is kept. */
+/** Response header of calls: the id of the call in the call log. */
 export const callHeader = 'x-dragoman-call'
-/** In streaming calls: the tab and the number of the stream whose events are to come through the tab's own stream. */
+/** Request header of streaming calls: the tab and the stream number; the events arrive through the tab's stream. */
 export const tabHeader = 'x-dragoman-tab'
 
-/** The state that the page loads first: agents, registry and permissions. */
+/** The session of a browser: agents, registry and features of the console. */
 export interface ConsoleSession {
   readonly version: string
   readonly agents: readonly NamedAgent[]
-  /** Where the registry is, if there is one. */
+  /** URL of the registry, if there is one. */
   readonly registry?: string
-  /** Deliveries that were given up can be looked at. */
+  /** The console can read dead letters. */
   readonly hasDeadLetters: boolean
-  /** Where webhooks reach this console. */
+  /** URL of the console's webhook. */
   readonly receiver: string
-  /** The agent that runs workflows, if the console was told of one. */
+  /** The agent of the Workflows screen, if one was given. */
   readonly workflow?: { readonly ref: string }
-  /** The session was given for a credential, and can be ended. */
+  /** The session needed a login, so that the user can log out. */
   readonly hasLogin: boolean
 }
 
-/** An agent the console may call: somebody named it. */
+/** An agent that the console may call, because a user or the configuration named it. */
 export interface NamedAgent {
-  /** An address, or `registry:NAMESPACE/NAME`. */
+  /** A URL, or `registry:NAMESPACE/NAME`. */
   readonly ref: string
   readonly from: 'given' | 'pasted' | 'registry'
-  /** What is used to call it, by the names of the card's schemes, empty for any; never the secrets themselves. */
+  /** Kinds of the given credentials, by scheme name of the card; the empty name fits every scheme. No secrets. */
   readonly credentials?: Readonly<Record<string, CredentialKind>>
-  /** Whoever started the console gave one. */
+  /** The configuration of the console has a credential. */
   readonly hasOwnCredential?: true
-  /** How the last try with them went. */
+  /** State of the last test of the credentials. */
   readonly login?: LoginView
-  /** Other origins that the card may name. */
+  /** Credentials may be sent to other origins that the card names. */
   readonly allowsOrigins?: boolean
 }
 
-/** A kind of credential that the console can send. */
+/** The kind of a credential. */
 export type CredentialKind = GivenCredential['kind']
 
-/** A credential that the user entered in the console. */
+/** A credential that a user typed. */
 export type GivenCredential =
   | { readonly kind: 'bearer'; readonly token: string }
   | { readonly kind: 'apiKey'; readonly key: string; readonly name?: string }
@@ -63,29 +63,29 @@ export type GivenCredential =
       readonly clientSecret?: string
       readonly issuer?: string
       readonly flow?: 'clientCredentials' | 'deviceCode' | 'authorizationCode'
-      /** With spaces in between; default: what the card asks for. */
+      /** Separated by spaces. Default: the scopes on the card. */
       readonly scopes?: string
     }
 
-/** A try with the credentials of an agent, which may need a person to log in somewhere. */
+/** The state of a test of an agent's credentials, which may include a login. */
 export type LoginView =
   | { readonly state: 'trying' }
-  /** The person is to go there; the way back leads here. */
+  /** The user has to log in at this URL; the browser returns to the console. */
   | { readonly state: 'open'; readonly url: string }
   | { readonly state: 'code'; readonly code: DeviceCode }
   | { readonly state: 'accepted' }
   | { readonly state: 'refused'; readonly error: string }
 
-/** The answer to a request without a session. */
+/** The response to a request without a session. */
 export interface SessionRefusal {
   readonly error: string
-  /** What kind of problem it is: what failed on the way to an agent, or a code of the protocol. */
+  /** A transport failure, or an error code of the protocol. */
   readonly code?: string
-  /** What gets one, as a card would say it; absent where only the address that was printed does. */
+  /** Required credentials, in the form of a card; absent if a token is required. */
   readonly asks?: Pick<AgentCard, 'securitySchemes' | 'securityRequirements'>
 }
 
-/** A card that says nothing. */
+/** A card without content. */
 export const emptyCard: AgentCard = {
   name: '',
   description: '',
@@ -97,23 +97,24 @@ export const emptyCard: AgentCard = {
   skills: [],
 }
 
-/** Everything that can be told of a card. */
+/** A card with its validation report, its signature and the possible interfaces. */
 export interface CardView {
   readonly card: AgentCard
-  /** As it came. */
+  /** The card as the agent sent it. */
   readonly raw: unknown
-  /** As it comes for those who name no version. */
+  /** The card that clients without a version header get. */
   readonly unversioned?: unknown
   readonly url?: string
   readonly report: CardReport
   readonly signature: Verification
   readonly warnings: readonly string[]
-  /** The ways to speak to it from here, best first; absent when there is none. */
+  /** Usable interfaces, best first. */
   readonly choices: readonly Choice[]
+  /** Why no interface is usable. */
   readonly refusal?: string
 }
 
-/** The result of a probe, one level after the other; a level runs only if the one before succeeded. */
+/** Result of a health probe. Each level is probed only if the previous one succeeded. */
 export interface ProbeView {
   readonly card: ProbeStep
   readonly bindings: readonly (ProbeStep & {
@@ -121,18 +122,18 @@ export interface ProbeView {
     readonly binding: Choice['binding']
     readonly url: string
   })[]
-  /** Only when it was asked for: calls may cost something. */
+  /** Only if a text was given, because calls may cost money. */
   readonly call?: ProbeStep
 }
 
-/** One step of a probe: what was tried and how it ended. */
+/** Result of one level of a health probe. */
 export interface ProbeStep {
   readonly isGood: boolean
   readonly ms: number
   readonly detail: string
 }
 
-/** A call that was made for the page, without what went over the wire. */
+/** A call of the page, without its requests and responses. */
 export interface CallSummary {
   readonly id: string
   readonly ref: string
@@ -141,27 +142,27 @@ export interface CallSummary {
   readonly binding: string
   readonly url: string
   readonly startedAt: string
-  /** Until it was over; absent while it is not. */
+  /** Duration; absent while the call runs. */
   readonly ms?: number
   readonly taskId?: string
   readonly contextId?: string
-  /** What it failed with. */
+  /** Message of its error. */
   readonly error?: string
-  /** Somebody looked away before it was over: no fault of anybody's. */
+  /** The page left the call before its end. */
   readonly isLeft?: true
   readonly lines: number
   readonly bytes: number
 }
 
-/** One line on the wire, with its time since the call began. */
+/** A request, a response or an event on the wire, with milliseconds since the start of the call. */
 export interface WireLine extends WireEntry {
   readonly at: number
 }
 
-/** A recorded call with everything that was sent and received. */
+/** A call with its requests and responses. */
 export interface CallView extends CallSummary {
   readonly wire: readonly WireLine[]
-  /** Lines that were too many to keep, between the first and the last ones. */
+  /** Number of lines that were dropped between the first and the newest ones. */
   readonly left: number
 }
 
@@ -170,21 +171,21 @@ export interface InboxDelivery extends PushDelivery {
   readonly id: string
   readonly receivedAt: string
   readonly headers: Readonly<Record<string, string>>
-  /** The body as it came. */
+  /** The unparsed body. */
   readonly body: string
 }
 
-/** A webhook delivery that was given up, as the console shows it. */
+/** A dead letter of a server in the same process. */
 export type DeadLetterView = DeadDelivery
 
-/** An element of the stream that a browser tab reads. */
+/** An event of a tab's stream. */
 export type TabEvent =
   | { readonly tab: string }
-  /** A piece of the answer to a streaming call. */
+  /** A chunk of the response to a streaming call. */
   | { readonly stream: number; readonly text: string }
   | { readonly stream: number; readonly end: true }
   | { readonly call: CallSummary }
-  /** Something came to the webhook; the list tells what. */
+  /** The id of a new delivery at the webhook. */
   | { readonly delivery: string }
   | { readonly registry: unknown }
   | { readonly agents: true }

@@ -124,7 +124,7 @@ describe('a console with auth', () => {
   })
 
   it.each([[[]], ['none']])('is never for everybody: %j', async (auth) => {
-    await expect(serveConsole({ auth: auth as never })).rejects.toThrow('never for everybody') // what programs without types may say
+    await expect(serveConsole({ auth: auth as never })).rejects.toThrow('needs authentication') // what programs without types may say
   })
 
   it('understands nothing that is no credential', async () => {

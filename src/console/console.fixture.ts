@@ -1,4 +1,4 @@
-/** The page's part, played by a test: requests as it makes them, and as it never would. */
+/** Sends requests to a console as its page does, and as an attacker would. */
 import assert from 'node:assert/strict'
 import { request as httpRequest } from 'node:http'
 import type { ConsoleSession } from './console-api.js'
@@ -17,7 +17,7 @@ export interface Answered {
   readonly text: string
 }
 
-/** Not `fetch`: that one does not let anybody choose the `Host`. */
+/** Uses `node:http`, because `fetch` does not allow another `Host` header. */
 export function askAt(to: string, path: string, { method = 'GET', headers = {}, body }: Asked = {}): Promise<Answered> {
   const { hostname, port } = new URL(to)
   return new Promise((resolve, reject) => {

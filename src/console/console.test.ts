@@ -144,7 +144,7 @@ describe('whom it calls', () => {
       'ann:hunter2@agent.example',
     ]) {
       const answer = await ask('/console/api/agents', { method: 'POST', headers, body: { ref } })
-      expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('under Access')])
+      expect([answer.status, answer.text]).toEqual([400, expect.stringContaining('in the Access tab')])
       expect(answer.text).not.toContain('hunter2')
     }
   })

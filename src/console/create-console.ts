@@ -1,4 +1,4 @@
-/** The console as one function from `Request` to `Response`: the page, its session, and a door to the agents. */
+/** The console as a function from `Request` to `Response`, and behind a port. */
 
 import { randomBytes } from 'node:crypto'
 import type { Connection } from '../auth/scheme.js'
@@ -23,7 +23,6 @@ import { cookieOf, json, refusal } from './responses.js'
 import { answerRoute, callbackPath, type RouteDeps } from './routes.js'
 import { agentTarget, type Session, type SessionDeps } from './session.js'
 
-/** Of what a page says to get a session. */
 const maxSessionRequestBytes = 32 * 1024
 const refusalStatus: Partial<Record<ErrorCode, number>> = {
   UNAUTHENTICATED: 401,
@@ -34,18 +33,19 @@ const refusalStatus: Partial<Record<ErrorCode, number>> = {
 
 /** Options of `createConsole`. */
 export interface ConsoleOptions extends AccessOptions {
-  /** Agents that can be called from the start: addresses. */
+  /** Hosts or URLs of agents to show. */
   readonly agents?: readonly string[]
-  /** A registry whose agents can be called too. */
+  /** URL of a registry whose agents can be called too. */
   readonly registry?: string
-  /** Credentials for it. */
+  /** HTTP headers for the registry, such as credentials. */
   readonly registryHeaders?: Readonly<Record<string, string>>
-  /** The agent that runs workflows, for their own screen; it counts as one of `agents`. */
+  /** The agent of the Workflows screen; it is added to `agents`. */
   readonly workflow?: { readonly ref: string }
-  /** Credentials for some of `agents`, by their addresses. Whoever may use this console uses them. */
+  /** Credentials for some of `agents`, by their addresses. All users of the console use them. */
   readonly credentials?: Readonly<Record<string, CredentialSources>>
-  /** Of servers in this process: deliveries they gave up can be seen and sent once more. */
+  /** Servers of this process whose dead letters users can read and redeliver. */
   readonly push?: PushOperations | readonly PushOperations[]
+  /** Version that the page shows. */
   readonly version?: string
 }
 
@@ -63,18 +63,19 @@ export const consoleOptions = {
   publicUrl: true,
 } satisfies NamesOf<ConsoleOptions>
 
-/** The console as a function from `Request` to `Response`. */
+/** A console without a port. */
 export interface Console {
   /**
-   * Answers what is for the console; absent when it is not, so that its port can carry agents as well. It is the
-   * `answer` of a route. The connection tells who is on this machine, and is for client certificates and for the
-   * counting of guesses.
+   * Answers requests for the console; returns undefined for others, so that agents can share its port. The connection
+   * provides the caller's address and client certificate.
    */
   readonly fetch: (request: Request, visit?: { readonly connection?: Connection }) => Promise<Response> | undefined
   close(): void
 }
 
 /**
+ * Creates the web console without a port.
+ *
  * ```ts
  * const console = createConsole({ agents: ['http://localhost:8001'] })
  * const response = console.fetch(request, { connection }) ?? agents.fetch(request, connection)
@@ -85,15 +86,15 @@ export function createConsole(options: ConsoleOptions = {}): Console {
   return assembleConsole(options)
 }
 
-/** As `createConsole`, for options that were checked together with others. */
+/** As `createConsole`, for options that were validated before. */
 export function assembleConsole(options: ConsoleOptions): Console {
   assertPublicUrl(options.publicUrl)
   const files = readPageFiles()
   const { registry, registryHeaders, workflow, agents = [], credentials, publicUrl, push = [] } = options
   const given = [...new Set([...agents, ...(workflow ? [workflow.ref] : [])])]
   const redirects = new Redirects()
-  const sessionParts: SessionDeps = { registry, registryHeaders, given, credentials, redirects }
-  const access = new Access(options, sessionParts)
+  const sessionDeps: SessionDeps = { registry, registryHeaders, given, credentials, redirects }
+  const access = new Access(options, sessionDeps)
   const registryView =
     registry === undefined
       ? undefined
@@ -104,7 +105,7 @@ export function assembleConsole(options: ConsoleOptions): Console {
           },
         })
   const servers = Array.isArray(push) ? (push as readonly PushOperations[]) : [push as PushOperations]
-  const parts: RouteDeps = { ...sessionParts, registryView, push: servers, publicUrl }
+  const deps: RouteDeps = { ...sessionDeps, registryView, push: servers, publicUrl }
 
   const describe = (session: Session, request: Request): ConsoleSession => ({
     version: options.version ?? '',
@@ -128,30 +129,30 @@ export function assembleConsole(options: ConsoleOptions): Console {
     }
   }
 
-  /** A browser that was sent back from a login. It comes from another site, and has no session to show. */
-  const arrive = async (request: Request, url: URL): Promise<Response> => {
-    if (request.method !== 'GET' || !access.isOwn(hostOf(request))) return refusal(403, 'Nobody logs in here')
+  /** Handles the redirect of a login. The browser comes from another site and sends no session cookie. */
+  const finishLogin = async (request: Request, url: URL): Promise<Response> => {
+    if (request.method !== 'GET' || !access.isOwn(hostOf(request))) return refusal(403, 'Logins are not accepted here')
     const ref = await redirects.arrive(url, cookieOf(request, 'login'))
-    if (ref === undefined) return refusal(400, 'Nobody waits for this login any more: begin it again in the console')
+    if (ref === undefined) return refusal(400, 'The login has expired: start it again in the console')
     const location = `/#/agents/${encodeURIComponent(ref)}?tab=access`
     return new Response(null, { status: 303, headers: { location, 'cache-control': 'no-store' } })
   }
 
   const callAgent = async (request: Request, session: Session, path: string): Promise<Response> => {
-    const [ref = '', dialect, binding] = namesIn(path)
-    if (!session.has(ref)) return refusal(404, 'This agent was not named here: add it first')
+    const [ref = '', dialect, binding] = segmentsOf(path)
+    if (!session.has(ref)) return refusal(404, 'Agent not found: add it first')
     const [tab = '', stream = ''] = (request.headers.get(tabHeader) ?? '').split('/')
-    // Before anything is said to the agent: the page opens one, and says it again.
-    if (tab !== '' && !session.tab(tab)) return refusal(409, 'This tab has no stream: open one first')
+    // Checked before the agent is called: the page opens a stream and repeats the request.
+    if (tab !== '' && !session.tab(tab)) return refusal(409, 'The tab has no stream: open one first')
     const response = await session.answer(request, agentTarget(ref, dialect, binding))
     const isStream = response.headers.get('content-type')?.startsWith('text/event-stream') === true
     if (!isStream || tab === '' || !response.body) return response
     const carrier = session.tab(tab)
     if (!carrier) {
       await response.body.cancel()
-      return refusal(410, 'This tab has been closed')
+      return refusal(410, 'The tab was closed')
     }
-    void carrier.carry(Number(stream), response.body) // it owns its failures, and ends with the tab
+    void carrier.carry(Number(stream), response.body) // handles its errors, and ends with the tab
     const headers = new Headers(response.headers)
     headers.set('content-type', 'application/json')
     headers.set(tabHeader, `${tab}/${stream}`)
@@ -163,20 +164,20 @@ export function assembleConsole(options: ConsoleOptions): Console {
     if (fault !== undefined) return refusal(403, fault)
     const path = url.pathname.slice('/console/'.length)
     if (request.method === 'GET' && path.startsWith('assets/'))
-      return files.file(path.slice('assets/'.length), request) ?? refusal(404, 'There is nothing here')
+      return files.file(path.slice('assets/'.length), request) ?? refusal(404, 'Not found')
     const isTab = request.method === 'GET' && path === 'api/tab'
-    // The browser's own reader of streams cannot send headers; what it reads, no other page can.
-    if (!isTab && !access.isOurs(request)) return refusal(403, 'Only the console’s own page asks this')
+    // `EventSource` cannot send headers, and pages of other origins cannot read its events.
+    if (!isTab && !access.isOurs(request)) return refusal(403, 'The request does not come from the console’s page')
     if (request.method === 'POST' && path === 'api/session') return await begin(request, connection)
     if (request.method === 'DELETE' && path === 'api/session') {
       access.end(request)
       return json(200, {})
     }
     const session = access.find(request)
-    if (!session) return refusal(401, 'There is no session')
+    if (!session) return refusal(401, 'No session: log in first')
     if (isTab) return session.openTab().response
     if (path.startsWith('a2a/') && request.method === 'POST') return await callAgent(request, session, path.slice(4))
-    return await answerRoute(path.slice('api/'.length), { request, url, session }, parts)
+    return await answerRoute(path.slice('api/'.length), { request, url, session }, deps)
   }
 
   const receive = async (request: Request, secret: string): Promise<Response> => {
@@ -188,9 +189,9 @@ export function assembleConsole(options: ConsoleOptions): Console {
     fetch(request, { connection = {} } = {}) {
       const url = new URL(request.url)
       if (url.pathname === '/' || url.pathname === '/console' || url.pathname === '/console/')
-        return isVisit(request) ? Promise.resolve(files.page(request)) : undefined
+        return isPageRequest(request) ? Promise.resolve(files.page(request)) : undefined
       if (url.pathname.startsWith('/console/push/')) return receive(request, url.pathname.split('/')[3] ?? '')
-      if (url.pathname === callbackPath) return arrive(request, url)
+      if (url.pathname === callbackPath) return finishLogin(request, url)
       return url.pathname.startsWith('/console/') ? answer(request, url, connection) : undefined
     },
     close() {
@@ -200,8 +201,8 @@ export function assembleConsole(options: ConsoleOptions): Console {
   }
 }
 
-/** Nothing is called by what no address can be. */
-function namesIn(path: string): readonly string[] {
+/** Decoded path segments; empty if they are malformed. */
+function segmentsOf(path: string): readonly string[] {
   try {
     return path.split('/').map(decodeURIComponent)
   } catch {
@@ -209,26 +210,27 @@ function namesIn(path: string): readonly string[] {
   }
 }
 
-/** Whether a person is looking, and not a program. */
-function isVisit({ method, headers }: Request): boolean {
+/** Whether a browser requests a page. */
+function isPageRequest({ method, headers }: Request): boolean {
   return (method === 'GET' || method === 'HEAD') && /\btext\/html\b/i.test(headers.get('accept') ?? '')
 }
 
-/** Options of `serveConsole`. */
+/** Options of `serveConsole`: those of `createConsole` and of the port. */
 export interface ServeConsoleOptions extends ConsoleOptions, PortOptions, ConnectionOptions {}
 
 const optionNames = { ...portOptions, ...connectionOptions, ...consoleOptions } satisfies NamesOf<ServeConsoleOptions>
 
 /** A console that listens on a port. */
 export interface ServedConsole {
-  /** What to open in a browser; with the token, where one is needed. */
+  /** The URL to open in a browser, with the token if one is required. */
   readonly url: string
   close(): Promise<void>
   [Symbol.asyncDispose](): Promise<void>
 }
 
 /**
- * The console on a port of its own. On another address than loopback it makes a token, unless one or `auth` is given.
+ * Serves the web console on a port. On an address other than loopback it generates a token, unless `token` or `auth` is
+ * given.
  *
  * ```ts
  * const { url } = await serveConsole({ port: 8010, agents: ['http://localhost:8001'] })
@@ -237,13 +239,13 @@ export interface ServedConsole {
 export async function serveConsole(options: ServeConsoleOptions = {}): Promise<ServedConsole> {
   assertOptions('serveConsole', options, optionNames)
   assertPublicUrl(options.publicUrl)
-  const isHere = isLoopback(options.host)
-  const { token = isHere || options.auth ? undefined : randomBytes(18).toString('base64url') } = options
+  const isLocal = isLoopback(options.host)
+  const { token = isLocal || options.auth ? undefined : randomBytes(18).toString('base64url') } = options
   const publicHost = options.publicUrl === undefined ? [] : [new URL(options.publicUrl).host]
   let front: ReturnType<typeof assembleConsole> | undefined
-  const nothing = () => Promise.resolve(new Response(null, { status: 404 }))
+  const notFound = () => Promise.resolve(new Response(null, { status: 404 }))
   const fetch: Extract<Parameters<typeof toNodeListener>[0], { fetch: unknown }>['fetch'] = (request, connection) =>
-    front?.fetch(request, connection && { connection }) ?? nothing()
+    front?.fetch(request, connection && { connection }) ?? notFound()
   const listener = createListener(toNodeListener({ fetch }), {
     deadlines: options.deadlines,
     connections: options.connections,
@@ -253,7 +255,7 @@ export async function serveConsole(options: ServeConsoleOptions = {}): Promise<S
   front = assembleConsole({
     ...options,
     ...(token !== undefined && { token }),
-    hosts: [...(options.hosts ?? []), ...publicHost, ...(isHere ? [] : [new URL(address).host])],
+    hosts: [...(options.hosts ?? []), ...publicHost, ...(isLocal ? [] : [new URL(address).host])],
   })
   const close = () => closePort(listener, async () => front?.close())
   const base = withoutTrailingSlashes(options.publicUrl ?? address)

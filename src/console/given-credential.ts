@@ -1,4 +1,4 @@
-/** Credentials as people type them into the page, and what a client makes of them. */
+/** Validates typed credentials and converts them to credentials of the client. */
 import {
   apiKeyCredential,
   basicCredential,
@@ -9,7 +9,7 @@ import { createTokenStore, type OAuth2Options, oauth2 } from '../client/credenti
 import { isObject } from '../model/is-object.js'
 import type { CredentialKind, GivenCredential } from './console-api.js'
 
-/** How the person is asked for what only a browser or another device can give. */
+/** How OAuth 2 flows reach the user: by a device code, or by a browser that returns to a redirect address. */
 export type LoginPrompts = Required<Pick<OAuth2Options, 'showCode' | 'open' | 'receiver'>>
 
 interface Members {
@@ -27,20 +27,20 @@ const members: Readonly<Record<CredentialKind, Members>> = {
 const flows = ['clientCredentials', 'deviceCode', 'authorizationCode'] as const
 const maxLength = 16 * 1024
 
-/** Known members alone, each of them a text on one line that is not empty; absent when it is no credential. */
+/** Reads the known members, which must be non-empty strings on one line; returns undefined if the credential is invalid. */
 export function readCredential(value: unknown): GivenCredential | undefined {
   if (!isObject(value) || typeof value.kind !== 'string' || !Object.hasOwn(members, value.kind)) return undefined
-  const { needed, optional = [] } = members[value.kind as CredentialKind] // it is one of them
+  const { needed, optional = [] } = members[value.kind as CredentialKind] // checked above
   const isText = (name: string) => {
     const given = value[name]
     return typeof given === 'string' && given !== '' && given.length <= maxLength && !/\p{Cc}/u.test(given)
   }
   if (!needed.every(isText)) return undefined
   const read = Object.fromEntries([...needed, ...optional].filter(isText).map((name) => [name, value[name]]))
-  // What no header can be would be repeated by whoever refuses it.
+  // An invalid header would be repeated in the error message of the client.
   if (value.kind === 'header' && !(isToken(read.name) && isVisible(read.value))) return undefined
   if ('flow' in read && !flows.some((flow) => flow === read.flow)) return undefined
-  return { kind: value.kind, ...read } as unknown as GivenCredential // looked at member by member
+  return { kind: value.kind, ...read } as unknown as GivenCredential // checked member by member
 }
 
 function isToken(name: unknown): boolean {
@@ -51,15 +51,15 @@ function isVisible(value: unknown): boolean {
   return typeof value === 'string' && /^[\x20-\x7e\x80-\xff]+$/.test(value)
 }
 
-/** By the names of schemes; what is no credential is left out. */
+/** Reads credentials by scheme name; invalid ones are left out. */
 export function readCredentials(value: unknown): Readonly<Record<string, GivenCredential>> {
   if (!isObject(value)) return {}
   const read = Object.entries(value).map(([scheme, each]) => [scheme, readCredential(each)] as const)
   return Object.fromEntries(read.filter((each): each is [string, GivenCredential] => each[1] !== undefined))
 }
 
-/** Absent for a header, which is sent as it is, and for logins where nobody can be asked. */
-export function sourceFor(given: GivenCredential, asking?: LoginPrompts): CredentialSource | undefined {
+/** Returns undefined for a header, which is sent directly, and for OAuth 2 without prompts. */
+export function sourceFor(given: GivenCredential, prompts?: LoginPrompts): CredentialSource | undefined {
   switch (given.kind) {
     case 'bearer':
       return bearerCredential(given.token)
@@ -72,9 +72,9 @@ export function sourceFor(given: GivenCredential, asking?: LoginPrompts): Creden
     case 'oauth2': {
       const { kind: _, scopes, ...options } = given
       const wanted = scopes?.split(/[\s,]+/).filter((scope) => scope !== '')
-      return asking && oauth2({ ...options, ...asking, ...(wanted && { scopes: wanted }), store: createTokenStore() })
+      return prompts && oauth2({ ...options, ...prompts, ...(wanted && { scopes: wanted }), store: createTokenStore() })
     }
     default:
-      throw new TypeError(`No credential ${JSON.stringify(given satisfies never)}`)
+      throw new TypeError(`Unknown credential ${JSON.stringify(given satisfies never)}`)
   }
 }

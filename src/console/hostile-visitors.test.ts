@@ -73,7 +73,7 @@ describe('an agent that means no good', () => {
     const { agents } = JSON.parse((await ask('GET', 'api/agents')).text) as { agents: NamedAgent[] }
     expect(agents.find((each) => each.ref === ref)?.login).toEqual({
       state: 'refused',
-      error: 'The authorization server names no web page to log in at',
+      error: 'The URL of the authorization server is not an http or https URL',
     })
   })
 
@@ -123,7 +123,7 @@ describe('a request that means no good', () => {
       { kind: 'bearer', token: 'sec\nret' },
     ]) {
       const answer = await ask('PUT', 'api/trust', { ref, credential })
-      expect([answer.status, answer.text]).toEqual([400, '{"error":"That is no credential"}'])
+      expect([answer.status, answer.text]).toEqual([400, '{"error":"Invalid credential"}'])
     }
   })
 })

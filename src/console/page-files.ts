@@ -1,4 +1,4 @@
-/** The page and its files, as the build left them: few, small, and read once. */
+/** The built page and its files, read once and served from memory. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, extname, join } from 'node:path'
@@ -12,7 +12,7 @@ const types: Readonly<Record<string, string>> = {
   '.png': 'image/png',
 }
 
-/** Our own files and nothing else: no script, style, font or picture from anywhere, nothing written into the page. */
+/** Allows only files of the console: no external or inline scripts, styles, fonts or images. */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -38,17 +38,17 @@ const safety = {
 interface Stored {
   readonly type: string
   readonly bytes: Buffer<ArrayBuffer>
-  /** Made when first asked for. */
+  /** Compressed at the first request. */
   packed?: Buffer<ArrayBuffer>
 }
 
 export interface PageFiles {
   page(request: Request): Response
-  /** A file of the page by its name below `/console/assets/`. */
+  /** A file by its name below `/console/assets/`. */
   file(name: string, request: Request): Response | undefined
 }
 
-/** The folder that `npm run build` writes the page to. The package is found by its own name: bundled files are elsewhere. */
+/** The folder of the built page. Resolved by package name, because bundled files have other paths than their sources. */
 export function builtPageFolder(): string {
   return join(dirname(createRequire(import.meta.url).resolve('dragoman/package.json')), 'dist/console/page')
 }
@@ -56,7 +56,7 @@ export function builtPageFolder(): string {
 export function readPageFiles(folder: string = builtPageFolder()): PageFiles {
   const html = read(join(folder, 'index.html'))
   if (!html) {
-    const missing = 'The console is not built: run `npm run build`'
+    const missing = 'The console page is not built: run `npm run build`'
     return { page: () => new Response(missing, { status: 503 }), file: () => undefined }
   }
   const assets = join(folder, 'console/assets')
@@ -65,7 +65,7 @@ export function readPageFiles(folder: string = builtPageFolder()): PageFiles {
     page: (request) => answer(html, request, { ...safety, 'cache-control': 'no-cache' }),
     file(name, request) {
       const found = files.get(name)
-      // The names tell the content: what was read once is good for ever.
+      // File names contain a hash of the content.
       return found && answer(found, request, { ...safety, 'cache-control': 'public, max-age=31536000, immutable' })
     },
   }

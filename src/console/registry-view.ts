@@ -1,4 +1,4 @@
-/** The registry as the page sees it: looked through, followed, and published to, with the console's credentials. */
+/** The registry for the page: reads, watches and publishes with the credentials of the console. */
 import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { registryClient } from '../registry-client/registry-client.js'
 import { json, refusal } from './responses.js'
@@ -8,21 +8,21 @@ const retryMs = 2000
 const segment = /^[\w.~:@ -]{1,200}$/
 
 export interface RegistryView {
-  /** What a query finds, as the registry answers it. */
+  /** The registry's response to a query. */
   list(query: URLSearchParams): Promise<Response>
   agent(namespace: string, name: string, verb?: 'health'): Promise<Response>
   publish(namespace: string, name: string, publication: object): Promise<Response>
   withdraw(namespace: string, name: string, query: URLSearchParams): Promise<Response>
-  /** Whether it lists an agent: only those may be called. */
+  /** Whether the registry has the agent; only such agents may be called. */
   knows(namespace: string, name: string): Promise<boolean>
   close(): void
 }
 
-const allowed = ['text', 'namespace', 'skill', 'tag', 'cursor', 'limit', 'includeUnhealthy']
+const queryNames = ['text', 'namespace', 'skill', 'tag', 'cursor', 'limit', 'includeUnhealthy']
 
 export interface RegistryViewOptions {
   readonly headers?: Readonly<Record<string, string>>
-  /** How long the registry may say nothing, before it counts as gone and is asked again. */
+  /** Time without a heartbeat after which the watch reconnects. */
   readonly silenceMs?: number
   onEvent(event: unknown): void
 }
@@ -47,8 +47,8 @@ export function createRegistryView(
       return refusal(502, `The registry at ${base} does not answer`)
     }
   }
-  const place = (namespace: string, name: string) => {
-    if (!segment.test(namespace) || !segment.test(name)) throw new TypeError('That is no name in a registry')
+  const pathOf = (namespace: string, name: string) => {
+    if (!segment.test(namespace) || !segment.test(name)) throw new TypeError('Invalid name of an agent in the registry')
     return `agents/${encodeURIComponent(namespace)}/${encodeURIComponent(name)}`
   }
 
@@ -58,30 +58,30 @@ export function createRegistryView(
         const watched = registry.watch({ signal: closed.signal, ...(silenceMs !== undefined && { silenceMs }) })
         for await (const { event } of watched) onEvent(event)
       } catch {
-        // It is asked again; the page sees that nothing comes.
+        // The loop reconnects; the page gets the event `lost`.
       }
       if (!closed.signal.aborted) onEvent({ type: 'lost' })
       await new Promise((resolve) => setTimeout(resolve, retryMs).unref())
     }
   }
-  void follow() // it owns its failures, and ends with `close`
+  void follow() // handles its errors, and ends with `close`
 
   return {
     list: (query) => {
-      const asked = [...query].filter(([name]) => allowed.includes(name))
+      const asked = [...query].filter(([name]) => queryNames.includes(name))
       return ask(`agents?${new URLSearchParams(asked)}`)
     },
-    agent: (namespace, name, verb) => ask(`${place(namespace, name)}${verb ? `/${verb}` : ''}?includeUnhealthy=true`),
+    agent: (namespace, name, verb) => ask(`${pathOf(namespace, name)}${verb ? `/${verb}` : ''}?includeUnhealthy=true`),
     publish: (namespace, name, publication) =>
-      ask(place(namespace, name), { method: 'PUT', body: JSON.stringify(publication) }),
+      ask(pathOf(namespace, name), { method: 'PUT', body: JSON.stringify(publication) }),
     withdraw: (namespace, name, query) =>
       ask(
-        `${place(namespace, name)}?${new URLSearchParams([...query].filter(([key]) => /^(version|instance)$/.test(key)))}`,
+        `${pathOf(namespace, name)}?${new URLSearchParams([...query].filter(([key]) => /^(version|instance)$/.test(key)))}`,
         {
           method: 'DELETE',
         },
       ),
-    knows: async (namespace, name) => (await ask(`${place(namespace, name)}?includeUnhealthy=true`)).ok,
+    knows: async (namespace, name) => (await ask(`${pathOf(namespace, name)}?includeUnhealthy=true`)).ok,
     close: () => closed.abort(),
   }
 }

@@ -1,11 +1,11 @@
-/** Cookies that no script reads, and secrets that are compared without telling how much of them was right. */
+/** Responses and cookies of the console, and constant-time comparison of secrets. */
 import { createHash, timingSafeEqual } from 'node:crypto'
 
 interface CookieFacts {
   readonly path: string
   readonly sameSite: 'Strict' | 'Lax'
   readonly seconds?: number
-  /** Where people reach the console: whoever stands before it may speak TLS for it. */
+  /** The public URL decides about `Secure`: a proxy may terminate TLS. */
   readonly publicUrl: string | undefined
 }
 
@@ -16,7 +16,7 @@ export function cookieFor(request: Request, name: string, value: string, facts: 
   return `${nameFor(request, name)}=${value}; Path=${path}; HttpOnly; SameSite=${sameSite}${rest}`
 }
 
-/** Cookies do not know ports: consoles on two of them would take each other's away. */
+/** Cookies are shared between ports, so the name contains the port. */
 function nameFor(request: Request, name: string): string {
   const { port, protocol } = new URL(request.url)
   return `dragoman_${name}_${port || (protocol === 'https:' ? '443' : '80')}`
@@ -44,11 +44,12 @@ const headers = {
   'content-security-policy': "default-src 'none'; frame-ancestors 'none'",
 }
 
+/** A JSON response that is not cached and not interpreted as a page. */
 export function json(status: number, value: unknown, more: Readonly<Record<string, string>> = {}): Response {
   return new Response(JSON.stringify(value), { status, headers: { ...headers, ...more } })
 }
 
-/** What was wrong, for a person; and for the page, which speaks other languages too, what kind of thing it is. */
+/** An error with a message and, for translation by the page, a code. */
 export function refusal(status: number, error: string, code?: string): Response {
   return json(status, { error, ...(code !== undefined && { code }) })
 }

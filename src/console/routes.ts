@@ -1,4 +1,4 @@
-/** What the page may ask for, beside calling agents. Everything here is for a session that exists. */
+/** The routes below `/console/api/`, for requests with a session. */
 
 import { cardLocations } from '../client/resolve-card.js'
 import { isAddress } from '../client/resolve-name.js'
@@ -16,13 +16,13 @@ import { cookieFor, json, refusal } from './responses.js'
 import type { Session, SessionDeps } from './session.js'
 
 const maxBodyBytes = 2 * 1024 * 1024
-/** Where logins at authorization servers come back to. */
+/** The redirect path of logins at authorization servers. */
 export const callbackPath = '/console/oauth/callback'
 
 export interface RouteDeps extends SessionDeps {
   readonly registryView?: RegistryView | undefined
   readonly push: readonly PushOperations[]
-  /** Where people and webhooks reach this console. */
+  /** URL that browsers and webhooks use. */
   readonly publicUrl?: string | undefined
 }
 
@@ -32,29 +32,29 @@ export interface RouteCall {
   readonly session: Session
 }
 
-type Route = (call: RouteCall, parts: RouteDeps) => Response | Promise<Response>
+type Route = (call: RouteCall, deps: RouteDeps) => Response | Promise<Response>
 
 /** By method and path below `/console/api/`. */
-export const routes: Readonly<Record<string, Route>> = {
+const routes: Readonly<Record<string, Route>> = {
   'GET agents': ({ session }) => json(200, { agents: session.agents }),
   async 'POST agents'({ request, session }, { registryView }) {
     const { ref } = await bodyOf(request)
-    if (typeof ref !== 'string' || ref.trim() === '') return refusal(400, 'Name an agent: an address, or a card’s')
+    if (typeof ref !== 'string' || ref.trim() === '') return refusal(400, 'Give the URL of an agent or of its card')
     const named = ref.trim()
     const [, namespace, name] = /^registry:([^/]+)\/(.+)$/.exec(named) ?? []
     if (namespace !== undefined && name !== undefined) {
       if (!(await registryView?.knows(namespace, name)))
-        return refusal(404, `The registry knows no ${namespace}/${name}`)
-      return session.name(named, 'registry') ? json(200, { ref: named }) : tooMany()
+        return refusal(404, `Agent not found in the registry: ${namespace}/${name}`)
+      return session.add(named, 'registry') ? json(200, { ref: named }) : tooMany()
     }
     if (hasCredentials(named))
-      return refusal(400, 'Leave the name and the password out of the address: credentials are given under Access')
-    if (!isAddress(named)) return refusal(400, `${named.slice(0, 100)} is no address: begin with http:// or https://`)
-    cardLocations(named) // throws in plain words for what cannot be one
-    return session.name(named, 'pasted') ? json(200, { ref: named }) : tooMany()
+      return refusal(400, 'Remove the user name and the password from the URL; enter credentials in the Access tab')
+    if (!isAddress(named)) return refusal(400, `${named.slice(0, 100)} is not a URL: start it with http:// or https://`)
+    cardLocations(named) // throws for invalid URLs
+    return session.add(named, 'pasted') ? json(200, { ref: named }) : tooMany()
   },
   'DELETE agents'({ url, session }) {
-    session.unname(refOf(url))
+    session.remove(refOf(url))
     return json(200, {})
   },
   async 'PUT trust'({ request, session }) {
@@ -62,7 +62,7 @@ export const routes: Readonly<Record<string, Route>> = {
     if (typeof ref !== 'string' || !session.has(ref)) return unknown()
     const given = credential === undefined || credential === null ? credential : readCredential(credential)
     if (typeof scheme !== 'string' || (credential !== undefined && given === undefined))
-      return refusal(400, 'That is no credential')
+      return refusal(400, 'Invalid credential')
     session.trust(ref, {
       scheme,
       ...(given !== undefined && { credential: given }),
@@ -75,19 +75,19 @@ export const routes: Readonly<Record<string, Route>> = {
     if (typeof ref !== 'string' || !session.has(ref)) return unknown()
     const base = withoutTrailingSlashes(publicUrl ?? new URL(request.url).origin)
     const { browser } = await session.login(ref, `${base}${callbackPath}`)
-    // The way back begins at another site, from where a strict cookie does not come along.
+    // The redirect starts at another site, so that browsers would not send a strict cookie.
     const facts = { path: callbackPath, sameSite: 'Lax', seconds: 600, publicUrl } as const
     return json(200, {}, { 'set-cookie': cookieFor(request, 'login', browser, facts) })
   },
-  async 'GET card'({ url, session }, parts) {
+  async 'GET card'({ url, session }, deps) {
     const ref = refOf(url)
-    return session.has(ref) ? json(200, await viewCard(session, ref, parts)) : unknown()
+    return session.has(ref) ? json(200, await viewCard(session, ref, deps)) : unknown()
   },
-  async 'POST probe'({ request, session }, parts) {
+  async 'POST probe'({ request, session }, deps) {
     const { ref, text } = await bodyOf(request)
     if (typeof ref !== 'string' || !session.has(ref)) return unknown()
     session.connections.forget(ref)
-    return json(200, await probeAgent(session, ref, { ...parts, ...(typeof text === 'string' && { text }) }))
+    return json(200, await probeAgent(session, ref, { ...deps, ...(typeof text === 'string' && { text }) }))
   },
   'GET calls': ({ url, session }) =>
     json(200, {
@@ -99,17 +99,17 @@ export const routes: Readonly<Record<string, Route>> = {
     }),
   'GET call'({ url, session }) {
     const call = session.calls.get(url.searchParams.get('id') ?? '')
-    return call ? json(200, call.view()) : refusal(404, 'This call is not remembered any more')
+    return call ? json(200, call.view()) : refusal(404, 'The call is no longer in the log')
   },
   async 'POST file'({ request }) {
     const { url, mediaType, filename } = await bodyOf(request)
-    if (typeof url !== 'string') return refusal(400, 'Which file?')
+    if (typeof url !== 'string') return refusal(400, 'url must be a string')
     const part = {
       url,
       ...(typeof mediaType === 'string' && { mediaType }),
       ...(typeof filename === 'string' && { filename }),
     }
-    // An agent wrote the link: it leads to the internet by https, or nowhere.
+    // The link is untrusted: only https and public addresses are fetched.
     const file = await fetchFile(part)
     return new Response(file.bytes, {
       headers: {
@@ -127,14 +127,14 @@ export const routes: Readonly<Record<string, Route>> = {
   },
   'GET deliveries': ({ session }) => json(200, { deliveries: session.inbox.list() }),
   async 'GET dead-letters'(_call, { push }) {
-    if (push.length === 0) return refusal(404, 'This console cannot see dead letters')
+    if (push.length === 0) return refusal(404, 'The console has no access to dead letters')
     const lists = await Promise.all(push.map((each) => each.deadLetters()))
-    return json(200, { letters: lists.flatMap((letters, place) => letters.map((each) => placed(each, place))) })
+    return json(200, { letters: lists.flatMap((letters, index) => letters.map((each) => withServer(each, index))) })
   },
   async 'POST redeliver'({ url }, { push }) {
     const [, place, id = ''] = /^(\d{1,6})\/(.+)$/s.exec(textOf(url, 'id')) ?? []
     const outcome = await push[Number(place)]?.redeliver(id)
-    return outcome ? json(200, outcome) : refusal(404, 'There is no such dead letter')
+    return outcome ? json(200, outcome) : refusal(404, 'Dead letter not found')
   },
   'GET registry': ({ url }, { registryView }) => registryView?.list(url.searchParams) ?? noRegistry(),
   'GET registry/agent': ({ url }, { registryView }) =>
@@ -143,44 +143,45 @@ export const routes: Readonly<Record<string, Route>> = {
     registryView?.agent(textOf(url, 'namespace'), textOf(url, 'name'), 'health') ?? noRegistry(),
   'DELETE registry/agent': ({ url }, { registryView }) =>
     registryView?.withdraw(textOf(url, 'namespace'), textOf(url, 'name'), url.searchParams) ?? noRegistry(),
-  async 'PUT registry/agent'({ request, session }, parts) {
+  async 'PUT registry/agent'({ request, session }, deps) {
     const { ref, namespace, name, ttlSeconds } = await bodyOf(request)
     if (typeof ref !== 'string' || !session.has(ref)) return unknown()
-    if (typeof namespace !== 'string' || typeof name !== 'string') return refusal(400, 'Under which name?')
-    if (!parts.registryView) return noRegistry()
-    const { raw } = await viewCard(session, ref, parts)
-    return parts.registryView.publish(namespace, name, {
+    if (typeof namespace !== 'string' || typeof name !== 'string')
+      return refusal(400, 'namespace and name must be strings')
+    if (!deps.registryView) return noRegistry()
+    const { raw } = await viewCard(session, ref, deps)
+    return deps.registryView.publish(namespace, name, {
       card: raw,
       ...(typeof ttlSeconds === 'number' && { ttlSeconds }),
     })
   },
 }
 
-/** Answers, or says in words what went wrong. */
-export async function answerRoute(path: string, call: RouteCall, parts: RouteDeps): Promise<Response> {
+/** Runs a route and encodes its errors. */
+export async function answerRoute(path: string, call: RouteCall, deps: RouteDeps): Promise<Response> {
   const route = Object.hasOwn(routes, `${call.request.method} ${path}`)
     ? routes[`${call.request.method} ${path}`]
     : undefined
-  if (!route) return refusal(404, 'There is nothing here')
+  if (!route) return refusal(404, 'Not found')
   try {
-    return await route(call, parts)
+    return await route(call, deps)
   } catch (caught) {
     const error = describeError(caught)
-    const isOurFault = error.code === 'INTERNAL_ERROR' && !('failure' in (error.details.metadata ?? {}))
-    const words = isOurFault && caught instanceof TypeError ? caught.message : error.message
-    const status = error.code === 'PAYLOAD_TOO_LARGE' ? 413 : isOurFault && words === error.message ? 500 : 422
-    return refusal(status, words, error.details.metadata?.failure ?? error.code)
+    const isInternal = error.code === 'INTERNAL_ERROR' && !('failure' in (error.details.metadata ?? {}))
+    const message = isInternal && caught instanceof TypeError ? caught.message : error.message
+    const status = error.code === 'PAYLOAD_TOO_LARGE' ? 413 : isInternal && message === error.message ? 500 : 422
+    return refusal(status, message, error.details.metadata?.failure ?? error.code)
   }
 }
 
-/** Servers with stores of their own give the same ids to different letters. */
-function placed(letter: DeadDelivery, place: number): DeadDelivery {
-  return { ...letter, id: `${place}/${letter.id}` }
+/** Prefixes the id with the server, because servers number their letters independently. */
+function withServer(letter: DeadDelivery, index: number): DeadDelivery {
+  return { ...letter, id: `${index}/${letter.id}` }
 }
 
 async function bodyOf(request: Request): Promise<Record<string, unknown>> {
   const body = parseJson(await readBody(request, maxBodyBytes))
-  if (!isObject(body)) throw new TypeError('The body is no JSON object')
+  if (!isObject(body)) throw new TypeError('The body must be a JSON object')
   return body
 }
 
@@ -193,18 +194,18 @@ function textOf(url: URL, name: string): string {
 }
 
 function unknown(): Response {
-  return refusal(404, 'This agent was not named here: add it first')
+  return refusal(404, 'Agent not found: add it first')
 }
 
 function tooMany(): Response {
-  return refusal(429, 'There are too many agents: remove some')
+  return refusal(429, 'The session has too many agents: remove some')
 }
 
 function noRegistry(): Response {
-  return refusal(404, 'This console has no registry: start it with --registry')
+  return refusal(404, 'The console has no registry: start it with --registry')
 }
 
-/** An address is shown to everybody who looks, kept in the browser, and told to whoever is sent a link. */
+/** URLs are displayed, stored in the browser and part of links, so they must not contain credentials. */
 function hasCredentials(address: string): boolean {
   const whole = /^https?:/i.test(address) ? address : `http://${address}`
   if (!canParseUrl(whole)) return false

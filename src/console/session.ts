@@ -1,4 +1,4 @@
-/** What one browser has: the agents it named, its credentials, its calls, its webhook. All of it in memory. */
+/** The session of one browser, in memory: its agents and their credentials, its calls, its webhook and its tabs. */
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import type { CredentialSources } from '../client/credentials/credential.js'
 import { createPushReceiver } from '../client/push-receiver.js'
@@ -18,9 +18,9 @@ const maxTabs = 50
 export interface SessionDeps {
   readonly registry?: string | undefined
   readonly registryHeaders?: Readonly<Record<string, string>> | undefined
-  /** Agents that whoever started the console named. */
+  /** Agents from the configuration of the console. */
   readonly given: readonly string[]
-  /** And credentials for some of them. */
+  /** Credentials from the configuration, by agent. */
   readonly credentials?: Readonly<Record<string, CredentialSources>> | undefined
   readonly redirects: Redirects
 }
@@ -32,20 +32,20 @@ interface Entry {
 }
 
 export class Session {
-  readonly #parts: SessionDeps
+  readonly #deps: SessionDeps
   readonly #agents = new Map<string, Entry>()
   readonly #tabs = new Map<string, TabStream>()
   readonly calls = new CallLog((call) => this.tell({ call }))
   readonly inbox = new PushInbox((delivery) => this.tell({ delivery: delivery.id }))
   readonly connections: Connections
   readonly answer: ReturnType<typeof createA2aProxy>
-  /** The browser that has this session shows it when it comes back from a login, however many it has begun. */
+  /** Identifies this browser when it returns from a login. */
   readonly #browser = randomBytes(18).toString('base64url')
   usedAt = performance.now()
 
-  constructor(parts: SessionDeps) {
-    const { registry, registryHeaders, given } = parts
-    this.#parts = parts
+  constructor(deps: SessionDeps) {
+    const { registry, registryHeaders, given } = deps
+    this.#deps = deps
     this.connections = new Connections({
       calls: this.calls,
       registry,
@@ -70,8 +70,8 @@ export class Session {
     return this.#agents.has(ref)
   }
 
-  /** False when there are too many. */
-  name(ref: string, from: NamedAgent['from']): boolean {
+  /** Returns false if the session has too many agents. */
+  add(ref: string, from: NamedAgent['from']): boolean {
     if (this.#agents.has(ref)) return true
     if (this.#agents.size >= maxAgents) return false
     this.#agents.set(ref, this.#entry(ref, from))
@@ -79,27 +79,27 @@ export class Session {
     return true
   }
 
-  unname(ref: string): void {
+  remove(ref: string): void {
     this.#agents.get(ref)?.credentials.login.stop()
     this.#agents.delete(ref)
     this.connections.forget(ref)
     this.tell({ agents: true })
   }
 
-  /** Credentials are by the card's names of schemes; `null` takes one back. */
+  /** Sets a credential by scheme name of the card (`null` deletes it), and whether other origins get credentials. */
   trust(
     ref: string,
     trust: { readonly scheme: string; readonly credential?: GivenCredential | null; readonly allowsOrigins?: boolean },
   ): void {
     const entry = this.#agents.get(ref)
     if (!entry) return
-    if (trust.credential !== undefined) entry.credentials.hold(trust.scheme, trust.credential)
+    if (trust.credential !== undefined) entry.credentials.set(trust.scheme, trust.credential)
     if (trust.allowsOrigins !== undefined) entry.allowsOrigins = trust.allowsOrigins
     this.connections.forget(ref)
     this.tell({ agents: true })
   }
 
-  /** Tries an agent's credentials; resolves when it is known how that went, or that somebody has to log in. */
+  /** Tests an agent's credentials; resolves when the result is known or the user has to log in. */
   async login(ref: string, redirectUri: string): Promise<Pick<LoginBrowser, 'browser'>> {
     const [browser, login] = [this.#browser, this.#agents.get(ref)?.credentials.login]
     await login?.begin({ redirectUri, browser }, (signal) => this.connections.attempt(ref, signal))
@@ -107,9 +107,9 @@ export class Session {
   }
 
   #entry(ref: string, from: NamedAgent['from']): Entry {
-    const { redirects, credentials = {} } = this.#parts
+    const { redirects, credentials = {} } = this.#deps
     const login = new AgentLogin(ref, redirects, () => this.tell({ agents: true }))
-    // What whoever started the console gave is for the agents that they named.
+    // Credentials of the configuration are only for agents of the configuration.
     const own = from === 'given' && Object.hasOwn(credentials, ref) ? credentials[ref] : undefined
     return { from, credentials: new AgentCredentials(login, own), allowsOrigins: false }
   }
@@ -141,20 +141,21 @@ export class Session {
   }
 }
 
-/** A dialect and a binding as they stand in an address; `auto` is up to the card. */
+/** Parses a dialect and a binding of a path; `auto` is negotiated. */
 export function agentTarget(ref: string, dialect: string | undefined, binding: string | undefined) {
-  const spoken = dialectNames.find((each) => each === dialect)
-  const over = bindings.find((each): each is Binding => each === binding)
-  return { ref, ...(spoken && { dialect: spoken }), ...(over && { binding: over }) }
+  const dialectName = dialectNames.find((each) => each === dialect)
+  const bindingName = bindings.find((each): each is Binding => each === binding)
+  return { ref, ...(dialectName && { dialect: dialectName }), ...(bindingName && { binding: bindingName }) }
 }
 
 const maxDeliveries = 500
-/** Whoever knows the address may send as much as they like. */
+/** Limits the memory for deliveries, because senders are not authenticated. */
 const maxInboxBytes = 16 * 1024 * 1024
 const maxDeliveryBytes = 1024 * 1024
 
+/** The console's webhook: receives push notifications at an unguessable URL. */
 export class PushInbox {
-  /** In the address; who knows it may deliver. */
+  /** The unguessable part of the webhook's URL. */
   readonly secret = randomBytes(18).toString('base64url')
   readonly #deliveries: InboxDelivery[] = []
   #bytes = 0
@@ -207,16 +208,20 @@ function withoutSecrets(headers: Headers): Record<string, string> {
 }
 
 const encoder = new TextEncoder()
-/** What waits for the page before the streams behind it are read no further. */
+/** Unread bytes after which the streams of agents are paused. */
 const highWaterMark = 512 * 1024
-/** And beyond that, before the page counts as gone. */
+/** Further unread bytes after which the tab is closed. */
 const maxUnreadBytes = 8 * 1024 * 1024
 const heartbeatMs = 15_000
 
+/**
+ * The event stream of one tab. Browsers open at most six HTTP/1.1 connections to a server, so the events of all calls of a
+ * tab share one stream.
+ */
 export class TabStream {
   readonly id = crypto.randomUUID()
   readonly response: Response
-  /** Aborted when the page is gone. */
+  /** Aborted when the page has disconnected. */
   readonly gone = new AbortController()
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined
   #waiting: (() => void)[] = []
@@ -247,13 +252,13 @@ export class TabStream {
     this.#write(`data: ${JSON.stringify(event)}\n\n`)
   }
 
-  /** Moves the body of an answer into this stream, as fast as the page reads. */
+  /** Forwards the body of a response, as fast as the page reads. */
   async carry(stream: number, body: ReadableStream<Uint8Array>): Promise<void> {
     const left = new AbortController()
     this.#streams.set(stream, left)
     const decoder = new TextDecoder()
     const reader = body.getReader()
-    const leave = () => reader.cancel().catch(() => undefined) // nobody is left to tell
+    const leave = () => reader.cancel().catch(() => undefined) // the page has left
     const signal = AbortSignal.any([left.signal, this.gone.signal])
     signal.addEventListener('abort', leave, { once: true })
     try {
@@ -264,14 +269,14 @@ export class TabStream {
         await this.#drained()
       }
     } catch {
-      // A body that breaks ends here: the page's client sees that it is not whole, and asks again.
+      // The page's client detects the incomplete stream and resumes it.
     } finally {
       this.#streams.delete(stream)
       this.tell({ stream, end: true })
     }
   }
 
-  /** The page does not want the rest. */
+  /** Aborts a stream that the page has left. */
   leave(stream: number): void {
     this.#streams.get(stream)?.abort()
   }
@@ -285,7 +290,7 @@ export class TabStream {
   #write(text: string): void {
     if (this.gone.signal.aborted) return
     this.#controller?.enqueue(encoder.encode(text))
-    // A page that has stopped to read asks for everything anew when it wakes up.
+    // A page that stopped reading reloads its state when it reconnects.
     if ((this.#controller?.desiredSize ?? 0) < -maxUnreadBytes) this.close()
   }
 
