@@ -275,7 +275,6 @@ const streamPath = [
   'engine/following/task-reader.ts',
   'model/history-window.ts',
   'transports/sse.ts',
-  'server/write-sse.ts',
 ]
 
 /** Executed characters of each file of `src` during some work, by V8's coverage. */

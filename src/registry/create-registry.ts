@@ -8,7 +8,7 @@ import { withoutTrailingSlashes } from '../model/trim-end.js'
 import { RegistryError } from '../registry-client/registry-error.js'
 import { assertClosedByDefault, closePort, listen, tlsFor } from '../server/bind.js'
 import { settleLog } from '../server/default-log.js'
-import { createHealth } from '../server/health.js'
+import { createHealth, createReadiness } from '../server/health.js'
 import { assertPublicUrl, createHostCheck, type HostCheck, hostFault, hostsOnPort } from '../server/hosts.js'
 import { createListener } from '../server/listener.js'
 import { toNodeListener } from '../server/node.js'
@@ -21,7 +21,6 @@ import {
   rateLimit,
   storeOption,
 } from '../server/options.js'
-import { createReadiness } from '../server/readiness.js'
 import type { CompleteStore, Store } from '../stores/store.js'
 import { createAdmission, type RegistryRates } from './admission.js'
 import type { ProbeOptions } from './prober.js'

@@ -4,11 +4,10 @@
  */
 import type { Dialect, DialectName } from '../dialects/dialect.js'
 import { newestDialect, serverDialects } from '../dialects/servers.js'
-import type { AgentCard, AgentInterface } from '../model/agent-card.js'
+import type { AgentCard, AgentInterface, AgentSkill, CardSigningForm } from '../model/agent-card.js'
 import { withoutTrailingSlashes } from '../model/trim-end.js'
-import type { EditCard } from './edit-card.js'
+import type { Signer } from '../signing/signer.js'
 import type { OfferedDialects } from './offered-dialects.js'
-import type { SignCard } from './sign-card.js'
 
 /** The card for readers that name no version: that of one dialect, or `hybrid`, which readers of several understand. */
 export type CardForm = 'hybrid' | DialectName
@@ -191,4 +190,96 @@ function withAddress(card: AgentCard, url: string, dialect: Dialect): AgentCard 
 
 function addressesOf(url: string, { cardVersion = '' }: Dialect): AgentInterface[] {
   return ['JSONRPC', 'HTTP+JSON'].map((protocolBinding) => ({ url, protocolBinding, protocolVersion: cardVersion }))
+}
+
+/** Changes a card. `version` is that of the readers, such as `1.0`: v0.2 counts as `0.3`, the hybrid card as `1.0`. */
+export type EditCard = (card: AgentCard, version: string) => AgentCard
+
+/**
+ * Applies `edit` within bounds. The result may drop and reorder interfaces of the card, and has the card's own security
+ * members: a card must name what the server answers and enforces. Throws `TypeError` for an interface that is not
+ * served, and for a result without interfaces if the card lists one of the version.
+ */
+export function boundedEdit(edit: EditCard | undefined): EditCard {
+  if (edit === undefined) return (card) => card
+  if (typeof edit !== 'function') throw new TypeError('`editCard` is a function: `(card, version) => card`')
+  return (card, version) => {
+    // A copy, so that changes in place stay within the same bounds.
+    const edited = edit(structuredClone(card), version)
+    if (!Array.isArray(edited?.supportedInterfaces) || !Array.isArray(edited.skills))
+      throw new TypeError('`editCard` must return a card: `(card, version) => ({ ...card, … })`')
+    // Cards of other versions, and those of pinned dialects, get their addresses after the edit.
+    const hasVersion = card.supportedInterfaces.some(({ protocolVersion }) => protocolVersion === version)
+    if (hasVersion && edited.supportedInterfaces.length === 0)
+      throw new TypeError(`\`editCard\` must leave at least one interface on the card of version ${version}`)
+    const { securitySchemes: _schemes, securityRequirements: _requirements, signatures: _signatures, ...rest } = edited
+    const { securitySchemes, securityRequirements } = card
+    return {
+      ...rest,
+      supportedInterfaces: edited.supportedInterfaces.map((each) => servedAs(each, card)),
+      skills: edited.skills.map((skill) => withOwnSecurity(skill, card)),
+      ...(securitySchemes && { securitySchemes }),
+      ...(securityRequirements && { securityRequirements }),
+    }
+  }
+}
+
+function servedAs({ url, protocolBinding, protocolVersion, tenant }: AgentInterface, card: AgentCard): AgentInterface {
+  const served = card.supportedInterfaces.find(
+    (each) =>
+      each.url === url &&
+      each.protocolBinding === protocolBinding &&
+      each.protocolVersion === protocolVersion &&
+      each.tenant === tenant,
+  )
+  if (served) return served
+  throw new TypeError(
+    `\`editCard\` can drop interfaces and not add or change them: ${protocolBinding} ${protocolVersion} at ${url} is not served here`,
+  )
+}
+
+function withOwnSecurity({ securityRequirements: _edited, ...skill }: AgentSkill, { skills }: AgentCard): AgentSkill {
+  const own = skills.find(({ id }) => id === skill.id)?.securityRequirements
+  return own ? { ...skill, securityRequirements: own } : skill
+}
+
+/** Where the keys are published, below the server's address. */
+export const jwksPath = '/.well-known/jwks.json'
+
+/** Adds a signature over each of the forms to the card; returns the card itself if there are no keys. */
+export type SignCard = <Card extends object>(card: Card, forms: readonly CardSigningForm[]) => Promise<Card>
+
+/** Extended cards may differ from caller to caller; the ones used last are remembered. */
+const mostRemembered = 256
+
+/** `url` is the server's address, without a slash at its end. */
+export function createCardSigning(signer: Signer | undefined, url: string): SignCard {
+  if (!signer) return async (card) => card
+  const jku = `${url}${jwksPath}`
+  const known = new Map<string, Promise<object>>()
+
+  const remember = (key: string, signed: Promise<object>) => {
+    known.delete(key)
+    known.set(key, signed)
+    const [oldest] = known.keys()
+    if (known.size > mostRemembered && oldest !== undefined) known.delete(oldest)
+  }
+
+  return async <Card extends object>(card: Card, forms: readonly CardSigningForm[]): Promise<Card> => {
+    // Other keys, other signatures.
+    const key = await digest(JSON.stringify([forms, card, signer.jwks()]))
+    const signed = known.get(key) ?? signer.signCard(card, jku, forms)
+    remember(key, signed)
+    try {
+      return (await signed) as Card // it was made of a card with this very text
+    } catch (error) {
+      // A signer that is elsewhere may be back for the next reader.
+      known.delete(key)
+      throw error
+    }
+  }
+}
+
+async function digest(text: string): Promise<string> {
+  return Buffer.from(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))).toString('base64url')
 }

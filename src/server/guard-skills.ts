@@ -9,6 +9,7 @@ import type { Agent, SkillInit } from '../engine/agent.js'
 import { A2AError } from '../model/errors.js'
 import type { JsonValue } from '../model/part.js'
 import type { AgentService, CallContext, SendMessageRequest, StreamItem } from '../model/service.js'
+import type { TaskState } from '../model/task.js'
 
 /** For calls from outside; agents that are served together and call each other answer for it themselves. */
 export function guardSkills(service: AgentService, { card }: Agent, security: readonly Requirement[]): AgentService {
@@ -84,4 +85,43 @@ function assertKnown(guarded: readonly SkillInit[], security: readonly Requireme
     if (missing !== undefined)
       throw new TypeError(`The skill ${id} needs the scheme ${missing}, which \`auth\` does not have`)
   }
+}
+
+const open: readonly TaskState[] = ['TASK_STATE_INPUT_REQUIRED', 'TASK_STATE_AUTH_REQUIRED']
+
+export function continueContext(service: AgentService): AgentService {
+  const addressed = async (request: SendMessageRequest, context: CallContext): Promise<SendMessageRequest> => {
+    const { taskId, contextId } = request.message
+    if (taskId !== undefined || contextId === undefined) return request
+    const pages = await Promise.all(
+      open.map((status) =>
+        service.listTasks({ contextId, status, pageSize: 2, historyLength: 0 }, withoutTraits(context)),
+      ),
+    )
+    const [only, ...others] = pages.flatMap(({ tasks }) => tasks)
+    if (!only || others.length > 0) return request
+    return { ...request, message: { ...request.message, taskId: only.id } }
+  }
+  return {
+    ...service,
+    sendMessage: async (request, context) =>
+      await service.sendMessage(context.continuesContext ? await addressed(request, context) : request, context),
+    sendStreamingMessage: (request, context) =>
+      context.continuesContext
+        ? continued(service, addressed(request, context), context)
+        : service.sendStreamingMessage(request, context),
+  }
+}
+
+async function* continued(
+  service: AgentService,
+  request: Promise<SendMessageRequest>,
+  context: CallContext,
+): AsyncGenerator<StreamItem, void, void> {
+  yield* service.sendStreamingMessage(await request, context)
+}
+
+/** The look-up is not the call: it neither repeats its key nor resumes its stream. */
+function withoutTraits({ caller, tenant, dialect }: CallContext): CallContext {
+  return { caller, ...(tenant !== undefined && { tenant }), ...(dialect !== undefined && { dialect }) }
 }

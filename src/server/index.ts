@@ -9,19 +9,29 @@ export type { MetricsPort } from './metrics.js'
 export type { Agents, Mount, MountedAgent } from './mounts.js'
 export type { Audit, AuditEntry } from './observe-calls.js'
 export { type OpenStoreOptions, openStore } from './open-store.js'
-export type { AdvancedOptions, AdvancedServeOptions, HandlerOptions, ServedAgent, ServeOptions } from './options.js'
-export type { Policy } from './policy.js'
+export type {
+  AdvancedOptions,
+  AdvancedServeOptions,
+  HandlerOptions,
+  Policy,
+  ServedAgent,
+  ServeOptions,
+} from './options.js'
 export type { Rate } from './rate-limit.js'
 export type { Route, Visit } from './routes.js'
 export { type Served, serve } from './serve.js'
 
 // Serve inside another HTTP server
 
-export { expressMount } from './express.js'
-export { fastifyMount } from './fastify.js'
+export {
+  expressMount,
+  fastifyMount,
+  type HonoMount,
+  honoMount,
+  type NextRoutes,
+  nextMount,
+} from './framework-mounts.js'
 export { createHandler, type FetchHandler } from './handler.js'
-export { type HonoMount, honoMount } from './hono.js'
-export { type NextRoutes, nextMount } from './next.js'
 export { type NodeListener, toNodeListener } from './node.js'
 
 // Dialects, cards and signatures
@@ -52,12 +62,12 @@ export {
   signingAlgorithms,
 } from '../signing/signing-key.js'
 export { skillSchemasUri } from './card.js'
+export type { EditCard } from './card-forms.js'
 export { type CardForm, cardForms } from './card-forms.js'
-export type { EditCard } from './edit-card.js'
 
 // Webhooks
 
 export type { PushOptions } from '../push/create-push.js'
 export type { DeadDelivery, PushOperations, Redelivery } from '../push/dead-letters.js'
 export type { PushSettings } from '../push/push-settings.js'
-export { openStorePush, type StorePush, type StorePushOptions } from './store-push.js'
+export { openStorePush, type StorePush, type StorePushOptions } from './open-store.js'

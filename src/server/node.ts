@@ -5,13 +5,12 @@ import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response'
 import type { Connection } from '../auth/scheme.js'
 import { A2AError } from '../model/errors.js'
 import type { Caller } from '../model/service.js'
+import type { SseFeed, SseSink } from '../transports/sse.js'
 import { feedOf } from '../transports/sse.js'
 import { certificateOf } from './client-certificate.js'
 import type { FetchHandler } from './handler.js'
-import { inOrder } from './in-order.js'
 import { refusalOf } from './refusal.js'
 import { callerKey, UnreadAnswers } from './unread-answers.js'
-import { writeSse } from './write-sse.js'
 
 /** A request listener for `node:http`. */
 export type NodeListener = (request: IncomingMessage, response: ServerResponse) => void
@@ -137,5 +136,76 @@ function createEndOfTick(): () => Promise<void> {
       })
     })
     return tick
+  }
+}
+
+/** Pipelined requests that may wait on one connection. */
+const maxWaiting = 100
+
+/**
+ * Starts a pipelined request when all responses before it have been sent. Node hands over every request as soon as it
+ * is parsed and buffers the responses behind the first one, without a bound. A connection with more than 100 waiting
+ * requests is closed; clients must expect that (RFC 9112, 9.3.2).
+ */
+function inOrder(start: NodeListener): NodeListener {
+  const waiting = new WeakMap<Socket, number>()
+  return (request, response) => {
+    // Set while the response is the one whose turn it is. Other runtimes than Node do not hand over requests early.
+    if (response.socket !== null || isOtherRuntime) {
+      start(request, response)
+      return
+    }
+    const { socket } = request
+    const count = (waiting.get(socket) ?? 0) + 1
+    waiting.set(socket, count)
+    if (count > maxWaiting) {
+      socket.destroy()
+      return
+    }
+    // Not emitted when the connection closes before: then there is no caller to answer.
+    response.once('socket', () => {
+      waiting.set(socket, (waiting.get(socket) ?? 1) - 1)
+      start(request, response)
+    })
+  }
+}
+
+const isOtherRuntime = 'bun' in process.versions || 'deno' in process.versions
+
+/** Writes a stream of events straight to a connection. */
+function writeSse(feed: SseFeed, { status, headers }: Response, outgoing: ServerResponse): void {
+  if (outgoing.destroyed) {
+    feed.cancel()
+    return
+  }
+  const onGone = () => feed.cancel()
+  outgoing.on('close', onGone)
+  outgoing.on('error', onGone)
+  outgoing.writeHead(status, Object.fromEntries(headers))
+  feed.start(new SseConnection(feed, outgoing))
+}
+
+class SseConnection implements SseSink {
+  readonly #feed: SseFeed
+  readonly #outgoing: ServerResponse
+
+  constructor(feed: SseFeed, outgoing: ServerResponse) {
+    this.#feed = feed
+    this.#outgoing = outgoing
+  }
+
+  open(): void {
+    this.#outgoing.flushHeaders()
+  }
+
+  write(text: string): boolean {
+    // As bytes: Node takes three times as long to write a long string.
+    const hasRoom = this.#outgoing.write(Buffer.from(text))
+    if (!hasRoom) this.#outgoing.once('drain', () => this.#feed.resume())
+    return hasRoom
+  }
+
+  end(text: string): void {
+    this.#outgoing.end(Buffer.from(text))
   }
 }

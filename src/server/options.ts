@@ -9,29 +9,28 @@ import {
   type QuestionStatus,
   questionStatuses,
 } from '../dialects/servers.js'
+import type { SharedTask, SharingOperation } from '../engine/access.js'
 import type { Agent, AgentRef } from '../engine/agent.js'
 import { defaultEngineLimits } from '../engine/limits.js'
 import type { EngineSettings } from '../engine/settings.js'
 import { type Retention, retentionNames, settingNames } from '../engine/settings.js'
 import type { Log } from '../model/log.js'
 import { either, type NamesOf, namesIn } from '../model/option-names.js'
-import type { AgentService } from '../model/service.js'
+import type { AgentService, Caller } from '../model/service.js'
 import { type PushOptions, pushNames } from '../push/create-push.js'
 import type { Signer, SigningOptions } from '../signing/signer.js'
 import { storeKind } from '../stores/complete-store.js'
 import type { Store } from '../stores/store.js'
 import { defaultRequestLimits } from '../transports/read-json.js'
 import type { RegisterOptions } from './announce.js'
+import type { EditCard } from './card-forms.js'
 import { type CardForm, cardForms } from './card-forms.js'
-import type { ConnectionLimits } from './connection-limits.js'
-import type { EditCard } from './edit-card.js'
 import type { Limits } from './limits.js'
-import type { Deadlines } from './listener.js'
+import type { ConnectionLimits, Deadlines } from './listener.js'
 import type { MetricsPort } from './metrics.js'
 import type { MountedAgent } from './mounts.js'
 import type { Audit } from './observe-calls.js'
 import type { OpenStoreOptions } from './open-store.js'
-import type { Policy } from './policy.js'
 import type { Rate } from './rate-limit.js'
 import type { Route } from './routes.js'
 
@@ -280,3 +279,18 @@ export const serveOptions = {
   register: either('string', register),
   advanced: { ...advanced, ...connectionOptions, grpc: 'boolean' },
 } satisfies NamesOf<ServeOptions>
+
+/** Access of callers to tenants and to tasks of other owners. */
+export interface Policy {
+  /**
+   * Whether a caller may use a tenant. To a caller that may not, the tenant does not exist; and the public card
+   * then names no tenants. Default: everybody may use every tenant.
+   */
+  readonly tenants?: (caller: Caller, tenant: string) => boolean
+  /**
+   * Whether a caller may do something to a task that is not its own, in the tenant it addresses. To a caller
+   * that may not, the task does not exist. Lists show one's own tasks only, and webhooks are their owner's.
+   * Default: nobody may.
+   */
+  readonly canAccess?: (caller: Caller, task: SharedTask, operation: SharingOperation) => boolean | Promise<boolean>
+}

@@ -3,13 +3,16 @@ import type { Admit } from '../auth/admit.js'
 import type { Connection } from '../auth/scheme.js'
 import { isRefused, type Refused } from '../model/admission.js'
 import { A2AError } from '../model/errors.js'
+import { fromGeneric, toGeneric } from '../model/generic-service.js'
 import type { Log } from '../model/log.js'
+import type { Operation } from '../model/operations.js'
 import type { AgentService, Caller } from '../model/service.js'
-import { type CallObserver, CallTracker, refusedCall } from '../transports/call-record.js'
+import { type CallContext, nativeDialect } from '../model/service.js'
+import { type CallObserver, type CallStart, CallTracker, refusedCall } from '../transports/call-record.js'
 import { BodyInterrupted, limitBody } from '../transports/read-json.js'
-import type { OriginCheck } from './origins.js'
+import { assertTenant, type BindingHandler } from '../transports/transport.js'
+import type { OriginCheck } from './hosts.js'
 import { admitted, refusalOf } from './refusal.js'
-import { type CallableEndpoint, routeService } from './route-services.js'
 
 /** A path on the agents' address that the application serves itself. */
 export interface Route {
@@ -108,4 +111,48 @@ export function createRoutes(parts: RoutesParts): AnswerRoute | undefined {
     const route = byLength.find((each) => path === each.path || (each.path !== '/' && path.startsWith(`${each.path}/`)))
     return route && visit(route, request, connection)
   }
+}
+
+export type CallableEndpoint = Pick<BindingHandler, 'service' | 'hasTenant' | 'observe'>
+
+/** `address` is that of the route's own caller, for the audit. */
+export function routeService(endpoint: CallableEndpoint, address: CallStart['address']): AgentService {
+  const { unary, streaming } = toGeneric(endpoint.service)
+  const begin = (operation: Operation, request: unknown, context: CallContext) => {
+    const { tenant, caller, dialect = nativeDialect } = context
+    const watch = endpoint.observe && new CallTracker(endpoint.observe, { tenant, caller, address })
+    watch?.understood({ operation, dialect: { name: dialect } }, context)
+    watch?.asked(request, tenant)
+    return { watch, observed: { ...context, ...watch?.begun() } }
+  }
+  return fromGeneric({
+    async unary(operation, request, context) {
+      const { watch, observed } = begin(operation, request, context)
+      try {
+        assertTenant(endpoint, context)
+        const result = await unary(operation, request, observed)
+        watch?.answered(result)
+        watch?.ended()
+        return result
+      } catch (caught) {
+        watch?.ended(A2AError.from(caught))
+        throw caught
+      }
+    },
+    async *streaming(operation, request, context) {
+      const { watch, observed } = begin(operation, request, context)
+      try {
+        assertTenant(endpoint, context)
+        for await (const item of streaming(operation, request, observed)) {
+          watch?.event(item)
+          yield item
+        }
+      } catch (caught) {
+        watch?.ended(A2AError.from(caught))
+        throw caught
+      } finally {
+        watch?.ended()
+      }
+    },
+  })
 }

@@ -13,7 +13,7 @@ import { type Assembly, assemble, notOneAgent, type PortFacts } from './assemble
 import { settleBasePath } from './base-path.js'
 import { assertClosedByDefault, closePort, listen, tlsFor } from './bind.js'
 import { settleLog } from './default-log.js'
-import { createGrpcDoor } from './grpc-door.js'
+import { createGrpcEndpoint } from './grpc-endpoint.js'
 import { assertPublicUrl, createHostCheck, hostsOnPort } from './hosts.js'
 import { createListener } from './listener.js'
 import { assertGuardedMetrics, openMetrics, type ServerMetrics } from './metrics.js'
@@ -168,7 +168,7 @@ async function openPort(
   const answer = toNodeListener({
     fetch: (request, connection) => handler?.fetch(request, connection) ?? Promise.resolve(early.clone()),
   })
-  const grpc = options.grpc === false ? undefined : createGrpcDoor(() => handler, options.deadlines?.bodyMs)
+  const grpc = options.grpc === false ? undefined : createGrpcEndpoint(() => handler, options.deadlines?.bodyMs)
   const listener = createListener(answer, {
     deadlines: options.deadlines,
     connections: options.connections,

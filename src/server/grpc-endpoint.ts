@@ -20,7 +20,7 @@ export interface GrpcDoor {
 const closeGraceMs = 500
 
 /** `assembly` is absent as long as the agents are being made. */
-export function createGrpcDoor(assembly: () => Assembly | undefined, requestMs: number | undefined): GrpcDoor {
+export function createGrpcEndpoint(assembly: () => Assembly | undefined, requestMs: number | undefined): GrpcDoor {
   let server: Promise<GrpcServer> | undefined
   return {
     accept(socket) {
