@@ -1,23 +1,23 @@
-/** How one agent is doing in this process, as its engine counts it when it is asked. */
+/** Counters and gauges of one engine. Counters begin at its start. */
 export interface EngineStats {
-  /** Tasks that run here now. */
+  /** Tasks that run in this process. */
   readonly runningTasks: number
-  /** Messages to tasks that run here, waiting for their turn. */
+  /** Messages that wait for their turn in tasks of this process. */
   readonly waitingMessages: number
-  /** Streams that are read here now. */
+  /** Open streams. */
   readonly openStreams: number
-  /** How many events the slowest reader of a stream has not been given yet. */
+  /** Events that the slowest reader of a stream has not received yet. */
   readonly streamLag: number
-  /** Calls of the store that failed, since the start. */
+  /** Failed calls of the store. */
   readonly storeFailures: number
-  /** Tasks that retention removed or trimmed from here, since the start. */
+  /** Tasks that retention of this process removed, or whose events it removed. */
   readonly expiredTasks: number
-  /** Runs that were stopped because another process had taken their task over, since the start. */
+  /** Runs that stopped because another process had taken over the task. */
   readonly fencedRuns: number
-  /** Times that the event loop was blocked for too long while a handler of this agent ran, since the start. */
+  /** Stalls of the event loop during steps of this agent's handlers. */
   readonly stalls: number
-  /** Milliseconds that it was blocked, in total. */
+  /** The total duration of these stalls in milliseconds. */
   readonly stalledMs: number
-  /** How long a lease is. */
+  /** The duration of a lease in milliseconds. */
   readonly leaseMs: number
 }

@@ -1,7 +1,4 @@
-/**
- * Metrics as Prometheus reads them, for servers whose application collects none itself. Loaded on use: whoever does
- * not ask for `/metrics` loads no SDK.
- */
+/** Metrics for Prometheus, for applications that register no SDK. Loaded only by servers that enable `/metrics`. */
 import type { Meter } from '@opentelemetry/api'
 import { PrometheusSerializer } from '@opentelemetry/exporter-prometheus'
 import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics'
@@ -9,38 +6,38 @@ import { measureProcess } from './metrics.js'
 
 export interface Prometheus {
   readonly meter: Meter
-  /** What is so now. A store that does not answer in time is left out. */
+  /** The current metrics. Metrics of a store that does not answer in time are missing. */
   text(): Promise<string>
   close(): Promise<void>
 }
 
-/** Prometheus itself waits for ten seconds. */
-const patienceMs = 3_000
+/** Prometheus waits for ten seconds. */
+const collectTimeoutMs = 3_000
 
 export function createPrometheus(): Prometheus {
-  const reader = new Pulled()
+  const reader = new PullReader()
   const provider = new MeterProvider({ readers: [reader] })
   const meter = provider.getMeter('dragoman')
   measureProcess(meter)
-  // Neither timestamps nor words about the SDK: whoever scrapes knows when and whom.
+  // Without timestamps and without metrics about the SDK.
   const serializer = new PrometheusSerializer(undefined, false, undefined, true, true)
   return {
     meter,
     async text() {
-      const { resourceMetrics } = await reader.collect({ timeoutMillis: patienceMs })
+      const { resourceMetrics } = await reader.collect({ timeoutMillis: collectTimeoutMs })
       return serializer.serialize(resourceMetrics)
     },
     close: () => provider.shutdown(),
   }
 }
 
-/** Read when somebody asks. */
-class Pulled extends MetricReader {
+/** A reader that collects on request. */
+class PullReader extends MetricReader {
   protected override async onForceFlush(): Promise<void> {
-    // Nothing is held back.
+    // There is no buffer.
   }
 
   protected override async onShutdown(): Promise<void> {
-    // Nothing is open.
+    // There is nothing to close.
   }
 }

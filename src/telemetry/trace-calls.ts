@@ -1,13 +1,13 @@
-/** A span for each call that comes in, from its arrival on. */
+/** Creates a span for each incoming call, from its arrival. */
 import type { ErrorCode } from '../model/errors.js'
 import { operations } from '../model/operations.js'
 import type { CallObserver } from '../transports/call-record.js'
 import { bindingFacts, type Tracing } from './tracing.js'
 
-/** What callers do wrong is no failure of the server's. */
+/** Errors of callers do not count as failures of the server. */
 const failures: ReadonlySet<'ok' | ErrorCode> = new Set(['INTERNAL_ERROR', 'UNAVAILABLE', 'INVALID_AGENT_RESPONSE'])
 
-/** Of calls that were refused before anybody knew what they are: their bodies are not read. */
+/** The name of calls that were refused before their body was read. */
 const refusedName = 'A2A call'
 
 export function traceCalls(tracing: Tracing, agent: string): NonNullable<CallObserver['span']> {

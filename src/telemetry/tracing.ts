@@ -1,6 +1,6 @@
 /**
- * Spans with OpenTelemetry, if the application has registered an SDK by the time it serves or connects. Without one
- * there are none, and nothing is done for them; a trace context that comes in goes out again all the same.
+ * Spans with OpenTelemetry. Created only if the application registered an SDK before it serves or connects. Without one, an
+ * incoming trace context is still propagated.
  */
 import {
   type Attributes,
@@ -17,10 +17,7 @@ import {
 } from '@opentelemetry/api'
 import type { TraceContext } from '../model/trace-context.js'
 
-/**
- * All names, in one place: the conventions for agents are still in development (OpenTelemetry's for generative AI,
- * and A2A's draft).
- */
+/** All attribute names: the conventions of OpenTelemetry for generative AI and of A2A are still drafts. */
 export const attributeNames = {
   operation: 'gen_ai.operation.name',
   agent: 'gen_ai.agent.name',
@@ -43,29 +40,29 @@ export const attributeNames = {
 
 export const operationNames = { agent: 'invoke_agent', workflow: 'invoke_workflow' } as const
 
-/** What is known of a span, in our words. */
+/** Attributes of a span, by our names. */
 export type SpanFacts = { readonly [Name in keyof typeof attributeNames]?: string | number | undefined }
 
 export interface SpanStart {
   readonly name: string
   readonly kind: 'server' | 'client' | 'internal'
   readonly facts: SpanFacts
-  /** The trace context of what it is done for. */
+  /** The trace context of the parent. */
   readonly parent: TraceContext | undefined
-  /** When it began, in milliseconds since 1970. Default: now. */
+  /** The start in milliseconds since 1970. Default: now. */
   readonly startMs?: number
 }
 
 export interface SpanEnd extends SpanFacts {
-  /** Whether it went wrong, in the eyes of whoever looks at it. */
+  /** Whether the span has the status ERROR. */
   readonly isFailure: boolean
 }
 
-/** Something that is being done. */
+/** A span that has not ended. */
 export interface OpenSpan {
-  /** For what is done for it, here and elsewhere. */
+  /** The trace context for children of this span. */
   readonly trace: TraceContext
-  /** Does a part of it: spans that others start meanwhile are its children. */
+  /** Runs code with this span active, so that other instrumentations create children of it. */
   run<T>(work: () => T): T
   end(end: SpanEnd): void
 }
@@ -76,11 +73,11 @@ export interface Tracing {
 
 const kinds = { server: SpanKind.SERVER, client: SpanKind.CLIENT, internal: SpanKind.INTERNAL }
 
-/** Absent when nobody traces. */
+/** Undefined if the application registered no tracer provider. */
 export function applicationTracing(): Tracing | undefined {
   const provider = trace.getTracerProvider()
-  const nobody = new ProxyTracerProvider().getDelegate()
-  if (provider instanceof ProxyTracerProvider && provider.getDelegate() === nobody) return undefined
+  const noProvider = new ProxyTracerProvider().getDelegate()
+  if (provider instanceof ProxyTracerProvider && provider.getDelegate() === noProvider) return undefined
   return createTracing(provider.getTracer('dragoman'))
 }
 
@@ -111,14 +108,14 @@ function openSpan(span: Span, within: Context): OpenSpan {
 }
 
 /**
- * The span that is active here, where it belongs to the same trace or nothing else is known: it is nearer. So a call
- * is below the span that an instrumentation of the HTTP server made for it.
+ * The parent context. The active span is used if it belongs to the same trace, or if there is no other context: then a call
+ * is a child of the span that an instrumentation of the HTTP server created for it.
  */
 function contextOf({ traceparent, tracestate }: TraceContext = {}): Context {
   const active = context.active()
   const [, traceId = '', spanId = '', flags = ''] = traceparent?.split('-') ?? []
-  const here = trace.getSpanContext(active)
-  if (traceparent === undefined || here?.traceId === traceId) return active
+  const activeSpan = trace.getSpanContext(active)
+  if (traceparent === undefined || activeSpan?.traceId === traceId) return active
   return trace.setSpanContext(ROOT_CONTEXT, {
     traceId,
     spanId,
@@ -128,7 +125,7 @@ function contextOf({ traceparent, tracestate }: TraceContext = {}): Context {
   })
 }
 
-/** How a call is spoken, in the words of each convention. */
+/** The binding of a call, as attributes of each convention. */
 export function bindingFacts(binding: string | undefined): SpanFacts {
   if (binding === 'JSONRPC') return { binding, system: 'jsonrpc', jsonRpc: '2.0' }
   return binding === 'GRPC' ? { binding, system: 'grpc' } : { binding }
@@ -137,7 +134,7 @@ export function bindingFacts(binding: string | undefined): SpanFacts {
 function attributesOf(facts: SpanFacts): Attributes {
   const attributes: Attributes = {}
   for (const [name, value] of Object.entries(facts)) {
-    if (value !== undefined) attributes[attributeNames[name as keyof SpanFacts]] = value // the names of the map
+    if (value !== undefined) attributes[attributeNames[name as keyof SpanFacts]] = value // names of `SpanFacts`
   }
   return attributes
 }

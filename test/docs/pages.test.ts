@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
 import { report } from '../../bench/group-commit.ts'
-import { instruments } from '../../src/telemetry/instruments.js'
+import { instruments } from '../../src/telemetry/metrics.js'
 
 const root = new URL('../../', import.meta.url)
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8')

@@ -5,10 +5,11 @@
  * the log at once; readers that call `takeReady` get its events without a promise. Nothing happens before the first `next`.
  */
 import { A2AError, overLimit } from '../../model/errors.js'
+import type { EventBody } from '../../model/event.js'
 import { isPublic, type TaskEvent } from '../../model/event.js'
 import type { HistoryWindow } from '../../model/history-window.js'
 import type { Message } from '../../model/message.js'
-import type { CallContext, CallTraits, ReadAhead, StreamItem } from '../../model/service.js'
+import type { CallContext, CallTraits, ReadAhead, SendMessageResponse, StreamItem } from '../../model/service.js'
 import { sizeOf } from '../../model/size-of.js'
 import { isInterrupted, isTerminal, type Task, type TaskState } from '../../model/task.js'
 import { taskNotFound } from '../access.js'
@@ -305,4 +306,40 @@ function itemOf(taskEvent: TaskEvent, watch: TurnWatch, history: HistoryWindow):
   const event = body as StreamItem['event'] // private bodies were filtered out
   // A Message ends its stream, so it has no sequence to resume after.
   return 'message' in event ? { event } : { event, seq, source: taskEvent }
+}
+
+/**
+ * The answer of a new run for the sender that started it. It equals the answer that the sender would read from the log, and
+ * saves that read: a quarter of the cost of a small call.
+ */
+export class FirstAnswer {
+  #sender: { resolve(answer: SendMessageResponse | undefined): void; reject(error: A2AError): void } | undefined
+
+  /** Resolves with `undefined` when the run ended without an answer; the sender then reads the log. */
+  wait(): Promise<SendMessageResponse | undefined> {
+    return new Promise((resolve, reject) => {
+      this.#sender = { resolve, reject }
+    })
+  }
+
+  /** Answers with a task. Only the first answer counts. */
+  task(task: Task | undefined): void {
+    if (!this.#sender || !task) return
+    this.#sender.resolve({ task })
+    this.#sender = undefined
+  }
+
+  /** Answers with the Message or the error of an exchange without a task. */
+  withoutTask(body: EventBody): void {
+    if ('message' in body) this.resolve({ message: body.message })
+    if ('refused' in body) this.reject(new A2AError(body.refused.code, body.refused.message, body.refused.details))
+  }
+
+  resolve(answer: SendMessageResponse | undefined): void {
+    this.#sender?.resolve(answer)
+  }
+
+  reject(error: A2AError): void {
+    this.#sender?.reject(error)
+  }
 }
