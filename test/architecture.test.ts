@@ -239,13 +239,12 @@ const streamPath = [
   // An HTTP request finds its agent
   'server/node.ts',
   'server/router.ts',
-  'server/hosts.ts',
   'server/agent-endpoint.ts',
   // The transport parses it, and the dialect decodes the call
   'transports/read-json.ts',
   'transports/jsonrpc/server.ts',
-  'transports/transport.ts',
   'transports/http-server.ts',
+  'transports/transport.ts',
   'dialects/negotiate.ts',
   'dialects/decode.ts',
   // Admission
@@ -255,6 +254,7 @@ const streamPath = [
   // Execution: the run calls the handler and writes its yields
   'engine/execution/run.ts',
   'engine/execution/run-handler.ts',
+  'engine/execution/handler-watch.ts',
   'engine/execution/turn.ts',
   'engine/yields.ts',
   'engine/execution/yield-writer.ts',
@@ -264,11 +264,12 @@ const streamPath = [
   'model/size-of.ts',
   'model/apply-event.ts',
   // The store commits the events
-  'stores/sqlite/group-commit.ts',
+  'stores/sqlite/commits.ts',
   'stores/sqlite/append.ts',
   'stores/sqlite/session.ts',
-  'stores/sqlite/changes.ts',
+  'stores/rows.ts',
   'stores/views.ts',
+  'stores/watchers.ts',
   // Following: the stream reads them, and the server writes them
   'engine/following/topic.ts',
   'engine/following/task-stream.ts',
