@@ -1,5 +1,4 @@
-/** A registry from outside, by its own door. */
-
+/** HTTP client of a registry. */
 import { canParseUrl } from '../model/can-parse-url.js'
 import { isObject } from '../model/is-object.js'
 import { assertOptions, type NamesOf } from '../model/option-names.js'
@@ -9,6 +8,7 @@ import { readJsonAtMost } from '../net/read-at-most.js'
 import { readSse } from '../transports/sse-reader.js'
 import { RegistryError, type RegistryErrorCode } from './registry-error.js'
 import {
+  defaultNamespace,
   type InstanceKey,
   type ListRequest,
   type ProbeMessage,
@@ -16,17 +16,17 @@ import {
   type RegisteredAgent,
   type RegisteredPage,
   type RegistryEvent,
-  usualNamespace,
-} from './registry-words.js'
+} from './registry-messages.js'
 
 /** Options of `registryClient`. */
 export interface RegistryClientOptions {
-  /** Default `public`. */
+  /** Namespace of the agents. Default `public`. */
   readonly namespace?: string
-  /** Credentials for the registry. */
+  /** Headers for every request, such as credentials. */
   readonly headers?: Readonly<Record<string, string>>
-  /** For one call. Default 10 s. */
+  /** Time for one request. Default 10 s. */
   readonly timeoutMs?: number
+  /** Replaces the global `fetch`. */
   readonly fetch?: typeof fetch
 }
 
@@ -37,28 +37,30 @@ export const registryClientNames = {
   fetch: true,
 } satisfies NamesOf<RegistryClientOptions>
 
-/** A client of a registry's API. */
+/** A client of a registry. Calls throw `RegistryError` if the registry rejects them, and `TransportError` if it does not answer. */
 export interface RegistryClient {
-  /** Absent when there is no such agent, or nothing of it to offer. */
+  /** Returns an agent, or undefined if there is none, or no version or instance that fits. */
   get(
     name: string,
     options?: { readonly version?: string; readonly includeUnhealthy?: boolean },
   ): Promise<RegisteredAgent | undefined>
+  /** Lists agents, by text, skill or tag, in pages. */
   list(request?: ListRequest): Promise<RegisteredPage>
+  /** Publishes an instance of an agent, until its time to live ends or it is withdrawn. */
   publish(name: string, request: PublishRequest, options?: RegistryCallOptions): Promise<RegisteredAgent>
-  /** Says that an instance still runs. False when the registry does not know it: then it has to be published again. */
+  /** Renews the time to live of an instance. Returns false if the registry does not know it: publish it again. */
   renew(
     name: string,
     instance: Pick<InstanceKey, 'version' | 'instance'>,
     options?: RegistryCallOptions,
   ): Promise<boolean>
-  /** One instance, one version, or all of an agent. Answers how many instances went. */
+  /** Withdraws one instance, one version, or all of an agent. Returns the number of instances. */
   withdraw(
     name: string,
     which?: Partial<Pick<InstanceKey, 'version' | 'instance'>>,
     options?: RegistryCallOptions,
   ): Promise<number>
-  /** Until the stream ends or breaks; goes on behind `after`. */
+  /** Yields changes after the revision `after`, until the stream ends or breaks. */
   watch(
     options?: WatchRequest,
   ): AsyncGenerator<{ readonly revision: number; readonly event: RegistryEvent }, void, void>
@@ -72,10 +74,11 @@ export interface RegistryCallOptions {
 
 /** Which changes to watch, and from where. */
 export interface WatchRequest {
+  /** Revision to continue after. Default: the current one. */
   readonly after?: number
   readonly namespace?: string
   readonly name?: string
-  /** How long the registry may be silent, before it counts as gone. Default 45 s: three of its usual heartbeats. */
+  /** Maximum time without data before the stream counts as broken. Default 45 s, three heartbeats of a registry. */
   readonly silenceMs?: number
   readonly signal?: AbortSignal
 }
@@ -108,12 +111,14 @@ const watchNames = {
   signal: true,
 } satisfies NamesOf<WatchRequest>
 
-const usualSilenceMs = 45_000
-const largestEvent = 256 * 1024
-/** A page of a hundred agents, the cards of all their instances included. */
-const largestAnswer = 16 * 1024 * 1024
+const defaultSilenceMs = 45_000
+const maxEventBytes = 256 * 1024
+/** Room for a page of a hundred agents with the cards of all their instances. */
+const maxAnswerBytes = 16 * 1024 * 1024
 
 /**
+ * Creates a client of the registry at an address.
+ *
  * ```ts
  * const registry = registryClient('https://registry.example', { headers: { 'x-api-key': '…' } })
  * const { agents } = await registry.list({ text: 'weather' })
@@ -121,11 +126,12 @@ const largestAnswer = 16 * 1024 * 1024
  */
 export function registryClient(url: string, options: RegistryClientOptions = {}): RegistryClient {
   assertOptions('registryClient', options, registryClientNames)
-  if (!canParseUrl(url)) throw new TypeError(`${JSON.stringify(url)} is no address of a registry`)
-  const { namespace = usualNamespace, headers = {}, timeoutMs = 10_000 } = options
+  if (!canParseUrl(url))
+    throw new TypeError(`Invalid address of a registry: ${JSON.stringify(url)}; write https://host:port`)
+  const { namespace = defaultNamespace, headers = {}, timeoutMs = 10_000 } = options
   const base = withoutTrailingSlashes(url)
   const fetch = options.fetch ?? globalThis.fetch
-  const placeOf = (name: string) => `/v1/agents/${[namespace, name].map(encodeURIComponent).join('/')}`
+  const pathOf = (name: string) => `/v1/agents/${[namespace, name].map(encodeURIComponent).join('/')}`
 
   const failed = (cause: unknown): never => {
     const why = cause instanceof Error && cause.cause instanceof Error ? cause.cause.message : String(cause)
@@ -135,17 +141,20 @@ export function registryClient(url: string, options: RegistryClientOptions = {})
     const type = init.body === undefined ? {} : { 'content-type': 'application/json' }
     return await fetch(base + path, { redirect: 'error', ...init, headers: { ...headers, ...type } }).catch(failed)
   }
-  /** An answer that has no end has to begin in time. */
-  const begun = async (path: string, signal: AbortSignal | undefined): Promise<Response> => {
-    const late = new AbortController()
-    const timer = setTimeout(() => late.abort(new DOMException('It took too long', 'TimeoutError')), timeoutMs)
+  /** Limits the time until the response starts, but not the stream itself. */
+  const openStream = async (path: string, signal: AbortSignal | undefined): Promise<Response> => {
+    const deadline = new AbortController()
+    const timer = setTimeout(
+      () => deadline.abort(new DOMException('The registry did not answer in time', 'TimeoutError')),
+      timeoutMs,
+    )
     try {
-      return await send(path, { signal: signal ? AbortSignal.any([signal, late.signal]) : late.signal })
+      return await send(path, { signal: signal ? AbortSignal.any([signal, deadline.signal]) : deadline.signal })
     } finally {
       clearTimeout(timer)
     }
   }
-  const read = (response: Response): Promise<unknown> => readJsonAtMost(response, largestAnswer).catch(failed)
+  const read = (response: Response): Promise<unknown> => readJsonAtMost(response, maxAnswerBytes).catch(failed)
   const call = async (
     method: string,
     path: string,
@@ -158,14 +167,14 @@ export function registryClient(url: string, options: RegistryClientOptions = {})
     const response = await send(path, { method, signal, ...(body && { body: JSON.stringify(body) }) })
     const answer = await read(response)
     if (response.ok && isObject(answer)) return answer
-    throw refusalIn(answer, response.status, base)
+    throw errorFrom(answer, response.status, base)
   }
 
   return {
     async get(name, wanted = {}) {
       assertOptions('get', wanted, getNames)
-      const found = await call('GET', `${placeOf(name)}${queryOf(wanted)}`).catch(unlessNotFound)
-      return found as RegisteredAgent | undefined // what our door writes
+      const found = await call('GET', `${pathOf(name)}${queryOf(wanted)}`).catch(unlessNotFound)
+      return found as RegisteredAgent | undefined // the format of our registry
     },
     async list(request = {}) {
       assertOptions('list', request, listNames)
@@ -173,24 +182,24 @@ export function registryClient(url: string, options: RegistryClientOptions = {})
     },
     async publish(name, request, given) {
       assertOptions('publish', request, publishNames)
-      return (await call('PUT', placeOf(name), request, given)) as RegisteredAgent
+      return (await call('PUT', pathOf(name), request, given)) as RegisteredAgent
     },
     async renew(name, { version, instance }, given) {
-      const path = `${placeOf(name)}/renew`
+      const path = `${pathOf(name)}/renew`
       return (await call('POST', path, { version, instance }, given).catch(unlessNotFound)) !== undefined
     },
     async withdraw(name, which = {}, given = {}) {
-      // A misspelt member would withdraw all instances of the agent.
+      // A misspelt option would withdraw all instances of the agent.
       assertOptions('withdraw', which, placeNames)
-      const answer = await call('DELETE', `${placeOf(name)}${queryOf(which)}`, undefined, given)
+      const answer = await call('DELETE', `${pathOf(name)}${queryOf(which)}`, undefined, given)
       return (answer as { readonly withdrawn: number }).withdrawn
     },
     async *watch(request = {}) {
       assertOptions('watch', request, watchNames)
-      const { signal, silenceMs = usualSilenceMs, ...wanted } = request
-      const response = await begun(`/v1/watch${queryOf(wanted)}`, signal)
-      if (!response.ok || !response.body) throw refusalIn(await read(response), response.status, base)
-      for await (const events of readSse(response.body, { maxEventBytes: largestEvent, silenceMs }))
+      const { signal, silenceMs = defaultSilenceMs, ...wanted } = request
+      const response = await openStream(`/v1/watch${queryOf(wanted)}`, signal)
+      if (!response.ok || !response.body) throw errorFrom(await read(response), response.status, base)
+      for await (const events of readSse(response.body, { maxEventBytes, silenceMs }))
         for (const { id, data } of events) yield { revision: Number(id), event: JSON.parse(data) as RegistryEvent }
     },
   }
@@ -219,10 +228,10 @@ const codes: Readonly<Record<number, RegistryErrorCode>> = {
   503: 'UNAVAILABLE',
 }
 
-/** What the registry said, if it is one. */
-function refusalIn(answer: unknown, status: number, base: string): Error {
+/** Converts an error response. */
+function errorFrom(answer: unknown, status: number, base: string): Error {
   const error = isObject(answer) && isObject(answer.error) ? answer.error : undefined
   const code = codes[status]
   if (error && code && typeof error.message === 'string') return new RegistryError(code, error.message)
-  return new TransportError('bad-answer', `${base} answers with HTTP ${status}: is it a registry?`)
+  return new TransportError('bad-answer', `${base} answers with HTTP ${status} and is no registry; check the address`)
 }

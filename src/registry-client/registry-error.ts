@@ -1,7 +1,7 @@
 import { A2AError } from '../model/errors.js'
-import type { AgentKey } from './registry-words.js'
+import type { AgentKey } from './registry-messages.js'
 
-/** What a registry refuses, in no particular door's words; each door has a table of its own spellings. */
+/** Error codes of a registry. Each of its APIs maps them to its own codes. */
 export const registryErrorCodes = [
   'INVALID',
   'NOT_FOUND',
@@ -20,7 +20,7 @@ export type RegistryErrorCode = (typeof registryErrorCodes)[number]
 
 /** One problem of a request that a registry rejected. */
 export interface RegistryProblem {
-  /** A JSON path such as `card.skills[0].id`. */
+  /** JSON path, such as `card.skills[0].id`. */
   readonly path: string
   readonly message: string
 }
@@ -29,9 +29,9 @@ export interface RegistryProblem {
 export class RegistryError extends Error {
   readonly code: RegistryErrorCode
   readonly problems: readonly RegistryProblem[]
-  /** What would help, as in `WWW-Authenticate`. */
+  /** Value of `WWW-Authenticate` for `UNAUTHENTICATED`. */
   readonly challenge: string | undefined
-  /** When it may be tried again. */
+  /** Seconds until a retry makes sense. */
   readonly retryAfterSeconds: number | undefined
 
   constructor(
@@ -52,7 +52,7 @@ export class RegistryError extends Error {
     this.retryAfterSeconds = options.retryAfterSeconds
   }
 
-  /** Any caught value; the text of an unknown error never reaches a caller: it becomes the cause. */
+  /** Converts any thrown value. The text of an unknown error is kept in the cause and never sent to callers. */
   static from(caught: unknown): RegistryError {
     if (caught instanceof RegistryError) return caught
     if (caught instanceof A2AError && caught.code === 'UNAVAILABLE')
@@ -61,11 +61,11 @@ export class RegistryError extends Error {
   }
 }
 
-/** What is wrong with what was given, and where: `path` is a JSON path such as `card.skills[0].id`. */
+/** Creates an `INVALID` error about one field. `path` is a JSON path such as `card.skills[0].id`. */
 export function invalid(path: string, message: string): RegistryError {
   return new RegistryError('INVALID', `${path}: ${message}`, { problems: [{ path, message }] })
 }
 
 export function notFound({ namespace, name }: AgentKey): RegistryError {
-  return new RegistryError('NOT_FOUND', `There is no agent ${name} in ${namespace}`)
+  return new RegistryError('NOT_FOUND', `Agent not found: ${name} in ${namespace}`)
 }

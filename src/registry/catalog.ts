@@ -2,7 +2,7 @@
  * All agents of a registry in memory, folded from the log of records. Reads use the catalog. Every process that follows
  * the log has the same catalog.
  */
-import type { AgentKey, InstanceKey } from '../registry-client/registry-words.js'
+import type { AgentKey, InstanceKey } from '../registry-client/registry-messages.js'
 import type { RecordChange } from '../stores/records.js'
 import {
   type AgentDocument,

@@ -4,7 +4,7 @@
  */
 import type { Verification } from '../client/verify-card.js'
 import type { AgentCard } from '../model/agent-card.js'
-import type { AgentKey, HealthState, InstanceKey, ProbeMessage } from '../registry-client/registry-words.js'
+import type { AgentKey, HealthState, InstanceKey, ProbeMessage } from '../registry-client/registry-messages.js'
 import type { RecordStore } from '../stores/records.js'
 
 export const collection = 'registry'

@@ -1,6 +1,6 @@
 /** Reads from the catalog: one agent by name, or pages of agents by namespace, skill, tag and text. */
 import { invalid, notFound } from '../registry-client/registry-error.js'
-import type { AgentKey } from '../registry-client/registry-words.js'
+import type { AgentKey } from '../registry-client/registry-messages.js'
 import { type Catalog, type CatalogAgent, type CatalogInstance, instancesOf, isOffered } from './catalog.js'
 import { tagsOf, versionIn } from './documents.js'
 import type { WorkShare } from './work-queue.js'

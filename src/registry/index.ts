@@ -39,7 +39,7 @@ export type {
   RegisteredInstance,
   RegisteredPage,
   RegistryEvent,
-} from '../registry-client/registry-words.js'
+} from '../registry-client/registry-messages.js'
 
 // Find agents by name
 

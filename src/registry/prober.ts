@@ -10,7 +10,7 @@ import { resolveCard } from '../client/resolve-card.js'
 import type { AgentCard } from '../model/agent-card.js'
 import { A2AError, clip, type ErrorCode } from '../model/errors.js'
 import type { GuardedDialer } from '../net/node-dialer.js'
-import type { HealthState, InstanceKey, ProbeMessage } from '../registry-client/registry-words.js'
+import type { HealthState, InstanceKey, ProbeMessage } from '../registry-client/registry-messages.js'
 import type { RecordStore } from '../stores/records.js'
 import {
   cardTextOf,

@@ -3,7 +3,7 @@
  * crash in between leaves a name without instances, which its owner can use or withdraw.
  */
 import { invalid, notFound, RegistryError } from '../registry-client/registry-error.js'
-import type { AgentKey, InstanceKey, ProbeMessage } from '../registry-client/registry-words.js'
+import type { AgentKey, InstanceKey, ProbeMessage } from '../registry-client/registry-messages.js'
 import type { RecordStore } from '../stores/records.js'
 import { type AcceptedCard, acceptCard, type CardRules } from './accept-card.js'
 import { type Catalog, instancesOf, type Usage } from './catalog.js'

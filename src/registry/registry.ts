@@ -1,6 +1,6 @@
 /** The registry without its HTTP routes: publications, reads, watches and health checks on one store. */
 import { createGuardedDialer, type GuardedDialer } from '../net/node-dialer.js'
-import type { AgentKey, InstanceKey } from '../registry-client/registry-words.js'
+import type { AgentKey, InstanceKey } from '../registry-client/registry-messages.js'
 import { requireRecords } from '../stores/complete-store.js'
 import type { RecordStore } from '../stores/records.js'
 import type { Store } from '../stores/store.js'

@@ -3,7 +3,7 @@
  * a gap. The newest events are encoded once and shared by all watchers; slow watchers read older events from the store.
  */
 import { RegistryError } from '../registry-client/registry-error.js'
-import type { RegistryEvent } from '../registry-client/registry-words.js'
+import type { RegistryEvent } from '../registry-client/registry-messages.js'
 import type { RecordChange, RecordStore } from '../stores/records.js'
 import { frame, type Heartbeats, sseBody, sseHeaders } from '../transports/sse.js'
 import { type AgentDocument, collection, type HealthDocument, type InstanceDocument, readId } from './documents.js'

@@ -11,7 +11,7 @@ import {
   registryClientNames,
 } from '../../registry-client/registry-client.js'
 import { RegistryError } from '../../registry-client/registry-error.js'
-import type { RegisteredInstance } from '../../registry-client/registry-words.js'
+import type { RegisteredInstance } from '../../registry-client/registry-messages.js'
 
 /** Options of `registryResolver`. */
 export interface RegistryResolverOptions extends RegistryClientOptions {

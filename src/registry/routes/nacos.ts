@@ -1,7 +1,7 @@
 /** The A2A part of the admin API of Nacos 3: requests are forms, responses have a `Result` envelope. */
 import type { AgentCard } from '../../model/agent-card.js'
 import { RegistryError, type RegistryErrorCode } from '../../registry-client/registry-error.js'
-import { type AgentKey, usualNamespace } from '../../registry-client/registry-words.js'
+import { type AgentKey, defaultNamespace } from '../../registry-client/registry-messages.js'
 import { type CatalogAgent, instancesOf } from '../catalog.js'
 import { cardTextOf, type InstanceDocument } from '../documents.js'
 import type { FoundAgent } from '../finds.js'
@@ -148,7 +148,7 @@ function asciiName(name: unknown): string {
 }
 
 function namespaceIn(form: URLSearchParams): string {
-  return form.get('namespaceId') || usualNamespace
+  return form.get('namespaceId') || defaultNamespace
 }
 
 function keyIn(form: URLSearchParams): AgentKey {

@@ -1,7 +1,7 @@
 /** The registry's own API: JSON at `/v1/…`. See `docs/registry.md`. */
 import { isObject } from '../../model/is-object.js'
 import { invalid, notFound, RegistryError, type RegistryErrorCode } from '../../registry-client/registry-error.js'
-import type { AgentKey, InstanceKey } from '../../registry-client/registry-words.js'
+import type { AgentKey, InstanceKey } from '../../registry-client/registry-messages.js'
 import type { CatalogInstance } from '../catalog.js'
 import { cardTextOf, type InstanceDocument, tagsOf } from '../documents.js'
 import type { FoundAgent } from '../finds.js'

@@ -1,7 +1,7 @@
-/** What goes over the wire between a registry and those who use it; `docs/registry.md` describes it. */
+/** The messages of the registry's API, which `docs/registry.md` describes. */
 import type { AgentCard } from '../model/agent-card.js'
 
-export const usualNamespace = 'public'
+export const defaultNamespace = 'public'
 
 /** Namespace and name of an agent in a registry. */
 export interface AgentKey {
@@ -12,14 +12,14 @@ export interface AgentKey {
 /** The key of one instance of an agent in a registry. */
 export interface InstanceKey extends AgentKey {
   readonly version: string
-  /** Tells the instances of one version apart; the address of the first interface unless the publisher chose one. */
+  /** Id of the instance within its version. Default: the address of its first interface. */
   readonly instance: string
 }
 
 /** The health of an instance, as the registry's probes found it. */
 export type HealthState = 'unknown' | 'healthy' | 'unhealthy'
 
-/** A message that the publisher allows the registry to send, to see that a real call succeeds. */
+/** A message that the registry may send to the agent, to probe that a call succeeds. */
 export interface ProbeMessage {
   readonly text: string
 }
@@ -30,7 +30,7 @@ export interface RegisteredInstance {
   readonly version: string
   readonly url: string
   readonly health: { readonly state: HealthState; readonly since?: string }
-  /** As it was published. */
+  /** The card as it was published. */
   readonly card: object
 }
 
@@ -42,7 +42,7 @@ export interface RegisteredAgent {
   readonly latest: string
   readonly owner: string
   readonly tags: readonly string[]
-  /** In the words of v1.0; absent when nothing runs. */
+  /** The card of the first instance as version 1.0. Absent if no instance runs. */
   readonly card?: AgentCard
   readonly instances: readonly RegisteredInstance[]
   readonly score?: number
@@ -52,6 +52,7 @@ export interface RegisteredAgent {
 export interface RegisteredPage {
   readonly agents: readonly RegisteredAgent[]
   readonly total: number
+  /** Pass it as `cursor` to get the next page. Absent on the last page. */
   readonly cursor?: string
 }
 
@@ -60,7 +61,9 @@ export interface PublishRequest {
   readonly card: object
   readonly instance?: string
   readonly tags?: readonly string[]
+  /** Time to live. The instance is removed unless it is renewed in time. */
   readonly ttlSeconds?: number
+  /** Makes this version the latest one. */
   readonly latest?: boolean
   readonly probe?: ProbeMessage
 }
@@ -78,9 +81,9 @@ export interface ListRequest {
 
 /** A change in a registry. */
 export type RegistryEvent =
-  /** The first event: from here on nothing is missed. */
+  /** The first event. No later change is missed. */
   | { readonly type: 'ready' }
-  /** What was known before is too old to go on from: everything there is follows. */
+  /** The requested revision is too old. All entries follow. */
   | { readonly type: 'reset' }
   | (AgentKey & { readonly type: 'agent'; readonly latest: string })
   | (AgentKey & { readonly type: 'removed' })
