@@ -1,81 +1,80 @@
-/**
- * What became of a call, told when it has ended: for logs, metrics and audits. It says who did what to which
- * task; it never holds what was said, nor a credential.
- */
+/** Records of ended calls for logs, metrics and audits. They hold no content of messages and no credentials. */
 import type { Binding } from '../model/agent-card.js'
 import type { A2AError, ErrorCode } from '../model/errors.js'
 import type { Operation } from '../model/operations.js'
 import type { Caller, StreamItem } from '../model/service.js'
 import type { TraceContext } from '../model/trace-context.js'
 
+/** One ended call: who called which operation on which task, and how it ended. */
 export interface CallRecord {
-  /** When it arrived, in milliseconds since 1970. */
+  /** Arrival, in milliseconds since 1970. */
   readonly at: number
-  /** To the answer, or to the end of the stream. */
+  /** From the arrival to the response, or to the end of the stream. */
   readonly durationMs: number
-  /** `ok`, or the error it was answered with. A stream whose reader left is `ok`. */
+  /** `ok`, or the code of the error. A stream that its reader left is `ok`. */
   readonly outcome: 'ok' | ErrorCode
-  /** Absent when nobody proved to be anybody. */
+  /** The caller's id; absent if the caller is not authenticated. */
   readonly caller?: string
-  /** The scheme by which the caller proved who it is, by its name in the card. */
+  /** The security scheme that authenticated the caller, by its name in the card. */
   readonly scheme?: string
   readonly tenant?: string
-  /** The path of the route that answered, for requests that no agent answered. */
+  /** The path of the route, for requests that a route answered instead of an agent. */
   readonly route?: string
   readonly binding?: Binding
-  /** Absent, with the members below, when the call was not understood. */
+  /** The dialect; it and the next three members are absent if the request was not valid. */
   readonly dialect?: string
   readonly operation?: Operation
   readonly taskId?: string
   readonly contextId?: string
-  /** The address of the other end, where it is known. */
+  /** The client's address, if it is known. */
   readonly peer?: string
-  /** The limit that was in the way, by its name in the options. */
+  /** The limit that refused the call, by its name in the options. */
   readonly limit?: string
 }
 
+/** Receives the records of calls, and traces them. */
 export interface CallObserver {
-  /** Told of every call when it has ended. */
+  /** Called once for each call, after it has ended. */
   ended(record: CallRecord): void
-  /** Follows a call, as part of the trace its caller named. Absent when nobody traces. */
+  /** Starts a span in the caller's trace. Absent if tracing is off. */
   readonly span?: ((call: TracedCall) => CallSpan) | undefined
 }
 
 export interface CallSpan {
-  /** The trace context of what is done for the call. */
+  /** The trace context for work done for the call. */
   readonly trace: TraceContext
   end(record: CallRecord): void
 }
 
-/** What is known of a call when it arrives. */
+/** Facts about a call at its arrival. */
 export interface CallStart {
   readonly binding?: Binding | undefined
   readonly caller?: Caller | undefined
   readonly tenant?: string | undefined
   readonly route?: string | undefined
-  /** Where it comes from; asked for only when somebody wants to know. */
+  /** The client's address. A function, because most calls do not need it. */
   readonly address?: (() => string | undefined) | undefined
-  /** What it says it belongs to, if it comes from somebody. */
+  /** The caller's trace context. Ignored for unauthenticated callers. */
   readonly trace?: TraceContext | undefined
 }
 
-/** What a call turned out to be. */
+/** The dialect and operation of a call that was decoded. */
 export interface UnderstoodCall {
   readonly dialect: { readonly name: string }
   readonly operation: Operation
 }
 
-/** What is known of a call when work for it begins, or when it is refused before there was any. */
+/** Facts about a call when its span starts. */
 export interface TracedCall extends Partial<UnderstoodCall> {
   readonly binding?: Binding | undefined
-  /** When it arrived. */
+  /** Arrival, in milliseconds since 1970. */
   readonly at: number
   readonly trace: TraceContext
 }
 
-/** Follows one call from its arrival to its end. */
+/** Collects the facts of one call from its arrival to its end. */
 export class CallTracker {
-  /** Who is told; over gRPC the agent is known only when the request has been read. */
+  /** Replaced over gRPC, where the agent is known only after the request was read. */
   observe: CallObserver
   readonly #start: CallStart
   readonly #at = Date.now()
@@ -106,7 +105,7 @@ export class CallTracker {
     this.#contextId = message?.contextId
   }
 
-  /** It is made now. Answers the trace context of what is done for it. */
+  /** Starts the span. Returns the trace context for work done for the call. */
   begun(): TraceContext | undefined {
     this.#span = this.#startSpan()
     return this.#span?.trace ?? this.#trace
@@ -117,7 +116,7 @@ export class CallTracker {
     return this.observe.span?.({ ...this.#call, binding: this.#start.binding, at: this.#at, trace })
   }
 
-  /** The answer, or an event of a stream: the first ones may say which task it is about. */
+  /** Takes the ids of the task from the result, or from the first events of a stream. */
   answered(result: unknown): void {
     if (this.#taskId !== undefined && this.#contextId !== undefined) return
     const { task, message, statusUpdate, id, contextId } = (result ?? {}) as Answer
@@ -131,7 +130,7 @@ export class CallTracker {
     this.answered(event)
   }
 
-  /** May be said more than once: the first time counts. */
+  /** Reports the call. Only the first call of this method counts. */
   ended(error?: A2AError): void {
     if (this.#isEnded) return
     this.#isEnded = true
@@ -153,7 +152,7 @@ export class CallTracker {
       ...(peer !== undefined && { peer }),
       ...(limit !== undefined && { limit }),
     }
-    // Refused before anything was done for it: that is a span too, or nobody would see why a trace ends here.
+    // Refused calls get a span too, so that traces show why they end here.
     const span = this.#span ?? this.#startSpan()
     span?.end(record)
     this.observe.ended(record)
@@ -172,7 +171,7 @@ interface Answer extends Subject {
   readonly statusUpdate?: Subject
 }
 
-/** A call that was not let in. */
+/** Reports a call that was refused before it was decoded. */
 export function refusedCall(observe: CallObserver | undefined, start: CallStart, error: A2AError): void {
   if (observe) new CallTracker(observe, start).ended(error)
 }

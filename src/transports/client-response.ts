@@ -1,11 +1,11 @@
-/** What clients of every binding say about a peer that cannot do, or cannot say, what was asked of it. */
+/** Errors and stream items that the clients of all bindings share. */
 import type { ClientDialect } from '../dialects/client-dialect.js'
 import { A2AError } from '../model/errors.js'
 import type { StreamResponse } from '../model/event.js'
 import { type Operation, operations } from '../model/operations.js'
 import type { StreamItem } from '../model/service.js'
 
-/** An answer that cannot be read is the agent's fault, whatever the decoder calls it. */
+/** Decodes a response. Any decoding error becomes `INVALID_AGENT_RESPONSE`. */
 export function readable<T>(read: () => T): T {
   try {
     return read()
@@ -17,13 +17,14 @@ export function readable<T>(read: () => T): T {
   }
 }
 
+/** The error for an operation that the peer's dialect does not have. */
 export function unsupported(operation: Operation, { name }: ClientDialect): A2AError {
   return new A2AError('UNSUPPORTED_OPERATION', `${operations[operation].name} does not exist in ${name}`, {
     metadata: { operation: operations[operation].name, dialect: name },
   })
 }
 
-/** The events that one message told. Only the last is at its position: who resumes behind the first would miss the others. */
+/** Adds the events of one message. Only the last has the position: resuming after an earlier one would skip the rest. */
 export function addItems(to: StreamItem[], events: readonly StreamResponse[], seq: number | undefined): void {
   const last = events.length - 1
   for (let place = 0; place <= last; place++) {

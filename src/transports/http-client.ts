@@ -1,4 +1,4 @@
-/** What the JSON-RPC and HTTP+JSON clients have in common: calls by name, headers, streams, answers that are none. */
+/** The part that the JSON-RPC and HTTP+JSON clients share: headers, streams and responses outside the protocol. */
 import {
   type ClientDialect,
   type ClientFacts,
@@ -18,8 +18,22 @@ import { addItems, readable } from './client-response.js'
 import { readSse, type SseEvent } from './sse-reader.js'
 import { parameterHeaders } from './transport.js'
 
+/** A request of a client. */
+export interface HttpRequest {
+  readonly method: string
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly body?: string
+  readonly signal?: AbortSignal
+  /** The response may be an event stream, which has no limits of time and size. */
+  readonly isStream?: boolean
+}
+
+/** Sends a request, with credentials and within limits. Throws `TransportError` if there is no response. */
+export type HttpSender = (request: HttpRequest) => Promise<Response>
+
 export interface HttpClientOptions {
-  /** The interface's address. */
+  /** Address of the interface. */
   readonly url: string
   readonly dialect: ClientDialect
   readonly send: HttpSender
@@ -28,19 +42,19 @@ export interface HttpClientOptions {
   readonly maxEventBytes?: number
 }
 
-/** One binding: how a call becomes a request, and what its answers mean. */
+/** One binding: encodes calls as HTTP requests and decodes the responses. */
 export interface HttpBinding {
-  /** Throws `UNSUPPORTED_OPERATION` for what the peer's version does not have. `naming` makes the ids of the request. */
+  /** Throws `UNSUPPORTED_OPERATION` if the dialect lacks the operation. `naming` makes the ids of the request. */
   request(operation: Operation, request: unknown, naming: ClientFacts): OutgoingCall
 }
 
 export interface OutgoingCall {
   readonly http: Pick<HttpRequest, 'method' | 'url' | 'body'>
-  /** Takes the result out of an answer, or throws what the peer failed with. `body` is parsed JSON, or text. */
+  /** Unwraps the result of a response, or throws the peer's error. `body` is parsed JSON, or text. */
   result(status: number, body: unknown): unknown
   decode(result: unknown): unknown
   createStreamDecoder(): StreamDecoder
-  /** Takes the data of an event out of its envelope; throws what the peer failed with. */
+  /** Unwraps the data of an event, or throws the peer's error. */
   open(data: unknown): unknown
 }
 
@@ -57,8 +71,8 @@ export function createHttpClient(options: HttpClientOptions, binding: HttpBindin
 }
 
 /**
- * Older versions have callers name tasks and sessions. A send that is repeated under its key must be the same
- * send, so it keeps the names that it was given first.
+ * Makes ids for requests. In older dialects clients choose the ids of tasks and sessions. A retry with the same
+ * idempotency key must send the same ids.
  */
 function createNaming(facts: ClientFacts): (request: unknown, context: CallContext) => ClientFacts {
   const given = new WeakMap<object, string[]>()
@@ -88,9 +102,9 @@ async function* readStream(
   const response = await options.send({ ...request, isStream: true })
   const type = response.headers.get('content-type') ?? ''
   const decoder = outgoing.createStreamDecoder()
-  // Whatever is an event stream here is one to the sender: nobody else has limited its length.
+  // The sender limits the length of every response that is not an event stream.
   if (!response.ok || !isEventStream.test(type) || !response.body) {
-    // Most often an error; some peers answer a stream's only element without streaming.
+    // Usually an error. Some peers send the only element of a stream as a plain response.
     const data = asAnswer(outgoing, response, await readBody(response))
     yield readable(() => decoder.decode({ data })).map((event) => ({ event }))
     return
@@ -110,7 +124,7 @@ async function* readStream(
   }
 }
 
-/** What came together, read together; what cannot be read comes after what could. */
+/** Decodes events that arrived together. An error is returned after the events before it. */
 function readBatch(
   batch: readonly SseEvent[],
   outgoing: OutgoingCall,
@@ -149,7 +163,7 @@ function parseEvent(data: string): unknown {
   }
 }
 
-/** Our own servers number events; of others' ids nothing can be concluded (RM-STR-5). */
+/** Dragoman's event ids are numbers. Ids of other servers have no meaning here (RM-STR-5). */
 function seqOf({ id }: SseEvent): number | undefined {
   return id !== undefined && /^\d{1,15}$/.test(id) ? Number(id) : undefined
 }
@@ -196,26 +210,10 @@ function asAnswer(outgoing: OutgoingCall, { status, headers }: Response, body: u
   }
 }
 
-/** An answer that is neither a result nor an error of the protocol: a proxy's page, most often. */
+/** The error for responses outside the protocol, such as the page of a proxy. */
 export function noAnswer(status: number, body: unknown): TransportError {
   const said = typeof body === 'string' ? `: ${clip(body.replace(/\s+/g, ' ').slice(0, 200))}` : ''
   return new TransportError('bad-answer', `HTTP ${status} with no answer of the protocol${said}`, {
     isRetryable: status === 502 || status === 503 || status === 504,
   })
 }
-
-/**
- * What HTTP clients send through. The assembly decides what stands behind it: `fetch`, with credentials,
- * limits, a log of the wire. It throws `TransportError` when no answer comes.
- */
-export interface HttpRequest {
-  readonly method: string
-  readonly url: string
-  readonly headers: Readonly<Record<string, string>>
-  readonly body?: string
-  readonly signal?: AbortSignal
-  /** The answer is a stream: it may take as long as it likes, and be as long as it likes. */
-  readonly isStream?: boolean
-}
-
-export type HttpSender = (request: HttpRequest) => Promise<Response>

@@ -1,4 +1,4 @@
-/** Answers a call over HTTP: the part that is the same for JSON-RPC and HTTP+JSON. */
+/** Answers decoded calls over HTTP. Shared by JSON-RPC and HTTP+JSON. */
 import type { CallFacts, Frame, OperationCodec, StreamEncoder } from '../dialects/dialect.js'
 import type { A2AError } from '../model/errors.js'
 import { callStreaming, callUnary } from '../model/generic-service.js'
@@ -13,9 +13,9 @@ export interface HttpCall extends Call {
   readonly createStreamEncoder: (facts: CallFacts) => StreamEncoder
 }
 
-/** How a binding wraps what a dialect has spelled. */
+/** The wrapping that a binding puts around encoded results and errors. */
 export interface Envelope {
-  /** Of a response that is not a stream. */
+  /** Headers of responses that are not streams. */
   readonly headers: Readonly<Record<string, string>>
   result(json: string): string
   error(error: A2AError): string
@@ -30,7 +30,7 @@ export async function answerCall(
   const { operation, codec, dialect } = call
   const { facts, request, context, activated } = prepareCall(endpoint, arrival, call)
   if (isStreaming(operation)) {
-    // Leaving the stream ends the reading, not the task: the signal is this stream's own.
+    // A client that leaves ends its stream, not the task: each stream has its own signal.
     const gone = new AbortController()
     let onOpen: () => void = () => undefined
     const opened = new Promise<void>((resolve) => {
@@ -49,7 +49,7 @@ export async function answerCall(
       headers,
     })
   }
-  // A caller that leaves during a unary call changes nothing (R-SEND-11), so nobody listens for it.
+  // A unary call goes on when its caller leaves (R-SEND-11): no signal.
   const result = await callUnary(endpoint.service, operation, request, context)
   call.watch?.answered(result)
   const headers =
@@ -57,12 +57,12 @@ export async function answerCall(
   const spelled = codec.encode(result, call.params, facts)
   const isCard = operation === 'getExtendedAgentCard'
   const body = envelope.result((isCard && (await endpoint.signCard?.(spelled, dialect))) || spelled)
-  // What cannot be spelled or signed is an error to the caller, and to whoever counts.
+  // After encoding and signing, which can fail.
   call.watch?.ended()
   return new Response(body, { headers: isCard ? { ...headers, ...perCaller(endpoint) } : headers })
 }
 
-/** A card that is made for its reader: nobody else's cache may keep it, and its own only for this reader (R-XCARD-3). */
+/** Headers of extended cards: only the caller's own cache may store them (R-XCARD-3). */
 function perCaller({ vary }: BindingHandler): Readonly<Record<string, string>> {
   return { 'cache-control': 'private, max-age=60', vary }
 }
@@ -82,10 +82,10 @@ async function streamAnswer(
   { items, watch, opened, gone, encoder, envelope, headers }: StreamAnswer,
 ): Promise<Response> {
   const rest = items[Symbol.asyncIterator]()
-  // A failure before the first event is answered by the binding (R-STRM-11).
+  // An error before the first event becomes an error response of the binding (R-STRM-11).
   const first = rest.next()
   await Promise.race([first, opened])
-  // Only the last frame is at the event's place: whoever resumes behind the first would miss the others.
+  // Only the last frame has the event's id: a client that resumes after an earlier frame would miss the rest.
   const spell = (frames: readonly Frame[], seq?: number): string =>
     frames
       .map(({ data, event, isBare }, place) =>

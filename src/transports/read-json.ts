@@ -1,17 +1,14 @@
-/** From the bytes of a request to JSON, within bounds: size, encoding, elements, depth. */
+/** Reads request bodies as JSON, within limits of size, number of values and depth. */
 import { A2AError } from '../model/errors.js'
 import { collectAtMost } from '../net/read-at-most.js'
 
-/** What a request may look like before anybody tries to understand it. */
+/** Limits that are checked before a request is decoded. */
 export interface RequestLimits {
   /** Bytes of a request. Default 10 MB. */
   readonly bodyBytes: number
-  /**
-   * Values in a request, however deep. Ten megabytes of text are copied in no time, but of digits and commas
-   * they would keep everybody waiting for seconds. Default 50,000.
-   */
+  /** Values in a request, at any depth. Parsing megabytes of short values blocks the event loop. Default 50,000. */
   readonly jsonElements: number
-  /** Lists and objects inside each other. Default 128. */
+  /** Nesting of arrays and objects. Default 128. */
   readonly jsonDepth: number
 }
 
@@ -22,7 +19,7 @@ export const defaultRequestLimits: RequestLimits = {
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
-/** Text this short cannot nest deeply enough to do harm. */
+/** Shorter texts cannot exceed the limits by a harmful amount. */
 const harmlessLength = 2048
 
 /** The client closed or reset its connection before the request body was complete. */
@@ -33,8 +30,8 @@ export class BodyInterrupted extends A2AError {
 }
 
 /**
- * The body, or `PAYLOAD_TOO_LARGE` as soon as it is known to be; `BodyInterrupted` when it ends early; `TypeError` when
- * the application has read it before.
+ * Reads the body. Throws `PAYLOAD_TOO_LARGE` as soon as it exceeds `maxBytes`, `BodyInterrupted` if it ends early, and
+ * `TypeError` if the application has read it already.
  */
 export async function readBody(request: Request, maxBytes: number): Promise<Uint8Array> {
   const announced = request.headers.get('content-length')
@@ -55,10 +52,7 @@ function readBefore(): TypeError {
   return new TypeError('The request body was read before this handler; mount it before body parsers')
 }
 
-/**
- * The same request with a body that fails with `PAYLOAD_TOO_LARGE` when more than `maxBytes` of it are read, and as
- * `readBody` does when the body cannot be read.
- */
+/** Copies a request, with a body that fails in the same cases as `readBody`. */
 export function limitBody(request: Request, maxBytes: number): Request {
   const { url, method, headers, signal } = request
   if (bodilessMethods.has(method)) return request
@@ -66,7 +60,7 @@ export function limitBody(request: Request, maxBytes: number): Request {
   let reader: ReadableStreamDefaultReader<Uint8Array> | undefined
   let length = 0
   const read = async (): Promise<Uint8Array | undefined> => {
-    // Not touched before the first read: a request that is not read here can still be read elsewhere.
+    // Locked at the first read only: a body that is not read here can be read elsewhere.
     if (!reader && request.bodyUsed) throw readBefore()
     reader ??= request.body?.getReader()
     try {
@@ -111,7 +105,7 @@ export function parseJson(bytes: Uint8Array, limits = defaultRequestLimits): unk
   }
 }
 
-/** Before the body is parsed: a body that is not JSON has the wrong type, not the wrong syntax (R-RPC-5). */
+/** Checked before parsing: a body of another type is an unsupported content type, not invalid JSON (R-RPC-5). */
 export function assertJson(request: Request): void {
   const mediaType = mediaTypeOf(request.headers.get('content-type'))
   if (mediaType === undefined || mediaType === 'application/json' || mediaType === 'application/a2a+json') return
@@ -126,7 +120,7 @@ function mediaTypeOf(header: string | null): string | undefined {
   return header?.split(';', 1)[0]?.trim().toLowerCase() || undefined
 }
 
-/** Checked on the text, before a parser builds millions of values. */
+/** Checks the text before parsing, which would create millions of values. */
 function assertShape(text: string, { jsonDepth, jsonElements }: RequestLimits): void {
   let depth = 0
   let elements = 1

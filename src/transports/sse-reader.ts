@@ -1,4 +1,4 @@
-/** Server-sent events in, from peers of every kind (RM-STR-5): line ends, comments, names and marks are the parser's. */
+/** Reads server-sent events of any server (RM-STR-5). */
 import { createParser } from 'eventsource-parser'
 import { TransportError } from '../model/transport-error.js'
 
@@ -10,13 +10,13 @@ export interface SseEvent {
 
 export interface SseLimits {
   readonly maxEventBytes: number
-  /** How long the peer may send nothing, not even a comment. Default: for ever. */
+  /** The longest silence, comments included. Default: no limit. */
   readonly silenceMs?: number
 }
 
 /**
- * The events of a body, as many at once as came together. A body that breaks off throws; one that ends in
- * the middle of an event drops that event, as the standard says.
+ * Reads the events of a body in batches, as they arrive. Throws if the body breaks off. An event that is incomplete at
+ * the end is dropped, as the standard requires.
  */
 export async function* readSse(
   body: ReadableStream<Uint8Array>,
@@ -28,7 +28,7 @@ export async function* readSse(
     onEvent: ({ id, event, data }) =>
       ready.push({ data, ...(id !== undefined && { id }), ...(event !== undefined && { event }) }),
     onError: (error) => {
-      // Fields nobody knows are passed over; a line that never ends is not.
+      // Unknown fields are ignored.
       if (error.type === 'max-buffer-size-exceeded')
         throw new TransportError('refused', `An event is longer than ${maxEventBytes} bytes`, { isRetryable: false })
     },
@@ -46,12 +46,12 @@ export async function* readSse(
       yield batch
     }
   } finally {
-    // Leaving early hangs up; on a body that has ended or failed this does nothing.
+    // Closes the connection if the reader leaves early; otherwise it has no effect.
     await reader.cancel().catch(() => undefined)
   }
 }
 
-/** A connection whose other end is gone looks like one on which nothing is said. */
+/** A peer that vanished without closing its connection can only be noticed by its silence. */
 async function unlessSilent(
   reader: ReadableStreamDefaultReader<Uint8Array>,
   silenceMs: number,

@@ -1,17 +1,16 @@
 /**
- * Server-sent events out. The events that are ready in one turn of the event loop leave as one chunk
- * (twice the throughput of a chunk each); a reader that does not keep up stops the reading of the log,
- * nothing else.
+ * Writes server-sent events. Events that are ready in one turn of the event loop leave as one chunk, which doubles the
+ * throughput. A slow reader pauses the reading of its log and nothing else (E-5).
  */
 import { A2AError } from '../model/errors.js'
 import type { ReadAhead, StreamItem } from '../model/service.js'
 
 const encoder = new TextEncoder()
-/** Characters waiting for the reader before reading stops. */
+/** Characters buffered for the reader before reading of the log pauses. */
 const highWaterMark = 64 * 1024
 const heartbeat = ':\n\n'
 
-/** One timer for all streams. */
+/** Sends a comment on idle streams. One timer serves all streams. */
 export class Heartbeats {
   readonly #feeds = new Set<Pick<SseFeed, 'beat'>>()
   readonly #everyMs: number
@@ -37,12 +36,12 @@ export class Heartbeats {
 }
 
 export interface SseStream<Item = StreamItem> {
-  /** The first element, asked for already. */
+  /** The first element, which the caller has requested already. */
   readonly first: Promise<IteratorResult<Item, unknown>>
   readonly rest: ReadAhead<Item>
   /** The text of one event, framed. */
   readonly encode: (item: Item) => string
-  /** What stands behind the last event; may be empty. */
+  /** Text after the last event; may be empty. */
   readonly encodeEnd: () => string
   readonly encodeError: (error: A2AError) => string
   readonly onGone: () => void
@@ -52,20 +51,20 @@ export interface SseStream<Item = StreamItem> {
 export const sseHeaders = {
   'content-type': 'text/event-stream',
   'cache-control': 'no-cache, no-store',
-  // Asks proxies in between not to collect events before passing them on.
+  // Asks proxies not to buffer events.
   'x-accel-buffering': 'no',
 } as const
 
-/** Where the text goes. */
+/** Takes the text of a stream. */
 export interface SseSink {
-  /** The answer begins, although there is nothing to say yet. */
+  /** Sends the response headers before there is an event. */
   open(): void
-  /** False when the reader has enough; it calls `resume` when it wants more. */
+  /** Returns false if the reader's buffer is full. The sink calls `resume` when it has room. */
   write(text: string): boolean
   end(text: string): void
 }
 
-/** Moves the events of one stream into the first sink it is given. */
+/** Writes the events of one stream to the first sink that starts it. */
 export class SseFeed<Item = StreamItem> {
   readonly #rest: ReadAhead<Item>
   readonly #encode: SseStream<Item>['encode']
@@ -99,7 +98,7 @@ export class SseFeed<Item = StreamItem> {
   start(sink: SseSink): void {
     const first = this.#first
     if (!first || this.#isGone) return
-    // Not kept: it holds the first event, often a whole task.
+    // Released: it holds the first event, often a whole task.
     this.#first = undefined
     this.#sink = sink
     this.#heartbeats.add(this)
@@ -107,7 +106,7 @@ export class SseFeed<Item = StreamItem> {
     this.#pump(first).catch(() => this.cancel()) // the sink broke
   }
 
-  /** The reader wants more. */
+  /** The sink has room again. */
   resume(): void {
     this.#isBlocked = false
     if (this.#ready !== '') this.#flushSoon()
@@ -121,8 +120,8 @@ export class SseFeed<Item = StreamItem> {
     this.#heartbeats.remove(this)
     this.#onGone()
     this.#wakeUp()
-    // Without a start nobody else ends the reading.
-    if (!this.#sink) this.#rest.return?.().catch(() => undefined) // nobody is left to tell
+    // `#pump` ends the iterator, but only after a start.
+    if (!this.#sink) this.#rest.return?.().catch(() => undefined)
   }
 
   beat(): void {
@@ -144,22 +143,21 @@ export class SseFeed<Item = StreamItem> {
       this.#ready += this.#encodeError(A2AError.from(error))
     }
     this.#finish()
-    // Whatever ended the reading, what is read from must learn of it.
     await rest.return?.()
   }
 
   #finish(): void {
     this.#heartbeats.remove(this)
     const isReadToItsEnd = !this.#isGone
-    // From here on a reader that goes changes nothing any more.
+    // A reader that leaves now has no effect.
     this.#isGone = true
     const last = this.#ready
-    // A server keeps what belongs to an answer until the connection brings the next request.
+    // Servers keep the objects of a response until the next request on the connection.
     this.#ready = ''
     if (isReadToItsEnd) this.#sink?.end(last)
   }
 
-  /** Everything ready is with the reader, and it wants more. */
+  /** Resolves when the buffered text is written and the sink has room. */
   async #drained(): Promise<void> {
     while (!this.#isGone) {
       if (!this.#isBlocked) this.#flush()
@@ -200,8 +198,8 @@ export class SseFeed<Item = StreamItem> {
 const feedKey = Symbol('feed')
 
 /**
- * The body of an answer, for whoever reads streams. A server that can write text to a connection itself
- * takes the feed out instead (`feedOf`), within the turn of the event loop in which the body was made.
+ * Makes a response body of a stream. A server that writes to connections itself takes the feed instead (`feedOf`), in the
+ * same turn of the event loop.
  */
 export function sseBody<Item>(stream: SseStream<Item>): ReadableStream<Uint8Array> {
   const feed = new SseFeed(stream)
@@ -218,7 +216,7 @@ export function sseBody<Item>(stream: SseStream<Item>): ReadableStream<Uint8Arra
   return Object.assign(body, { [feedKey]: feed })
 }
 
-/** The feed behind the body of an answer, if it is one of `sseBody` and nobody has begun to read it. */
+/** The feed of a body that `sseBody` made, unless the body is being read. */
 export function feedOf(body: unknown): SseFeed | undefined {
   const feed = (body as { readonly [feedKey]?: SseFeed } | null | undefined)?.[feedKey]
   return feed?.isStarted ? undefined : feed
@@ -238,7 +236,7 @@ function sinkOf(controller: ReadableStreamDefaultController<Uint8Array>): SseSin
   }
 }
 
-/** One event: exactly one space, one line of data, the place in the log first (E-4). */
+/** Formats one event. `seq`, its sequence number in the log, becomes the `id:` (E-4). */
 export function frame(data: string, seq?: number, event?: string): string {
   const head = seq === undefined ? '' : `id: ${seq}\n`
   return event === undefined ? `${head}data: ${data}\n\n` : `${head}event: ${event}\ndata: ${data}\n\n`

@@ -1,6 +1,6 @@
 /**
- * What a server-side transport is given. A transport moves bytes: it knows the `Dialect` contract and
- * never names a version; it calls a service and never knows what is behind it.
+ * The inputs of server-side transports, and the reading of headers that all bindings share. A transport knows the
+ * `Dialect` contract, names no version, and calls an `AgentService`.
  */
 import type { CallFacts, Dialect } from '../dialects/dialect.js'
 import type { Binding } from '../model/agent-card.js'
@@ -15,36 +15,37 @@ import type { Heartbeats } from './sse.js'
 /** The inputs of a server-side transport: one agent, as it is served over one binding. */
 export interface BindingHandler {
   readonly service: AgentService
-  /** Offered here, in order of preference. */
+  /** Dialects that are served, in order of preference. */
   readonly dialects: readonly Dialect[]
-  /** Serve calls without a version in the dialect that alone has their method (RM-DET-1). */
+  /** Accept calls without a version if only one dialect has their method (RM-DET-1). */
   readonly assumeV1: boolean
   /** Extensions the card declares. */
   readonly extensions: readonly { readonly uri: string; readonly isRequired: boolean }[]
-  /** Whether there is such a tenant, as far as this caller may know. */
+  /** Whether the tenant exists and the caller may use it. */
   readonly hasTenant: (tenant: string, caller: Caller) => boolean
   readonly limits: RequestLimits
   /** The header `Vary` of answers: headers with the caller's credentials and version. */
   readonly vary: string
   readonly heartbeats: Heartbeats
   readonly newId: () => string
-  /** The dialect a task was created in; absent when it is not there, or not the caller's. */
+  /** The dialect that created a task; absent if the caller has no such task. */
   readonly createdIn: (taskId: string, arrival: IncomingCall) => Promise<string | undefined>
-  /** Signs a card that a dialect has spelled, as JSON; absent where there is nothing to sign with. */
+  /** Signs an encoded card. Absent if there is no signing key. */
   readonly signCard?: (spelled: string, dialect: Dialect) => Promise<string>
-  /** Absent when nobody wants to know of calls. */
+  /** Absent if neither log, metrics, traces nor audit need calls. */
   readonly observe?: CallObserver
-  /** Told of errors whose cause no caller may see. */
+  /** Receives errors whose cause is for the log only. */
   readonly onError: (error: A2AError) => void
 }
 
-/** What is settled before a transport is asked: who calls, and which tenant the path names. */
+/** Facts about a call that the server knows before the transport reads it. */
 export interface IncomingCall {
   readonly caller: Caller
+  /** The tenant in the path. */
   readonly tenant?: string
-  /** Where the call comes from, as far as that is known. */
+  /** The client's address, if it is known. */
   readonly address?: CallStart['address']
-  /** The parsed body, when somebody had to look at it already. */
+  /** The parsed body, if the router had to read it. */
   readonly body?: unknown
 }
 
@@ -55,7 +56,7 @@ export interface HeaderReader {
 
 export type ServerTransport = (request: Request, arrival: IncomingCall) => Promise<Response>
 
-/** Headers that carry service parameters in and out; CORS exposes the same list. */
+/** Headers that carry service parameters. CORS allows and exposes the same list. */
 export const parameterHeaders = {
   version: 'A2A-Version',
   extensions: 'A2A-Extensions',
@@ -67,21 +68,21 @@ export const parameterHeaders = {
 } as const
 
 /**
- * An extension: every event of a stream says its place in the task's log, a number, under this key in
- * the metadata of the task, status update or artifact update. Sent back as the metadata entry
- * `last-event-id`, it resumes the stream behind that event, as `id:` does on server-sent events.
+ * The URI of an extension: each event of a stream has its sequence number under this key in the metadata of its task,
+ * status update or artifact update. A client that sends it back in `last-event-id` resumes after that event, as with
+ * `id:` of server-sent events.
  */
 export const positionExtension = 'urn:dragoman:stream-position:v1'
 
-/** The version a call names: the header wins over the query parameter (R-VER-2). */
+/** The version that a call names. The header wins over the query parameter (R-VER-2). */
 export function readVersion(headers: HeaderReader, url = ''): string | undefined {
   const named = headers.get(parameterHeaders.version)
   if (named !== null) return named
-  // Most requests have no query; parsing one costs more than looking for it.
+  // Most requests have no query, and parsing a URL is expensive.
   return url.includes('?') ? (new URL(url).searchParams.get(parameterHeaders.version) ?? undefined) : undefined
 }
 
-/** Extensions the caller names. `X-A2A-Extensions` means something to 0.x only, which take both (RM-DET-6). */
+/** Extensions that the caller names. Older dialects accept `X-A2A-Extensions` and the new header (RM-DET-6). */
 function readExtensions(headers: HeaderReader, { extensionsHeader }: Dialect): readonly string[] {
   const listed =
     headers.get(extensionsHeader) ??
@@ -95,7 +96,7 @@ function readExtensions(headers: HeaderReader, { extensionsHeader }: Dialect): r
 
 const noExtensions: readonly string[] = []
 
-/** A call as far as its transport understands it. */
+/** A call whose dialect and operation are known. */
 export interface Call {
   readonly binding: Binding
   readonly dialect: Dialect
@@ -104,28 +105,28 @@ export interface Call {
     decode(params: unknown, facts: CallFacts): unknown
     traits?(params: unknown): CallTraits
   }
-  /** What the dialect decodes. */
+  /** Input of the codec. */
   readonly params: unknown
   readonly headers: HeaderReader
-  /** Absent when nobody wants to know. */
+  /** Absent if calls are not observed. */
   readonly watch?: CallTracker | undefined
 }
 
-/** The facts that codecs may use, from the headers or the metadata of the call. */
+/** Inputs of codecs beside the request. */
 export function factsOf({ newId }: BindingHandler, headers: HeaderReader): CallFacts {
   return { newId, header: (name) => headers.get(name) }
 }
 
-/** A call ready to be made. */
+/** A decoded call. */
 export interface PreparedCall {
   readonly facts: CallFacts
   readonly request: unknown
   readonly context: CallContext
-  /** Extensions in effect, for the answer's headers; absent when there are none. */
+  /** Active extensions, for the response headers; absent if there are none. */
   readonly activated: string | undefined
 }
 
-/** Reads a request and everything that came beside it: the part that is the same on every binding. */
+/** Decodes a request and its headers. Shared by all bindings. */
 export function prepareCall(endpoint: BindingHandler, arrival: IncomingCall, call: Call): PreparedCall {
   const { dialect, headers, codec, params } = call
   const caused = readTraceContext((name) => headers.get(name))
@@ -153,7 +154,7 @@ export function prepareCall(endpoint: BindingHandler, arrival: IncomingCall, cal
   return { facts, request, context, activated: activatedExtensions(endpoint, extensions) }
 }
 
-/** The extensions a caller names, once the required ones are among them: checked before the method (R-ERR-10). */
+/** The extensions that a caller names. Throws if a required one is missing; checked before the method (R-ERR-10). */
 export function assertExtensions(endpoint: BindingHandler, dialect: Dialect, headers: HeaderReader): readonly string[] {
   const asked = readExtensions(headers, dialect)
   for (const { uri, isRequired } of endpoint.extensions) {
@@ -165,7 +166,7 @@ export function assertExtensions(endpoint: BindingHandler, dialect: Dialect, hea
   return asked
 }
 
-/** Extensions that are in effect: asked for and declared. Unknown ones are ignored (R-EXT-2). */
+/** Active extensions: requested and declared. Unknown ones are ignored (R-EXT-2). */
 function activatedExtensions(endpoint: BindingHandler, asked: readonly string[]): string | undefined {
   if (asked.length === 0) return undefined
   const active = endpoint.extensions.filter(({ uri }) => asked.includes(uri))
@@ -183,7 +184,7 @@ function readEventId(value: string): number {
   )
 }
 
-/** The tenant of a call: the path decides, and the request must not say otherwise (R-TEN-2). */
+/** The tenant of a call. The path wins, and the request must not name another (R-TEN-2). */
 function tenantOf(endpoint: BindingHandler, arrival: IncomingCall, decoded: unknown): string | undefined {
   const named = (decoded as { readonly tenant?: string }).tenant
   if (arrival.tenant !== undefined && named !== undefined && named !== arrival.tenant) {

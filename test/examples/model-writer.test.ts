@@ -1,5 +1,4 @@
-import { serve } from 'dragoman'
-import { connect } from 'dragoman/client'
+import { testAgent } from 'dragoman/testing'
 import { describe, expect, it } from 'vitest'
 import { createDocAgent } from '../../examples/agents/doc.js'
 import { createOutlineAgent } from '../../examples/agents/outline.js'
@@ -174,14 +173,13 @@ describe('agents that write with a model', () => {
     const behaviours = [answer(JSON.stringify({ title: 'Tea', sections: ['Leaves'] })), answer('# Tea'), refuse(500)]
     await using server = await modelServer((response) => behaviours.shift()?.(response))
     const writer = writerAt(server.url)
-    await using outlines = await serve(createOutlineAgent(writer))
-    await using docs = await serve(createDocAgent(writer))
-    const outlined = await (await connect(outlines.url)).ask('tea')
+    await using outlines = await testAgent(createOutlineAgent(writer))
+    await using docs = await testAgent(createDocAgent(writer))
+    const outlined = await outlines.client.ask('tea')
     expect(outlined.artifacts[0]).toMatchObject({ name: 'outline', metadata: { writer: 'm1' } })
-    const client = await connect(docs.url)
-    const written = await client.ask([{ data: outline }])
+    const written = await docs.client.ask([{ data: outline }])
     expect(written.artifacts[0]).toMatchObject({ name: 'document', metadata: { writer: 'm1' } })
-    expect(await client.ask([{ data: outline }])).toMatchObject({
+    expect(await docs.client.ask([{ data: outline }])).toMatchObject({
       state: 'TASK_STATE_FAILED',
       text: 'The language model refused the request with status 500',
     })
