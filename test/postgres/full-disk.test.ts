@@ -66,7 +66,7 @@ describe.skipIf(disk === undefined)('a database whose disk is full', () => {
   }
 
   it('refuses, acknowledges nothing that it did not keep, and is used again when there is room', async () => {
-    const store = await openPostgresStore(address, { patienceMs: 300 })
+    const store = await openPostgresStore(address, { retryBudgetMs: 300 })
     await store.append(creation('t1'))
     fill()
     let seq = 3
@@ -93,7 +93,7 @@ describe.skipIf(disk === undefined)('a database whose disk is full', () => {
   }, 60_000)
 
   it('is a 503 to callers, who may try again, and to load balancers until there is room', async () => {
-    const store = await openPostgresStore(address, { patienceMs: 300 })
+    const store = await openPostgresStore(address, { retryBudgetMs: 300 })
     const served = await serve(echoAgent, { store, log: () => undefined })
     const send = async () => {
       const body = envelope('SendMessage', { message: newMessage('hello '.repeat(5_000)) })

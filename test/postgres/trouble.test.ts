@@ -89,7 +89,7 @@ describe('an answer that never arrives', () => {
   ])('is found although the database still worked when the connection broke: %s', async (_what, step, before) => {
     const address = await freshDatabase(server)
     await using proxy = await meddlingProxy(address, () => 'pass')
-    const store = await openPostgresStore(proxy.address, { patienceMs: 20_000 })
+    const store = await openPostgresStore(proxy.address, { retryBudgetMs: 20_000 })
     await store.append(creation(before))
     const held = await obstacle(address, 'LOCK TABLE dragoman.events IN EXCLUSIVE MODE')
     const outcome = store.append(step)
@@ -105,7 +105,7 @@ describe('an answer that never arrives', () => {
   it('does not return the fencing token of a process that has taken the task over since', async () => {
     const address = await freshDatabase(server)
     await using proxy = await meddlingProxy(address, () => 'pass')
-    const store = await openPostgresStore(proxy.address, { patienceMs: 20_000 })
+    const store = await openPostgresStore(proxy.address, { retryBudgetMs: 20_000 })
     await store.append(creation('t1'))
     const held = await obstacle(address, 'LOCK TABLE dragoman.events IN EXCLUSIVE MODE')
     const lease = { owner: 'us', ttlMs: 60_000 }
@@ -178,7 +178,7 @@ describe('a sweep', () => {
 
   it('leaves an idempotency key that is taken anew at this moment', async () => {
     const address = await freshDatabase(server)
-    const store = await openPostgresStore(address, { statementMs: 10_000, patienceMs: 0 })
+    const store = await openPostgresStore(address, { statementMs: 10_000, retryBudgetMs: 0 })
     await store.append({ ...creation('t1'), idempotency: { key: 'k', digest: 'd', ttlMs: 0 } })
     const taken = await obstacle(address, 'UPDATE dragoman.keys SET until_ms = until_ms + 3600000')
     // It waits for nobody; if it did it would be given up.
@@ -266,7 +266,7 @@ describe('a database that will not write', () => {
   ])('%s refuses, acknowledges nothing, and is used again when it can', async (_why, begin, end) => {
     const address = await freshDatabase(server)
     const name = new URL(address).pathname.slice(1)
-    const store = await openPostgresStore(address, { patienceMs: 300 })
+    const store = await openPostgresStore(address, { retryBudgetMs: 300 })
     await store.append(creation('t1'))
     await run(address, ...begin(name))
     await assert.rejects(store.append(append('t1', 3, [chunk('t1', 'x')])))
@@ -279,7 +279,7 @@ describe('a database that will not write', () => {
 
   it('waits out a restart that is quicker than its patience', async () => {
     const address = await freshDatabase(server)
-    const store = await openPostgresStore(address, { patienceMs: 20_000 })
+    const store = await openPostgresStore(address, { retryBudgetMs: 20_000 })
     await store.append(creation('t1'))
     await server.stop('immediate')
     const waiting = store.append(append('t1', 3, [chunk('t1', 'x')]))
@@ -298,7 +298,7 @@ describe('a database that has no connection left', () => {
         `"${new URL(address).pathname.slice(1)}" TO few`,
     )
     const asFew = address.replace('postgres@', 'few@')
-    const store = await openPostgresStore(asFew, { connections: 5, patienceMs: 20_000 })
+    const store = await openPostgresStore(asFew, { connections: 5, retryBudgetMs: 20_000 })
     const steps = Array.from({ length: 40 }, (_, n) => store.append(creation(`t${n}`)))
     const reads = Array.from({ length: 40 }, () => store.load(key('t0')))
     await Promise.all(reads)

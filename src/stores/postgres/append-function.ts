@@ -1,15 +1,15 @@
 /**
- * `dragoman.append`: the steps of many tasks in one round trip and one transaction, each refused or done on its own. A
- * refused step writes nothing. The newest migration that changed it makes it: once that has been released, a change here
- * moves it to a new step (`migrations.test.ts` knows every step by its hash).
+ * `dragoman.append`: appends steps of many tasks in one round trip and one transaction, and accepts or refuses each step
+ * separately. A refused step writes nothing. The newest migration that changed the function creates it. After a release, a change
+ * needs a new migration step (`migrations.test.ts` has a hash of every step).
  *
- * Every array has one element for each step. The caller sees to it that a task and an idempotency key occur once in a
- * call, and that the steps are in one order, the same for every replica, creations first; keys are taken in an order of
- * their own, when all tasks are locked. Calls of several replicas then never wait for each other in a circle. What can be done for all steps at once is: a statement for each step of each
- * kind was half the cost.
+ * Every array has one element per step. The caller passes each task and each idempotency key once, and orders the steps the same
+ * way in every replica, creations first. The function takes keys in an order of their own, after it has locked all tasks. So
+ * calls of several replicas cannot deadlock. It works on all steps at once where possible: one statement
+ * per step and kind was half the cost.
  *
- * Nobody is told here, of lanes neither. NOTIFY takes one lock for the whole server, which is held until the commit is on disk: writers
- * would take turns. The caller tells the others when it knows (`teller.ts`).
+ * It does not notify. NOTIFY holds a lock of the whole server until the commit is on disk, so writers would be serialised; the
+ * caller notifies after the commit (`notifier.ts`).
  */
 import { countStep } from '../rows.js'
 

@@ -1,11 +1,8 @@
 /**
- * Many appends, one round trip. Steps that are asked for while the database works are gathered and sent together;
- * each is refused or done on its own (`append-function.ts`).
+ * Group append: steps that arrive while the database works are sent together, in one call of `dragoman.append`.
  *
- * A connection may break when the database has committed and before it could say so, or while it still works: it goes
- * on without us. So a step that is refused when it is tried again is looked for in the log: if its events are there,
- * word for word, it was done. Not before it is tried: what still works then would be missed. The row's lock makes the
- * second attempt wait for the first.
+ * A connection may break after the commit and before the answer. Such a step is sent again, and the lock of its row makes the second
+ * attempt wait for the first. If it is refused then, and its events are in the log word for word, it was committed.
  */
 
 import { batchBody, configBody, stateNumber, toStorable, visibilityNumber } from '../rows.js'
@@ -22,14 +19,14 @@ interface Queued {
   readonly scope: number | undefined
   readonly body: string
   readonly snapshot: SnapshotRow | undefined
-  /** The task, in a word. */
+  /** The token of the task; see `tokenOf`. */
   readonly token: string
   resolve(outcome: AppendOutcome): void
   reject(error: unknown): void
 }
 
 const largestGroup = 500
-/** Beyond one, so that the next group is on its way while the database writes the last. */
+/** More than one, so that the next group is sent while the database writes the last one. */
 const mostGroups = 2
 
 export class Appender {
@@ -48,7 +45,7 @@ export class Appender {
     this.#changes = changes
   }
 
-  /** Whether the last group failed because the database's disk was full. */
+  /** True if the last group failed because the disk of the database was full. */
   get isDiskFull(): boolean {
     return this.#isDiskFull
   }
@@ -83,7 +80,7 @@ export class Appender {
     })
   }
 
-  /** Never rejects: every step of the group learns what became of it. */
+  /** Never rejects: it settles the promise of every step. */
   async #write(group: readonly Queued[]): Promise<void> {
     const begunMs = this.watchers.begin()
     try {
@@ -93,7 +90,7 @@ export class Appender {
       this.#isDiskFull = false
     } catch (error) {
       this.#isDiskFull = error instanceof Error && 'code' in error && error.code === '53100'
-      // One bad step must not take the others of its group with it; a database that is away takes all of them.
+      // One failing step must not fail the others of its group, unless the database is unreachable.
       if (group.length === 1 || isPassing(error)) for (const each of group) each.reject(error)
       else for (const each of group) await this.#write([each])
     }
@@ -122,7 +119,7 @@ export class Appender {
     if (hasCursors) this.#changes.notifyDeliveries(key.agent, agent)
   }
 
-  /** Corrects what was refused because an attempt nobody heard back from had done it. Whether others were told of it nobody knows. */
+  /** Accepts steps that were refused because an earlier attempt, whose answer was lost, had committed them. It notifies again. */
   async #findDone(outcomes: Map<Queued, AppendOutcome>): Promise<void> {
     const isRefused = ([{ step }, { result }]: readonly [Queued, AppendOutcome]) =>
       result !== 'ok' && step.events.length > 0
@@ -152,8 +149,8 @@ export class Appender {
 }
 
 /**
- * The first of those that wait, a task and an idempotency key once: what comes second has to see what the first one did.
- * In the order that the function asks for.
+ * The next group: each task and each idempotency key once, because a second step must see the effect of the first. In
+ * the order that the function requires.
  */
 function takeGroup(queue: readonly Queued[]): { readonly group: readonly Queued[]; readonly rest: Queued[] } {
   const group: Queued[] = []
@@ -239,9 +236,9 @@ const findDone = `SELECT s.place::int, t.fence, t.lease_owner, t.lanes > 0, t.ru
   JOIN dragoman.events e ON e.task = t.id AND e.head = s.head AND e.last = s.last AND e.body = s.body`
 
 /**
- * Arrays as parameters. The driver would write every text into an array literal, with a backslash before every quote of
- * the JSON in it, and the database would read it character by character: that was a fifth of a stream's cost on
- * either side. Texts go in Postgres' binary form instead; numbers and booleans are short, and stay literals.
+ * Arrays as parameters. The driver writes texts as array literals with escaped quotes, which the database parses
+ * character by character: a fifth of the cost of a stream on either side. So texts are sent in binary form; numbers and
+ * booleans are short and stay literals.
  */
 
 export function textArray(values: readonly (string | null)[]): Buffer {
@@ -264,7 +261,7 @@ export function literalArray(values: readonly (number | boolean | null)[]): stri
   return `{${values.map((value) => value ?? 'NULL').join()}}`
 }
 
-/** Dimensions, whether there are nulls, the type of the elements, how many, and the number of the first. */
+/** The header: dimensions, whether there are nulls, the element type, the length, and the first index. */
 const headerBytes = 20
 const lengthBytes = 4
 const textType = 25

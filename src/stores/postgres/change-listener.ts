@@ -1,13 +1,13 @@
 /**
- * Who is to be woken by what other replicas commit. Their commits are heard by LISTEN; what was missed while
- * nobody listened, or behind a pooler that forbids it, is found by asking for the watched tasks again.
+ * Change notification between replicas. It listens with LISTEN, and polls the watched tasks for changes that it missed, for example
+ * behind a pooler that does not support LISTEN.
  *
- * Messages hold words: `t`, a token and a sequence for each task (`t3fa….17`), `r` and a number for an agent with work
- * that nobody holds, `l` for one with webhooks to be told, `c` and a name for a collection of records. The first word
- * names the sender, which knows already; `-` when the database itself says so.
+ * A payload is a list of words. The first is the sender, or `-` for a function of the database. Then: `t`, a token and a sequence
+ * for a task (`t3fa….17`); `r` and the number of an agent with runnable tasks; `l` and the number of an agent with due
+ * delivery cursors; `c` and the name of a collection of records.
  *
- * Every login of the database can send such messages, so they are hints. A hint wakes readers, which read the log from
- * their own position; only this process's commits and the database's answers change the position kept here.
+ * Every login of the database can send notifications, so they are hints: they wake readers, which read the log. Only own commits
+ * and query results change the positions kept here.
  */
 import { hash, randomUUID } from 'node:crypto'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -20,41 +20,41 @@ import { clientConfig, type Database } from './database.js'
 import { channel, Notifier } from './notifier.js'
 
 export interface ChangeListenerOptions {
-  /** How often watched tasks are asked for although somebody listens. Default 1 s. */
+  /** Interval at which watched tasks are polled while LISTEN works. Default 1 s. */
   readonly pollMs?: number
-  /** How often when nobody can listen. Default 50 ms. */
+  /** The same while LISTEN does not work. Default 50 ms. */
   readonly busyPollMs?: number
-  /** How long until LISTEN is tried again where it did not work. Default one minute. */
+  /** Pause before LISTEN is tried again after it did not work. Default one minute. */
   readonly listenAgainMs?: number
-  /** Something an operator should know, once. */
+  /** Called with problems that an operator should know of, once each. */
   readonly onNotice?: (text: string) => void
 }
 
-/** How long an echo of our own may take before LISTEN counts as forbidden. */
+/** If an own notification does not return within this time, LISTEN does not work. */
 const echoMs = 3_000
-/** How long a connection to listen on may take to come about. */
+/** Time limit for the connection that listens. */
 const connectMs = 5_000
 const deaf =
-  'LISTEN is not possible on this connection (a pooler?): until it is, changes of other processes are found by polling'
-/** Looking for work costs several queries each time. */
-const leastLookMs = 250
+  'LISTEN does not work on this connection (is there a pooler?); the store polls for changes of other processes'
+/** The shortest interval between polls of agents and collections, which cost several queries. */
+const minLookMs = 250
 
 export class ChangeListener implements ChangeFeed {
-  /** This process, as the first word of what it tells. */
+  /** This process, as the first word of its payloads. */
   readonly sender = `s${randomUUID().slice(0, 13)}`
   readonly #database: Database
   readonly #names: Names
   readonly #watchers = new Watchers()
   readonly #options: ChangeListenerOptions
   readonly #notifier: Notifier
-  /** Watched tasks by token, each with the last sequence that is known to be committed. */
+  /** Watched tasks by token, each with the last sequence known to be committed. */
   readonly #watched = new Map<string, { readonly key: TaskKey; count: number; seq: number }>()
   readonly #closing = new AbortController()
   #client: pg.Client | undefined
   #listener: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
   #isListening = false
-  /** Agents that are watched and whose numbers are not known yet. */
+  /** Watched agents whose numbers are not known yet. */
   readonly #unknown = new Set<string>()
   #complaint: string | undefined
   #isAsking = false
@@ -102,7 +102,7 @@ export class ChangeListener implements ChangeFeed {
     return this.#watchers.watchCollection(name, onChange)
   }
 
-  /** Committed here: to be known here at once, and elsewhere soon. */
+  /** Notifies watchers of this process at once, and other replicas soon. */
   notifyTask(token: string, seq: number): void {
     this.#wakeToken(token, seq)
     this.#notifier.notifyTask(token, seq)
@@ -142,11 +142,11 @@ export class ChangeListener implements ChangeFeed {
     return this.#closing.signal.aborted
   }
 
-  /** Words of other replicas name agents by their numbers. */
+  /** Looks up the number of an agent: payloads contain numbers. */
   #learn(agent: string): void {
     if (this.#names.knownAgent(agent) !== undefined) return
     this.#unknown.add(agent)
-    this.#learnAll().catch(() => undefined) // learnt when we ask next
+    this.#learnAll().catch(() => undefined) // the next poll tries again
   }
 
   async #learnAll(): Promise<void> {
@@ -156,7 +156,7 @@ export class ChangeListener implements ChangeFeed {
     }
   }
 
-  /** `seq` is committed: this process did it, or the database says so. */
+  /** `seq` is known to be committed. */
   #wakeToken(token: string, seq: number): void {
     const watched = this.#watched.get(token)
     if (!watched || seq <= watched.seq) return
@@ -170,12 +170,12 @@ export class ChangeListener implements ChangeFeed {
     this.#schedule()
   }
 
-  /** Never rejects: whoever cannot listen asks. */
+  /** Never rejects: without LISTEN the poll finds changes. */
   async #listen(): Promise<void> {
     const { listenAgainMs = 60_000 } = this.#options
     for (let attempt = 0; !this.#isClosed; attempt++) {
       const client = new pg.Client({ ...clientConfig(this.#database.address), connectionTimeoutMillis: connectMs })
-      // Before it connects: `close` may come at any time.
+      // Before it connects: `close` may be called at any time.
       this.#client = client
       const lost = new Promise<never>((_, reject) => {
         client.on('error', reject)
@@ -188,14 +188,14 @@ export class ChangeListener implements ChangeFeed {
           attempt = 0
           this.#isListening = true
           this.#say(undefined)
-          // What was committed before this moment was told to nobody here.
+          // Commits before this moment were not received.
           await this.#ask()
           await lost
         }
         isDeaf = true
         this.#say(deaf)
       } catch {
-        // Lost, or never there.
+        // The connection was lost or could not be opened.
       }
       this.#isListening = false
       await client.end().catch(() => undefined)
@@ -206,7 +206,7 @@ export class ChangeListener implements ChangeFeed {
     }
   }
 
-  /** Whether notifications arrive on this connection. */
+  /** Starts to listen. True if notifications arrive on this connection. */
   async #canListen(client: pg.Client): Promise<boolean> {
     await client.connect()
     client.on('notification', ({ payload = '' }) => this.#receive(payload))
@@ -214,7 +214,7 @@ export class ChangeListener implements ChangeFeed {
     return await this.#receivesEcho(client)
   }
 
-  /** Poolers may take LISTEN and let nothing through: a word of our own has to come back. */
+  /** Poolers may accept LISTEN and deliver nothing, so an own notification has to come back. */
   async #receivesEcho(client: pg.Client): Promise<boolean> {
     let timer: NodeJS.Timeout | undefined
     const echo = new Promise<boolean>((resolve) => {
@@ -228,7 +228,7 @@ export class ChangeListener implements ChangeFeed {
     return isHeard
   }
 
-  /** Tells the operator what is wrong, once, and when it is no more. */
+  /** Reports a problem to the operator once, and its end. */
   #say(complaint: string | undefined): void {
     if (complaint === this.#complaint) return
     this.#complaint = complaint
@@ -264,7 +264,7 @@ export class ChangeListener implements ChangeFeed {
     this.#timer = setTimeout(
       () => {
         this.#ask()
-          .catch(() => undefined) // asked again soon
+          .catch(() => undefined) // the next poll tries again
           .finally(() => {
             if (!this.#isClosed) this.#schedule()
           })
@@ -274,7 +274,7 @@ export class ChangeListener implements ChangeFeed {
     this.#timer.unref()
   }
 
-  /** Asks for the tasks that are watched; of agents and collections nobody knows, so they look for themselves. */
+  /** Polls the watched tasks. Watchers of agents and collections are called in any case. */
   async #ask(): Promise<void> {
     if (this.#isAsking || this.#isClosed) return
     this.#isAsking = true
@@ -290,7 +290,7 @@ export class ChangeListener implements ChangeFeed {
         for (const [place, seq] of rows) this.#wakeToken(tokens[place - 1] ?? '', seq)
       }
       const now = performance.now()
-      if (now >= this.#lastLook + leastLookMs) {
+      if (now >= this.#lastLook + minLookMs) {
         this.#lastLook = now
         this.#watchers.everything()
       }
@@ -303,7 +303,7 @@ export class ChangeListener implements ChangeFeed {
 const seqsOf = `SELECT w.place, t.seq FROM unnest($1::text[], $2::text[]) WITH ORDINALITY AS w (agent, task_id, place)
   JOIN dragoman.agents a ON a.name = w.agent JOIN dragoman.tasks t ON t.agent = a.id AND t.task_id = w.task_id`
 
-/** Names a task in a message: short, of plain characters, and never the beginning of another kind of word. */
+/** The token of a task in payloads: short, plain characters, distinct from other words. */
 export function tokenOf({ agent, id }: TaskKey): string {
   return `t${hash('sha1', `${toStorable(agent)}\n${toStorable(id)}`).slice(0, 16)}`
 }

@@ -1,4 +1,4 @@
-/** Connections to Postgres: a pool, patience with a database that is away for a moment, and the schema. */
+/** Connections to Postgres: a pool, retries while the database is unreachable, the schema, and the numbers of names. */
 import { hash } from 'node:crypto'
 import pg from 'pg'
 import { toStorable } from '../rows.js'
@@ -8,9 +8,9 @@ import { migrations } from './migrations.js'
 export interface DatabaseOptions {
   /** Connections of this process, beside the one that listens. Default 10. */
   readonly connections?: number
-  /** How long a call waits for a database that is away. Default 5 s. */
-  readonly patienceMs?: number
-  /** How long a statement may take before its connection counts as dead. Default 30 s. */
+  /** How long a call is retried while the database is unreachable. Default 5 s. */
+  readonly retryBudgetMs?: number
+  /** Time limit of a statement; then its connection counts as dead. Default 30 s. */
   readonly statementMs?: number
 }
 
@@ -19,28 +19,28 @@ export type Row = readonly unknown[]
 export class Database {
   readonly address: string
   readonly #pool: pg.Pool
-  readonly #patienceMs: number
+  readonly #retryBudgetMs: number
   readonly #statementMs: number
-  /** By their text, which is one of few: the database plans each once for a connection, not for every call. */
+  /** Names of prepared statements by text: the database plans each once per connection, not per call. */
   readonly #statementNames = new Map<string, string>()
   #isNaming = true
 
   constructor(address: string, options: DatabaseOptions) {
-    const { connections = 10, patienceMs = 5_000, statementMs = 30_000 } = options
+    const { connections = 10, retryBudgetMs = 5_000, statementMs = 30_000 } = options
     this.address = address
-    this.#patienceMs = patienceMs
+    this.#retryBudgetMs = retryBudgetMs
     this.#statementMs = statementMs
     this.#pool = new pg.Pool({
       ...clientConfig(address),
       max: connections,
-      connectionTimeoutMillis: patienceMs,
+      connectionTimeoutMillis: retryBudgetMs,
       idleTimeoutMillis: 30_000,
     })
     // Idle connections end when the database does; the next query opens another one.
     this.#pool.on('error', () => undefined)
   }
 
-  /** One statement, tried again while the database is away. For statements that do no harm when they run twice. */
+  /** Runs one statement, and retries it while the database is unreachable. For statements that may run twice. */
   async query<R extends Row>(text: string, values: readonly unknown[] = []): Promise<R[]> {
     return await this.patiently(() => this.queryOnce<R>(text, values))
   }
@@ -51,14 +51,14 @@ export class Database {
       return await this.#send<R>(text, values, this.#nameOf(text))
     } catch (error) {
       if (!isOfNames(error)) throw error
-      // Nothing was done. A pooler gives our statements to connections that have never heard their names.
+      // Nothing was done: a pooler may use a connection without this prepared statement.
       this.#isNaming = false
       return await this.#send<R>(text, values)
     }
   }
 
   async #send<R extends Row>(text: string, values: readonly unknown[], name?: string): Promise<R[]> {
-    // Whoever pulls a plug sends no word of it: a call, a drain included, must not wait for ever.
+    // A dead peer sends nothing. A call must not wait for ever, nor a drain.
     const patience = { query_timeout: this.#statementMs }
     const statement = {
       text,
@@ -71,7 +71,7 @@ export class Database {
     return rows as unknown as R[] // as arrays: `rowMode`
   }
 
-  /** The same text has the same name in every process: whatever connection a pooler chooses, it is no other statement. */
+  /** A hash of the text, so that a name means the same statement on every connection of a pooler. */
   #nameOf(text: string): string {
     const known = this.#statementNames.get(text)
     if (known !== undefined) return known
@@ -80,9 +80,9 @@ export class Database {
     return name
   }
 
-  /** Waits briefly for a database that restarts, fails over or has no connection left; then its error is the answer. */
+  /** Retries while the database restarts, fails over or has no connection left, within the retry budget. */
   async patiently<T>(work: (attempt: number) => Promise<T>): Promise<T> {
-    const deadline = performance.now() + this.#patienceMs
+    const deadline = performance.now() + this.#retryBudgetMs
     for (let attempt = 0; ; attempt++) {
       try {
         return await work(attempt)
@@ -93,13 +93,13 @@ export class Database {
     }
   }
 
-  /** Brings the schema up to date; several processes may try at once. */
+  /** Updates the schema. Several processes may try at once. */
   async migrate(): Promise<void> {
     await this.patiently(async () => {
       const client = await this.#pool.connect()
       try {
         await client.query('BEGIN')
-        // Held to the end of the transaction: one process migrates, the others then find everything done.
+        // Held until the transaction ends: one process migrates, the others find the schema done.
         await client.query('SELECT pg_advisory_xact_lock(7102026, 1)')
         await client.query('CREATE SCHEMA IF NOT EXISTS dragoman')
         await client.query('CREATE TABLE IF NOT EXISTS dragoman.migrations (step int PRIMARY KEY)')
@@ -120,7 +120,7 @@ export class Database {
     })
   }
 
-  /** For whoever may look but not change: other processes may be at work, with the schema that they know. */
+  /** Throws unless the schema is of this version; changes nothing, because other processes may use an older one. */
   async assertMigrated(): Promise<void> {
     const [there] = await this.query<[boolean]>("SELECT to_regclass('dragoman.migrations') IS NOT NULL")
     if (!there?.[0]) throw new Error('There is no store in this database: it has no schema dragoman')
@@ -133,7 +133,7 @@ export class Database {
       )
   }
 
-  /** Throws when a table cannot grow by 64 KB. */
+  /** Throws if a table cannot grow by 64 KB. */
   async probe(): Promise<void> {
     await this.queryOnce(probe).catch((error: unknown) => {
       if (!(error instanceof Error && 'code' in error && error.code === probeDone)) throw error
@@ -145,7 +145,7 @@ export class Database {
   }
 }
 
-/** Raised when a probe had room: its row must not be kept. */
+/** Thrown after a successful probe, to roll it back. */
 const probeDone = 'DGM02'
 const probe = `DO $$ BEGIN
   INSERT INTO dragoman.records (collection, id, revision, body, until_ms, written_ms)
@@ -158,7 +158,7 @@ function assertNotNewer(done: number): void {
     throw new Error(`The database was written by a newer version of this software (schema ${done})`)
 }
 
-/** What a connection needs to know, for the pool and for the one that listens. */
+/** The configuration of connections, for the pool and for the one that listens. */
 export function clientConfig(address: string): pg.ClientConfig {
   return { connectionString: address, types: { getTypeParser }, keepAlive: true, application_name: 'dragoman' }
 }
@@ -169,15 +169,14 @@ const int8 = 20
 const getTypeParser = ((oid: number, format?: 'text' | 'binary') =>
   oid === int8 ? Number : pg.types.getTypeParser(oid, format as 'text')) as typeof pg.types.getTypeParser
 
-/** The name is unknown here, or taken, or its plan is of a schema that has changed. */
+/** True if the prepared statement is unknown or taken, or its plan is for an older schema. */
 function isOfNames(error: unknown): boolean {
   return error instanceof Error && 'code' in error && /^(26000|42P05|0A000)$/.test(String(error.code))
 }
 
 /**
- * The database is away, or will not write, for reasons that pass: it restarts, fails over (and is read-only
- * meanwhile), has too many connections, chose this statement to break a deadlock, or let somebody else have a key
- * first (`DGM01`, ours). Classes of SQLSTATE and errors of sockets.
+ * True for failures that pass: the database restarts, fails over (and is read-only meanwhile), has too many connections,
+ * broke a deadlock, or gave a key to another writer (`DGM01`, our code). Classes of SQLSTATE and errors of sockets.
  */
 export function isPassing(error: unknown): boolean {
   if (!(error instanceof Error)) return false
@@ -209,7 +208,7 @@ export class Names {
     return this.#scopes.get(idOf(scope))
   }
 
-  /** The name of an agent that this process has met. */
+  /** The name of an agent that this process has used. */
   agentName(number: number): string | undefined {
     return this.#agentNames.get(number)
   }

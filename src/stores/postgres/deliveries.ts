@@ -1,4 +1,4 @@
-/** Push configs with their places in the log, and what was given up. */
+/** Push configs, their delivery cursors, and dead letters. */
 import { configBody, type DeadLetterRow, fromStorable, readConfig, readDeadLetter, toStorable } from '../rows.js'
 import {
   type ClaimedCursor,
@@ -77,7 +77,7 @@ export class PostgresDeliveries implements DeliveryStore {
   }
 
   async claim({ agents, lease, limit }: ClaimRequest): Promise<CursorClaim> {
-    // Most hints lead to nothing: looking first spares a write.
+    // Most hints lead to nothing: looking first saves a write.
     const nextInMs = await this.#nextInMs(agents)
     if (nextInMs !== 0) return { cursors: [], ...(nextInMs !== undefined && { nextInMs }) }
     const rows = await this.#database.query<

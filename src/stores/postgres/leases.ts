@@ -1,4 +1,4 @@
-/** Who may run what, by the database's clock. */
+/** Leases of tasks, by the clock of the database. */
 import { fromStorable, toStorable } from '../rows.js'
 import type { ClaimedTask, ClaimRequest, LeaseClaim, LeaseStore } from '../store.js'
 import { type ChangeListener, tokenOf } from './change-listener.js'
@@ -21,7 +21,7 @@ export function postgresLeases(database: Database, changes: ChangeListener): Lea
   }
 }
 
-/** Replicas that look at the same moment pass over what the other one is taking. */
+/** Replicas that claim at the same moment skip each other's rows. */
 async function claim(database: Database, { agents, lease, limit }: ClaimRequest): Promise<readonly ClaimedTask[]> {
   const rows = await database.query<[agent: string, taskId: string, fencingToken: number]>(
     `UPDATE dragoman.tasks t SET fence = t.fence + 1, lease_owner = $2, lease_until = dragoman.now_ms() + $3
@@ -40,7 +40,7 @@ async function claim(database: Database, { agents, lease, limit }: ClaimRequest)
   }))
 }
 
-/** Answers those that were lost. Rows are locked in the order in which appends lock them: neither waits for the other in a circle. */
+/** Returns lost leases. It locks rows in the order of appends, so that they cannot deadlock. */
 async function renew(
   database: Database,
   held: readonly ClaimedTask[],

@@ -1,9 +1,9 @@
 /**
- * Pages of tasks, newest status first, from an index.
+ * Lists and stats.
  *
- * The index leads with the state, so a list without a state filter reads the head of each state's range and
- * merges them: at most eight short range reads whatever the number of tasks. Totals come from `counts`; only
- * a time or context filter counts index entries.
+ * The index of lists begins with the state. A list without a state filter merges the newest tasks of each state: at most
+ * eight short range reads, however many tasks there are. Totals come from `counts`; only filters by time or context
+ * count index entries.
  */
 import { taskStates } from '../../model/task.js'
 import { stateNumber, toStorable } from '../rows.js'
@@ -84,7 +84,7 @@ function bound({ after }: ListQuery): readonly [number, number] {
 
 type Row = [unheld: number, leaseEndsInMs: number | null, pending: number, overdueMs: number | null, dead: number]
 
-/** Asked once: whoever collects asks again soon enough. */
+/** Not retried: the next collection of metrics asks again. */
 export async function readStats(database: Database, agents: readonly string[]): Promise<readonly AgentStats[]> {
   const rows = await database.queryOnce<Row>(statsOf, [agents.map(toStorable), maxCounted])
   return rows.map(([unheldTasks, leaseEndsInMs, pendingCursors, overdueMs, deadLetters]) => ({

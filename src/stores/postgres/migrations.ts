@@ -3,9 +3,9 @@
  * released is never edited, with one exception: the step that last changed `append-function.ts` replaces the function,
  * so earlier steps need not make it.
  *
- * Everything lies in a schema of its own and is called by its full name: connections need no settings, so
- * any pooler may stand in between. Time is `dragoman.now_ms()`, never a replica's clock. Messages of NOTIFY are
- * described in `change-listener.ts`; those that are frequent are sent by the caller (`notifier.ts`), the others here.
+ * All objects are in the schema `dragoman` and are called by their full names: connections need no settings, so poolers
+ * work. Time is `dragoman.now_ms()`, never the clock of a replica. `change-listener.ts` describes the payloads of NOTIFY.
+ * The caller sends the frequent ones (`notifier.ts`), functions here the others.
  */
 import { appendFunction } from './append-function.js'
 

@@ -1,18 +1,18 @@
 /**
- * Tells other replicas what this one has committed: identifiers only, gathered, as one small transaction of its own.
+ * Notifies other replicas of commits: identifiers only, gathered, in a small transaction of its own.
  *
- * NOTIFY takes a lock of the whole server until its transaction has ended, so it must not be part of one that writes and
- * waits for a disk; and every message wakes every listener, so there are few. A process that dies between a commit and
- * its telling has told nobody: the others find what they watch when they ask next (`changes.ts`).
+ * NOTIFY holds a lock of the whole server until its transaction ends, so it must not be part of one that waits for a disk.
+ * Every message wakes every listener, so messages are gathered. If a process dies between a commit and its notification, the
+ * others find the change by polling (`change-listener.ts`).
  */
 import type { Database } from './database.js'
 
 export const channel = 'dragoman'
 
-/** Between one telling and the next: what is committed meanwhile goes together. The first one after a pause goes at once. */
+/** The shortest interval between messages. Commits meanwhile share the next message; after a pause it is sent at once. */
 const gapMs = 5
-/** Postgres takes 8,000 bytes. */
-const longestMessage = 7_900
+/** Postgres accepts 8,000 bytes. */
+const maxMessageLength = 7_900
 
 export class Notifier {
   readonly #database: Database
@@ -38,12 +38,12 @@ export class Notifier {
     this.#begin()
   }
 
-  /** When all of a group has been said: its first word must not go alone. */
+  /** Waits for the rest of the group, so that its first word is not sent alone. */
   #begin(): void {
     this.#work ??= Promise.resolve().then(() => this.#notifyAll())
   }
 
-  /** Resolves when everything has been told. */
+  /** Resolves when everything has been sent. */
   async settled(): Promise<void> {
     await this.#work
   }
@@ -54,7 +54,7 @@ export class Notifier {
       if (pauseMs > 0) await new Promise((resolve) => setTimeout(resolve, pauseMs))
       const messages = this.#takeMessages()
       this.#notifiedAt = performance.now()
-      // It is a hint: when the database is away, listeners ask for themselves as soon as it is back.
+      // A hint: after an outage of the database, listeners poll.
       await this.#database.queryOnce(notifyQuery, [messages]).catch(() => undefined)
     }
     this.#work = undefined
@@ -64,7 +64,7 @@ export class Notifier {
     const messages: string[] = []
     let message = this.#sender
     for (const word of [...this.#words, ...[...this.#tasks].map(([token, seq]) => `${token}.${seq}`)]) {
-      if (message.length + word.length >= longestMessage) {
+      if (message.length + word.length >= maxMessageLength) {
         messages.push(message)
         message = this.#sender
       }
@@ -76,6 +76,6 @@ export class Notifier {
   }
 }
 
-/** Nothing is written, so nobody waits for the disk. */
+/** The transaction writes nothing, so it need not wait for the disk. */
 const notifyQuery = `SELECT set_config('synchronous_commit', 'off', true), pg_notify('${channel}', message)
   FROM unnest($1::text[]) AS message`

@@ -1,7 +1,7 @@
 /**
- * Tasks in Postgres, for one process or many. Every replica sees the same log and the same leases; what one
- * commits, the others hear of (`changes.ts`). All SQL that writes several tables is in the migrations, as
- * functions: one round trip each.
+ * Keeps tasks in Postgres, for one process or many. All replicas see the same logs and leases, and are notified of each
+ * other's commits (`change-listener.ts`). SQL that writes several tables is in functions of the database, made by the
+ * migrations: one round trip each.
  */
 
 import { canParseUrl } from '../../model/can-parse-url.js'
@@ -39,13 +39,13 @@ import { PostgresRecords } from './records.js'
 import { expire } from './retention.js'
 
 export interface PostgresStoreOptions extends DatabaseOptions, ChangeListenerOptions {
-  /** The store has to be there, with this version's schema: nothing is made or updated. Default false. */
+  /** Fails unless the schema exists in this version; creates and updates nothing. Default false. */
   readonly mustExist?: boolean
 }
 
 const optionNames = {
   connections: true,
-  patienceMs: true,
+  retryBudgetMs: true,
   statementMs: true,
   pollMs: true,
   busyPollMs: true,
@@ -54,7 +54,7 @@ const optionNames = {
   mustExist: 'boolean',
 } satisfies NamesOf<PostgresStoreOptions>
 
-/** Opens a database by its address (`postgres://user@host/name`), and makes or updates the schema `dragoman` in it. */
+/** Opens a store in a database (`postgres://user@host/name`), and creates or updates the schema `dragoman` in it. */
 export async function openPostgresStore(address: string, options: PostgresStoreOptions = {}): Promise<CompleteStore> {
   assertOptions('openPostgresStore', options, optionNames)
   const database = new Database(address, options)

@@ -1,4 +1,4 @@
-/** Tasks and their events, read back. */
+/** Reads tasks, events and views. */
 
 import { foldEvents } from '../../model/apply-event.js'
 import type { Artifact } from '../../model/artifact.js'
@@ -23,12 +23,12 @@ import {
 } from '../views.js'
 import type { Database, Names } from './database.js'
 
-/** Batches fetched at once when a reader catches up. */
+/** The maximum number of batches of one read. */
 const batchesPerRead = 32
 /** A page ends with the batch that passes this size. */
 const bytesPerRead = 256 * 1024
 
-/** Whether the lease lasts is the database's to say: it comes as 1 or 0. */
+/** The columns of a record. The database compares the lease with its clock: 1 if it is held, else 0. */
 export const recordColumns = `t.id, a.name, t.task_id, s.tenant, s.owner, t.context, t.dialect, t.visibility, t.seq, t.fence,
   t.lease_owner, (t.lease_until > dragoman.now_ms())::int, t.state, t.status_last, t.bytes`
 export const recordTables =
@@ -89,7 +89,7 @@ export class Reads {
     const agent = await this.#names.findAgent(key.agent)
     if (agent === undefined) return undefined
     const rows = await this.#database.query<[seq: number, ...batch: EventRow | [null, null, null, null]]>(
-      // The length of a text is known without reading it, compressed or not.
+      // Postgres knows the length of a text without reading it, compressed or not.
       `SELECT t.seq, e.first, e.last, e.time_ms, e.body FROM dragoman.tasks t LEFT JOIN LATERAL (
           SELECT r.*, sum(octet_length(r.body)) OVER (ORDER BY r.last) - octet_length(r.body) AS before FROM (
             ${rangesAfter} ORDER BY last LIMIT $4) r) e ON e.before < $5
@@ -130,7 +130,7 @@ export class Reads {
     return row && { taskId: fromStorable(row[0]), digest: row[1], seq: row[2] }
   }
 
-  /** All events up to what the record knew. */
+  /** All events up to the sequence of the record. */
   async #events(id: number, seq: number, includeArtifacts: boolean): Promise<readonly TaskEvent[]> {
     const batches = await this.#database.query<EventRow>(
       `SELECT first, last, time_ms, body FROM dragoman.events
@@ -144,7 +144,7 @@ export class Reads {
 
 const byKey = '(SELECT id, 1 AS place FROM dragoman.tasks WHERE agent = $3 AND task_id = $4) w'
 
-/** Ordered ranges of the index, one for each kind of batch, merged: no sort, however long the log is. */
+/** Merges one ordered range of the index per kind of batch, so that the database does not sort. */
 const rangesAfter = Object.values(batchKinds)
   .map(
     (kind) =>
@@ -152,17 +152,17 @@ const rangesAfter = Object.values(batchKinds)
   )
   .join(' UNION ALL ')
 
-/** Sizes of batches that are fetched at once. */
+/** The number of batch sizes per read. */
 const sizesPerRead = 1000
 
-/** Views of a task. */
+/** The sizes of the parts of a view, read before the parts. */
 export interface Measured {
   readonly row: RecordRow
-  /** Parts that are in the log only; absent when the task has no snapshot. */
+  /** Parts that only the log has. Absent if the task has no snapshot. */
   readonly lacks: number | undefined
-  /** The newest batches with history, as far as they are worth reading; none when the snapshot holds it. */
+  /** The newest batches with history that the window needs; none if the snapshot has the history. */
   readonly tail: readonly BatchSize[]
-  /** All that would be read. */
+  /** The size of everything to read. */
   readonly bytes: number
 }
 
@@ -222,7 +222,7 @@ type Part = 'status' | 'history' | 'artifacts'
 type PartRow = [task: number, part: Part, ...batch: EventRow]
 type SnapshotColumns = [task: number, head: string, artifacts: string | null]
 
-/** In the order of what was measured. Tasks without a status are left out: there is nothing to see yet. */
+/** In the order of the measured tasks, without those that have no status yet. */
 export async function readViews(
   database: Database,
   measured: readonly Measured[],
@@ -273,7 +273,7 @@ async function readSnapshots(
   return new Map(rows.map((row) => [row[0], row]))
 }
 
-/** Batches of the log, each range by its index. Nothing behind the sequence of the record. */
+/** Batches of the log up to the sequence of the record, each range by its index. */
 async function readParts(
   database: Database,
   measured: readonly Measured[],
@@ -318,7 +318,7 @@ interface Tail {
   readonly newest: readonly TaskEvent[]
 }
 
-/** As a rule the batches that were measured hold enough. */
+/** The measured batches are usually enough. */
 async function readTail(
   database: Database,
   { id, tail, newest }: Tail,
@@ -346,7 +346,7 @@ async function readTail(
   return found.messages
 }
 
-/** For rows of an older version, which did not note where the status is. */
+/** For rows of older versions, which do not say which batch has the status. */
 async function foldedStatus(database: Database, id: number, seq: number): Promise<Task['status'] | undefined> {
   const batches = await database.query<EventRow>(
     `SELECT first, last, time_ms, body FROM dragoman.events WHERE task = $1 AND head IN ${kindsWithOthers}

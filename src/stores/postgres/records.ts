@@ -1,4 +1,4 @@
-/** Records in Postgres. Writers of one collection take turns, so that its revisions are committed in their order. */
+/** Records in Postgres. Writes of one collection are serialised, so that its revisions are committed in order. */
 import type {
   PutOptions,
   RecordChange,
@@ -49,7 +49,7 @@ export class PostgresRecords implements RecordStore {
   }
 
   async readAfter(collection: string, revision: number, limit: number): Promise<RecordPage> {
-    // One statement, one view of the database: the head is never ahead of the changes.
+    // One statement reads one snapshot, so that the head is never ahead of the changes.
     const rows = await this.#database.query<[number, number, ...change: [string, number, string | null] | [null]]>(
       `SELECT c.head, c.floor, r.id, r.revision, r.body FROM dragoman.collections c LEFT JOIN LATERAL (
           SELECT id, revision, body FROM dragoman.records
@@ -87,7 +87,7 @@ export class PostgresRecords implements RecordStore {
     { expect, ttlMs }: PutOptions,
   ): Promise<WriteOutcome> {
     const values = [collection, toStorable(id), body, ttlMs ?? null, expect ?? null, encodeURIComponent(collection)]
-    // Conditional writes are not made twice: the second would be refused because of the first.
+    // Conditional writes are not retried: the first attempt may have changed the revision.
     const write = () =>
       this.#database.queryOnce<[isDone: boolean, revision: number]>(
         'SELECT is_done, new_revision FROM dragoman.write_record($1, $2, $3, $4, $5, $6, $7)',

@@ -1,4 +1,4 @@
-/** Retention (E-11), a bounded number of tasks at a time, oldest first. Replicas that sweep at once share the work. */
+/** Retention (E-11): removes a limited number of tasks per call, oldest first. Concurrent replicas share the work. */
 import { toStorable } from '../rows.js'
 import type { Expired, Expiry } from '../store.js'
 import type { Database } from './database.js'
@@ -50,7 +50,7 @@ async function remove(database: Database, chosen: string, values: readonly unkno
   return row?.[0] ?? 0
 }
 
-/** Events alone; the snapshot stays. */
+/** Removes events and keeps the snapshot. */
 async function trim(database: Database, agent: number, afterMs: number, limit: number): Promise<number> {
   const [row] = await database.query<[number]>(
     `WITH chosen AS (
@@ -67,7 +67,7 @@ async function trim(database: Database, agent: number, afterMs: number, limit: n
   return row?.[0] ?? 0
 }
 
-/** A Message answer lives as long as its key. Keys that are being taken anew at this moment are passed over. */
+/** Removes keys with their Message answers. Skips keys that a concurrent send takes again. */
 async function expireKeys(database: Database, limit: number): Promise<number> {
   const [row] = await database.query<[number]>(
     `WITH gone AS (

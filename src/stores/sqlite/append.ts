@@ -18,7 +18,7 @@ type TaskRow = [
   counted: number,
 ]
 
-/** One step of one task, inside a transaction that the caller opened. Refusals write nothing. */
+/** Appends one step, inside a transaction of the caller. A refused step writes nothing. */
 export function appendStep(session: Session, step: Append): AppendOutcome {
   const outcome = step.create ? create(session, step, step.create) : advance(session, step)
   if (outcome.result === 'ok') session.touched.tasks.set(taskId(step.key), step.expect + step.events.length)
@@ -127,12 +127,12 @@ function advance(session: Session, step: Append): AppendOutcome {
 interface Move {
   readonly from: number | undefined
   readonly to: number | undefined
-  /** The size that the counts know. */
+  /** The size of the task that is in `counts`. */
   readonly counted: number
   readonly bytes: number
 }
 
-/** Counts a task that has changed its state or has grown; answers the size that the counts then know. */
+/** Updates `counts` after a change of state or size. Returns the size that is in `counts` then. */
 function count({ counts }: Session, scope: number, { from, to, counted, bytes }: Move): number {
   if (from === to && (to === undefined || bytes - counted < countStep)) return counted
   if (from !== undefined) counts.add(scope, from, -1, -counted)

@@ -1,9 +1,10 @@
 /**
- * Many writes, one transaction. Everything queued in one turn of the event loop is committed
- * together; each write's promise resolves only after the commit.
+ * Group commit and change notification. Writes of one turn of the event loop share a transaction; the promise of each
+ * write resolves after the commit. Watchers hear of own commits at once, and of those of other processes by polling
+ * `data_version`.
  *
- * SQLite has one writer at a time. Waiting for another process inside SQLite would block the event
- * loop, so a busy database is tried again from here, asynchronously, until the deadline.
+ * SQLite has one writer at a time. Waiting for another process inside SQLite would block the event loop, so a busy
+ * database is retried here, asynchronously, until the deadline.
  */
 import type Database from 'libsql'
 import { fromStorable } from '../rows.js'
@@ -50,7 +51,7 @@ export class GroupCommit {
     this.#onFailure = hooks.onFailure
   }
 
-  /** Runs `write` inside the next transaction. It must do nothing but talk to the database: it may run twice. */
+  /** Runs `write` in the next transaction. It may run twice, so it must only use the database. */
   write<T>(write: () => T): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       this.#queue.push({ run: write, resolve: resolve as (value: unknown) => void, reject })
@@ -60,7 +61,7 @@ export class GroupCommit {
     })
   }
 
-  /** Resolves when everything queued so far is settled. */
+  /** Resolves when all queued writes have ended. */
   async settled(): Promise<void> {
     while (this.#isScheduled) await new Promise((resolve) => setImmediate(resolve))
   }
@@ -79,7 +80,7 @@ export class GroupCommit {
       this.#queue = this.#queue.slice(group.length)
       this.#onFailure(error)
       if (isBusy(error) || group.length === 1) for (const each of group) each.reject(error)
-      // One bad write must not take the others of its group with it.
+      // One failing write must not fail the others of its group.
       else for (const each of group) this.#alone(each)
     }
     if (this.#queue.length > 0) setImmediate(() => this.#flush(0))

@@ -15,7 +15,7 @@ import type { GroupCommit } from './commits.js'
 import { maxLeases } from './leases.js'
 import { findTask, type Session } from './session.js'
 
-/** A task as its cursors see it: `seq` is its last event, `from` where a new cursor begins. */
+/** `seq`: the last event of the task. `from`: the position of a new cursor. */
 interface CursorTask {
   readonly agent: string
   readonly task: number
@@ -108,12 +108,12 @@ function deleteCursor({ sql }: Session, task: number, configId: string): void {
   sql.countCursors.run(task)
 }
 
-/** The task has new events. */
+/** Makes the cursors of a task due after new events. */
 export function markCursors({ sql, leaseNow, touched }: Session, agent: string, task: number): void {
   if (sql.markCursors.run(leaseNow(), task).changes > 0) touched.cursors.add(agent)
 }
 
-/** When the next cursor may be claimed, without claiming any. */
+/** Finds out when the next cursor is due, without a claim. */
 function findWaiting({ sql, names, leaseNow }: Session, agents: readonly string[]): CursorClaim {
   let first: number | undefined
   for (const agent of agents) {
@@ -124,7 +124,7 @@ function findWaiting({ sql, names, leaseNow }: Session, agents: readonly string[
   return { cursors: [], ...(first !== undefined && { nextInMs: Math.max(0, first - leaseNow()) }) }
 }
 
-/** Whether a cursor waits longer than any retry does, because a clock was set back. */
+/** True if a cursor waits longer than any retry, because a clock was set back. */
 function hasLateCursors({ sql, names, leaseAfter }: Session, request: CursorClaimRequest): boolean {
   const lastDue = leaseAfter(maxWaitMs(request))
   return request.agents.some((agent) => {

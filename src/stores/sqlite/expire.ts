@@ -1,4 +1,4 @@
-/** Retention (E-11), a bounded number of tasks at a time, oldest first, from an index of its own. */
+/** Retention (E-11): removes a limited number of tasks per call, oldest first, by an index of its own. */
 import { noState } from '../rows.js'
 import type { Expired, Expiry } from '../store.js'
 import type { Session } from './session.js'
@@ -20,7 +20,7 @@ const forEver = Number.MAX_SAFE_INTEGER
 
 export class Sweeper {
   readonly #session: Session
-  /** Up to which time the events of an agent's ended tasks are gone already. */
+  /** By agent: events of tasks that ended before this time are removed already. */
   readonly #trimmedTo = new Map<number, number>()
 
   constructor(session: Session) {
@@ -64,7 +64,7 @@ export class Sweeper {
     const rows = sql.expiredKeys.all(now(), limit) as KeyRow[]
     for (const [scope, key, task, visibility, taskScope, bytes] of rows) {
       sql.deleteKey.run(scope, key)
-      // A Message answer lives as long as its key.
+      // A Message answer is removed with its key.
       if (task !== null && visibility === 2) this.#remove(task, { scope: taskScope, state: noState, bytes })
     }
     return rows.length

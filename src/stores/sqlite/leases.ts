@@ -1,4 +1,4 @@
-/** Leases of tasks. All times are those of the session's lease clock. */
+/** Leases of tasks, and the clock of all leases. */
 
 import { readFileSync } from 'node:fs'
 import type Database from 'libsql'
@@ -25,7 +25,7 @@ function claim(session: Session, { agents, lease, limit }: ClaimRequest): readon
   for (const agent of agents) {
     const number = names.agent(agent)
     if (number === undefined || claimed.length >= limit) continue
-    // The monotonic clock makes no lease longer than it was written.
+    // Only a wall clock can be set back and so make leases longer.
     if (session.epoch === wallEpoch) sql.shortenLeases.run(session.leaseAfter(maxLeases * lease.ttlMs), number)
     const rows = sql.claimable.all(number, now, limit - claimed.length) as [number, string, number][]
     for (const [id, taskId, fencingToken] of rows) {
@@ -63,20 +63,20 @@ function disown(session: Session, owner: string): void {
 export interface LeaseClock {
   /** Identifies the clock. Stored times of another epoch are void. */
   readonly epoch: string
-  /** Milliseconds since some moment of the epoch: stored times up to this one have passed. */
+  /** Milliseconds since a moment of the epoch. Stored times up to this one have passed. */
   now(): number
-  /** The time to store for a moment that many milliseconds from now. Default: `now()` and that many. */
+  /** The time to store for a moment `ms` from now. Default: `now() + ms`. */
   after?(ms: number): number
 }
 
-/** A wall clock that differs from the monotonic clock by more than this has been set. */
+/** The wall clock was set if it differs from the monotonic clock by more than this. */
 const jumpMs = 1_000
 /** Time for other processes to renew their leases by the new time. */
 const graceMs = 60_000
 
 /**
- * How many times its own lease a process lets another process's lease last. A wall clock that was set back makes the
- * leases from before longer.
+ * The longest that a process lets a lease of another process last, as a multiple of its own. A wall clock that was set
+ * back makes earlier leases longer.
  */
 export const maxLeases = 4
 

@@ -1,9 +1,8 @@
 /**
- * The schema, as plain numbered steps; `PRAGMA user_version` says how many were done. A step that
- * has been released is never edited.
+ * The schema, as numbered steps; `PRAGMA user_version` is the number of applied steps. Do not edit a released step.
  *
- * Shape decides speed here: integer keys, one row per committed batch of a task's events, few
- * indexes, all of them growing at their right edge because ids and times do.
+ * For speed: integer keys, one row per committed batch of events, and few indexes, which all grow at their right edge
+ * because ids and times do.
  */
 export const migrations: readonly string[] = [
   /* 1 */ `

@@ -1,4 +1,4 @@
-/** Opens a database file and brings its schema up to date, also when several processes do so at once. */
+/** Opens a database file, updates its schema (several processes may do so at once), and monitors the file. */
 import { closeSync, existsSync, openSync, realpathSync, statSync } from 'node:fs'
 import { dirname, resolve } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -30,7 +30,7 @@ async function open(
   createPrivate(path)
   const db = new Database(path)
   try {
-    // Before anything is changed in it.
+    // Before any change.
     await patiently(() => assertOurs(db, path, mustExist))
     await patiently(() => {
       // Waiting inside SQLite would block the event loop: `GroupCommit` waits outside.
@@ -57,17 +57,17 @@ export function databaseBytes(db: Database.Database): number {
   return bytes
 }
 
-/** SQLite gives its log and its index the mode of the file. Files that are there keep theirs. */
+/** SQLite creates its log and its index with the mode of the file. Existing files keep their mode. */
 function createPrivate(path: string): void {
   if (path === ':memory:') return
   try {
     closeSync(openSync(path, 'wx', 0o600))
   } catch {
-    // It is there, or it cannot be created: opening it says why.
+    // It exists, or it cannot be created: opening it reports why.
   }
 }
 
-/** One statement, one state: another process may be making the tables just now. */
+/** One statement, so that the values belong together: another process may be creating the tables. */
 function assertOurs(db: Database.Database, path: string, mustExist: boolean): void {
   const [version, tables, ours] = db
     .prepare(
@@ -86,7 +86,7 @@ function assertOurs(db: Database.Database, path: string, mustExist: boolean): vo
     )
 }
 
-/** What people can do about it; SQLite's own words are the cause. */
+/** An error with a fix for the user. SQLite's error is its cause. */
 function inWords(error: unknown, path: string): unknown {
   if (!(error instanceof Error)) return error
   const code = 'code' in error ? String(error.code) : ''
@@ -166,7 +166,7 @@ export class FileHealth {
     this.#bytes = look(this.#path)?.size ?? 0n
   }
 
-  /** Whether the last write failed because of the disk, and none has succeeded since. */
+  /** True if the last write failed because of the disk, and none has succeeded since. */
   get isUnwritable(): boolean {
     return this.#writeError !== undefined
   }
@@ -202,7 +202,7 @@ export class FileHealth {
     if (!this.isUnwritable) this.#say(undefined)
   }
 
-  /** Whether the file is smaller than it was. It may be, if the database is smaller too: another process ran `VACUUM`. */
+  /** True if the file shrank. That is fine if the database shrank too: another process ran `VACUUM`. */
   #hasLostPages(): boolean {
     const bytes = look(this.#path)?.size ?? 0n
     if (bytes < this.#bytes && this.#databaseBytes() >= this.#bytes) return true
@@ -215,7 +215,7 @@ export class FileHealth {
     throw new Error(text)
   }
 
-  /** Throws when the file system has no room, also when nothing was written since. */
+  /** Throws if the file system is full, even without writes. */
   async assertRoom(): Promise<void> {
     if (this.#inodes.size === 0) return
     await assertFreeSpace(dirname(this.#path))
@@ -233,7 +233,7 @@ function look(file: string): { readonly ino: bigint; readonly size: bigint } | u
   return statSync(file, { bigint: true, throwIfNoEntry: false })
 }
 
-/** The disk is full, broken or read-only; other errors are about one write. */
+/** True if the disk is full, broken or read-only. Other errors concern one write. */
 function isOfDisk(error: unknown): boolean {
   return error instanceof Error && 'code' in error && /^SQLITE_(FULL|IOERR|READONLY|CANTOPEN)/.test(String(error.code))
 }

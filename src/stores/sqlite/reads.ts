@@ -1,9 +1,9 @@
 /**
- * Pages of tasks, newest status first, from an index.
+ * Lists, views and stats.
  *
- * The index leads with the state, so a list without a state filter reads the head of each state's
- * range and merges them: at most eight short range reads whatever the number of tasks. Totals come
- * from `counts`; only a time or context filter counts index entries.
+ * The index of lists begins with the state. A list without a state filter merges the newest tasks of each state: at most
+ * eight short range reads, however many tasks there are. Totals come from `counts`; only filters by time or context
+ * count index entries.
  */
 
 import { foldEvents } from '../../model/apply-event.js'
@@ -112,7 +112,7 @@ export function readStats({ sql, names, leaseNow }: Session, agents: readonly st
   })
 }
 
-/** Sizes of batches that are fetched at once. */
+/** The number of batch sizes per read. */
 const sizesPerRead = 1000
 
 export function loadRow({ sql, leaseNow }: Session, row: RecordRow, includeArtifacts: boolean): LoadedTask {
@@ -130,8 +130,8 @@ export function loadRow({ sql, leaseNow }: Session, row: RecordRow, includeArtif
 }
 
 /**
- * Other processes may write between two statements: nothing behind the record's sequence is read, nor the snapshot of a
- * task that ended after its record was read.
+ * Other processes may write between two statements, so it ignores events after the sequence of the record, and the
+ * snapshot of a task that ended later.
  */
 export function viewRow(session: Session, row: RecordRow, options: ViewOptions): ViewedTask | undefined {
   const { sql } = session
@@ -166,7 +166,7 @@ function newestStatus({ sql }: Session, row: RecordRow): TaskStatus | undefined 
   const batch = sql.batchAt.get(id, statusLast) as EventRow | undefined
   const status = batch && statusIn(readBatch(batch))
   if (status) return status
-  // Written by an older version, which did not note where the status is.
+  // Rows of older versions do not say which batch has the status.
   const batches = sql.otherEvents.all(id) as EventRow[]
   return foldEvents(
     batches.flatMap(readBatch).filter(({ body }) => !('artifactUpdate' in body)),

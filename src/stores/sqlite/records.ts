@@ -21,7 +21,7 @@ export interface RecordsDeps {
   readonly changes: SqliteChanges
 }
 
-/** Times fit into SQLite's integers; this one is never reached. */
+/** The expiry of records that do not expire. */
 const never = Number.MAX_SAFE_INTEGER
 
 export class SqliteRecords implements RecordStore {
@@ -68,7 +68,7 @@ export class SqliteRecords implements RecordStore {
   async expire(collection: string, { limit, tombstonesMs }: RecordExpiry): Promise<number> {
     const now = this.#deps.now()
     const forgetBefore = tombstonesMs === undefined ? -1 : now - tombstonesMs
-    // A sweep that finds nothing, as nearly all do, must not take the database's one writer.
+    // Nearly all sweeps find nothing; they must not block the single writer of the database.
     const isIdle = () =>
       !this.#sql.expired.get(collection, now, 1) && !this.#sql.tombstones.get(collection, forgetBefore, 1)
     if (isIdle()) return 0

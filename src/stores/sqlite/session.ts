@@ -1,4 +1,4 @@
-/** What the parts of the SQLite store share: the statements, the clock, and numbers for names. */
+/** State that the parts of the SQLite store share: prepared statements, clocks, and the numbers of names. */
 
 import type Database from 'libsql'
 import { toStorable } from '../rows.js'
@@ -11,21 +11,21 @@ export interface Session {
   now(): number
   /** The time of leases and of webhook retries; see `LeaseClock`. */
   leaseNow(): number
-  /** The same clock, some milliseconds from now. */
+  /** The time of `leaseNow` in `ms` milliseconds. */
   leaseAfter(ms: number): number
-  /** Of `leaseNow`. */
+  /** The epoch of `leaseNow`. */
   readonly epoch: string
-  /** Changes of `counts`, gathered over a transaction and written once at its end. */
+  /** Changes of `counts` in this transaction, written once at its end. */
   readonly counts: CountChanges
   readonly touched: Touched
   readonly names: Names
 }
 
-/** Whom to wake when the transaction is committed. */
+/** Watchers to notify after the commit. */
 export interface Touched {
   /** Tasks, with their last sequence. */
   readonly tasks: Map<string, number>
-  /** Agents with work that nobody holds. */
+  /** Agents with runnable tasks without a lease. */
   readonly agents: Set<string>
   /** Agents with cursors that are due. */
   readonly cursors: Set<string>
@@ -43,7 +43,7 @@ export function findTask(
 
 const largestCache = 10_000
 
-/** Agents and scopes by number. Reading never makes one; writing does. */
+/** Numbers of agents and scopes. Only writes create numbers. */
 export class Names {
   readonly #sql: Statements
   readonly #agents = new Map<string, number>()
@@ -75,7 +75,7 @@ export class Names {
     return row?.[0]
   }
 
-  /** Agents that somebody here has asked for. */
+  /** Agents that this process has used. */
   known(): Iterable<string> {
     return this.#agents.keys()
   }
@@ -91,7 +91,7 @@ export class Names {
     return Number(this.#sql.insertScope.run(agent, toStorable(scope.tenant), toStorable(scope.owner)).lastInsertRowid)
   }
 
-  /** Numbers made in a transaction that was rolled back do not exist. */
+  /** Forgets all numbers: those of a transaction that was rolled back do not exist. */
   forget(): void {
     this.#agents.clear()
     this.#scopes.clear()
@@ -106,7 +106,7 @@ interface Change {
 export class CountChanges {
   readonly #changes = new Map<number, Map<number, Change>>()
 
-  /** `n` tasks more or fewer in a state, with their size. */
+  /** Adds `n` tasks and their size to a state; both may be negative. */
   add(scope: number, state: number, n: 1 | 0 | -1, bytes: number): void {
     const states = this.#changes.get(scope) ?? new Map<number, Change>()
     this.#changes.set(scope, states)
@@ -134,14 +134,14 @@ const deadLetter = `d.id, a.name, t.task_id, s.tenant, s.owner, d.config, d.seq,
   FROM dead_letters d JOIN tasks t ON t.id = d.task JOIN scopes s ON s.id = d.scope JOIN agents a ON a.id = t.agent`
 const events = 'first, last, time_ms, body'
 
-/** Ordered ranges of the index of events, one for each kind, merged: no sort, however long the log is. */
+/** Merges one ordered range of the index per kind of batch, so that SQLite does not sort. */
 function merged(columns: string, kinds: readonly number[], range: string, order: string): string {
   const ranges = kinds.map((kind) => `SELECT ${columns} FROM events WHERE task = ?1 AND head = ${kind} AND ${range}`)
   return `${ranges.join(' UNION ALL ')} ORDER BY last ${order}`
 }
 const historyKinds = [batchKinds.history, batchKinds.historyAndArtifacts]
 
-/** The part of a prepared statement that is used here. */
+/** A prepared statement. */
 export interface Statement {
   run(...values: unknown[]): { readonly changes: number; readonly lastInsertRowid: number | bigint }
   get(...values: unknown[]): unknown
@@ -149,9 +149,9 @@ export interface Statement {
 }
 
 export function prepareStatements(db: Database.Database) {
-  /** For reading: rows come as arrays. */
+  /** Prepares a query; rows are arrays. */
   const prepare = (sql: string): Statement => db.prepare(sql).raw()
-  /** For writing. */
+  /** Prepares a command. */
   const command = (sql: string): Statement => db.prepare(sql)
   return {
     agentId: prepare('SELECT id FROM agents WHERE name = ?'),
@@ -166,7 +166,7 @@ export function prepareStatements(db: Database.Database) {
       (agent, scope, task_id, context, dialect, visibility, seq, state, status_ms, status_last, runnable, fence, lease_owner,
         lease_end, bytes, counted)
       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`),
-    // Chunks of a running task: nothing but the sequence and the size changes.
+    // For chunks of a running task: only the sequence and the size change.
     advanceTask: command('UPDATE tasks SET seq = ?, bytes = ?, counted = ? WHERE id = ?'),
     updateTask: command(`UPDATE tasks SET seq = ?, bytes = ?, counted = ?, visibility = ?, state = ?,
       status_ms = coalesce(?, status_ms), status_last = coalesce(?, status_last), runnable = ?, fence = ?,
@@ -190,7 +190,7 @@ export function prepareStatements(db: Database.Database) {
       AND last <= ? ORDER BY last`),
     batchAt: prepare(`SELECT ${events} FROM events WHERE task = ? AND head IN ${kindsWithOthers} AND last = ?`),
     eventsAfter: prepare(`${merged(events, Object.values(batchKinds), 'last > ?2', '')} LIMIT ?3`),
-    // Lengths are in the heads of rows: a body is not read for its length.
+    // SQLite reads the length from the head of the row, not from the body.
     historySizes: prepare(`${merged('last, octet_length(body)', historyKinds, 'last < ?2', 'DESC')} LIMIT ?3`),
     historyEvents: prepare(merged(events, historyKinds, 'last >= ?2 AND last < ?3', '')),
 
@@ -232,7 +232,7 @@ export function prepareStatements(db: Database.Database) {
     countCursors: command('UPDATE tasks SET lanes = (SELECT count(*) FROM lanes WHERE task = ?1) WHERE id = ?1'),
     listCursors: prepare('SELECT body FROM lanes WHERE task = ? AND config > ? ORDER BY config LIMIT ?'),
     deleteCursor: command('DELETE FROM lanes WHERE task = ? AND config = ?'),
-    // A cursor that is due or held already is found so by its index, and nothing is written.
+    // Cursors that are due or held are skipped by the index, without a write.
     markCursors: command('UPDATE lanes SET due = ? WHERE task = ? AND due IS NULL'),
     dueCursors: prepare(`SELECT l.task, l.config, l.body, l.seq, l.attempts, l.fence, l.due, t.task_id
       FROM lanes l JOIN tasks t ON t.id = l.task WHERE l.agent = ? AND l.due <= ? ORDER BY l.due LIMIT ?`),
@@ -276,7 +276,7 @@ export function prepareStatements(db: Database.Database) {
     deleteCursorsOf: command('DELETE FROM lanes WHERE task = ?'),
     deleteDeadLettersOf: command('DELETE FROM dead_letters WHERE task = ?'),
 
-    // The free ones first, then those whose lease ends first.
+    // Free tasks first, then those whose lease ends first.
     runnableLeases: prepare(`SELECT lease_end FROM tasks WHERE agent = ? AND runnable = 1
       ORDER BY lease_end LIMIT ?`),
     pendingCursors: prepare(`SELECT count(*), min(due) FROM

@@ -1,6 +1,6 @@
 /**
- * Tasks in a SQLite file, by libsql. Safe when several processes open the same file: writers take
- * turns, and a process notices the others' commits by polling SQLite's `data_version`.
+ * Keeps tasks in a SQLite file, with libsql. Several processes of one machine may open the same file: SQLite serialises
+ * their writes, and each polls `data_version` for commits of the others.
  */
 import type Database from 'libsql'
 import type { TaskEvent } from '../../model/event.js'
@@ -41,17 +41,17 @@ import { CountChanges, findTask, Names, prepareStatements, type Session, type St
 /** Options of `openSqliteStore`. */
 export interface SqliteStoreOptions extends FileHealthOptions {
   /**
-   * `process`: a committed event survives the death of the process (default).
-   * `full`: it survives a power cut too, at the price of one disk flush per group of commits.
+   * `process` (default): a committed event survives the death of the process. `full`: it also survives a power cut, and
+   * each group of commits waits for one disk flush.
    */
   readonly durability?: 'process' | 'full'
-  /** The store has to be there, with this version's schema: nothing is made or updated. Default false. */
+  /** Fails unless the file exists with the schema of this version; creates and updates nothing. Default false. */
   readonly mustExist?: boolean
-  /** Milliseconds since 1970: ages of tasks, keys and records. Default `Date.now`. */
+  /** The clock of retention, keys and records, in milliseconds since 1970. Default `Date.now`. */
   readonly now?: () => number
-  /** Times of leases and webhook retries. Default: on Linux the monotonic clock, elsewhere the wall clock, clamped. */
+  /** The clock of leases and webhook retries. Default: the monotonic clock on Linux, elsewhere a clamped wall clock. */
   readonly leaseClock?: LeaseClock
-  /** How often other processes' commits are looked for while somebody waits. Default 20 ms. */
+  /** Interval at which the store looks for commits of other processes while it has watchers. Default 20 ms. */
   readonly pollMs?: number
 }
 
@@ -65,7 +65,7 @@ const optionNames = {
   checkEveryMs: true,
 } satisfies NamesOf<SqliteStoreOptions>
 
-/** Opens a file (made when missing), or `:memory:`. */
+/** Opens a store in a file, which it creates if missing, or in memory (`:memory:`). */
 export async function openSqliteStore(path: string, options: SqliteStoreOptions = {}): Promise<CompleteStore> {
   assertOptions('openSqliteStore', options, optionNames)
   const leaseClock = options.leaseClock ?? systemLeaseClock()
@@ -73,7 +73,7 @@ export async function openSqliteStore(path: string, options: SqliteStoreOptions 
   return new SqliteStore(db, leaseClock, new FileHealth(path, options, () => databaseBytes(db)), options)
 }
 
-/** Batches fetched at once when a reader catches up. */
+/** The maximum number of batches of one read. */
 const batchesPerRead = 32
 /** A page ends with the batch that passes this size. */
 const bytesPerRead = 256 * 1024
@@ -151,7 +151,7 @@ export class SqliteStore implements CompleteStore {
     if (!row) return undefined
     const events: TaskEvent[] = []
     let bytes = 0
-    // A few batches, then more as long as they are small.
+    // Few batches first, and more as long as they are small.
     for (let count = 1; count <= batchesPerRead && events.length < limit && bytes < bytesPerRead; count *= 2) {
       const after = events.at(-1)?.seq ?? afterSeq
       const batches = this.#sql.eventsAfter.all(row.id, after, count) as EventRow[]
@@ -201,7 +201,7 @@ export class SqliteStore implements CompleteStore {
     await this.#file.assertRoom()
     this.#sql.dataVersion.get()
     if (!this.#file.isUnwritable) return
-    // As large as a small task. The pages that it takes are free for others when it has gone.
+    // As large as a small task. Deleting it frees its pages for other tasks.
     await this.#commits.write(() => void this.#sql.probe.run())
     await this.#commits.write(() => void this.#sql.endProbe.run())
   }
