@@ -45,7 +45,7 @@ describe('listening', () => {
     await eventually(20_000, 'the operator to be told', () => notices.length > 0)
     isDeaf = false
     await eventually(20_000, 'the operator to be told that it works', () => notices.length > 1)
-    expect(notices).toEqual([expect.stringContaining('LISTEN is not possible'), 'LISTEN works again'])
+    expect(notices).toEqual([expect.stringContaining('LISTEN does not work'), 'LISTEN works again'])
     await store.close()
   })
 
