@@ -43,7 +43,7 @@ describe('reading on sqlite', () => {
     expect(await parsedDuring(list)).toBeLessThan(10_000)
   })
 
-  it('lists a running task at the same cost whatever it has said', async () => {
+  it('lists a running task at a cost that does not depend on its events', async () => {
     const [small, large] = [gate(), gate()]
     await using engine = await testEngine(async function* () {
       yield working('0')
@@ -131,7 +131,7 @@ describe.each(storeKinds)('the size of a task on %s', (kind) => {
     expect(artifacts.length).toBeLessThan(2)
   })
 
-  it('refuses messages beyond it, with nothing to wait for', async () => {
+  it('refuses messages beyond it without Retry-After', async () => {
     const release = gate()
     await using engine = await testEngine(
       async function* ({ text }) {
@@ -446,7 +446,7 @@ describe('a memory store that is full', () => {
     expect((await engine.cancelTask({ id: taskId }, callBy())).status.state).toBe('TASK_STATE_CANCELED')
   })
 
-  it('tells the agent about a task that it ends', async () => {
+  it('calls onAbandoned for a task that it ends', async () => {
     const abandoned: unknown[] = []
     const filling = {
       ...agent('Test', async function* () {
@@ -464,7 +464,7 @@ describe('a memory store that is full', () => {
     expect(abandoned).toEqual(['TASK_STATE_FAILED'])
   })
 
-  it('takes dropped output off the size of its caller', async () => {
+  it('subtracts dropped output from the size of its caller', async () => {
     const store = new MemoryStore({ maxBytes: 20_000 })
     const read = vi.spyOn(store, 'bytesOf')
     await using engine = await testEngine(

@@ -22,7 +22,7 @@ describe.each(storeKinds)('cancel on %s', (kind) => {
     expect(reason).toBeUndefined()
   })
 
-  it('E-7: a handler that takes no notice is cut off after the grace period, and what it yields later is dropped', async () => {
+  it('E-7: a handler that ignores the signal is abandoned after the grace period, and its later yields are dropped', async () => {
     const release = gate()
     const finished = gate()
     await using engine = await testEngine(async function* () {
@@ -50,7 +50,7 @@ describe.each(storeKinds)('cancel on %s', (kind) => {
     expect((await engine.cancelTask({ id }, callBy())).status.state).toBe('TASK_STATE_CANCELED')
   })
 
-  it('E-7: a task that waits for input is cancelled though nobody runs it', async () => {
+  it('E-7: a task that waits for input is cancelled although no process runs it', async () => {
     await using engine = await testEngine(async function* () {
       yield ask('What?')
     }, kind)
@@ -80,7 +80,7 @@ describe.each(storeKinds)('cancel on %s', (kind) => {
     await until(async () => (await child.listTasks({ status: 'TASK_STATE_CANCELED' }, callBy())).totalSize === 1)
   })
 
-  it('a call to another agent brings its answer, in the same context', async () => {
+  it('a call to another agent returns its answer, in the same context', async () => {
     await using child = await testEngine(async function* ({ text }) {
       yield `${text}!`
     }, kind)
@@ -96,7 +96,7 @@ describe.each(storeKinds)('cancel on %s', (kind) => {
     expect((await child.listTasks({ contextId }, callBy())).totalSize).toBe(1)
   })
 
-  it('a call can answer the question of another agent: its task goes on', async () => {
+  it('a call can answer the question of another agent, whose task continues', async () => {
     await using child = await testEngine(async function* ({ text, number }) {
       if (number === 1) yield ask('Which?')
       yield `${text}!`

@@ -22,7 +22,7 @@ const forever: Handler = async function* () {
 }
 
 describe.each(storeKinds)('durability on %s', (kind) => {
-  it('E-9: a task left behind by a dead process is failed at the next start', async () => {
+  it('E-9: a task of a dead process is failed at the next start', async () => {
     const store = await openTestStore(kind)
     const life = mortalStore(store)
     const dead = await testEngine(forever, life.store, { owner: 'dead' })
@@ -38,7 +38,7 @@ describe.each(storeKinds)('durability on %s', (kind) => {
     await store.close()
   })
 
-  it('E-9: an agent that declares so is run again, up to its attempts, and replaces what it had begun', async () => {
+  it('E-9: an agent with onCrash.attempts is run again, up to its attempts, and replaces its artifacts', async () => {
     const store = await openTestStore(kind)
     const attempts: number[] = []
     const retrying = agent({ name: 'Test', onCrash: { attempts: 3 } }, async function* ({ attempt, text }) {
@@ -66,7 +66,7 @@ describe.each(storeKinds)('durability on %s', (kind) => {
     await store.close()
   })
 
-  it('E-4: checkpoints are there in later attempts and later turns, and nobody is sent them', async () => {
+  it('E-4: checkpoints are available in later attempts and turns, and never sent to callers', async () => {
     const store = await openTestStore(kind)
     const seen: unknown[] = []
     const careful = agent({ name: 'Test', onCrash: { attempts: 2 } }, async function* (turn) {
@@ -118,7 +118,7 @@ describe.each(storeKinds)('durability on %s', (kind) => {
     ])
   })
 
-  it('E-4: all checkpoints of a task together have a limit, over turns too; what is replaced is gone', async () => {
+  it('E-4: the checkpoints of a task have a common limit over all turns; replaced values do not count', async () => {
     const refusals: unknown[] = []
     const large = 'x'.repeat(999_998)
     await using engine = await testEngine(async function* (turn) {
@@ -139,7 +139,7 @@ describe.each(storeKinds)('durability on %s', (kind) => {
     expect(refusals).toEqual(['The checkpoints of a task are longer than 16000000 characters of JSON together'])
   })
 
-  it('E-7: an agent is told of tasks that are cancelled while they wait', async () => {
+  it('E-7: onAbandoned is called for tasks that are cancelled while they wait', async () => {
     const told: unknown[] = []
     const waiting = {
       ...agent('Test', async function* (turn) {
@@ -156,7 +156,7 @@ describe.each(storeKinds)('durability on %s', (kind) => {
     expect(told).toEqual([['TASK_STATE_CANCELED', 'c-1']])
   })
 
-  it('E-9: an attempt too many is the last', async () => {
+  it('E-9: a task is given up after its last attempt', async () => {
     const store = await openTestStore(kind)
     const retrying = agent({ name: 'Test', onCrash: { attempts: 2 } }, forever)
     let id = ''
@@ -216,7 +216,7 @@ describe.each(storeKinds)('durability on %s', (kind) => {
     await store.close()
   })
 
-  it('E-9: a keyed send whose process died before it said anything becomes a visible, failed task', async () => {
+  it('E-9: a keyed send whose process died before the first yield becomes a visible, failed task', async () => {
     const store = await openTestStore(kind)
     const silent: Handler = async function* () {
       await new Promise(() => undefined)
@@ -234,7 +234,7 @@ describe.each(storeKinds)('durability on %s', (kind) => {
     await store.close()
   })
 
-  it('E-11: ended tasks are immutable, and retention removes them with all that belongs to them', async () => {
+  it('E-11: ended tasks are immutable, and retention removes them with their events, keys and webhooks', async () => {
     await using engine = await testEngine(
       async function* ({ text }) {
         if (text === 'wait') yield ask('?')
@@ -251,7 +251,7 @@ describe.each(storeKinds)('durability on %s', (kind) => {
     expect((await engine.getTask({ id: open.id }, callBy())).status.state).toBe('TASK_STATE_INPUT_REQUIRED')
   })
 
-  it('E-12: a drain admits nothing more, lets turns finish, and ends streams', async () => {
+  it('E-12: a drain refuses new messages, lets turns finish, and ends streams', async () => {
     const release = gate()
     const engine = await testEngine(async function* ({ text }) {
       yield working()
@@ -269,7 +269,7 @@ describe.each(storeKinds)('durability on %s', (kind) => {
     await engine.store.close()
   })
 
-  it('E-12: what does not finish is handed over, and its readers resume elsewhere', async () => {
+  it('E-12: unfinished turns are handed over, and their readers resume elsewhere', async () => {
     const store = await openTestStore(kind)
     const patient = agent({ name: 'Test', onCrash: { attempts: 2 } }, async function* ({ attempt }) {
       yield working()
@@ -364,7 +364,7 @@ describe('two engines on one file', () => {
     await storeB.close()
   })
 
-  it('E-7: a cancel from one side holds when the agent asks at that very moment on the other', async () => {
+  it('E-7: a cancel from one side takes effect when the agent asks at the same moment on the other', async () => {
     using file = sharedFile()
     const [storeA, storeB] = [await file.open(), await file.open()]
     const release = gate()

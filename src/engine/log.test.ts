@@ -15,7 +15,7 @@ async function* letters() {
   }
 }
 
-it('E-4: a hint that comes during a read is followed, also after a hint of a sequence that does not exist', async () => {
+it('E-4: a notification during a read is not lost, also after a notification of a sequence that does not exist', async () => {
   const store = new MemoryStore()
   const read = store.read.bind(store)
   const held = gate()
@@ -46,7 +46,7 @@ it('E-4: a hint that comes during a read is followed, also after a hint of a seq
 })
 
 describe.each(storeKinds)('the log on %s', (kind) => {
-  it('E-2: nothing is seen that is not committed', async () => {
+  it('E-2: callers see committed events only', async () => {
     const store = await openTestStore(kind)
     let committed = 0
     const append = store.append.bind(store)
@@ -85,7 +85,7 @@ describe.each(storeKinds)('the log on %s', (kind) => {
     expect((await engine.store.read({ agent: 'Test', id }, 0, 1000))?.length).toBeGreaterThan(6)
   })
 
-  it('E-3: the last chunk of a text says so, and an added mark leaves no part behind', async () => {
+  it('E-3: the last chunk of a text is marked, and an added empty chunk leaves no part', async () => {
     const isSeen = gate()
     await using engine = await testEngine(async function* () {
       yield 'a'
@@ -107,7 +107,7 @@ describe.each(storeKinds)('the log on %s', (kind) => {
     expect(task?.artifacts?.[0]?.parts).toEqual([{ text: 'a' }, { text: 'b' }])
   })
 
-  it('E-4: a stream can be resumed behind any of its events, during the run and after it', async () => {
+  it('E-4: a stream can be resumed after any of its events, during the run and after it', async () => {
     const release = gate()
     await using engine = await testEngine(async function* () {
       yield working()
@@ -139,7 +139,7 @@ describe.each(storeKinds)('the log on %s', (kind) => {
     })
   })
 
-  it('E-4: a snapshot carries the last event folded in, and what follows has no gap and no repetition', async () => {
+  it('E-4: a snapshot has the sequence of its last event, and the events after it have no gaps and no duplicates', async () => {
     const release = gate()
     await using engine = await testEngine(async function* () {
       yield 'a'

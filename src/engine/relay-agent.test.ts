@@ -22,7 +22,7 @@ describe.each(storeKinds)('a relay on %s', (kind) => {
   const textOfTask = (task: { readonly artifacts?: readonly { readonly parts: readonly object[] }[] }) =>
     (task.artifacts ?? []).map(({ parts }) => textIn(parts)).join('|')
 
-  it('says what the other agent says, chunk by chunk', async () => {
+  it('yields the output of the remote agent, chunk by chunk', async () => {
     await using pair = await both()
     expect(outline(await collect(pair.near.sendStreamingMessage(send('chunks 3'), callBy())))).toEqual([
       'task:SUBMITTED',
@@ -49,7 +49,7 @@ describe.each(storeKinds)('a relay on %s', (kind) => {
     ])
   })
 
-  it('carries a question there and its answer back to the task that asked', async () => {
+  it('passes on a question, and its answer to the remote task that asked', async () => {
     await using pair = await both()
     const asked = taskIn(await pair.near.sendMessage(send('ask'), callBy()))
     expect(asked.status).toMatchObject({ state: 'TASK_STATE_INPUT_REQUIRED' })
@@ -59,7 +59,7 @@ describe.each(storeKinds)('a relay on %s', (kind) => {
     expect(tasks.map(({ status }) => status.state)).toEqual(['TASK_STATE_COMPLETED'])
   })
 
-  it('leaves media types to the other agent, and names artifacts as it does', async () => {
+  it('leaves the check of media types to the remote agent, and keeps the names of artifacts', async () => {
     const plain = agent('Plain', async function* ({ message }) {
       yield artifact('', message.parts, { id: 'unnamed' })
       yield artifact('named', 'x', { id: 'other' })
@@ -80,7 +80,7 @@ describe.each(storeKinds)('a relay on %s', (kind) => {
     await expect(behind.sendMessage(send('', { parts: [csv] }), callBy())).rejects.toMatchObject(refused)
   })
 
-  it('cancels the task there when the one here is cancelled', async () => {
+  it('cancels the remote task when its own task is cancelled', async () => {
     await using pair = await both()
     const request = send('sleep 60000', {}, { returnImmediately: true })
     const { id } = taskIn(await pair.near.sendMessage(request, callBy()))

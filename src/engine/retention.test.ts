@@ -3,7 +3,7 @@ import type { Expired } from '../stores/store.js'
 import { fakeClock } from '../testing/fake-clock.js'
 import { startRetention } from './settings.js'
 
-it('goes on while there are more tasks or more keys than one sweep takes (E-11)', async () => {
+it('continues while a step removes as many tasks or keys as its limit (E-11)', async () => {
   const answers: Expired[] = [
     { tasks: 0, keys: 500 },
     { tasks: 500, keys: 0 },

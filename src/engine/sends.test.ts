@@ -17,7 +17,7 @@ describe.each(storeKinds)('sends on %s', (kind) => {
     expect((await engine.listTasks({}, callBy())).totalSize).toBe(0)
   })
 
-  it('E-6: with a key the record is committed before the first line of the agent runs, and the Message is kept for it', async () => {
+  it('E-6: with a key the record is committed before the agent runs, and the Message is kept with the key', async () => {
     const store = await openTestStore(kind)
     const seen: (string | undefined)[] = []
     await using engine = await testEngine(async function* ({ task }) {
@@ -34,7 +34,7 @@ describe.each(storeKinds)('sends on %s', (kind) => {
     await store.close()
   })
 
-  it('E-6: returnImmediately makes the task visible at once, and a later reply() is its last word', async () => {
+  it('E-6: returnImmediately makes the task visible at once, and a later reply() is its final message', async () => {
     const release = gate()
     await using engine = await testEngine(async function* () {
       await release.opened
@@ -95,7 +95,7 @@ describe.each(storeKinds)('sends on %s', (kind) => {
     })
   })
 
-  it('fails the task when a handler yields what no event can carry', async () => {
+  it('fails the task when a handler yields a value that cannot be sent', async () => {
     await using engine = await testEngine(async function* () {
       yield working()
       yield { kind: 'nonsense' } as never
@@ -155,7 +155,7 @@ describe.each(storeKinds)('sends on %s', (kind) => {
     ])
   })
 
-  it('E-10: messages are not told apart by their id unless asked for', async () => {
+  it('E-10: messages are de-duplicated by their id only if enabled', async () => {
     let runs = 0
     const count = async function* () {
       runs += 1

@@ -11,7 +11,7 @@ import { working } from './yields.js'
 const immediately = { returnImmediately: true }
 
 describe.each(storeKinds)('stats on %s', (kind) => {
-  it('say how far the slowest reader is behind', async () => {
+  it('contain the lag of the slowest reader', async () => {
     const all = gate()
     await using engine = await testEngine(async function* () {
       yield 'first'
@@ -48,7 +48,7 @@ describe.each(storeKinds)('stats on %s', (kind) => {
     await store.close()
   })
 
-  it('E-9: a run that was fenced out is counted, and said once with its task', async () => {
+  it('E-9: a fenced run is counted, and logged once with its task', async () => {
     const store = await openTestStore(kind)
     const release = gate()
     const said: string[] = []

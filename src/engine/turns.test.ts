@@ -100,7 +100,7 @@ describe.each(storeKinds)('turns on %s', (kind) => {
     expect(textIn(status.message?.parts ?? [])).toContain('wrap it in `data(…)`')
   })
 
-  it('E-1: failing ends the task, and those who wait get that task', async () => {
+  it('E-1: failing ends the task, and waiting senders get that task', async () => {
     const release = gate()
     await using engine = await testEngine(async function* () {
       yield working()
@@ -138,7 +138,7 @@ describe.each(storeKinds)('turns on %s', (kind) => {
 
   const approval = { type: 'object', required: ['approve'], properties: { approve: { type: 'boolean' } } }
 
-  it('refuses answers that do not fit the form, with field paths, and waits on', async () => {
+  it('refuses answers that do not fit the form, with field paths, and keeps waiting', async () => {
     await using engine = await testEngine(async function* (turn) {
       if (turn.number === 1) yield ask('Publish?', { schema: approval })
       yield `answered ${JSON.stringify(turn.data())}`
@@ -305,7 +305,7 @@ describe.each(storeKinds)('turns on %s', (kind) => {
     expect(history?.map(({ role }) => role)).toEqual(['ROLE_USER', 'ROLE_AGENT', 'ROLE_USER'])
   })
 
-  it('keeps questions and last words in the history, and progress out of it', async () => {
+  it('keeps questions and final messages in the history, and no progress', async () => {
     await using engine = await testEngine(async function* () {
       yield working('one')
       yield working('two')
@@ -336,7 +336,7 @@ describe.each(storeKinds)('turns on %s', (kind) => {
     await store.close()
   })
 
-  it('E-1: a handler that never waits for anything leaves room for everybody else', async () => {
+  it('E-1: a handler that never awaits does not block other calls', async () => {
     await using engine = await testEngine(async function* ({ signal }) {
       while (!signal.aborted) yield ''
     }, kind)
@@ -344,7 +344,7 @@ describe.each(storeKinds)('turns on %s', (kind) => {
     expect((await engine.cancelTask({ id }, callBy())).status.state).toBe('TASK_STATE_CANCELED')
   })
 
-  it('E-2: what is changed after it was yielded does not change what was said', async () => {
+  it('E-2: changes to a value after its yield have no effect', async () => {
     await using engine = await testEngine(async function* () {
       const value = { n: 0 }
       for (let n = 1; n <= 3; n++) {
@@ -392,7 +392,7 @@ describe.each(storeKinds)('turns on %s', (kind) => {
     ])
   })
 
-  it('E-2: a run whose store fails in the background ends at once, and its reader is told', async () => {
+  it('E-2: a run whose store fails in the background ends at once, with an error for its reader', async () => {
     const store = await openTestStore(kind)
     let isBroken = false
     const breaking: CompleteStore = {

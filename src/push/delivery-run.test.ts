@@ -89,7 +89,7 @@ function counting<Name extends string>(of: Readonly<Record<Name, unknown>>, name
 }
 
 describe('a cursor', () => {
-  it('is given back at its end, and due again with the next event', async () => {
+  it('is released at the end of the log, and due again with the next event', async () => {
     const each = await scene()
     await each.run(await claimed(each))
     expect(each.sent).toHaveLength(1)
@@ -98,7 +98,7 @@ describe('a cursor', () => {
     expect((await claimed(each)).seq).toBe(3)
   })
 
-  it('waits for as long as the webhook asks, and no longer than an operator would like', async () => {
+  it('waits as long as Retry-After says, up to maxRetryMs', async () => {
     const each = await scene()
     const asked = (retryAfterMs: number) => () => ({ ...failed, retryAfterMs }) as DeliveryOutcome
     await each.run(await claimed(each), asked(60_000))
@@ -112,7 +112,7 @@ describe('a cursor', () => {
     expect(await claimed(each)).toMatchObject({ attempts: 2 })
   })
 
-  it('counts the attempts of each event, not those of the ones before it that were given up', async () => {
+  it('counts the attempts of each event separately', async () => {
     const refused: DeliveryOutcome = { result: 'refused', error: 'The webhook answered 410' }
     const each = await scene()
     await each.store.append(append('t1', 3, [chunk('t1', 'a'), chunk('t1', 'b')]))
@@ -124,7 +124,7 @@ describe('a cursor', () => {
     expect(await claimed(each)).toMatchObject({ attempts: 1 })
   })
 
-  it('gives up what is too old without an attempt once two in a row have failed, and tries what is not', async () => {
+  it('makes dead letters of expired events without an attempt after two failures in a row, and tries newer ones', async () => {
     const each = await scene('v1', { giveUpAfterMs: 500_000 })
     const bodies = ['a', 'b', 'c'].map((text) => chunk('t1', text))
     await each.store.append(append('t1', 3, bodies))
@@ -142,7 +142,7 @@ describe('a cursor', () => {
     expect(await claimed(each)).toMatchObject({ seq: 6, attempts: 1 })
   })
 
-  it('tells of what it gave up when that is written down, and not when somebody else has the cursor', async () => {
+  it('reports dead letters when they are stored, and not when another process has the cursor', async () => {
     const refused: DeliveryOutcome = { result: 'refused', error: 'The webhook answered 410' }
     const each = await scene()
     const cursor = await claimed(each)
@@ -154,7 +154,7 @@ describe('a cursor', () => {
     expect(each.deadLetters).toMatchObject([{ seq: 3, attempts: 1 }])
   })
 
-  it('has nothing to say about an origin that was not called', async () => {
+  it('reports nothing about an origin that was not called', async () => {
     const unsigned: DeliveryOutcome = { result: 'failed', error: 'The delivery could not be signed' }
     const each = await scene()
     expect(await each.run(await claimed(each), () => unsigned)).toEqual({ hasDelivered: false })
@@ -162,7 +162,7 @@ describe('a cursor', () => {
     expect(await each.run(await claimed(each), () => failed)).toEqual({ hasDelivered: false, isOverloaded: false })
   })
 
-  it('sends one delivery under one id, whoever sends it', async () => {
+  it('sends each delivery with the same id in every attempt', async () => {
     const each = await scene()
     await each.run(await claimed(each), () => failed)
     each.clock.ms += 60_000
@@ -170,7 +170,7 @@ describe('a cursor', () => {
     expect(each.sent.map(({ id }) => id)).toEqual([each.sent[0]?.id, each.sent[0]?.id])
   })
 
-  it('writes its place down now and then, not after every event', async () => {
+  it('is stored now and then, not after every event', async () => {
     const each = await scene()
     const bodies = Array.from({ length: 2000 }, (_, n) => chunk('t1', String(n)))
     await each.store.append(append('t1', 3, bodies))
@@ -180,7 +180,7 @@ describe('a cursor', () => {
     expect(settled.calls).toBeLessThan(50)
   })
 
-  it('stops when it was lost, and leaves its place to whoever has it now', async () => {
+  it('stops when it was lost, and does not move the cursor of the new holder', async () => {
     const each = await scene()
     await each.store.append(
       append(
@@ -202,7 +202,7 @@ describe('a cursor', () => {
     expect(await each.claim()).toBeUndefined()
   })
 
-  it('stops when this process ends, with what is told written down', async () => {
+  it('stops when this process shuts down, and stores its position', async () => {
     const each = await scene()
     await each.store.append(
       append(
@@ -232,7 +232,7 @@ describe('a cursor', () => {
     expect(reads.calls).toBeLessThan(5)
   })
 
-  it('whose events were removed is told of the task as it ended', async () => {
+  it('whose events were removed delivers the ended task', async () => {
     const each = await scene()
     await each.store.append(ending('t1', 3, each.clock.ms))
     each.clock.ms += 10_000
@@ -244,7 +244,7 @@ describe('a cursor', () => {
     expect(await each.claim()).toBeUndefined()
   })
 
-  it('of a version that nobody here knows is left to others', async () => {
+  it('of an unknown dialect is left to other processes', async () => {
     const each = await scene('v9')
     await each.run(await claimed(each))
     expect(each.sent).toEqual([])
@@ -266,7 +266,7 @@ describe('a cursor', () => {
 })
 
 describe('retryDelay', () => {
-  it('doubles up to a limit, with jitter, and keeps to what was asked for', () => {
+  it('doubles up to a limit, with jitter, and respects Retry-After', () => {
     for (let attempts = 1; attempts < 40; attempts++) {
       const full = Math.min(1000 * 2 ** (attempts - 1), defaultPushSettings.maxRetryMs)
       const delay = retryDelay(defaultPushSettings, attempts)

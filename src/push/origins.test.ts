@@ -9,7 +9,7 @@ function fill(origins: Origins, count: number, begin = nobody) {
 }
 
 describe('origins', () => {
-  it('let few in at a time, keep some waiting and send the rest away', () => {
+  it('limit concurrent calls, let some wait and postpone the rest', () => {
     const origins = new Origins({ perOrigin: 2, now: () => 0 })
     const entries = fill(origins, 12)
     expect(entries.slice(0, 10)).toEqual(['go', 'go', ...Array(8).fill('wait')])
@@ -17,7 +17,7 @@ describe('origins', () => {
     expect(origins.enter('https://other.example', nobody)).toBe('go')
   })
 
-  it('begin with whoever waited longest when a place is free', () => {
+  it('begin with the call that waited longest when a place is free', () => {
     const origins = new Origins({ perOrigin: 1, now: () => 0 })
     const begun: string[] = []
     for (const name of ['a', 'b', 'c']) origins.enter(origin, () => begun.push(name))
@@ -27,7 +27,7 @@ describe('origins', () => {
     expect(begun).toEqual(['b', 'c'])
   })
 
-  it('let one in at a time while all of them fail, and everybody when one is answered', () => {
+  it('allow one call at a time while all fail, and all again after a success', () => {
     const origins = new Origins({ perOrigin: 4, now: () => 0 })
     for (let n = 0; n < 3; n++) {
       expect(origins.enter(origin, nobody)).toBe('go')
@@ -40,7 +40,7 @@ describe('origins', () => {
     expect(fill(origins, 4)).toEqual(Array(4).fill('go'))
   })
 
-  it('send everybody away for about as long as those before them take, and never for long', () => {
+  it('postpone calls for about as long as those before them take, up to a limit', () => {
     let now = 0
     const origins = new Origins({ perOrigin: 1, now: () => now })
     const waiting = 4

@@ -24,7 +24,7 @@ async function readBack(calls: readonly Call[], options: object = {}): Promise<r
 }
 
 describe.each(storeKinds)('webhooks of v1.0, on the %s store,', (store) => {
-  it(proves(['R-PDEL-1', 'R-PDEL-2', 'R-PDEL-3'], 'are told every event of their task, in order'), async () => {
+  it(proves(['R-PDEL-1', 'R-PDEL-2', 'R-PDEL-3'], 'get every event of their task, in order'), async () => {
     await using hook = await openHook()
     await using server = await pushServer({ store })
     const authentication = { scheme: 'Basic', credentials: 'dXNlcjpwYXNz' }
@@ -49,7 +49,7 @@ describe.each(storeKinds)('webhooks of v1.0, on the %s store,', (store) => {
     expect((await readBack(calls)).map(({ dialect, taskId }) => [dialect, taskId])).toEqual(Array(6).fill(['v1', id]))
   })
 
-  it(proves('R-PDEL-4', 'that are added later are told what happens from then on'), async () => {
+  it(proves('R-PDEL-4', 'that are added later get the events from then on'), async () => {
     await using hook = await openHook()
     await using server = await pushServer({ store })
     const { id } = await server.send('ask')
@@ -63,7 +63,7 @@ describe.each(storeKinds)('webhooks of v1.0, on the %s store,', (store) => {
     expect(hook.calls).toHaveLength(3)
   })
 
-  it('are told once more when a config comes with every message', async () => {
+  it('get each event once when a config comes with every message', async () => {
     await using hook = await openHook()
     await using server = await pushServer({ store })
     const { id } = await server.send('ask', { url: hook.url, id: 'mine' })
@@ -79,7 +79,7 @@ describe.each(storeKinds)('webhooks of v1.0, on the %s store,', (store) => {
     ])
   })
 
-  it('are told nothing of an answer that is no task (R-PUSH-7)', async () => {
+  it('get no event for an answer without a task (R-PUSH-7)', async () => {
     await using hook = await openHook()
     await using server = await pushServer({ store })
     const configuration = { taskPushNotificationConfig: { url: hook.url } }
@@ -97,14 +97,14 @@ describe.each(storeKinds)('webhooks of v1.0, on the %s store,', (store) => {
     expect(toldBy(await hook.received(3))).toEqual(['task WORKING', 'artifact hello', 'status COMPLETED'])
   })
 
-  it('can be told of statuses only', async () => {
+  it('can get statuses only', async () => {
     await using hook = await openHook()
     await using server = await pushServer({ store, push: { events: 'statuses' } })
     await server.send('chunks 3', { url: hook.url })
     expect(toldBy(await hook.received(3))).toEqual(['task SUBMITTED', 'status WORKING', 'status COMPLETED'])
   })
 
-  it('stay silent once they are deleted', async () => {
+  it('get nothing after they are deleted', async () => {
     await using hook = await openHook()
     await using server = await pushServer({ store })
     const { id: taskId } = await server.send('ask', { url: hook.url, id: 'mine' })
@@ -215,7 +215,7 @@ describe('webhooks', () => {
     },
   )
 
-  it('get a signed token about each delivery, beside their own credentials (R-PDEL-9, RL-01-9)', async () => {
+  it('get a signed token for each delivery, in addition to their own credentials (R-PDEL-9, RL-01-9)', async () => {
     await using hook = await openHook()
     await using server = await pushServer({
       publicUrl: 'https://agent.example',
@@ -234,7 +234,7 @@ describe('webhooks', () => {
     expect(await readBack(later, options)).toHaveLength(3)
   })
 
-  it(proves('R-PDEL-7', 'never hold up the agent'), async () => {
+  it(proves('R-PDEL-7', 'never delay the agent'), async () => {
     await using hook = await openHook(() => undefined)
     await using server = await pushServer()
     const task = await server.send('chunks 50', { url: hook.url })
@@ -243,7 +243,7 @@ describe('webhooks', () => {
     expect((await server.send('hello', { url: hook.url })).status.state).toBe('TASK_STATE_COMPLETED')
   })
 
-  it('hear of what is being done while it is done', async () => {
+  it('get progress while the task runs', async () => {
     await using hook = await openHook()
     const { opened, open } = gate()
     const slow = agent({ name: 'Slow', capabilities: { pushNotifications: true } }, async function* () {

@@ -47,31 +47,28 @@ describe.each(storeKinds)('a webhook, on the %s store,', (store) => {
   it.each([
     ['fails', () => Promise.reject(new Error('the key service is down'))],
     ['never answers', () => new Promise<string>(() => undefined)],
-  ])(
-    'is not to blame for a signer that %s: nothing is told of it, and it is not taken to be down',
-    async (_what, fail) => {
-      const signer = await createSigner({ keys: [await generateSigningKey()] })
-      let signJwt: Signer['signJwt'] = fail
-      const signing: Signer = { ...signer, signJwt: (claims) => signJwt(claims) }
-      await using hook = await openHook()
-      await using server = await pushServer({
-        store,
-        push: { timeoutMs: 500, giveUpAfterMs: 0 },
-        advanced: { signing },
-      })
-      await server.send('hello', { url: hook.url })
-      const dead = await until(async () => {
-        const letters = await server.handler.push.deadLetters()
-        return letters.length === 3 && letters
-      })
-      expect(dead.map(({ error }) => error)).toEqual(Array(3).fill('The delivery could not be signed'))
-      expect(hook.calls).toEqual([])
-      expect(server.logged.filter((line) => line.startsWith('A delivery cannot be signed'))).toHaveLength(1)
-      signJwt = signer.signJwt
-      await server.send('hello', { url: hook.url })
-      expect(toldBy(await hook.received(3))).toEqual(whole)
-    },
-  )
+  ])('is not called, and does not count as down, when the signer %s', async (_what, fail) => {
+    const signer = await createSigner({ keys: [await generateSigningKey()] })
+    let signJwt: Signer['signJwt'] = fail
+    const signing: Signer = { ...signer, signJwt: (claims) => signJwt(claims) }
+    await using hook = await openHook()
+    await using server = await pushServer({
+      store,
+      push: { timeoutMs: 500, giveUpAfterMs: 0 },
+      advanced: { signing },
+    })
+    await server.send('hello', { url: hook.url })
+    const dead = await until(async () => {
+      const letters = await server.handler.push.deadLetters()
+      return letters.length === 3 && letters
+    })
+    expect(dead.map(({ error }) => error)).toEqual(Array(3).fill('The delivery could not be signed'))
+    expect(hook.calls).toEqual([])
+    expect(server.logged.filter((line) => line.startsWith('A delivery cannot be signed'))).toHaveLength(1)
+    signJwt = signer.signJwt
+    await server.send('hello', { url: hook.url })
+    expect(toldBy(await hook.received(3))).toEqual(whole)
+  })
 
   it('that refuses the signature is named in one warning, with the issuer', async () => {
     await using hook = await openHook(answerWith(401))
@@ -86,14 +83,14 @@ describe.each(storeKinds)('a webhook, on the %s store,', (store) => {
     ])
   })
 
-  it('whose answer never ends has been told all the same', async () => {
+  it('whose response never ends counts as delivered', async () => {
     await using hook = await openHook(endless)
     await using server = await pushServer({ store })
     await server.send('hello', { url: hook.url })
     expect(toldBy(await hook.received(3))).toEqual(whole)
   })
 
-  it('that is gone for good is not asked twice, and its letters can be looked at and sent again', async () => {
+  it('that is gone is called once, and its dead letters can be listed and sent again', async () => {
     await using hook = await openHook(inTurn(answerWith(410), ok, answerWith(410)))
     await using server = await pushServer({ store })
     const { id: taskId } = await server.send('hello', { url: hook.url, id: 'mine' })
@@ -128,7 +125,7 @@ describe.each(storeKinds)('a webhook, on the %s store,', (store) => {
     expect(distinct(hook.calls)).toHaveLength(3)
   })
 
-  it('that stays away for too long is given up, without one attempt for each event', async () => {
+  it('that is down for too long is given up, without one attempt for each event', async () => {
     await using hook = await openHook(answerWith(500))
     await using server = await pushServer({ store, push: { giveUpAfterMs: 0 } })
     await server.send('chunks 500', { url: hook.url })
@@ -140,7 +137,7 @@ describe.each(storeKinds)('a webhook, on the %s store,', (store) => {
     expect(toldBy((await hook.received(before + 3)).slice(before))).toEqual(whole)
   })
 
-  it('that chokes on one event is told the others', async () => {
+  it('that refuses one event gets the others', async () => {
     await using hook = await openHook(({ text }, response) => {
       response.writeHead(text.includes('artifactUpdate') ? 500 : 200).end()
     })
@@ -150,7 +147,7 @@ describe.each(storeKinds)('a webhook, on the %s store,', (store) => {
     await until(async () => (await server.handler.push.deadLetters()).length === 1)
   })
 
-  it(proves(['R-PDEL-7', 'E-5'], 'that hangs delays nobody else'), async () => {
+  it(proves(['R-PDEL-7', 'E-5'], 'that hangs delays no other webhook'), async () => {
     await using slow = await openHook(hang)
     await using quick = await openHook()
     await using server = await pushServer({ store, push: { concurrency: 4, perOrigin: 2, timeoutMs: 60_000 } })
@@ -172,7 +169,7 @@ describe.each(storeKinds)('a webhook, on the %s store,', (store) => {
     for (const hook of slow) await hook[Symbol.asyncDispose]()
   })
 
-  it('of many cursors at one origin is called by few at a time, and hears everything', {
+  it('with many cursors at one origin gets few calls at a time, and every event', {
     timeout: 30_000,
   }, async () => {
     await using hook = await openHook()
@@ -186,7 +183,7 @@ describe.each(storeKinds)('a webhook, on the %s store,', (store) => {
     for (const id of tasks) expect(toldBy(hook.calls.filter((call) => taskOf(call) === id))).toEqual(whole)
   })
 
-  it('hears what is due before the server ends, and not twice', async () => {
+  it('gets due events before the server closes, and not twice', async () => {
     await using hook = await openHook()
     await using server = await pushServer({ store })
     for (let n = 0; n < 10; n++) await server.send('hello', { url: hook.url })
@@ -195,7 +192,7 @@ describe.each(storeKinds)('a webhook, on the %s store,', (store) => {
     expect(distinct(hook.calls)).toHaveLength(30)
   })
 
-  it('that hangs does not keep the server from ending, and is told by the next one', async () => {
+  it('that hangs does not keep the server from closing, and gets its events from the next one', async () => {
     await using hook = await openHook(inTurn(hang))
     await using first = await pushServer({ store, push: { timeoutMs: 60_000 } })
     await first.send('hello', { url: hook.url })
@@ -205,7 +202,7 @@ describe.each(storeKinds)('a webhook, on the %s store,', (store) => {
     expect(toldBy(distinct(await hook.received(4)))).toEqual(whole)
   })
 
-  it(proves('E-5', 'of ten thousand events hears them all, in order'), { timeout: 120_000 }, async () => {
+  it(proves('E-5', 'gets ten thousand events, in order'), { timeout: 120_000 }, async () => {
     await using hook = await openHook()
     await using server = await pushServer({ store })
     await server.send('chunks 10000', { url: hook.url })
@@ -240,7 +237,7 @@ describe('addresses that must not be called', () => {
     expect(await registering(url, { lookup: async () => ['203.0.114.5'], allowPorts: [443, 80] })).toMatch(reason)
   })
 
-  it('are told apart by their spelling alone, so that nobody learns which names exist inside (R-PDEL-6)', async () => {
+  it('are recognised by the URL alone, so that callers cannot learn which names exist inside (R-PDEL-6)', async () => {
     const entries: LogEntry[] = []
     const lookup = async (name: string) => {
       if (name === 'unknown.example') throw new Error('ENOTFOUND')
@@ -300,7 +297,7 @@ describe('addresses that must not be called', () => {
     },
   )
 
-  it('are not called either when a name leads there later (R-PDEL-6)', async () => {
+  it('are not called when a name resolves to them later (R-PDEL-6)', async () => {
     await using hook = await openHook()
     const { port } = new URL(hook.url)
     let lookups = 0
@@ -334,7 +331,7 @@ describe('addresses that must not be called', () => {
     await expect(refusal).rejects.toThrow(new RegExp(`^${field.replace('.', '\\.')}: `))
   })
 
-  it('are refused where nobody answers for them, if that is asked (RL-01-9)', async () => {
+  it('are refused without the answer to a challenge, if enabled (RL-01-9)', async () => {
     await using server = await pushServer({ push: { challenge: true } })
     const { id } = await server.send('ask')
     await using deaf = await openHook()
@@ -369,7 +366,7 @@ describe('addresses that must not be called', () => {
 })
 
 describe('webhooks of a task', () => {
-  it('are no more than the agent allows', async () => {
+  it('are limited per task', async () => {
     const lookup = async () => []
     await using server = await pushServer({ limits: { pushConfigsPerTask: 2 }, push: { lookup } })
     const { id: taskId } = await server.send('ask', { url: 'https://hook.example/', id: 'a' })
@@ -389,7 +386,7 @@ describe('webhooks of a task', () => {
     await expect(server.send('hello', { url: 'http://127.0.0.1:9/hook' })).rejects.toThrow(/url/)
   })
 
-  it('show their secrets to who set them, or to nobody (R-PUSH-9)', async () => {
+  it('show their secrets to the caller that set them, or to none (R-PUSH-9)', async () => {
     const secret = { token: 'tk', authentication: { scheme: 'Bearer', credentials: 's3cr3t' } }
     const url = 'https://hook.example/'
     for (const pushSecrets of ['creator', 'owner', 'never'] as const) {

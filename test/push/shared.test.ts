@@ -64,7 +64,7 @@ it.each(Object.entries(places))(
   },
 )
 
-it('what a dead server held is taken over by the next one at once', async () => {
+it('cursors of a dead server are taken over by the next one at once', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'dragoman-test-'))
   const path = join(folder, 'tasks.sqlite')
   const store = await openSqliteStore(path)

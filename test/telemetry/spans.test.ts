@@ -23,7 +23,7 @@ const aware = agent('Aware', async function* (turn) {
 })
 
 describe('without an SDK', () => {
-  it('a trace context passes through, to the turn and to whom it calls', async () => {
+  it('a trace context is propagated to the turn and to the agents it calls', async () => {
     const asking = agent('Asking', async function* (turn) {
       yield (await turn.call('Aware', 'what trace?')).text
     })
@@ -33,7 +33,7 @@ describe('without an SDK', () => {
     expect(JSON.stringify(answer)).toContain(`${traceparent} ${tracestate}`)
   })
 
-  it('what is no trace context is dropped', async () => {
+  it('an invalid trace context is dropped', async () => {
     await using served = await serve(aware)
     await using client = await connect(served.url)
     expect(JSON.stringify(await client.sendMessage(send('go'), { traceparent: 'nonsense' }))).toContain('none')
@@ -128,7 +128,7 @@ describe('with an SDK', () => {
     },
   )
 
-  it('a call that is not understood is a span too', async () => {
+  it('an invalid call has a span too', async () => {
     using recorder = new SpanRecorder()
     await using served = await serve(shout)
     const headers = { 'content-type': 'application/json', 'a2a-version': '1.0', traceparent }
@@ -169,7 +169,7 @@ describe('with an SDK', () => {
     expect(recorder.paths()).toContain('client SendStreamingMessage > server SendStreamingMessage')
   })
 
-  it('what fails says so: the turn as a failure, the caller’s mistake on the caller’s side', async () => {
+  it('failures have the status ERROR: of the turn, and of a caller’s mistake on the caller’s side', async () => {
     using recorder = new SpanRecorder()
     const broken = agent('Broken', async function* () {
       yield failed('no')
@@ -190,7 +190,7 @@ describe('with an SDK', () => {
     ])
   })
 
-  it('the turn is active while its handler runs: what others trace is below it', async () => {
+  it('the turn’s span is active while its handler runs', async () => {
     using recorder = new SpanRecorder()
     const thinking = agent('Thinking', async function* () {
       yield 'a'
@@ -205,7 +205,7 @@ describe('with an SDK', () => {
     )
   })
 
-  it('agents that agents call are below them, here and elsewhere, and so are the steps of a workflow', async () => {
+  it('spans of called agents and of workflow steps are children of the caller’s span, in any process', async () => {
     using recorder = new SpanRecorder()
     await using elsewhere = await serve(shout)
     const boss = agent('Boss', async function* (turn) {
@@ -230,7 +230,7 @@ describe('with an SDK', () => {
     )
   })
 
-  it('a webhook is told of the trace that it belongs to', async () => {
+  it('a delivery carries the trace context of its call', async () => {
     using recorder = new SpanRecorder()
     await using hook = await openHook()
     await using served = await serve(shout, { push: { allowHosts: ['127.0.0.1', 'localhost'] } })
@@ -243,7 +243,7 @@ describe('with an SDK', () => {
     expect(call?.headers.traceparent).toBe(`00-${traceId}-${told.spanId}-01`)
   })
 
-  it('a turn that another process runs again goes on in the same trace', async () => {
+  it('a turn that another process runs again belongs to the same trace', async () => {
     using recorder = new SpanRecorder()
     const store = await openSqliteStore(':memory:')
     const stubborn = agent({ name: 'Stubborn', onCrash: { attempts: 2 } }, async function* ({ attempt, signal }) {
