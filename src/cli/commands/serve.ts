@@ -15,8 +15,7 @@ import {
 import { collect, toHeader, toPort } from '../agent-options.js'
 import { addSourceOptions, openSource, type Source, type SourceOptions } from '../agent-source.js'
 import { oneLine } from '../printable.js'
-import { bannerLines } from '../serve-banner.js'
-import { type LogFormat, logFormats, openServeLog, type ServeLog } from '../serve-log.js'
+import { bannerLines, type LogFormat, logFormats, openServeLog, type ServeLog } from '../serve-log.js'
 import {
   type AccessOptions,
   addAccessOptions,

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { type AgentCard, apiKey, serve } from '../index.js'
 import type { DialectChoice } from '../server/index.js'
 import { echoAgent } from '../testing/echo-agent.js'
-import { bannerLines } from './serve-banner.js'
+import { bannerLines } from './serve-log.js'
 
 /** What a shell would make of it. */
 function parse(line: string): {
