@@ -32,12 +32,9 @@ export { isInterrupted, isTerminal, type Task, type TaskState } from './model/ta
 
 // Serve agents
 
-export { apiKey } from './auth/api-key.js'
-export { basic } from './auth/basic.js'
-export { bearer } from './auth/bearer.js'
-export { jwt } from './auth/jwt.js'
+export { jwt, oidc } from './auth/jwt.js'
 export { mtls } from './auth/mtls.js'
-export { oidc } from './auth/oidc.js'
+export { apiKey, basic, bearer } from './auth/static-schemes.js'
 export type { ServedAgent, ServeOptions } from './server/options.js'
 export { type Served, serve } from './server/serve.js'
 export { MemoryStore } from './stores/memory.js'

@@ -2,16 +2,22 @@
 
 // Schemes
 
-export { type ApiKeyOptions, apiKey } from './api-key.js'
-export { type BasicOptions, basic, type Users, type VerifyPassword } from './basic.js'
-export { type BearerOptions, bearer, type VerifyToken } from './bearer.js'
-export type { Fetch } from './fetch-json.js'
-export { type FlowsOptions, withFlows } from './flows.js'
-export { type JwtKeys, type JwtOptions, jwt } from './jwt.js'
+export { type JwtKeys, type JwtOptions, jwt, type OidcOptions, oidc } from './jwt.js'
 export { type CertificateName, type MtlsOptions, mtls } from './mtls.js'
-export { type OidcOptions, oidc } from './oidc.js'
-export type { KeyTimes } from './remote-keys.js'
-export type { CallersBySecret } from './secrets.js'
+export type { Fetch, KeyTimes } from './remote-keys.js'
+export { type FlowsOptions, withFlows } from './requirement.js'
+export type { CallersBySecret } from './static-schemes.js'
+export {
+  type ApiKeyOptions,
+  apiKey,
+  type BasicOptions,
+  type BearerOptions,
+  basic,
+  bearer,
+  type Users,
+  type VerifyPassword,
+  type VerifyToken,
+} from './static-schemes.js'
 export type { TokenOptions } from './token.js'
 
 // Requirements: several schemes, scopes

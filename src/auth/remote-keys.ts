@@ -4,9 +4,11 @@
  * strangers' words. While the issuer cannot be reached, the keys that are there go on being good for a while.
  */
 import type { JSONWebKeySet, JWTVerifyGetKey } from 'jose'
+import { canParseUrl } from '../model/can-parse-url.js'
 import { A2AError } from '../model/errors.js'
 import type { NamesOf } from '../model/option-names.js'
 import { loadJose } from '../net/load-jose.js'
+import { readAtMost } from '../net/read-at-most.js'
 
 /** Times for which an issuer's keys are cached. */
 export interface KeyTimes {
@@ -68,4 +70,32 @@ export function remoteKeys(fetchKeys: () => Promise<JSONWebKeySet>, times: KeyTi
       return await renewed(header, token)
     }
   }
+}
+
+/** The `fetch` that reads keys and discovery documents. */
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>
+
+const longestMs = 5_000
+const mostBytes = 512 * 1024
+
+export async function fetchJson(url: string, fetch: Fetch): Promise<unknown> {
+  const response = await fetch(url, {
+    headers: { accept: 'application/json' },
+    redirect: 'error',
+    signal: AbortSignal.timeout(longestMs),
+  })
+  if (!response.ok) {
+    await response.body?.cancel()
+    throw new Error(`${url} answered ${response.status}`)
+  }
+  const bytes = await readAtMost(response, mostBytes)
+  if (!bytes) throw new Error(`${url} answered more than ${mostBytes} bytes`)
+  return JSON.parse(new TextDecoder().decode(bytes)) as unknown
+}
+
+/** Keys decide who gets in: they come over TLS, or from this machine. */
+export function assertTrustworthy(url: string, what: string): void {
+  const { protocol, hostname } = canParseUrl(url) ? new URL(url) : { protocol: '', hostname: '' }
+  if (protocol === 'https:' || (protocol === 'http:' && /^(localhost|127(\.\d+){3}|\[::1\])$/.test(hostname))) return
+  throw new TypeError(`${what} must be an https address, not ${JSON.stringify(url)}`)
 }

@@ -10,9 +10,8 @@ import type { NamesOf } from '../model/option-names.js'
 import type { Struct } from '../model/part.js'
 import type { Caller } from '../model/service.js'
 import { loadJose } from '../net/load-jose.js'
-import { bearerToken } from './bearer.js'
 import { type AuthScheme, bearerChallenge, callerNamed, foreignId, type NamedCaller, type Verdict } from './scheme.js'
-import { TokenCache } from './token-cache.js'
+import { bearerToken } from './static-schemes.js'
 
 /** Checks that `jwt` and `oidc` make on a token. */
 export interface TokenOptions {
@@ -156,3 +155,31 @@ function scopesIn({ scope, scp }: Struct): readonly string[] {
   if (Array.isArray(listed)) return listed.filter((each) => typeof each === 'string')
   return typeof listed === 'string' ? listed.split(' ').filter((each) => each !== '') : []
 }
+
+/** Tokens that were verified, until they expire. */
+export class TokenCache {
+  readonly #known = new Map<string, { readonly caller: Caller; readonly untilMs: number }>()
+
+  get(token: string): Caller | undefined {
+    const found = this.#known.get(token)
+    if (!found) return undefined
+    if (Date.now() < found.untilMs) return found.caller
+    this.#known.delete(token)
+    return undefined
+  }
+
+  add(token: string, caller: Caller, expiresMs: number): void {
+    // Only valid tokens come here, so that nobody can crowd others out without having many.
+    if (this.#known.size >= mostTokens) {
+      const [oldest] = this.#known.keys()
+      if (oldest !== undefined) this.#known.delete(oldest)
+    }
+    this.#known.set(token, { caller, untilMs: Math.min(expiresMs, Date.now() + longestMs) })
+  }
+}
+
+/** A few megabytes, at the usual size of tokens. */
+const mostTokens = 2000
+
+/** A key that its issuer withdrew is good for this much longer. */
+const longestMs = 5 * 60_000

@@ -1,6 +1,6 @@
 /** The console's server part over real sockets: who gets in, whom it calls, what it remembers. */
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { apiKey } from '../auth/api-key.js'
+import { apiKey } from '../auth/static-schemes.js'
 import type { DeadDelivery, PushOperations } from '../push/dead-letters.js'
 import { type Served, serve } from '../server/serve.js'
 import { echoAgent } from '../testing/echo-agent.js'

@@ -1,10 +1,9 @@
 /** Limits of one engine, and the errors for calls that exceed them. */
 import { A2AError, invalidField, overLimit, overSize } from '../model/errors.js'
 import type { EventBody } from '../model/event.js'
-import { quarterOfHeap } from '../model/heap-limit.js'
 import type { Message } from '../model/message.js'
 import type { Part, Struct } from '../model/part.js'
-import { storedSizeOf } from '../model/size-of.js'
+import { quarterOfHeap, storedSizeOf } from '../model/size-of.js'
 
 /** Limits of one agent. The server refuses calls that exceed them; other callers are not affected. */
 export interface EngineLimits {

@@ -1,11 +1,9 @@
 /** The values that a handler yields. These functions return drafts; the engine adds ids and times. */
 
-import { AuthorError } from '../model/author-error.js'
 import { isObject } from '../model/is-object.js'
-import { assertOptions, type NamesOf } from '../model/option-names.js'
+import { AuthorError, assertOptions, type NamesOf } from '../model/option-names.js'
 import type { JsonValue, Part, Struct } from '../model/part.js'
-import { isForm, schemaMediaType } from '../model/question-schema.js'
-import { schemaFault } from '../model/schema-faults.js'
+import { isForm, schemaFault, schemaMediaType } from '../model/question-schema.js'
 import type { TaskState } from '../model/task.js'
 /** Content of a message or artifact: text, a part, or several parts. */
 export type Content = string | Part | readonly Part[]

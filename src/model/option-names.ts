@@ -1,6 +1,3 @@
-/** Rejects options that do not exist, with the name that was probably meant, and values of the wrong kind. */
-
-import { AuthorError } from './author-error.js'
 import { clip } from './errors.js'
 import { isObject } from './is-object.js'
 
@@ -269,3 +266,9 @@ function editsBetween(one: string, other: string): number {
 function at(row: readonly number[], column: number): number {
   return row[column] ?? Number.POSITIVE_INFINITY
 }
+
+/**
+ * A mistake in the code of an agent, such as an unknown option. Callers get the message (E-8), so it has names and types of
+ * values only, never the values.
+ */
+export class AuthorError extends TypeError {}

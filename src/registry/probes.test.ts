@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { apiKey } from '../auth/api-key.js'
+import { apiKey } from '../auth/static-schemes.js'
 import { serveHttp } from '../client/http-server.fixture.js'
 import { agent } from '../engine/agent.js'
 import { failed } from '../engine/yields.js'

@@ -7,8 +7,7 @@ import { type AgentService, anonymous, type CallContext } from '../model/service
 import type { GrpcServer } from '../transports/grpc/server.js'
 import type { BindingHandler } from '../transports/transport.js'
 import type { Assembly } from './assemble.js'
-import { certificateFrom } from './client-certificate.js'
-import { callerKey, UnreadAnswers } from './unread-answers.js'
+import { callerKey, certificateFrom, UnreadAnswers } from './peer-connection.js'
 
 export interface GrpcDoor {
   /** Takes over a connection whose first bytes, still unread, are HTTP/2's. */

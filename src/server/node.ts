@@ -7,10 +7,9 @@ import { A2AError } from '../model/errors.js'
 import type { Caller } from '../model/service.js'
 import type { SseFeed, SseSink } from '../transports/sse.js'
 import { feedOf } from '../transports/sse.js'
-import { certificateOf } from './client-certificate.js'
 import type { FetchHandler } from './handler.js'
+import { callerKey, certificateOf, UnreadAnswers } from './peer-connection.js'
 import { refusalOf } from './refusal.js'
-import { callerKey, UnreadAnswers } from './unread-answers.js'
 
 /** A request listener for `node:http`. */
 export type NodeListener = (request: IncomingMessage, response: ServerResponse) => void

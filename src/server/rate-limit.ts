@@ -1,7 +1,14 @@
-import { type Admit, callerOf, createAdmit, type StartVerification, type Verification } from '../auth/admit.js'
+import {
+  type Admit,
+  callerOf,
+  createAdmit,
+  credentialReader,
+  type StartVerification,
+  type Verification,
+  VerifiedCredentials,
+} from '../auth/admit.js'
 import { type Requirement, schemesOf } from '../auth/requirement.js'
 import type { Credentials } from '../auth/scheme.js'
-import { credentialReader, VerifiedCredentials } from '../auth/verified-credentials.js'
 import { type Admission, isRefused } from '../model/admission.js'
 import { overLimit } from '../model/errors.js'
 import { anonymous } from '../model/service.js'

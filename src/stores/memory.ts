@@ -1,9 +1,8 @@
 /** Tasks in memory: the memory store, and the part of the simple store that answers reads. */
 import type { TaskEvent } from '../model/event.js'
-import { quarterOfHeap } from '../model/heap-limit.js'
 import type { NamesOf } from '../model/option-names.js'
 import { assertOptions } from '../model/option-names.js'
-import { sizeOf } from '../model/size-of.js'
+import { quarterOfHeap, sizeOf } from '../model/size-of.js'
 import { configsOf, type DeliveryProgress, isPending, MemoryDeliveries } from './memory-deliveries.js'
 import { ListIndexes, MemoryKeys } from './memory-index.js'
 import { MemoryRecords } from './memory-records.js'

@@ -9,7 +9,7 @@ import { type AgentService, agent, apiKey, serve, type Task } from 'dragoman'
 import { toNodeListener } from 'dragoman/server'
 import { describe, it } from 'vitest'
 import { createListener } from '../../src/server/listener.js'
-import { callerKey, UnreadAnswers } from '../../src/server/unread-answers.js'
+import { callerKey, UnreadAnswers } from '../../src/server/peer-connection.js'
 import { eventually } from '../hostile/waiting.js'
 
 const talker = agent('Talker', async function* () {

@@ -1,8 +1,8 @@
 /** Runs a handler for one attempt of one turn and writes its yields. The run commits the end of the turn. */
 import type { AcceptedMessage } from '../../model/apply-event.js'
-import { AuthorError } from '../../model/author-error.js'
 import { copyJson } from '../../model/copy-json.js'
 import { A2AError } from '../../model/errors.js'
+import { AuthorError } from '../../model/option-names.js'
 import type { Part } from '../../model/part.js'
 import { storedSizeOf } from '../../model/size-of.js'
 import type { TaskState } from '../../model/task.js'

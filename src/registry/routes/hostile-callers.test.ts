@@ -1,6 +1,6 @@
 /** What callers send who mean no good, or whose programs are broken: refused in the words of the door, and cheap. */
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from 'vitest'
-import { apiKey } from '../../auth/api-key.js'
+import { apiKey } from '../../auth/static-schemes.js'
 import { MemoryStore } from '../../stores/memory.js'
 import { createRegistry, type RegistryOptions } from '../create-registry.js'
 import { agentId, collection, instanceId } from '../documents.js'

@@ -1,6 +1,6 @@
 /** All three doors over real HTTP, call by call. */
 import { describe, expect, it } from 'vitest'
-import { apiKey } from '../../auth/api-key.js'
+import { apiKey } from '../../auth/static-schemes.js'
 import { at, cardFor, open } from '../registry.fixture.js'
 
 const place = '/v1/agents/public/shout'

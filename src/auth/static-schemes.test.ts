@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { secretTable } from './secrets.js'
-import { VerifiedCredentials } from './verified-credentials.js'
+import { VerifiedCredentials } from './admit.js'
+import { secretTable } from './static-schemes.js'
 
 const refused = 'refused'
 
