@@ -1,5 +1,6 @@
-import type { AgentClient, Answer } from 'dragoman/client'
-import { gate, testAgent } from 'dragoman/testing'
+import { serve } from 'dragoman'
+import { type AgentClient, type Answer, connect } from 'dragoman/client'
+import { gate } from 'dragoman/testing'
 import { describe, expect, it } from 'vitest'
 import { createTravelAgent } from '../../examples/agents/travel.js'
 
@@ -24,8 +25,8 @@ describe('parallel follow-ups', () => {
       begun.open()
       await guide.opened
     })
-    await using t = await testAgent(agent)
-    const { client } = t
+    await using served = await serve(agent)
+    const client = await connect(served.url)
     const book = booker(client, 'winter')
     const flight = await book('Book a flight to Helsinki.')
     const snowmobile = book('Based on Task 1, book a snowmobile activity.', flight)
@@ -48,8 +49,8 @@ describe('parallel follow-ups', () => {
 
   it('do not start from an unfinished task', async () => {
     const guide = gate()
-    await using t = await testAgent(createTravelAgent(() => guide.opened))
-    const { client } = t
+    await using served = await serve(createTravelAgent(() => guide.opened))
+    const client = await connect(served.url)
     const configuration = { returnImmediately: true }
     const sent = await client.sendMessage({
       message: { messageId: 'm1', role: 'ROLE_USER', parts: [{ text: 'Book a flight to Helsinki' }] },
@@ -64,15 +65,15 @@ describe('parallel follow-ups', () => {
   })
 
   it('find their base task in the context if they reference none', async () => {
-    await using t = await testAgent(createTravelAgent(atOnce))
-    const book = booker(t.client, 'trip')
+    await using served = await serve(createTravelAgent(atOnce))
+    const book = booker(await connect(served.url), 'trip')
     await book('订一张去赫尔辛基的机票')
     expect((await book('再订一个酒店')).text).toContain('赫尔辛基的酒店')
   })
 
   it('ask for missing details', async () => {
-    await using t = await testAgent(createTravelAgent(atOnce))
-    const { client } = t
+    await using served = await serve(createTravelAgent(atOnce))
+    const client = await connect(served.url)
     const talk = client.conversation()
     expect((await talk.ask('Good morning')).text).toContain('What shall I book')
     expect(await talk.ask('a hotel')).toMatchObject({ state: 'TASK_STATE_INPUT_REQUIRED', text: 'Where to?' })
@@ -87,8 +88,8 @@ describe('parallel follow-ups', () => {
       begun.open()
       await new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason)))
     })
-    await using t = await testAgent(agent)
-    const { client } = t
+    await using served = await serve(agent)
+    const client = await connect(served.url)
     const sent = await client.sendMessage({
       message: { messageId: 'm1', role: 'ROLE_USER', parts: [{ text: 'Book a flight to Helsinki' }] },
       configuration: { returnImmediately: true },

@@ -1,4 +1,4 @@
-/** One call on its way out: its bytes, its metadata, and what of it is written down. */
+/** Prepares one call of the client: its bytes, its metadata and the entry in the wire log. */
 import { Metadata } from '@grpc/grpc-js'
 import {
   type ClientDialect,
@@ -16,17 +16,17 @@ import { parameterHeaders, positionExtension } from '../transport.js'
 import type { Rpc } from './messages.js'
 import { aborted } from './status.js'
 
-/** One line of a log of the wire. Nothing is left out: whoever keeps it hides what is secret. */
+/** One entry of the wire log. It contains secrets: the receiver must remove them. */
 export interface GrpcWireEntry {
   readonly direction: 'out' | 'in'
-  /** The same for a request and everything that comes back for it. */
+  /** The same for a request and its responses. */
   readonly exchange: string
   readonly rpc: string
-  /** Metadata; of answers, what came before and behind them. */
+  /** Metadata; for responses, headers and trailers. */
   readonly headers: Readonly<Record<string, string>>
   /** A message, as a plain object. */
   readonly body?: object
-  /** How the call ended, by name: with its only answer, or alone behind a stream. */
+  /** The name of the gRPC status, with the last entry of the call. */
   readonly status?: string
   /** Since the call began. */
   readonly ms: number
@@ -46,7 +46,7 @@ export interface ClientRpc {
 export interface OutgoingOptions {
   readonly dialect: ClientDialect
   readonly facts: ClientFacts
-  /** Credentials and other headers, asked for before each call. What it throws is what the call fails with. */
+  /** Credentials and other headers, requested before each call. Its errors become errors of the call. */
   readonly metadata: () => Promise<Readonly<Record<string, string>>>
   readonly onWire?: (entry: GrpcWireEntry) => void
 }
@@ -54,9 +54,9 @@ export interface OutgoingOptions {
 export interface Outgoing {
   readonly bytes: Buffer
   readonly metadata: Metadata
-  /** What the dialect made of the request. */
+  /** The encoded request. */
   readonly sent: unknown
-  /** Writes down what comes in; absent when nobody wants to know. */
+  /** Adds a response to the wire log; absent without a log. */
   readonly note: ((entry: { body?: object; status?: string; metadata?: readonly Metadata[] }) => void) | undefined
 }
 

@@ -1,6 +1,6 @@
 /**
- * One stream in. The library reads ahead by a handful of messages and then stops the peer, so a slow
- * consumer costs no memory. Leaving the iterator ends the call at once, even while `next()` waits.
+ * One stream of the client. grpc-js buffers a few messages and then stops the peer, so that a slow consumer uses little
+ * memory. `return()` ends the call at once, even while `next()` waits.
  */
 import type { Client, Metadata, StatusObject } from '@grpc/grpc-js'
 import { status as codes } from '@grpc/grpc-js'
@@ -20,7 +20,7 @@ export interface Following {
   readonly createDecoder: (sent: unknown) => StreamDecoder
 }
 
-/** Nothing is sent before the first `next()`, and never twice. */
+/** Follows a stream. The call is made once, with the first `next()`. */
 export function follow(following: Following): AsyncIterableIterator<StreamItem> {
   const reader: Reader = { isLeft: false, wake: () => undefined }
   const items = read(following, reader)
@@ -63,7 +63,7 @@ async function* read(
     ended = status
     wake()
   })
-  // The status tells the same.
+  // The status has the same error.
   call.on('error', () => undefined)
   signal?.addEventListener('abort', wake, { once: true })
   try {
@@ -78,7 +78,7 @@ async function* read(
         if (decoder.isOver) return
         continue
       }
-      // A status that is an error overtakes messages that wait to be read: those come first.
+      // An error status arrives before buffered messages, which are read first.
       if (ended) break
       await new Promise<void>((resolve) => {
         reader.wake = resolve

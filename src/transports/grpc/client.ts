@@ -1,6 +1,6 @@
 /**
- * gRPC from the caller's side: an `AgentService` that is somewhere else (R-GRPC). Bytes become plain objects
- * here and back; what they mean is the dialect's business. Calls fail with `A2AError` or `TransportError`.
+ * The client of gRPC (R-GRPC). It converts between bytes and plain objects, which the dialect encodes and decodes. Calls
+ * fail with `A2AError` or `TransportError`.
  */
 
 import { readFileSync } from 'node:fs'
@@ -20,13 +20,13 @@ import { aborted, failureOf, statusName } from './status.js'
 export type { GrpcWireEntry } from './client-call.js'
 
 export interface GrpcClientOptions extends ChannelOptions, OutgoingOptions {
-  /** For calls with one answer; streams take as long as they like. Default 0: none. */
+  /** Limits unary calls. Default 0: no limit. */
   readonly timeoutMs?: number
 }
 
 export interface GrpcClient {
   readonly service: AgentService
-  /** Takes no more calls, lets running ones end, then closes the connection. */
+  /** Refuses new calls, and closes the connection after the running ones. */
   close(): void
 }
 
@@ -61,13 +61,13 @@ export function createGrpcClient(options: GrpcClientOptions): GrpcClient {
   }
 }
 
-/** An operation the peer's version does not have fails here, with no call made. */
+/** Fails for an operation that the dialect does not have, without a call. */
 function missing(operation: Operation, dialect: ClientDialect): () => Promise<never> | AsyncIterable<never> {
   const fail = () => Promise.reject(unsupported(operation, dialect))
   return isStreaming(operation) ? () => ({ [Symbol.asyncIterator]: () => ({ next: fail }) }) : fail
 }
 
-/** Absent when the version has no such operation. */
+/** Absent if the dialect has no such operation. */
 function routeOf(form: GrpcClientForm, operation: Operation): ClientRpc | undefined {
   const name = form.rpcs[operation]
   const codec = form.operations[operation]

@@ -1,12 +1,12 @@
-/** The rpcs of every service: which message goes in, which comes out, as bytes and as plain objects. */
+/** Codecs between bytes and plain objects for the messages of every rpc. */
 import { BinaryReader } from '@bufbuild/protobuf/wire'
 import * as v0_3 from './gen/a2a-v0-3.js'
 import * as v1 from './gen/a2a-v1.js'
 import { boundedReader, Writer } from './wire.js'
 
 export interface MessageCodec {
-  /** Throws on anything that is no such message, and a `TooManyElements` when it has more than that. */
-  decode(bytes: Uint8Array, mostElements?: number): object
+  /** Throws if the bytes are not such a message, and `TooManyElements` beyond that number of elements. */
+  decode(bytes: Uint8Array, maxElements?: number): object
   encode(message: object): Buffer
 }
 
@@ -46,8 +46,8 @@ export const services: ReadonlyMap<string, ReadonlyMap<string, Rpc>> = new Map(
 
 export function messageCodec([read, write]: ReaderAndWriter): MessageCodec {
   return {
-    decode(bytes, mostElements) {
-      const reader = mostElements === undefined ? new BinaryReader(bytes) : boundedReader(bytes, mostElements)
+    decode(bytes, maxElements) {
+      const reader = maxElements === undefined ? new BinaryReader(bytes) : boundedReader(bytes, maxElements)
       return read(reader, reader.len)
     },
     encode(message) {

@@ -1,4 +1,4 @@
-/** Answers one call: who calls, what for, and how it ends. */
+/** Answers one gRPC call. */
 import type { PeerCertificate } from 'node:tls'
 import { Metadata, type ServerUnaryCall, type ServerWritableStream, type sendUnaryData } from '@grpc/grpc-js'
 import type { Dialect, GrpcCodec, GrpcForm } from '../../dialects/dialect.js'
@@ -26,26 +26,26 @@ import { sendStream } from './server-stream.js'
 import { statusOf } from './status.js'
 import { TooManyElements } from './wire.js'
 
-/** Which agents there are, and who may call them. */
+/** The served agents and their access rules. */
 export interface GrpcAccess {
-  /** The agent a call is for: there are no paths here, so only its tenant can tell. */
+  /** Finds the agent of a call by its tenant: gRPC has no paths below an address. */
   readonly endpointOf: (tenant: string | undefined) => BindingHandler | undefined
-  /** Who calls, by the metadata and the certificate of the connection. Absent: everybody is `anonymous`. */
+  /** Authenticates a call by its metadata and the client certificate. Absent: every caller is `anonymous`. */
   readonly admit?: (headers: HeaderReader, connection: GrpcConnection) => Admission | Promise<Admission>
-  /** Who made a call that was let in; set by the server where there is a gate. */
+  /** The caller of an admitted call. Set by the server if there is `admit`. */
   readonly callerOf?: (metadata: Metadata) => Caller | undefined
   readonly limits: RequestLimits
-  /** Counts a large unary answer until the returned function is called; throws when the caller has too many unread. */
+  /** Counts a large unary response until the returned function is called. Throws if the caller has too many unread ones. */
   readonly admitAnswer?: (bytes: number, caller: Caller, address: string | undefined) => () => void
-  /** Told of calls whose agent is not known yet. */
+  /** Observes calls until their agent is known. */
   readonly observe?: CallObserver | undefined
-  /** Told of what fails before the agent is known. */
+  /** Receives errors until the agent is known. */
   readonly onError: (error: A2AError) => void
 }
 
-/** What is known of the connection a call came on. */
+/** Facts about the connection of a call. */
 export interface GrpcConnection {
-  /** The client's certificate; absent when there is none that the server trusts. */
+  /** The client certificate; absent unless the server trusts it. */
   readonly certificate: () => PeerCertificate | undefined
   readonly address: () => string | undefined
 }
@@ -62,20 +62,20 @@ export interface ServerRpc {
 type UnaryCall = ServerUnaryCall<Buffer, Buffer>
 type StreamingCall = ServerWritableStream<Buffer, Buffer>
 
-/** Who is told of a call and its failure: the agent's endpoint, once it is known. */
+/** Receives the events of a call: those of the agent, once it is known. */
 interface Listener {
   onError: (error: A2AError) => void
   readonly watch: CallTracker | undefined
 }
 
-/** A call as far as it was understood. */
+/** A decoded call and its agent. */
 interface Understood {
   readonly endpoint: BindingHandler
   readonly prepared: PreparedCall
   readonly params: unknown
 }
 
-/** Authentication, bytes, version, extensions, request: in this order (R-ERR-10). */
+/** Checks authentication, bytes, version, extensions and request, in this order (R-ERR-10). */
 function understand(
   access: GrpcAccess,
   { dialect, operation, codec, rpc }: ServerRpc,
@@ -84,10 +84,10 @@ function understand(
 ): Understood {
   const headers = headersOf(call.metadata)
   const caller = callerOf(access, call)
-  // Whoever comes here was let in by the gate; nobody else is answered.
+  // The interceptor has refused all others already.
   if (!caller) throw new A2AError('UNAUTHENTICATED', 'Missing or invalid credentials')
   const params = decodeBytes(rpc, call.request, access.limits)
-  // A service is one dialect's, so a version need not be named; one that is must fit (R-VER-4).
+  // The service implies the dialect. A version is optional, but must match (R-VER-4).
   const version = readVersion(headers)
   if (version && version !== dialect.versions[0])
     negotiate([dialect], { version, isSpokenIn: () => true, assumeV1: true })
@@ -123,7 +123,7 @@ function callerOf({ callerOf }: GrpcAccess, { metadata }: UnaryCall | StreamingC
   return callerOf ? callerOf(metadata) : anonymous
 }
 
-/** Until the agent is known, the first one is told. */
+/** Starts to observe a call. */
 export function listen({ onError, observe }: GrpcAccess, route: ServerRpc, start: CallStart): Listener {
   const watch = observe && new CallTracker(observe, { ...start, binding: 'GRPC' })
   watch?.understood(route, start.trace)
@@ -134,12 +134,12 @@ function listenTo(access: GrpcAccess, route: ServerRpc, call: UnaryCall | Stream
   return listen(access, route, { caller: callerOf(access, call), address: () => addressIn(call.getPeer()) })
 }
 
-/** Of `address:port`; an address may have colons of its own. */
+/** The address in `address:port`. IPv6 addresses have colons too. */
 export function addressIn(peer: string): string | undefined {
   return peer === 'unknown' ? undefined : peer.replace(/:\d+$/, '')
 }
 
-/** Not worth counting. */
+/** Smaller responses are not counted. */
 const smallAnswer = 64 * 1024
 
 export function unaryHandler(access: GrpcAccess, route: ServerRpc) {
@@ -152,7 +152,7 @@ export function unaryHandler(access: GrpcAccess, route: ServerRpc) {
   }
 }
 
-/** A caller that leaves, or whose deadline passes, changes nothing (R-SEND-11), so nobody listens for it. */
+/** A unary call goes on when its caller leaves or its deadline passes (R-SEND-11). */
 async function answerUnary(access: GrpcAccess, route: ServerRpc, call: UnaryCall, listener: Listener): Promise<Buffer> {
   const { endpoint, prepared, params } = understand(access, route, call, listener)
   const result = await callUnary(endpoint.service, route.operation, prepared.request, prepared.context)
@@ -173,7 +173,7 @@ export function streamingHandler(access: GrpcAccess, route: ServerRpc, sessions:
   return (call: StreamingCall): void => {
     const listener = listenTo(access, route, call)
     answerStream(access, route, call, listener, sessions).catch((caught) => {
-      // What breaks because the reader left is nobody's news.
+      // Errors that follow from a cancelled call are not reported.
       if (call.cancelled) listener.watch?.ended()
       else call.emit('error', failure(route, listener, caught))
     })
@@ -189,7 +189,7 @@ async function answerStream(
 ): Promise<void> {
   const { dialect, form, operation, rpc } = route
   const { endpoint, prepared, params } = understand(access, route, call, listener)
-  // This binding has no place for an event's sequence; whoever asks gets it inside the event (E-4).
+  // gRPC has no event ids. Callers that request the extension get the sequence number in the event (E-4).
   const isPositioned = prepared.context.extensions?.includes(positionExtension) === true
   const activated = isPositioned ? withPosition(prepared.activated) : prepared.activated
   await sendStream(call, endpoint.service, {
@@ -205,13 +205,13 @@ async function answerStream(
   listener.watch?.ended()
 }
 
-/** The binding offers this extension itself, whether or not the card names it. */
+/** The binding supports this extension, even if the card does not declare it. */
 function withPosition(activated: string | undefined): string {
   if (activated === undefined) return positionExtension
   return activated.includes(positionExtension) ? activated : `${activated}, ${positionExtension}`
 }
 
-/** Extensions in effect are named as the caller's version names them (R-EXT-2). */
+/** Names active extensions in the header of the caller's dialect (R-EXT-2). */
 function answerHeaders({ extensionsHeader }: Dialect, activated: string): Metadata {
   const metadata = new Metadata()
   metadata.set(extensionsHeader, activated)
@@ -226,7 +226,7 @@ export function failure({ form }: ServerRpc, { onError, watch }: Listener, caugh
   return Object.assign(new Error(error.message), status)
 }
 
-/** Several values of one name are a list (R-SVC-2). */
+/** Several values of one name become a list (R-SVC-2). */
 export function headersOf(metadata: Metadata): HeaderReader {
   return {
     get(name) {

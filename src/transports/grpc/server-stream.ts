@@ -1,4 +1,4 @@
-/** One stream out: a reader that does not keep up stops the reading of the log, nothing else (E-5). */
+/** One stream of the server. A slow reader pauses the reading of its log and nothing else (E-5). */
 import type { Metadata, ServerWritableStream } from '@grpc/grpc-js'
 import { callStreaming } from '../../model/generic-service.js'
 import type { Operation } from '../../model/operations.js'
@@ -6,7 +6,7 @@ import type { AgentService, ReadAhead, StreamItem } from '../../model/service.js
 import type { CallTracker } from '../call-record.js'
 import { type PreparedCall, positionExtension } from '../transport.js'
 
-/** Bytes waiting for the reader before reading of the log stops. */
+/** Bytes buffered for the reader before reading of the log pauses. */
 const highWaterMark = 64 * 1024
 
 export interface OutgoingStream {
@@ -20,20 +20,20 @@ export interface OutgoingStream {
   readonly sessions: Sessions
 }
 
-/** Sends the events and ends the call. What it throws is the status the call should end with. */
+/** Sends the events and ends the call. Errors that it throws become the status of the call. */
 export async function sendStream(
   call: ServerWritableStream<Buffer, Buffer>,
   service: AgentService,
   { operation, prepared, encodeItem, encodeBytes, headers, isPositioned, watch, sessions }: OutgoingStream,
 ): Promise<void> {
-  // A cancelled call and one past its deadline look the same: the stream ends, not the task (R-GRPC-3).
+  // A cancelled call and one past its deadline end the stream, not the task (R-GRPC-3).
   const gone = new AbortController()
   let wake: () => void = () => undefined
   let isDone = false
-  /** Bytes given to the call since it last had nothing to send, or more. */
+  /** Bytes written since the call's buffer was last empty, or more. */
   let pending = 0
   call.on('cancelled', () => {
-    // A call that has ended says so too, and an abort that nobody hears is not free.
+    // Also emitted at the end of a call, when an abort is a waste.
     if (!isDone) gone.abort()
     wake()
   })
@@ -48,7 +48,7 @@ export async function sendStream(
   const items: ReadAhead = callStreaming(service, operation, prepared.request, context)[Symbol.asyncIterator]()
   const peer = call.getPeer()
   const session = sessions.enter(peer)
-  /** Until the streams of this connection hold less than they may together. */
+  /** Waits until the streams of this connection are below their common limit. */
   const room = async () => {
     while (session.isFull && !call.cancelled) {
       items.release?.(0)
@@ -67,10 +67,10 @@ export async function sendStream(
         const encoded = encodeItem(item)
         const message = encodeBytes(isPositioned ? positioned(encoded, item.seq) : encoded)
         open()
-        // The library counts messages, not bytes.
+        // grpc-js counts messages, not bytes.
         if (call.writableLength === 0) pending = 0
         pending += message.length
-        // A message that has left has all earlier ones before it.
+        // Messages leave in order.
         if (pending >= highWaterMark) call.write(message, () => wake())
         else if (call.write(message)) continue
         items.release?.()
@@ -96,7 +96,7 @@ interface Bearer {
   readonly metadata?: object
 }
 
-/** The event with its place in the log. Messages have none: they end their stream. */
+/** Adds the sequence number to an event. Messages have none: they end their stream. */
 function positioned(message: object, seq: number | undefined): object {
   if (seq === undefined) return message
   for (const kind of ['task', 'statusUpdate', 'artifactUpdate']) {
@@ -106,13 +106,10 @@ function positioned(message: object, seq: number | undefined): object {
   return message
 }
 
-/** Bytes of stream messages that one connection may have waiting for its reader. */
+/** Limit of the unread stream messages of one connection, in bytes. */
 const maxBytes = 4 * 1024 * 1024
 
-/**
- * Counts the messages of all streams of one HTTP/2 connection that its reader has not taken yet. Beyond the limit the
- * streams of this connection stop reading their logs (E-5).
- */
+/** Counts the unread bytes of all streams of one HTTP/2 connection. At the limit, they stop reading their logs (E-5). */
 export class SessionBytes {
   #bytes = 0
   #waiting = new Set<() => void>()
@@ -139,11 +136,11 @@ export class SessionBytes {
   }
 }
 
-/** One count for each connection, as long as streams on it use it. */
+/** The counts of all connections that have streams. */
 export class Sessions {
   readonly #sessions = new Map<string, { readonly bytes: SessionBytes; streams: number }>()
 
-  /** The count of a connection, by the address and port of its peer; `leave` has to follow. */
+  /** The count of a connection, by the peer's address and port. Call `leave` afterwards. */
   enter(peer: string): SessionBytes {
     const session = this.#sessions.get(peer) ?? { bytes: new SessionBytes(), streams: 0 }
     session.streams += 1

@@ -1,6 +1,6 @@
 /**
- * gRPC: a service for each dialect that has a form for it, on connections that somebody else accepted
- * (R-GRPC). Bytes become plain objects here and back; what they mean is the dialect's business.
+ * The gRPC server (R-GRPC): one service for each dialect with a gRPC form, on connections that the listener accepts. It
+ * converts between bytes and plain objects, which the dialect decodes and encodes.
  */
 
 import { constants, type ServerHttp2Session, type ServerHttp2Stream } from 'node:http2'
@@ -34,24 +34,24 @@ import {
 import { Sessions } from './server-stream.js'
 
 export interface GrpcServerOptions extends GrpcAccess {
-  /** Those without a form for gRPC are passed over. */
+  /** Dialects without a form for gRPC are ignored. */
   readonly dialects: readonly Dialect[]
   /** From the metadata of a call to the end of its request. Default 60 s. */
   readonly requestMs?: number | undefined
 }
 
 export interface GrpcServer {
-  /** Takes over a connection, decrypted already, whose first bytes are HTTP/2's. */
+  /** Takes over a decrypted connection whose first bytes are those of HTTP/2. */
   injectConnection(socket: Duplex): void
   /** Lets running calls end, up to the deadline. */
   close(graceMs: number): Promise<void>
 }
 
-/** Connections whose peer is gone without a word are noticed after this time. */
+/** Interval of keepalive pings, which detect vanished peers. */
 const keepaliveMs = 60_000
 const idleConnectionMs = 10 * 60_000
 
-/** What one connection may hold in memory, requests and answers that nobody reads together. */
+/** Memory of one connection: requests and unread responses together. */
 const maxSessionMegabytes = 64
 const maxStreams = 1000
 
@@ -67,12 +67,12 @@ export function createGrpcServer(options: GrpcServerOptions): GrpcServer {
     'grpc.max_send_message_length': -1,
     'grpc.keepalive_time_ms': keepaliveMs,
     'grpc.max_connection_idle_ms': idleConnectionMs,
-    // Statistics for a service that is not offered here.
+    // Channelz is not offered.
     'grpc.enable_channelz': 0,
   })
   const sessions = new Sessions()
   for (const [path, route] of routes) {
-    // Bytes pass through: what is wrong with a message has to be told with its details.
+    // Bytes are decoded later, so that errors in a message can carry details.
     if (route.rpc.isStreaming)
       server.register(path, streamingHandler(access, route, sessions), bytes, bytes, 'serverStream')
     else server.register(path, unaryHandler(access, route), bytes, bytes, 'unary')
@@ -116,7 +116,7 @@ function bytes(value: Buffer): Buffer {
   return value
 }
 
-/** Paths are `/<service>/<rpc>`. Of two dialects with one service the first is served. */
+/** Paths are `/<service>/<rpc>`. Of two dialects with the same service, the first is served. */
 function routesOf(dialects: readonly Dialect[]): ReadonlyMap<string, ServerRpc> {
   const routes = new Map<string, ServerRpc>()
   for (const dialect of dialects) {
@@ -248,8 +248,8 @@ export function createGate(
 }
 
 /**
- * Whether the call's status is on its way. The library sends one by itself when a deadline passes, which nobody is told
- * until it has left; a message written in between would break the stream off, and its reader would wait for ever.
+ * Tells whether the call's status is being sent. grpc-js sends one by itself when a deadline passes. A message written
+ * after it would break the stream, and the client would wait forever.
  */
 function watchEnd(call: ServerInterceptingCallInterface): () => boolean {
   let isEnding = false
@@ -261,7 +261,7 @@ function watchEnd(call: ServerInterceptingCallInterface): () => boolean {
   return () => isEnding
 }
 
-/** The library has it only where the server's authorities vouch for it. */
+/** grpc-js has the certificate only if a trusted authority issued it. */
 function certificateOf(call: ServerInterceptingCallInterface) {
   return call.getAuthContext().sslPeerCertificate
 }

@@ -1,4 +1,4 @@
-/** An error as gRPC tells it: a status, a sentence, and the details in a trailer (R-ERR-6). */
+/** Errors as gRPC statuses, in both directions: a code, a message, and details in a trailer (R-ERR-6). */
 import { Metadata, type StatusObject, status } from '@grpc/grpc-js'
 import type { GrpcClientForm } from '../../dialects/client-dialect.js'
 import type { GrpcForm } from '../../dialects/dialect.js'
@@ -25,7 +25,7 @@ const detailCodecs: ReadonlyMap<string, MessageCodec> = new Map([
   ['type.googleapis.com/google.rpc.RetryInfo', messageCodec([readRetryInfo, writeRetryInfo])],
 ])
 
-/** Peers drop trailers that are too large, the status with them: 8 KB is what most take. */
+/** Most peers drop trailers of more than 8 KB, together with the status. */
 const maxDetailBytes = 3000
 const maxMessageLength = 500
 
@@ -36,18 +36,18 @@ export function statusOf(error: A2AError, form: GrpcForm): StatusObject {
   try {
     metadata.set(detailsTrailer, encodeDetails(code, details, form.errorDetails(error)))
   } catch {
-    // Details of an error that an agent made in JavaScript may be anything. The status is told all the same.
+    // An agent may throw an error whose details cannot be encoded. Send the status without them.
   }
   return { code, details, metadata }
 }
 
-/** Half a surrogate pair cannot be sent. */
+/** Limits the length. Unpaired surrogates cannot be encoded. */
 function sentence(message: string): string {
   const whole = message.toWellFormed()
   return whole.length > maxMessageLength ? `${whole.slice(0, maxMessageLength).toWellFormed()}…` : whole
 }
 
-/** The first details matter most: what does not fit is left out from behind. */
+/** Drops the last details until the rest fits. */
 function encodeDetails(code: number, message: string, details: readonly object[]): Buffer {
   const known = details.flatMap((detail) => {
     const { '@type': typeUrl, ...members } = detail as { readonly '@type': string } // every detail names its type
@@ -61,7 +61,7 @@ function encodeDetails(code: number, message: string, details: readonly object[]
   }
 }
 
-/** What a trailer says, for clients: each detail with its `@type`. */
+/** Decodes the trailer: each detail with its `@type`. */
 export function readDetails(bytes: Uint8Array): { code: number; message: string; details: object[] } {
   const { code = 0, message = '', details = [] } = statusCodec.decode(bytes) as ReturnType<typeof readStatus>
   return {
@@ -74,23 +74,23 @@ export function readDetails(bytes: Uint8Array): { code: number; message: string;
   }
 }
 
-/** How far a call had come. */
+/** Progress of a call when it failed. */
 export interface Progress {
   readonly isStream: boolean
-  /** What came before the answer; absent when nothing did. */
+  /** The response headers; absent if there were none. */
   readonly headers: Metadata | undefined
 }
 
 type Status = Pick<StatusObject, 'code' | 'details' | 'metadata'>
 
-/** Peers may send any number, and the library fails with none at all when an answer cannot be unpacked. */
+/** Peers may send unknown codes. grpc-js has no code for a response that cannot be decompressed. */
 export function statusName(code: number | undefined): string {
   return (code !== undefined && status[code]) || 'UNKNOWN'
 }
 
 /**
- * A status without details may be the library's own; it then says by its text alone what happened. Taking
- * a peer's words for those of the library does no harm: it fails either way.
+ * Converts a status to an error. A status without details may come from grpc-js itself; only its text tells. Confusing
+ * the two is harmless: the call fails in both cases.
  */
 export function failureOf(ended: Status, form: GrpcClientForm, progress: Progress): A2AError | TransportError {
   const { code, details: text, metadata } = ended
@@ -119,26 +119,26 @@ export function failureOf(ended: Status, form: GrpcClientForm, progress: Progres
   return form.decodeError(statusName(code), message, [])
 }
 
-/** The library's words for a call that waited for a connection which never came about. */
+/** The texts of grpc-js for a call that never got a connection. */
 function isNotSent({ details, metadata }: Status, { headers }: Progress): boolean {
   const isOwn = !headers && Object.keys(metadata.getMap()).length === 0
   return isOwn && /^(No connection established|Name resolution failed)/.test(details)
 }
 
-/** The words of the gRPC libraries of JavaScript, Go, C++ and Java. */
+/** The texts of the gRPC libraries for JavaScript, Go, C++ and Java. */
 const isTooLarge = /message (that decompresses to a size )?larger than|exceeds maximum size/i
 
-/** What an answer looked like that was none. */
+/** The texts of grpc-js for responses that are not gRPC. */
 const isNoAnswer =
   /^(Received HTTP status code|No message received|Too many responses received|No status information|Failed to decompress)/
 
 /** A gateway's 401 and 403 mean the same as the agent's. */
 const isRefusal: ReadonlySet<number> = new Set([status.UNAUTHENTICATED, status.PERMISSION_DENIED])
 
-/** Our limit and the peer's have one status. A request is measured before anything is answered. */
+/** The client's limit and the peer's have the same status. The peer refuses before it sends headers. */
 function tooLarge({ headers }: Progress, message: string): A2AError | TransportError {
   if (!headers) return new A2AError('PAYLOAD_TOO_LARGE', `The request is too large for this agent: ${message}`)
-  // The first letters of a web page, taken for a length.
+  // A web page, whose first bytes were read as a length.
   if (!isAnswer(headers)) return noAnswer(message)
   return new TransportError('refused', `The answer is too large: ${message}`)
 }
@@ -163,7 +163,7 @@ function detailsOf(metadata: Metadata): ReturnType<typeof readDetails> | undefin
   try {
     return readDetails(bytes)
   } catch {
-    // Whatever they are, they came from the agent.
+    // Details that cannot be decoded still prove that the agent sent the status.
     return { code: 0, message: '', details: [] }
   }
 }

@@ -1,28 +1,28 @@
 /**
- * What the readers and writers in `gen/` have in common, and the types of Google's that have a form of
- * their own in ProtoJSON: Struct and Value are JSON, timestamps and durations are text.
+ * Helpers of the generated readers and writers, and the Google types with their own ProtoJSON form: Struct and Value are
+ * JSON, timestamps and durations are text.
  *
- * Readers are given hostile bytes: they throw on whatever is no message, never read past its end and
- * never go deeper than `deepestValue`.
+ * Readers accept hostile bytes: they throw on invalid messages, never read past the end and never nest deeper than
+ * `maxDepth`.
  */
 import { BinaryReader } from '@bufbuild/protobuf/wire'
 import type { JsonValue, Struct } from '../../model/part.js'
 
-/** Dialects refuse values at less than this, and can name the place. */
+/** Dialects have a lower limit, and name the field in their error. */
 const maxDepth = 100
 
 export class TooManyElements extends Error {}
 
-/** An element has a tag, a length and often a tag inside: each is one number read. */
+/** An element has a tag, a length and often an inner tag: each is one number. */
 const numbersPerElement = 4
 
-/** Elements may be two bytes long, so a message of ten megabytes may hold millions of them. */
-export function boundedReader(bytes: Uint8Array, mostElements: number): BinaryReader {
+/** Limits the number of elements: at two bytes each, a message of ten megabytes can hold millions. */
+export function boundedReader(bytes: Uint8Array, maxElements: number): BinaryReader {
   const reader = new BinaryReader(bytes)
-  // What is this short cannot hold so many.
-  if (bytes.byteLength <= mostElements) return reader
+  // Shorter messages cannot exceed the limit.
+  if (bytes.byteLength <= maxElements) return reader
   const { uint32 } = reader
-  let left = mostElements * numbersPerElement
+  let left = maxElements * numbersPerElement
   reader.uint32 = () => {
     left -= 1
     if (left < 0) throw new TooManyElements()
@@ -31,19 +31,19 @@ export function boundedReader(bytes: Uint8Array, mostElements: number): BinaryRe
   return reader
 }
 
-/** Passes over a field this version does not know. */
+/** Skips an unknown field. */
 export function skip(reader: BinaryReader, tag: number): void {
   if (tag >>> 3 === 0) throw new RangeError('field number 0')
   reader.skip(tag & 7, tag >>> 3)
 }
 
-/** A message ends where its length says: what is inside it must not reach beyond. */
+/** Throws if a field reaches beyond the end of its message. */
 export function finish<M>(reader: BinaryReader, end: number, message: M): M {
   if (reader.pos !== end) throw new RangeError('a field is longer than its message')
   return message
 }
 
-/** The name of an enum's number; numbers of later versions stay numbers, for the dialect to refuse. */
+/** The name of an enum value. Unknown numbers stay numbers, which the dialect refuses. */
 export function enumName(names: readonly string[], number: number): string | number {
   return names[number] ?? number
 }
@@ -59,7 +59,7 @@ export function readBase64(reader: BinaryReader): string {
   return Buffer.from(buffer, byteOffset, byteLength).toString('base64')
 }
 
-/** One entry of a map. A key or value that is not there is the default. */
+/** Reads one map entry. A missing key or value has its default. */
 export function readEntry<T>(
   reader: BinaryReader,
   end: number,
@@ -79,7 +79,7 @@ export function readEntry<T>(
   setMember(into, key, value)
 }
 
-/** `__proto__` becomes a member like any other, as it does in `JSON.parse`. */
+/** Sets `__proto__` as an ordinary member, as `JSON.parse` does. */
 function setMember<T>(into: Record<string, T>, key: string, value: T): void {
   if (key !== '__proto__') into[key] = value
   else Object.defineProperty(into, key, { value, enumerable: true, configurable: true, writable: true })
@@ -164,7 +164,7 @@ interface Instant {
   nanos: number
 }
 
-/** Timestamps and durations are the same two fields. */
+/** Timestamps and durations have the same two fields. */
 function readInstant(reader: BinaryReader, end: number): Instant {
   const instant: Instant = { seconds: 0, nanos: 0 }
   while (reader.pos < end) {
@@ -181,7 +181,7 @@ function writeInstant({ seconds, nanos }: Instant, writer: Writer): void {
   if (nanos !== 0) writer.uint32(16).int32(nanos)
 }
 
-/** Digits below the millisecond are cut. */
+/** Truncates to milliseconds. */
 export function readTimestamp(reader: BinaryReader, end: number): string {
   const { seconds, nanos } = readInstant(reader, end)
   return new Date(seconds * 1000 + Math.floor(nanos / 1e6)).toISOString()
@@ -313,12 +313,12 @@ export class Writer {
     return this
   }
 
-  /** What was written. The writer must not be used again: this is its own memory. */
+  /** The written bytes. They are the writer's own memory: do not use the writer again. */
   finish(): Buffer {
     return this.buffer.subarray(0, this.position)
   }
 
-  /** Writes the text if it is ASCII, as short ones nearly always are. */
+  /** Writes the text if it is ASCII, which short texts almost always are. */
   private ascii(value: string): boolean {
     const { buffer } = this
     const start = this.position + 1

@@ -1,4 +1,4 @@
-/** JSON-RPC over HTTP, from the caller's side. */
+/** The client of JSON-RPC over HTTP. */
 import type { ClientDialect, JsonRpcClientForm, RequestCodec } from '../../dialects/client-dialect.js'
 import { A2AError } from '../../model/errors.js'
 import { isObject } from '../../model/is-object.js'
@@ -54,7 +54,7 @@ function rowOf(
   return { codec, method }
 }
 
-/** Ids are not compared: peers answer with null where they could not read ours, and one request has one answer. */
+/** Ids are not compared: an HTTP request has one response, and peers that cannot read the id send null. */
 function resultOf(status: number, body: unknown, form: JsonRpcClientForm): unknown {
   if (isObject(body) && isObject(body.error) && !isGatewayError(status, body, body.error)) {
     const { code, message, data } = body.error
@@ -73,12 +73,12 @@ function resultOf(status: number, body: unknown, form: JsonRpcClientForm): unkno
 
 const gatewayStatuses: ReadonlySet<number> = new Set([401, 403, 404, 405, 413, 429, 502, 503, 504])
 
-/** An error body of HTTP+JSON or of a gateway: no JSON-RPC endpoint is at this address, or none was reached. */
+/** Whether the error body is one of HTTP+JSON or of a gateway, not of a JSON-RPC endpoint. */
 function isGatewayError(status: number, body: object, { code }: { readonly code?: unknown }): boolean {
   return gatewayStatuses.has(status) && !('jsonrpc' in body) && !(typeof code === 'number' && code < 0)
 }
 
-/** Gateways refuse without knowing the protocol. */
+/** The error for a response of a gateway, which does not know the protocol. */
 function byStatus(status: number, body: unknown): A2AError | TransportError {
   if (status === 401) return new A2AError('UNAUTHENTICATED', 'Missing or invalid credentials')
   if (status === 403) return new A2AError('PERMISSION_DENIED', 'Not permitted')

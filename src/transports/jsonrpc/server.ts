@@ -1,4 +1,4 @@
-/** JSON-RPC over HTTP: one endpoint, methods by name, streams as SSE. */
+/** JSON-RPC over HTTP: one address, methods by name, streams as server-sent events (R-RPC). */
 import type { CallFacts, Dialect, JsonRpcForm } from '../../dialects/dialect.js'
 import { dialectByVersion, negotiate } from '../../dialects/negotiate.js'
 import { A2AError, type ErrorCode } from '../../model/errors.js'
@@ -17,7 +17,7 @@ import {
   type ServerTransport,
 } from '../transport.js'
 
-/** Failures that keep their HTTP status; all others are answered 200 (R-ERR-12). */
+/** Errors with their own HTTP status; all others have status 200 (R-ERR-12). */
 const withStatus: ReadonlySet<ErrorCode> = new Set([
   'UNAUTHENTICATED',
   'PERMISSION_DENIED',
@@ -26,23 +26,23 @@ const withStatus: ReadonlySet<ErrorCode> = new Set([
   'UNAVAILABLE',
 ])
 
-/** Bodies up to this size are looked at to refuse a stranger in its own words. */
+/** Bodies up to this size are read to encode a refusal in the caller's dialect. */
 export const maxPeekBytes = 64 * 1024
 
 export interface JsonRpcServer {
   readonly answer: ServerTransport
-  /** Says no to a call that was not let in, in the dialect it is spoken in as far as that can be told. */
+  /** Encodes the error of a refused call in the caller's dialect, as far as the request names it. */
   refuse(request: Request, error: A2AError): Promise<Response>
 }
 
-/** How a call is answered, as soon as that is known. */
+/** The id and dialect of the response. Filled in while the request is read, so that errors use them too. */
 interface ReplyTarget {
   id: RequestId
   dialect: Dialect
   operation?: Operation
 }
 
-/** For an endpoint whose dialects all have a form for JSON-RPC. */
+/** Serves dialects that have a form for JSON-RPC. */
 export function createJsonRpcServer(endpoint: BindingHandler): JsonRpcServer {
   const { dialects } = endpoint
   const forms = dialects.map(formOf)
@@ -79,7 +79,7 @@ export function createJsonRpcServer(endpoint: BindingHandler): JsonRpcServer {
         voice.id = requestIdOf(body)
         voice.dialect = spokenIn(endpoint, readEnvelope(body), version)[0]
       } catch {
-        // Whatever is wrong with it, the answer is no.
+        // The request is refused anyway.
       }
       return errorAnswer(error, voice)
     },
@@ -91,7 +91,7 @@ async function readJson(request: Request, limits: RequestLimits): Promise<unknow
   return parseJson(await readBody(request, limits.bodyBytes), limits)
 }
 
-/** A stream is left like any other: the task goes on. */
+/** Leaving a stream does not end its task. */
 async function withoutBody(response: Response): Promise<Response> {
   await response.body?.cancel()
   return new Response(null, { status: 204 })
@@ -149,7 +149,7 @@ function methodNotFound(method: string, { versions }: Dialect): A2AError {
   return new A2AError('METHOD_NOT_FOUND', `Method not found${hint}`, { metadata: { method: method.slice(0, 100) } })
 }
 
-/** The error as one server-sent event, where the dialect says so. Errors that keep their HTTP status never are. */
+/** The error as one server-sent event, if the dialect sends it so. Errors with their own HTTP status never are. */
 function asEvent(error: A2AError, { id, dialect, operation }: ReplyTarget, facts: CallFacts): Response | undefined {
   const form = formOf(dialect)
   if (withStatus.has(error.code) || !form.sendsErrorAsEvent?.(operation, facts)) return undefined
@@ -182,24 +182,24 @@ function formOf({ jsonrpc }: Dialect): JsonRpcForm {
 export type RequestId = string | number | null
 
 export interface RpcRequest {
-  /** What the caller says the envelope's version is. */
+  /** The version of the envelope. */
   readonly jsonrpc: unknown
   readonly method: string
   readonly params: unknown
 }
 
-/** The id, as far as it can be read: errors about the envelope carry it too. */
+/** The id, if it is valid. Errors about the envelope carry it too. */
 export function requestIdOf(body: unknown): RequestId {
   const id = isObject(body) ? body.id : null
   return typeof id === 'string' || (typeof id === 'number' && Number.isFinite(id)) ? id : null
 }
 
-/** JSON-RPC 2.0, section 4.1. A request whose `id` is null is none. */
+/** JSON-RPC 2.0, section 4.1. A request with `id: null` is not a notification. */
 export function isNotification(body: unknown): boolean {
   return isObject(body) && body.id === undefined
 }
 
-/** Reads everything but the version, which dialects see differently. */
+/** Reads everything but the version, whose check depends on the dialect. */
 export function readEnvelope(body: unknown): RpcRequest {
   if (Array.isArray(body)) throw invalid('batches are not supported')
   if (!isObject(body)) throw invalid('must be a JSON-RPC object')
@@ -208,13 +208,13 @@ export function readEnvelope(body: unknown): RpcRequest {
     throw invalid('id must be a string, a number or null')
   }
   if (typeof method !== 'string' || method === '') {
-    // A wrong version is the more helpful thing to say about a body that is no JSON-RPC at all.
+    // For a body that is not JSON-RPC at all, the missing version is the more helpful error.
     throw jsonrpc === '2.0' ? invalid('method is required') : invalid('jsonrpc must be "2.0"')
   }
   return { jsonrpc, method, params }
 }
 
-/** Some dialects are content with less than `2.0`; what none of them takes is wrong whatever the method. */
+/** Throws if no dialect accepts the version. Some accept other values than `2.0`. */
 export function assertEnvelopeVersion(jsonrpc: unknown, forms: readonly JsonRpcForm[]): void {
   if (jsonrpc === '2.0' || forms.some(({ envelopeVersions }) => envelopeVersions?.includes(jsonrpc))) return
   throw invalid('jsonrpc must be "2.0"')

@@ -1,4 +1,4 @@
-/** HTTP+JSON, from the caller's side. */
+/** The client of HTTP+JSON. */
 import type { ClientDialect, RestClientForm, RestRequestCodec } from '../../dialects/client-dialect.js'
 import { isObject } from '../../model/is-object.js'
 import type { Operation } from '../../model/operations.js'
@@ -26,7 +26,7 @@ export function createRestClient(options: HttpClientOptions): AgentService {
         decode: (answer) => codec.decode(answer, request, facts),
         createStreamDecoder: () => form.createStreamDecoder({ operation, request, sent: body, facts }),
         open(data) {
-          // In the middle of a stream there is no status any more; the body of the error is the same.
+          // Within a stream there is no status; the error body is the same.
           if (isErrorBody(data)) throw form.decodeError(statusIn(data), data)
           return data
         },

@@ -1,4 +1,4 @@
-/** HTTP+JSON: routes, query parameters, bare JSON results, streams as SSE (R-REST). */
+/** HTTP+JSON: routes, query parameters, plain JSON results, streams as server-sent events (R-REST). */
 import type { Dialect, RestForm } from '../../dialects/dialect.js'
 import { dialectByVersion, negotiate } from '../../dialects/negotiate.js'
 import { createRouter, isAction, type Match } from '../../dialects/rest-route.js'
@@ -9,21 +9,21 @@ import { answerCall, type Envelope, type HttpCall } from '../http-server.js'
 import { assertJson, parseJson, type RequestLimits, readBody } from '../read-json.js'
 import { type BindingHandler, type IncomingCall, readVersion } from '../transport.js'
 
-/** A request whose verb and path are a route of at least one dialect. */
+/** A request whose method and path match a route of at least one dialect. */
 export interface RestCall {
   answer(arrival: IncomingCall): Promise<Response>
-  /** Says no to a call that was not let in. */
+  /** Encodes the error of a refused call. */
   refuse(error: A2AError): Response
 }
 
 export interface RestServer {
-  /** Finds what a path behind the mount means; absent when it is nobody's route. */
+  /** Finds the route of a path below the agent's; absent if no dialect has it. */
   find(request: Request, path: string): RestCall | undefined
-  /** An error about a request that no route takes. */
+  /** Encodes the error of a request that matches no route. */
   refuse(request: Request, path: string, error: A2AError): Response
 }
 
-/** For an endpoint whose dialects all have a form for HTTP+JSON. */
+/** Serves dialects that have a form for HTTP+JSON. */
 export function createRestServer(endpoint: BindingHandler): RestServer {
   const routers = endpoint.dialects.map((dialect) => ({ dialect, route: createRouter(formOf(dialect).routes) }))
   return {
@@ -34,7 +34,7 @@ export function createRestServer(endpoint: BindingHandler): RestServer {
         if (match) found.push([dialect, match])
       }
       if (found.length === 0) return undefined
-      // What is an action in one dialect is no id in another (R-REST-1).
+      // A path that is an action in one dialect is not an id in another (R-REST-1).
       const actions = found.filter(([, { route }]) => isAction(route))
       const matches = new Map(actions.length > 0 ? actions : found)
       return {
@@ -106,7 +106,7 @@ async function answer(
   }
 }
 
-/** Of the dialects that have the path, the one that was asked for; for errors that come before that is settled. */
+/** The dialect for errors before negotiation: the requested one among those that have the path. */
 function likelyDialect(matches: ReadonlyMap<Dialect, unknown>, request: Request): Dialect {
   const candidates = [...matches.keys()]
   const version = readVersion(request.headers, request.url)
@@ -115,7 +115,7 @@ function likelyDialect(matches: ReadonlyMap<Dialect, unknown>, request: Request)
 
 function envelopeOf(form: RestForm, request: Request, { vary }: BindingHandler): Envelope {
   return {
-    // Tasks belong to their caller: no cache may keep them.
+    // Tasks belong to their caller: no cache may store them.
     headers: {
       'content-type': answerType(form, request),
       'cache-control': 'no-store',
@@ -152,14 +152,14 @@ async function parseBody(request: Request, limits: RequestLimits): Promise<unkno
   return bytes.byteLength === 0 ? undefined : parseJson(bytes, limits)
 }
 
-/** A media type of its own only for those who named it (R-REST-3). */
+/** The dialect's own media type, if the caller names it (R-REST-3). */
 function answerType({ mediaType }: RestForm, { headers }: Request): string {
   if (mediaType === undefined) return 'application/json'
   const named = `${headers.get('content-type') ?? ''},${headers.get('accept') ?? ''}`
   return named.includes(mediaType) ? mediaType : 'application/json'
 }
 
-/** Query parameters are text; the decoders read numbers from it, flags have to be named (R-REST-2). */
+/** Query parameters are text. Decoders parse numbers; flags are converted here (R-REST-2). */
 function queryParams(url: string, booleans: readonly string[]): Record<string, unknown> {
   const params: [string, unknown][] = []
   for (const [name, value] of new URL(url).searchParams) {
